@@ -1,0 +1,28 @@
+# The tests need Go, make, bash and servers: as root on Debian or Ubuntu they
+# install and start their own MariaDB and MySQL; elsewhere install both, or name
+# running ones in COUNTERMYSQL_TEST_DSN.
+
+SHELL := bash
+GO ?= go
+GOTESTFLAGS ?=
+ARGS ?=
+
+# Examples are modules of their own, so that their dependencies are not ours.
+modules = find . -name go.mod -exec dirname {} \; | sort
+each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd "$$dir" && $(1)) </dev/null; done
+
+.PHONY: test demo lint fmt
+
+# go-sql-driver's own suite is among them: integration_test/upstream.
+test:
+	@$(call each,$(GO) vet ./... && $(GO) test -timeout=20m $(GOTESTFLAGS) ./...)
+
+demo:
+	@cd examples/demo && $(GO) run . $(ARGS)
+
+# https://golangci-lint.run, version 2
+lint:
+	@$(call each,golangci-lint run ./...)
+
+fmt:
+	@gofmt -l -w .

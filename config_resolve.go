@@ -1,0 +1,248 @@
+package countermysql
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// tableSpec is one configured table with nothing left open. It is immutable.
+type tableSpec struct {
+	db, name   string // db is never empty
+	slotsTable string // in db
+	counters   []string
+	touch      []string
+	slots      int
+	readOwn    ReadOwn
+}
+
+// resolve fills in the defaults and sorts by db and name, or reports all
+// mistakes together, each a *ConfigError.
+func (c *Config) resolve(defaultDB string) ([]tableSpec, error) {
+	specs, mistakes := c.check(defaultDB)
+	if err := errors.Join(mistakes...); err != nil {
+		return nil, err
+	}
+	return specs, nil
+}
+
+// validate reports all mistakes together.
+func (c *Config) validate(defaultDB string) error {
+	_, err := c.resolve(defaultDB)
+	return err
+}
+
+func (c *Config) check(defaultDB string) ([]tableSpec, []error) {
+	if c == nil {
+		return nil, nil
+	}
+	k := &checker{}
+	slots := k.slots(c.Slots, DefaultSlots, cmp.Or(c.at.slots, "Config.Slots"))
+	readOwn := k.readOwn(c.ReadOwn, ReadOwnLatest, cmp.Or(c.at.readOwn, "Config.ReadOwn"))
+	for i := range c.Tables {
+		t := &c.Tables[i]
+		in := fmt.Sprintf("Config.Tables[%d].", i)
+		spec := checkedSpec{at: cmp.Or(t.at.table, in+"Table")}
+		ok := k.table(&spec, t, defaultDB) && k.slotsTable(&spec, t, in)
+		spec.slots = k.slots(t.Slots, slots, cmp.Or(t.at.slots, in+"Slots"))
+		spec.readOwn = k.readOwn(t.ReadOwn, readOwn, cmp.Or(t.at.readOwn, in+"ReadOwn"))
+		k.columns(&spec, t, in)
+		if ok {
+			k.specs = append(k.specs, spec)
+		}
+	}
+	k.clashes()
+	specs := make([]tableSpec, len(k.specs))
+	for i, spec := range k.specs {
+		specs[i] = spec.tableSpec
+	}
+	slices.SortFunc(specs, func(a, b tableSpec) int {
+		return cmp.Or(cmp.Compare(a.db, b.db), cmp.Compare(a.name, b.name))
+	})
+	return specs, k.mistakes
+}
+
+// checker gathers the mistakes of one configuration.
+type checker struct {
+	specs    []checkedSpec
+	mistakes []error
+}
+
+type checkedSpec struct {
+	tableSpec
+	at      string // the place of the table
+	slotsAt string // the place of its slots table, or of the table
+}
+
+// String is the table's name as a user would write it.
+func (s *checkedSpec) String() string { return joinName(s.db, s.name) }
+
+func (k *checker) report(place, remedy, problem string, args ...any) {
+	k.mistakes = append(k.mistakes, &ConfigError{Place: place, Problem: fmt.Sprintf(problem, args...), Remedy: remedy})
+}
+
+// remedySlots and remedyReadOwn are for all places where these can be set.
+const (
+	remedySlots   = "use 1 to 1024"
+	remedyReadOwn = "use latest or snapshot"
+)
+
+func (k *checker) slots(n, inherited int, place string) int {
+	switch {
+	case n == 0:
+		return inherited
+	case n < 1 || n > maxSlots:
+		k.report(place, remedySlots, "%d is not a possible number of slots", n)
+	}
+	return n
+}
+
+func (k *checker) readOwn(r, inherited ReadOwn, place string) ReadOwn {
+	switch r {
+	case "":
+		return inherited
+	case ReadOwnLatest, ReadOwnSnapshot:
+	default:
+		k.report(place, remedyReadOwn, "%s is not a way to read one's own increments", excerpt(string(r)))
+	}
+	return r
+}
+
+func (k *checker) table(spec *checkedSpec, t *TableConfig, defaultDB string) bool {
+	if t.Table == "" && t.at.broken {
+		return false
+	}
+	parts, err := splitName(t.Table)
+	var bad *nameError
+	switch {
+	case t.Table == "":
+		k.report(spec.at, "write table or db.table", "the table's name is empty")
+	case errors.As(err, &bad):
+		k.report(spec.at, bad.remedy, "table %s %s", excerpt(t.Table), bad.problem)
+	case len(parts) > 2:
+		k.report(spec.at, "write table or db.table, and a name that holds a dot in backquotes", "table %s has more than two names", excerpt(t.Table))
+	case len(parts) == 1 && defaultDB == "":
+		k.report(spec.at, "write db."+joinName(parts[0])+", or name a database in the DSN", "table %s has no database, and the DSN names none", excerpt(t.Table))
+	case len(parts) == 1:
+		spec.db, spec.name = defaultDB, parts[0]
+		return true
+	default:
+		spec.db, spec.name = parts[0], parts[1]
+		return true
+	}
+	return false
+}
+
+func (k *checker) slotsTable(spec *checkedSpec, t *TableConfig, in string) bool {
+	if t.SlotsTable == "" {
+		spec.slotsTable, spec.slotsAt = spec.name+"_slots", spec.at
+		if utf8.RuneCountInString(spec.slotsTable) > maxName {
+			k.report(spec.at, "choose a shorter name with slots_table", "the slots table's name, %s, has more than 64 characters", excerpt(spec.slotsTable))
+			return false
+		}
+		return true
+	}
+	spec.slotsAt = cmp.Or(t.at.slotsTable, in+"SlotsTable")
+	parts, err := splitName(t.SlotsTable)
+	var bad *nameError
+	switch {
+	case errors.As(err, &bad):
+		k.report(spec.slotsAt, bad.remedy, "slots table %s %s", excerpt(t.SlotsTable), bad.problem)
+	case len(parts) > 1:
+		k.report(spec.slotsAt, "leave the database out: the slots table lives in the table's own (and put a name that holds a dot in backquotes)",
+			"slots table %s is more than a table's name", excerpt(t.SlotsTable))
+	default:
+		spec.slotsTable = parts[0]
+		return true
+	}
+	return false
+}
+
+func (k *checker) columns(spec *checkedSpec, t *TableConfig, in string) {
+	if len(t.Counters) == 0 && !t.at.broken {
+		k.report(cmp.Or(t.at.table, in+"Counters"), "list its counters, or remove the table", "table %s has no counters", excerpt(t.Table))
+	}
+	for i, text := range t.Counters {
+		place := cmp.Or(nth(t.at.counters, i), fmt.Sprintf("%sCounters[%d]", in, i))
+		switch name, ok := k.column(text, place); {
+		case !ok:
+		case hasColumn(spec.counters, name):
+			k.report(place, "list it once", "counter %s of table %s is listed twice", excerpt(name), excerpt(t.Table))
+		default:
+			spec.counters = append(spec.counters, name)
+		}
+	}
+	for i, text := range t.Touch {
+		place := cmp.Or(nth(t.at.touch, i), fmt.Sprintf("%sTouch[%d]", in, i))
+		switch name, ok := k.column(text, place); {
+		case !ok:
+		case hasColumn(spec.counters, name):
+			k.report(place, "list it as one of them", "column %s of table %s is a counter and a touch column", excerpt(name), excerpt(t.Table))
+		case hasColumn(spec.touch, name):
+			k.report(place, "list it once", "touch column %s of table %s is listed twice", excerpt(name), excerpt(t.Table))
+		default:
+			spec.touch = append(spec.touch, name)
+		}
+	}
+}
+
+func (k *checker) column(text, place string) (name string, ok bool) {
+	parts, err := splitName(text)
+	var bad *nameError
+	switch {
+	case text == "":
+		k.report(place, "write the column's name", "a column's name is empty")
+	case errors.As(err, &bad):
+		k.report(place, bad.remedy, "column %s %s", excerpt(text), bad.problem)
+	case len(parts) > 1:
+		k.report(place, "write "+joinName(parts[len(parts)-1])+" alone (and put a name that holds a dot in backquotes)",
+			"column %s is more than a column's name", excerpt(text))
+	default:
+		return parts[0], true
+	}
+	return "", false
+}
+
+// clashes finds tables that get in each other's way. Whether the server tells
+// upper from lower case in names of tables is not known here. Two tables that
+// differ only in case are let pass; a mixed-up slots table would cost counts.
+func (k *checker) clashes() {
+	for i := range k.specs {
+		b := &k.specs[i]
+		for j := range k.specs {
+			a := &k.specs[j]
+			switch {
+			case !strings.EqualFold(a.db, b.db):
+			case i != j && a.db == b.db && a.name == b.name:
+				if j < i {
+					k.report(b.at, "put all of it in one place", "table %s is listed twice", excerpt(b.String()))
+				}
+			case strings.EqualFold(a.name, b.slotsTable):
+				k.report(b.slotsAt, "choose another name with slots_table", "slots table %s of table %s is itself a table with counters", excerpt(b.slotsTable), excerpt(b.String()))
+			case j < i && strings.EqualFold(a.slotsTable, b.slotsTable):
+				remedy := "give each its own with slots_table"
+				if strings.EqualFold(a.name, b.name) {
+					remedy += ", or, if they are one table, write its name the same way"
+				}
+				k.report(b.slotsAt, remedy, "slots table %s of table %s is also that of table %s", excerpt(b.slotsTable), excerpt(b.String()), excerpt(a.String()))
+			}
+		}
+	}
+}
+
+// hasColumn ignores upper and lower case, as the servers do for columns.
+func hasColumn(names []string, name string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+}
+
+// excerpt quotes what a user wrote, shortened if it is long.
+func excerpt(s string) string {
+	const limit = 80
+	if r := []rune(s); len(r) > limit {
+		s = string(r[:limit]) + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}

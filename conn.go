@@ -1,0 +1,426 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// conn is one session: it looks up the plan of each statement, binds and runs it.
+// Like every driver.Conn it is used by one goroutine at a time.
+type conn struct {
+	connector *Connector
+	raw       driver.Conn // go-sql-driver's, or the interceptor's wrapper around it
+	below     driver.Conn // go-sql-driver's
+	execer    driver.ExecerContext
+	queryer   driver.QueryerContext
+	status    reflect.Value // of go-sql-driver's connection: the server's status flags
+
+	session  session
+	initial  session // as the DSN made it
+	literals literals
+	dirty    bool   // the session may have changed: probe before the next counter statement
+	lost     bool   // an error ended the transaction; the status flags do not know
+	locked   bool   // LOCK TABLES holds
+	next     string // isolation level of SET TRANSACTION, for the next transaction
+	tx       *txState
+
+	hidden  map[string]bool // counter tables whose names a temporary table has taken
+	visible *schema         // the schema without them
+}
+
+var (
+	_ driver.Conn               = (*conn)(nil)
+	_ driver.ConnBeginTx        = (*conn)(nil)
+	_ driver.ConnPrepareContext = (*conn)(nil)
+	_ driver.ExecerContext      = (*conn)(nil)
+	_ driver.QueryerContext     = (*conn)(nil)
+	_ driver.NamedValueChecker  = (*conn)(nil)
+	_ driver.Pinger             = (*conn)(nil)
+	_ driver.SessionResetter    = (*conn)(nil)
+	_ driver.Validator          = (*conn)(nil)
+	//nolint:staticcheck // go-sql-driver has them too, for callers of Raw
+	_ driver.Execer = (*conn)(nil)
+	//nolint:staticcheck // likewise
+	_ driver.Queryer = (*conn)(nil)
+)
+
+// Unwrap returns go-sql-driver's own connection. What is sent through it is
+// not seen by countermysql.
+func (c *conn) Unwrap() driver.Conn { return c.below }
+
+// Flags of the server's status (https://dev.mysql.com/doc/dev/mysql-server/latest/mysql__com_8h.html).
+const (
+	statusInTransaction = 1 << 0
+	statusAutocommit    = 1 << 1
+)
+
+func (c *conn) autocommit() bool { return c.status.Uint()&statusAutocommit != 0 }
+
+// inTransaction reports whether the next statement belongs to a transaction
+// that somebody else ends.
+func (c *conn) inTransaction() bool {
+	return c.status.Uint()&statusInTransaction != 0 && !c.lost || !c.autocommit()
+}
+
+// transaction returns the state of the open transaction.
+func (c *conn) transaction() *txState {
+	if c.tx == nil {
+		isolation := c.session.isolation
+		if c.next != "" {
+			isolation = c.next
+		}
+		c.tx = newTx(isolation)
+	}
+	return c.tx
+}
+
+// ended forgets the transaction.
+func (c *conn) ended() {
+	c.tx, c.next = nil, ""
+}
+
+// failed notes an error that ended the transaction on the server.
+func (c *conn) failed(err error) error {
+	switch n := errorNumber(err); {
+	case n == errDeadlock, n == errChangedRow && c.session.snapshot:
+		c.lost = true
+		c.ended()
+	}
+	return err
+}
+
+// plan returns the plan of a text.
+func (c *conn) plan(ctx context.Context, text string) (*plan, error) {
+	s, err := c.connector.schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.hidden) > 0 {
+		if c.visible == nil || c.visible.fingerprint != s.fingerprint {
+			c.visible = s.without(c.hidden)
+		}
+		s = c.visible
+	}
+	p := c.planIn(s, text)
+	if p.named && c.dirty {
+		if err := c.probe(ctx, s); err != nil {
+			return nil, err
+		}
+		p = c.planIn(s, text)
+	}
+	return p, nil
+}
+
+// hide notes a temporary table that takes a counter table's name, or gives it back.
+func (c *conn) hide(t *table, hidden bool) {
+	if c.hidden == nil {
+		c.hidden = map[string]bool{}
+	}
+	if hidden {
+		c.hidden[t.String()] = true
+	} else {
+		delete(c.hidden, t.String())
+	}
+	c.visible = nil
+}
+
+func (c *conn) planIn(s *schema, text string) *plan {
+	k := planKey{text, c.session.mode, c.session.db}
+	if p := s.plans.get(k); p != nil {
+		return p
+	}
+	var p *plan
+	if s.mentions(text) || len(text) < 64 && strings.Contains(strings.ToUpper(text), "EXECUTE") {
+		p = s.plan(text, k.mode, k.db)
+		p.named = true
+		if p.fallback {
+			c.connector.stats.fallbacks.Add(1)
+			c.connector.once("fallback "+text, "countermysql: statement runs the exact way", "reason", p.reason, "statement", digest(text))
+		}
+	} else {
+		p = &plan{}
+		p.kind, p.arg = kindOf(tokenize(text, k.mode))
+	}
+	p.simple = p.kind == kindOther && p.class == verbatim && p.increment == nil && p.writes == nil && p.cleaning == nil && p.split == nil && p.touches == nil
+	s.plans.put(k, p)
+	return p
+}
+
+// ExecContext runs a statement.
+func (c *conn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	p, err := c.plan(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if p.simple {
+		res, err := c.execer.ExecContext(ctx, text, args)
+		return res, c.noted(err)
+	}
+	out, err := c.run(ctx, &call{conn: c, plan: p, text: text, args: args})
+	return out.res, err
+}
+
+// QueryContext runs a statement that may return rows.
+func (c *conn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	p, err := c.plan(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if p.simple {
+		rows, err := c.queryer.QueryContext(ctx, text, args)
+		return rows, c.noted(err)
+	}
+	out, err := c.run(ctx, &call{conn: c, plan: p, text: text, args: args, rows: true})
+	return out.rows, err
+}
+
+// noted passes on the answer to a statement of the user's.
+func (c *conn) noted(err error) error {
+	if err == nil {
+		c.lost = false
+		return nil
+	}
+	return c.failed(err)
+}
+
+// Exec is for callers of Raw; database/sql uses ExecContext.
+func (c *conn) Exec(text string, args []driver.Value) (driver.Result, error) {
+	return c.ExecContext(context.Background(), text, named(args))
+}
+
+// Query is for callers of Raw; database/sql uses QueryContext.
+func (c *conn) Query(text string, args []driver.Value) (driver.Rows, error) {
+	return c.QueryContext(context.Background(), text, named(args))
+}
+
+func named(args []driver.Value) []driver.NamedValue {
+	out := make([]driver.NamedValue, len(args))
+	for i, v := range args {
+		out[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+	}
+	return out
+}
+
+// Prepare prepares a statement; database/sql uses PrepareContext.
+func (c *conn) Prepare(text string) (driver.Stmt, error) {
+	return c.PrepareContext(context.Background(), text)
+}
+
+// PrepareContext prepares the statement as it is, so that it fails as it
+// would; what is sent in its place is decided at each execution.
+func (c *conn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	raw, err := c.raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return &stmt{conn: c, text: text, raw: raw}, nil
+}
+
+// Begin starts a transaction; database/sql uses BeginTx.
+func (c *conn) Begin() (driver.Tx, error) {
+	return c.BeginTx(context.Background(), driver.TxOptions{})
+}
+
+// BeginTx starts a transaction.
+func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if err := c.send(ctx); err != nil { // START TRANSACTION commits what is open
+		return nil, err
+	}
+	next := c.next
+	raw, err := c.raw.(driver.ConnBeginTx).BeginTx(ctx, opts)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	c.lost = false
+	c.ended()
+	c.next = next
+	if level := isolationName(opts.Isolation); level != "" {
+		c.next = level
+	}
+	return &handle{c, raw}, nil
+}
+
+func isolationName(level driver.IsolationLevel) string {
+	return [...]string{"", "READ UNCOMMITTED", "READ COMMITTED", "", repeatableRead, "", serializable, ""}[level]
+}
+
+// handle is the driver.Tx of BeginTx.
+type handle struct {
+	conn *conn
+	raw  driver.Tx
+}
+
+// Commit sends the pending increments, then commits.
+func (h *handle) Commit() error {
+	if err := h.conn.send(context.Background()); err != nil {
+		h.conn.ended()
+		_ = h.raw.Rollback() // the first error is the one to report
+		return err
+	}
+	h.conn.ended()
+	return h.raw.Commit()
+}
+
+// Rollback drops the pending increments and rolls back.
+func (h *handle) Rollback() error {
+	h.conn.ended()
+	return h.raw.Rollback()
+}
+
+// CheckNamedValue converts an argument as go-sql-driver does.
+func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
+	return c.raw.(driver.NamedValueChecker).CheckNamedValue(v)
+}
+
+// Ping asks the server for a sign of life.
+func (c *conn) Ping(ctx context.Context) error { return c.raw.(driver.Pinger).Ping(ctx) }
+
+// ResetSession prepares the connection for its next user.
+func (c *conn) ResetSession(ctx context.Context) error {
+	if r, ok := c.raw.(driver.SessionResetter); ok {
+		return r.ResetSession(ctx)
+	}
+	return nil
+}
+
+// IsValid reports whether the connection may go back to the pool. One that is
+// returned inside a transaction may not: closing it is what rolls back.
+func (c *conn) IsValid() bool {
+	if c.status.Uint()&statusInTransaction != 0 && !c.lost || c.tx != nil && len(c.tx.tables()) > 0 || c.locked {
+		return false
+	}
+	v, ok := c.raw.(driver.Validator)
+	return !ok || v.IsValid()
+}
+
+// Close ends the session.
+func (c *conn) Close() error {
+	c.ended()
+	return c.raw.Close()
+}
+
+// stmt is a prepared statement.
+type stmt struct {
+	conn   *conn
+	text   string
+	raw    driver.Stmt // of the text as it is
+	others map[string]driver.Stmt
+}
+
+var (
+	_ driver.Stmt              = (*stmt)(nil)
+	_ driver.StmtExecContext   = (*stmt)(nil)
+	_ driver.StmtQueryContext  = (*stmt)(nil)
+	_ driver.NamedValueChecker = (*stmt)(nil)
+	_ driver.ColumnConverter   = (*stmt)(nil) //nolint:staticcheck // go-sql-driver has it too
+)
+
+func (s *stmt) NumInput() int { return s.raw.NumInput() }
+
+func (s *stmt) Close() error {
+	err := s.raw.Close()
+	for _, other := range s.others {
+		err = errors.Join(err, other.Close())
+	}
+	return err
+}
+
+// maxOthers bounds the texts prepared beside the statement's own.
+const maxOthers = 4
+
+// physical returns a prepared statement for a text that is sent in place of the statement's.
+func (s *stmt) physical(ctx context.Context, text string) (driver.Stmt, error) {
+	if text == s.text {
+		return s.raw, nil
+	}
+	if other := s.others[text]; other != nil {
+		return other, nil
+	}
+	other, err := s.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.others) == maxOthers {
+		for text, old := range s.others {
+			old.Close()
+			delete(s.others, text)
+		}
+	}
+	if s.others == nil {
+		s.others = map[string]driver.Stmt{}
+	}
+	s.others[text] = other
+	return other, nil
+}
+
+func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	p, err := s.conn.plan(ctx, s.text)
+	if err != nil {
+		return nil, err
+	}
+	if p.simple {
+		res, err := s.raw.(driver.StmtExecContext).ExecContext(ctx, args)
+		return res, s.conn.noted(err)
+	}
+	out, err := s.conn.run(ctx, &call{conn: s.conn, plan: p, text: s.text, args: args, stmt: s})
+	return out.res, err
+}
+
+func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	p, err := s.conn.plan(ctx, s.text)
+	if err != nil {
+		return nil, err
+	}
+	if p.simple {
+		rows, err := s.raw.(driver.StmtQueryContext).QueryContext(ctx, args)
+		return rows, s.conn.noted(err)
+	}
+	out, err := s.conn.run(ctx, &call{conn: s.conn, plan: p, text: s.text, args: args, stmt: s, rows: true})
+	return out.rows, err
+}
+
+// Exec is for callers of Raw.
+func (s *stmt) Exec(args []driver.Value) (driver.Result, error) {
+	return s.ExecContext(context.Background(), named(args))
+}
+
+// Query is for callers of Raw.
+func (s *stmt) Query(args []driver.Value) (driver.Rows, error) {
+	return s.QueryContext(context.Background(), named(args))
+}
+
+func (s *stmt) CheckNamedValue(v *driver.NamedValue) error {
+	return s.raw.(driver.NamedValueChecker).CheckNamedValue(v)
+}
+
+func (s *stmt) ColumnConverter(i int) driver.ValueConverter {
+	if c, ok := s.raw.(driver.ColumnConverter); ok { //nolint:staticcheck // see above
+		return c.ColumnConverter(i)
+	}
+	return driver.DefaultParameterConverter
+}
+
+// digest is a statement's text for the log: short, and without its literals.
+func digest(text string) string {
+	var b strings.Builder
+	at := 0
+	for _, t := range tokenize(text, lexMode{}) {
+		if b.Len() > 200 {
+			return b.String() + "…"
+		}
+		if t.start > at && b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		at = t.end
+		if t.kind == tokString || t.kind == tokNumber {
+			b.WriteByte('?')
+			continue
+		}
+		fmt.Fprint(&b, text[t.start:t.end])
+	}
+	return b.String()
+}

@@ -1,0 +1,192 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"io"
+	"strings"
+)
+
+// runDDL executes a statement that ends a transaction: what it needs of the
+// slots goes with it.
+func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
+	p := k.plan
+	if p.kind == kindDDL {
+		defer c.connector.stale.Store(true)
+	}
+	if c.locked {
+		return k.forward(ctx, k.text)
+	}
+	switch {
+	case p.locking != nil:
+		return c.lockTables(ctx, k)
+	case p.dropped != nil:
+		return c.drop(ctx, k)
+	}
+	if len(c.hidden) > 0 {
+		return c.runTemporary(ctx, k) // DROP TABLE drops a temporary table first
+	}
+	for _, s := range p.scopes {
+		if err := c.rollUpCommitted(ctx, s.t); err != nil {
+			return outcome{}, err
+		}
+	}
+	return k.forward(ctx, k.text)
+}
+
+// rollUpCommitted rolls up a table and commits, together with the transaction
+// that the statement is about to commit.
+func (c *conn) rollUpCommitted(ctx context.Context, t *table) error {
+	if !c.inTransaction() {
+		return c.rollUp(ctx, t)
+	}
+	if err := c.takeAll(ctx, t); err != nil {
+		return err
+	}
+	_, err := c.do(ctx, "COMMIT")
+	c.ended()
+	return err
+}
+
+// drop executes DROP TABLE and TRUNCATE: the slots go too.
+func (c *conn) drop(ctx context.Context, k *call) (outcome, error) {
+	truncate := strings.EqualFold(tokenize(k.text, c.session.mode)[0].name, "TRUNCATE")
+	out, err := k.forward(ctx, k.text)
+	if err != nil {
+		return out, err
+	}
+	for _, t := range k.plan.dropped {
+		stmt := "DROP TABLE IF EXISTS " + t.slots()
+		if truncate {
+			stmt = "TRUNCATE TABLE " + t.slots()
+		}
+		if _, err := c.do(ctx, stmt); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// lockTables executes LOCK TABLES. The slots tables are locked too, which keeps
+// everybody's increments out, and what they hold is rolled up first, so that
+// until UNLOCK TABLES the base tables say all.
+func (c *conn) lockTables(ctx context.Context, k *call) (outcome, error) {
+	text := strings.TrimRight(k.text, "; \t\r\n")
+	for _, t := range k.plan.locking {
+		text += ", " + t.slots() + " WRITE"
+	}
+	for try := 0; ; try++ {
+		for _, t := range k.plan.locking {
+			if err := c.rollUpCommitted(ctx, t); err != nil {
+				return outcome{}, err
+			}
+		}
+		out, err := k.forward(ctx, text)
+		if err != nil {
+			return out, err
+		}
+		c.locked = true
+		clean := true
+		for _, t := range k.plan.locking {
+			rows, err := c.read(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
+			if err != nil {
+				return out, err
+			}
+			clean = clean && len(rows) == 0
+		}
+		if clean || try == maxRetries {
+			return out, nil
+		}
+		if _, err := c.do(ctx, "UNLOCK TABLES"); err != nil { // somebody was faster
+			return outcome{}, err
+		}
+		c.locked = false
+	}
+}
+
+// runSplit executes a text of several statements one by one, as the server
+// would: what went before an error stays done.
+func (c *conn) runSplit(ctx context.Context, k *call) (outcome, error) {
+	if k.rows {
+		rows := &splitRows{conn: c, ctx: ctx, texts: k.plan.split, args: k.args}
+		return outcome{rows: rows}, rows.first()
+	}
+	all := &result{}
+	args := k.args
+	for _, text := range k.plan.split {
+		var own []driver.NamedValue
+		own, args = splitArgs(text, c.session.mode, args)
+		res, err := c.ExecContext(ctx, text, own)
+		if err != nil {
+			return outcome{}, err
+		}
+		n, _ := res.RowsAffected()
+		id, _ := res.LastInsertId()
+		all.affected, all.ids = append(all.affected, n), append(all.ids, id)
+	}
+	return outcome{res: all}, nil
+}
+
+func splitArgs(text string, mode lexMode, args []driver.NamedValue) (own, rest []driver.NamedValue) {
+	n := 0
+	for _, t := range tokenize(text, mode) {
+		if t.kind == tokParam {
+			n++
+		}
+	}
+	n = min(n, len(args))
+	return args[:n], args[n:]
+}
+
+// splitRows are the result sets of several statements, each run when it is
+// asked for. Like go-sql-driver's they skip statements without rows.
+type splitRows struct {
+	physicalRows
+	conn  *conn
+	ctx   context.Context
+	texts []string
+	args  []driver.NamedValue
+}
+
+func (r *splitRows) first() error {
+	err := r.NextResultSet()
+	if err == io.EOF {
+		r.physicalRows = noRows{}
+		return nil
+	}
+	return err
+}
+
+func (r *splitRows) HasNextResultSet() bool {
+	return len(r.texts) > 0 || r.physicalRows.HasNextResultSet()
+}
+
+func (r *splitRows) NextResultSet() error {
+	if r.physicalRows != nil {
+		if r.physicalRows.HasNextResultSet() {
+			return r.physicalRows.NextResultSet()
+		}
+		if err := r.physicalRows.Close(); err != nil {
+			return err
+		}
+	}
+	for len(r.texts) > 0 {
+		text := r.texts[0]
+		r.texts = r.texts[1:]
+		var own []driver.NamedValue
+		own, r.args = splitArgs(text, r.conn.session.mode, r.args)
+		rows, err := r.conn.QueryContext(r.ctx, text, own)
+		if err != nil {
+			return err
+		}
+		if p, ok := rows.(physicalRows); ok && len(rows.Columns()) > 0 {
+			r.physicalRows = p
+			return nil
+		}
+		if err := rows.Close(); err != nil {
+			return err
+		}
+	}
+	r.physicalRows = noRows{}
+	return io.EOF
+}

@@ -1,0 +1,294 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/ngrok/sqlmw"
+)
+
+func init() { sql.Register("countermysql", &Driver{}) }
+
+// Driver is the database/sql driver. Its name is "countermysql".
+type Driver struct {
+	config *Config // of Register; nil: the DSN says all
+}
+
+var (
+	_ driver.Driver        = (*Driver)(nil)
+	_ driver.DriverContext = (*Driver)(nil)
+	_ driver.Connector     = (*Connector)(nil)
+	_ io.Closer            = (*Connector)(nil)
+)
+
+// Register makes a driver name whose connections keep the given counters,
+// whatever the DSN says beside them. Like sql.Register it panics if the name
+// is taken.
+func Register(name string, config *Config) {
+	sql.Register(name, &Driver{config: config.clone()})
+}
+
+// Open returns a new connection. database/sql uses OpenConnector instead.
+func (d *Driver) Open(dsn string) (driver.Conn, error) {
+	c, err := d.OpenConnector(dsn)
+	if err != nil {
+		return nil, err
+	}
+	return c.Connect(context.Background())
+}
+
+// OpenConnector reads the DSN; all mistakes in it are reported together.
+func (d *Driver) OpenConnector(dsn string) (driver.Connector, error) {
+	cfg, config, err := ParseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	if d.config != nil {
+		config = d.config.merge(config)
+	}
+	return newConnector(cfg, config, d)
+}
+
+// NewConnector returns a connector for sql.OpenDB. Both configurations are
+// copied; a nil config has no counters. All mistakes are reported together, as
+// *ConfigError.
+func NewConnector(cfg *mysql.Config, config *Config) (*Connector, error) {
+	return newConnector(cfg.Clone(), config.clone(), &Driver{})
+}
+
+// Connector makes connections that share what is known of the schema and the
+// plans of statements. It is safe for concurrent use, and closed by sql.DB.Close.
+type Connector struct {
+	driver *Driver
+	cfg    *mysql.Config
+	config *Config
+	specs  []tableSpec
+	log    *slog.Logger
+	raw    driver.Connector // go-sql-driver's
+
+	mu       sync.Mutex // held while the schema is learned
+	look     *sql.DB    // the look-up connections; nil until needed
+	current  atomic.Pointer[schema]
+	stale    atomic.Bool
+	checked  atomic.Int64 // when the schema was learned, Unix nanoseconds
+	checking atomic.Bool
+	work     sync.WaitGroup
+	warned   sync.Map // what has been logged once
+	stats    counters
+}
+
+func newConnector(cfg *mysql.Config, config *Config, d *Driver) (*Connector, error) {
+	if config == nil {
+		config = &Config{}
+	}
+	specs, err := config.resolve(cfg.DBName)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	log := config.Logger
+	if log == nil {
+		log = slog.Default()
+	}
+	c := &Connector{driver: d, cfg: cfg, config: config, specs: specs, log: log, raw: raw}
+	if config.Interceptor != nil {
+		wrapped, err := sqlmw.Driver(connectorDriver{raw}, config.Interceptor).(driver.DriverContext).OpenConnector("")
+		if err != nil {
+			return nil, err
+		}
+		c.raw = wrapped
+	}
+	return c, nil
+}
+
+// connectorDriver lets sqlmw wrap a connector, whose settings no DSN can carry.
+type connectorDriver struct{ driver.Connector }
+
+func (d connectorDriver) Open(string) (driver.Conn, error) { return d.Connect(context.Background()) }
+func (d connectorDriver) OpenConnector(string) (driver.Connector, error) {
+	return capturing{d.Connector}, nil
+}
+
+// capturing hands the connection below the interceptor to who asks for it.
+type capturing struct{ driver.Connector }
+
+type captureKey struct{}
+
+func (c capturing) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if below, ok := ctx.Value(captureKey{}).(*driver.Conn); ok {
+		*below = conn
+	}
+	return conn, err
+}
+
+// Driver returns the connector's driver.
+func (c *Connector) Driver() driver.Driver { return c.driver }
+
+// Connect opens a connection. Without counters it is go-sql-driver's own.
+func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
+	var below driver.Conn
+	raw, err := c.raw.Connect(context.WithValue(ctx, captureKey{}, &below))
+	if err != nil {
+		return nil, err
+	}
+	if len(c.specs) == 0 {
+		return raw, nil
+	}
+	if below == nil {
+		below = raw
+	}
+	conn, err := c.wrap(ctx, raw, below)
+	if err != nil {
+		raw.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, error) {
+	status := reflect.ValueOf(below).Elem().FieldByName("status")
+	if !status.IsValid() || !status.CanUint() {
+		return nil, errors.New("countermysql: this version of go-sql-driver/mysql does not tell the transaction's state; use the version in countermysql's go.mod")
+	}
+	s, err := c.schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	k := &conn{connector: c, raw: raw, below: below, status: status}
+	k.execer, k.queryer = raw.(driver.ExecerContext), raw.(driver.QueryerContext)
+	return k, k.probe(ctx, s)
+}
+
+// schemaAge is how old the knowledge of the schema may be before it is renewed
+// in the background, for DDL by other clients.
+const schemaAge = 10 * time.Second
+
+// schema returns what is known of the schema, and learns it if need be.
+func (c *Connector) schema(ctx context.Context) (*schema, error) {
+	if s := c.current.Load(); s != nil && !c.stale.Load() {
+		if time.Now().UnixNano()-c.checked.Load() > int64(schemaAge) && c.checking.CompareAndSwap(false, true) {
+			c.work.Go(func() {
+				defer c.checking.Store(false)
+				ctx, cancel := context.WithTimeout(context.Background(), schemaAge)
+				defer cancel()
+				_, _ = c.learn(ctx) // tried again by the next statement
+			})
+		}
+		return s, nil
+	}
+	return c.learn(ctx)
+}
+
+// learn reads the schema; unchanged, the old one stays with its plans.
+func (c *Connector) learn(ctx context.Context) (*schema, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stale.Store(false)
+	s, err := c.read(ctx)
+	if err != nil {
+		c.stale.Store(true)
+		return nil, err
+	}
+	c.checked.Store(time.Now().UnixNano())
+	if old := c.current.Load(); old != nil && old.fingerprint == s.fingerprint {
+		return old, nil
+	}
+	c.current.Store(s)
+	for _, t := range s.tables {
+		if t.unfit != nil {
+			c.once("unfit "+t.String(), "countermysql: table can't have counters", "table", t.String(), "reasons", t.unfit)
+		}
+	}
+	return s, nil
+}
+
+func (c *Connector) read(ctx context.Context) (*schema, error) {
+	if c.look == nil {
+		c.look = sql.OpenDB(lookupConnector{c.raw})
+		c.look.SetMaxOpenConns(4)
+		c.look.SetMaxIdleConns(4)
+	}
+	srv, err := loadServer(ctx, c.look)
+	if err != nil {
+		return nil, err
+	}
+	s, err := loadSchema(ctx, c.look, srv, c.specs)
+	if err != nil || !c.config.CreateSlots {
+		return s, err
+	}
+	made := false
+	for _, key := range sortedKeys(s.tables) {
+		if t := s.tables[key]; t.missing != "" && t.unfit == nil {
+			if err := makeSlots(ctx, c.look, t); err != nil {
+				return nil, fmt.Errorf("countermysql: making the slots table of %s: %w", t, err)
+			}
+			made = true
+		}
+	}
+	if made {
+		return loadSchema(ctx, c.look, srv, c.specs)
+	}
+	return s, nil
+}
+
+// lookups returns the look-up connections.
+func (c *Connector) lookups() *sql.DB {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.look
+}
+
+// once logs a rare event a single time.
+func (c *Connector) once(cause, msg string, args ...any) {
+	if _, seen := c.warned.LoadOrStore(cause, true); !seen {
+		c.log.Warn(msg, args...)
+	}
+}
+
+// Close ends the look-up connections. sql.DB.Close calls it.
+func (c *Connector) Close() error {
+	c.work.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.look == nil {
+		return nil
+	}
+	err := c.look.Close()
+	c.look = nil
+	c.current.Store(nil)
+	return err
+}
+
+// lookupConnector makes the look-up connections: they see what is committed,
+// and do not wait for long behind an ALTER that waits for us.
+type lookupConnector struct{ raw driver.Connector }
+
+func (l lookupConnector) Driver() driver.Driver { return l.raw.Driver() }
+
+func (l lookupConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := l.raw.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 2", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, set, nil); err != nil {
+			conn.Close()
+			return nil, err
+		}
+	}
+	return conn, nil
+}

@@ -1,0 +1,261 @@
+package countermysql
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// The parameters of a DSN that are ours. All others are go-sql-driver's.
+const (
+	paramCounters    = "counters"
+	paramSlots       = "counterSlots"
+	paramCreateSlots = "counterCreateSlots"
+	paramReadOwn     = "counterReadOwn"
+	paramConfig      = "counterConfig"
+
+	envConfig = "COUNTERMYSQL_CONFIG"
+)
+
+var dsnParams = []string{paramCounters, paramSlots, paramCreateSlots, paramReadOwn, paramConfig}
+
+// ParseDSN reads a go-sql-driver DSN with these parameters of ours, which the
+// returned mysql.Config does not have:
+//
+//	counters            post.likes,post.views,other_db.page.hits
+//	counterSlots        slots per counter, 1 to 1024 (default 16)
+//	counterCreateSlots  create missing slots tables (default false)
+//	counterReadOwn      latest (default) or snapshot
+//	counterConfig       a YAML file with the same settings and more
+//
+// A counter is table.column, in the DSN's database, or db.table.column. A name
+// that holds dots, commas or backquotes stands in backquotes. As everywhere in
+// a DSN values are URL-escaped: a slash in counterConfig is %2F.
+//
+// Without counterConfig the environment variable COUNTERMYSQL_CONFIG may name
+// the file. The DSN's parameters override the file's settings, not those of
+// single tables, and its counters add to the file's.
+//
+// The error of a DSN that go-sql-driver refuses is go-sql-driver's. Mistakes in
+// the counters are reported together, each a *ConfigError; they do not quote
+// other parts of the DSN.
+func ParseDSN(dsn string) (*mysql.Config, *Config, error) {
+	return parseDSN(dsn, nil)
+}
+
+// parseDSN is ParseDSN upon a Config given in Go: the file and then the DSN
+// override and extend it. All of it is validated together.
+func parseDSN(dsn string, base *Config) (*mysql.Config, *Config, error) {
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return nil, nil, err
+	}
+	given, mistakes := takeParams(cfg, dsn)
+	file, place := given[paramConfig], "DSN parameter "+paramConfig
+	if _, ok := given[paramConfig]; !ok {
+		file, place = os.Getenv(envConfig), "environment variable "+envConfig
+	}
+	config := base
+	if file != "" {
+		fromFile, more := readFile(file, place)
+		mistakes = append(mistakes, more...)
+		if fromFile != nil {
+			fromFile.db = cfg.DBName
+			config = config.merge(fromFile)
+		}
+	}
+	fromDSN, more := readParams(given, cfg.DBName)
+	mistakes = append(mistakes, more...)
+	config = config.merge(fromDSN)
+
+	_, more = config.check(cfg.DBName)
+	mistakes = append(mistakes, more...)
+	if err := errors.Join(mistakes...); err != nil {
+		return nil, nil, err
+	}
+	return cfg, config, nil
+}
+
+// takeParams moves our parameters out of cfg, so that they don't reach the
+// server as SET statements.
+func takeParams(cfg *mysql.Config, dsn string) (given map[string]string, mistakes []error) {
+	given = map[string]string{}
+	report := func(key, problem, remedy string) {
+		mistakes = append(mistakes, &ConfigError{Place: "DSN parameter " + key, Problem: problem, Remedy: remedy})
+	}
+	// cfg.Params has the values, unescaped, but not what was written twice or
+	// without a value. The parameters begin where mysql.ParseDSN says they do.
+	_, params, _ := strings.Cut(dsn[strings.LastIndexByte(dsn, '/')+1:], "?")
+	for param := range strings.SplitSeq(params, "&") {
+		key, _, valued := strings.Cut(param, "=")
+		_, twice := given[key]
+		switch value := cfg.Params[key]; {
+		case !ourParam(key):
+		case !slices.Contains(dsnParams, key):
+			report(key, "there is no such parameter", "did you mean "+nearest(key, dsnParams)+"? There are "+strings.Join(dsnParams, ", "))
+		case twice:
+			report(key, "it is given twice", "give it once; counters are separated by commas")
+		case !valued || value == "":
+			report(key, "it has no value", "give it one, or leave it out")
+		default:
+			given[key] = value
+		}
+	}
+	for key := range cfg.Params {
+		if ourParam(key) {
+			delete(cfg.Params, key)
+		}
+	}
+	if len(cfg.Params) == 0 {
+		cfg.Params = nil // as if ours had never been there
+	}
+	return given, mistakes
+}
+
+// ourParam claims all parameters that begin so: the server has no such variables,
+// and a mistyped one must not go unnoticed.
+func ourParam(key string) bool {
+	const prefix = "counter"
+	return len(key) >= len(prefix) && strings.EqualFold(key[:len(prefix)], prefix)
+}
+
+// readParams reads the parameters but counterConfig.
+func readParams(given map[string]string, db string) (*Config, []error) {
+	c := &Config{db: db}
+	var mistakes []error
+	read := func(key, remedy string, set func(value, place string) (problem string)) {
+		value, ok := given[key]
+		if !ok {
+			return
+		}
+		place := "DSN parameter " + key
+		if problem := set(value, place); problem != "" {
+			mistakes = append(mistakes, &ConfigError{Place: place, Problem: problem, Remedy: remedy})
+		}
+	}
+	read(paramSlots, remedySlots, func(value, place string) string {
+		n, err := strconv.Atoi(value)
+		if err != nil || n == 0 { // 0 means the default only in Go
+			return excerpt(value) + " is not a possible number of slots"
+		}
+		c.Slots, c.at.slots = n, place
+		return ""
+	})
+	read(paramCreateSlots, remedyBool, func(value, place string) string {
+		b, ok := readBool(value)
+		if !ok {
+			return excerpt(value) + " is not a boolean"
+		}
+		c.CreateSlots, c.at.createSlots = b, place
+		return ""
+	})
+	read(paramReadOwn, remedyReadOwn, func(value, place string) string {
+		c.ReadOwn, c.at.readOwn = ReadOwn(value), place
+		return ""
+	})
+	if value, ok := given[paramCounters]; ok {
+		mistakes = append(mistakes, c.addCounters(value, "DSN parameter "+paramCounters)...)
+	}
+	return c, mistakes
+}
+
+// addCounters reads post.likes,post.views,other_db.page.hits.
+func (c *Config) addCounters(list, place string) (mistakes []error) {
+	const form = "write table.column or db.table.column, with commas between counters"
+	tables := map[[2]string]int{}
+	for _, entry := range splitQuoted(list, ',') {
+		entry = strings.TrimSpace(entry)
+		parts, err := splitName(entry)
+		var bad *nameError
+		mistake := &ConfigError{Place: place}
+		switch {
+		case entry == "":
+			mistake.Problem, mistake.Remedy = "an entry is empty", form
+		case errors.As(err, &bad):
+			mistake.Problem, mistake.Remedy = "counter "+excerpt(entry)+" "+bad.problem, bad.remedy
+		case len(parts) == 1:
+			mistake.Problem, mistake.Remedy = "counter "+excerpt(entry)+" names no table", form
+		case len(parts) > 3:
+			mistake.Problem, mistake.Remedy = "counter "+excerpt(entry)+" has more than three names", form
+		case len(parts) == 2 && c.db == "":
+			mistake.Problem = "counter " + excerpt(entry) + " has no database, and the DSN names none"
+			mistake.Remedy = "write db." + joinName(parts...) + ", or name a database in the DSN"
+		default:
+			last := len(parts) - 1
+			t := TableConfig{Table: joinName(parts[:last]...), at: tablePlaces{table: place}}
+			i, ok := tables[t.key(c.db)]
+			if !ok {
+				i = len(c.Tables)
+				tables[t.key(c.db)] = i
+				c.Tables = append(c.Tables, t)
+			}
+			at := &c.Tables[i]
+			at.Counters = append(at.Counters, joinName(parts[last]))
+			at.at.counters = append(at.at.counters, place)
+			continue
+		}
+		mistakes = append(mistakes, mistake)
+	}
+	return mistakes
+}
+
+const remedyBool = "use true or false"
+
+// readBool reads a boolean as go-sql-driver does in a DSN
+// (https://github.com/go-sql-driver/mysql/blob/v1.10.1/utils.go#L92).
+func readBool(s string) (value, ok bool) {
+	switch s {
+	case "1", "true", "TRUE", "True":
+		return true, true
+	case "0", "false", "FALSE", "False":
+		return false, true
+	}
+	return false, false
+}
+
+// readFile reads a YAML file that was named in a place.
+func readFile(name, place string) (*Config, []error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, []error{&ConfigError{
+			Place:   place,
+			Problem: fmt.Sprintf("the file can't be read: %v", err),
+			Remedy:  "check its name and its permissions; a relative name starts at the working directory",
+		}}
+	}
+	return readYAML(name, text)
+}
+
+// nearest is the name that takes the fewest edits to reach.
+func nearest(s string, names []string) string {
+	return slices.MinFunc(names, func(a, b string) int {
+		return cmp.Compare(editDistance(s, a), editDistance(s, b))
+	})
+}
+
+// editDistance is Levenshtein's, regardless of case.
+func editDistance(a, b string) int {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			above := row[j+1]
+			if a[i] != b[j] {
+				diagonal = 1 + min(diagonal, above, row[j])
+			}
+			row[j+1], diagonal = diagonal, above
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,56 @@
+package countermysql
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// UnfitError says why a configured table can't be a counter table. Statements
+// that name the table fail with it until the table or the configuration changes.
+type UnfitError struct {
+	Table   string // database.table
+	Reasons []string
+}
+
+func (e *UnfitError) Error() string {
+	return fmt.Sprintf("countermysql: table %s can't have counters: %s", e.Table, strings.Join(e.Reasons, "; "))
+}
+
+// SlotsTableError says that a counter table's slots table is missing or does
+// not fit, and which DDL puts that right. With counterCreateSlots=true the
+// driver runs the DDL itself.
+type SlotsTableError struct {
+	Table      string // database.table
+	SlotsTable string
+	DDL        string
+}
+
+func (e *SlotsTableError) Error() string {
+	return fmt.Sprintf("countermysql: table %s has no slots table %s that fits; set counterCreateSlots=true, or run:\n%s", e.Table, e.SlotsTable, e.DDL)
+}
+
+// Server error numbers
+// (https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html).
+const (
+	errNoTable     = 1146
+	errNoColumn    = 1054
+	errLockWait    = 1205
+	errDeadlock    = 1213
+	errOutOfRange  = 1690
+	errDataRange   = 1264
+	errChangedRow  = 1020 // MariaDB: a row changed since the snapshot
+	errNotLocked   = 1100
+	errQueryKilled = 1317
+)
+
+// errorNumber is the server's error number; 0 if the error is not the server's.
+func errorNumber(err error) uint16 {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return e.Number
+	}
+	return 0
+}

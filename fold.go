@@ -1,0 +1,462 @@
+package countermysql
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// foldBatch is how many keys are rolled up by one statement.
+const foldBatch = 100
+
+// lockedRow is a base row that this transaction has locked exclusively.
+type lockedRow struct {
+	key      key
+	counters []string // "" for NULL
+}
+
+// slotRow is one row of a slots table.
+type slotRow struct {
+	key     key
+	slot    string
+	amounts []string // by counter
+	touch   []string // by touch column
+}
+
+// take locks the base rows of the scopes and rolls up their slots, together
+// with what the transaction has pending for them: after it the base rows say all.
+func (c *conn) take(ctx context.Context, scopes []scope, b binder) error {
+	for _, s := range scopes {
+		where, ok := s.bind(b)
+		if !ok || s.where == nil && s.pins == nil {
+			if err := c.takeAll(ctx, s.t); err != nil {
+				return err
+			}
+			continue
+		}
+		rows, err := c.lock(ctx, s.t, quoteIdent(s.name), s.from(), where)
+		if err != nil {
+			return err
+		}
+		if err := c.fold(ctx, s.t, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeAll takes every key of a table that has slots or pending increments.
+func (c *conn) takeAll(ctx context.Context, t *table) error {
+	keys := map[string]key{}
+	if c.inTransaction() && c.tx != nil && c.tx.hasPending(t) {
+		for id, e := range c.tx.pending[t.String()].entries {
+			keys[id] = e.key
+		}
+	}
+	found, err := c.connector.query(ctx, "SELECT DISTINCT "+t.selectKey(privateName)+" FROM "+t.slots()+" AS "+privateName)
+	if err != nil {
+		return err
+	}
+	for _, r := range found {
+		k := key(r[:len(t.key)])
+		keys[k.id()] = k
+	}
+	return c.takeKeys(ctx, t, keys)
+}
+
+func (c *conn) takeKeys(ctx context.Context, t *table, keys map[string]key) error {
+	var sorted []key
+	for _, k := range keys {
+		sorted = append(sorted, k)
+	}
+	slices.SortFunc(sorted, t.compare)
+	for batch := range slices.Chunk(sorted, foldBatch) {
+		rows, err := c.lock(ctx, t, quoteIdent(t.spec.name), t.base()+t.forceKey(), t.whereAny(batch, quoteIdent(t.spec.name)))
+		if err != nil {
+			return err
+		}
+		if err := c.fold(ctx, t, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply takes the keys of a table's pending increments. An increment whose row
+// is gone goes with it.
+func (c *conn) apply(ctx context.Context, t *table) error {
+	p := c.transaction().pending[t.String()]
+	keys := map[string]key{}
+	for id, e := range p.entries {
+		keys[id] = e.key
+	}
+	if err := c.takeKeys(ctx, t, keys); err != nil {
+		return err
+	}
+	for id, e := range p.entries {
+		moved, err := c.lock(ctx, t, quoteIdent(e.name), t.base()+" AS "+quoteIdent(e.name), e.where)
+		if err != nil {
+			return err
+		}
+		delete(p.entries, id)
+		for _, r := range moved {
+			again := *e
+			again.key = r.key
+			p.entries[r.key.id()] = &again
+			if err := c.fold(ctx, t, []lockedRow{r}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forceKey keeps the optimizer on the table's key: a scan would lock rows that
+// nobody asked for.
+func (t *table) forceKey() string {
+	for _, k := range t.unique {
+		if len(k.cols) > 0 && slices.Equal(k.cols, t.key) {
+			return " FORCE INDEX (" + quoteIdent(k.name) + ")"
+		}
+	}
+	return ""
+}
+
+// lock locks base rows exclusively. Naming the counters makes the server lock
+// the clustered rows, whatever index it goes by.
+func (c *conn) lock(ctx context.Context, t *table, name, from, where string) ([]lockedRow, error) {
+	counters := make([]string, len(t.counters))
+	for i, col := range t.counters {
+		counters[i] = "CAST(" + name + "." + quoteIdent(col.name) + " AS CHAR)"
+	}
+	rows, err := c.read(ctx, "SELECT "+t.selectKey(name)+", "+strings.Join(counters, ", ")+" FROM "+from+" WHERE "+where+" FOR UPDATE")
+	if err != nil {
+		return nil, err
+	}
+	locked := make([]lockedRow, len(rows))
+	for i, r := range rows {
+		locked[i] = lockedRow{key(r[:len(t.key)]), r[max(len(t.key), 1):]}
+	}
+	slices.SortFunc(locked, func(x, y lockedRow) int { return t.compare(x.key, y.key) })
+	return locked, nil
+}
+
+// fold adds the slots and pending increments of locked rows to their base rows.
+// The locks keep everybody from the slots, so what a look-up connection sees of
+// them stays true; only what was read is taken away.
+func (c *conn) fold(ctx context.Context, t *table, rows []lockedRow) error {
+	for batch := range slices.Chunk(rows, foldBatch) {
+		keys := make([]key, len(batch))
+		for i, r := range batch {
+			keys[i] = r.key
+		}
+		found, err := c.slotRows(ctx, t, keys)
+		if err != nil {
+			return err
+		}
+		if err := c.foldBatch(ctx, t, batch, found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *conn) slotRows(ctx context.Context, t *table, keys []key) (map[string][]slotRow, error) {
+	var cols []string
+	for _, col := range slices.Concat(t.counters, t.touch) {
+		cols = append(cols, "CAST("+privateName+"."+quoteIdent(col.name)+" AS CHAR)")
+	}
+	rows, err := c.connector.query(ctx, "SELECT "+t.selectKey(privateName)+", "+privateName+"."+quoteIdent(t.slotCol)+", "+strings.Join(cols, ", ")+
+		" FROM "+t.slots()+" AS "+privateName+" WHERE "+t.whereAnyOrAll(keys, privateName))
+	if err != nil {
+		return nil, err
+	}
+	found := map[string][]slotRow{}
+	for _, r := range rows {
+		k := key(r[:len(t.key)])
+		r = r[max(len(t.key), 1):]
+		found[k.id()] = append(found[k.id()], slotRow{k, r[0], r[1 : 1+len(t.counters)], r[1+len(t.counters):]})
+	}
+	return found, nil
+}
+
+func (t *table) whereAnyOrAll(keys []key, name string) string {
+	if len(t.key) == 0 {
+		return "TRUE"
+	}
+	return t.whereAny(keys, name)
+}
+
+func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found map[string][]slotRow) error {
+	name := quoteIdent(t.spec.name)
+	sets := make([][]string, len(t.counters)+len(t.touch)) // WHEN … THEN …, by column
+	var changed, gone []string
+	for _, r := range rows {
+		slots := found[r.key.id()]
+		e := c.takePending(t, r.key)
+		if slots == nil && e == nil {
+			continue
+		}
+		where := t.where(r.key, name)
+		changed = append(changed, "("+where+")")
+		for i, col := range t.counters {
+			if r.counters[i] == "" {
+				continue // NULL has no slots that count
+			}
+			total, err := col.total(r.counters[i], i, slots, e)
+			if err != nil {
+				return err
+			}
+			sets[i] = append(sets[i], " WHEN "+where+" THEN "+total)
+		}
+		for i, col := range t.touch {
+			if newest := newestTouch(i, slots, e); newest != "" {
+				sets[len(t.counters)+i] = append(sets[len(t.counters)+i], " WHEN "+where+" THEN "+later(name+"."+quoteIdent(col.name), newest))
+			}
+		}
+		if slots != nil {
+			numbers := make([]string, len(slots))
+			for i, s := range slots {
+				numbers[i] = s.slot
+			}
+			gone = append(gone, "("+t.where(r.key, t.slots())+" AND "+t.slots()+"."+quoteIdent(t.slotCol)+" IN ("+strings.Join(numbers, ", ")+"))")
+		}
+		c.noteFolded(t, r.key)
+	}
+	if changed == nil {
+		return nil
+	}
+	var assignments []string
+	for i, col := range slices.Concat(t.counters, t.touch) {
+		ref := name + "." + quoteIdent(col.name)
+		if sets[i] != nil {
+			assignments = append(assignments, ref+" = CASE"+strings.Join(sets[i], "")+" ELSE "+ref+" END")
+		} else if col.onUpdate {
+			assignments = append(assignments, ref+" = "+ref) // or the server sets it to now
+		}
+	}
+	if _, err := c.do(ctx, "UPDATE "+t.base()+t.forceKey()+" SET "+strings.Join(assignments, ", ")+" WHERE "+strings.Join(changed, " OR ")); err != nil {
+		return err
+	}
+	if gone == nil {
+		return nil
+	}
+	_, err := c.do(ctx, "DELETE FROM "+t.slots()+" WHERE "+strings.Join(gone, " OR "))
+	return err
+}
+
+// takePending removes and returns what the transaction has pending for a key.
+func (c *conn) takePending(t *table, k key) *entry {
+	if c.tx == nil || c.tx.pending[t.String()] == nil {
+		return nil
+	}
+	entries := c.tx.pending[t.String()].entries
+	e := entries[k.id()]
+	delete(entries, k.id())
+	return e
+}
+
+// noteFolded remembers a row whose slots are gone and whose base row says all.
+func (c *conn) noteFolded(t *table, k key) {
+	if !c.inTransaction() {
+		return
+	}
+	sums := map[string]string{}
+	for _, col := range t.counters {
+		sums[col.name] = "0"
+	}
+	for _, col := range t.touch {
+		sums[col.name] = "NULL"
+	}
+	c.transaction().writtenTo(t).mark(writtenRow{t.where(k, quoteIdent(t.spec.name)), t.where(k, privateName), sums})
+}
+
+// total is base plus slots plus pending, if the column can hold it.
+func (c *column) total(base string, i int, slots []slotRow, e *entry) (string, error) {
+	sum, err := c.parseUnits(base)
+	if err != nil {
+		return "", err
+	}
+	for _, s := range slots {
+		n, err := c.parseUnits(s.amounts[i])
+		if err != nil {
+			return "", err
+		}
+		sum.Add(sum, n)
+	}
+	if e != nil {
+		sum.Add(sum, big.NewInt(e.deltas[i]))
+	}
+	if !c.inRange(sum) {
+		return "", &mysql.MySQLError{Number: errDataRange, SQLState: [5]byte([]byte("22003")),
+			Message: fmt.Sprintf("Out of range value for column '%s' at row 1", c.name)}
+	}
+	return c.formatBig(sum), nil
+}
+
+func (c *column) parseUnits(s string) (*big.Int, error) {
+	whole, frac, _ := strings.Cut(s, ".")
+	n, ok := new(big.Int).SetString(whole+frac+strings.Repeat("0", c.fraction()-len(frac)), 10)
+	if !ok {
+		return nil, fmt.Errorf("countermysql: counter %s holds %q, which is no number", c.name, s)
+	}
+	return n, nil
+}
+
+func (c *column) formatBig(n *big.Int) string {
+	if n.IsInt64() {
+		return c.formatUnits(n.Int64())
+	}
+	s := n.String()
+	return s[:len(s)-c.fraction()] + strings.TrimSuffix("."+s[len(s)-c.fraction():], ".")
+}
+
+// inRange reports whether the column can hold the number of units.
+func (c *column) inRange(n *big.Int) bool {
+	if bits := integerBits[c.dataType]; bits != 0 {
+		if c.unsigned() {
+			return n.Sign() >= 0 && n.BitLen() <= int(bits)
+		}
+		return n.BitLen() < int(bits) || n.Cmp(new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), bits-1))) == 0
+	}
+	_, spec, _ := strings.Cut(c.columnType, "(")
+	digits, _, _ := strings.Cut(spec, ",")
+	precision, err := strconv.Atoi(strings.TrimRight(digits, ") unsigned"))
+	limit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(precision)), nil)
+	return err != nil || n.CmpAbs(limit) < 0 && (n.Sign() >= 0 || !c.unsigned())
+}
+
+// newestTouch is the SQL of the latest time that the slots and the pending
+// increments of a row have for touch column i; "" if none.
+func newestTouch(i int, slots []slotRow, e *entry) string {
+	newest := ""
+	for _, s := range slots {
+		newest = max(newest, s.touch[i])
+	}
+	if newest != "" {
+		newest = "CAST('" + newest + "' AS DATETIME(6))"
+	}
+	if e != nil && e.touch[i] != "" {
+		at := "CAST(" + e.touch[i] + " AS DATETIME(6))"
+		if newest == "" {
+			return at
+		}
+		return "GREATEST(" + newest + ", " + at + ")"
+	}
+	return newest
+}
+
+// sightOf is how the open transaction sees a table, after its pending
+// increments have been taken the exact way or noted in the sight.
+func (c *conn) sightOf(ctx context.Context, t *table) (sight, error) {
+	x := c.transaction()
+	var s sight
+	if x.hasPending(t) {
+		if t.spec.readOwn == ReadOwnSnapshot {
+			for _, e := range x.pending[t.String()].sorted() {
+				s.pending = append(s.pending, t.ownIncrement(e))
+			}
+		} else if err := c.apply(ctx, t); err != nil {
+			return s, err
+		}
+	}
+	w := x.written[t.String()]
+	if x.isolation != repeatableRead || w == nil {
+		return s, nil
+	}
+	if w.any {
+		s.locking = true
+		return s, nil
+	}
+	for i := range w.rows {
+		if err := c.sums(ctx, t, &w.rows[i]); err != nil {
+			return s, err
+		}
+		s.own = append(s.own, correction{w.rows[i].base, w.rows[i].sums})
+	}
+	return s, nil
+}
+
+func (t *table) ownIncrement(e *entry) correction {
+	k := correction{t.where(e.key, quoteIdent(t.spec.name)), map[string]string{}}
+	for i, col := range t.counters {
+		if e.deltas[i] != 0 {
+			k.amounts[col.name] = col.formatUnits(e.deltas[i])
+		}
+	}
+	for i, col := range t.touch {
+		if e.touch[i] != "" {
+			k.amounts[col.name] = e.touch[i]
+		}
+	}
+	return k
+}
+
+// sums reads the slots of a row that the transaction has written. Its lock on
+// the base row keeps them as they are.
+func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
+	if row.sums != nil {
+		return nil
+	}
+	var cols []string
+	for _, col := range t.counters {
+		cols = append(cols, "CAST(COALESCE(SUM("+quoteIdent(col.name)+"), 0) AS CHAR)")
+	}
+	for _, col := range t.touch {
+		cols = append(cols, "COALESCE(CONCAT('''', MAX("+quoteIdent(col.name)+"), ''''), 'NULL')")
+	}
+	rows, err := c.connector.query(ctx, "SELECT "+strings.Join(cols, ", ")+" FROM "+t.slots()+" AS "+privateName+" WHERE "+row.slots)
+	if err != nil {
+		return err
+	}
+	row.sums = map[string]string{}
+	for i, col := range slices.Concat(t.counters, t.touch) {
+		row.sums[col.name] = rows[0][i]
+	}
+	return nil
+}
+
+// rollUp rolls up every key of a table in transactions of their own, before a
+// statement that can't share one.
+func (c *conn) rollUp(ctx context.Context, t *table) error {
+	if c.inTransaction() {
+		return c.takeAll(ctx, t)
+	}
+	if _, err := c.do(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	err := c.takeAll(ctx, t)
+	c.ended()
+	if err != nil {
+		_, _ = c.do(context.WithoutCancel(ctx), "ROLLBACK")
+		return err
+	}
+	_, err = c.do(ctx, "COMMIT")
+	return err
+}
+
+// clean removes slots left under the keys that an INSERT names: their rows were
+// deleted by a cascade or another client.
+func (c *conn) clean(ctx context.Context, k *call) error {
+	t := k.plan.cleaning.t
+	where := "TRUE"
+	if pins := k.plan.cleaning.pins; pins != nil {
+		if s, ok := bindPins(pins, privateName, k.binder()); ok {
+			where = s
+		}
+	}
+	// the base row is missing where its first key column is
+	orphans := " FROM " + t.slots() + " AS " + privateName + " LEFT JOIN " + t.base() + " AS base ON " + t.sameKey("base", privateName) +
+		" WHERE (" + where + ") AND base." + quoteIdent(t.key[0].name) + " IS NULL"
+	rows, err := c.connector.query(ctx, "SELECT 1"+orphans+" LIMIT 1")
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	_, err = c.do(ctx, "DELETE "+privateName+orphans)
+	return err
+}

@@ -1,0 +1,276 @@
+package countermysql
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+)
+
+// upsertRow is one row of the application's own upsert.
+type upsertRow struct {
+	key    pin
+	values []insertedValue // of the counters, to be checked as an INSERT would
+	deltas []delta
+}
+
+type insertedValue struct {
+	c *column
+	v value
+}
+
+// insertion plans INSERT and REPLACE.
+func (a *analysis) insertion(stmt *ast.InsertStmt, named []*table) *plan {
+	source := singleTable(stmt.Table)
+	if source == nil {
+		return a.opaque(named, nil, "its target could not be followed")
+	}
+	t := a.target(source)
+	if t == nil { // another table is filled from counters
+		q, p := a.sums(stmt, named)
+		if p != nil {
+			return p
+		}
+		if q == nil {
+			return &plan{}
+		}
+		return &plan{class: summing, query: q, reads: named}
+	}
+	if stmt.Select != nil {
+		return a.insertFromQuery(stmt, t, named)
+	}
+	if len(named) > 1 || a.countTables(stmt) > 0 {
+		return a.opaque(named, nil, "it reads a counter table in a subquery")
+	}
+	if len(t.key) == 0 {
+		return a.opaque(named, nil, "a keyless table must not grow")
+	}
+	cols := a.insertedColumns(stmt, t)
+	if cols == nil {
+		return a.opaque(named, nil, "its columns could not be followed")
+	}
+	p := &plan{cleaning: a.namedKeys(stmt, t, cols), writes: []write{{t: t}}}
+	if p.cleaning == nil {
+		p.writes = nil // new ids: nobody has seen the rows
+	} else {
+		p.writes[0].pins = p.cleaning.pins
+	}
+	switch {
+	case stmt.IsReplace:
+		p.reason = "it replaces rows"
+	case stmt.OnDuplicate == nil:
+		return p
+	default:
+		p.reason = a.upsert(stmt, t, cols, p)
+	}
+	if p.writes == nil {
+		p.writes = []write{{t: t}}
+	}
+	if p.reason != "" {
+		p.class, p.reads = exact, named
+		p.increment = nil
+		p.writes[0].pins = nil
+	}
+	p.scopes = []scope{a.conflicts(stmt, t, cols)}
+	return p
+}
+
+func (a *analysis) insertFromQuery(stmt *ast.InsertStmt, t *table, named []*table) *plan {
+	p := &plan{cleaning: &cleaning{t: t}, writes: []write{{t: t}}}
+	if stmt.IsReplace || stmt.OnDuplicate != nil || len(t.key) == 0 {
+		o := a.opaque(named, nil, "rows from a query may replace others")
+		o.cleaning = p.cleaning
+		return o
+	}
+	q, other := a.sums(stmt.Select, named)
+	if other != nil {
+		other.cleaning = p.cleaning
+		return other
+	}
+	if q != nil && a.countTables(stmt) > 0 {
+		p.class, p.query, p.reads = summing, q, named
+	}
+	return p
+}
+
+// insertedColumns are the columns that the rows of VALUES fill, in their order.
+func (a *analysis) insertedColumns(stmt *ast.InsertStmt, t *table) []*column {
+	var cols []*column
+	if len(stmt.Columns) == 0 && !stmt.Setlist {
+		for _, c := range t.cols {
+			if !c.invisible {
+				cols = append(cols, c)
+			}
+		}
+	}
+	for _, name := range stmt.Columns {
+		c := t.column(name.Name.O)
+		if c == nil {
+			return nil
+		}
+		cols = append(cols, c)
+	}
+	for _, row := range stmt.Lists {
+		if len(row) != len(cols) && len(row) > 0 {
+			return nil
+		}
+	}
+	return cols
+}
+
+// namedKeys are the keys that the rows name; nil if the server makes new ones.
+func (a *analysis) namedKeys(stmt *ast.InsertStmt, t *table, cols []*column) *cleaning {
+	named := &cleaning{t: t}
+	for _, row := range stmt.Lists {
+		p, generated, ok := a.rowKey(row, cols, t.key)
+		switch {
+		case generated:
+		case !ok:
+			return &cleaning{t: t}
+		default:
+			named.pins = append(named.pins, p)
+		}
+	}
+	if named.pins == nil {
+		return nil
+	}
+	return named
+}
+
+// rowKey reads the values of a unique key from one row of VALUES. generated
+// means that AUTO_INCREMENT makes it.
+func (a *analysis) rowKey(row []ast.ExprNode, cols, key []*column) (p pin, generated, ok bool) {
+	p.cols = key
+	for _, c := range key {
+		i := slices.Index(cols, c)
+		if i < 0 || i >= len(row) {
+			return p, c.autoInc, false
+		}
+		if _, isDefault := row[i].(*ast.DefaultExpr); isDefault {
+			return p, c.autoInc, false
+		}
+		v, constant := a.constant(row[i])
+		if !constant {
+			return p, false, false
+		}
+		p.values = append(p.values, v)
+	}
+	return p, false, true
+}
+
+// conflicts are the rows that the rows of VALUES could collide with.
+func (a *analysis) conflicts(stmt *ast.InsertStmt, t *table, cols []*column) scope {
+	s := scope{t: t, name: t.spec.name}
+	if len(t.unique) != t.allUnique {
+		return s
+	}
+	var pins []pin
+	for _, row := range stmt.Lists {
+		for _, k := range t.unique {
+			p, generated, ok := a.rowKey(row, cols, k.cols)
+			switch {
+			case ok:
+				pins = append(pins, p)
+			case !generated:
+				return s
+			}
+		}
+	}
+	if pins == nil || len(pins) > maxPins {
+		return s
+	}
+	s.pins = pins
+	return s
+}
+
+// upsert reads ON DUPLICATE KEY UPDATE into p; it returns why only the exact
+// way is right.
+func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *plan) string {
+	s := a.settings(stmt.OnDuplicate, t, t.spec.name)
+	switch {
+	case s.reason != "":
+		return s.reason
+	case t.checked && s.deltas != nil:
+		return "a CHECK constraint reads the counter"
+	}
+	p.touches = s.touch
+	if s.deltas == nil {
+		return ""
+	}
+	inc := &increment{t: t, name: t.spec.name, deltas: s.deltas, touch: s.touch}
+	p.increment = inc
+	fast := !s.ordinary && !stmt.IgnoreErr && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
+		!slices.ContainsFunc(t.touch, func(c *column) bool { return true }) &&
+		!slices.ContainsFunc(a.toks, func(tok token) bool { return tok.is("RETURNING") || tok.is("DELAYED") })
+	for _, c := range t.cols {
+		fast = fast && (slices.Contains(cols, c) && (t.inKey(c.name) || t.counter(c.name) != nil) || !slices.Contains(cols, c) && c.hasDefault) && !c.autoInc
+	}
+	for _, row := range stmt.Lists {
+		key, _, ok := a.rowKey(row, cols, t.key)
+		u := upsertRow{key: key}
+		if !ok {
+			u.key, fast = pin{}, false
+		}
+		for i, c := range cols {
+			if i >= len(row) || t.counter(c.name) == nil {
+				continue
+			}
+			v, constant := a.constant(row[i])
+			fast = fast && constant
+			u.values = append(u.values, insertedValue{c, v})
+		}
+		for _, d := range s.deltas {
+			if d.inserted {
+				at := slices.IndexFunc(u.values, func(v insertedValue) bool { return v.c == d.c })
+				if at < 0 || !fast && !a.isConstant(row, cols, d.c) {
+					return "it adds a value that is not known beforehand"
+				}
+				d.v = u.values[at].v
+			}
+			u.deltas = append(u.deltas, d)
+		}
+		inc.rows = append(inc.rows, u)
+	}
+	if fast && len(inc.rows) > 0 {
+		p.class = counting
+	}
+	return ""
+}
+
+func (a *analysis) isConstant(row []ast.ExprNode, cols []*column, c *column) bool {
+	i := slices.Index(cols, c)
+	if i < 0 || i >= len(row) {
+		return false
+	}
+	_, ok := a.constant(row[i])
+	return ok
+}
+
+// ddl plans a statement that changes the schema.
+func (a *analysis) ddl(tables []*table) *plan {
+	word := func(i int, w string) bool { return i < len(a.toks) && a.toks[i].is(w) }
+	named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) || t.unfit != nil || t.missing != "" })
+	switch {
+	case len(named) == 0:
+		return &plan{}
+	case word(0, "DROP") && word(1, "TABLE"), word(0, "TRUNCATE"):
+		return &plan{dropped: named}
+	case word(0, "ALTER") && word(1, "TABLE"), word(0, "RENAME"):
+		return &plan{class: exact, reason: "the table may change its key or its name", scopes: allOf(named)}
+	case word(0, "CREATE") && slices.ContainsFunc(a.toks, func(t token) bool { return t.is("SELECT") }) && !strings.Contains(strings.ToUpper(a.text), " VIEW "):
+		return &plan{class: exact, reason: "it makes a table from a query", scopes: allOf(named)}
+	}
+	return &plan{}
+}
+
+// load plans LOAD DATA: rows whose keys are not known before.
+func (a *analysis) load(tables []*table, via []dependent) *plan {
+	named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
+	if len(named) != 1 || len(via) > 0 || slices.ContainsFunc(a.toks, func(t token) bool { return t.is("REPLACE") }) {
+		return a.opaque(named, via, "it may replace rows")
+	}
+	if p := refusal(named); p != nil {
+		return p
+	}
+	return &plan{cleaning: &cleaning{t: named[0]}, writes: anyRow(named)}
+}

@@ -1,0 +1,167 @@
+package countermysql
+
+import "strings"
+
+// kind is what a statement does to the session and its transaction.
+type kind uint8
+
+const (
+	kindOther          kind = iota // nothing
+	kindBegin                      // BEGIN, START TRANSACTION, XA START: commits what is open
+	kindCommit                     // COMMIT, XA END
+	kindRollback                   // ROLLBACK, XA ROLLBACK
+	kindSavepoint                  // SAVEPOINT x
+	kindRollbackTo                 // ROLLBACK TO x
+	kindRelease                    // RELEASE SAVEPOINT x
+	kindDDL                        // changes the schema, commits what is open
+	kindImplicit                   // commits what is open
+	kindSet                        // changes the session
+	kindAutocommit                 // SET autocommit
+	kindSetTransaction             // SET TRANSACTION …, for the next transaction
+	kindCall                       // may do anything
+	kindExecute                    // PREPARE and EXECUTE as text
+	kindLoad                       // LOAD DATA
+	kindExplain                    // answers about a statement
+	kindLock                       // LOCK TABLES
+	kindUnlock                     // UNLOCK TABLES
+	kindTemporary                  // CREATE or DROP TEMPORARY TABLE
+)
+
+// implicit are the statements that commit the open transaction
+// (https://dev.mysql.com/doc/refman/8.4/en/implicit-commit.html).
+var implicit = wordSet(`ALTER CREATE DROP RENAME TRUNCATE GRANT REVOKE ANALYZE CACHE CHECK FLUSH OPTIMIZE REPAIR RESET INSTALL UNINSTALL CHANGE START STOP IMPORT`)
+
+var ddl = wordSet(`ALTER CREATE DROP RENAME TRUNCATE`)
+
+// kindOf classifies by the first words; arg is a savepoint's name or an
+// isolation level.
+func kindOf(toks []token) (k kind, arg string) {
+	for len(toks) > 0 && toks[0].punct('(') {
+		toks = toks[1:]
+	}
+	if len(toks) == 0 {
+		return kindOther, ""
+	}
+	if toks[0].kind == tokVersion {
+		return kindCall, "" // code that only some servers run
+	}
+	word := func(i int, w string) bool { return i < len(toks) && toks[i].is(w) }
+	name := func(i int) string {
+		if i < len(toks) {
+			return strings.ToLower(toks[i].name)
+		}
+		return ""
+	}
+	switch first := strings.ToUpper(toks[0].name); first {
+	case "BEGIN":
+		if len(toks) > 1 && !word(1, "WORK") && !toks[1].punct(';') {
+			return kindCall, "" // a compound statement
+		}
+		return kindBegin, ""
+	case "START":
+		if word(1, "TRANSACTION") {
+			return kindBegin, ""
+		}
+		return kindImplicit, ""
+	case "COMMIT":
+		return kindCommit, ""
+	case "ROLLBACK":
+		for i := range toks {
+			if word(i, "TO") {
+				if word(i+1, "SAVEPOINT") && i+2 < len(toks) && toks[i+2].ident() {
+					i++
+				}
+				return kindRollbackTo, name(i + 1)
+			}
+		}
+		return kindRollback, ""
+	case "SAVEPOINT":
+		return kindSavepoint, name(1)
+	case "RELEASE":
+		return kindRelease, name(2)
+	case "XA":
+		switch {
+		case word(1, "START"), word(1, "BEGIN"):
+			return kindBegin, ""
+		case word(1, "END"):
+			return kindCommit, ""
+		case word(1, "ROLLBACK"):
+			return kindRollback, ""
+		}
+		return kindOther, ""
+	case "SET":
+		return kindOfSet(toks)
+	case "USE":
+		return kindSet, ""
+	case "CALL", "HANDLER", "DO", "IF", "FOR", "WHILE", "LOOP", "REPEAT", "CASE":
+		return kindCall, ""
+	case "PREPARE", "EXECUTE":
+		return kindExecute, ""
+	case "LOAD":
+		if word(1, "INDEX") {
+			return kindImplicit, ""
+		}
+		return kindLoad, ""
+	case "EXPLAIN", "DESCRIBE", "DESC", "SHOW", "HELP":
+		return kindExplain, ""
+	case "LOCK":
+		return kindLock, ""
+	case "UNLOCK":
+		return kindUnlock, ""
+	case "ANALYZE":
+		if !word(1, "TABLE") && !word(2, "TABLE") {
+			return kindCall, "" // MariaDB's ANALYZE UPDATE runs the statement
+		}
+		return kindImplicit, ""
+	default:
+		if first == "CREATE" || first == "DROP" {
+			if word(1, "TEMPORARY") || word(1, "OR") && word(3, "TEMPORARY") {
+				return kindTemporary, ""
+			}
+		}
+		switch {
+		case toks[0].in(ddl):
+			return kindDDL, ""
+		case toks[0].in(implicit):
+			return kindImplicit, ""
+		}
+		return kindOther, ""
+	}
+}
+
+func kindOfSet(toks []token) (kind, string) {
+	word := func(i int, w string) bool { return i < len(toks) && toks[i].is(w) }
+	if word(1, "TRANSACTION") {
+		for i := range toks {
+			if word(i, "LEVEL") && i+1 < len(toks) {
+				return kindSetTransaction, strings.ToUpper(words(toks[i+1:]))
+			}
+		}
+		return kindSetTransaction, ""
+	}
+	if word(1, "PASSWORD") {
+		return kindImplicit, ""
+	}
+	for i, t := range toks {
+		if t.is("STATEMENT") && i == 1 {
+			return kindCall, "" // MariaDB's SET STATEMENT … FOR runs another statement
+		}
+		if strings.EqualFold(t.name, "autocommit") {
+			on := i+2 < len(toks) && (toks[i+2].is("ON") || toks[i+2].is("TRUE"))
+			return kindAutocommit, map[bool]string{true: "on"}[on]
+		}
+	}
+	return kindSet, ""
+}
+
+// words joins the words up to the first punctuation.
+func words(toks []token) string {
+	var all []string
+	for _, t := range toks {
+		if t.kind != tokWord {
+			break
+		}
+		all = append(all, t.name)
+	}
+	return strings.Join(all, " ")
+}

@@ -1,0 +1,147 @@
+package countermysql
+
+import (
+	"database/sql/driver"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// literals writes arguments into SQL text, so that the statements we make
+// ourselves take one round trip whatever interpolateParams says. Strings are
+// written in hexadecimal: no sql_mode or character set changes their meaning.
+type literals struct {
+	charset      string // the connection's, in which Go strings arrive at the server
+	loc          *time.Location
+	interpolated bool // arguments go as text: []byte is then a binary string
+}
+
+func literalsOf(cfg *mysql.Config, charset string) literals {
+	l := literals{charset: charset, loc: cfg.Loc, interpolated: cfg.InterpolateParams}
+	if strings.Contains(cfg.FormatDSN(), "timeTruncate=") {
+		l.loc = nil // go-sql-driver keeps the setting to itself
+	}
+	return l
+}
+
+func (l literals) string(s string) string {
+	return "_" + l.charset + " x'" + hex.EncodeToString([]byte(s)) + "'"
+}
+
+// arg writes one argument; ok is false for a type that has no exact text form.
+func (l literals) arg(v driver.Value) (text string, ok bool) {
+	switch v := v.(type) {
+	case nil:
+		return "NULL", true
+	case int64:
+		return strconv.FormatInt(v, 10), true
+	case uint64:
+		return strconv.FormatUint(v, 10), true
+	case bool:
+		if v {
+			return "1", true
+		}
+		return "0", true
+	case string:
+		return l.string(v), true
+	case []byte:
+		switch {
+		case v == nil:
+			return "NULL", true
+		case l.interpolated:
+			return "_binary x'" + hex.EncodeToString(v) + "'", true
+		}
+		return l.string(string(v)), true
+	case json.RawMessage:
+		return l.string(string(v)), v != nil
+	case time.Time:
+		return l.time(v)
+	}
+	return "", false
+}
+
+func (l literals) time(v time.Time) (string, bool) {
+	if v.IsZero() || l.loc == nil {
+		return "", false
+	}
+	s := v.In(l.loc).Format("2006-01-02 15:04:05.000000")
+	return "'" + strings.TrimSuffix(s, ".000000") + "'", true
+}
+
+// fragment is a piece of the user's statement with the places of its parameters.
+type fragment struct {
+	pieces []string // text between the parameters
+	params []int    // index of the argument after each piece but the last
+}
+
+// fragment cuts text[start:end] at its parameters.
+func (a *analysis) fragment(start, end int) fragment {
+	var f fragment
+	at := start
+	for _, t := range a.toks {
+		if t.kind == tokParam && t.start >= start && t.end <= end {
+			f.pieces = append(f.pieces, a.text[at:t.start])
+			f.params = append(f.params, a.params[t.start])
+			at = t.end
+		}
+	}
+	f.pieces = append(f.pieces, a.text[at:end])
+	return f
+}
+
+// binder writes constants and fragments with the arguments of one call.
+type binder struct {
+	literals
+	args []driver.NamedValue
+}
+
+// raw returns the constant's Go value, sign aside.
+func (b binder) raw(v value) (any, bool) {
+	if v.param < 0 {
+		return v.literal, true
+	}
+	if v.param >= len(b.args) {
+		return nil, false
+	}
+	return b.args[v.param].Value, true
+}
+
+// value writes a constant.
+func (b binder) value(v value) (string, bool) {
+	x, ok := b.raw(v)
+	if !ok {
+		return "", false
+	}
+	s := ""
+	if d, isDecimal := x.(decimalLiteral); isDecimal {
+		s = string(d)
+	} else if s, ok = b.arg(x); !ok {
+		return "", false
+	}
+	if v.negative {
+		s = "-(" + s + ")"
+	}
+	return s, true
+}
+
+// bind writes the arguments into the fragment.
+func (f fragment) bind(b binder) (string, bool) {
+	if len(f.params) == 0 {
+		return f.pieces[0], true
+	}
+	var out strings.Builder
+	for i, p := range f.params {
+		s, ok := b.value(value{param: p})
+		if !ok {
+			return "", false
+		}
+		out.WriteString(f.pieces[i])
+		out.WriteString(s)
+	}
+	out.WriteString(f.pieces[len(f.pieces)-1])
+	return out.String(), true
+}

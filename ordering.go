@@ -1,0 +1,180 @@
+package countermysql
+
+import (
+	"cmp"
+
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// key is the value of a table's key columns as the server gave them: numbers
+// and times as text, strings as the hexadecimal of their bytes. The same row
+// always has the same key.
+type key []string
+
+func (k key) id() string { return strings.Join(k, "\x00") }
+
+// stringKey reports whether a key column travels as hexadecimal bytes.
+func (c *column) stringKey() bool {
+	switch c.dataType {
+	case "char", "varchar", "binary", "varbinary", "enum", "set":
+		return true
+	}
+	return false
+}
+
+// selectKey is the select list that reads the key of the table called name.
+func (t *table) selectKey(name string) string {
+	exprs := make([]string, len(t.key))
+	for i, c := range t.key {
+		ref := name + "." + quoteIdent(c.name)
+		if c.stringKey() {
+			exprs[i] = "HEX(" + ref + ")"
+		} else {
+			exprs[i] = "CAST(" + ref + " AS CHAR)" // as text even with parseTime
+		}
+	}
+	if len(exprs) == 0 {
+		return "1"
+	}
+	return strings.Join(exprs, ", ")
+}
+
+// literal writes a value of the key column so that comparing it finds exactly
+// that value, whatever the session.
+func (c *column) literal(v string) string {
+	switch {
+	case c.stringKey() && c.collation == "":
+		return "x'" + v + "'"
+	case c.stringKey():
+		return "_" + c.charset + " x'" + v + "' COLLATE " + c.collation
+	}
+	switch c.dataType {
+	case "date":
+		return "CAST('" + v + "' AS DATE)"
+	case "datetime", "timestamp":
+		return "CAST('" + v + "' AS DATETIME(6))"
+	case "time":
+		return "CAST('" + v + "' AS TIME(6))"
+	case "uuid", "inet4", "inet6":
+		return "CAST('" + v + "' AS " + c.dataType + ")"
+	}
+	return v // a number
+}
+
+// where selects the key's row of the table called name.
+func (t *table) where(k key, name string) string {
+	if len(t.key) == 0 {
+		return "TRUE"
+	}
+	conds := make([]string, len(t.key))
+	for i, c := range t.key {
+		conds[i] = name + "." + quoteIdent(c.name) + " = " + c.literal(k[i])
+	}
+	return strings.Join(conds, " AND ")
+}
+
+// whereAny selects the rows of several keys.
+func (t *table) whereAny(keys []key, name string) string {
+	if len(t.key) == 1 && len(keys) > 1 {
+		list := make([]string, len(keys))
+		for i, k := range keys {
+			list[i] = t.key[0].literal(k[0])
+		}
+		return name + "." + quoteIdent(t.key[0].name) + " IN (" + strings.Join(list, ", ") + ")"
+	}
+	conds := make([]string, len(keys))
+	for i, k := range keys {
+		conds[i] = "(" + t.where(k, name) + ")"
+	}
+	return strings.Join(conds, " OR ")
+}
+
+// compare is the canonical order of keys, in which every transaction takes its
+// locks: numbers by value, all else by bytes.
+func (t *table) compare(x, y key) int {
+	for i, c := range t.key {
+		var n int
+		if c.integer() || c.dataType == "year" {
+			n = compareIntegers(x[i], y[i])
+		} else {
+			n = strings.Compare(x[i], y[i])
+		}
+		if n != 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+func compareIntegers(x, y string) int {
+	xNeg, yNeg := strings.HasPrefix(x, "-"), strings.HasPrefix(y, "-")
+	switch {
+	case xNeg != yNeg:
+		if xNeg {
+			return -1
+		}
+		return 1
+	case xNeg:
+		x, y = y[1:], x[1:]
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
+}
+
+// entry is what a transaction has added to one key and not yet sent.
+type entry struct {
+	key    key
+	slot   int
+	deltas []int64  // by counter, in units
+	touch  []string // by touch column, SQL; "" if not touched
+	name   string   // of the table in where
+	where  string   // how the application found the row, should others re-key it
+}
+
+// pending are the increments of one table that a transaction has not sent yet.
+type pending struct {
+	t       *table
+	entries map[string]*entry
+}
+
+// add sums an increment into its entry; false if the sum leaves 64 bits.
+func (p *pending) add(e entry) bool {
+	old := p.entries[e.key.id()]
+	if old == nil {
+		e.slot = rand.IntN(p.t.spec.slots)
+		p.entries[e.key.id()] = &e
+		return true
+	}
+	sums := make([]int64, len(old.deltas))
+	for i, d := range e.deltas {
+		sums[i] = old.deltas[i] + d
+		if (sums[i] > old.deltas[i]) != (d > 0) && d != 0 {
+			return false
+		}
+	}
+	merged := *old
+	merged.deltas, merged.where, merged.name = sums, e.where, e.name
+	merged.touch = slices.Clone(old.touch)
+	for i, v := range e.touch {
+		if v != "" {
+			merged.touch[i] = v
+		}
+	}
+	p.entries[e.key.id()] = &merged // savepoints hold the old one
+	return true
+}
+
+// sorted returns the entries in canonical order.
+func (p *pending) sorted() []*entry {
+	all := make([]*entry, 0, len(p.entries))
+	for _, e := range p.entries {
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(x, y *entry) int { return p.t.compare(x.key, y.key) })
+	return all
+}
+
+func sortTables(tables []*table) {
+	slices.SortFunc(tables, func(x, y *table) int { return strings.Compare(x.String(), y.String()) })
+}

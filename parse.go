@@ -1,0 +1,162 @@
+package countermysql
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/pingcap/tidb/pkg/parser"
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/mysql"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
+	"github.com/pingcap/tidb/pkg/parser/test_driver"
+)
+
+// parsers are not safe for concurrent use, so each is held by one goroutine at
+// a time; a parser keeps the memory of its largest text, so big texts get their own.
+var parsers = sync.Pool{New: func() any { return parser.New() }}
+
+const bigText = 1 << 16
+
+// parse returns the statement, or nil where the parser can't read it.
+func parse(text string, mode lexMode) (stmt ast.StmtNode) {
+	defer func() {
+		if recover() != nil { // the parser is not ours; what it can't take is exact
+			stmt = nil
+		}
+	}()
+	p := parsers.Get().(*parser.Parser)
+	var sqlMode mysql.SQLMode
+	if mode.ansiQuotes {
+		sqlMode |= mysql.ModeANSIQuotes
+	}
+	if mode.noBackslashEscapes {
+		sqlMode |= mysql.ModeNoBackslashEscapes
+	}
+	p.SetSQLMode(sqlMode)
+	stmts, _, err := p.ParseSQL(text)
+	if err != nil || len(stmts) != 1 {
+		return nil
+	}
+	stmt = stmts[0] // ParseSQL reuses the slice, not the statement
+	if len(text) < bigText {
+		parsers.Put(p)
+	}
+	return stmt
+}
+
+// unparen strips parentheses around an expression.
+func unparen(e ast.ExprNode) ast.ExprNode {
+	for {
+		p, ok := e.(*ast.ParenthesesExpr)
+		if !ok {
+			return e
+		}
+		e = p.Expr
+	}
+}
+
+// conjuncts splits an expression at its top-level ANDs.
+func conjuncts(e ast.ExprNode) []ast.ExprNode {
+	if e == nil {
+		return nil
+	}
+	e = unparen(e)
+	if b, ok := e.(*ast.BinaryOperationExpr); ok && b.Op == opcode.LogicAnd {
+		return append(conjuncts(b.L), conjuncts(b.R)...)
+	}
+	return []ast.ExprNode{e}
+}
+
+// value is a constant of a statement: a literal or a parameter.
+type value struct {
+	param    int // index of the argument; -1 for a literal
+	literal  any // int64, uint64, string, or decimal
+	negative bool
+}
+
+// decimalLiteral is a number with a point, as it was written.
+type decimalLiteral string
+
+// constant reads a literal or a parameter; ok is false for anything else.
+func (a *analysis) constant(e ast.ExprNode) (v value, ok bool) {
+	e = unparen(e)
+	if u, isUnary := e.(*ast.UnaryOperationExpr); isUnary && (u.Op == opcode.Minus || u.Op == opcode.Plus) {
+		v, ok = a.constant(u.V)
+		if _, isString := v.literal.(string); isString {
+			return v, false
+		}
+		v.negative = v.negative != (u.Op == opcode.Minus)
+		return v, ok
+	}
+	if p, isParam := e.(*test_driver.ParamMarkerExpr); isParam {
+		n, found := a.params[p.Offset]
+		return value{param: n}, found
+	}
+	lit, isValue := e.(ast.ValueExpr)
+	if !isValue {
+		return v, false
+	}
+	switch x := lit.GetValue().(type) {
+	case int64, uint64, string:
+		return value{param: -1, literal: x}, true
+	case *test_driver.MyDecimal:
+		return value{param: -1, literal: decimalLiteral(x.String())}, true
+	}
+	return v, false
+}
+
+// columnRef returns the referenced column's name and qualifiers.
+func columnRef(e ast.ExprNode) (*ast.ColumnName, bool) {
+	c, ok := unparen(e).(*ast.ColumnNameExpr)
+	if !ok {
+		return nil, false
+	}
+	return c.Name, true
+}
+
+// visitor calls f for each node until it returns false.
+type visitor struct {
+	f  func(ast.Node) bool
+	ok bool
+}
+
+func (v *visitor) Enter(n ast.Node) (ast.Node, bool) {
+	v.ok = v.ok && v.f(n)
+	return n, !v.ok
+}
+
+func (v *visitor) Leave(n ast.Node) (ast.Node, bool) { return n, v.ok }
+
+// every reports whether f holds for the node and all below it.
+func every(n ast.Node, f func(ast.Node) bool) bool {
+	v := &visitor{f: f, ok: true}
+	n.Accept(v)
+	return v.ok
+}
+
+// steady are the functions whose value depends on nothing but their arguments
+// and the statement's moment, so that another connection computes the same.
+var steady = map[string]bool{
+	"now": true, "current_timestamp": true, "localtime": true, "localtimestamp": true, "curdate": true, "current_date": true,
+	"utc_timestamp": true, "utc_date": true, "date": true, "coalesce": true, "ifnull": true, "nullif": true, "if": true,
+	"lower": true, "upper": true, "trim": true, "concat": true, "length": true, "char_length": true, "year": true, "month": true,
+	"date_add": true, "date_sub": true, "mod": true, "abs": true, "unhex": true, "hex": true, "md5": true, "isnull": true,
+}
+
+// plain reports whether a condition reads nothing but ordinary columns of the
+// table that the statement calls name: no counter, no subquery, no variable,
+// no function that could answer differently on another connection.
+func (a *analysis) plain(e ast.Node, t *table, name string) bool {
+	return every(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ColumnName:
+			return t.column(n.Name.O) != nil && !t.virtual(n.Name.O) && (n.Table.O == "" || strings.EqualFold(n.Table.O, name))
+		case *ast.FuncCallExpr:
+			return steady[n.FnName.L] && n.Schema.O == ""
+		case *ast.SubqueryExpr, *ast.VariableExpr, *ast.DefaultExpr, *ast.ValuesExpr, *ast.AggregateFuncExpr, *ast.WindowFuncExpr,
+			*ast.MatchAgainst, *ast.ExistsSubqueryExpr, *ast.CompareSubqueryExpr, *ast.SetCollationExpr:
+			return false
+		}
+		return true
+	})
+}

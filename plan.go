@@ -1,0 +1,133 @@
+package countermysql
+
+import "strings"
+
+// class is what becomes of a statement.
+type class uint8
+
+const (
+	verbatim class = iota // sent as it is
+	counting              // an increment: goes to a slot
+	summing               // reads sums, through views of the base tables
+	exact                 // rolls up the keys concerned, then runs verbatim
+	refused               // names a table that can't be a counter table
+)
+
+func (c class) String() string {
+	return [...]string{"verbatim", "increment", "sum", "exact", "refused"}[c]
+}
+
+// plan says how one statement runs. It is immutable and depends on nothing but
+// the text, the lexing mode, the default database and the schema.
+type plan struct {
+	class  class
+	kind   kind
+	arg    string // of the kind: a savepoint's name, an isolation level
+	named  bool   // the text could concern a counter table
+	simple bool   // goes to the server and that is all
+	reason string // why it is not fast
+	err    error  // of a refused statement
+
+	reads     []*table   // whose counters the statement may read: pending increments come first
+	query     *query     // the text with views in place of base tables
+	increment *increment // what a relative write adds
+	touches   []touch    // touch columns that are set
+	scopes    []scope    // rows to roll up when the statement runs the exact way
+	guarded   string     // the exact statement in one round trip; "" if there is none
+	writes    []write    // base rows the statement itself writes
+	cleaning  *cleaning  // keys named by an INSERT
+	split     []string   // the statements of a text that holds several
+	locking   []*table   // LOCK TABLES: the slots tables to lock as well
+	dropped   []*table   // DROP and TRUNCATE: the slots go too
+	fallback  bool       // exact because it could not be parsed or resolved
+}
+
+// scope selects rows of a base table.
+type scope struct {
+	t     *table
+	name  string    // what where calls the table
+	where *fragment // nil: every row
+	pins  []pin     // where, if the statement gives the keys
+}
+
+// write says which base rows a statement writes.
+type write struct {
+	t    *table
+	pins []pin // the keys; nil: any
+}
+
+// cleaning are the keys an INSERT names; left-over slots under them have to go.
+type cleaning struct {
+	t    *table
+	pins []pin // nil: any key
+}
+
+// pin is one value of a unique key, as a statement gives it.
+type pin struct {
+	cols   []*column
+	values []value
+}
+
+// bind writes the condition that selects the pinned row of the table called name.
+func (p pin) bind(name string, b binder) (string, bool) {
+	if len(p.cols) == 0 {
+		return "TRUE", true // the row of a keyless table
+	}
+	conds := make([]string, len(p.cols))
+	for i, c := range p.cols {
+		lit, ok := b.value(p.values[i])
+		if !ok {
+			return "", false
+		}
+		conds[i] = quoteIdent(name) + "." + quoteIdent(c.name) + " = " + lit
+	}
+	return strings.Join(conds, " AND "), true
+}
+
+// bindPins is bind for several keys; "FALSE" for none.
+func bindPins(pins []pin, name string, b binder) (string, bool) {
+	conds := make([]string, len(pins))
+	for i, p := range pins {
+		c, ok := p.bind(name, b)
+		if !ok {
+			return "", false
+		}
+		conds[i] = "(" + c + ")"
+	}
+	if conds == nil {
+		return "FALSE", true
+	}
+	return strings.Join(conds, " OR "), true
+}
+
+// bind writes the condition of a scope; "" selects every row.
+func (s scope) bind(b binder) (string, bool) {
+	switch {
+	case s.pins != nil:
+		return bindPins(s.pins, s.name, b)
+	case s.where != nil:
+		return s.where.bind(b)
+	}
+	return "", true
+}
+
+func (s scope) from() string { return s.t.base() + " AS " + quoteIdent(s.name) }
+
+// all is the scope of every row of the table.
+func all(t *table) scope { return scope{t: t, name: t.spec.name} }
+
+func allOf(tables []*table) []scope {
+	scopes := make([]scope, len(tables))
+	for i, t := range tables {
+		scopes[i] = all(t)
+	}
+	return scopes
+}
+
+func anyRow(tables []*table) []write {
+	writes := make([]write, len(tables))
+	for i, t := range tables {
+		writes[i] = write{t: t}
+	}
+	return writes
+}

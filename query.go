@@ -1,0 +1,202 @@
+package countermysql
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+)
+
+// query is a text in which each counter table of a FROM clause is replaced by
+// a view of it: a derived table of the same name and columns whose counters are
+// sums. Both servers merge it into the query, so that it costs no more than the
+// sums, and every name in the user's text means what it always meant.
+type query struct {
+	text  []string // what stands between the views
+	views []viewUse
+	sql   string // rendered outside transactions
+}
+
+type viewUse struct {
+	t     *table
+	hints string // PARTITION and index hints
+}
+
+// render writes the text with the views as the transaction sees them.
+func (q *query) render(as func(*table) sight) string {
+	var b strings.Builder
+	for i, v := range q.views {
+		b.WriteString(q.text[i])
+		b.WriteString(v.t.view(as(v.t), v.hints))
+	}
+	b.WriteString(q.text[len(q.text)-1])
+	return b.String()
+}
+
+// edit replaces text[start:end].
+type edit struct {
+	start, end int
+	text       string
+	ref        *tableRef // a view comes first
+}
+
+// rewrite puts views in place of the tables.
+func (a *analysis) rewrite(refs []tableRef) *query {
+	var edits []edit
+	merges := map[int][]string{}
+	for i, r := range refs {
+		edits = append(edits, edit{r.start, r.end, " AS " + quoteIdent(r.name), &refs[i]})
+		merges[r.sel] = append(merges[r.sel], quoteIdent(r.name))
+	}
+	if !a.schema.server.mariaDB {
+		// MySQL would materialize a derived table that holds a subquery, were it not for the hint
+		// (https://dev.mysql.com/doc/refman/8.4/en/derived-table-optimization.html).
+		for sel, names := range merges {
+			hint := "MERGE(" + strings.Join(names, ", ") + ")"
+			if next := a.toks[sel+1]; next.kind == tokHint {
+				edits = append(edits, edit{next.start + 3, next.start + 3, " " + hint + " ", nil})
+			} else {
+				edits = append(edits, edit{a.toks[sel].end, a.toks[sel].end, " /*+ " + hint + " */", nil})
+			}
+		}
+	}
+	for i := 0; i+4 < len(a.toks); i++ { // db.table.column: the view has no database
+		t := a.toks[i : i+5]
+		if t[0].ident() && t[1].punct('.') && t[2].ident() && t[3].punct('.') && a.schema.lookup(t[0].name, t[2].name, "") != nil &&
+			!slices.ContainsFunc(refs, func(r tableRef) bool { return r.start == t[0].start }) {
+			edits = append(edits, edit{t[0].start, t[2].start, "", nil})
+		}
+	}
+	slices.SortFunc(edits, func(x, y edit) int { return x.start - y.start })
+	q := &query{}
+	var b strings.Builder
+	at := 0
+	for _, e := range edits {
+		b.WriteString(a.text[at:e.start])
+		if e.ref != nil {
+			q.text = append(q.text, b.String())
+			q.views = append(q.views, viewUse{e.ref.t, e.ref.hints})
+			b.Reset()
+		}
+		b.WriteString(e.text)
+		at = e.end
+	}
+	b.WriteString(a.text[at:])
+	q.text = append(q.text, b.String())
+	q.sql = q.render(func(*table) sight { return sight{} })
+	return q
+}
+
+// selection plans a SELECT, a UNION, a WITH.
+func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
+	q, p := a.sums(stmt, named)
+	if p != nil {
+		return p
+	}
+	if q == nil {
+		return &plan{} // reads no counter
+	}
+	if !every(stmt, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectStmt)
+		return !ok || s.LockInfo == nil || s.LockInfo.LockType == ast.SelectLockNone
+	}) {
+		return &plan{class: exact, reason: "it locks the rows it reads", reads: named, scopes: a.lockedRows(stmt, named)}
+	}
+	return &plan{class: summing, query: q, reads: named}
+}
+
+// sums rewrites the query parts of a statement; nil if they read no counter,
+// and a plan where the exact way is the only one.
+func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
+	whole := !every(stmt, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectStmt)
+		return !ok || s.Kind != ast.SelectStmtKindTable // TABLE t
+	})
+	if whole {
+		return nil, a.opaque(named, nil, "it reads the whole table by name")
+	}
+	if !readsVirtual(a.toks, refsOf(named)) {
+		return nil, nil
+	}
+	refs, ok := a.tableRefs()
+	if !ok || len(refs) != a.countTables(stmt) {
+		return nil, a.opaque(named, nil, "its FROM clause could not be followed")
+	}
+	for i, t := range a.toks {
+		if t.is("DEFAULT") && i+1 < len(a.toks) && a.toks[i+1].punct('(') {
+			return nil, a.opaque(named, nil, "DEFAULT(column) needs the table itself")
+		}
+	}
+	for _, t := range named {
+		if slices.ContainsFunc(t.cols, func(c *column) bool { return c.invisible }) {
+			return nil, a.opaque(named, nil, "the table has invisible columns")
+		}
+	}
+	return a.rewrite(refs), nil
+}
+
+func refsOf(tables []*table) []tableRef {
+	refs := make([]tableRef, len(tables))
+	for i, t := range tables {
+		refs[i].t = t
+	}
+	return refs
+}
+
+// countTables counts the places where the statement's FROM clauses name counter tables.
+func (a *analysis) countTables(stmt ast.Node) int {
+	n := 0
+	every(stmt, func(node ast.Node) bool {
+		if t, ok := node.(*ast.TableName); ok && a.schema.lookup(t.Schema.O, t.Name.O, a.db) != nil {
+			n++
+		}
+		return true
+	})
+	if insert, ok := stmt.(*ast.InsertStmt); ok && insert.Table != nil {
+		if source := singleTable(insert.Table); source != nil && a.target(source) != nil {
+			n-- // the table that is written
+		}
+	}
+	return n
+}
+
+// lockedRows are the rows that a locking SELECT of one table can return.
+func (a *analysis) lockedRows(stmt ast.StmtNode, named []*table) []scope {
+	s, ok := stmt.(*ast.SelectStmt)
+	if !ok || len(named) != 1 || s.From == nil || s.With != nil || a.countTables(stmt) != 1 {
+		return allOf(named)
+	}
+	source := singleTable(s.From)
+	if source == nil || a.target(source) == nil {
+		return allOf(named)
+	}
+	return []scope{a.scope(named[0], nameOf(source), s.Where)}
+}
+
+// singleTable returns the only table of a FROM clause, or nil.
+func singleTable(refs *ast.TableRefsClause) *ast.TableSource {
+	if refs == nil || refs.TableRefs == nil || refs.TableRefs.Right != nil {
+		return nil
+	}
+	source, ok := refs.TableRefs.Left.(*ast.TableSource)
+	if !ok {
+		return nil
+	}
+	if _, ok := source.Source.(*ast.TableName); !ok {
+		return nil
+	}
+	return source
+}
+
+// target returns the counter table that a table source names, or nil.
+func (a *analysis) target(source *ast.TableSource) *table {
+	name := source.Source.(*ast.TableName)
+	return a.schema.lookup(name.Schema.O, name.Name.O, a.db)
+}
+
+func nameOf(source *ast.TableSource) string {
+	if source.AsName.O != "" {
+		return source.AsName.O
+	}
+	return source.Source.(*ast.TableName).Name.O
+}

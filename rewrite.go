@@ -1,0 +1,297 @@
+package countermysql
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+)
+
+// analysis is one statement on its way to a plan.
+type analysis struct {
+	schema *schema
+	text   string
+	mode   lexMode
+	db     string // default database
+	toks   []token
+	params map[int]int // offset of a parameter → index of its argument
+	alias  string      // of the inserted row: VALUES (…) AS alias ON DUPLICATE KEY UPDATE
+}
+
+// plan decides what becomes of a statement. It does no I/O.
+func (s *schema) plan(text string, mode lexMode, db string) *plan {
+	a := &analysis{schema: s, text: text, mode: mode, db: db, toks: tokenize(text, mode), params: map[int]int{}}
+	for _, t := range a.toks {
+		if t.kind == tokParam {
+			a.params[t.start] = len(a.params)
+		}
+	}
+	p := a.plan()
+	k, arg := kindOf(a.toks)
+	p.kind, p.arg = k, arg
+	return p
+}
+
+func (a *analysis) plan() *plan {
+	k, _ := kindOf(a.toks)
+	tables, via := a.schema.reach(a.toks, a.text)
+	if k == kindExecute && a.toks[0].is("EXECUTE") {
+		tables = a.schema.all() // the prepared text may name any
+	}
+	if len(tables) == 0 && len(via) == 0 {
+		return &plan{}
+	}
+	if parts := statements(a.text, a.toks); len(parts) > 1 && k != kindCall {
+		return &plan{split: parts}
+	}
+	switch k {
+	case kindOther:
+		return a.dml(tables, via)
+	case kindDDL:
+		return a.ddl(tables)
+	case kindLoad:
+		return a.load(tables, via)
+	case kindLock:
+		return &plan{locking: tables}
+	case kindExecute:
+		if a.toks[0].is("PREPARE") {
+			return &plan{}
+		}
+		return a.opaque(tables, via, "it runs a text prepared earlier")
+	case kindTemporary:
+		if slices.ContainsFunc(a.toks, func(t token) bool { return t.is("SELECT") }) {
+			return a.opaque(tables, via, "it makes a table from a query")
+		}
+		return &plan{}
+	case kindSet, kindCall:
+		return a.opaque(tables, via, "it can do anything")
+	}
+	return &plan{}
+}
+
+// opaque is the exact way for what is not understood: every key of every
+// table it could reach.
+func (a *analysis) opaque(tables []*table, via []dependent, reason string) *plan {
+	tables = slices.Clone(tables)
+	for _, d := range via {
+		for _, t := range d.tables {
+			if !slices.Contains(tables, t) {
+				tables = append(tables, t)
+			}
+		}
+	}
+	sortTables(tables)
+	if p := refusal(tables); p != nil {
+		return p
+	}
+	p := &plan{class: exact, reason: reason, scopes: allOf(tables), reads: tables}
+	if !a.onlyReads() {
+		p.writes = anyRow(tables)
+	}
+	return p
+}
+
+// refusal is the plan of a statement that names an unfit table; nil if all are fit.
+func refusal(tables []*table) *plan {
+	for _, t := range tables {
+		if t.unfit != nil {
+			return &plan{class: refused, err: &UnfitError{Table: t.String(), Reasons: t.unfit}}
+		}
+		if t.missing != "" {
+			return &plan{class: refused, err: &SlotsTableError{Table: t.String(), SlotsTable: t.spec.slotsTable, DDL: t.missing}}
+		}
+	}
+	return nil
+}
+
+// dml plans a query or a data change.
+func (a *analysis) dml(tables []*table, via []dependent) *plan {
+	stmt := a.parse()
+	if stmt == nil {
+		named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
+		reached := slices.DeleteFunc(slices.Clone(via), func(d dependent) bool { return !a.names(d.name) })
+		if len(named) == 0 && len(reached) == 0 {
+			return &plan{} // the name stands in a string only
+		}
+		p := a.opaque(named, reached, "it could not be parsed")
+		p.fallback = true
+		return p
+	}
+	named, ctes := a.resolve(stmt)
+	through := a.through(stmt, via)
+	if len(named) == 0 && len(through) == 0 {
+		return &plan{}
+	}
+	if p := refusal(named); p != nil {
+		return p
+	}
+	for _, t := range named {
+		if slices.ContainsFunc(ctes, func(name string) bool { return strings.EqualFold(name, t.spec.name) }) {
+			return a.opaque(named, through, "a common table expression has the table's name")
+		}
+	}
+	if p := a.indirect(stmt, named, through); p != nil {
+		return p
+	}
+	switch stmt := stmt.(type) {
+	case *ast.SelectStmt, *ast.SetOprStmt:
+		return a.selection(stmt, named)
+	case *ast.UpdateStmt:
+		return a.update(stmt, named)
+	case *ast.DeleteStmt:
+		return a.deletion(stmt, named)
+	case *ast.InsertStmt:
+		return a.insertion(stmt, named)
+	}
+	return a.opaque(named, nil, "it is no statement that the driver knows")
+}
+
+// names reports whether the name stands outside strings.
+func (a *analysis) names(name string) bool {
+	return slices.ContainsFunc(a.toks, func(t token) bool {
+		return t.ident() && strings.EqualFold(t.name, name) || t.kind == tokVersion ||
+			t.kind == tokString && a.text[t.start] == '"' && strings.Contains(strings.ToLower(a.text), strings.ToLower(name))
+	})
+}
+
+// parse parses the statement without what the parser can't read: a RETURNING
+// clause and the row alias of an upsert. They are blanked out, so that offsets stay.
+func (a *analysis) parse() ast.StmtNode {
+	if slices.ContainsFunc(a.toks, func(t token) bool { return t.kind == tokVersion }) {
+		return nil
+	}
+	text := []byte(a.text)
+	blank := func(from, to int) {
+		for i := a.toks[from].start; i < a.toks[to].end; i++ {
+			text[i] = ' '
+		}
+	}
+	depth, insert := 0, len(a.toks) > 0 && (a.toks[0].is("INSERT") || a.toks[0].is("REPLACE"))
+	for i, t := range a.toks {
+		switch {
+		case t.punct('('):
+			depth++
+		case t.punct(')'):
+			depth--
+		case depth == 0 && t.is("RETURNING") && (insert || a.toks[0].is("DELETE")):
+			last := len(a.toks) - 1
+			for a.toks[last].punct(';') {
+				last--
+			}
+			if last >= i {
+				blank(i, last)
+			}
+		case depth == 0 && insert && t.is("AS") && i+3 < len(a.toks) && a.toks[i+2].is("ON") && a.toks[i+3].is("DUPLICATE") && a.toks[i+1].ident():
+			a.alias = a.toks[i+1].name
+			blank(i, i+1)
+		}
+	}
+	return parse(string(text), a.mode)
+}
+
+// resolve lists the counter tables that the statement's table names mean, and
+// the names of its common table expressions.
+func (a *analysis) resolve(stmt ast.Node) (tables []*table, ctes []string) {
+	every(stmt, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.TableName:
+			if t := a.schema.lookup(n.Schema.O, n.Name.O, a.db); t != nil && !slices.Contains(tables, t) {
+				tables = append(tables, t)
+			}
+		case *ast.CommonTableExpression:
+			ctes = append(ctes, n.Name.O)
+		}
+		return true
+	})
+	sortTables(tables)
+	return tables, ctes
+}
+
+// through keeps the dependents that the parsed statement uses.
+func (a *analysis) through(stmt ast.Node, via []dependent) []dependent {
+	return slices.DeleteFunc(slices.Clone(via), func(d dependent) bool {
+		return every(stmt, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.TableName:
+				db := n.Schema.O
+				if db == "" {
+					db = a.db
+				}
+				return a.schema.key(db, n.Name.O) != a.schema.key(d.db, d.name)
+			case *ast.FuncCallExpr:
+				return !strings.EqualFold(n.FnName.O, d.name)
+			}
+			return true
+		})
+	})
+}
+
+// indirect plans a statement that reaches a counter table through another
+// object; nil if that changes nothing.
+func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) *plan {
+	isWrite, rekeys := true, false
+	switch s := stmt.(type) {
+	case *ast.SelectStmt, *ast.SetOprStmt:
+		isWrite = false
+	case *ast.UpdateStmt:
+		rekeys = true
+	case *ast.InsertStmt:
+		rekeys = s.IsReplace || s.OnDuplicate != nil
+	}
+	var touched []*table
+	for _, d := range via {
+		switch {
+		case d.reads:
+			return a.opaque(named, via, "it reaches the table through "+d.name)
+		case !isWrite:
+		case d.foreignKey && !(d.changesKey && rekeys), !d.foreignKey && a.schema.relative(d.body, d.db):
+			touched = append(touched, d.tables...)
+		default:
+			return a.opaque(named, via, "it writes the table through "+d.name)
+		}
+	}
+	if len(touched) > 0 && len(named) == 0 {
+		return &plan{writes: anyRow(touched)}
+	}
+	if len(touched) > 0 {
+		return a.opaque(named, via, "it writes the table through another one as well")
+	}
+	if len(named) == 0 {
+		return &plan{}
+	}
+	return nil
+}
+
+// relative reports whether a trigger's body does nothing to counters but
+// relative writes, which are right in either place.
+func (s *schema) relative(body, db string) bool {
+	toks := tokenize(body, lexMode{})
+	if len(toks) > 2 && toks[0].is("BEGIN") && toks[len(toks)-1].is("END") {
+		body = body[toks[0].end:toks[len(toks)-1].start]
+		toks = tokenize(body, lexMode{})
+	}
+	for _, stmt := range statements(body, toks) {
+		inner := &analysis{schema: s, text: stmt, db: db, toks: tokenize(stmt, lexMode{})}
+		if k, _ := kindOf(inner.toks); k != kindOther {
+			return false
+		}
+		p := inner.plan()
+		if p.class != verbatim && p.class != counting || p.cleaning != nil {
+			return false
+		}
+		if parse(stmt, lexMode{}) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// onlyReads reports whether the first word tells a query.
+func (a *analysis) onlyReads() bool {
+	for _, t := range a.toks {
+		if !t.punct('(') {
+			return t.is("SELECT") || t.is("TABLE") || t.is("VALUES")
+		}
+	}
+	return true
+}

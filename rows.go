@@ -1,0 +1,158 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// physicalRows are the optional interfaces of go-sql-driver's rows.
+type physicalRows interface {
+	driver.Rows
+	driver.RowsNextResultSet
+	driver.RowsColumnTypeScanType
+	driver.RowsColumnTypeDatabaseTypeName
+	driver.RowsColumnTypeNullable
+	driver.RowsColumnTypePrecisionScale
+}
+
+// countedRows are rows of a rewritten query, or of one that ends a transaction
+// or a statement of ours. Their column types are those that the server gives
+// for the query as it was written.
+type countedRows struct {
+	physicalRows
+	types  func() []columnType
+	known  []columnType
+	asked  bool
+	finish func(error) error // after the last row; nil: nothing
+}
+
+var _ physicalRows = (*countedRows)(nil)
+
+type columnType struct {
+	database         string
+	nullable         bool
+	nullableOK       bool
+	precision, scale int64
+	decimalOK        bool
+	scan             reflect.Type
+}
+
+func (r *countedRows) Next(dest []driver.Value) error {
+	err := r.physicalRows.Next(dest)
+	if err != nil && err != io.EOF && r.finish != nil {
+		finish := r.finish
+		r.finish = nil
+		_ = finish(err) // the rows' own error is the one to report
+	}
+	return err
+}
+
+func (r *countedRows) Close() error {
+	err := r.physicalRows.Close()
+	if r.finish != nil {
+		finish := r.finish
+		r.finish = nil
+		if ferr := finish(err); err == nil {
+			err = ferr
+		}
+	}
+	return err
+}
+
+func (r *countedRows) column(i int) *columnType {
+	if r.types != nil && !r.asked {
+		r.asked = true
+		r.known = r.types()
+	}
+	if i < len(r.known) && len(r.known) == len(r.Columns()) {
+		return &r.known[i]
+	}
+	return nil
+}
+
+func (r *countedRows) ColumnTypeDatabaseTypeName(i int) string {
+	if c := r.column(i); c != nil {
+		return c.database
+	}
+	return r.physicalRows.ColumnTypeDatabaseTypeName(i)
+}
+
+func (r *countedRows) ColumnTypeNullable(i int) (nullable, ok bool) {
+	if c := r.column(i); c != nil {
+		return c.nullable, c.nullableOK
+	}
+	return r.physicalRows.ColumnTypeNullable(i)
+}
+
+func (r *countedRows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
+	if c := r.column(i); c != nil {
+		return c.precision, c.scale, c.decimalOK
+	}
+	return r.physicalRows.ColumnTypePrecisionScale(i)
+}
+
+func (r *countedRows) ColumnTypeScanType(i int) reflect.Type {
+	if c := r.column(i); c != nil {
+		return c.scan
+	}
+	return r.physicalRows.ColumnTypeScanType(i)
+}
+
+// plainTypes asks the server what it would answer to the query as it was
+// written, without a row of it. nil if it can't be asked.
+func plainTypes(db *sql.DB, query string, args []driver.NamedValue) []columnType {
+	values := make([]any, len(args))
+	for i, a := range args {
+		values[i] = a.Value
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	rows, err := db.QueryContext(ctx, "("+strings.TrimRight(query, "; \t\r\n")+"\n) LIMIT 0", values...)
+	if err != nil {
+		return nil
+	}
+	defer rows.Close()
+	types, err := rows.ColumnTypes()
+	if err != nil || rows.Err() != nil {
+		return nil
+	}
+	all := make([]columnType, len(types))
+	for i, t := range types {
+		c := columnType{database: t.DatabaseTypeName(), scan: t.ScanType()}
+		c.nullable, c.nullableOK = t.Nullable()
+		c.precision, c.scale, c.decimalOK = t.DecimalSize()
+		all[i] = c
+	}
+	return all
+}
+
+// closing closes a statement of ours together with its rows.
+func closing(s driver.Stmt) func(error) error {
+	return func(error) error { return s.Close() }
+}
+
+// texts gives the values of a row as text.
+func texts(row []driver.Value) []string {
+	out := make([]string, len(row))
+	for i, v := range row {
+		switch v := v.(type) {
+		case nil:
+		case []byte:
+			out[i] = string(v)
+		case string:
+			out[i] = v
+		case int64:
+			out[i] = strconv.FormatInt(v, 10)
+		default:
+			out[i] = fmt.Sprint(v)
+		}
+	}
+	return out
+}

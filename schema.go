@@ -1,0 +1,238 @@
+package countermysql
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// column is one column of a base table, as information_schema describes it.
+type column struct {
+	name       string
+	columnType string // "int unsigned", "varchar(20)", …
+	dataType   string // "int", "varchar", …
+	nullable   bool
+	charset    string
+	collation  string
+	autoInc    bool
+	onUpdate   bool // ON UPDATE CURRENT_TIMESTAMP
+	invisible  bool
+	hasDefault bool // an INSERT may leave it out
+	generated  string
+	scale      int // digits after the point: DECIMAL, or fractional seconds
+}
+
+func (c *column) unsigned() bool { return strings.Contains(c.columnType, "unsigned") }
+func (c *column) decimal() bool  { return c.dataType == "decimal" }
+
+// integerRange is the range of an integer column, in decimal digits of its limits.
+var integerBits = map[string]uint{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
+
+func (c *column) integer() bool { return integerBits[c.dataType] != 0 }
+
+// uniqueKey is a primary or unique key whose columns are indexed in full.
+type uniqueKey struct {
+	name string
+	cols []*column
+}
+
+// table is a base table with counters and what the driver knows about it.
+// It is immutable: DDL makes a new one.
+type table struct {
+	spec     tableSpec
+	cols     []*column
+	key      []*column   // the key columns of the slots table; empty for a keyless one-row table
+	unique   []uniqueKey // every usable unique key, the primary key first
+	counters []*column
+	touch    []*column // spec.touch and ON UPDATE CURRENT_TIMESTAMP columns
+	slotCol  string    // name of the slot number's column
+
+	allUnique      int  // number of unique keys, usable or not
+	checked        bool // a CHECK constraint reads a counter
+	insertTriggers bool
+	parents        []foreignKey
+	unfit          []string // why it can't be a counter table
+	missing        string   // DDL that has to run first; "" when the slots table is in order
+}
+
+// foreignKey is a foreign key of a counter table.
+type foreignKey struct {
+	parentDB, parent     string
+	onDelete, onUpdate   string
+	changesKey, cascades bool // an UPDATE of the parent changes the key; either rule writes the base row
+}
+
+func (t *table) String() string { return t.spec.db + "." + t.spec.name }
+
+func (t *table) column(name string) *column {
+	for _, c := range t.cols {
+		if strings.EqualFold(c.name, name) {
+			return c
+		}
+	}
+	return nil
+}
+
+func (t *table) counter(name string) *column { return findColumn(t.counters, name) }
+
+// virtual reports whether the column's value is not in the base row alone.
+func (t *table) virtual(name string) bool {
+	return findColumn(t.counters, name) != nil || findColumn(t.touch, name) != nil
+}
+
+func (t *table) inKey(name string) bool { return findColumn(t.key, name) != nil }
+
+func findColumn(cols []*column, name string) *column {
+	for _, c := range cols {
+		if strings.EqualFold(c.name, name) {
+			return c
+		}
+	}
+	return nil
+}
+
+func (t *table) base() string  { return quoteIdent(t.spec.db) + "." + quoteIdent(t.spec.name) }
+func (t *table) slots() string { return quoteIdent(t.spec.db) + "." + quoteIdent(t.spec.slotsTable) }
+
+// fitness lists what keeps the table from being a counter table.
+func (t *table) fitness(engine string, rowsOverOne bool, createSQL string) []string {
+	var why []string
+	add := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
+	if !strings.EqualFold(engine, "InnoDB") {
+		add("its engine %s has no row locks; convert it with ALTER TABLE %s ENGINE=InnoDB", engine, t.base())
+	}
+	if len(t.key) == 0 && rowsOverOne {
+		add("it has no primary key and more than one row; add a primary key")
+	}
+	for _, name := range t.spec.counters {
+		c := t.column(name)
+		switch {
+		case c == nil:
+			add("it has no column %s; correct the list of counters", name)
+			continue
+		case !c.integer() && !c.decimal():
+			add("counter %s is %s; a counter is an integer or a DECIMAL, whose sum does not depend on the order", name, c.columnType)
+		case strings.Contains(c.columnType, "zerofill"):
+			add("counter %s is ZEROFILL; drop the attribute", name)
+		case c.generated != "":
+			add("counter %s is a generated column; count a stored one", name)
+		case c.autoInc || t.inKey(name):
+			add("counter %s is part of the key or AUTO_INCREMENT", name)
+		}
+		for _, k := range t.unique {
+			if findColumn(k.cols, name) != nil && !t.inKey(name) {
+				add("counter %s is in the unique key %s; drop it from the key", name, k.name)
+			}
+		}
+		for _, g := range t.cols {
+			if g.generated != "" && mentionsWord(g.generated, c.name) {
+				add("generated column %s reads counter %s; compute it in the query", g.name, name)
+			}
+		}
+		if _, partition, ok := strings.Cut(createSQL, "PARTITION BY"); ok && mentionsWord(partition, c.name) {
+			add("counter %s is in the partitioning key", name)
+		}
+	}
+	for _, name := range t.spec.touch {
+		switch c := t.column(name); {
+		case c == nil:
+			add("it has no column %s; correct the list of touch columns", name)
+		case !slices.Contains([]string{"datetime", "timestamp"}, c.dataType):
+			add("touch column %s is %s; DATETIME and TIMESTAMP can be touched", name, c.columnType)
+		case t.inKey(name):
+			add("touch column %s is part of the key", name)
+		}
+	}
+	for _, c := range t.key {
+		if !keyTypes[c.dataType] {
+			add("key column %s is %s, which has no exact equality", c.name, c.columnType)
+		}
+	}
+	return why
+}
+
+var keyTypes = map[string]bool{
+	"tinyint": true, "smallint": true, "mediumint": true, "int": true, "bigint": true, "decimal": true,
+	"char": true, "varchar": true, "binary": true, "varbinary": true, "enum": true, "set": true, "uuid": true, "inet6": true, "inet4": true,
+	"date": true, "datetime": true, "timestamp": true, "time": true, "year": true,
+}
+
+// mentionsWord reports whether name stands in the SQL text as an identifier.
+func mentionsWord(sql, name string) bool {
+	for _, t := range tokenize(sql, lexMode{}) {
+		if t.ident() && strings.EqualFold(t.name, name) ||
+			t.kind == tokVersion && len(sql) > t.end-t.start && mentionsWord(sql[t.start+3:t.end], name) {
+			return true
+		}
+	}
+	return false
+}
+
+// createSQL is the statement that makes the slots table
+// (https://dev.mysql.com/doc/refman/8.4/en/create-table.html).
+func (t *table) createSQL() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (\n", t.slots())
+	for _, c := range t.key {
+		fmt.Fprintf(&b, "  %s,\n", t.keyDefinition(c))
+	}
+	fmt.Fprintf(&b, "  %s SMALLINT UNSIGNED NOT NULL,\n", quoteIdent(t.slotCol))
+	for _, c := range append(slices.Clone(t.counters), t.touch...) {
+		fmt.Fprintf(&b, "  %s,\n", t.slotDefinition(c))
+	}
+	fmt.Fprintf(&b, "  PRIMARY KEY (%s)\n) ENGINE=InnoDB", strings.Join(append(quoteNames(t.key), quoteIdent(t.slotCol)), ", "))
+	return b.String()
+}
+
+func (t *table) keyDefinition(c *column) string {
+	def := quoteIdent(c.name) + " " + c.columnType
+	if c.collation != "" {
+		def += " CHARACTER SET " + c.charset + " COLLATE " + c.collation
+	}
+	return def + " NOT NULL"
+}
+
+func (t *table) slotDefinition(c *column) string {
+	switch {
+	case c.decimal():
+		return fmt.Sprintf("%s DECIMAL(65,%d) NOT NULL DEFAULT 0", quoteIdent(c.name), c.scale)
+	case c.integer():
+		return quoteIdent(c.name) + " BIGINT NOT NULL DEFAULT 0"
+	}
+	return quoteIdent(c.name) + " " + c.columnType + " NULL DEFAULT NULL"
+}
+
+// upgradeSQL is the DDL that the slots table needs; "" if it fits.
+func (t *table) upgradeSQL(slots []*column) string {
+	if len(slots) == 0 {
+		return t.createSQL()
+	}
+	rest := slots
+	for _, c := range t.key {
+		if len(rest) == 0 || !strings.EqualFold(rest[0].name, c.name) || rest[0].columnType != c.columnType || rest[0].collation != c.collation {
+			return "DROP TABLE " + t.slots() + "; " + t.createSQL()
+		}
+		rest = rest[1:]
+	}
+	if len(rest) == 0 || !strings.EqualFold(rest[0].name, t.slotCol) {
+		return "DROP TABLE " + t.slots() + "; " + t.createSQL()
+	}
+	var add []string
+	for _, c := range append(slices.Clone(t.counters), t.touch...) {
+		if findColumn(rest, c.name) == nil {
+			add = append(add, "ADD COLUMN "+t.slotDefinition(c))
+		}
+	}
+	if add == nil {
+		return ""
+	}
+	return "ALTER TABLE " + t.slots() + " " + strings.Join(add, ", ")
+}
+
+func quoteNames(cols []*column) []string {
+	names := make([]string, len(cols))
+	for i, c := range cols {
+		names[i] = quoteIdent(c.name)
+	}
+	return names
+}

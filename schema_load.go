@@ -1,0 +1,308 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// server is what the driver has to know of the server's kind.
+type server struct {
+	mariaDB           bool
+	foldNames         bool // lower_case_table_names is not 0
+	snapshotIsolation bool // MariaDB has innodb_snapshot_isolation
+}
+
+// loadServer asks a connection of the connector's for the server's kind.
+func loadServer(ctx context.Context, db *sql.DB) (server, error) {
+	var version, name string
+	var lower, snapshot int
+	err := db.QueryRowContext(ctx, "SELECT VERSION(), @@lower_case_table_names").Scan(&version, &lower)
+	if err != nil {
+		return server{}, err
+	}
+	err = db.QueryRowContext(ctx, "SHOW VARIABLES LIKE 'innodb\\_snapshot\\_isolation'").Scan(&name, new(string))
+	if err == nil {
+		snapshot = 1
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return server{}, err
+	}
+	return server{mariaDB: strings.Contains(version, "MariaDB"), foldNames: lower != 0, snapshotIsolation: snapshot == 1}, nil
+}
+
+// makeSlots runs the DDL that a table's slots table lacks. One that holds
+// slots is never dropped.
+func makeSlots(ctx context.Context, db *sql.DB, t *table) error {
+	drop, create, found := strings.Cut(t.missing, "; ")
+	if !found {
+		_, err := db.ExecContext(ctx, t.missing)
+		return err
+	}
+	var n int
+	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+t.slots()+" LIMIT 1) one").Scan(&n); err != nil {
+		return err
+	}
+	if n > 0 {
+		return &SlotsTableError{Table: t.String(), SlotsTable: t.spec.slotsTable, DDL: t.missing}
+	}
+	if _, err := db.ExecContext(ctx, drop); err != nil {
+		return err
+	}
+	_, err := db.ExecContext(ctx, create)
+	return err
+}
+
+// loader reads information_schema for the configured tables.
+type loader struct {
+	db     *sql.DB
+	server server
+	where  string          // restricts to the configured tables
+	seen   strings.Builder // everything read, to notice a change
+	tables map[string]*table
+	err    error
+}
+
+// loadSchema learns everything about the configured tables that exist.
+func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) (*schema, error) {
+	s := &schema{server: srv, specs: specs, tables: map[string]*table{}, plans: newPlanCache()}
+	if len(specs) == 0 {
+		return s, nil
+	}
+	l := &loader{db: db, server: srv, tables: s.tables}
+	for _, spec := range specs {
+		l.tables[s.key(spec.db, spec.name)] = &table{spec: spec}
+	}
+	l.where = tablesIn(specs, func(t tableSpec) string { return t.name })
+	l.columns(ctx)
+	l.keys(ctx)
+	for _, t := range s.tables {
+		l.describe(ctx, t)
+	}
+	l.slotsTables(ctx, specs)
+	l.foreignKeys(ctx)
+	s.dependents = l.dependents(ctx, s)
+	if l.err != nil {
+		return nil, fmt.Errorf("countermysql: reading the schema: %w", l.err)
+	}
+	for key, t := range s.tables {
+		if len(t.cols) == 0 {
+			delete(s.tables, key) // not created yet
+		}
+	}
+	s.index()
+	s.fingerprint = l.seen.String()
+	return s, nil
+}
+
+func tablesIn(specs []tableSpec, name func(tableSpec) string) string {
+	pairs := make([]string, len(specs))
+	for i, t := range specs {
+		pairs[i] = "(TABLE_SCHEMA = " + text(t.db) + " AND TABLE_NAME = " + text(name(t)) + ")"
+	}
+	return "(" + strings.Join(pairs, " OR ") + ")"
+}
+
+// text is s as a literal that no sql_mode can change.
+func text(s string) string { return "_utf8mb4 x'" + hex.EncodeToString([]byte(s)) + "'" }
+
+// nextID is what SHOW CREATE TABLE tells of the rows.
+var nextID = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
+
+// rows calls f for each row; NULL is "".
+func (l *loader) rows(ctx context.Context, query string, f func(v []string)) {
+	if l.err != nil {
+		return
+	}
+	rows, err := l.db.QueryContext(ctx, query)
+	if err != nil {
+		l.err = err
+		return
+	}
+	defer rows.Close()
+	names, _ := rows.Columns()
+	for rows.Next() {
+		cells := make([]sql.NullString, len(names))
+		dest := make([]any, len(names))
+		for i := range cells {
+			dest[i] = &cells[i]
+		}
+		if l.err = rows.Scan(dest...); l.err != nil {
+			return
+		}
+		v := make([]string, len(cells))
+		for i, c := range cells {
+			v[i] = c.String
+			fmt.Fprintf(&l.seen, "%q", nextID.ReplaceAllString(v[i], ""))
+		}
+		f(v)
+	}
+	l.err = rows.Err()
+}
+
+const columnFields = `TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, IS_NULLABLE, CHARACTER_SET_NAME,
+ COLLATION_NAME, EXTRA, GENERATION_EXPRESSION, COALESCE(NUMERIC_SCALE, DATETIME_PRECISION, 0), COLUMN_DEFAULT IS NOT NULL`
+
+func columnOf(v []string) *column {
+	extra := strings.ToLower(v[8])
+	c := &column{
+		name: v[2], columnType: v[3], dataType: v[4], nullable: v[5] == "YES", charset: v[6], collation: v[7],
+		autoInc: strings.Contains(extra, "auto_increment"), onUpdate: strings.Contains(extra, "on update"),
+		invisible: strings.Contains(extra, "invisible"), generated: v[9],
+	}
+	c.hasDefault = c.nullable || v[11] == "1" || c.autoInc || c.generated != "" || strings.Contains(extra, "default_generated")
+	fmt.Sscan(v[10], &c.scale)
+	return c
+}
+
+func (l *loader) find(db, name string) *table {
+	return l.tables[(&schema{server: l.server}).key(db, name)]
+}
+
+func (l *loader) columns(ctx context.Context) {
+	l.rows(ctx, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE "+l.where+" ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION",
+		func(v []string) {
+			if t := l.find(v[0], v[1]); t != nil {
+				t.cols = append(t.cols, columnOf(v))
+			}
+		})
+	for _, t := range l.tables {
+		for _, name := range t.spec.counters {
+			if c := t.column(name); c != nil {
+				t.counters = append(t.counters, c)
+			}
+		}
+		for _, c := range t.cols {
+			if c.onUpdate || slices.ContainsFunc(t.spec.touch, func(n string) bool { return strings.EqualFold(n, c.name) }) {
+				t.touch = append(t.touch, c)
+			}
+		}
+	}
+}
+
+func (l *loader) keys(ctx context.Context) {
+	partial := map[string]bool{}
+	l.rows(ctx, `SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS
+ WHERE NON_UNIQUE = 0 AND `+l.where+` ORDER BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX`,
+		func(v []string) {
+			t := l.find(v[0], v[1])
+			if t == nil {
+				return
+			}
+			if n := len(t.unique); n == 0 || t.unique[n-1].name != v[2] {
+				t.unique = append(t.unique, uniqueKey{name: v[2]})
+			}
+			k := &t.unique[len(t.unique)-1]
+			if c := t.column(v[3]); c != nil && v[4] == "" {
+				k.cols = append(k.cols, c)
+			} else {
+				partial[t.String()+"."+v[2]] = true // a prefix or an expression
+			}
+		})
+	for _, t := range l.tables {
+		t.allUnique = len(t.unique)
+		t.unique = slices.DeleteFunc(t.unique, func(k uniqueKey) bool { return partial[t.String()+"."+k.name] })
+		for _, k := range t.unique {
+			if k.name == "PRIMARY" || !slices.ContainsFunc(k.cols, func(c *column) bool { return c.nullable }) {
+				t.key = k.cols
+				break
+			}
+		}
+		t.slotCol = "slot"
+		for t.inKey(t.slotCol) || t.virtual(t.slotCol) {
+			t.slotCol = "countermysql_" + t.slotCol
+		}
+	}
+}
+
+// describe reads what only SHOW CREATE TABLE and the rows can tell.
+func (l *loader) describe(ctx context.Context, t *table) {
+	if len(t.cols) == 0 || l.err != nil {
+		return
+	}
+	engine, view := "", false
+	l.rows(ctx, "SELECT ENGINE, TABLE_TYPE = 'VIEW' FROM information_schema.TABLES WHERE "+tablesIn([]tableSpec{t.spec}, func(s tableSpec) string { return s.name }),
+		func(v []string) { engine, view = v[0], v[1] == "1" })
+	if view {
+		t.unfit = []string{"it is a view; list the table below it"}
+		return
+	}
+	create, tooMany := "", false
+	l.rows(ctx, "SHOW CREATE TABLE "+t.base(), func(v []string) { create = v[1] })
+	if len(t.key) == 0 {
+		l.rows(ctx, "SELECT COUNT(*) > 1 FROM (SELECT 1 FROM "+t.base()+" LIMIT 2) two", func(v []string) { tooMany = v[0] == "1" })
+	}
+	toks := tokenize(create, lexMode{})
+	for i, tok := range toks {
+		if tok.is("CHECK") && i+1 < len(toks) && toks[i+1].punct('(') {
+			clause := create[tok.end:toks[closingParen(toks, i+1)].end]
+			t.checked = t.checked || slices.ContainsFunc(t.counters, func(c *column) bool { return mentionsWord(clause, c.name) })
+		}
+	}
+	t.unfit = t.fitness(engine, tooMany, create)
+}
+
+func (l *loader) slotsTables(ctx context.Context, specs []tableSpec) {
+	found := map[string][]*column{}
+	l.rows(ctx, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE "+tablesIn(specs, func(t tableSpec) string { return t.slotsTable })+
+		" ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION",
+		func(v []string) { found[v[0]+"."+v[1]] = append(found[v[0]+"."+v[1]], columnOf(v)) })
+	for _, t := range l.tables {
+		if len(t.cols) > 0 && t.unfit == nil {
+			t.missing = t.upgradeSQL(found[t.spec.db+"."+t.spec.slotsTable])
+		}
+	}
+}
+
+func (l *loader) foreignKeys(ctx context.Context) {
+	l.rows(ctx, `SELECT k.TABLE_SCHEMA, k.TABLE_NAME, k.COLUMN_NAME, k.REFERENCED_TABLE_SCHEMA, k.REFERENCED_TABLE_NAME, r.DELETE_RULE, r.UPDATE_RULE
+ FROM information_schema.KEY_COLUMN_USAGE k JOIN information_schema.REFERENTIAL_CONSTRAINTS r
+ ON r.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA AND r.CONSTRAINT_NAME = k.CONSTRAINT_NAME AND r.TABLE_NAME = k.TABLE_NAME
+ WHERE k.REFERENCED_TABLE_NAME IS NOT NULL AND `+strings.ReplaceAll(l.where, "TABLE_", "k.TABLE_"),
+		func(v []string) {
+			t := l.find(v[0], v[1])
+			if t == nil {
+				return
+			}
+			acts := func(rule string) bool { return rule != "RESTRICT" && rule != "NO ACTION" }
+			t.parents = append(t.parents, foreignKey{
+				parentDB: v[3], parent: v[4], onDelete: v[5], onUpdate: v[6],
+				changesKey: acts(v[6]) && t.inKey(v[2]),
+				cascades:   acts(v[5]) || acts(v[6]),
+			})
+		})
+}
+
+const ownSchemas = "NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')"
+
+// dependents finds the views, routines, triggers and parents through which a
+// statement can reach a counter table without naming it.
+func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
+	var all []dependent
+	l.rows(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA "+ownSchemas,
+		func(v []string) { all = append(all, dependent{db: v[0], name: v[1], body: v[2], reads: true}) })
+	l.rows(ctx, "SELECT ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA "+ownSchemas,
+		func(v []string) { all = append(all, dependent{db: v[0], name: v[1], body: v[2], reads: true}) })
+	l.rows(ctx, `SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, ACTION_STATEMENT, EVENT_MANIPULATION FROM information_schema.TRIGGERS
+ WHERE EVENT_OBJECT_SCHEMA `+ownSchemas, func(v []string) {
+		if t := l.find(v[0], v[1]); t != nil {
+			if v[3] == "UPDATE" {
+				t.unfit = append(t.unfit, "it has an UPDATE trigger, which an increment would not fire; drop it or take the table from the list")
+			}
+			t.insertTriggers = t.insertTriggers || v[3] == "INSERT"
+		}
+		all = append(all, dependent{db: v[0], name: v[1], body: v[2]})
+	})
+	for _, t := range s.tables {
+		for _, fk := range t.parents {
+			if fk.cascades {
+				all = append(all, dependent{db: fk.parentDB, name: fk.parent, tables: []*table{t}, foreignKey: true, changesKey: fk.changesKey})
+			}
+		}
+	}
+	return s.closure(all)
+}

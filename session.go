@@ -1,0 +1,92 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"io"
+	"strings"
+)
+
+// session is the state of a connection that statements depend on.
+type session struct {
+	db        string
+	mode      lexMode
+	charset   string
+	isolation string
+	zone      string
+	collation string
+	sqlMode   string
+	snapshot  bool // MariaDB's innodb_snapshot_isolation
+}
+
+// probe reads the session's state from the server.
+func (c *conn) probe(ctx context.Context, s *schema) error {
+	isolation, snapshot := "@@transaction_isolation", "0"
+	if s.server.mariaDB {
+		isolation = "@@tx_isolation"
+	}
+	if s.server.snapshotIsolation {
+		snapshot = "@@innodb_snapshot_isolation"
+	}
+	rows, err := c.read(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot)
+	if err != nil {
+		return err
+	}
+	v := rows[0]
+	mode := "," + v[1] + ","
+	c.session = session{
+		db:        v[0],
+		mode:      lexMode{strings.Contains(mode, ",ANSI_QUOTES,"), strings.Contains(mode, ",NO_BACKSLASH_ESCAPES,")},
+		charset:   v[2],
+		isolation: strings.ReplaceAll(v[3], "-", " "),
+		zone:      v[4],
+		collation: v[5],
+		sqlMode:   v[1],
+		snapshot:  v[6] == "1",
+	}
+	if c.initial.charset == "" {
+		c.initial = c.session
+	}
+	c.literals = literalsOf(c.connector.cfg, c.session.charset)
+	c.dirty = false
+	return nil
+}
+
+// altered reports whether the session computes otherwise than a look-up
+// connection, which is as the DSN made it.
+func (c *conn) altered() bool {
+	a, b := c.session, c.initial
+	return a.zone != b.zone || a.collation != b.collation || a.sqlMode != b.sqlMode || a.charset != b.charset
+}
+
+// read runs a query of ours on this connection and returns its rows as text;
+// NULL is "".
+func (c *conn) read(ctx context.Context, query string) ([][]string, error) {
+	rows, err := c.queryer.QueryContext(ctx, query, nil)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	defer rows.Close()
+	var all [][]string
+	dest := make([]driver.Value, len(rows.Columns()))
+	for {
+		switch err := rows.Next(dest); err {
+		case nil:
+			all = append(all, texts(dest))
+		case io.EOF:
+			return all, nil
+		default:
+			return nil, c.failed(err)
+		}
+	}
+}
+
+// do runs a statement of ours on this connection.
+func (c *conn) do(ctx context.Context, stmt string) (int64, error) {
+	res, err := c.execer.ExecContext(ctx, stmt, nil)
+	if err != nil {
+		return 0, c.failed(err)
+	}
+	c.lost = false
+	return res.RowsAffected()
+}

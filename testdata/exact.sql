@@ -1,0 +1,214 @@
+UPDATE post SET likes = 0 WHERE id = ?
+=> exact
+  because it overwrites counter likes
+  tries UPDATE post SET likes = 0 WHERE ( id = ?) AND NOT EXISTS (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE)
+  exact for forum.post: id = {argument 1}
+  writes forum.post: (id = argument 1)
+
+UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE id = ?
+=> exact
+  because it overwrites counter likes
+  tries UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE ( id = ?) AND NOT EXISTS (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE)
+  exact for forum.post: id = {argument 1}
+  writes forum.post: (id = argument 1)
+
+UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ?
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND stock >= ?) AND NOT EXISTS (SELECT 1 FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE)
+  exact for forum.item: (id = argument 2)
+  writes forum.item: (id = argument 2)
+
+UPDATE post SET likes = likes * 2 WHERE title = 'x'
+=> exact
+  because it overwrites counter likes
+  exact for forum.post: title = 'x'
+  writes forum.post: any row
+
+UPDATE post SET likes = LAST_INSERT_ID(likes + 1) WHERE id = 1
+=> exact
+  because it overwrites counter likes
+  tries UPDATE post SET likes = LAST_INSERT_ID(likes + 1) WHERE ( id = 1) AND NOT EXISTS (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE)
+  exact for forum.post: id = 1
+  writes forum.post: (id = 1)
+
+UPDATE post SET title = likes WHERE id = 1
+=> exact
+  because column title is set from a counter
+  tries UPDATE post SET title = likes WHERE ( id = 1) AND NOT EXISTS (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE)
+  exact for forum.post: id = 1
+  writes forum.post: (id = 1)
+
+UPDATE post SET id = 9 WHERE id = 1
+=> exact
+  because it changes the key
+  exact for forum.post: id = 1
+  writes forum.post: any row
+
+UPDATE post SET title = 'hot' WHERE likes > 100
+=> exact
+  because its condition or order needs a counter
+  exact for forum.post: every row
+  writes forum.post: any row
+
+UPDATE item SET updated_at = NULL WHERE id = 1
+=> exact
+  because it sets touch column updated_at to another time than now
+  tries UPDATE item SET updated_at = NULL WHERE ( id = 1) AND NOT EXISTS (SELECT 1 FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE)
+  exact for forum.item: id = 1
+  writes forum.item: (id = 1)
+
+UPDATE user SET karma = (SELECT SUM(likes) FROM post WHERE post.id = user.id)
+=> exact
+  because it reads a counter table in a subquery
+  exact for forum.post: every row
+  writes forum.post: any row
+
+UPDATE post p JOIN user u ON u.id = p.id SET u.karma = p.likes
+=> exact
+  because it joins a counter table
+  exact for forum.post: every row
+  writes forum.post: any row
+
+DELETE FROM post WHERE id = ?
+=> exact
+  because the slots go with the row
+  tries DELETE FROM post WHERE ( id = ?) AND NOT EXISTS (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE)
+  exact for forum.post: id = {argument 1}
+  writes forum.post: (id = argument 1)
+
+DELETE FROM post WHERE likes < 0
+=> exact
+  because the slots go with the row
+  exact for forum.post: every row
+  writes forum.post: any row
+
+DELETE FROM post
+=> exact
+  because the slots go with the row
+  exact for forum.post: every row
+  writes forum.post: any row
+
+DELETE p FROM post p JOIN user u ON u.id = p.id
+=> exact
+  because it deletes from a join, or reads a counter table in a subquery
+  exact for forum.post: every row
+  writes forum.post: any row
+
+REPLACE INTO page (day, page, hits) VALUES (?, ?, 0)
+=> exact
+  because it replaces rows
+  exact for forum.page: (day = argument 1, page = argument 2)
+  writes forum.page: any row
+  clears left-over slots of forum.page: (day = argument 1, page = argument 2)
+
+INSERT INTO page (day, page, hits) VALUES (?, ?, 1) ON DUPLICATE KEY UPDATE hits = VALUES(hits)
+=> exact
+  because it overwrites counter hits
+  exact for forum.page: (day = argument 1, page = argument 2)
+  writes forum.page: any row
+  clears left-over slots of forum.page: (day = argument 1, page = argument 2)
+
+SELECT likes FROM post WHERE id = ? FOR UPDATE
+=> exact
+  because it locks the rows it reads
+  exact for forum.post: id = {argument 1}
+
+SELECT likes FROM post WHERE likes > 3 LOCK IN SHARE MODE
+=> exact
+  because it locks the rows it reads
+  exact for forum.post: every row
+
+SELECT * FROM popular
+=> exact
+  because it reaches the table through popular
+  exact for forum.post: every row
+
+SELECT likes INTO @n FROM post WHERE id = 1
+=> exact
+  because it could not be parsed
+  exact for forum.post: every row
+
+SELECT DEFAULT(likes) FROM post
+=> exact
+  because DEFAULT(column) needs the table itself
+  exact for forum.post: every row
+
+SET @n = (SELECT likes FROM post WHERE id = 1)
+=> exact
+  because it can do anything
+  exact for forum.post: every row
+  writes forum.post: any row
+
+CALL refresh('post')
+=> exact
+  because it can do anything
+  exact for forum.post: every row
+  writes forum.post: any row
+
+HANDLER post OPEN
+=> exact
+  because it can do anything
+  exact for forum.post: every row
+  writes forum.post: any row
+
+TABLE post
+=> exact
+  because it reads the whole table by name
+  exact for forum.post: every row
+
+WITH post AS (SELECT 1 AS likes) SELECT likes FROM post
+=> exact
+  because a common table expression has the table's name
+  exact for forum.post: every row
+  writes forum.post: any row
+
+/*!40101 UPDATE post SET likes = 1 */
+=> exact
+  because it can do anything
+  exact for forum.post: every row
+  writes forum.post: any row
+
+ALTER TABLE post ADD COLUMN x INT
+=> exact
+  because the table may change its key or its name
+  exact for forum.post: every row
+
+RENAME TABLE post TO article
+=> exact
+  because the table may change its key or its name
+  exact for forum.post: every row
+
+CREATE TABLE copy SELECT * FROM post
+=> exact
+  because it makes a table from a query
+  exact for forum.post: every row
+
+LOCK TABLES post WRITE
+=> verbatim
+  locks the slots of forum.post too
+
+TRUNCATE TABLE post
+=> verbatim
+  the slots of forum.post go too
+
+DROP TABLE post
+=> verbatim
+  the slots of forum.post go too
+
+LOAD DATA INFILE 'x' INTO TABLE page
+=> verbatim
+  writes forum.page: any row
+  clears left-over slots of forum.page: any row
+
+LOAD DATA INFILE 'x' REPLACE INTO TABLE page
+=> exact
+  because it may replace rows
+  exact for forum.page: every row
+  writes forum.page: any row
+
+UPDATE post SET likes = likes + 1 WHERE id = 1; SELECT likes FROM post
+=> verbatim
+  statement UPDATE post SET likes = likes + 1 WHERE id = 1
+  statement SELECT likes FROM post
+

@@ -1,0 +1,88 @@
+SELECT 1
+=> verbatim
+
+SELECT name FROM user WHERE id = ?
+=> verbatim
+
+SELECT id, title FROM post WHERE id = ?
+=> verbatim
+
+SELECT COUNT(*) FROM post
+=> verbatim
+
+INSERT INTO log (text) VALUES ('liked a post')
+=> verbatim
+
+UPDATE post SET title = ? WHERE id = ?
+=> verbatim
+  exact for forum.post: id = {argument 2}
+  writes forum.post: (id = argument 2)
+
+UPDATE post SET likes = likes + 1, title = ? WHERE id = ?
+=> verbatim
+  adds to forum.post.likes: + 1
+  exact for forum.post: id = {argument 2}
+  writes forum.post: (id = argument 2)
+
+UPDATE post SET likes = likes + 1 WHERE title = ?
+=> verbatim
+  adds to forum.post.likes: + 1
+  exact for forum.post: title = {argument 1}
+  writes forum.post: any row
+
+UPDATE post SET likes = likes + 1 WHERE id > ? ORDER BY id LIMIT 3
+=> verbatim
+  adds to forum.post.likes: + 1
+  exact for forum.post: id > {argument 1}
+  writes forum.post: any row
+
+UPDATE post SET likes = likes + 1
+=> verbatim
+  adds to forum.post.likes: + 1
+  exact for forum.post: every row
+  writes forum.post: any row
+
+UPDATE IGNORE post SET likes = likes + 1 WHERE id = 1
+=> verbatim
+  adds to forum.post.likes: + 1
+  exact for forum.post: id = 1
+  writes forum.post: (id = 1)
+
+UPDATE post p JOIN user u ON u.id = p.id SET p.likes = p.likes + 1 WHERE u.name = ?
+=> verbatim
+  adds to forum.post.likes: + 1
+  exact for forum.post: every row
+  writes forum.post: any row
+
+INSERT INTO post (slug, title) VALUES (?, ?)
+=> verbatim
+
+INSERT INTO post (id, slug) VALUES (?, ?)
+=> verbatim
+  writes forum.post: (id = argument 1)
+  clears left-over slots of forum.post: (id = argument 1)
+
+INSERT INTO post (slug, likes) VALUES (?, 1) ON DUPLICATE KEY UPDATE likes = likes + 1
+=> verbatim
+  adds to forum.post.likes: + 1
+  row 
+  exact for forum.post: (slug = argument 1)
+  writes forum.post: any row
+
+INSERT INTO post (id, slug) SELECT id, name FROM user
+=> verbatim
+  writes forum.post: any row
+  clears left-over slots of forum.post: any row
+
+SELECT id FROM post WHERE id = ? FOR UPDATE
+=> verbatim
+
+EXPLAIN UPDATE post SET likes = likes + 1 WHERE id = 1
+=> verbatim
+
+SHOW CREATE TABLE post
+=> verbatim
+
+CREATE INDEX by_title ON post (title)
+=> verbatim
+

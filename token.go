@@ -1,0 +1,175 @@
+package countermysql
+
+import "strings"
+
+// lexMode is the part of sql_mode that changes where tokens begin and end.
+type lexMode struct {
+	ansiQuotes         bool // "x" is an identifier
+	noBackslashEscapes bool // a backslash is a plain character
+}
+
+type tokenKind uint8
+
+const (
+	tokWord    tokenKind = iota // a bare identifier or a keyword
+	tokQuoted                   // `x`, and "x" under ANSI_QUOTES
+	tokString                   // 'x', "x", x'00', N'x'
+	tokNumber                   // 1, 1.5, 1e3, 0x1F
+	tokParam                    // ?
+	tokVar                      // @v, @@v
+	tokPunct                    // any other single byte
+	tokHint                     // /*+ … */
+	tokVersion                  // /*! … */ and /*M! … */: code for some servers
+)
+
+// token is a piece of a statement, text[start:end].
+type token struct {
+	kind       tokenKind
+	start, end int
+	name       string // an identifier's name without quotes; a punctuation byte; else ""
+}
+
+// is reports whether the token is the bare word w, which must be upper case.
+func (t token) is(w string) bool { return t.kind == tokWord && strings.EqualFold(t.name, w) }
+
+// punct reports whether the token is the punctuation byte p.
+func (t token) punct(p byte) bool { return t.kind == tokPunct && t.name[0] == p }
+
+// ident reports whether the token can be an identifier.
+func (t token) ident() bool { return t.kind == tokWord || t.kind == tokQuoted }
+
+// tokenize splits a statement as the server's lexer does
+// (https://dev.mysql.com/doc/refman/8.4/en/language-structure.html).
+// It never fails: what is left open runs to the end of the text.
+func tokenize(text string, mode lexMode) []token {
+	toks := make([]token, 0, len(text)/4+4)
+	for i := 0; i < len(text); {
+		if end := skipBlank(text, i); end > i {
+			i = end
+			continue
+		}
+		t := nextToken(text, i, mode)
+		toks = append(toks, t)
+		i = t.end
+	}
+	return toks
+}
+
+// skipBlank returns the end of the white space or ordinary comment at i, or i.
+func skipBlank(s string, i int) int {
+	switch c := s[i]; {
+	case c <= ' ' || c == 0x7f:
+		return i + 1
+	case c == '#',
+		c == '-' && strings.HasPrefix(s[i:], "--") && (i+2 == len(s) || s[i+2] <= ' '):
+		if n := strings.IndexByte(s[i:], '\n'); n >= 0 {
+			return i + n + 1
+		}
+		return len(s)
+	case c == '/' && strings.HasPrefix(s[i:], "/*"):
+		if rest := s[i+2:]; strings.HasPrefix(rest, "!") || strings.HasPrefix(rest, "M!") || strings.HasPrefix(rest, "+") {
+			return i
+		}
+		return closeComment(s, i)
+	}
+	return i
+}
+
+func closeComment(s string, i int) int {
+	if n := strings.Index(s[i+2:], "*/"); n >= 0 {
+		return i + 2 + n + 2
+	}
+	return len(s)
+}
+
+func nextToken(s string, i int, mode lexMode) token {
+	c := s[i]
+	switch {
+	case c == '/' && strings.HasPrefix(s[i:], "/*"):
+		kind := tokVersion
+		if s[i+2] == '+' {
+			kind = tokHint
+		}
+		return token{kind: kind, start: i, end: closeComment(s, i)}
+	case c == '`' || c == '"' && mode.ansiQuotes:
+		end := closeQuote(s, i, true)
+		q := string(c)
+		inner := strings.TrimSuffix(s[i+1:end], q)
+		return token{tokQuoted, i, end, strings.ReplaceAll(inner, q+q, q)}
+	case c == '\'' || c == '"':
+		return token{kind: tokString, start: i, end: closeQuote(s, i, mode.noBackslashEscapes)}
+	case c == '?':
+		return token{kind: tokParam, start: i, end: i + 1}
+	case c == '@':
+		return variable(s, i)
+	case isDigit(c), c == '.' && i+1 < len(s) && isDigit(s[i+1]) && (i == 0 || !isWordByte(s[i-1]) && s[i-1] != '`'):
+		return number(s, i)
+	case isWordByte(c):
+		end := i
+		for end < len(s) && isWordByte(s[end]) {
+			end++
+		}
+		if end-i == 1 && end < len(s) && s[end] == '\'' && strings.IndexByte("xXbBnN", c) >= 0 {
+			return token{kind: tokString, start: i, end: closeQuote(s, end, mode.noBackslashEscapes)}
+		}
+		return token{tokWord, i, end, s[i:end]}
+	}
+	return token{tokPunct, i, i + 1, s[i : i+1]}
+}
+
+// closeQuote returns the end of the quoted text that begins at i.
+func closeQuote(s string, i int, literal bool) int {
+	q := s[i]
+	for i++; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && !literal:
+			i++
+		case s[i] == q && i+1 < len(s) && s[i+1] == q:
+			i++
+		case s[i] == q:
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+func variable(s string, i int) token {
+	end := i + 1
+	if end < len(s) && s[end] == '@' {
+		end++
+	}
+	if end < len(s) && strings.IndexByte("`'\"", s[end]) >= 0 {
+		return token{kind: tokVar, start: i, end: closeQuote(s, end, s[end] == '`')}
+	}
+	for end < len(s) && (isWordByte(s[end]) || s[end] == '.') {
+		end++
+	}
+	return token{kind: tokVar, start: i, end: end}
+}
+
+// number reads a number, or an identifier that begins with digits.
+func number(s string, i int) token {
+	end, afterDot := i, i > 0 && s[i-1] == '.'
+	for end < len(s) && (isWordByte(s[end]) || s[end] == '.' && !afterDot) {
+		if (s[end] == 'e' || s[end] == 'E') && end+1 < len(s) && (s[end+1] == '+' || s[end+1] == '-') {
+			end++
+		}
+		end++
+	}
+	word := s[i:end]
+	if strings.Trim(word, "0123456789.") == "" || strings.HasPrefix(word, "0x") || strings.HasPrefix(word, "0b") || exponent(word) {
+		return token{kind: tokNumber, start: i, end: end}
+	}
+	return token{tokWord, i, end, word}
+}
+
+func exponent(word string) bool {
+	mantissa, exp, ok := strings.Cut(strings.ToLower(word), "e")
+	return ok && strings.Trim(mantissa, "0123456789.") == "" && strings.Trim(exp, "0123456789+-") == "" && exp != ""
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isWordByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || isDigit(c) || c == '_' || c == '$' || c >= 0x80
+}

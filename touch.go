@@ -1,0 +1,67 @@
+package countermysql
+
+import (
+	"time"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+)
+
+// touch is the setting of a touch column beside an increment.
+type touch struct {
+	c   *column
+	now bool // the server's clock
+	v   value
+}
+
+// touchOf reads col = NOW() and col = constant.
+func (a *analysis) touchOf(c *column, e ast.ExprNode) (touch, bool) {
+	e = unparen(e)
+	if f, ok := e.(*ast.FuncCallExpr); ok {
+		switch f.FnName.L {
+		case "now", "current_timestamp", "localtime", "localtimestamp":
+			return touch{c: c, now: true}, len(f.Args) == 0 || c.scale > 0
+		}
+		return touch{}, false
+	}
+	v, ok := a.constant(e)
+	return touch{c: c, v: v}, ok
+}
+
+// clockSkew is how far an application's clock may be from ours for its times
+// to count as now.
+const clockSkew = 2 * time.Second
+
+// sql writes the value; ok is false unless it is the present moment, because
+// slots keep the newest time, and plain MySQL keeps the last one written.
+func (t touch) sql(b binder) (string, bool) {
+	if t.now {
+		return currentTimestamp(t.c), true
+	}
+	x, ok := b.raw(t.v)
+	if !ok {
+		return "", false
+	}
+	var at time.Time
+	switch x := x.(type) {
+	case time.Time:
+		at = x
+	case string:
+		if b.loc == nil {
+			return "", false
+		}
+		var err error
+		if at, err = time.ParseInLocation("2006-01-02 15:04:05.999999", x, b.loc); err != nil {
+			return "", false
+		}
+	default:
+		return "", false
+	}
+	if d := time.Since(at); d > clockSkew || d < -clockSkew {
+		return "", false
+	}
+	return b.time(at)
+}
+
+func currentTimestamp(c *column) string {
+	return "CURRENT_TIMESTAMP(" + string(rune('0'+c.scale)) + ")"
+}

@@ -1,0 +1,157 @@
+package countermysql
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// isolation levels as the server names them
+// (https://dev.mysql.com/doc/refman/8.4/en/innodb-transaction-isolation-levels.html).
+const (
+	repeatableRead = "REPEATABLE READ"
+	serializable   = "SERIALIZABLE"
+)
+
+// txState is what one transaction has done to counter tables.
+type txState struct {
+	isolation  string
+	pending    map[string]*pending // by table
+	written    map[string]*written // by table
+	savepoints []savepoint
+}
+
+// written are the base rows a transaction has written. Under REPEATABLE READ it
+// sees them as they are now and all others as of its snapshot.
+type written struct {
+	t    *table
+	any  bool // rows whose keys are not known
+	rows []writtenRow
+}
+
+// writtenRow is one of them. Its lock keeps everybody else from its slots, so
+// their sum cannot change before the transaction ends.
+type writtenRow struct {
+	base  string            // selects the base row, by the table's own name
+	slots string            // selects its slots, by privateName
+	sums  map[string]string // of the slots, by column; nil: not read yet
+}
+
+type savepoint struct {
+	name    string
+	pending map[string]*pending
+	written map[string]*written
+}
+
+func newTx(isolation string) *txState {
+	return &txState{isolation: isolation, pending: map[string]*pending{}, written: map[string]*written{}}
+}
+
+// pendingFor returns the pending increments of a table, to add to.
+func (x *txState) pendingFor(t *table) *pending {
+	p := x.pending[t.String()]
+	if p == nil {
+		p = &pending{t: t, entries: map[string]*entry{}}
+		x.pending[t.String()] = p
+	}
+	return p
+}
+
+func (x *txState) hasPending(t *table) bool {
+	p := x.pending[t.String()]
+	return p != nil && len(p.entries) > 0
+}
+
+// tables returns the tables with pending increments, in canonical order.
+func (x *txState) tables() []*table {
+	var tables []*table
+	for _, p := range x.pending {
+		if len(p.entries) > 0 {
+			tables = append(tables, p.t)
+		}
+	}
+	sortTables(tables)
+	return tables
+}
+
+func (x *txState) writtenTo(t *table) *written {
+	w := x.written[t.String()]
+	if w == nil {
+		w = &written{t: t}
+		x.written[t.String()] = w
+	}
+	return w
+}
+
+// maxWritten bounds the rows remembered by key.
+const maxWritten = 100
+
+// mark notes that the transaction has written a row.
+func (w *written) mark(row writtenRow) {
+	for i := range w.rows {
+		if w.rows[i].base == row.base {
+			if row.sums != nil {
+				w.rows[i].sums = row.sums
+			}
+			return
+		}
+	}
+	if len(w.rows) == maxWritten {
+		w.any = true
+		return
+	}
+	w.rows = append(w.rows, row)
+}
+
+// save remembers the state at SAVEPOINT; a name used before moves.
+func (x *txState) save(name string) {
+	x.release(name, false)
+	x.savepoints = append(x.savepoints, savepoint{name, copyPending(x.pending), copyWritten(x.written)})
+}
+
+// rollbackTo brings back the state at SAVEPOINT, as the server brings back the
+// rows: increments that were applied to base rows since are pending again.
+func (x *txState) rollbackTo(name string) {
+	for i := len(x.savepoints) - 1; i >= 0; i-- {
+		if s := x.savepoints[i]; s.name == name {
+			x.pending, x.written = copyPending(s.pending), copyWritten(s.written)
+			x.savepoints = x.savepoints[:i+1]
+			return
+		}
+	}
+}
+
+// release forgets a savepoint and, as RELEASE SAVEPOINT does, all set after it.
+func (x *txState) release(name string, later bool) {
+	for i := len(x.savepoints) - 1; i >= 0; i-- {
+		if x.savepoints[i].name == name {
+			if later {
+				x.savepoints = x.savepoints[:i]
+			} else {
+				x.savepoints = slices.Delete(x.savepoints, i, i+1)
+			}
+			return
+		}
+	}
+}
+
+func copyPending(from map[string]*pending) map[string]*pending {
+	to := make(map[string]*pending, len(from))
+	for name, p := range from {
+		to[name] = &pending{p.t, maps.Clone(p.entries)}
+	}
+	return to
+}
+
+func copyWritten(from map[string]*written) map[string]*written {
+	to := make(map[string]*written, len(from))
+	for name, w := range from {
+		to[name] = &written{w.t, w.any, slices.Clone(w.rows)}
+	}
+	return to
+}
+
+// sortedKeys returns a map's keys in order.
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.SortedFunc(maps.Keys(m), strings.Compare)
+}

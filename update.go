@@ -1,0 +1,216 @@
+package countermysql
+
+import (
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+)
+
+// increment is a relative write on one table that can go to slots.
+type increment struct {
+	t      *table
+	name   string // what where calls the table
+	where  fragment
+	one    bool // where matches one row at most
+	deltas []delta
+	touch  []touch
+	rows   []upsertRow // the rows of an upsert; then where is empty
+}
+
+// update plans an UPDATE.
+func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
+	source := singleTable(stmt.TableRefs)
+	if source == nil || stmt.With != nil || stmt.MultipleTable {
+		return a.joinedUpdate(stmt, named)
+	}
+	t, name := a.target(source), nameOf(source)
+	if t == nil || len(named) > 1 || a.countTables(stmt) > 1 {
+		return a.opaque(named, nil, "it reads a counter table in a subquery")
+	}
+	s := a.settings(stmt.List, t, name)
+	p := &plan{
+		reads:   named,
+		touches: s.touch,
+		scopes:  []scope{a.scope(t, name, stmt.Where)},
+		writes:  []write{{t, keyPins(t, a.pins(t, name, stmt.Where))}},
+	}
+	switch {
+	case s.reason == "" && a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
+		s.reason = "its condition or order needs a counter"
+	case s.reason == "" && t.checked && s.deltas != nil:
+		s.reason = "a CHECK constraint reads the counter"
+	}
+	if s.reason != "" {
+		p.class, p.reason = exact, s.reason
+		if s.rekeyed {
+			p.writes[0].pins = nil
+		}
+		if pins := a.pins(t, name, stmt.Where); len(pins) == 1 && stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && !s.rekeyed {
+			p.guarded = a.guard(t, name)
+		}
+		return p
+	}
+	if s.deltas == nil {
+		p.reads = nil
+		return p
+	}
+	p.increment = &increment{t: t, name: name, deltas: s.deltas, touch: s.touch}
+	if s.ordinary || stmt.Order != nil || stmt.Limit != nil || stmt.IgnoreErr {
+		p.reads = nil
+		return p
+	}
+	pins := a.pins(t, name, stmt.Where)
+	if pins == nil || stmt.Where != nil && !a.plain(stmt.Where, t, name) || len(t.key) == 0 && stmt.Where != nil {
+		p.reads = nil
+		return p
+	}
+	p.class = counting
+	p.increment.one = len(pins) == 1
+	if stmt.Where != nil {
+		p.increment.where = a.fragment(a.whereSpan())
+	} else {
+		p.increment.where = fragment{pieces: []string{"TRUE"}}
+	}
+	return p
+}
+
+// settings is what the assignments of an UPDATE do.
+type settings struct {
+	deltas   []delta
+	touch    []touch
+	ordinary bool   // sets an ordinary column
+	rekeyed  bool   // sets a key column
+	reason   string // why only the exact way is right
+}
+
+func (a *analysis) settings(list []*ast.Assignment, t *table, name string) settings {
+	var s settings
+	because := func(reason string) {
+		if s.reason == "" {
+			s.reason = reason
+		}
+	}
+	for _, set := range list {
+		c := t.column(set.Column.Name.O)
+		switch {
+		case c == nil:
+			s.ordinary = true // the server will say what is wrong
+		case t.counter(c.name) != nil:
+			d, ok := a.relative(c, name, set.Expr)
+			if !ok {
+				because("it overwrites counter " + c.name)
+			}
+			for _, other := range s.deltas {
+				if other.c == c {
+					because("it sets counter " + c.name + " twice")
+				}
+			}
+			s.deltas = append(s.deltas, d)
+		case t.virtual(c.name):
+			touched, ok := a.touchOf(c, set.Expr)
+			if !ok {
+				because("it sets touch column " + c.name + " to another time than now")
+			}
+			s.touch = append(s.touch, touched)
+		default:
+			s.ordinary = true
+			if t.inKey(c.name) {
+				s.rekeyed = true
+				because("it changes the key")
+			}
+			if a.readsVirtualIn(t, set.Expr) {
+				because("column " + c.name + " is set from a counter")
+			}
+		}
+	}
+	return s
+}
+
+// readsVirtualIn reports whether any of the nodes names a counter or touch
+// column of t. Columns of other tables in subqueries count as well: that is exact.
+func (a *analysis) readsVirtualIn(t *table, nodes ...ast.Node) bool {
+	for _, n := range nodes {
+		if isNil(n) {
+			continue
+		}
+		if !every(n, func(n ast.Node) bool {
+			ref, ok := n.(*ast.ColumnName)
+			return !ok || !t.virtual(ref.Name.O)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+func isNil(n ast.Node) bool {
+	switch n := n.(type) {
+	case nil:
+		return true
+	case *ast.OrderByClause:
+		return n == nil
+	case *ast.Limit:
+		return n == nil
+	}
+	return false
+}
+
+// joinedUpdate plans an UPDATE of several tables: relative or exact.
+func (a *analysis) joinedUpdate(stmt *ast.UpdateStmt, named []*table) *plan {
+	p := a.opaque(named, nil, "it joins a counter table")
+	if p.class == refused || len(named) != 1 || stmt.With != nil || a.countTables(stmt) != 1 {
+		return p
+	}
+	t := named[0]
+	var deltas []delta
+	for _, set := range stmt.List {
+		d := delta{c: t.counter(set.Column.Name.O)}
+		ok := d.c != nil
+		if ok {
+			d, ok = a.relative(d.c, set.Column.Table.O, set.Expr)
+			ok = ok && !t.checked
+			deltas = append(deltas, d)
+		}
+		if !ok && (t.virtual(set.Column.Name.O) || t.inKey(set.Column.Name.O) || a.readsVirtualIn(t, set.Expr)) {
+			return p
+		}
+	}
+	if a.readsVirtualIn(t, stmt.TableRefs, stmt.Where, stmt.Order, stmt.Limit) || strings.Contains(strings.ToUpper(a.text), "NATURAL") {
+		return p
+	}
+	plan := &plan{scopes: p.scopes, writes: p.writes}
+	if deltas != nil {
+		plan.increment = &increment{t: t, deltas: deltas}
+	}
+	return plan
+}
+
+// deletion plans a DELETE: the slots go with the rows.
+func (a *analysis) deletion(stmt *ast.DeleteStmt, named []*table) *plan {
+	source := singleTable(stmt.TableRefs)
+	if source == nil || stmt.With != nil || stmt.IsMultiTable || a.target(source) == nil || len(named) > 1 || a.countTables(stmt) > 1 {
+		return a.opaque(named, nil, "it deletes from a join, or reads a counter table in a subquery")
+	}
+	t, name := a.target(source), nameOf(source)
+	p := &plan{class: exact, reason: "the slots go with the row", reads: named, scopes: []scope{a.scope(t, name, stmt.Where)}, writes: anyRow(named)}
+	pins := a.pins(t, name, stmt.Where)
+	p.writes[0].pins = keyPins(t, pins)
+	if len(pins) == 1 && stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && source.AsName.O == "" {
+		p.guarded = a.guard(t, name)
+	}
+	return p
+}
+
+// guard adds to the statement's WHERE that the row has no slots: then one round
+// trip is enough. The subquery locks, because under READ COMMITTED it would
+// otherwise look at the moment before the statement got its row.
+func (a *analysis) guard(t *table, name string) string {
+	for _, tok := range a.toks {
+		if tok.is("RETURNING") {
+			return ""
+		}
+	}
+	start, end := a.whereSpan()
+	return a.text[:start] + " (" + a.text[start:end] + ") AND NOT EXISTS (SELECT 1 FROM " + t.slots() + " AS " + privateName +
+		" WHERE " + t.sameKey(privateName, quoteIdent(name)) + " LOCK IN SHARE MODE)" + a.text[end:]
+}
