@@ -26,6 +26,7 @@ type conn struct {
 	lost     bool   // an error ended the transaction; the status flags do not know
 	locked   bool   // LOCK TABLES holds
 	next     string // isolation level of SET TRANSACTION, for the next transaction
+	fixed    bool   // the transaction has a snapshot
 	tx       *txState
 
 	hidden  map[string]bool // counter tables whose names a temporary table has taken
@@ -56,6 +57,7 @@ func (c *conn) Unwrap() driver.Conn { return c.below }
 const (
 	statusInTransaction = 1 << 0
 	statusAutocommit    = 1 << 1
+	statusReadOnly      = 1 << 13
 )
 
 func (c *conn) autocommit() bool { return c.status.Uint()&statusAutocommit != 0 }
@@ -65,6 +67,10 @@ func (c *conn) autocommit() bool { return c.status.Uint()&statusAutocommit != 0 
 func (c *conn) inTransaction() bool {
 	return c.status.Uint()&statusInTransaction != 0 && !c.lost || !c.autocommit()
 }
+
+// readOnly reports whether the open transaction refuses writes; then the
+// server says so at once.
+func (c *conn) readOnly() bool { return c.status.Uint()&statusReadOnly != 0 }
 
 // transaction returns the state of the open transaction.
 func (c *conn) transaction() *txState {
@@ -80,7 +86,7 @@ func (c *conn) transaction() *txState {
 
 // ended forgets the transaction.
 func (c *conn) ended() {
-	c.tx, c.next = nil, ""
+	c.tx, c.next, c.fixed = nil, "", false
 }
 
 // failed notes an error that ended the transaction on the server.
@@ -145,6 +151,7 @@ func (c *conn) planIn(s *schema, text string) *plan {
 		p = &plan{}
 		p.kind, p.arg = kindOf(tokenize(text, k.mode))
 	}
+	p.fixes = consistentRead(tokenize(text, k.mode))
 	p.simple = p.kind == kindOther && p.class == verbatim && p.increment == nil && p.writes == nil && p.cleaning == nil && p.split == nil && p.touches == nil
 	s.plans.put(k, p)
 	return p
@@ -171,6 +178,7 @@ func (c *conn) QueryContext(ctx context.Context, text string, args []driver.Name
 		return nil, err
 	}
 	if p.simple {
+		c.fixed = c.fixed || p.fixes
 		rows, err := c.queryer.QueryContext(ctx, text, args)
 		return rows, c.noted(err)
 	}
@@ -376,6 +384,7 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 		return nil, err
 	}
 	if p.simple {
+		s.conn.fixed = s.conn.fixed || p.fixes
 		rows, err := s.raw.(driver.StmtQueryContext).QueryContext(ctx, args)
 		return rows, s.conn.noted(err)
 	}

@@ -329,7 +329,10 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 		case r[0] == "1", r[2] == "1":
 			return nil, takeVerbatim, nil
 		}
-		e := entry{deltas: deltas, touch: make([]string, len(b.touch)), name: b.name, where: where}
+		e := entry{deltas: deltas, touch: make([]string, len(b.touch))}
+		if len(rows) == 1 {
+			e.finds = []find{{b.name, where}}
+		}
 		e.key = key(r[3 : 3+len(t.key)])
 		at := 3 + max(len(t.key), 1)
 		for j, v := range b.touch {

@@ -18,7 +18,7 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 		return k.forward(ctx, k.text)
 	}
 	switch {
-	case p.locking != nil:
+	case p.lockTables != nil:
 		return c.lockTables(ctx, k)
 	case p.dropped != nil:
 		return c.drop(ctx, k)
@@ -72,11 +72,11 @@ func (c *conn) drop(ctx context.Context, k *call) (outcome, error) {
 // until UNLOCK TABLES the base tables say all.
 func (c *conn) lockTables(ctx context.Context, k *call) (outcome, error) {
 	text := strings.TrimRight(k.text, "; \t\r\n")
-	for _, t := range k.plan.locking {
+	for _, t := range k.plan.lockTables {
 		text += ", " + t.slots() + " WRITE"
 	}
 	for try := 0; ; try++ {
-		for _, t := range k.plan.locking {
+		for _, t := range k.plan.lockTables {
 			if err := c.rollUpCommitted(ctx, t); err != nil {
 				return outcome{}, err
 			}
@@ -87,7 +87,7 @@ func (c *conn) lockTables(ctx context.Context, k *call) (outcome, error) {
 		}
 		c.locked = true
 		clean := true
-		for _, t := range k.plan.locking {
+		for _, t := range k.plan.lockTables {
 			rows, err := c.read(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
 			if err != nil {
 				return out, err

@@ -49,12 +49,9 @@ func (d *Driver) Open(dsn string) (driver.Conn, error) {
 
 // OpenConnector reads the DSN; all mistakes in it are reported together.
 func (d *Driver) OpenConnector(dsn string) (driver.Connector, error) {
-	cfg, config, err := ParseDSN(dsn)
+	cfg, config, err := parseDSN(dsn, d.config)
 	if err != nil {
 		return nil, err
-	}
-	if d.config != nil {
-		config = d.config.merge(config)
 	}
 	return newConnector(cfg, config, d)
 }

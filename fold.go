@@ -98,19 +98,21 @@ func (c *conn) apply(ctx context.Context, t *table) error {
 	if err := c.takeKeys(ctx, t, keys); err != nil {
 		return err
 	}
-	for id, e := range p.entries {
-		moved, err := c.lock(ctx, t, quoteIdent(e.name), t.base()+" AS "+quoteIdent(e.name), e.where)
+	left := p.sorted() // their rows are no longer under their keys
+	clear(p.entries)
+	for _, e := range left {
+		r, err := c.findAgain(ctx, t, e)
 		if err != nil {
 			return err
 		}
-		delete(p.entries, id)
-		for _, r := range moved {
-			again := *e
-			again.key = r.key
-			p.entries[r.key.id()] = &again
-			if err := c.fold(ctx, t, []lockedRow{r}); err != nil {
-				return err
-			}
+		if r == nil {
+			continue
+		}
+		moved := *e
+		moved.key = r.key
+		p.entries[r.key.id()] = &moved
+		if err := c.fold(ctx, t, []lockedRow{*r}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -130,11 +132,15 @@ func (t *table) forceKey() string {
 // lock locks base rows exclusively. Naming the counters makes the server lock
 // the clustered rows, whatever index it goes by.
 func (c *conn) lock(ctx context.Context, t *table, name, from, where string) ([]lockedRow, error) {
+	return c.lockAs(ctx, t, name, from, where, "FOR UPDATE")
+}
+
+func (c *conn) lockAs(ctx context.Context, t *table, name, from, where, how string) ([]lockedRow, error) {
 	counters := make([]string, len(t.counters))
 	for i, col := range t.counters {
 		counters[i] = "CAST(" + name + "." + quoteIdent(col.name) + " AS CHAR)"
 	}
-	rows, err := c.read(ctx, "SELECT "+t.selectKey(name)+", "+strings.Join(counters, ", ")+" FROM "+from+" WHERE "+where+" FOR UPDATE")
+	rows, err := c.read(ctx, "SELECT "+t.selectKey(name)+", "+strings.Join(counters, ", ")+" FROM "+from+" WHERE "+where+" "+how)
 	if err != nil {
 		return nil, err
 	}
@@ -194,16 +200,28 @@ func (t *table) whereAnyOrAll(keys []key, name string) string {
 
 func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found map[string][]slotRow) error {
 	name := quoteIdent(t.spec.name)
+	before, err := c.snapshotTotals(ctx, t, rows, found)
+	if err != nil {
+		return err
+	}
+	var taken *written
+	if c.inTransaction() {
+		taken = c.transaction().writtenTo(t)
+	}
 	sets := make([][]string, len(t.counters)+len(t.touch)) // WHEN … THEN …, by column
 	var changed, gone []string
 	for _, r := range rows {
 		slots := found[r.key.id()]
+		if taken != nil && taken.rolledUp[r.key.id()] {
+			slots = nil
+		}
 		e := c.takePending(t, r.key)
 		if slots == nil && e == nil {
 			continue
 		}
 		where := t.where(r.key, name)
 		changed = append(changed, "("+where+")")
+		var vain map[string]string
 		for i, col := range t.counters {
 			if r.counters[i] == "" {
 				continue // NULL has no slots that count
@@ -213,6 +231,12 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 				return err
 			}
 			sets[i] = append(sets[i], " WHEN "+where+" THEN "+total)
+			if was := before[r.key.id()]; was != nil && e == nil && was[i] != total {
+				if vain == nil {
+					vain = t.noSums()
+				}
+				vain[col.name] = was[i] + " - (" + total + ")"
+			}
 		}
 		for i, col := range t.touch {
 			if newest := newestTouch(i, slots, e); newest != "" {
@@ -226,7 +250,7 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 			}
 			gone = append(gone, "("+t.where(r.key, t.slots())+" AND "+t.slots()+"."+quoteIdent(t.slotCol)+" IN ("+strings.Join(numbers, ", ")+"))")
 		}
-		c.noteFolded(t, r.key)
+		c.noteFolded(t, r.key, vain)
 	}
 	if changed == nil {
 		return nil
@@ -246,7 +270,7 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 	if gone == nil {
 		return nil
 	}
-	_, err := c.do(ctx, "DELETE FROM "+t.slots()+" WHERE "+strings.Join(gone, " OR "))
+	_, err = c.do(ctx, "DELETE FROM "+t.slots()+" WHERE "+strings.Join(gone, " OR "))
 	return err
 }
 
@@ -262,10 +286,22 @@ func (c *conn) takePending(t *table, k key) *entry {
 }
 
 // noteFolded remembers a row whose slots are gone and whose base row says all.
-func (c *conn) noteFolded(t *table, k key) {
+func (c *conn) noteFolded(t *table, k key, vain map[string]string) {
 	if !c.inTransaction() {
 		return
 	}
+	w := c.transaction().writtenTo(t)
+	row := writtenRow{base: t.where(k, quoteIdent(t.spec.name)), slots: t.where(k, privateName), sums: t.noSums()}
+	for i := range w.rows {
+		w.rows[i].sums = nil // the same row may be noted by another of its keys
+	}
+	w.mark(row)
+	w.rolledUp[k.id()] = true
+	c.tx.rolledUp = append(c.tx.rolledUp, rolledUp{w, row.base, vain})
+}
+
+// noSums are the sums of no slots.
+func (t *table) noSums() map[string]string {
 	sums := map[string]string{}
 	for _, col := range t.counters {
 		sums[col.name] = "0"
@@ -273,7 +309,37 @@ func (c *conn) noteFolded(t *table, k key) {
 	for _, col := range t.touch {
 		sums[col.name] = "NULL"
 	}
-	c.transaction().writtenTo(t).mark(writtenRow{t.where(k, quoteIdent(t.spec.name)), t.where(k, privateName), sums})
+	return sums
+}
+
+// snapshotTotals reads, before rows are rolled up inside a transaction that has
+// a snapshot, what that snapshot shows of them.
+func (c *conn) snapshotTotals(ctx context.Context, t *table, rows []lockedRow, found map[string][]slotRow) (map[string][]string, error) {
+	if len(found) == 0 || !c.fixed || !c.inTransaction() || c.transaction().isolation != repeatableRead || c.transaction().writtenTo(t).any {
+		return nil, nil
+	}
+	keys := make([]key, len(rows))
+	for i, r := range rows {
+		keys[i] = r.key
+	}
+	s, err := c.ownSight(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	name := quoteIdent(t.spec.name)
+	cols := make([]string, len(t.counters))
+	for i, col := range t.counters {
+		cols[i] = "CAST(" + name + "." + quoteIdent(col.name) + " AS CHAR)"
+	}
+	read, err := c.read(ctx, "SELECT "+t.selectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+t.view(s, "")+" AS "+name+" WHERE "+t.whereAnyOrAll(keys, name))
+	if err != nil {
+		return nil, err
+	}
+	totals := map[string][]string{}
+	for _, r := range read {
+		totals[key(r[:len(t.key)]).id()] = r[max(len(t.key), 1):]
+	}
+	return totals, nil
 }
 
 // total is base plus slots plus pending, if the column can hold it.
@@ -353,11 +419,15 @@ func newestTouch(i int, slots []slotRow, e *entry) string {
 
 // sightOf is how the open transaction sees a table, after its pending
 // increments have been taken the exact way or noted in the sight.
-func (c *conn) sightOf(ctx context.Context, t *table) (sight, error) {
-	x := c.transaction()
+func (c *conn) sightOf(ctx context.Context, t *table, k *call) (sight, error) {
 	var s sight
+	if !c.inTransaction() {
+		s.locks = k.plan.locks
+		return s, nil
+	}
+	x := c.transaction()
 	if x.hasPending(t) {
-		if t.spec.readOwn == ReadOwnSnapshot {
+		if t.spec.readOwn == ReadOwnSnapshot && k.plan.locks == "" {
 			for _, e := range x.pending[t.String()].sorted() {
 				s.pending = append(s.pending, t.ownIncrement(e))
 			}
@@ -365,19 +435,60 @@ func (c *conn) sightOf(ctx context.Context, t *table) (sight, error) {
 			return s, err
 		}
 	}
+	if k.plan.locks != "" {
+		return c.lockingSight(ctx, t, k)
+	}
+	own, err := c.ownSight(ctx, t)
+	own.pending = s.pending
+	return own, err
+}
+
+// ownSight corrects the slots of the rows that the transaction has written.
+func (c *conn) ownSight(ctx context.Context, t *table) (sight, error) {
+	var s sight
+	x := c.transaction()
 	w := x.written[t.String()]
 	if x.isolation != repeatableRead || w == nil {
 		return s, nil
 	}
 	if w.any {
-		s.locking = true
+		s.locks = shareMode
 		return s, nil
 	}
 	for i := range w.rows {
 		if err := c.sums(ctx, t, &w.rows[i]); err != nil {
 			return s, err
 		}
-		s.own = append(s.own, correction{w.rows[i].base, w.rows[i].sums})
+		sums := w.rows[i].sums
+		if w.rows[i].vain != nil {
+			sums = w.rows[i].vain
+		}
+		s.own = append(s.own, correction{w.rows[i].base, sums})
+	}
+	return s, nil
+}
+
+// lockingSight is how a locking SELECT sees a table: as it is now. The rows are
+// locked first, which keeps their slots as they are; reading those under locks
+// as well would keep others from the first slots of neighbouring keys.
+func (c *conn) lockingSight(ctx context.Context, t *table, k *call) (sight, error) {
+	s := sight{locks: k.plan.locks}
+	for _, rows := range k.plan.scopes {
+		where, ok := rows.bind(k.binder())
+		if rows.t != t || !ok || where == "" {
+			continue
+		}
+		locked, err := c.lockAs(ctx, t, quoteIdent(rows.name), rows.from(), where, s.locks)
+		if err != nil || len(locked) > maxWritten {
+			return s, err
+		}
+		for _, r := range locked {
+			row := writtenRow{base: t.where(r.key, quoteIdent(t.spec.name)), slots: t.where(r.key, privateName)}
+			if err := c.sums(ctx, t, &row); err != nil {
+				return s, err
+			}
+			s.own = append(s.own, correction{row.base, row.sums})
+		}
 	}
 	return s, nil
 }
@@ -410,13 +521,21 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 	for _, col := range t.touch {
 		cols = append(cols, "COALESCE(CONCAT('''', MAX("+quoteIdent(col.name)+"), ''''), 'NULL')")
 	}
-	rows, err := c.connector.query(ctx, "SELECT "+strings.Join(cols, ", ")+" FROM "+t.slots()+" AS "+privateName+" WHERE "+row.slots)
+	group := ""
+	if len(t.key) > 0 {
+		group = " GROUP BY " + strings.Join(quoteNames(t.key), ", ")
+	}
+	rows, err := c.connector.query(ctx, "SELECT "+t.selectKey(privateName)+", "+strings.Join(cols, ", ")+
+		" FROM "+t.slots()+" AS "+privateName+" WHERE "+row.slots+group)
 	if err != nil {
 		return err
 	}
-	row.sums = map[string]string{}
+	row.sums = t.noSums()
+	if len(rows) != 1 || c.transaction().writtenTo(t).rolledUp[key(rows[0][:len(t.key)]).id()] {
+		return nil // the transaction has taken them itself, which others do not see yet
+	}
 	for i, col := range slices.Concat(t.counters, t.touch) {
-		row.sums[col.name] = rows[0][i]
+		row.sums[col.name] = rows[0][max(len(t.key), 1)+i]
 	}
 	return nil
 }

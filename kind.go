@@ -31,6 +31,10 @@ const (
 // (https://dev.mysql.com/doc/refman/8.4/en/implicit-commit.html).
 var implicit = wordSet(`ALTER CREATE DROP RENAME TRUNCATE GRANT REVOKE ANALYZE CACHE CHECK FLUSH OPTIMIZE REPAIR RESET INSTALL UNINSTALL CHANGE START STOP IMPORT`)
 
+// dataWords begin the statements that leave session and transaction alone. What
+// begins with another word may do anything.
+var dataWords = wordSet(`SELECT INSERT UPDATE DELETE REPLACE WITH TABLE VALUES KILL DEALLOCATE SIGNAL GET CHECKSUM`)
+
 var ddl = wordSet(`ALTER CREATE DROP RENAME TRUNCATE`)
 
 // kindOf classifies by the first words; arg is a savepoint's name or an
@@ -93,7 +97,7 @@ func kindOf(toks []token) (k kind, arg string) {
 		return kindOfSet(toks)
 	case "USE":
 		return kindSet, ""
-	case "CALL", "HANDLER", "DO", "IF", "FOR", "WHILE", "LOOP", "REPEAT", "CASE":
+	case "CALL", "HANDLER", "DO":
 		return kindCall, ""
 	case "PREPARE", "EXECUTE":
 		return kindExecute, ""
@@ -124,8 +128,10 @@ func kindOf(toks []token) (k kind, arg string) {
 			return kindDDL, ""
 		case toks[0].in(implicit):
 			return kindImplicit, ""
+		case toks[0].in(dataWords):
+			return kindOther, ""
 		}
-		return kindOther, ""
+		return kindCall, ""
 	}
 }
 
@@ -147,11 +153,43 @@ func kindOfSet(toks []token) (kind, string) {
 			return kindCall, "" // MariaDB's SET STATEMENT … FOR runs another statement
 		}
 		if strings.EqualFold(t.name, "autocommit") {
-			on := i+2 < len(toks) && (toks[i+2].is("ON") || toks[i+2].is("TRUE"))
-			return kindAutocommit, map[bool]string{true: "on"}[on]
+			return kindAutocommit, switches(toks[i+1:])
 		}
 	}
 	return kindSet, ""
+}
+
+// switches reads "= 1;" and the like: "on", "off", or "" if it can't be told.
+func switches(toks []token) string {
+	for len(toks) > 0 && (toks[0].punct(':') || toks[0].punct('=')) {
+		toks = toks[1:]
+	}
+	if len(toks) == 0 || len(toks) > 1 && !toks[1].punct(';') {
+		return ""
+	}
+	switch {
+	case toks[0].is("ON"), toks[0].is("TRUE"), toks[0].name == "1":
+		return "on"
+	case toks[0].is("OFF"), toks[0].is("FALSE"), toks[0].name == "0":
+		return "off"
+	}
+	return ""
+}
+
+// consistentRead reports whether a statement reads tables without locks.
+func consistentRead(toks []token) bool {
+	from := false
+	for i, t := range toks {
+		switch {
+		case i == 0 && !t.is("SELECT") && !t.is("WITH") && !t.punct('(') && !t.is("TABLE"):
+			return false
+		case t.is("FROM"), t.is("TABLE"):
+			from = true
+		case t.is("FOR") && i+1 < len(toks) && (toks[i+1].is("UPDATE") || toks[i+1].is("SHARE")), t.is("LOCK"):
+			return false
+		}
+	}
+	return from
 }
 
 // words joins the words up to the first punctuation.

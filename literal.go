@@ -7,29 +7,38 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-sql-driver/mysql"
 )
 
 // literals writes arguments into SQL text, so that the statements we make
-// ourselves take one round trip whatever interpolateParams says. Strings are
-// written in hexadecimal: no sql_mode or character set changes their meaning.
+// ourselves take one round trip whatever interpolateParams says.
 type literals struct {
-	charset      string // the connection's, in which Go strings arrive at the server
-	loc          *time.Location
-	interpolated bool // arguments go as text: []byte is then a binary string
+	charset            string // the connection's, in which Go strings arrive at the server
+	loc                *time.Location
+	noBackslashEscapes bool
+	interpolated       bool // arguments go as text: []byte is then a binary string
 }
 
-func literalsOf(cfg *mysql.Config, charset string) literals {
-	l := literals{charset: charset, loc: cfg.Loc, interpolated: cfg.InterpolateParams}
+func literalsOf(cfg *mysql.Config, s session) literals {
+	l := literals{charset: s.charset, noBackslashEscapes: s.mode.noBackslashEscapes, loc: cfg.Loc, interpolated: cfg.InterpolateParams}
 	if strings.Contains(cfg.FormatDSN(), "timeTruncate=") {
 		l.loc = nil // go-sql-driver keeps the setting to itself
 	}
 	return l
 }
 
+// string writes a string, quoted where that is safe: unlike a hexadecimal
+// literal with its character set, it then has the connection's collation.
 func (l literals) string(s string) string {
-	return "_" + l.charset + " x'" + hex.EncodeToString([]byte(s)) + "'"
+	if !strings.HasPrefix(l.charset, "utf8") || strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
+		return "_" + l.charset + " x'" + hex.EncodeToString([]byte(s)) + "'"
+	}
+	if !l.noBackslashEscapes {
+		s = strings.ReplaceAll(s, `\`, `\\`)
+	}
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
 // arg writes one argument; ok is false for a type that has no exact text form.

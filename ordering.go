@@ -129,8 +129,15 @@ type entry struct {
 	deltas []int64  // by counter, in units
 	touch  []string // by touch column, SQL; "" if not touched
 	name   string   // of the table in where
-	where  string   // how the application found the row, should others re-key it
+	where  string   // selects the row
+	finds  []find   // how the application found the row, should others re-key it
 }
+
+// find is a condition of the application's that matched one row.
+type find struct{ name, where string }
+
+// maxFinds bounds the conditions kept for one row.
+const maxFinds = 4
 
 // pending are the increments of one table that a transaction has not sent yet.
 type pending struct {
@@ -154,7 +161,12 @@ func (p *pending) add(e entry) bool {
 		}
 	}
 	merged := *old
-	merged.deltas, merged.where, merged.name = sums, e.where, e.name
+	merged.deltas = sums
+	for _, f := range e.finds {
+		if len(merged.finds) < maxFinds && !slices.Contains(merged.finds, f) {
+			merged.finds = append(slices.Clone(merged.finds), f)
+		}
+	}
 	merged.touch = slices.Clone(old.touch)
 	for i, v := range e.touch {
 		if v != "" {

@@ -1,6 +1,11 @@
 package countermysql
 
-import "strings"
+import (
+	"database/sql"
+	"database/sql/driver"
+	"strings"
+	"sync/atomic"
+)
 
 // class is what becomes of a statement.
 type class uint8
@@ -25,21 +30,24 @@ type plan struct {
 	arg    string // of the kind: a savepoint's name, an isolation level
 	named  bool   // the text could concern a counter table
 	simple bool   // goes to the server and that is all
+	fixes  bool   // a consistent read: under REPEATABLE READ it fixes the transaction's snapshot
 	reason string // why it is not fast
 	err    error  // of a refused statement
 
-	reads     []*table   // whose counters the statement may read: pending increments come first
-	query     *query     // the text with views in place of base tables
-	increment *increment // what a relative write adds
-	touches   []touch    // touch columns that are set
-	scopes    []scope    // rows to roll up when the statement runs the exact way
-	guarded   string     // the exact statement in one round trip; "" if there is none
-	writes    []write    // base rows the statement itself writes
-	cleaning  *cleaning  // keys named by an INSERT
-	split     []string   // the statements of a text that holds several
-	locking   []*table   // LOCK TABLES: the slots tables to lock as well
-	dropped   []*table   // DROP and TRUNCATE: the slots go too
-	fallback  bool       // exact because it could not be parsed or resolved
+	reads      []*table                     // whose counters the statement may read: pending increments come first
+	query      *query                       // the text with views in place of base tables
+	locks      string                       // FOR UPDATE …: the query locks what it reads
+	increment  *increment                   // what a relative write adds
+	touches    []touch                      // touch columns that are set
+	scopes     []scope                      // rows to roll up when the statement runs the exact way
+	guarded    string                       // the exact statement in one round trip; "" if there is none
+	writes     []write                      // base rows the statement itself writes
+	cleaning   *cleaning                    // keys named by an INSERT
+	split      []string                     // the statements of a text that holds several
+	lockTables []*table                     // LOCK TABLES: the slots tables to lock as well
+	dropped    []*table                     // DROP and TRUNCATE: the slots go too
+	types      atomic.Pointer[[]columnType] // of the query as it was written, once asked for
+	fallback   bool                         // exact because it could not be parsed or resolved
 }
 
 // scope selects rows of a base table.
@@ -52,8 +60,9 @@ type scope struct {
 
 // write says which base rows a statement writes.
 type write struct {
-	t    *table
-	pins []pin // the keys; nil: any
+	t      *table
+	pins   []pin // unique keys of the rows; nil: any row
+	rekeys bool  // it sets a column of a unique key: rows noted by one may no longer be found by it
 }
 
 // cleaning are the keys an INSERT names; left-over slots under them have to go.
@@ -130,4 +139,17 @@ func anyRow(tables []*table) []write {
 		writes[i] = write{t: t}
 	}
 	return writes
+}
+
+// columnTypes are those of the query as it was written; the first who needs
+// them asks the server.
+func (p *plan) columnTypes(db *sql.DB, text string, mode lexMode, args []driver.NamedValue) []columnType {
+	if known := p.types.Load(); known != nil {
+		return *known
+	}
+	types := plainTypes(db, text, mode, args)
+	if types != nil {
+		p.types.Store(&types)
+	}
+	return types
 }

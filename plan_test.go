@@ -101,6 +101,9 @@ func describe(p *plan) string {
 	if p.query != nil {
 		line("  sends %s", p.query.sql)
 	}
+	if p.locks != "" {
+		line("  locks %s", p.locks)
+	}
 	if p.guarded != "" {
 		line("  tries %s", p.guarded)
 	}
@@ -145,7 +148,7 @@ func describe(p *plan) string {
 	for _, t := range p.dropped {
 		line("  the slots of %s go too", t)
 	}
-	for _, t := range p.locking {
+	for _, t := range p.lockTables {
 		line("  locks the slots of %s too", t)
 	}
 	for _, part := range p.split {

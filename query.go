@@ -96,13 +96,34 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	if q == nil {
 		return &plan{} // reads no counter
 	}
-	if !every(stmt, func(n ast.Node) bool {
-		s, ok := n.(*ast.SelectStmt)
-		return !ok || s.LockInfo == nil || s.LockInfo.LockType == ast.SelectLockNone
-	}) {
-		return &plan{class: exact, reason: "it locks the rows it reads", reads: named, scopes: a.lockedRows(stmt, named)}
+	p = &plan{class: summing, query: q, reads: named}
+	if locks := lockClause(stmt); locks != "" {
+		p.locks, p.scopes = locks, a.lockedRows(stmt, named)
 	}
-	return &plan{class: summing, query: q, reads: named}
+	return p
+}
+
+// lockClause is how a locking SELECT locks base rows: always exclusively,
+// because shared locks do not keep increments away.
+func lockClause(stmt ast.Node) string {
+	clause := ""
+	every(stmt, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectStmt)
+		if !ok || s.LockInfo == nil {
+			return true
+		}
+		switch s.LockInfo.LockType {
+		case ast.SelectLockNone:
+		case ast.SelectLockForUpdateNoWait, ast.SelectLockForShareNoWait:
+			clause = "FOR UPDATE NOWAIT"
+		case ast.SelectLockForUpdateSkipLocked, ast.SelectLockForShareSkipLocked:
+			clause = "FOR UPDATE SKIP LOCKED"
+		default:
+			clause = "FOR UPDATE"
+		}
+		return true
+	})
+	return clause
 }
 
 // sums rewrites the query parts of a statement; nil if they read no counter,

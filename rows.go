@@ -6,9 +6,9 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -31,6 +31,8 @@ type countedRows struct {
 	known  []columnType
 	asked  bool
 	finish func(error) error // after the last row; nil: nothing
+
+	unsigned bool // a table has an UNSIGNED counter smaller than BIGINT
 }
 
 var _ physicalRows = (*countedRows)(nil)
@@ -46,12 +48,27 @@ type columnType struct {
 
 func (r *countedRows) Next(dest []driver.Value) error {
 	err := r.physicalRows.Next(dest)
+	if err == nil && r.unsigned {
+		r.narrow(dest)
+	}
 	if err != nil && err != io.EOF && r.finish != nil {
 		finish := r.finish
 		r.finish = nil
 		_ = finish(err) // the rows' own error is the one to report
 	}
 	return err
+}
+
+// narrow gives unsigned values the Go type that go-sql-driver gives them: only
+// BIGINT UNSIGNED is uint64, and a sum is always BIGINT.
+func (r *countedRows) narrow(dest []driver.Value) {
+	for i, v := range dest {
+		if n, ok := v.(uint64); ok && n <= math.MaxInt64 {
+			if c := r.column(i); c != nil && c.database != "UNSIGNED BIGINT" {
+				dest[i] = int64(n)
+			}
+		}
+	}
 }
 
 func (r *countedRows) Close() error {
@@ -107,14 +124,15 @@ func (r *countedRows) ColumnTypeScanType(i int) reflect.Type {
 
 // plainTypes asks the server what it would answer to the query as it was
 // written, without a row of it. nil if it can't be asked.
-func plainTypes(db *sql.DB, query string, args []driver.NamedValue) []columnType {
-	values := make([]any, len(args))
-	for i, a := range args {
-		values[i] = a.Value
+func plainTypes(db *sql.DB, query string, mode lexMode, args []driver.NamedValue) []columnType {
+	query, params := withoutRows(query, mode)
+	values := make([]any, min(params, len(args)))
+	for i := range values {
+		values[i] = args[i].Value
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	rows, err := db.QueryContext(ctx, "("+strings.TrimRight(query, "; \t\r\n")+"\n) LIMIT 0", values...)
+	rows, err := db.QueryContext(ctx, query, values...)
 	if err != nil {
 		return nil
 	}
@@ -131,6 +149,25 @@ func plainTypes(db *sql.DB, query string, args []driver.NamedValue) []columnType
 		all[i] = c
 	}
 	return all
+}
+
+// withoutRows puts LIMIT 0 in place of what ends a query, and counts the
+// parameters that remain.
+func withoutRows(query string, mode lexMode) (text string, params int) {
+	depth, end := 0, len(query)
+	for _, t := range tokenize(query, mode) {
+		switch {
+		case t.punct('('):
+			depth++
+		case t.punct(')'):
+			depth--
+		case depth == 0 && (t.is("LIMIT") || t.is("FOR") || t.is("LOCK") || t.is("INTO") || t.punct(';')):
+			return query[:t.start] + " LIMIT 0", params
+		case t.kind == tokParam:
+			params++
+		}
+	}
+	return query[:end] + "\n LIMIT 0", params
 }
 
 // closing closes a statement of ours together with its rows.

@@ -117,8 +117,11 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		return c.runTemporary(ctx, k)
 	case kindAutocommit:
 		c.dirty = true
-		if p.arg == "on" && !c.autocommit() || p.arg == "" && c.tx != nil && !c.autocommit() && switchesOn(k) {
+		if p.arg == "on" && !c.autocommit() {
 			return c.runCommit(ctx, k)
+		}
+		if p.arg != "off" {
+			return c.runAnything(ctx, k)
 		}
 		return k.forward(ctx, k.text)
 	case kindSetTransaction:
@@ -137,21 +140,6 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		return c.runAnything(ctx, k)
 	}
 	return c.runData(ctx, k)
-}
-
-// switchesOn reports whether SET autocommit = … gives 1.
-func switchesOn(k *call) bool {
-	toks := tokenize(k.text, k.conn.session.mode)
-	for i, t := range toks {
-		if (t.kind == tokNumber || t.kind == tokString) && i > 1 {
-			v := k.text[t.start:t.end]
-			return v == "1" || v == "'1'" || v == "'ON'" || v == "'on'"
-		}
-		if t.kind == tokParam && len(k.args) > 0 {
-			return fmt.Sprint(k.args[0].Value) == "1" || k.args[0].Value == true
-		}
-	}
-	return false
 }
 
 // runCommit executes a statement that commits what is open.
@@ -179,12 +167,8 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 // counters and end the transaction.
 func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 	c.dirty = true
-	if c.inTransaction() && c.tx != nil {
-		for _, t := range c.tx.tables() {
-			if err := c.apply(ctx, t); err != nil {
-				return outcome{}, err
-			}
-		}
+	if err := c.applyAll(ctx); err != nil {
+		return outcome{}, err
 	}
 	for _, s := range k.plan.scopes {
 		if err := c.rollUp(ctx, s.t); err != nil {
@@ -242,6 +226,20 @@ func (c *conn) runTemporary(ctx context.Context, k *call) (outcome, error) {
 	return out, nil
 }
 
+// applyAll takes every pending increment the exact way, before a statement that
+// may end the transaction or not.
+func (c *conn) applyAll(ctx context.Context) error {
+	if c.tx == nil || !c.inTransaction() {
+		return nil
+	}
+	for _, t := range c.tx.tables() {
+		if err := c.apply(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // runData executes a query or a data change.
 func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
@@ -259,7 +257,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		switch {
 		case !ok:
 			exactly = true
-		case b.zero || p.class != counting || c.inTransaction() && c.transaction().isolation == serializable:
+		case b.zero || p.class != counting || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
 		default:
 			out, how, err := c.count(ctx, k, b)
 			if err != nil || how == done {
@@ -282,6 +280,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
+	c.fixed = c.fixed || p.fixes
 	out, err := k.forward(ctx, text)
 	if err != nil {
 		return out, err
@@ -300,17 +299,17 @@ func (c *conn) rewritten(ctx context.Context, k *call) (string, error) {
 		return k.text, nil
 	}
 	c.connector.stats.sums.Add(1)
-	if !c.inTransaction() || c.tx == nil {
+	if p.locks == "" && (!c.inTransaction() || c.tx == nil) {
 		return p.query.sql, nil
 	}
 	sights := map[*table]sight{}
 	plain := true
 	for _, t := range p.reads {
-		s, err := c.sightOf(ctx, t)
+		s, err := c.sightOf(ctx, t, k)
 		if err != nil {
 			return "", err
 		}
-		plain = plain && !s.locking && s.own == nil && s.pending == nil
+		plain = plain && s.locks == "" && s.own == nil && s.pending == nil
 		sights[t] = s
 	}
 	if plain {
@@ -326,8 +325,12 @@ func (c *conn) countedRows(rows driver.Rows, k *call) driver.Rows {
 		counted = &countedRows{physicalRows: rows.(physicalRows)}
 	}
 	if db := c.connector.lookups(); db != nil && c.session.db == c.initial.db {
-		counted.types = func() []columnType { return plainTypes(db, k.text, k.args) }
+		p, mode := k.plan, c.session.mode
+		counted.types = func() []columnType { return p.columnTypes(db, k.text, mode, k.args) }
 	}
+	counted.unsigned = slices.ContainsFunc(k.plan.reads, func(t *table) bool {
+		return slices.ContainsFunc(t.counters, func(c *column) bool { return c.unsigned() && c.dataType != "bigint" })
+	})
 	return counted
 }
 
@@ -342,12 +345,14 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 				return out, err
 			}
 		}
+		c.transaction().rolledUp = nil
 		if err := c.take(ctx, p.scopes, k.binder()); err != nil {
 			return outcome{}, err
 		}
 		out, err := k.forward(ctx, k.text)
 		if err == nil {
 			c.noteWrites(p.writes, k.binder(), out.affected())
+			c.transaction().noteVain(out.affected() == 0 || p.writes == nil)
 		}
 		return out, err
 	}
@@ -405,18 +410,28 @@ func (c *conn) noteWrites(writes []write, b binder, affected int64) {
 	}
 	for _, w := range writes {
 		seen := c.transaction().writtenTo(w.t)
-		if w.pins == nil || affected < int64(len(w.pins)) || c.connector.cfg.ClientFoundRows {
+		seen.thaw()
+		if w.pins == nil || w.rekeys || affected < int64(len(w.pins)) || c.connector.cfg.ClientFoundRows {
 			seen.any = true // with found rows, a matched row need not have been written
 			continue
 		}
 		for _, p := range w.pins {
 			base, ok := p.bind(w.t.spec.name, b)
-			slots, _ := p.bind(privateName, b)
 			if !ok {
 				seen.any = true
 				break
 			}
-			seen.mark(writtenRow{base: base, slots: slots})
+			seen.mark(writtenRow{base: base, slots: w.t.slotsOf(p, b)})
 		}
 	}
+}
+
+// slotsOf selects the slots of a pinned row.
+func (t *table) slotsOf(p pin, b binder) string {
+	if len(p.cols) == 0 || slices.Equal(p.cols, t.key) {
+		where, _ := p.bind(privateName, b)
+		return where
+	}
+	where, _ := p.bind(t.spec.name, b)
+	return "EXISTS (SELECT 1 FROM " + t.base() + " WHERE " + where + " AND " + t.sameKey(quoteIdent(t.spec.name), privateName) + ")"
 }

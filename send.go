@@ -167,19 +167,34 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 			}
 			continue
 		}
-		rows, err := c.lock(ctx, t, quoteIdent(e.name), t.base()+" AS "+quoteIdent(e.name), e.where)
+		r, err := c.findAgain(ctx, t, e)
 		if err != nil {
 			return err
 		}
-		for _, r := range rows {
-			moved := *e
-			moved.key = r.key
-			if err := c.sendTable(ctx, t, []*entry{&moved}); err != nil && !errors.Is(err, errRowGone) {
-				return err
-			}
+		if r == nil {
+			continue
+		}
+		moved := *e
+		moved.key = r.key
+		if err := c.sendTable(ctx, t, []*entry{&moved}); err != nil && !errors.Is(err, errRowGone) {
+			return err
 		}
 	}
 	return nil
+}
+
+// findAgain looks for a row that is no longer under its key, and locks it.
+func (c *conn) findAgain(ctx context.Context, t *table, e *entry) (*lockedRow, error) {
+	for _, f := range e.finds {
+		rows, err := c.lock(ctx, t, quoteIdent(f.name), t.base()+" AS "+quoteIdent(f.name), f.where)
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) == 1 {
+			return &rows[0], nil
+		}
+	}
+	return nil, nil
 }
 
 // empty reports whether the entry's increments cancelled out.

@@ -47,7 +47,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	if c.initial.charset == "" {
 		c.initial = c.session
 	}
-	c.literals = literalsOf(c.connector.cfg, c.session.charset)
+	c.literals = literalsOf(c.connector.cfg, c.session)
 	c.dirty = false
 	return nil
 }

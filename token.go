@@ -26,7 +26,7 @@ const (
 type token struct {
 	kind       tokenKind
 	start, end int
-	name       string // an identifier's name without quotes; a punctuation byte; else ""
+	name       string // an identifier's name without quotes; a number; a punctuation byte; else ""
 }
 
 // is reports whether the token is the bare word w, which must be upper case.
@@ -158,7 +158,7 @@ func number(s string, i int) token {
 	}
 	word := s[i:end]
 	if strings.Trim(word, "0123456789.") == "" || strings.HasPrefix(word, "0x") || strings.HasPrefix(word, "0b") || exponent(word) {
-		return token{kind: tokNumber, start: i, end: end}
+		return token{tokNumber, i, end, word}
 	}
 	return token{tokWord, i, end, word}
 }

@@ -19,6 +19,14 @@ type txState struct {
 	pending    map[string]*pending // by table
 	written    map[string]*written // by table
 	savepoints []savepoint
+	rolledUp   []rolledUp // by the running statement
+}
+
+// rolledUp is a row that the running statement rolled up.
+type rolledUp struct {
+	w    *written
+	base string
+	vain map[string]string // nil: it does not differ from the snapshot
 }
 
 // written are the base rows a transaction has written. Under REPEATABLE READ it
@@ -27,6 +35,8 @@ type written struct {
 	t    *table
 	any  bool // rows whose keys are not known
 	rows []writtenRow
+
+	rolledUp map[string]bool // keys whose slots the transaction has taken: others still see them
 }
 
 // writtenRow is one of them. Its lock keeps everybody else from its slots, so
@@ -35,6 +45,11 @@ type writtenRow struct {
 	base  string            // selects the base row, by the table's own name
 	slots string            // selects its slots, by privateName
 	sums  map[string]string // of the slots, by column; nil: not read yet
+
+	// A row that was only rolled up is written for the server, but not for the
+	// application, which goes on to see it as of its snapshot. vain says what is
+	// to be added to the base row for that.
+	vain map[string]string
 }
 
 type savepoint struct {
@@ -77,7 +92,7 @@ func (x *txState) tables() []*table {
 func (x *txState) writtenTo(t *table) *written {
 	w := x.written[t.String()]
 	if w == nil {
-		w = &written{t: t}
+		w = &written{t: t, rolledUp: map[string]bool{}}
 		x.written[t.String()] = w
 	}
 	return w
@@ -101,6 +116,27 @@ func (w *written) mark(row writtenRow) {
 		return
 	}
 	w.rows = append(w.rows, row)
+}
+
+// noteVain ends an exact statement. If it wrote nothing, the rows that were
+// rolled up for it still look as they did.
+func (x *txState) noteVain(vain bool) {
+	for _, r := range x.rolledUp {
+		for i := range r.w.rows {
+			if row := &r.w.rows[i]; vain && row.base == r.base && r.vain != nil {
+				row.vain = r.vain
+			}
+		}
+	}
+	x.rolledUp = nil
+}
+
+// thaw shows rows as they are now that looked as of the snapshot: the
+// application may have written them.
+func (w *written) thaw() {
+	for i := range w.rows {
+		w.rows[i].vain = nil
+	}
 }
 
 // save remembers the state at SAVEPOINT; a name used before moves.
@@ -146,7 +182,7 @@ func copyPending(from map[string]*pending) map[string]*pending {
 func copyWritten(from map[string]*written) map[string]*written {
 	to := make(map[string]*written, len(from))
 	for name, w := range from {
-		to[name] = &written{w.t, w.any, slices.Clone(w.rows)}
+		to[name] = &written{w.t, w.any, slices.Clone(w.rows), maps.Clone(w.rolledUp)}
 	}
 	return to
 }

@@ -32,7 +32,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		reads:   named,
 		touches: s.touch,
 		scopes:  []scope{a.scope(t, name, stmt.Where)},
-		writes:  []write{{t, keyPins(t, a.pins(t, name, stmt.Where))}},
+		writes:  []write{{t: t, pins: a.pins(t, name, stmt.Where), rekeys: s.unique}},
 	}
 	switch {
 	case s.reason == "" && a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
@@ -43,7 +43,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 	if s.reason != "" {
 		p.class, p.reason = exact, s.reason
 		if s.rekeyed {
-			p.writes[0].pins = nil
+			p.writes[0].pins, p.cleaning = nil, &cleaning{t: t}
 		}
 		if pins := a.pins(t, name, stmt.Where); len(pins) == 1 && stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && !s.rekeyed {
 			p.guarded = a.guard(t, name)
@@ -80,6 +80,7 @@ type settings struct {
 	touch    []touch
 	ordinary bool   // sets an ordinary column
 	rekeyed  bool   // sets a key column
+	unique   bool   // sets a column of a unique key
 	reason   string // why only the exact way is right
 }
 
@@ -114,6 +115,9 @@ func (a *analysis) settings(list []*ast.Assignment, t *table, name string) setti
 			s.touch = append(s.touch, touched)
 		default:
 			s.ordinary = true
+			for _, k := range t.unique {
+				s.unique = s.unique || findColumn(k.cols, c.name) != nil
+			}
 			if t.inKey(c.name) {
 				s.rekeyed = true
 				because("it changes the key")
@@ -194,7 +198,7 @@ func (a *analysis) deletion(stmt *ast.DeleteStmt, named []*table) *plan {
 	t, name := a.target(source), nameOf(source)
 	p := &plan{class: exact, reason: "the slots go with the row", reads: named, scopes: []scope{a.scope(t, name, stmt.Where)}, writes: anyRow(named)}
 	pins := a.pins(t, name, stmt.Where)
-	p.writes[0].pins = keyPins(t, pins)
+	p.writes[0].pins = pins
 	if len(pins) == 1 && stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && source.AsName.O == "" {
 		p.guarded = a.guard(t, name)
 	}

@@ -9,10 +9,13 @@ import (
 // tables; no user's name is hidden by it.
 const privateName = "countermysql_slots"
 
+// shareMode is understood by both servers.
+const shareMode = "LOCK IN SHARE MODE"
+
 // sight is how a transaction sees a table: what its own writes and its old
 // snapshot change in the sum of base row and slots.
 type sight struct {
-	locking bool         // read base rows and slots as they are now
+	locks   string       // read base rows and slots as they are now, and lock the base rows so
 	own     []correction // rows the transaction has written: their slots, as they are now
 	pending []correction // increments not sent yet
 }
@@ -38,8 +41,8 @@ func (t *table) view(s sight, hints string) string {
 		b.WriteString(quoteIdent(c.name))
 	}
 	b.WriteString(" FROM " + t.base() + hints)
-	if s.locking {
-		b.WriteString(" LOCK IN SHARE MODE")
+	if s.locks != "" {
+		b.WriteString(" " + s.locks)
 	}
 	b.WriteString(")")
 	return b.String()
@@ -79,8 +82,8 @@ func (t *table) fromSlots(s sight) string {
 	if len(t.key) > 0 {
 		from += " WHERE " + t.sameKey(privateName, quoteIdent(t.spec.name))
 	}
-	if s.locking {
-		from += " LOCK IN SHARE MODE"
+	if s.locks != "" {
+		from += " " + shareMode
 	}
 	return from
 }

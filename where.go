@@ -123,11 +123,3 @@ func product(cols []*column, found map[*column][]value) []pin {
 	}
 	return pins
 }
-
-// keyPins keeps pins that are on the table's key, and drops all others.
-func keyPins(t *table, pins []pin) []pin {
-	if len(pins) > 0 && (len(t.key) == 0 || len(pins[0].cols) > 0 && slices.Equal(pins[0].cols, t.key)) {
-		return pins
-	}
-	return nil
-}

@@ -44,6 +44,7 @@ UPDATE post SET id = 9 WHERE id = 1
   because it changes the key
   exact for forum.post: id = 1
   writes forum.post: any row
+  clears left-over slots of forum.post: any row
 
 UPDATE post SET title = 'hot' WHERE likes > 100
 => exact
@@ -110,13 +111,15 @@ INSERT INTO page (day, page, hits) VALUES (?, ?, 1) ON DUPLICATE KEY UPDATE hits
   clears left-over slots of forum.page: (day = argument 1, page = argument 2)
 
 SELECT likes FROM post WHERE id = ? FOR UPDATE
-=> exact
-  because it locks the rows it reads
+=> sum
+  sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE id = ? FOR UPDATE
+  locks FOR UPDATE
   exact for forum.post: id = {argument 1}
 
 SELECT likes FROM post WHERE likes > 3 LOCK IN SHARE MODE
-=> exact
-  because it locks the rows it reads
+=> sum
+  sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE likes > 3 LOCK IN SHARE MODE
+  locks FOR UPDATE
   exact for forum.post: every row
 
 SELECT * FROM popular

@@ -56,7 +56,7 @@ UPDATE post SET likes = likes + 1 WHERE slug = ?
   adds to forum.post.likes: + 1
   where slug = {argument 1}
   exact for forum.post: slug = {argument 1}
-  writes forum.post: any row
+  writes forum.post: (slug = argument 1)
 
 UPDATE post SET likes = likes + 1 WHERE id IN (?, ?, 3)
 => increment
