@@ -2,6 +2,7 @@ package countermysql
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"math/rand/v2"
 	"strconv"
@@ -146,7 +147,7 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 
 // counted is the answer that the plain statement would have given.
 func (c *conn) counted(k *call, b *bound, rows int64) outcome {
-	if b.rows != nil && !c.connector.cfg.ClientFoundRows {
+	if b.rows != nil {
 		rows *= 2 // ON DUPLICATE KEY UPDATE reports 2 for a changed row
 	}
 	if k.rows {
@@ -369,7 +370,11 @@ func (c *conn) lookUp(ctx context.Context, query string, w *written) ([][]string
 
 // query runs a query of ours on a look-up connection.
 func (c *Connector) query(ctx context.Context, query string) ([][]string, error) {
-	rows, err := c.lookups().QueryContext(ctx, query)
+	look := c.look.Load()
+	if look == nil {
+		return nil, sql.ErrConnDone // the sql.DB was closed
+	}
+	rows, err := look.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,12 @@ import (
 func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
 	if p.kind == kindDDL {
-		defer c.connector.stale.Store(true)
+		// learned before the caller hears of the change; others go on meanwhile
+		defer func() {
+			if _, err := c.connector.learn(context.WithoutCancel(ctx)); err != nil {
+				c.connector.stale.Store(true)
+			}
+		}()
 	}
 	if c.locked {
 		return k.forward(ctx, k.text)

@@ -73,8 +73,8 @@ type Connector struct {
 	log    *slog.Logger
 	raw    driver.Connector // go-sql-driver's
 
-	mu       sync.Mutex // held while the schema is learned
-	look     *sql.DB    // the look-up connections; nil until needed
+	mu       sync.Mutex             // held while the schema is learned
+	look     atomic.Pointer[sql.DB] // the look-up connections; nil until needed, and once closed
 	current  atomic.Pointer[schema]
 	stale    atomic.Bool
 	checked  atomic.Int64 // when the schema was learned, Unix nanoseconds
@@ -170,6 +170,9 @@ func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, er
 	return k, k.probe(ctx, s)
 }
 
+// maxLookups bounds the look-up connections of a connector.
+const maxLookups = 4
+
 // schemaAge is how old the knowledge of the schema may be before it is renewed
 // in the background, for DDL by other clients.
 const schemaAge = 10 * time.Second
@@ -214,39 +217,34 @@ func (c *Connector) learn(ctx context.Context) (*schema, error) {
 }
 
 func (c *Connector) read(ctx context.Context) (*schema, error) {
-	if c.look == nil {
-		c.look = sql.OpenDB(lookupConnector{c.raw})
-		c.look.SetMaxOpenConns(4)
-		c.look.SetMaxIdleConns(4)
+	look := c.look.Load()
+	if look == nil {
+		look = sql.OpenDB(lookupConnector{c.raw})
+		look.SetMaxOpenConns(maxLookups)
+		look.SetMaxIdleConns(maxLookups)
+		c.look.Store(look)
 	}
-	srv, err := loadServer(ctx, c.look)
+	srv, err := loadServer(ctx, look)
 	if err != nil {
 		return nil, err
 	}
-	s, err := loadSchema(ctx, c.look, srv, c.specs)
+	s, err := loadSchema(ctx, look, srv, c.specs)
 	if err != nil || !c.config.CreateSlots {
 		return s, err
 	}
 	made := false
 	for _, key := range sortedKeys(s.tables) {
 		if t := s.tables[key]; t.missing != "" && t.unfit == nil {
-			if err := makeSlots(ctx, c.look, t); err != nil {
+			if err := makeSlots(ctx, look, t); err != nil {
 				return nil, fmt.Errorf("countermysql: making the slots table of %s: %w", t, err)
 			}
 			made = true
 		}
 	}
 	if made {
-		return loadSchema(ctx, c.look, srv, c.specs)
+		return loadSchema(ctx, look, srv, c.specs)
 	}
 	return s, nil
-}
-
-// lookups returns the look-up connections.
-func (c *Connector) lookups() *sql.DB {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.look
 }
 
 // once logs a rare event a single time.
@@ -261,13 +259,12 @@ func (c *Connector) Close() error {
 	c.work.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.look == nil {
+	look := c.look.Swap(nil)
+	if look == nil {
 		return nil
 	}
-	err := c.look.Close()
-	c.look = nil
 	c.current.Store(nil)
-	return err
+	return look.Close()
 }
 
 // lookupConnector makes the look-up connections: they see what is committed,

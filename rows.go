@@ -9,6 +9,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -59,13 +60,24 @@ func (r *countedRows) Next(dest []driver.Value) error {
 	return err
 }
 
-// narrow gives unsigned values the Go type that go-sql-driver gives them: only
-// BIGINT UNSIGNED is uint64, and a sum is always BIGINT.
+// narrow gives numbers the Go type that go-sql-driver gives those of the plain
+// query: a sum is always BIGINT, and what is computed from BIGINT UNSIGNED may
+// be DECIMAL where a smaller type gives an integer.
 func (r *countedRows) narrow(dest []driver.Value) {
 	for i, v := range dest {
-		if n, ok := v.(uint64); ok && n <= math.MaxInt64 {
-			if c := r.column(i); c != nil && c.database != "UNSIGNED BIGINT" {
-				dest[i] = int64(n)
+		switch v := v.(type) {
+		case uint64:
+			if c := r.column(i); v <= math.MaxInt64 && c != nil && c.database != "UNSIGNED BIGINT" && strings.HasSuffix(c.database, "INT") {
+				dest[i] = int64(v)
+			}
+		case []byte:
+			if r.physicalRows.ColumnTypeDatabaseTypeName(i) != "DECIMAL" {
+				continue
+			}
+			if c := r.column(i); c != nil && strings.HasSuffix(c.database, "INT") {
+				if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+					dest[i] = n
+				}
 			}
 		}
 	}

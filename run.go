@@ -324,7 +324,7 @@ func (c *conn) countedRows(rows driver.Rows, k *call) driver.Rows {
 	if !ok {
 		counted = &countedRows{physicalRows: rows.(physicalRows)}
 	}
-	if db := c.connector.lookups(); db != nil && c.session.db == c.initial.db {
+	if db := c.connector.look.Load(); db != nil && c.session.db == c.initial.db {
 		p, mode := k.plan, c.session.mode
 		counted.types = func() []columnType { return p.columnTypes(db, k.text, mode, k.args) }
 	}

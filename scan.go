@@ -87,6 +87,9 @@ func (a *analysis) tableRefs() (refs []tableRef, ok bool) {
 			}
 			if ref.t != nil {
 				ref.sel = top.sel
+				for lone, end := i, next; lone > 0 && end < len(toks) && toks[lone-1].punct('(') && toks[end].punct(')'); lone, end = lone-1, end+1 {
+					ref.start, ref.end = toks[lone-1].start, toks[end].end // no parentheses around a lone derived table
+				}
 				refs = append(refs, ref)
 			}
 			i = next - 1

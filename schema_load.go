@@ -86,6 +86,9 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 	l.slotsTables(ctx, specs)
 	l.foreignKeys(ctx)
 	s.dependents = l.dependents(ctx, s)
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // bare, as go-sql-driver returns it
+	}
 	if l.err != nil {
 		return nil, fmt.Errorf("countermysql: reading the schema: %w", l.err)
 	}
