@@ -29,8 +29,9 @@ type conn struct {
 	fixed    bool   // the transaction has a snapshot
 	tx       *txState
 
-	hidden  map[string]bool // counter tables whose names a temporary table has taken
-	visible *schema         // the schema without them
+	lastRows rowCount        // of the last statement, where the server has another
+	hidden   map[string]bool // counter tables whose names a temporary table has taken
+	visible  *schema         // the schema without them
 }
 
 var (
@@ -151,8 +152,9 @@ func (c *conn) planIn(s *schema, text string) *plan {
 		p = &plan{}
 		p.kind, p.arg = kindOf(tokenize(text, k.mode))
 	}
+	p.rowCount = strings.Contains(strings.ToUpper(text), "ROW_COUNT")
 	p.fixes = consistentRead(tokenize(text, k.mode))
-	p.simple = p.kind == kindOther && p.class == verbatim && p.increment == nil && p.writes == nil && p.cleaning == nil && p.split == nil && p.touches == nil
+	p.simple = p.kind == kindOther && p.class == verbatim && p.increment == nil && p.writes == nil && p.cleaning == nil && p.split == nil && p.touches == nil && !p.rowCount
 	s.plans.put(k, p)
 	return p
 }
@@ -188,11 +190,18 @@ func (c *conn) QueryContext(ctx context.Context, text string, args []driver.Name
 
 // noted passes on the answer to a statement of the user's.
 func (c *conn) noted(err error) error {
+	c.lastRows.known = false
 	if err == nil {
 		c.lost = false
 		return nil
 	}
 	return c.failed(err)
+}
+
+// rowCount is what ROW_COUNT() has to answer.
+type rowCount struct {
+	rows  int64
+	known bool
 }
 
 // Exec is for callers of Raw; database/sql uses ExecContext.

@@ -150,6 +150,7 @@ func (c *conn) counted(k *call, b *bound, rows int64) outcome {
 	if b.rows != nil {
 		rows *= 2 // ON DUPLICATE KEY UPDATE reports 2 for a changed row
 	}
+	c.lastRows = rowCount{rows, true}
 	if k.rows {
 		return outcome{rows: noRows{}}
 	}

@@ -46,6 +46,10 @@ const (
 	errQueryKilled = 1317
 )
 
+// notResolved are the errors of a query that the server could not make sense of.
+var notResolved = map[uint16]bool{1052: true, errNoColumn: true, 1055: true, 1056: true, 1060: true, 1064: true, 1066: true, 1111: true,
+	1140: true, 1221: true, 1247: true, 3569: true, 3593: true}
+
 // errorNumber is the server's error number; 0 if the error is not the server's.
 func errorNumber(err error) uint16 {
 	var e *mysql.MySQLError

@@ -34,7 +34,7 @@ func (a *analysis) insertion(stmt *ast.InsertStmt, named []*table) *plan {
 		if q == nil {
 			return &plan{}
 		}
-		return &plan{class: summing, query: q, reads: named}
+		return &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
 	}
 	if stmt.Select != nil {
 		return a.insertFromQuery(stmt, t, named)
@@ -88,7 +88,7 @@ func (a *analysis) insertFromQuery(stmt *ast.InsertStmt, t *table, named []*tabl
 		return other
 	}
 	if q != nil && a.countTables(stmt) > 0 {
-		p.class, p.query, p.reads = summing, q, named
+		p.class, p.query, p.reads, p.scopes = summing, q, named, allOf(named)
 	}
 	return p
 }

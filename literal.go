@@ -126,10 +126,15 @@ func (b binder) value(v value) (string, bool) {
 		return "", false
 	}
 	s := ""
-	if d, isDecimal := x.(decimalLiteral); isDecimal {
-		s = string(d)
-	} else if s, ok = b.arg(x); !ok {
-		return "", false
+	switch x := x.(type) {
+	case decimalLiteral:
+		s = string(x)
+	case moment:
+		s = string(x)
+	default:
+		if s, ok = b.arg(x); !ok {
+			return "", false
+		}
 	}
 	if v.negative {
 		s = "-(" + s + ")"

@@ -67,12 +67,17 @@ func conjuncts(e ast.ExprNode) []ast.ExprNode {
 	return []ast.ExprNode{e}
 }
 
-// value is a constant of a statement: a literal or a parameter.
+// value is a constant of a statement: a literal, a parameter, or a moment.
 type value struct {
 	param    int // index of the argument; -1 for a literal
-	literal  any // int64, uint64, string, or decimal
+	literal  any // int64, uint64, string, decimalLiteral or moment
 	negative bool
 }
+
+// moment is a call of the server's clock, left to the server.
+type moment string
+
+var moments = map[string]moment{"curdate": "CURRENT_DATE()", "current_date": "CURRENT_DATE()", "utc_date": "UTC_DATE()"}
 
 // decimalLiteral is a number with a point, as it was written.
 type decimalLiteral string
@@ -91,6 +96,9 @@ func (a *analysis) constant(e ast.ExprNode) (v value, ok bool) {
 	if p, isParam := e.(*test_driver.ParamMarkerExpr); isParam {
 		n, found := a.params[p.Offset]
 		return value{param: n}, found
+	}
+	if f, isCall := e.(*ast.FuncCallExpr); isCall && len(f.Args) == 0 && moments[f.FnName.L] != "" {
+		return value{param: -1, literal: moments[f.FnName.L]}, true
 	}
 	lit, isValue := e.(ast.ValueExpr)
 	if !isValue {

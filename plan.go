@@ -3,6 +3,7 @@ package countermysql
 import (
 	"database/sql"
 	"database/sql/driver"
+	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -25,14 +26,15 @@ func (c class) String() string {
 // plan says how one statement runs. It is immutable and depends on nothing but
 // the text, the lexing mode, the default database and the schema.
 type plan struct {
-	class  class
-	kind   kind
-	arg    string // of the kind: a savepoint's name, an isolation level
-	named  bool   // the text could concern a counter table
-	simple bool   // goes to the server and that is all
-	fixes  bool   // a consistent read: under REPEATABLE READ it fixes the transaction's snapshot
-	reason string // why it is not fast
-	err    error  // of a refused statement
+	class    class
+	kind     kind
+	arg      string // of the kind: a savepoint's name, an isolation level
+	named    bool   // the text could concern a counter table
+	simple   bool   // goes to the server and that is all
+	rowCount bool   // it may ask for ROW_COUNT()
+	fixes    bool   // a consistent read: under REPEATABLE READ it fixes the transaction's snapshot
+	reason   string // why it is not fast
+	err      error  // of a refused statement
 
 	reads      []*table                     // whose counters the statement may read: pending increments come first
 	query      *query                       // the text with views in place of base tables
@@ -91,6 +93,11 @@ func (p pin) bind(name string, b binder) (string, bool) {
 		conds[i] = quoteIdent(name) + "." + quoteIdent(c.name) + " = " + lit
 	}
 	return strings.Join(conds, " AND "), true
+}
+
+// momentary reports whether the pin depends on the server's clock.
+func (p pin) momentary() bool {
+	return slices.ContainsFunc(p.values, func(v value) bool { _, is := v.literal.(moment); return is })
 }
 
 // bindPins is bind for several keys; "FALSE" for none.

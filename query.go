@@ -15,6 +15,8 @@ type query struct {
 	text  []string // what stands between the views
 	views []viewUse
 	sql   string // rendered outside transactions
+
+	inList bool // a view stands in the select list
 }
 
 type viewUse struct {
@@ -68,7 +70,7 @@ func (a *analysis) rewrite(refs []tableRef) *query {
 		}
 	}
 	slices.SortFunc(edits, func(x, y edit) int { return x.start - y.start })
-	q := &query{}
+	q := &query{inList: a.inSelectList(refs)}
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
@@ -87,6 +89,22 @@ func (a *analysis) rewrite(refs []tableRef) *query {
 	return q
 }
 
+// inSelectList reports whether a table stands before the query's own FROM.
+func (a *analysis) inSelectList(refs []tableRef) bool {
+	depth := 0
+	for _, t := range a.toks {
+		switch {
+		case t.punct('('):
+			depth++
+		case t.punct(')'):
+			depth--
+		case depth == 0 && t.is("FROM"):
+			return slices.ContainsFunc(refs, func(r tableRef) bool { return r.end <= t.start }) && !a.toks[0].is("WITH")
+		}
+	}
+	return !a.toks[0].punct('(') && !a.toks[0].is("WITH") // SELECT (SELECT …)
+}
+
 // selection plans a SELECT, a UNION, a WITH.
 func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	q, p := a.sums(stmt, named)
@@ -96,7 +114,7 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	if q == nil {
 		return &plan{} // reads no counter
 	}
-	p = &plan{class: summing, query: q, reads: named}
+	p = &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
 	if locks := lockClause(stmt); locks != "" {
 		p.locks, p.scopes = locks, a.lockedRows(stmt, named)
 	}
@@ -144,6 +162,9 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 		return nil, a.opaque(named, nil, "its FROM clause could not be followed")
 	}
 	for i, t := range a.toks {
+		if t.is("ROLLUP") {
+			return nil, a.opaque(named, nil, "MariaDB groups a merged view wrongly WITH ROLLUP")
+		}
 		if t.is("DEFAULT") && i+1 < len(a.toks) && a.toks[i+1].punct('(') {
 			return nil, a.opaque(named, nil, "DEFAULT(column) needs the table itself")
 		}

@@ -71,7 +71,8 @@ func (d delta) units(b binder) (n int64, ok bool) {
 	case int64:
 		n = x
 	case uint64:
-		n, ok = int64(x), x <= math.MaxInt64
+		// a prepared statement computes with BIGINT UNSIGNED, which can't go below zero
+		n, ok = int64(x), x <= math.MaxInt64 && (d.v.param < 0 || b.interpolated || d.c.unsigned() && !d.subtract)
 	case bool:
 		if x {
 			n = 1

@@ -33,12 +33,14 @@ type countedRows struct {
 	asked  bool
 	finish func(error) error // after the last row; nil: nothing
 
+	renamed  bool // a view stands in the select list
 	unsigned bool // a table has an UNSIGNED counter smaller than BIGINT
 }
 
 var _ physicalRows = (*countedRows)(nil)
 
 type columnType struct {
+	name             string
 	database         string
 	nullable         bool
 	nullableOK       bool
@@ -95,12 +97,32 @@ func (r *countedRows) Close() error {
 	return err
 }
 
+// Columns are the names in the query as it was written: where a view stands in
+// the select list, the server would name the column by our text.
+func (r *countedRows) Columns() []string {
+	names := r.physicalRows.Columns()
+	if !r.renamed {
+		return names
+	}
+	if r.types != nil && !r.asked {
+		r.asked = true
+		r.known = r.types()
+	}
+	if len(r.known) != len(names) {
+		return names
+	}
+	for i := range r.known {
+		names[i] = r.known[i].name
+	}
+	return names
+}
+
 func (r *countedRows) column(i int) *columnType {
 	if r.types != nil && !r.asked {
 		r.asked = true
 		r.known = r.types()
 	}
-	if i < len(r.known) && len(r.known) == len(r.Columns()) {
+	if i < len(r.known) && len(r.known) == len(r.physicalRows.Columns()) {
 		return &r.known[i]
 	}
 	return nil
@@ -155,7 +177,7 @@ func plainTypes(db *sql.DB, query string, mode lexMode, args []driver.NamedValue
 	}
 	all := make([]columnType, len(types))
 	for i, t := range types {
-		c := columnType{database: t.DatabaseTypeName(), scan: t.ScanType()}
+		c := columnType{name: t.Name(), database: t.DatabaseTypeName(), scan: t.ScanType()}
 		c.nullable, c.nullableOK = t.Nullable()
 		c.precision, c.scale, c.decimalOK = t.DecimalSize()
 		all[i] = c
@@ -167,13 +189,14 @@ func plainTypes(db *sql.DB, query string, mode lexMode, args []driver.NamedValue
 // parameters that remain.
 func withoutRows(query string, mode lexMode) (text string, params int) {
 	depth, end := 0, len(query)
-	for _, t := range tokenize(query, mode) {
+	toks := tokenize(query, mode)
+	for i, t := range toks {
 		switch {
 		case t.punct('('):
 			depth++
 		case t.punct(')'):
 			depth--
-		case depth == 0 && (t.is("LIMIT") || t.is("FOR") || t.is("LOCK") || t.is("INTO") || t.punct(';')):
+		case depth == 0 && (t.is("LIMIT") || t.is("LOCK") || t.is("INTO") || t.punct(';') || t.is("FOR") && i+1 < len(toks) && (toks[i+1].is("UPDATE") || toks[i+1].is("SHARE"))):
 			return query[:t.start] + " LIMIT 0", params
 		case t.kind == tokParam:
 			params++

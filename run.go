@@ -246,11 +246,6 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	if c.locked {
 		return k.forward(ctx, k.text) // everything was rolled up, and nobody else can write
 	}
-	if p.cleaning != nil {
-		if err := c.clean(ctx, k); err != nil {
-			return outcome{}, err
-		}
-	}
 	exactly := p.class == exact
 	if p.increment != nil {
 		b, ok := p.increment.bind(k.binder())
@@ -272,6 +267,11 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 			}
 		}
 	}
+	if p.cleaning != nil {
+		if err := c.clean(ctx, k); err != nil {
+			return outcome{}, err
+		}
+	}
 	if exactly {
 		c.connector.stats.exact.Add(1)
 		return c.runExact(ctx, k)
@@ -282,11 +282,15 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	}
 	c.fixed = c.fixed || p.fixes
 	out, err := k.forward(ctx, text)
+	if err != nil && p.query != nil && notResolved[errorNumber(err)] {
+		// perhaps it is the view that the server does not like here: then the base table has to do
+		return c.runExact(ctx, k)
+	}
 	if err != nil {
 		return out, err
 	}
 	c.noteWrites(p.writes, k.binder(), out.affected())
-	if p.query != nil && k.rows {
+	if (p.query != nil || text != k.text) && k.rows {
 		out.rows = c.countedRows(out.rows, k)
 	}
 	return out, nil
@@ -296,6 +300,9 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 func (c *conn) rewritten(ctx context.Context, k *call) (string, error) {
 	p := k.plan
 	if p.query == nil {
+		if p.rowCount && c.lastRows.known {
+			return withRowCount(k.text, c.session.mode, c.lastRows.rows), nil
+		}
 		return k.text, nil
 	}
 	c.connector.stats.sums.Add(1)
@@ -328,6 +335,7 @@ func (c *conn) countedRows(rows driver.Rows, k *call) driver.Rows {
 		p, mode := k.plan, c.session.mode
 		counted.types = func() []columnType { return p.columnTypes(db, k.text, mode, k.args) }
 	}
+	counted.renamed = k.plan.query == nil || k.plan.query.inList
 	counted.unsigned = slices.ContainsFunc(k.plan.reads, func(t *table) bool {
 		return slices.ContainsFunc(t.counters, func(c *column) bool { return c.unsigned() && c.dataType != "bigint" })
 	})
@@ -387,7 +395,9 @@ func (c *conn) runAlone(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	if out.rows == nil {
-		return out, finish(nil)
+		err := finish(nil)
+		c.lastRows = rowCount{out.affected(), true}
+		return out, err
 	}
 	rows, ok := out.rows.(*countedRows)
 	if !ok {
@@ -417,7 +427,7 @@ func (c *conn) noteWrites(writes []write, b binder, affected int64) {
 		}
 		for _, p := range w.pins {
 			base, ok := p.bind(w.t.spec.name, b)
-			if !ok {
+			if !ok || p.momentary() {
 				seen.any = true
 				break
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"io"
+	"strconv"
 	"strings"
 )
 
@@ -89,4 +90,15 @@ func (c *conn) do(ctx context.Context, stmt string) (int64, error) {
 	}
 	c.lost = false
 	return res.RowsAffected()
+}
+
+// withRowCount answers ROW_COUNT() in the text.
+func withRowCount(text string, mode lexMode, rows int64) string {
+	toks := tokenize(text, mode)
+	for i := len(toks) - 3; i >= 0; i-- {
+		if toks[i].is("ROW_COUNT") && toks[i+1].punct('(') && toks[i+2].punct(')') {
+			text = text[:toks[i].start] + strconv.FormatInt(rows, 10) + text[toks[i+2].end:]
+		}
+	}
+	return text
 }

@@ -170,3 +170,18 @@ INSERT INTO page (day, page, hits) VALUES (?, ?, 1) AS new ON DUPLICATE KEY UPDA
   writes forum.page: (day = argument 1, page = argument 2)
   clears left-over slots of forum.page: (day = argument 1, page = argument 2)
 
+INSERT INTO page (day, page, hits) VALUES (CURRENT_DATE, ?, 1) ON DUPLICATE KEY UPDATE hits = hits + 1
+=> increment
+  adds to forum.page.hits: + 1
+  row day = CURRENT_DATE(), page = argument 1
+  exact for forum.page: (day = CURRENT_DATE(), page = argument 1)
+  writes forum.page: (day = CURRENT_DATE(), page = argument 1)
+  clears left-over slots of forum.page: (day = CURRENT_DATE(), page = argument 1)
+
+UPDATE page SET hits = hits + 1 WHERE day = CURDATE() AND page = 'x'
+=> increment
+  adds to forum.page.hits: + 1
+  where day = CURDATE() AND page = 'x'
+  exact for forum.page: day = CURDATE() AND page = 'x'
+  writes forum.page: (day = CURRENT_DATE(), page = x)
+

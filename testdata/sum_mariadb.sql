@@ -1,56 +1,72 @@
 SELECT * FROM post WHERE id = ?
 => sum
   sends SELECT * FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE id = ?
+  exact for forum.post: every row
 
 SELECT likes FROM post
 => sum
   sends SELECT likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post`
+  exact for forum.post: every row
 
 SELECT p.likes, u.name FROM post p LEFT JOIN user AS u ON u.id = p.id WHERE p.views > ? ORDER BY p.likes DESC LIMIT 10
 => sum
   sends SELECT p.likes, u.name FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` LEFT JOIN user AS u ON u.id = p.id WHERE p.views > ? ORDER BY p.likes DESC LIMIT 10
+  exact for forum.post: every row
 
 SELECT a.likes - b.likes FROM post a, post AS b WHERE a.id = 1 AND b.id = 2
 => sum
   sends SELECT a.likes - b.likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `a`, (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `b` WHERE a.id = 1 AND b.id = 2
+  exact for forum.post: every row
 
 SELECT name FROM user WHERE id IN (SELECT id FROM post WHERE likes > 3)
 => sum
   sends SELECT name FROM user WHERE id IN (SELECT id FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE likes > 3)
+  exact for forum.post: every row
 
 SELECT likes FROM post UNION ALL SELECT cnt FROM hits
 => sum
   sends SELECT likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` UNION ALL SELECT cnt FROM (SELECT CAST(`hits`.`cnt` + COALESCE((SELECT SUM(countermysql_slots.`cnt`) FROM `forum`.`hits_slots` AS countermysql_slots), 0) AS SIGNED) AS `cnt` FROM `forum`.`hits`) AS `hits`
+  exact for forum.hits: every row
+  exact for forum.post: every row
 
 WITH top AS (SELECT id, likes FROM post ORDER BY likes DESC LIMIT 3) SELECT * FROM top
 => sum
   sends WITH top AS (SELECT id, likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` ORDER BY likes DESC LIMIT 3) SELECT * FROM top
+  exact for forum.post: every row
 
 SELECT forum.post.likes FROM forum.post USE INDEX (PRIMARY) WHERE forum.post.id = 1
 => sum
   sends SELECT post.likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post` USE INDEX (PRIMARY)) AS `post` WHERE post.id = 1
+  exact for forum.post: every row
 
 SELECT /*+ MAX_EXECUTION_TIME(1000) */ MAX(likes) FROM post GROUP BY title HAVING MAX(likes) > 1
 => sum
   sends SELECT /*+ MAX_EXECUTION_TIME(1000) */ MAX(likes) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` GROUP BY title HAVING MAX(likes) > 1
+  exact for forum.post: every row
 
 SELECT x.likes FROM (SELECT id, likes FROM post) AS x
 => sum
   sends SELECT x.likes FROM (SELECT id, likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post`) AS x
+  exact for forum.post: every row
 
 SELECT likes, RANK() OVER (ORDER BY likes) FROM post
 => sum
   sends SELECT likes, RANK() OVER (ORDER BY likes) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post`
+  exact for forum.post: every row
 
 SELECT EXTRACT(YEAR FROM deleted_at), likes FROM (post JOIN user USING (id)), hits
 => sum
   sends SELECT EXTRACT(YEAR FROM deleted_at), likes FROM ((SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` JOIN user USING (id)), (SELECT CAST(`hits`.`cnt` + COALESCE((SELECT SUM(countermysql_slots.`cnt`) FROM `forum`.`hits_slots` AS countermysql_slots), 0) AS SIGNED) AS `cnt` FROM `forum`.`hits`) AS `hits`
+  exact for forum.hits: every row
+  exact for forum.post: every row
 
 INSERT INTO archive (id, n) SELECT id, likes FROM post
 => sum
   sends INSERT INTO archive (id, n) SELECT id, likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post`
+  exact for forum.post: every row
 
 SELECT * FROM item ORDER BY updated_at
 => sum
   sends SELECT * FROM (SELECT `id`, `name`, CAST(`item`.`stock` + COALESCE((SELECT SUM(countermysql_slots.`stock`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id`), 0) AS UNSIGNED) AS `stock`, GREATEST(COALESCE(`item`.`updated_at`, (SELECT MAX(countermysql_slots.`updated_at`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id`)), COALESCE((SELECT MAX(countermysql_slots.`updated_at`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id`), `item`.`updated_at`)) AS `updated_at` FROM `forum`.`item`) AS `item` ORDER BY updated_at
+  exact for forum.item: every row
 

@@ -103,14 +103,15 @@ type workload struct {
 const otherWork = 2 * time.Millisecond
 
 var workloads = []workload{
-	{"like", "BEGIN; INSERT INTO like_log …; UPDATE post SET likes = likes + 1 WHERE id = 1;\n" +
-		"2 ms of other work; COMMIT", liker("like_log", hotPost)},
-	{"like, FK", "the same, where like_log has a foreign key to post: its INSERT locks the post\n" +
-		"shared, its UPDATE exclusively. What a deadlock undoes is tried again at once", liker("like_log_fk", hotPostFK)},
-	{"page view", "UPDATE post SET views = views + 1 WHERE id = 1; INSERT INTO page_view …\n" +
-		"ON DUPLICATE KEY UPDATE views = views + 1; both in autocommit", viewPage},
-	{"report", "SELECT … FROM post ORDER BY likes DESC LIMIT 10; SELECT SUM(likes), SUM(views)\n" +
-		"FROM post; a quarter of the time", report},
+	{"like", "BEGIN; INSERT INTO like_log …; UPDATE post SET likes = likes + 1\n" +
+		"WHERE id = 1; 2 ms of other work; COMMIT", liker("like_log", hotPost)},
+	{"like, FK", "the same, where like_log has a foreign key to post: the INSERT locks\n" +
+		"the post shared, the UPDATE exclusively. What a deadlock undoes is\n" +
+		"tried again at once", liker("like_log_fk", hotPostFK)},
+	{"page view", "UPDATE post SET views = views + 1 WHERE id = 1; INSERT INTO page_view\n" +
+		"… ON DUPLICATE KEY UPDATE views = views + 1; both in autocommit", viewPage},
+	{"report", "SELECT … FROM post ORDER BY likes DESC LIMIT 10; SELECT SUM(likes),\n" +
+		"SUM(views) FROM post; a quarter of the time", report},
 }
 
 // The indexes of workloads.

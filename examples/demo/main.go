@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -38,6 +39,8 @@ const (
 	exitInterrupted = 130 // as shells have it
 )
 
+const logPrefix = "demo: "
+
 type settings struct {
 	dsn     string
 	mysql   bool
@@ -46,20 +49,21 @@ type settings struct {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	log := log.New(stderr, logPrefix, 0)
 	s, err := parseFlags(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return exitOK
 	}
 	if err != nil {
-		return exitUsage // flag has said why
+		return exitUsage // it has been told
 	}
 	err = demo(ctx, s, newScreen(stdout))
 	switch {
 	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "demo: interrupted")
+		log.Print("interrupted")
 		return exitInterrupted
 	case err != nil:
-		fmt.Fprintln(stderr, "demo:", err)
+		log.Print(err)
 		return exitFailed
 	}
 	return exitOK
@@ -89,7 +93,7 @@ func parseFlags(args []string, stderr io.Writer) (settings, error) {
 	default:
 		return s, nil
 	}
-	fmt.Fprintln(stderr, "demo:", problem)
+	log.New(stderr, logPrefix, 0).Print(problem)
 	return s, errors.New(problem)
 }
 

@@ -34,7 +34,9 @@ func newScreen(out io.Writer) *screen {
 	return s
 }
 
-func (s *screen) line(format string, args ...any) { s.numbers.Fprintf(s.out, format+"\n", args...) }
+func (s *screen) line(format string, args ...any) {
+	_, _ = s.numbers.Fprintf(s.out, format+"\n", args...) // the exit code tells all the same
+}
 
 // note is a line on something that takes time.
 func (s *screen) note(what string) { s.line("%s", s.color(text.Faint, what+" …")) }
@@ -63,13 +65,13 @@ func (s *screen) explain(ctx context.Context, set settings, server *mysql.Config
 	}
 	s.line("")
 	s.line("A forum in which everybody likes the same post: %d clients on %s %s", set.clients, product, number)
-	s.line("(innodb_flush_log_at_trx_commit=%s), %d cores here. The same code runs on both drivers, %v for", flush, runtime.NumCPU(), set.phase)
-	s.line("each workload; only sql.Open differs:")
+	s.line("(innodb_flush_log_at_trx_commit=%s), %d cores here. Both drivers run the same", flush, runtime.NumCPU())
+	s.line("code, each workload for %v; only sql.Open differs:", set.phase)
 	s.line("")
 	for _, d := range setups {
 		dsn := "…/" + database
 		if d.params != "" {
-			dsn += "?\n      " + d.params
+			dsn += "?\n    " + d.params
 		}
 		s.line(`  sql.Open("%s", "%s")`, s.color(text.Bold, d.driver), dsn)
 	}
@@ -169,20 +171,24 @@ func (s *screen) results(outcomes []outcome) {
 			}
 			ratio := "1"
 			if j > 0 {
-				ratio = s.ratio(m.perSecond() / outcomes[0].runs[i].perSecond())
+				ratio = s.ratio(m.perSecond(), outcomes[0].runs[i].perSecond())
 			}
 			t.AppendRow(table.Row{name, o.driver, s.numbers.Sprintf("%.0f", m.perSecond()), ratio, milliseconds(m.p99), s.numbers.Sprintf("%d", m.deadlocks)})
 		}
 	}
 	s.line("\n%s", t.Render())
-	s.line("A report reads each counter as the sum of its row and its slots: that is the price.")
+	s.line("The price: a report reads each counter as the sum of its row and its slots.")
 }
 
-func (s *screen) ratio(r float64) string {
+func (s *screen) ratio(speed, base float64) string {
+	r, digits, color := speed/base, 1, text.FgGreen
 	if r < 10 {
-		return s.numbers.Sprintf("%.2f", r)
+		digits = 2
 	}
-	return s.numbers.Sprintf("%.1f", r)
+	if r < 1 {
+		color = text.FgYellow
+	}
+	return s.color(color, s.numbers.Sprintf("%.*f", digits, r))
 }
 
 func milliseconds(d time.Duration) string {

@@ -1,6 +1,5 @@
-// Forum is a program to start from: likes and views of a forum, counted by
-// countermysql. But for the import, the driver's name and the DSN it is what it
-// would be with go-sql-driver/mysql.
+// Forum is a program to start from: likes and views of a forum. But for the import, the driver's
+// name and the DSN it is what it would be with go-sql-driver/mysql.
 //
 //	mysql -e 'CREATE DATABASE forum'
 //	go run ./examples/forum   # or with a DSN like that below
@@ -11,7 +10,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"os"
 
@@ -29,9 +27,7 @@ var schema = []string{
 		views BIGINT UNSIGNED NOT NULL DEFAULT 0
 	)`,
 	`CREATE TABLE IF NOT EXISTS like_log (
-		id      BIGINT AUTO_INCREMENT PRIMARY KEY,
-		post_id INT NOT NULL,
-		user    VARCHAR(40) NOT NULL
+		post_id INT, user VARCHAR(40), PRIMARY KEY (post_id, user)
 	)`,
 	`CREATE TABLE IF NOT EXISTS page_view (
 		day   DATE,
@@ -46,36 +42,38 @@ func main() {
 	if len(os.Args) > 1 {
 		dsn = os.Args[1]
 	}
-	if err := forum(context.Background(), dsn, os.Stdout); err != nil {
+	text, err := forum(context.Background(), dsn)
+	if err != nil {
 		log.Fatal(err)
 	}
+	fmt.Print(text)
 }
 
-func forum(ctx context.Context, dsn string, out io.Writer) error {
+func forum(ctx context.Context, dsn string) (string, error) {
 	db, err := sql.Open("countermysql", dsn)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer db.Close()
 	for _, statement := range schema {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return err
+			return "", err
 		}
 	}
 	res, err := db.ExecContext(ctx, "INSERT INTO post (title) VALUES (?)", "Hello, forum")
 	if err != nil {
-		return err
+		return "", err
 	}
 	post, err := res.LastInsertId()
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, user := range []string{"ann", "bob", "eve"} {
 		if err := errors.Join(viewPage(ctx, db, post), like(ctx, db, post, user)); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return report(ctx, db, out)
+	return report(ctx, db)
 }
 
 // like counts the like and logs who it was, both or neither.
@@ -102,19 +100,19 @@ func viewPage(ctx context.Context, db *sql.DB, post int64) error {
 	return err
 }
 
-func report(ctx context.Context, db *sql.DB, out io.Writer) error {
+func report(ctx context.Context, db *sql.DB) (text string, err error) {
 	rows, err := db.QueryContext(ctx, "SELECT id, title, likes, views FROM post ORDER BY likes DESC, id DESC LIMIT 10")
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var id, likes, views int64
 		var title string
 		if err := rows.Scan(&id, &title, &likes, &views); err != nil {
-			return err
+			return "", err
 		}
-		fmt.Fprintf(out, "post %d, %q: %d likes, %d views\n", id, title, likes, views)
+		text += fmt.Sprintf("post %d, %q: %d likes, %d views\n", id, title, likes, views)
 	}
-	return rows.Err()
+	return text, rows.Err()
 }
