@@ -332,8 +332,8 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 			return nil, takeVerbatim, nil
 		}
 		e := entry{deltas: deltas, touch: make([]string, len(b.touch))}
-		if len(rows) == 1 {
-			e.finds = []find{{b.name, where}}
+		if len(rows) == 1 && !b.byKey {
+			e.finds = []find{{b.name, where, deltas}}
 		}
 		e.key = key(r[3 : 3+len(t.key)])
 		at := 3 + max(len(t.key), 1)

@@ -60,6 +60,12 @@ func (c *conn) drop(ctx context.Context, k *call) (outcome, error) {
 	if err != nil {
 		return out, err
 	}
+	if out.rows != nil { // nothing else can be sent while they are open
+		if err := out.rows.Close(); err != nil {
+			return outcome{}, err
+		}
+		out.rows = noRows{}
+	}
 	for _, t := range k.plan.dropped {
 		stmt := "DROP TABLE IF EXISTS " + t.slots()
 		if truncate {
@@ -89,6 +95,12 @@ func (c *conn) lockTables(ctx context.Context, k *call) (outcome, error) {
 		out, err := k.forward(ctx, text)
 		if err != nil {
 			return out, err
+		}
+		if out.rows != nil {
+			if err := out.rows.Close(); err != nil {
+				return outcome{}, err
+			}
+			out.rows = noRows{}
 		}
 		c.locked = true
 		clean := true

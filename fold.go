@@ -101,18 +101,15 @@ func (c *conn) apply(ctx context.Context, t *table) error {
 	left := p.sorted() // their rows are no longer under their keys
 	clear(p.entries)
 	for _, e := range left {
-		r, err := c.findAgain(ctx, t, e)
+		moved, err := c.findAgain(ctx, t, e)
 		if err != nil {
 			return err
 		}
-		if r == nil {
-			continue
-		}
-		moved := *e
-		moved.key = r.key
-		p.entries[r.key.id()] = &moved
-		if err := c.fold(ctx, t, []lockedRow{*r}); err != nil {
-			return err
+		for _, m := range moved {
+			p.entries[m.key.id()] = m
+			if err := c.takeKeys(ctx, t, map[string]key{m.key.id(): m.key}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -502,7 +499,7 @@ func (t *table) ownIncrement(e *entry) correction {
 	}
 	for i, col := range t.touch {
 		if e.touch[i] != "" {
-			k.amounts[col.name] = e.touch[i]
+			k.amounts[col.name] = "CAST(" + e.touch[i] + " AS DATETIME(" + strconv.Itoa(col.scale) + "))"
 		}
 	}
 	return k
@@ -519,7 +516,7 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 		cols = append(cols, "CAST(COALESCE(SUM("+quoteIdent(col.name)+"), 0) AS CHAR)")
 	}
 	for _, col := range t.touch {
-		cols = append(cols, "COALESCE(CONCAT('''', MAX("+quoteIdent(col.name)+"), ''''), 'NULL')")
+		cols = append(cols, "COALESCE(CONCAT('CAST(''', MAX("+quoteIdent(col.name)+"), ''' AS DATETIME("+strconv.Itoa(col.scale)+"))'), 'NULL')")
 	}
 	group := ""
 	if len(t.key) > 0 {

@@ -133,11 +133,12 @@ type entry struct {
 	finds  []find   // how the application found the row, should others re-key it
 }
 
-// find is a condition of the application's that matched one row.
-type find struct{ name, where string }
-
-// maxFinds bounds the conditions kept for one row.
-const maxFinds = 4
+// find is a condition of the application's that matched one row by another
+// key than the slots table's, and what was added by it.
+type find struct {
+	name, where string
+	deltas      []int64
+}
 
 // pending are the increments of one table that a transaction has not sent yet.
 type pending struct {
@@ -163,9 +164,7 @@ func (p *pending) add(e entry) bool {
 	merged := *old
 	merged.deltas = sums
 	for _, f := range e.finds {
-		if len(merged.finds) < maxFinds && !slices.Contains(merged.finds, f) {
-			merged.finds = append(slices.Clone(merged.finds), f)
-		}
+		merged.finds = append(slices.Clone(merged.finds), f)
 	}
 	merged.touch = slices.Clone(old.touch)
 	for i, v := range e.touch {

@@ -64,6 +64,7 @@ type scope struct {
 type write struct {
 	t      *table
 	pins   []pin // unique keys of the rows; nil: any row
+	moves  bool  // the pins are a row's old key and its new one
 	rekeys bool  // it sets a column of a unique key: rows noted by one may no longer be found by it
 }
 

@@ -167,34 +167,33 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 			}
 			continue
 		}
-		r, err := c.findAgain(ctx, t, e)
+		moved, err := c.findAgain(ctx, t, e)
 		if err != nil {
 			return err
 		}
-		if r == nil {
-			continue
-		}
-		moved := *e
-		moved.key = r.key
-		if err := c.sendTable(ctx, t, []*entry{&moved}); err != nil && !errors.Is(err, errRowGone) {
-			return err
+		for _, m := range moved {
+			if err := c.sendTable(ctx, t, []*entry{m}); err != nil && !errors.Is(err, errRowGone) {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// findAgain looks for a row that is no longer under its key, and locks it.
-func (c *conn) findAgain(ctx context.Context, t *table, e *entry) (*lockedRow, error) {
+// findAgain looks for the row of an entry that is no longer under its key, by
+// each condition that the application found it by, and locks it.
+func (c *conn) findAgain(ctx context.Context, t *table, e *entry) ([]*entry, error) {
+	var moved []*entry
 	for _, f := range e.finds {
 		rows, err := c.lock(ctx, t, quoteIdent(f.name), t.base()+" AS "+quoteIdent(f.name), f.where)
 		if err != nil {
 			return nil, err
 		}
 		if len(rows) == 1 {
-			return &rows[0], nil
+			moved = append(moved, &entry{key: rows[0].key, slot: e.slot, deltas: f.deltas, touch: e.touch})
 		}
 	}
-	return nil, nil
+	return moved, nil
 }
 
 // empty reports whether the entry's increments cancelled out.

@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
@@ -12,6 +13,7 @@ type increment struct {
 	name   string // what where calls the table
 	where  fragment
 	one    bool // where matches one row at most
+	byKey  bool // where gives the key itself: a row under another key is another row
 	deltas []delta
 	touch  []touch
 	rows   []upsertRow // the rows of an upsert; then where is empty
@@ -43,7 +45,13 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 	if s.reason != "" {
 		p.class, p.reason = exact, s.reason
 		if s.rekeyed {
-			p.writes[0].pins, p.cleaning = nil, &cleaning{t: t}
+			to := a.newKey(stmt, t)
+			p.cleaning = &cleaning{t: t, pins: to}
+			if to == nil || !slices.Equal(t.key, keyColumns(p.writes[0].pins)) {
+				p.writes[0].pins = nil
+			} else {
+				p.writes[0] = write{t: t, pins: append(p.writes[0].pins, to...), moves: true}
+			}
 		}
 		if pins := a.pins(t, name, stmt.Where); len(pins) == 1 && stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && !s.rekeyed {
 			p.guarded = a.guard(t, name)
@@ -66,6 +74,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 	}
 	p.class = counting
 	p.increment.one = len(pins) == 1
+	p.increment.byKey = slices.Equal(pins[0].cols, t.key)
 	if stmt.Where != nil {
 		p.increment.where = a.fragment(a.whereSpan())
 	} else {
@@ -217,4 +226,27 @@ func (a *analysis) guard(t *table, name string) string {
 	start, end := a.whereSpan()
 	return a.text[:start] + " (" + a.text[start:end] + ") AND NOT EXISTS (SELECT 1 FROM " + t.slots() + " AS " + privateName +
 		" WHERE " + t.sameKey(privateName, quoteIdent(name)) + " LOCK IN SHARE MODE)" + a.text[end:]
+}
+
+// newKey is the key that an UPDATE gives its row, if the key is one column and
+// the statement says it outright.
+func (a *analysis) newKey(stmt *ast.UpdateStmt, t *table) []pin {
+	if len(t.key) != 1 {
+		return nil
+	}
+	for _, set := range stmt.List {
+		if strings.EqualFold(set.Column.Name.O, t.key[0].name) {
+			if v, ok := a.constant(set.Expr); ok {
+				return []pin{{t.key, []value{v}}}
+			}
+		}
+	}
+	return nil
+}
+
+func keyColumns(pins []pin) []*column {
+	if len(pins) == 0 {
+		return nil
+	}
+	return pins[0].cols
 }

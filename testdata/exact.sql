@@ -43,8 +43,8 @@ UPDATE post SET id = 9 WHERE id = 1
 => exact
   because it changes the key
   exact for forum.post: id = 1
-  writes forum.post: any row
-  clears left-over slots of forum.post: any row
+  writes forum.post: (id = 1) (id = 9)
+  clears left-over slots of forum.post: (id = 9)
 
 UPDATE post SET title = 'hot' WHERE likes > 100
 => exact
