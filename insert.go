@@ -66,6 +66,7 @@ func (a *analysis) insertion(stmt *ast.InsertStmt, named []*table) *plan {
 	if p.writes == nil {
 		p.writes = []write{{t: t}}
 	}
+	p.writes[0].updates = stmt.OnDuplicate != nil
 	if p.reason != "" {
 		p.class, p.reads = exact, named
 		p.increment = nil

@@ -62,10 +62,11 @@ type scope struct {
 
 // write says which base rows a statement writes.
 type write struct {
-	t      *table
-	pins   []pin // unique keys of the rows; nil: any row
-	moves  bool  // the pins are a row's old key and its new one
-	rekeys bool  // it sets a column of a unique key: rows noted by one may no longer be found by it
+	t       *table
+	pins    []pin // unique keys of the rows; nil: any row
+	updates bool  // it is an UPDATE: with clientFoundRows a row counts that it has not changed
+	moves   bool  // the pins are a row's old key and its new one
+	rekeys  bool  // it sets a column of a unique key: rows noted by one may no longer be found by it
 }
 
 // cleaning are the keys an INSERT names; left-over slots under them have to go.

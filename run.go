@@ -421,7 +421,7 @@ func (c *conn) noteWrites(writes []write, b binder, affected int64) {
 	for _, w := range writes {
 		seen := c.transaction().writtenTo(w.t)
 		seen.thaw()
-		if w.pins == nil || w.rekeys || affected < int64(len(w.pins)) && !w.moves || c.connector.cfg.ClientFoundRows {
+		if w.pins == nil || w.rekeys || affected < int64(len(w.pins)) && !w.moves || w.updates && c.connector.cfg.ClientFoundRows {
 			seen.any = true // with found rows, a matched row need not have been written
 			continue
 		}

@@ -34,7 +34,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		reads:   named,
 		touches: s.touch,
 		scopes:  []scope{a.scope(t, name, stmt.Where)},
-		writes:  []write{{t: t, pins: a.pins(t, name, stmt.Where), rekeys: s.unique}},
+		writes:  []write{{t: t, pins: a.pins(t, name, stmt.Where), rekeys: s.unique, updates: true}},
 	}
 	switch {
 	case s.reason == "" && a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
@@ -50,7 +50,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 			if to == nil || !slices.Equal(t.key, keyColumns(p.writes[0].pins)) {
 				p.writes[0].pins = nil
 			} else {
-				p.writes[0] = write{t: t, pins: append(p.writes[0].pins, to...), moves: true}
+				p.writes[0] = write{t: t, pins: append(p.writes[0].pins, to...), moves: true, updates: true}
 			}
 		}
 		if pins := a.pins(t, name, stmt.Where); len(pins) == 1 && stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && !s.rekeyed {

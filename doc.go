@@ -1,0 +1,58 @@
+// Package countermysql is a [database/sql] driver for MySQL and MariaDB that
+// makes counters fast without a change to the application:
+//
+//	import _ "github.com/countermysql/countermysql"
+//
+//	db, err := sql.Open("countermysql", "user:pass@tcp(127.0.0.1:3306)/forum?counters=post.likes,post.views")
+//
+// UPDATE post SET likes = likes + 1 WHERE id = ? locks one row until the
+// transaction ends, and every other increment of that counter waits in line.
+// This driver sends such an increment to one of many slots, reads the counter
+// as a sum, and leaves every other statement what it was. It wraps
+// [github.com/go-sql-driver/mysql] and answers as that driver does.
+//
+// # The model
+//
+// The base table is the application's own and is not altered. Beside it, the
+// slots table (<table>_slots) holds the differences, by key and slot number:
+//
+//	value(key) = base row + sum of the slots
+//
+// in every committed state and every consistent snapshot. From that follow the
+// four things that can become of a statement:
+//
+//   - An increment (c = c + d, where d is a constant) is an upsert of a random
+//     slot, which reads the base row under a shared lock: increments never wait
+//     for each other. Inside a transaction it is pending; the pending increments
+//     are sent right before COMMIT, one statement a table, in key order, so that
+//     counters do not deadlock and are locked for no longer than a COMMIT.
+//   - A query that reads a counter reads it through a view: a derived table of
+//     the table's name and columns, whose counters are sums. Both servers merge
+//     it into the query, and every name in the text means what it always meant.
+//   - A statement that needs a counter's value (c = 0, c >= ?, FOR UPDATE,
+//     DELETE, what can't be parsed) is exact: the base rows concerned are
+//     locked, their slots added to them, and the statement runs as it is, in one
+//     transaction. If the row has no slots, that is one round trip.
+//   - All else is verbatim, and so is a relative write that the fast path does
+//     not understand: adding to the base row is as right as adding to a slot.
+//
+// # The flow of a statement
+//
+//	text → plan (cached by text) → bind → run, or pending → ordered → sent → result
+//
+// A [Connector] keeps what it knows of the schema and the plans; a connection
+// looks its statement up and runs it. Where no counter table is named, that
+// look-up is all that is added. Base rows are looked up, and slots read, on a
+// few look-up connections of the connector's, which see what is committed.
+//
+// # Promises
+//
+// Rows, RowsAffected, LastInsertId, errors, column names and types, and the
+// outcome of transactions are those of go-sql-driver/mysql. Server errors pass
+// through as *mysql.MySQLError; mistakes in the configuration are [*ConfigError],
+// all of them together; a table that can't have counters fails its statements
+// with [*UnfitError], one without a slots table with [*SlotsTableError], which
+// tells the DDL. What differs is listed, with reasons, in docs/semantics.md.
+//
+// All exported types are safe for concurrent use unless they say otherwise.
+package countermysql
