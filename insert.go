@@ -70,7 +70,9 @@ func (a *analysis) insertion(stmt *ast.InsertStmt, named []*table) *plan {
 	if p.reason != "" {
 		p.class, p.reads = exact, named
 		p.increment = nil
-		p.writes[0].pins = nil
+		if t.allUnique > 1 {
+			p.writes[0].pins = nil // another key may decide which row it is
+		}
 	}
 	p.scopes = []scope{a.conflicts(stmt, t, cols)}
 	return p

@@ -102,7 +102,7 @@ func nextToken(s string, i int, mode lexMode) token {
 		return token{kind: tokParam, start: i, end: i + 1}
 	case c == '@':
 		return variable(s, i)
-	case isDigit(c), c == '.' && i+1 < len(s) && isDigit(s[i+1]) && (i == 0 || !isWordByte(s[i-1]) && s[i-1] != '`'):
+	case isDigit(c), c == '.' && i+1 < len(s) && isDigit(s[i+1]) && (i == 0 || !isWordByte(s[i-1]) && s[i-1] != '`' && s[i-1] != '.'):
 		return number(s, i)
 	case isWordByte(c):
 		end := i

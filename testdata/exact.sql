@@ -100,14 +100,14 @@ REPLACE INTO page (day, page, hits) VALUES (?, ?, 0)
 => exact
   because it replaces rows
   exact for forum.page: (day = argument 1, page = argument 2)
-  writes forum.page: any row
+  writes forum.page: (day = argument 1, page = argument 2)
   clears left-over slots of forum.page: (day = argument 1, page = argument 2)
 
 INSERT INTO page (day, page, hits) VALUES (?, ?, 1) ON DUPLICATE KEY UPDATE hits = VALUES(hits)
 => exact
   because it overwrites counter hits
   exact for forum.page: (day = argument 1, page = argument 2)
-  writes forum.page: any row
+  writes forum.page: (day = argument 1, page = argument 2)
   clears left-over slots of forum.page: (day = argument 1, page = argument 2)
 
 SELECT likes FROM post WHERE id = ? FOR UPDATE
