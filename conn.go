@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -150,7 +151,14 @@ func (c *conn) planIn(s *schema, text string) *plan {
 		}
 	} else {
 		p = &plan{}
-		p.kind, p.arg = kindOf(tokenize(text, k.mode))
+		toks := tokenize(text, k.mode)
+		p.kind, p.arg = kindOf(toks)
+		if parts := statements(text, toks); len(parts) > 1 && slices.ContainsFunc(parts, func(part string) bool {
+			k, _ := kindOf(tokenize(part, k.mode))
+			return k != kindOther
+		}) {
+			p.split = parts
+		}
 	}
 	p.rowCount = strings.Contains(strings.ToUpper(text), "ROW_COUNT")
 	p.fixes = consistentRead(tokenize(text, k.mode))

@@ -320,8 +320,8 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 	if err != nil {
 		return nil, done, err
 	}
-	if len(rows) == 0 || len(t.key) == 0 && len(rows) > 1 {
-		return nil, takeVerbatim, nil
+	if len(rows) == 0 || len(rows) < b.keys || len(t.key) == 0 && len(rows) > 1 {
+		return nil, takeVerbatim, nil // what is missing may have been inserted by a transaction that is still open
 	}
 	hits := make([]hit, len(rows))
 	for i, r := range rows {
@@ -362,11 +362,25 @@ func orFalse(conds []string) string {
 func (c *conn) lookUp(ctx context.Context, query string, w *written) ([][]string, error) {
 	if c.altered() || w != nil && w.any {
 		if w != nil && c.transaction().isolation == repeatableRead {
-			query += " LOCK IN SHARE MODE"
+			query += " " + shareMode
 		}
 		return c.read(ctx, query)
 	}
-	return c.connector.query(ctx, query)
+	return c.outside(ctx, query)
+}
+
+// outside runs a query on a look-up connection. If that gets stuck behind an
+// ALTER TABLE that waits for this transaction, the transaction itself has to read.
+func (c *conn) outside(ctx context.Context, query string) ([][]string, error) {
+	inside := c.inTransaction()
+	if !inside || !c.transaction().stuck {
+		rows, err := c.connector.query(ctx, query)
+		if !inside || errorNumber(err) != errLockWait {
+			return rows, err
+		}
+		c.transaction().stuck = true
+	}
+	return c.read(ctx, query+" "+shareMode)
 }
 
 // query runs a query of ours on a look-up connection.

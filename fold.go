@@ -58,7 +58,7 @@ func (c *conn) takeAll(ctx context.Context, t *table) error {
 			keys[id] = e.key
 		}
 	}
-	found, err := c.connector.query(ctx, "SELECT DISTINCT "+t.selectKey(privateName)+" FROM "+t.slots()+" AS "+privateName)
+	found, err := c.outside(ctx, "SELECT DISTINCT "+t.selectKey(privateName)+" FROM "+t.slots()+" AS "+privateName)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (c *conn) lockAs(ctx context.Context, t *table, name, from, where, how stri
 	for i, col := range t.counters {
 		counters[i] = "CAST(" + name + "." + quoteIdent(col.name) + " AS CHAR)"
 	}
-	rows, err := c.read(ctx, "SELECT "+t.selectKey(name)+", "+strings.Join(counters, ", ")+" FROM "+from+" WHERE "+where+" "+how)
+	rows, err := c.read(ctx, c.unsnapshot()+"SELECT "+t.selectKey(name)+", "+strings.Join(counters, ", ")+" FROM "+from+" WHERE "+where+" "+how)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (c *conn) slotRows(ctx context.Context, t *table, keys []key) (map[string][
 	for _, col := range slices.Concat(t.counters, t.touch) {
 		cols = append(cols, "CAST("+privateName+"."+quoteIdent(col.name)+" AS CHAR)")
 	}
-	rows, err := c.connector.query(ctx, "SELECT "+t.selectKey(privateName)+", "+privateName+"."+quoteIdent(t.slotCol)+", "+strings.Join(cols, ", ")+
+	rows, err := c.outside(ctx, "SELECT "+t.selectKey(privateName)+", "+privateName+"."+quoteIdent(t.slotCol)+", "+strings.Join(cols, ", ")+
 		" FROM "+t.slots()+" AS "+privateName+" WHERE "+t.whereAnyOrAll(keys, privateName))
 	if err != nil {
 		return nil, err
@@ -261,13 +261,13 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 			assignments = append(assignments, ref+" = "+ref) // or the server sets it to now
 		}
 	}
-	if _, err := c.do(ctx, "UPDATE "+t.base()+t.forceKey()+" SET "+strings.Join(assignments, ", ")+" WHERE "+strings.Join(changed, " OR ")); err != nil {
+	if _, err := c.do(ctx, c.unsnapshot()+"UPDATE "+t.base()+t.forceKey()+" SET "+strings.Join(assignments, ", ")+" WHERE "+strings.Join(changed, " OR ")); err != nil {
 		return err
 	}
 	if gone == nil {
 		return nil
 	}
-	_, err = c.do(ctx, "DELETE FROM "+t.slots()+" WHERE "+strings.Join(gone, " OR "))
+	_, err = c.do(ctx, c.unsnapshot()+"DELETE FROM "+t.slots()+" WHERE "+strings.Join(gone, " OR "))
 	return err
 }
 
@@ -452,6 +452,9 @@ func (c *conn) ownSight(ctx context.Context, t *table) (sight, error) {
 		s.locks = shareMode
 		return s, nil
 	}
+	if err := c.settle(ctx, w); err != nil {
+		return s, err
+	}
 	for i := range w.rows {
 		if err := c.sums(ctx, t, &w.rows[i]); err != nil {
 			return s, err
@@ -522,7 +525,7 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 	if len(t.key) > 0 {
 		group = " GROUP BY " + strings.Join(quoteNames(t.key), ", ")
 	}
-	rows, err := c.connector.query(ctx, "SELECT "+t.selectKey(privateName)+", "+strings.Join(cols, ", ")+
+	rows, err := c.outside(ctx, "SELECT "+t.selectKey(privateName)+", "+strings.Join(cols, ", ")+
 		" FROM "+t.slots()+" AS "+privateName+" WHERE "+row.slots+group)
 	if err != nil {
 		return err
@@ -569,10 +572,41 @@ func (c *conn) clean(ctx context.Context, k *call) error {
 	// the base row is missing where its first key column is
 	orphans := " FROM " + t.slots() + " AS " + privateName + " LEFT JOIN " + t.base() + " AS base ON " + t.sameKey("base", privateName) +
 		" WHERE (" + where + ") AND base." + quoteIdent(t.key[0].name) + " IS NULL"
-	rows, err := c.connector.query(ctx, "SELECT 1"+orphans+" LIMIT 1")
+	rows, err := c.outside(ctx, "SELECT 1"+orphans+" LIMIT 1")
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	_, err = c.do(ctx, "DELETE "+privateName+orphans)
+	_, err = c.do(ctx, c.unsnapshot()+"DELETE "+privateName+orphans)
 	return err
+}
+
+// settle drops the rows that an UPDATE has matched but not changed, which the
+// server reports alike with clientFoundRows: the transaction sees them as of its
+// snapshot, and so does a read without locks, unlike one with.
+func (c *conn) settle(ctx context.Context, w *written) error {
+	for i := 0; i < len(w.rows); i++ {
+		if !w.rows[i].matched {
+			continue
+		}
+		cols := make([]string, len(w.t.counters))
+		for j, col := range w.t.counters {
+			cols[j] = quoteIdent(col.name)
+		}
+		query := "SELECT " + strings.Join(cols, ", ") + " FROM " + w.t.base() + " WHERE " + w.rows[i].base
+		seen, err := c.read(ctx, query)
+		if err != nil {
+			return err
+		}
+		now, err := c.read(ctx, c.unsnapshot()+query+" FOR UPDATE")
+		if err != nil {
+			return err
+		}
+		if slices.EqualFunc(seen, now, slices.Equal[[]string]) {
+			w.rows[i].matched = false
+			continue
+		}
+		w.rows = slices.Delete(w.rows, i, i+1)
+		i--
+	}
+	return nil
 }

@@ -421,8 +421,8 @@ func (c *conn) noteWrites(writes []write, b binder, affected int64) {
 	for _, w := range writes {
 		seen := c.transaction().writtenTo(w.t)
 		seen.thaw()
-		if w.pins == nil || w.rekeys || affected < int64(len(w.pins)) && !w.moves || w.updates && c.connector.cfg.ClientFoundRows {
-			seen.any = true // with found rows, a matched row need not have been written
+		if w.pins == nil || w.rekeys || affected < int64(len(w.pins)) && !w.moves {
+			seen.any = true
 			continue
 		}
 		for _, p := range w.pins {
@@ -431,7 +431,7 @@ func (c *conn) noteWrites(writes []write, b binder, affected int64) {
 				seen.any = true
 				break
 			}
-			seen.mark(writtenRow{base: base, slots: w.t.slotsOf(p, b)})
+			seen.mark(writtenRow{base: base, slots: w.t.slotsOf(p, b), matched: w.updates && c.connector.cfg.ClientFoundRows})
 		}
 	}
 }

@@ -189,8 +189,15 @@ func readsVirtual(toks []token, refs []tableRef) bool {
 	return false
 }
 
-// statements splits a text at its top-level semicolons.
+// bodies are the words of statements that hold others.
+var bodies = wordSet(`PROCEDURE FUNCTION TRIGGER EVENT PACKAGE ATOMIC`)
+
+// statements splits a text at its semicolons. One that defines a body is not split.
 func statements(text string, toks []token) []string {
+	creates := slices.ContainsFunc(toks, func(t token) bool { return t.is("CREATE") || t.is("ATOMIC") })
+	if creates && slices.ContainsFunc(toks, func(t token) bool { return t.in(bodies) }) {
+		return []string{text}
+	}
 	var parts []string
 	start := 0
 	for i, t := range toks {

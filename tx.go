@@ -20,6 +20,7 @@ type txState struct {
 	written    map[string]*written // by table
 	savepoints []savepoint
 	rolledUp   []rolledUp // by the running statement
+	stuck      bool       // look-up connections wait for this transaction
 }
 
 // rolledUp is a row that the running statement rolled up.
@@ -45,6 +46,8 @@ type writtenRow struct {
 	base  string            // selects the base row, by the table's own name
 	slots string            // selects its slots, by privateName
 	sums  map[string]string // of the slots, by column; nil: not read yet
+
+	matched bool // perhaps not written
 
 	// A row that was only rolled up is written for the server, but not for the
 	// application, which goes on to see it as of its snapshot. vain says what is
@@ -108,6 +111,7 @@ func (w *written) mark(row writtenRow) {
 			if row.sums != nil {
 				w.rows[i].sums = row.sums
 			}
+			w.rows[i].matched = w.rows[i].matched && row.matched
 			return
 		}
 	}

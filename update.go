@@ -12,6 +12,7 @@ type increment struct {
 	t      *table
 	name   string // what where calls the table
 	where  fragment
+	keys   int  // how many rows where can match; 0: not known
 	one    bool // where matches one row at most
 	byKey  bool // where gives the key itself: a row under another key is another row
 	deltas []delta
@@ -73,7 +74,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		return p
 	}
 	p.class = counting
-	p.increment.one = len(pins) == 1
+	p.increment.one, p.increment.keys = len(pins) == 1, len(pins)
 	p.increment.byKey = slices.Equal(pins[0].cols, t.key)
 	if stmt.Where != nil {
 		p.increment.where = a.fragment(a.whereSpan())
