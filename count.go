@@ -2,8 +2,7 @@ package countermysql
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
+	"errors"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -137,7 +136,7 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 		}
 	}
 	switch err := c.sendTable(ctx, p.t, p.sorted()); {
-	case err == errRowGone:
+	case errors.Is(err, errRowGone):
 		return outcome{}, takeVerbatim, nil
 	case err != nil:
 		return outcome{}, done, err
@@ -255,172 +254,4 @@ func (c *conn) countLater(ctx context.Context, k *call, b *bound) (outcome, afte
 		}
 	}
 	return c.counted(k, b, int64(len(hits))), done, nil
-}
-
-// hit is a row that an increment matches.
-type hit struct {
-	entry
-}
-
-// findAll looks up the rows of every condition. It answers takeVerbatim where
-// the statement itself has to find out: no row, a NULL counter, a row that the
-// transaction has written.
-func (c *conn) findAll(ctx context.Context, b *bound) ([]hit, after, error) {
-	var hits []hit
-	seen := map[string]bool{}
-	for i, where := range b.conditions {
-		found, how, err := c.find(ctx, b, where, b.deltas[i])
-		if err != nil || how != done {
-			return nil, how, err
-		}
-		if b.rows != nil && len(found) != 1 {
-			return nil, takeVerbatim, nil
-		}
-		for _, h := range found {
-			if b.rows == nil && seen[h.key.id()] {
-				return nil, takeVerbatim, nil
-			}
-			seen[h.key.id()] = true
-		}
-		hits = append(hits, found...)
-	}
-	return hits, done, nil
-}
-
-func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64) ([]hit, after, error) {
-	t, name := b.t, quoteIdent(b.name)
-	var w *written
-	if c.inTransaction() {
-		w = c.transaction().writtenTo(t)
-	}
-	var null, future []string
-	for i, counter := range t.counters {
-		if deltas[i] != 0 {
-			null = append(null, name+"."+quoteIdent(counter.name)+" IS NULL")
-		}
-	}
-	nowExprs := ""
-	for i, at := range b.touch {
-		if at != "" {
-			nowExprs += ", CAST(CAST(" + at + " AS DATETIME(6)) AS CHAR)"
-			future = append(future, name+"."+quoteIdent(t.touch[i].name)+" > "+at)
-		}
-	}
-	mine := "0"
-	if w != nil && len(w.rows) > 0 {
-		conds := make([]string, len(w.rows))
-		for i, r := range w.rows {
-			conds[i] = strings.ReplaceAll(r.base, quoteIdent(t.spec.name)+".", name+".")
-		}
-		mine = "(" + strings.Join(conds, ") OR (") + ")"
-	}
-	query := "SELECT " + strings.Join(null, " OR ") + ", COALESCE(" + orFalse(future) + ", 0), " + mine + ", " + t.selectKey(name) + nowExprs +
-		" FROM " + t.base() + " AS " + name + " WHERE (" + where + ")"
-	rows, err := c.lookUp(ctx, query, w)
-	if err != nil {
-		return nil, done, err
-	}
-	if len(rows) == 0 || len(rows) < b.keys || len(t.key) == 0 && len(rows) > 1 {
-		return nil, takeVerbatim, nil // what is missing may have been inserted by a transaction that is still open
-	}
-	hits := make([]hit, len(rows))
-	for i, r := range rows {
-		switch {
-		case r[1] == "1":
-			return nil, takeExact, nil
-		case r[0] == "1", r[2] == "1":
-			return nil, takeVerbatim, nil
-		}
-		e := entry{deltas: deltas, touch: make([]string, len(b.touch))}
-		if len(rows) == 1 && !b.byKey {
-			e.finds = []find{{b.name, where, deltas}}
-		}
-		e.key = key(r[3 : 3+len(t.key)])
-		at := 3 + max(len(t.key), 1)
-		for j, v := range b.touch {
-			if v != "" {
-				e.touch[j] = "'" + r[at] + "'"
-				at++
-			}
-		}
-		hits[i] = hit{e}
-	}
-	return hits, done, nil
-}
-
-func orFalse(conds []string) string {
-	if conds == nil {
-		return "FALSE"
-	}
-	return strings.Join(conds, " OR ")
-}
-
-// lookUp reads base rows without changing what the transaction sees or locks:
-// on a look-up connection, which sees what is committed; on this one where the
-// transaction has written rows that are not known, or the session computes
-// otherwise than a look-up connection.
-func (c *conn) lookUp(ctx context.Context, query string, w *written) ([][]string, error) {
-	if c.altered() || w != nil && w.any {
-		if w != nil && c.transaction().isolation == repeatableRead {
-			query += " " + shareMode
-		}
-		return c.read(ctx, query)
-	}
-	return c.outside(ctx, query)
-}
-
-// outside runs a query on a look-up connection. If that gets stuck behind an
-// ALTER TABLE that waits for this transaction, the transaction itself has to read.
-func (c *conn) outside(ctx context.Context, query string) ([][]string, error) {
-	inside := c.inTransaction()
-	if !inside || !c.transaction().stuck {
-		rows, err := c.connector.query(ctx, query)
-		if !inside || errorNumber(err) != errLockWait {
-			return rows, err
-		}
-		c.transaction().stuck = true
-	}
-	return c.read(ctx, query+" "+shareMode)
-}
-
-// query runs a query of ours on a look-up connection.
-func (c *Connector) query(ctx context.Context, query string) ([][]string, error) {
-	look := c.look.Load()
-	if look == nil {
-		return nil, sql.ErrConnDone // the sql.DB was closed
-	}
-	rows, err := look.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	var all [][]string
-	cells := make([]any, len(names))
-	values := make([]nullText, len(names))
-	for i := range cells {
-		cells[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(cells...); err != nil {
-			return nil, err
-		}
-		row := make([]string, len(values))
-		for i, v := range values {
-			row[i] = v.text
-		}
-		all = append(all, row)
-	}
-	return all, rows.Err()
-}
-
-// nullText scans any column as text; NULL is "".
-type nullText struct{ text string }
-
-func (n *nullText) Scan(v any) error {
-	n.text = texts([]driver.Value{v})[0]
-	return nil
 }

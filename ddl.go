@@ -3,6 +3,7 @@ package countermysql
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"io"
 	"strings"
 )
@@ -39,18 +40,16 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	return k.forward(ctx, k.text)
 }
 
-// rollUpCommitted rolls up a table and commits, together with the transaction
-// that the statement is about to commit.
+// rollUpCommitted commits the transaction that the statement is about to commit
+// anyway, so that its increments are seen, and rolls up a table.
 func (c *conn) rollUpCommitted(ctx context.Context, t *table) error {
-	if !c.inTransaction() {
-		return c.rollUp(ctx, t)
+	if c.inTransaction() {
+		if _, err := c.do(ctx, "COMMIT"); err != nil {
+			return err
+		}
 	}
-	if err := c.takeAll(ctx, t); err != nil {
-		return err
-	}
-	_, err := c.do(ctx, "COMMIT")
 	c.ended()
-	return err
+	return c.rollUp(ctx, t)
 }
 
 // drop executes DROP TABLE and TRUNCATE: the slots go too.
@@ -165,9 +164,19 @@ type splitRows struct {
 	args  []driver.NamedValue
 }
 
+// Close runs the statements that nobody asked for, as the server would have.
+func (r *splitRows) Close() error {
+	for {
+		if err := r.NextResultSet(); err != nil {
+			break // io.EOF, or an error that nobody waits for
+		}
+	}
+	return r.physicalRows.Close()
+}
+
 func (r *splitRows) first() error {
 	err := r.NextResultSet()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		r.physicalRows = noRows{}
 		return nil
 	}

@@ -116,7 +116,7 @@ type connectorDriver struct{ driver.Connector }
 
 func (d connectorDriver) Open(string) (driver.Conn, error) { return d.Connect(context.Background()) }
 func (d connectorDriver) OpenConnector(string) (driver.Connector, error) {
-	return capturing{d.Connector}, nil
+	return capturing(d), nil
 }
 
 // capturing hands the connection below the interceptor to who asks for it.

@@ -112,7 +112,7 @@ func bindPins(pins []pin, name string, b binder) (string, bool) {
 		}
 		conds[i] = "(" + c + ")"
 	}
-	if conds == nil {
+	if len(conds) == 0 {
 		return "FALSE", true
 	}
 	return strings.Join(conds, " OR "), true

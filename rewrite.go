@@ -244,7 +244,7 @@ func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) 
 		case d.reads:
 			return a.opaque(named, via, "it reaches the table through "+d.name)
 		case !isWrite:
-		case d.foreignKey && !(d.changesKey && rekeys), !d.foreignKey && a.schema.relative(d.body, d.db):
+		case d.foreignKey && (!d.changesKey || !rekeys), !d.foreignKey && a.schema.relative(d.body, d.db):
 			touched = append(touched, d.tables...)
 		default:
 			return a.opaque(named, via, "it writes the table through "+d.name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -54,7 +55,7 @@ func (r *countedRows) Next(dest []driver.Value) error {
 	if err == nil && r.unsigned {
 		r.narrow(dest)
 	}
-	if err != nil && err != io.EOF && r.finish != nil {
+	if err != nil && !errors.Is(err, io.EOF) && r.finish != nil {
 		finish := r.finish
 		r.finish = nil
 		_ = finish(err) // the rows' own error is the one to report

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -158,7 +159,7 @@ func columnOf(v []string) *column {
 		invisible: strings.Contains(extra, "invisible"), generated: v[9],
 	}
 	c.hasDefault = c.nullable || v[11] == "1" || c.autoInc || c.generated != "" || strings.Contains(extra, "default_generated")
-	fmt.Sscan(v[10], &c.scale)
+	c.scale, _ = strconv.Atoi(v[10]) // COALESCE(…, 0)
 	return c
 }
 

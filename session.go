@@ -3,6 +3,7 @@ package countermysql
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -71,14 +72,14 @@ func (c *conn) read(ctx context.Context, query string) ([][]string, error) {
 	var all [][]string
 	dest := make([]driver.Value, len(rows.Columns()))
 	for {
-		switch err := rows.Next(dest); err {
-		case nil:
-			all = append(all, texts(dest))
-		case io.EOF:
+		err := rows.Next(dest)
+		if errors.Is(err, io.EOF) {
 			return all, nil
-		default:
+		}
+		if err != nil {
 			return nil, c.failed(err)
 		}
+		all = append(all, texts(dest))
 	}
 }
 

@@ -1,0 +1,207 @@
+package countermysql
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// sightOf is how the open transaction sees a table, after its pending
+// increments have been taken the exact way or noted in the sight.
+func (c *conn) sightOf(ctx context.Context, t *table, k *call) (sight, error) {
+	var s sight
+	if !c.inTransaction() {
+		s.locks = k.plan.locks
+		return s, nil
+	}
+	x := c.transaction()
+	if x.hasPending(t) {
+		if t.spec.readOwn == ReadOwnSnapshot && k.plan.locks == "" {
+			for _, e := range x.pending[t.String()].sorted() {
+				s.pending = append(s.pending, t.ownIncrement(e))
+			}
+		} else if err := c.apply(ctx, t); err != nil {
+			return s, err
+		}
+	}
+	if k.plan.locks != "" {
+		return c.lockingSight(ctx, t, k)
+	}
+	own, err := c.ownSight(ctx, t)
+	own.pending = s.pending
+	return own, err
+}
+
+// ownSight corrects the slots of the rows that the transaction has written.
+func (c *conn) ownSight(ctx context.Context, t *table) (sight, error) {
+	var s sight
+	x := c.transaction()
+	w := x.written[t.String()]
+	if x.isolation != repeatableRead || w == nil {
+		return s, nil
+	}
+	if w.any {
+		s.locks = shareMode
+		return s, nil
+	}
+	if err := c.settle(ctx, w); err != nil {
+		return s, err
+	}
+	for i := range w.rows {
+		if err := c.sums(ctx, t, &w.rows[i]); err != nil {
+			return s, err
+		}
+		sums := w.rows[i].sums
+		if w.rows[i].vain != nil {
+			sums = w.rows[i].vain
+		}
+		s.own = append(s.own, correction{w.rows[i].base, sums})
+	}
+	return s, nil
+}
+
+// lockingSight is how a locking SELECT sees a table: as it is now. The rows are
+// locked first, which keeps their slots as they are; reading those under locks
+// as well would keep others from the first slots of neighbouring keys.
+func (c *conn) lockingSight(ctx context.Context, t *table, k *call) (sight, error) {
+	s := sight{locks: k.plan.locks}
+	for _, rows := range k.plan.scopes {
+		where, ok := rows.bind(k.binder())
+		if rows.t != t || !ok || where == "" {
+			continue
+		}
+		locked, err := c.lockAs(ctx, t, quoteIdent(rows.name), rows.from(), where, s.locks)
+		if err != nil || len(locked) > maxWritten {
+			return s, err
+		}
+		for _, r := range locked {
+			row := writtenRow{base: t.where(r.key, quoteIdent(t.spec.name)), slots: t.where(r.key, privateName)}
+			if err := c.sums(ctx, t, &row); err != nil {
+				return s, err
+			}
+			s.own = append(s.own, correction{row.base, row.sums})
+		}
+	}
+	return s, nil
+}
+
+func (t *table) ownIncrement(e *entry) correction {
+	k := correction{t.where(e.key, quoteIdent(t.spec.name)), map[string]string{}}
+	for i, col := range t.counters {
+		if e.deltas[i] != 0 {
+			k.amounts[col.name] = col.formatUnits(e.deltas[i])
+		}
+	}
+	for i, col := range t.touch {
+		if e.touch[i] != "" {
+			k.amounts[col.name] = "CAST(" + e.touch[i] + " AS DATETIME(" + strconv.Itoa(col.scale) + "))"
+		}
+	}
+	return k
+}
+
+// sums reads the slots of a row that the transaction has written. Its lock on
+// the base row keeps them as they are.
+func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
+	if row.sums != nil {
+		return nil
+	}
+	var cols []string
+	for _, col := range t.counters {
+		cols = append(cols, "CAST(COALESCE(SUM("+quoteIdent(col.name)+"), 0) AS CHAR)")
+	}
+	for _, col := range t.touch {
+		cols = append(cols, "COALESCE(CONCAT('CAST(''', MAX("+quoteIdent(col.name)+"), ''' AS DATETIME("+strconv.Itoa(col.scale)+"))'), 'NULL')")
+	}
+	group := ""
+	if len(t.key) > 0 {
+		group = " GROUP BY " + strings.Join(quoteNames(t.key), ", ")
+	}
+	rows, err := c.outside(ctx, "SELECT "+t.selectKey(privateName)+", "+strings.Join(cols, ", ")+
+		" FROM "+t.slots()+" AS "+privateName+" WHERE "+row.slots+group)
+	if err != nil {
+		return err
+	}
+	row.sums = t.noSums()
+	if len(rows) != 1 || c.transaction().writtenTo(t).rolledUp[key(rows[0][:len(t.key)]).id()] {
+		return nil // the transaction has taken them itself, which others do not see yet
+	}
+	for i, col := range slices.Concat(t.counters, t.touch) {
+		row.sums[col.name] = rows[0][max(len(t.key), 1)+i]
+	}
+	return nil
+}
+
+// settle drops the rows that an UPDATE has matched but not changed, which the
+// server reports alike with clientFoundRows: the transaction sees them as of its
+// snapshot, and so does a read without locks, unlike one with.
+func (c *conn) settle(ctx context.Context, w *written) error {
+	for i := 0; i < len(w.rows); i++ {
+		if !w.rows[i].matched {
+			continue
+		}
+		cols := make([]string, len(w.t.counters))
+		for j, col := range w.t.counters {
+			cols[j] = quoteIdent(col.name)
+		}
+		query := "SELECT " + strings.Join(cols, ", ") + " FROM " + w.t.base() + " WHERE " + w.rows[i].base
+		seen, err := c.read(ctx, query)
+		if err != nil {
+			return err
+		}
+		now, err := c.read(ctx, c.unsnapshot()+query+" FOR UPDATE")
+		if err != nil {
+			return err
+		}
+		if slices.EqualFunc(seen, now, slices.Equal[[]string]) {
+			w.rows[i].matched = false
+			continue
+		}
+		w.rows = slices.Delete(w.rows, i, i+1)
+		i--
+	}
+	return nil
+}
+
+// snapshotTotals reads, before rows are rolled up inside a transaction that has
+// a snapshot, what that snapshot shows of them.
+func (c *conn) snapshotTotals(ctx context.Context, t *table, rows []lockedRow, found map[string][]slotRow) (map[string][]string, error) {
+	if len(found) == 0 || !c.fixed || !c.inTransaction() || c.transaction().isolation != repeatableRead || c.transaction().writtenTo(t).any {
+		return nil, nil
+	}
+	keys := make([]key, len(rows))
+	for i, r := range rows {
+		keys[i] = r.key
+	}
+	s, err := c.ownSight(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	name := quoteIdent(t.spec.name)
+	cols := make([]string, len(t.counters))
+	for i, col := range t.counters {
+		cols[i] = "CAST(" + name + "." + quoteIdent(col.name) + " AS CHAR)"
+	}
+	read, err := c.read(ctx, "SELECT "+t.selectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+t.view(s, "")+" AS "+name+" WHERE "+t.whereAnyOrAll(keys, name))
+	if err != nil {
+		return nil, err
+	}
+	totals := map[string][]string{}
+	for _, r := range read {
+		totals[key(r[:len(t.key)]).id()] = r[max(len(t.key), 1):]
+	}
+	return totals, nil
+}
+
+// noSums are the sums of no slots.
+func (t *table) noSums() map[string]string {
+	sums := map[string]string{}
+	for _, col := range t.counters {
+		sums[col.name] = "0"
+	}
+	for _, col := range t.touch {
+		sums[col.name] = "NULL"
+	}
+	return sums
+}

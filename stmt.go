@@ -1,0 +1,109 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+)
+
+// stmt is a prepared statement.
+type stmt struct {
+	conn   *conn
+	text   string
+	raw    driver.Stmt // of the text as it is
+	others map[string]driver.Stmt
+}
+
+var (
+	_ driver.Stmt              = (*stmt)(nil)
+	_ driver.StmtExecContext   = (*stmt)(nil)
+	_ driver.StmtQueryContext  = (*stmt)(nil)
+	_ driver.NamedValueChecker = (*stmt)(nil)
+	_ driver.ColumnConverter   = (*stmt)(nil) //nolint:staticcheck // go-sql-driver has it too
+)
+
+func (s *stmt) NumInput() int { return s.raw.NumInput() }
+
+func (s *stmt) Close() error {
+	err := s.raw.Close()
+	for _, other := range s.others {
+		err = errors.Join(err, other.Close())
+	}
+	return err
+}
+
+// maxOthers bounds the texts prepared beside the statement's own.
+const maxOthers = 4
+
+// physical returns a prepared statement for a text that is sent in place of the statement's.
+func (s *stmt) physical(ctx context.Context, text string) (driver.Stmt, error) {
+	if text == s.text {
+		return s.raw, nil
+	}
+	if other := s.others[text]; other != nil {
+		return other, nil
+	}
+	other, err := s.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.others) == maxOthers {
+		for text, old := range s.others {
+			old.Close()
+			delete(s.others, text)
+		}
+	}
+	if s.others == nil {
+		s.others = map[string]driver.Stmt{}
+	}
+	s.others[text] = other
+	return other, nil
+}
+
+func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	p, err := s.conn.plan(ctx, s.text)
+	if err != nil {
+		return nil, err
+	}
+	if p.simple {
+		res, err := s.raw.(driver.StmtExecContext).ExecContext(ctx, args)
+		return res, s.conn.noted(err)
+	}
+	out, err := s.conn.run(ctx, &call{conn: s.conn, plan: p, text: s.text, args: args, stmt: s})
+	return out.res, err
+}
+
+func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	p, err := s.conn.plan(ctx, s.text)
+	if err != nil {
+		return nil, err
+	}
+	if p.simple {
+		s.conn.fixed = s.conn.fixed || p.fixes
+		rows, err := s.raw.(driver.StmtQueryContext).QueryContext(ctx, args)
+		return rows, s.conn.noted(err)
+	}
+	out, err := s.conn.run(ctx, &call{conn: s.conn, plan: p, text: s.text, args: args, stmt: s, rows: true})
+	return out.rows, err
+}
+
+// Exec is for callers of Raw.
+func (s *stmt) Exec(args []driver.Value) (driver.Result, error) {
+	return s.ExecContext(context.Background(), named(args))
+}
+
+// Query is for callers of Raw.
+func (s *stmt) Query(args []driver.Value) (driver.Rows, error) {
+	return s.QueryContext(context.Background(), named(args))
+}
+
+func (s *stmt) CheckNamedValue(v *driver.NamedValue) error {
+	return s.raw.(driver.NamedValueChecker).CheckNamedValue(v)
+}
+
+func (s *stmt) ColumnConverter(i int) driver.ValueConverter {
+	if c, ok := s.raw.(driver.ColumnConverter); ok { //nolint:staticcheck // see above
+		return c.ColumnConverter(i)
+	}
+	return driver.DefaultParameterConverter
+}
