@@ -62,15 +62,17 @@ func (a *analysis) rewrite(refs []tableRef) *query {
 			}
 		}
 	}
+	shortened := false
 	for i := 0; i+4 < len(a.toks); i++ { // db.table.column: the view has no database
 		t := a.toks[i : i+5]
 		if t[0].ident() && t[1].punct('.') && t[2].ident() && t[3].punct('.') && a.schema.lookup(t[0].name, t[2].name, "") != nil &&
 			!slices.ContainsFunc(refs, func(r tableRef) bool { return r.start == t[0].start }) {
 			edits = append(edits, edit{t[0].start, t[2].start, "", nil})
+			shortened = true
 		}
 	}
 	slices.SortFunc(edits, func(x, y edit) int { return x.start - y.start })
-	q := &query{inList: a.inSelectList(refs)}
+	q := &query{inList: a.inSelectList(refs) || shortened}
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {

@@ -1,0 +1,249 @@
+package integration_test
+
+import (
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestSchemaChanges proves that statements, prepared ones too, follow ALTER
+// TABLE through us: new columns show, dropped ones go, keys and counters change.
+func TestSchemaChanges(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=true", "interpolateParams=false"} {
+			tw := newBlog(t, srv, blogCounters(), params)
+			type prepared struct{ all, one, count, clamp *sql.Stmt }
+			stmts := map[*sql.DB]prepared{}
+			for _, db := range []*sql.DB{tw.plain, tw.ours} {
+				prepare := func(text string) *sql.Stmt {
+					stmt, err := db.PrepareContext(t.Context(), text)
+					require.NoError(t, err)
+					t.Cleanup(func() { stmt.Close() })
+					return stmt
+				}
+				stmts[db] = prepared{prepare("SELECT * FROM post ORDER BY id"), prepare("SELECT * FROM post WHERE id = ?"),
+					prepare("UPDATE post SET likes = likes + 1 WHERE id = ?"), prepare("UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE id = ?")}
+			}
+			for _, change := range []string{
+				"SELECT 1",
+				"ALTER TABLE post ADD COLUMN subtitle VARCHAR(20) NOT NULL DEFAULT 'sub' AFTER title",
+				"ALTER TABLE post DROP COLUMN subtitle, ADD COLUMN dislikes INT NOT NULL DEFAULT 4 FIRST",
+				"ALTER TABLE post MODIFY likes BIGINT NOT NULL DEFAULT 0",
+				"ALTER TABLE post MODIFY id BIGINT NOT NULL",
+				"ALTER TABLE post CHANGE id pid BIGINT NOT NULL",
+				"ALTER TABLE post CHANGE pid id INT NOT NULL",
+				"ALTER TABLE post DROP PRIMARY KEY, ADD PRIMARY KEY (slug), ADD UNIQUE KEY (id)",
+				"ALTER TABLE post DROP PRIMARY KEY, ADD PRIMARY KEY (id)",
+				"RENAME TABLE post TO post2, note TO note2",
+				"RENAME TABLE post2 TO post, note2 TO note",
+			} {
+				var answers [2][]string
+				for i, db := range []*sql.DB{tw.plain, tw.ours} {
+					note := func(s string) { answers[i] = append(answers[i], s) }
+					_, err := db.ExecContext(t.Context(), change)
+					note(told(err))
+					for range 2 {
+						for _, s := range []*sql.Stmt{stmts[db].count, stmts[db].clamp} {
+							res, err := s.ExecContext(t.Context(), 1)
+							note(told(err))
+							if err == nil {
+								n, _ := res.RowsAffected()
+								require.EqualValues(t, 1, n, change)
+							}
+						}
+						note(queried(t.Context(), stmtQuerier{stmts[db].all}, ""))
+						note(queried(t.Context(), stmtQuerier{stmts[db].one}, "", 1))
+						note(queried(t.Context(), db, "SELECT * FROM post ORDER BY 1"))
+						note(queried(t.Context(), db, "SELECT likes FROM post WHERE id = ?", 1))
+					}
+				}
+				require.Equal(t, strings.Join(answers[0], "\n"), strings.Join(answers[1], "\n"), "%s; %s", params, change)
+			}
+		}
+	})
+}
+
+// TestMigration proves that a base table may come after sql.Open and go again.
+func TestMigration(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "", counters("late", "n"))
+		steps := []string{
+			"A: SELECT * FROM late", "A: UPDATE late SET n = n + 1 WHERE id = 1",
+			"A: CREATE TABLE late (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)", "A: INSERT INTO late (id) VALUES (1), (2)",
+			"A: UPDATE late SET n = n + 1 WHERE id = 1", "B: UPDATE late SET n = n + 1 WHERE id IN (1, 2)", "A: SELECT * FROM late",
+			"A: TRUNCATE late", "A: INSERT INTO late (id) VALUES (1)", "B: SELECT * FROM late", "A: UPDATE late SET n = n + 1 WHERE id = 1",
+			"A: DROP TABLE late", "A: SELECT * FROM late", "B: UPDATE late SET n = n + 1 WHERE id = 1",
+			"B: CREATE TABLE late (name VARCHAR(10) PRIMARY KEY, n BIGINT UNSIGNED NULL)", "A: INSERT INTO late VALUES ('a', 1)", "A: UPDATE late SET n = n + 1 WHERE name = 'A'", "A: SELECT * FROM late",
+		}
+		tw.play(t, steps...)
+		require.EqualValues(t, 1, number(t, tw.direct, "SELECT COUNT(*) FROM late_slots"), "it did not become a counter table")
+	})
+}
+
+// TestMissingSlotsTable proves that without CreateSlots the error holds the DDL
+// that heals it, and nothing is counted until then.
+func TestMissingSlotsTable(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		own := *blogCounters()
+		own.Logger = tw.config.Logger
+		var want string
+		name := ""
+		require.NoError(t, tw.direct.QueryRow("SHOW CREATE TABLE post_slots").Scan(&name, &want))
+		for _, broken := range []string{"DROP TABLE post_slots", "ALTER TABLE post_slots DROP COLUMN views", "DROP TABLE post_slots; CREATE TABLE post_slots (id INT PRIMARY KEY)"} {
+			for _, stmt := range strings.Split(broken, "; ") {
+				affected(t, tw.direct, stmt)
+			}
+			db, _ := openOurs(t, tw.oursDSN, &own)
+			var ddl string
+			for _, stmt := range []string{"UPDATE post SET likes = likes + 1 WHERE id = 1", "SELECT * FROM post", "UPDATE post SET likes = 0", "DELETE FROM post"} {
+				_, err := db.ExecContext(t.Context(), stmt)
+				var missing *countermysql.SlotsTableError
+				require.ErrorAs(t, err, &missing, stmt)
+				require.Contains(t, err.Error(), missing.DDL)
+				require.Contains(t, missing.DDL, "`post_slots`")
+				ddl = missing.DDL
+			}
+			if broken == "DROP TABLE post_slots" {
+				require.True(t, strings.HasPrefix(ddl, "CREATE TABLE "), ddl)
+			}
+			require.EqualValues(t, 1, affected(t, db, "UPDATE page SET hits = hits + 1 WHERE day = '2026-01-02' AND name = 'home'"), "another table")
+			for _, stmt := range strings.Split(ddl, "; ") {
+				affected(t, db, stmt)
+			}
+			const counted = "SELECT COALESCE(SUM(likes), 0) FROM post_slots"
+			before := number(t, tw.direct, counted)
+			require.EqualValues(t, 1, affected(t, db, "UPDATE post SET likes = likes + 1 WHERE id = 1"))
+			require.Equal(t, before+1, number(t, tw.direct, counted))
+			var got string
+			require.NoError(t, tw.direct.QueryRow("SHOW CREATE TABLE post_slots").Scan(&name, &got))
+			columns := func(ddl string) []string {
+				lines := strings.Split(ddl, "\n")
+				slices.Sort(lines)
+				return lines
+			}
+			for i, line := range columns(want) {
+				require.Equal(t, strings.Trim(line, ","), strings.Trim(columns(got)[i], ","))
+			}
+			require.NoError(t, db.Close())
+		}
+	})
+}
+
+// TestUnfit proves that a table that can't have counters says why, for every
+// reason, and that it heals when the reason goes.
+func TestUnfit(t *testing.T) {
+	cases := []struct{ name, ddl, reason, remedy string }{
+		{"no key", "CREATE TABLE u (id INT, n INT); INSERT INTO u VALUES (1, 1), (2, 2)", "primary key", "ALTER TABLE u ADD PRIMARY KEY (id)"},
+		{"unique counter", "CREATE TABLE u (id INT PRIMARY KEY, n INT UNIQUE)", "unique key", "ALTER TABLE u DROP INDEX n"},
+		{"key counter", "CREATE TABLE u (id INT, n INT, PRIMARY KEY (n))", "part of the key", "ALTER TABLE u DROP PRIMARY KEY, ADD PRIMARY KEY (id)"},
+		{"generated reads it", "CREATE TABLE u (id INT PRIMARY KEY, n INT, m INT AS (n + 1) STORED)", "generated column m", "ALTER TABLE u DROP COLUMN m"},
+		{"generated", "CREATE TABLE u (id INT PRIMARY KEY, n INT AS (id + 1) STORED)", "generated", "ALTER TABLE u DROP COLUMN n, ADD COLUMN n INT"},
+		{"partitioned by it", "CREATE TABLE u (id INT, n INT, PRIMARY KEY (id, n)) PARTITION BY HASH (n) PARTITIONS 2", "part", "ALTER TABLE u REMOVE PARTITIONING; ALTER TABLE u DROP PRIMARY KEY, ADD PRIMARY KEY (id)"},
+		{"update trigger", "CREATE TABLE u (id INT PRIMARY KEY, n INT); CREATE TRIGGER u_t BEFORE UPDATE ON u FOR EACH ROW SET NEW.n = NEW.n", "trigger", "DROP TRIGGER u_t"},
+		{"float", "CREATE TABLE u (id INT PRIMARY KEY, n DOUBLE)", "double", "ALTER TABLE u MODIFY n INT"},
+		{"text", "CREATE TABLE u (id INT PRIMARY KEY, n VARCHAR(10))", "varchar", "ALTER TABLE u MODIFY n INT"},
+		{"engine", "CREATE TABLE u (id INT PRIMARY KEY, n INT) ENGINE=MyISAM", "MyISAM", "ALTER TABLE u ENGINE=InnoDB"},
+		{"no column", "CREATE TABLE u (id INT PRIMARY KEY, m INT)", "no column n", "ALTER TABLE u ADD COLUMN n INT"},
+		{"view", "CREATE TABLE below (id INT PRIMARY KEY, n INT); CREATE VIEW u AS SELECT * FROM below", "view", "DROP VIEW u; CREATE TABLE u (id INT PRIMARY KEY, n INT)"},
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				tw := newTwin(t, srv, strings.ReplaceAll(c.ddl, "; ", ";\n"), counters("u", "n"))
+				for _, stmt := range []string{"UPDATE u SET n = n + 1 WHERE id = 1", "SELECT n FROM u", "INSERT INTO u VALUES (9, 9)", "UPDATE u SET n = 0"} {
+					_, err := tw.ours.ExecContext(t.Context(), stmt)
+					var unfit *countermysql.UnfitError
+					require.True(t, errors.As(err, &unfit), "%s: %v", stmt, err)
+					require.NotEmpty(t, unfit.Reasons)
+					require.Contains(t, err.Error(), c.reason)
+					require.Contains(t, unfit.Table, ".u")
+				}
+				require.EqualValues(t, 1, number(t, tw.ours, "SELECT 1"))
+				for _, db := range []*sql.DB{tw.plain, tw.ours} {
+					for _, stmt := range strings.Split(c.remedy, "; ") {
+						affected(t, db, stmt)
+					}
+				}
+				tw.play(t, "A: INSERT INTO u (id, n) VALUES (7, 1)", "A: UPDATE u SET n = n + 1 WHERE id = 7", "A: SELECT n FROM u WHERE id = 7")
+				require.EqualValues(t, 1, number(t, tw.direct, "SELECT n FROM u_slots"))
+			})
+		}
+	})
+}
+
+// TestDependents proves that statements that reach a counter table through
+// views, triggers, routines and foreign keys do what they do on plain MySQL.
+func TestDependents(t *testing.T) {
+	const objects = `
+CREATE VIEW popular AS SELECT id, likes FROM post WHERE likes > 8;
+CREATE VIEW above AS SELECT SUM(likes) AS n FROM popular;
+CREATE VIEW notes AS SELECT * FROM note;
+CREATE TRIGGER note_in AFTER INSERT ON note FOR EACH ROW UPDATE post SET likes = likes + 10 WHERE id = NEW.id;
+CREATE TRIGGER note_up AFTER UPDATE ON note FOR EACH ROW UPDATE post SET likes = likes * 2 WHERE id = NEW.id;
+CREATE TRIGGER note_del AFTER DELETE ON note FOR EACH ROW DELETE FROM post WHERE id = OLD.id;
+CREATE PROCEDURE likes_of(IN k INT) SELECT likes FROM post WHERE id = k;
+CREATE PROCEDURE double_all() UPDATE post SET likes = likes * 2;
+CREATE FUNCTION total() RETURNS INT READS SQL DATA RETURN (SELECT SUM(likes) FROM post);
+CREATE TABLE child (post INT NOT NULL PRIMARY KEY, n INT NOT NULL DEFAULT 0, FOREIGN KEY (post) REFERENCES post (id) ON DELETE CASCADE ON UPDATE CASCADE);
+`
+	config := blogCounters()
+	config.Tables = append(config.Tables, countermysql.TableConfig{Table: "child", Counters: []string{"n"}})
+	look := []string{"Z: SELECT id, title, author, likes FROM post ORDER BY id", "Z: SELECT * FROM child ORDER BY post"}
+	cases := [][]string{
+		{"A: SELECT * FROM popular ORDER BY id", "A: SELECT * FROM above", "A: SELECT p.likes FROM popular p JOIN post q ON q.id = p.id ORDER BY 1"},
+		{"A: UPDATE popular SET likes = likes + 1 WHERE id = 1", "A: UPDATE popular SET likes = 0", "A: SELECT * FROM popular"},
+		{"A: DELETE FROM popular WHERE id = 2"},
+		{"A: INSERT INTO note VALUES (1, ''), (2, '')"}, {"A: INSERT INTO notes VALUES (1, '')"},
+		{"A: INSERT INTO note VALUES (1, '')", "A: UPDATE note SET body = 'x'"},
+		{"A: INSERT INTO note VALUES (1, '')", "A: UPDATE notes SET body = 'x' WHERE id = 1"},
+		{"A: INSERT INTO note VALUES (1, '')", "A: DELETE FROM note", "A: INSERT INTO post (id, slug) VALUES (1, 'a')"},
+		{"A: CALL double_all()"}, {"A: SELECT total()"}, {"A: SELECT total() + likes FROM post WHERE id = 1"},
+		{"A: UPDATE post SET likes = total() WHERE id = 3"},
+		{"A: DO total()", "A: SET @n = total()", "A: SELECT @n"}, {"A: SET @n = (SELECT SUM(likes) FROM post)", "A: SELECT @n"},
+		{"A: PREPARE s FROM 'SELECT likes FROM post WHERE id = 1'", "A: EXECUTE s"},
+		{"A: SET @q = CONCAT('UPDATE po', 'st SET likes = likes * 3')", "A: PREPARE s FROM @q", "A: EXECUTE s", "A: DEALLOCATE PREPARE s"},
+		{"A: UPDATE child SET n = n + 1 WHERE post IN (1, 2)", "A: UPDATE post SET id = 9 WHERE id = 1", "A: UPDATE child SET n = n + 1 WHERE post IN (9, 2)"},
+		{"A: UPDATE child SET n = n + 1 WHERE post IN (1, 2)", "A: DELETE FROM post WHERE id = 1", "A: INSERT INTO post (id, slug) VALUES (1, 'a')", "A: INSERT INTO child (post) VALUES (1)"},
+		{"A: UPDATE child SET n = n + 1 WHERE post IN (1, 2)", "A: REPLACE INTO post (id, slug) VALUES (1, 'a')", "A: INSERT INTO child (post) VALUES (1)"},
+		{"A: DELETE FROM author WHERE id = 1"}, {"A: UPDATE author SET id = 5 WHERE id = 2"},
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, blog+objects, config)
+		for _, steps := range cases {
+			for _, inside := range []bool{false, true} {
+				if inside {
+					steps = slices.Concat([]string{"A: BEGIN", "A: SELECT COUNT(*) FROM note", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "A: UPDATE child SET n = n + 1 WHERE post = 2"},
+						steps, []string{"A: SELECT likes FROM post ORDER BY id", "A: COMMIT"})
+				}
+				t.Run(strings.Join(steps, "/"), func(t *testing.T) {
+					for _, db := range []*sql.DB{tw.plain, tw.direct} {
+						affected(t, db, "DELETE FROM note")
+					}
+					affected(t, tw.direct, "DELETE FROM child_slots")
+					tw.reset(t)
+					for _, db := range []*sql.DB{tw.plain, tw.direct} {
+						affected(t, db, "INSERT INTO child (post) VALUES (1), (2)")
+					}
+					tw.play(t, slices.Concat(steps, look)...)
+					require.Zero(t, tw.orphans(t))
+				})
+			}
+		}
+		require.Equal(t, routine(t, tw.plain), routine(t, tw.ours))
+	})
+}
+
+// routine calls a procedure that returns rows.
+func routine(t *testing.T, db *sql.DB) string {
+	t.Helper()
+	affected(t, db, "UPDATE post SET likes = likes + 1 WHERE id = 3")
+	return queried(t.Context(), db, "CALL likes_of(3)")
+}

@@ -1,0 +1,270 @@
+package integration_test
+
+import (
+	"database/sql"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// naive is a slotted counter made by hand: likes = base row + slots = 10.
+const naive = `
+CREATE TABLE post (id INT PRIMARY KEY, title VARCHAR(30) NOT NULL DEFAULT '', author INT, likes INT NOT NULL DEFAULT 0);
+CREATE TABLE post_slots (id INT, slot INT, likes INT NOT NULL, PRIMARY KEY (id, slot));
+INSERT INTO post VALUES (1, '', 1, 5);
+INSERT INTO post_slots VALUES (1, 0, 5);
+`
+
+const naiveSum = "SELECT likes + COALESCE((SELECT SUM(s.likes) FROM post_slots s WHERE s.id = post.id), 0) FROM post WHERE id = 1"
+
+// TestNaiveSnapshots proves that the anomalies exist which the driver has to
+// avoid: without them the tests below would show nothing.
+func TestNaiveSnapshots(t *testing.T) {
+	cases := []struct {
+		name, write string
+		want        int64 // what plain MySQL would read with one row
+		got         int64
+	}{
+		{"edit of the title", "UPDATE post SET title = 'x' WHERE id = 1", 10, 15},
+		{"wide edit", "UPDATE post SET title = 'x' WHERE title = ''", 10, 15},
+		{"write into a slot", "INSERT INTO post_slots VALUES (1, 0, 3) ON DUPLICATE KEY UPDATE likes = post_slots.likes + VALUES(likes)", 13, 8},
+		{"ghosts of slots", "UPDATE post SET likes = 0 WHERE id = 1; DELETE FROM post_slots WHERE id = 1", 0, 5},
+		{"relative write", "UPDATE post SET likes = likes + 3 WHERE id = 1", 13, 18},
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, c := range cases {
+			for _, level := range []sql.IsolationLevel{sql.LevelRepeatableRead, sql.LevelReadCommitted} {
+				t.Run(c.name+"/"+level.String(), func(t *testing.T) {
+					db := open(t, srv.DSN(newDatabase(t, srv)))
+					execAll(t, db, naive)
+					tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
+					require.NoError(t, err)
+					defer tx.Rollback()
+					require.EqualValues(t, 10, number(t, tx, naiveSum))
+					other, err := db.Begin() // a rollup
+					require.NoError(t, err)
+					affected(t, other, "UPDATE post SET likes = likes + 5 WHERE id = 1")
+					affected(t, other, "DELETE FROM post_slots WHERE id = 1")
+					require.NoError(t, other.Commit())
+					for _, stmt := range strings.Split(c.write, "; ") {
+						affected(t, tx, stmt)
+					}
+					want := c.got
+					if level == sql.LevelReadCommitted {
+						want = c.want
+					}
+					require.Equal(t, want, number(t, tx, naiveSum))
+				})
+			}
+		}
+	})
+}
+
+const blog = `
+CREATE TABLE author (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL);
+CREATE TABLE post (id INT PRIMARY KEY, slug VARCHAR(20) NOT NULL UNIQUE, title VARCHAR(30) NOT NULL DEFAULT '', author INT,
+  likes INT NOT NULL DEFAULT 0, views BIGINT UNSIGNED NOT NULL DEFAULT 0,
+  FOREIGN KEY (author) REFERENCES author (id) ON DELETE SET NULL ON UPDATE CASCADE);
+CREATE TABLE page (day DATE NOT NULL, name VARCHAR(20) NOT NULL, hits INT NULL DEFAULT 0, PRIMARY KEY (day, name));
+CREATE TABLE note (id INT PRIMARY KEY, body VARCHAR(20) NOT NULL);
+`
+
+const blogRows = `
+DELETE FROM post;
+DELETE FROM author;
+DELETE FROM page;
+DELETE FROM note;
+INSERT INTO page VALUES ('2026-01-01', 'home', 0), ('2026-01-01', 'about', NULL), ('2026-01-02', 'home', 3);
+INSERT INTO author VALUES (1, 'ann'), (2, 'bob');
+INSERT INTO post VALUES (1, 'a', '', 1, 5, 0), (2, 'b', 'second', 2, 7, 0), (3, 'c', 'third', 2, 0, 0);
+`
+
+func newBlog(t *testing.T, srv *testserver.Server, config *countermysql.Config, params ...string) *twin {
+	t.Helper()
+	tw := newTwin(t, srv, blog, config, params...)
+	tw.reset(t)
+	return tw
+}
+
+func blogCounters() *countermysql.Config {
+	return &countermysql.Config{Tables: []countermysql.TableConfig{
+		{Table: "post", Counters: []string{"likes", "views"}},
+		{Table: "page", Counters: []string{"hits"}},
+	}}
+}
+
+// reset fills the blog: post 1 has 10 likes, post 2 has 9. In our database some
+// of them are in slots.
+func (tw *twin) reset(t *testing.T) {
+	t.Helper()
+	fill := func(db *sql.DB, more string) {
+		tx, err := db.Begin()
+		require.NoError(t, err)
+		defer tx.Rollback()
+		for _, stmt := range strings.Split(strings.TrimSpace(blogRows+more), ";\n") {
+			affected(t, tx, stmt)
+		}
+		require.NoError(t, tx.Commit())
+	}
+	fill(tw.plain, "UPDATE post SET likes = likes + 5 WHERE id = 1;\nUPDATE post SET likes = likes + 2 WHERE id = 2")
+	fill(tw.direct, "DELETE FROM post_slots;\nDELETE FROM page_slots;\nINSERT INTO post_slots (id, slot, likes) VALUES (1, 3, 4), (1, 9, 1), (2, 0, 2)")
+}
+
+// An exact statement, which rolls up: on plain MySQL it changes nothing.
+const rollUp1 = "B: UPDATE post SET likes = GREATEST(likes, 0) WHERE id = 1"
+const rollUp2 = "B: UPDATE post SET likes = GREATEST(likes, 0) WHERE id = 2"
+
+var interference = []struct {
+	name  string
+	steps []string
+}{
+	{"rollup", []string{rollUp1, rollUp2}},
+	{"increment", []string{"B: UPDATE post SET likes = likes + 100 WHERE id IN (1, 2)"}},
+	{"increment, rollup", []string{"B: UPDATE post SET likes = likes + 100 WHERE id IN (1, 2)", rollUp1, rollUp2}},
+	{"rollup, increment", []string{rollUp1, rollUp2, "B: UPDATE post SET likes = likes + 100 WHERE id IN (1, 2)"}},
+}
+
+var readings = []string{
+	"A: SELECT likes FROM post WHERE id = 1",
+	"A: SELECT * FROM post ORDER BY id",
+	"A: SELECT id, likes FROM post p WHERE p.likes BETWEEN 9 AND 14 ORDER BY p.likes DESC, id",
+	"A: SELECT a.name, SUM(p.likes) AS n FROM post p LEFT JOIN author a ON a.id = p.author GROUP BY a.name ORDER BY n, a.name",
+	"A: SELECT (SELECT likes FROM post WHERE id = 2) AS two, title FROM post WHERE slug = 'a'",
+}
+
+// The keys that some writes change are not known beforehand: after them all rows
+// of the table are read as they are now, which is an accepted difference.
+var wide = []string{"wide edit of one row", "cascade of a delete", "cascade of an update"}
+
+var ownWrites = []struct {
+	name  string
+	steps []string
+}{
+	{"nothing", nil},
+	{"edit by key", []string{"A: UPDATE post SET title = 'x' WHERE id = 1"}},
+	{"edit by slug", []string{"A: UPDATE post SET title = 'x' WHERE slug = 'a'"}},
+	{"edit that matches nothing", []string{"A: UPDATE post SET title = 'x' WHERE id = 99"}},
+	{"edit that changes nothing", []string{"A: UPDATE post SET title = '' WHERE id = 1"}},
+	{"increment", []string{"A: UPDATE post SET likes = likes + 3 WHERE id = 1"}},
+	{"increment of two", []string{"A: UPDATE post SET likes = likes + 3, views = views + 1 WHERE id IN (1, 2)"}},
+	{"increment and edit", []string{"A: UPDATE post SET likes = likes + 3, title = 'y' WHERE id = 1"}},
+	{"increment, then edit", []string{"A: UPDATE post SET likes = likes + 3 WHERE id = 1", "A: UPDATE post SET title = 'x' WHERE id = 1"}},
+	{"edit, then increment", []string{"A: UPDATE post SET title = 'x' WHERE id = 1", "A: UPDATE post SET likes = likes + 3 WHERE id = 1"}},
+	{"absolute", []string{"A: UPDATE post SET likes = 0 WHERE id = 1"}},
+	{"clamp", []string{"A: UPDATE post SET likes = GREATEST(likes - 20, 0) WHERE id = 1"}},
+	{"guarded", []string{"A: UPDATE post SET likes = likes - 1 WHERE id = 1 AND likes >= 1"}},
+	{"guarded in vain", []string{"A: UPDATE post SET likes = likes - 1 WHERE id = 1 AND likes >= 1000"}},
+	{"wide edit", []string{"A: UPDATE post SET title = CONCAT('w', title)"}},
+	{"wide increment", []string{"A: UPDATE post SET likes = likes + 1 WHERE title <> 'third'"}},
+	{"wide edit of one row", []string{"A: UPDATE post SET title = 'w' WHERE title = ''"}},
+	{"cascade of a delete", []string{"A: DELETE FROM author WHERE id = 1"}},
+	{"cascade of an update", []string{"A: UPDATE author SET id = 9 WHERE id = 1"}},
+	{"upsert of the title", []string{"A: INSERT INTO post (id, slug, title) VALUES (1, 'a', 'z') ON DUPLICATE KEY UPDATE title = 'z'"}},
+	{"upsert of the counter", []string{"A: INSERT INTO post (id, slug, likes) VALUES (1, 'a', 3) ON DUPLICATE KEY UPDATE likes = likes + 3"}},
+	{"delete", []string{"A: DELETE FROM post WHERE id = 1"}},
+	{"delete and insert", []string{"A: DELETE FROM post WHERE id = 1", "A: INSERT INTO post (id, slug, likes) VALUES (1, 'a', 1)"}},
+	{"another key", []string{"A: UPDATE post SET id = 50 WHERE id = 1"}},
+	{"locking read", []string{"A: SELECT likes FROM post WHERE id = 1 FOR UPDATE"}},
+	{"locking read of all", []string{"A: SELECT likes FROM post ORDER BY id LOCK IN SHARE MODE"}},
+	{"insert of a neighbour", []string{"A: INSERT INTO post (id, slug) VALUES (4, 'd')"}},
+	{"rollback to savepoint", []string{"A: SAVEPOINT s", "A: UPDATE post SET title = 'x', likes = likes + 1 WHERE id = 1", "A: SELECT likes FROM post WHERE id = 1", "A: ROLLBACK TO s"}},
+}
+
+// TestOldSnapshots proves that a transaction with an old snapshot reads what it
+// would read on plain MySQL, whatever it writes itself and others roll up.
+func TestOldSnapshots(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		playOn(t, tw.ours, []string{rollUp1})
+		require.Zero(t, number(t, tw.direct, "SELECT COUNT(*) FROM post_slots WHERE id = 1"), "the statement does not roll up")
+		for _, level := range []string{"RR", "RC"} {
+			for _, other := range interference {
+				if level == "RC" && other.name != "increment, rollup" {
+					continue // no snapshots there: one is enough
+				}
+				for _, own := range ownWrites {
+					t.Run(level+"/"+other.name+"/"+own.name, func(t *testing.T) {
+						tw.reset(t)
+						steps := slices.Concat(
+							[]string{"A: begin " + level, "A: SELECT id, likes FROM post ORDER BY id"},
+							other.steps, own.steps, readings, readings[:1], // twice: a read must not change the next
+							[]string{"A: commit"}, readings)
+						if !slices.Contains(wide, own.name) {
+							tw.play(t, steps...)
+							return
+						}
+						want := playOn(t, tw.plain, slices.Concat([]string{"A: begin RC"}, steps[1:]))
+						require.Equal(t, want[1:], playOn(t, tw.ours, steps)[1:])
+					})
+				}
+			}
+		}
+	})
+}
+
+// TestSnapshotTakenLate proves that an increment or an edit before the first
+// read does not fix the snapshot: others' commits until then are seen.
+func TestSnapshotTakenLate(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		for _, own := range []string{
+			"A: UPDATE post SET likes = likes + 3 WHERE id = 1",
+			"A: UPDATE post SET title = 'x' WHERE id = 1",
+			"A: UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE id = 1",
+			"A: SAVEPOINT s",
+		} {
+			for _, begin := range []string{"A: begin RR", "A: BEGIN", "A: START TRANSACTION", "A: START TRANSACTION WITH CONSISTENT SNAPSHOT"} {
+				t.Run(own+"/"+begin, func(t *testing.T) {
+					tw.reset(t)
+					end := "A: COMMIT"
+					if begin == "A: begin RR" {
+						end = "A: commit"
+					}
+					tw.play(t, slices.Concat([]string{begin, own, "B: UPDATE post SET likes = likes + 100, title = 'theirs' WHERE id = 2",
+						"B: UPDATE post SET likes = likes + 20 WHERE id = 3"}, readings, []string{rollUp2}, readings, []string{end}, readings)...)
+				})
+			}
+		}
+	})
+}
+
+// TestReadOwnSnapshot proves that under ReadOwnSnapshot a transaction reads its
+// snapshot plus its own increments, locks nothing by it, and loses nothing.
+func TestReadOwnSnapshot(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, readOwnSnapshot(blogCounters()))
+		for _, other := range interference {
+			for _, own := range []string{
+				"UPDATE post SET likes = likes + 3 WHERE id = 1",
+				"UPDATE post SET likes = likes + 3 WHERE slug = 'a'",
+				"UPDATE post SET likes = likes + 2, views = views + 1 WHERE id IN (1, 2)",
+			} {
+				t.Run(other.name+"/"+own, func(t *testing.T) {
+					tw.reset(t)
+					if other.name == "rollup" { // others change no value: plain MySQL reads the same
+						tw.play(t, slices.Concat([]string{"A: begin RR", readings[1]}, other.steps, []string{"A: " + own}, readings, []string{"A: commit"}, readings)...)
+						return
+					}
+					tx, err := tw.ours.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+					require.NoError(t, err)
+					defer tx.Rollback()
+					const read = "SELECT SUM(likes) FROM post"
+					require.EqualValues(t, 19, number(t, tx, read))
+					playOn(t, tw.ours, other.steps)
+					affected(t, tx, own)
+					mine := number(t, tx, read) - 19
+					require.Contains(t, []int64{3, 4}, mine)
+					require.EqualValues(t, 1, affected(t, tw.ours, "UPDATE post SET likes = GREATEST(likes, 1), title = 'free' WHERE id = 1"), "reading has locked the row")
+					require.Equal(t, mine, number(t, tx, read)-19)
+					require.NoError(t, tx.Commit())
+					require.Equal(t, 19+mine+200, number(t, tw.ours, read))
+				})
+			}
+		}
+	})
+}
