@@ -29,9 +29,10 @@ type conn struct {
 	fixed    bool   // the transaction has a snapshot
 	tx       *txState
 
-	lastRows rowCount        // of the last statement, where the server has another
-	hidden   map[string]bool // counter tables whose names a temporary table has taken
-	visible  *schema         // the schema without them
+	lastRows rowCount         // of the last statement, where the server has another
+	leased   map[string]lease // slots in use, by table
+	hidden   map[string]bool  // counter tables whose names a temporary table has taken
+	visible  *schema          // the schema without them
 }
 
 var (
@@ -88,6 +89,7 @@ func (c *conn) transaction() *txState {
 // ended forgets the transaction.
 func (c *conn) ended() {
 	c.tx, c.next, c.fixed = nil, "", false
+	c.unlease()
 }
 
 // failed notes an error that ended the transaction on the server.
@@ -285,7 +287,7 @@ func (h *handle) Commit() error {
 		_ = h.raw.Rollback() // the first error is the one to report
 		return err
 	}
-	h.conn.ended()
+	defer h.conn.ended()
 	return h.raw.Commit()
 }
 

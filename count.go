@@ -3,7 +3,6 @@ package countermysql
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 )
@@ -135,6 +134,7 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 			return outcome{}, takeVerbatim, nil
 		}
 	}
+	defer c.unlease()
 	switch err := c.sendTable(ctx, p.t, p.sorted()); {
 	case errors.Is(err, errRowGone):
 		return outcome{}, takeVerbatim, nil
@@ -163,7 +163,8 @@ const maxRetries = 10
 // countOne sends an increment of one row in one round trip. If no row took it,
 // the statement itself finds out why.
 func (c *conn) countOne(ctx context.Context, k *call, b *bound) (outcome, after, error) {
-	e := &entry{slot: rand.IntN(b.t.spec.slots), deltas: b.deltas[0], touch: b.touch, name: b.name, where: b.conditions[0]}
+	defer c.unlease()
+	e := &entry{deltas: b.deltas[0], touch: b.touch, name: b.name, where: b.conditions[0]}
 	stmt := c.oneStatement(b.t, e, true)
 	for try := 0; ; try++ {
 		n, err := c.do(ctx, stmt)
@@ -193,7 +194,7 @@ func (c *conn) oneStatement(t *table, e *entry, unlessLater bool) string {
 		vals = append(vals, name+"."+quoteIdent(k.name))
 	}
 	cols = append(cols, quoteIdent(t.slotCol))
-	vals = append(vals, strconv.Itoa(e.slot))
+	vals = append(vals, strconv.Itoa(c.slot(t)))
 	for _, i := range usedCounters(t, []*entry{e}) {
 		counter := t.counters[i]
 		d := counter.formatUnits(e.deltas[i])

@@ -80,6 +80,7 @@ type Connector struct {
 	checked  atomic.Int64 // when the schema was learned, Unix nanoseconds
 	checking atomic.Bool
 	work     sync.WaitGroup
+	leases   sync.Map // by table: *leases
 	warned   sync.Map // what has been logged once
 	stats    counters
 }
@@ -171,7 +172,7 @@ func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, er
 }
 
 // maxLookups bounds the look-up connections of a connector.
-const maxLookups = 4
+const maxLookups = 8
 
 // schemaAge is how old the knowledge of the schema may be before it is renewed
 // in the background, for DDL by other clients.

@@ -3,7 +3,6 @@ package countermysql
 import (
 	"cmp"
 
-	"math/rand/v2"
 	"slices"
 	"strings"
 )
@@ -125,7 +124,6 @@ func compareIntegers(x, y string) int {
 // entry is what a transaction has added to one key and not yet sent.
 type entry struct {
 	key    key
-	slot   int
 	deltas []int64  // by counter, in units
 	touch  []string // by touch column, SQL; "" if not touched
 	name   string   // of the table in where
@@ -150,7 +148,6 @@ type pending struct {
 func (p *pending) add(e entry) bool {
 	old := p.entries[e.key.id()]
 	if old == nil {
-		e.slot = rand.IntN(p.t.spec.slots)
 		p.entries[e.key.id()] = &e
 		return true
 	}

@@ -98,7 +98,7 @@ func (c *conn) sendStatement(t *table, entries []*entry) string {
 	}
 	rows := make([]string, len(entries))
 	for n, e := range entries {
-		rows[n] = "SELECT " + strings.Join(e.fields(t, used, touched), ", ")
+		rows[n] = "SELECT " + strings.Join(e.fields(t, c.slot(t), used, touched), ", ")
 	}
 	on := make([]string, len(t.key))
 	for i, k := range t.key {
@@ -113,12 +113,12 @@ func (c *conn) sendStatement(t *table, entries []*entry) string {
 }
 
 // fields are the values of an entry, named for the first row of a derived table.
-func (e *entry) fields(t *table, used, touched []int) []string {
+func (e *entry) fields(t *table, slot int, used, touched []int) []string {
 	var f []string
 	for i, k := range t.key {
 		f = append(f, fmt.Sprintf("%s AS k%d", k.literal(e.key[i]), i))
 	}
-	f = append(f, fmt.Sprintf("%d AS slot", e.slot))
+	f = append(f, fmt.Sprintf("%d AS slot", slot))
 	for _, i := range used {
 		f = append(f, fmt.Sprintf("%s AS c%d", t.counters[i].formatUnits(e.deltas[i]), i))
 	}
@@ -190,7 +190,7 @@ func (c *conn) findAgain(ctx context.Context, t *table, e *entry) ([]*entry, err
 			return nil, err
 		}
 		if len(rows) == 1 {
-			moved = append(moved, &entry{key: rows[0].key, slot: e.slot, deltas: f.deltas, touch: e.touch})
+			moved = append(moved, &entry{key: rows[0].key, deltas: f.deltas, touch: e.touch})
 		}
 	}
 	return moved, nil
