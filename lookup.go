@@ -123,12 +123,12 @@ func (c *conn) lookUp(ctx context.Context, query string, w *written) ([][]string
 // ALTER TABLE that waits for this transaction, the transaction itself has to read.
 func (c *conn) outside(ctx context.Context, query string) ([][]string, error) {
 	inside := c.inTransaction()
-	if !inside || !c.transaction().stuck {
+	if !inside || !c.transaction().inside {
 		rows, err := c.connector.query(ctx, query)
 		if !inside || errorNumber(err) != errLockWait {
 			return rows, err
 		}
-		c.transaction().stuck = true
+		c.transaction().inside = true
 	}
 	return c.read(ctx, query+" "+shareMode)
 }

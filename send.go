@@ -35,7 +35,7 @@ func (c *conn) send(ctx context.Context) error {
 			return nil
 		}
 		delete(c.tx.pending, t.String())
-		c.tx.writtenTo(t).any = true
+		c.tx.writtenTo(t).any, c.tx.inside = true, true // should the commit fail and the transaction go on
 	}
 	return nil
 }

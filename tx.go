@@ -20,7 +20,7 @@ type txState struct {
 	written    map[string]*written // by table
 	savepoints []savepoint
 	rolledUp   []rolledUp // by the running statement
-	stuck      bool       // look-up connections wait for this transaction
+	inside     bool       // it looks up for itself: others wait for it, or do not see slots that it has written
 }
 
 // rolledUp is a row that the running statement rolled up.
