@@ -2,7 +2,6 @@ package countermysql
 
 import (
 	"database/sql"
-	"database/sql/driver"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -151,13 +150,13 @@ func anyRow(tables []*table) []write {
 }
 
 // columnTypes are those of the query as it was written; the first who needs
-// them asks the server.
-func (p *plan) columnTypes(db *sql.DB, text string, mode lexMode, args []driver.NamedValue) []columnType {
+// them asks the server. Names hold arguments that are written into the text.
+func (p *plan) columnTypes(db *sql.DB, k *call, mode lexMode) []columnType {
 	if known := p.types.Load(); known != nil {
 		return *known
 	}
-	types := plainTypes(db, text, mode, args)
-	if types != nil {
+	types := plainTypes(db, k.text, mode, k.args, k.stmt != nil)
+	if types != nil && (len(k.args) == 0 || k.stmt != nil || p.query == nil || !p.query.inList) {
 		p.types.Store(&types)
 	}
 	return types

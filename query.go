@@ -171,12 +171,48 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 			return nil, a.opaque(named, nil, "DEFAULT(column) needs the table itself")
 		}
 	}
+	if a.ambiguous(stmt, named) {
+		return nil, a.opaque(named, nil, "an alias has the name of a counter that is ordered by")
+	}
 	for _, t := range named {
 		if slices.ContainsFunc(t.cols, func(c *column) bool { return c.invisible }) {
 			return nil, a.opaque(named, nil, "the table has invisible columns")
 		}
 	}
 	return a.rewrite(refs), nil
+}
+
+// ambiguous reports whether ORDER BY or HAVING names table.counter while an alias
+// has the counter's name: for a column, but not for a view's expression, MySQL
+// then means the column.
+func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
+	virtual := func(name string) bool {
+		return slices.ContainsFunc(named, func(t *table) bool { return t.virtual(name) })
+	}
+	return !every(stmt, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectStmt)
+		if !ok || s.Fields == nil {
+			return true
+		}
+		var aliases []string
+		for _, f := range s.Fields.Fields {
+			isColumn := false
+			if f.Expr != nil {
+				name, is := columnRef(f.Expr)
+				isColumn = is && strings.EqualFold(name.Name.O, f.AsName.O)
+			}
+			if f.AsName.O != "" && !isColumn && virtual(f.AsName.O) {
+				aliases = append(aliases, f.AsName.L)
+			}
+		}
+		qualified := func(n ast.Node) bool {
+			return !every(n, func(n ast.Node) bool {
+				c, ok := n.(*ast.ColumnName)
+				return !ok || c.Table.O == "" || !slices.Contains(aliases, c.Name.L)
+			})
+		}
+		return aliases == nil || (s.OrderBy == nil || !qualified(s.OrderBy)) && (s.Having == nil || !qualified(s.Having))
+	})
 }
 
 func refsOf(tables []*table) []tableRef {

@@ -159,7 +159,7 @@ func (r *countedRows) ColumnTypeScanType(i int) reflect.Type {
 
 // plainTypes asks the server what it would answer to the query as it was
 // written, without a row of it. nil if it can't be asked.
-func plainTypes(db *sql.DB, query string, mode lexMode, args []driver.NamedValue) []columnType {
+func plainTypes(db *sql.DB, query string, mode lexMode, args []driver.NamedValue, prepared bool) []columnType {
 	query, params := withoutRows(query, mode)
 	values := make([]any, min(params, len(args)))
 	for i := range values {
@@ -167,7 +167,18 @@ func plainTypes(db *sql.DB, query string, mode lexMode, args []driver.NamedValue
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	rows, err := db.QueryContext(ctx, query, values...)
+	ask := db.QueryContext
+	if prepared {
+		s, err := db.PrepareContext(ctx, query)
+		if err != nil {
+			return nil
+		}
+		defer s.Close()
+		ask = func(ctx context.Context, _ string, args ...any) (*sql.Rows, error) {
+			return s.QueryContext(ctx, args...)
+		}
+	}
+	rows, err := ask(ctx, query, values...)
 	if err != nil {
 		return nil
 	}

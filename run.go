@@ -333,7 +333,7 @@ func (c *conn) countedRows(rows driver.Rows, k *call) driver.Rows {
 	}
 	if db := c.connector.look.Load(); db != nil && c.session.db == c.initial.db {
 		p, mode := k.plan, c.session.mode
-		counted.types = func() []columnType { return p.columnTypes(db, k.text, mode, k.args) }
+		counted.types = func() []columnType { return p.columnTypes(db, k, mode) }
 	}
 	counted.renamed = k.plan.query == nil || k.plan.query.inList
 	counted.unsigned = slices.ContainsFunc(k.plan.reads, func(t *table) bool {
