@@ -18,7 +18,11 @@ type call struct {
 	rows bool  // asked through Query
 }
 
-func (k *call) binder() binder { return binder{k.conn.literals, k.args} }
+func (k *call) binder() binder {
+	l := k.conn.literals
+	l.interpolated = l.interpolated && k.stmt == nil
+	return binder{l, k.args}
+}
 
 // forward sends the user's statement, or what stands in its place, the way the
 // user sent it: as text, with arguments, or prepared.
@@ -335,7 +339,7 @@ func (c *conn) countedRows(rows driver.Rows, k *call) driver.Rows {
 		p, mode := k.plan, c.session.mode
 		counted.types = func() []columnType { return p.columnTypes(db, k, mode) }
 	}
-	counted.renamed = k.plan.query == nil || k.plan.query.inList
+	counted.renamed = k.plan.query == nil || k.plan.query.inList || c.connector.cfg.ColumnsWithAlias
 	counted.unsigned = slices.ContainsFunc(k.plan.reads, func(t *table) bool {
 		return slices.ContainsFunc(t.counters, func(c *column) bool { return c.unsigned() && c.dataType != "bigint" })
 	})

@@ -1,0 +1,210 @@
+package random
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// outcome is all that an application learns from one call.
+type outcome struct {
+	err     int // 0: none; -1: not the server's
+	message string
+
+	affected, id int64
+
+	isRows  bool
+	columns []string
+	types   []string
+	values  [][]string
+}
+
+func (o *outcome) fail(err error) *outcome {
+	if err == nil {
+		return o
+	}
+	o.err, o.message = -1, err.Error()
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		o.err = int(e.Number)
+	}
+	return o
+}
+
+func (o *outcome) result(res sql.Result, err error) *outcome {
+	if err != nil {
+		return o.fail(err)
+	}
+	if o.affected, err = res.RowsAffected(); err != nil {
+		return o.fail(err)
+	}
+	o.id, err = res.LastInsertId()
+	return o.fail(err)
+}
+
+func (o *outcome) rows(rows *sql.Rows, err error) *outcome {
+	if err != nil {
+		return o.fail(err)
+	}
+	defer rows.Close()
+	o.isRows = true
+	if o.columns, err = rows.Columns(); err != nil {
+		return o.fail(err)
+	}
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return o.fail(err)
+	}
+	for _, t := range types {
+		nullable, nullableOK := t.Nullable()
+		precision, scale, decimalOK := t.DecimalSize()
+		length, lengthOK := t.Length()
+		o.types = append(o.types, fmt.Sprint(t.DatabaseTypeName(), " null ", nullable, nullableOK, " decimal ", precision, scale, decimalOK, " length ", length, lengthOK, " ", t.ScanType()))
+	}
+	cells := make([]any, len(o.columns))
+	dest := make([]any, len(o.columns))
+	for i := range cells {
+		dest[i] = &cells[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return o.fail(err)
+		}
+		row := make([]string, len(cells))
+		for i, v := range cells {
+			row[i] = shown(v)
+		}
+		o.values = append(o.values, row)
+	}
+	if err := rows.Err(); err != nil {
+		return o.fail(err)
+	}
+	return o.fail(rows.Close())
+}
+
+// shown writes a value with its Go type. The present time is only "now".
+func shown(v any) string {
+	switch v := v.(type) {
+	case []byte:
+		if now(string(v)) {
+			return "[]byte now"
+		}
+		return fmt.Sprintf("[]byte %q", v)
+	case string:
+		if now(v) {
+			return "string now"
+		}
+	case time.Time:
+		if v.Year() >= 2026 && time.Since(v).Abs() < 4*24*time.Hour {
+			return "time.Time now"
+		}
+		return "time.Time " + v.UTC().Format(time.RFC3339Nano)
+	}
+	return fmt.Sprintf("%T %#v", v, v)
+}
+
+func now(s string) bool {
+	t, err := time.Parse("2006-01-02 15:04:05", s) // a fraction may follow
+	return err == nil && time.Since(t).Abs() < 4*24*time.Hour
+}
+
+// differ compares two outcomes of a step.
+func differ(x, y *outcome, s Step, ignore map[string]bool) *Difference {
+	switch {
+	case x.err != y.err:
+		return &Difference{Kind: "error", What: fmt.Sprintf("%d against %d", x.err, y.err), Plain: x.summary(), Ours: y.summary()}
+	case x.err != 0:
+		return nil
+	case x.affected != y.affected:
+		return &Difference{Kind: "affected", Plain: fmt.Sprint(x.affected), Ours: fmt.Sprint(y.affected)}
+	case x.id != y.id && s.Lax != "id":
+		return &Difference{Kind: "id", Plain: fmt.Sprint(x.id), Ours: fmt.Sprint(y.id)}
+	case !ignore["spelling"] && spelled(x.columns) == spelled(y.columns) && !slices.Equal(x.columns, y.columns):
+		return &Difference{Kind: "spelling", Plain: fmt.Sprint(x.columns), Ours: fmt.Sprint(y.columns)}
+	case x.isRows != y.isRows, spelled(x.columns) != spelled(y.columns):
+		return &Difference{Kind: "columns", Plain: fmt.Sprint(x.columns), Ours: fmt.Sprint(y.columns)}
+	}
+	for i := range x.types {
+		if !ignore["types"] && s.Lax != "types" && x.types[i] != y.types[i] {
+			return &Difference{Kind: "types", What: x.columns[i], Plain: x.types[i], Ours: y.types[i]}
+		}
+	}
+	if s.Lax == "value" {
+		return nil
+	}
+	a, b := x.lines(s.Ordered), y.lines(s.Ordered)
+	if !slices.Equal(a, b) {
+		kind := "rows"
+		if slices.Equal(untyped(a, s.Ordered), untyped(b, s.Ordered)) {
+			kind = "gotypes"
+		}
+		// docs/semantics.md: in a grouped query MySQL may give an expression another integer type
+		grouped := strings.Contains(strings.ToUpper(s.SQL), "GROUP BY")
+		if ignore[kind] || kind == "gotypes" && (s.Lax == "types" || grouped) {
+			return nil
+		}
+		return &Difference{Kind: kind, Plain: strings.Join(a, "\n         "), Ours: strings.Join(b, "\n         ")}
+	}
+	return nil
+}
+
+// spelled leaves out of columns' names the letter case and the database.
+func spelled(columns []string) string {
+	return strings.ToLower(strings.ReplaceAll(strings.Join(columns, "|"), "{db}.", ""))
+}
+
+// rename hides the database's name, which expressions show as columns' names.
+func (o *outcome) rename(db string) {
+	for i := range o.columns {
+		o.columns[i] = strings.ReplaceAll(o.columns[i], db, "{db}")
+		o.types[i] = strings.ReplaceAll(o.types[i], db, "{db}")
+	}
+}
+
+func (o *outcome) lines(ordered bool) []string {
+	out := make([]string, len(o.values))
+	for i, row := range o.values {
+		out[i] = strings.Join(row, " | ")
+	}
+	if !ordered {
+		slices.Sort(out)
+	}
+	return out
+}
+
+var goType = regexp.MustCompile(`(\[\]byte|string|u?int64|u?int32) "?`)
+
+// untyped leaves out the Go types.
+func untyped(lines []string, ordered bool) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = goType.ReplaceAllString(hexNumber.ReplaceAllStringFunc(l, func(h string) string {
+			n, _ := strconv.ParseUint(h[2:], 16, 64)
+			return strconv.FormatUint(n, 10)
+		}), "")
+		out[i] = strings.ReplaceAll(out[i], `"`, "")
+	}
+	if !ordered {
+		slices.Sort(out)
+	}
+	return out
+}
+
+var hexNumber = regexp.MustCompile(`0x[0-9a-f]+`)
+
+func (o *outcome) summary() string {
+	switch {
+	case o.err != 0:
+		return "error " + o.message
+	case o.isRows:
+		return fmt.Sprintf("%d rows: %s", len(o.values), strings.Join(o.lines(true), "; "))
+	}
+	return fmt.Sprintf("affected %d, id %d", o.affected, o.id)
+}

@@ -1,0 +1,78 @@
+package random
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// env is a number from the environment.
+func env(t *testing.T, name string, otherwise int) int {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, name)
+	return n
+}
+
+// TestRandom proves that random scripts have the same answers and leave the same
+// rows on plain go-sql-driver and on countermysql.
+func TestRandom(t *testing.T) {
+	budget := env(t, "COUNTERMYSQL_RANDOM_STATEMENTS", 4000)
+	seed := env(t, "COUNTERMYSQL_RANDOM_SEED", 1)
+	differences := env(t, "COUNTERMYSQL_RANDOM_DIFFERENCES", 1)
+	servers, err := testserver.FromEnv(context.Background())
+	require.NoError(t, err)
+	for _, srv := range servers {
+		t.Run(fmt.Sprint(srv.Flavor()), func(t *testing.T) {
+			defer srv.Stop()
+			ctx := context.Background()
+			r, err := NewRunner(fmt.Sprintf("rnd_%d", os.Getpid()), srv.DSN)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, r.Close()) }()
+			r.Slow = func(what string) { t.Log(what) }
+			// docs/semantics.md lists the few cases in which the letter case of a
+			// column's name and the type of an expression differ.
+			r.Ignore = map[string]bool{"spelling": true, "types": true}
+			for _, kind := range strings.Split(os.Getenv("COUNTERMYSQL_RANDOM_IGNORE"), ",") { // such as "gotypes"
+				r.Ignore[kind] = true
+			}
+			start, scripts, most := time.Now(), 0, differences
+			for s := uint64(seed); r.Steps < budget && most > 0; s++ {
+				if os.Getenv("COUNTERMYSQL_RANDOM_TRACE") != "" {
+					fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), "seed", s)
+				}
+				make := Generate
+				if s%4 == 3 || os.Getenv("COUNTERMYSQL_RANDOM_ONLY") == "concurrent" {
+					make = GenerateConcurrent
+				}
+				script := make(s, srv.Flavor() == testserver.MariaDB)
+				d, err := r.Compare(ctx, script)
+				if err != nil { // another client's DDL may be in the way
+					t.Logf("seed %d: %v; again", s, err)
+					d, err = r.Compare(ctx, script)
+				}
+				require.NoError(t, err, "seed %d", s)
+				scripts++
+				if d == nil {
+					continue
+				}
+				most--
+				first := d.String()
+				script, d = r.Shrink(ctx, script, d, time.Minute)
+				t.Errorf("seed %d: %s\nshrunk: %s\n%#v", s, first, d, script)
+			}
+			t.Logf("%d statements, %d with errors, %d scripts from seed %d in %s", r.Steps, r.Failed, scripts, seed, time.Since(start).Round(time.Millisecond))
+		})
+	}
+}

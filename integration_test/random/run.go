@@ -1,0 +1,290 @@
+package random
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/countermysql/countermysql"
+)
+
+// Runner runs scripts on one server.
+type Runner struct {
+	Base   string                                   // prefix of the databases' names
+	DSN    func(db string, params ...string) string // of the server
+	Slow   func(string)                             // told of calls that took long
+	Ignore map[string]bool                          // kinds of differences, after which a script goes on
+	admin  *sql.DB
+	Steps  int // statements run so far
+	Failed int // of which gave an error
+}
+
+// NewRunner connects to the server.
+func NewRunner(base string, dsn func(db string, params ...string) string) (*Runner, error) {
+	admin, err := sql.Open("mysql", dsn(""))
+	if err != nil {
+		return nil, err
+	}
+	admin.SetMaxOpenConns(2)
+	return &Runner{Base: base, DSN: dsn, admin: admin}, nil
+}
+
+// Close removes the databases.
+func (r *Runner) Close() error {
+	var errs []error
+	for _, side := range []string{"_a", "_b"} {
+		_, err := r.admin.Exec("DROP DATABASE IF EXISTS " + r.Base + side)
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, r.admin.Close())...)
+}
+
+// Difference is what an application would notice.
+type Difference struct {
+	Step        int // -1: in the tables at the end
+	Kind        string
+	What        string
+	Plain, Ours string
+	Statement   string
+}
+
+func (d *Difference) String() string {
+	return fmt.Sprintf("step %d, %s: %s\n  %s\n  plain: %s\n  ours:  %s", d.Step, d.Kind, d.What, d.Statement, d.Plain, d.Ours)
+}
+
+// timeout bounds one statement; the locks' own timeout is shorter.
+const timeout = 12 * time.Second
+
+// side is one of the twins.
+type side struct {
+	db    string
+	pool  *sql.DB
+	conn  *sql.Conn
+	tx    *sql.Tx
+	other *sql.Conn
+	stmts map[string]*sql.Stmt
+}
+
+// Compare runs a script on both sides and returns the first difference.
+func (r *Runner) Compare(ctx context.Context, s *Script) (*Difference, error) {
+	sides := make([]*side, 2)
+	errs := make([]error, 2)
+	for i := range sides { // one after the other: MySQL's DDL deadlocks
+		sides[i], errs[i] = r.prepare(ctx, s, i == 1)
+	}
+	defer func() {
+		for _, x := range sides {
+			if x != nil {
+				x.close()
+			}
+		}
+	}()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	plain, ours := sides[0], sides[1]
+	for i, step := range s.Steps {
+		if step.SQL == "SELECT FOUND_ROWS()" && (i == 0 || !strings.Contains(s.Steps[i-1].SQL, "SQL_CALC_FOUND_ROWS")) {
+			continue // the number is of no statement
+		}
+		calls := len(step.Args)
+		if calls == 0 {
+			calls = 1
+		}
+		for call := range calls {
+			var args []any
+			if len(step.Args) > 0 {
+				args = step.Args[call]
+			}
+			start := time.Now()
+			x, y := plain.do(ctx, step, args), ours.do(ctx, step, args)
+			if d := time.Since(start); d > 2*time.Second && r.Slow != nil {
+				r.Slow(fmt.Sprintf("%s: seed %d step %d %s: %d and %d", d, s.Seed, i, step.GoString(), x.err, y.err))
+			}
+			x.rename(plain.db)
+			y.rename(ours.db)
+			r.Steps++
+			if x.err != 0 {
+				r.Failed++
+			}
+			if d := differ(x, y, step, r.Ignore); d != nil && !r.Ignore[d.Kind] {
+				d.Step = i
+				d.Statement = step.GoString()
+				if calls > 1 {
+					d.Statement += fmt.Sprintf(" // call %d", call)
+				}
+				return d, nil
+			}
+		}
+	}
+	for _, x := range sides {
+		x.end(ctx)
+	}
+	for _, name := range s.Tables {
+		step := Step{Do: "query", SQL: "SELECT * FROM `" + name + "`"}
+		if d := differ(plain.do(ctx, step, nil), ours.do(ctx, step, nil), step, r.Ignore); d != nil && !r.Ignore[d.Kind] {
+			d.Step, d.Kind, d.Statement = -1, "final "+d.Kind, step.SQL
+			return d, nil
+		}
+	}
+	return nil, nil
+}
+
+func (r *Runner) prepare(ctx context.Context, s *Script, ours bool) (*side, error) {
+	x := &side{db: r.Base + "_a", stmts: map[string]*sql.Stmt{}}
+	if ours {
+		x.db = r.Base + "_b"
+	}
+	admin, err := r.admin.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer admin.Close()
+	for _, q := range append([]string{"DROP DATABASE IF EXISTS {db}", "CREATE DATABASE {db} CHARACTER SET utf8mb4", "USE {db}"}, s.Setup...) {
+		if _, err := admin.ExecContext(ctx, strings.ReplaceAll(q, "{db}", x.db)); err != nil {
+			return nil, fmt.Errorf("setup: %s: %w", q, err)
+		}
+	}
+	cfg, err := mysql.ParseDSN(r.DSN(x.db, append([]string{"innodb_lock_wait_timeout=3", "lock_wait_timeout=5"}, s.Options...)...))
+	if err != nil {
+		return nil, err
+	}
+	cfg.Logger = &mysql.NopLogger{}
+	raw, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	x.pool = sql.OpenDB(raw)
+	if ours {
+		config := &countermysql.Config{CreateSlots: true, Slots: s.Slots, ReadOwn: countermysql.ReadOwn(s.ReadOwn), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+		for _, c := range s.Counters {
+			config.Tables = append(config.Tables, countermysql.TableConfig{Table: c.Table, Counters: c.Columns})
+		}
+		connector, err := countermysql.NewConnector(cfg, config)
+		if err != nil {
+			return nil, err
+		}
+		x.pool = sql.OpenDB(connector)
+	}
+	x.conn, err = x.pool.Conn(ctx)
+	if err != nil {
+		x.close()
+		return nil, err
+	}
+	return x, nil
+}
+
+func (x *side) close() {
+	if x.tx != nil {
+		_ = x.tx.Rollback()
+	}
+	for _, s := range x.stmts {
+		s.Close()
+	}
+	if x.conn != nil {
+		x.conn.Close()
+	}
+	if x.other != nil {
+		x.other.Close()
+	}
+	if x.pool != nil {
+		x.pool.Close()
+	}
+}
+
+// end commits what the script left open.
+func (x *side) end(ctx context.Context) {
+	if x.tx != nil {
+		_ = x.tx.Commit()
+		x.tx = nil
+	}
+	_, _ = x.conn.ExecContext(ctx, "COMMIT")
+}
+
+// do runs one call.
+func (x *side) do(ctx context.Context, s Step, args []any) *outcome {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	out := &outcome{}
+	switch s.Do {
+	case "begin":
+		if x.tx != nil {
+			return out
+		}
+		// the transaction must outlive the statement's context
+		tx, err := x.conn.BeginTx(context.Background(), &sql.TxOptions{Isolation: sql.IsolationLevel(s.Level)})
+		if err == nil {
+			x.tx = tx
+		}
+		return out.fail(err)
+	case "commit", "rollback":
+		if x.tx == nil {
+			return out
+		}
+		tx := x.tx
+		x.tx = nil
+		if s.Do == "commit" {
+			return out.fail(tx.Commit())
+		}
+		return out.fail(tx.Rollback())
+	}
+	text := strings.ReplaceAll(s.SQL, "{db}", x.db)
+	if s.Do == "other" || s.Do == "otherquery" {
+		return x.byOther(ctx, s.Do == "otherquery", text, args)
+	}
+	if s.Prepared {
+		return x.prepared(ctx, s, text, args)
+	}
+	var on interface {
+		ExecContext(context.Context, string, ...any) (sql.Result, error)
+		QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+	} = x.conn
+	if x.tx != nil {
+		on = x.tx
+	}
+	if s.Do == "exec" {
+		return out.result(on.ExecContext(ctx, text, args...))
+	}
+	return out.rows(on.QueryContext(ctx, text, args...))
+}
+
+// byOther runs a statement on a second connection.
+func (x *side) byOther(ctx context.Context, query bool, text string, args []any) *outcome {
+	out := &outcome{}
+	if x.other == nil {
+		var err error
+		if x.other, err = x.pool.Conn(ctx); err != nil {
+			return out.fail(err)
+		}
+	}
+	if query {
+		return out.rows(x.other.QueryContext(ctx, text, args...))
+	}
+	return out.result(x.other.ExecContext(ctx, text, args...))
+}
+
+func (x *side) prepared(ctx context.Context, s Step, text string, args []any) *outcome {
+	out := &outcome{}
+	stmt := x.stmts[text]
+	if stmt == nil {
+		var err error
+		if stmt, err = x.conn.PrepareContext(ctx, text); err != nil {
+			return out.fail(err)
+		}
+		x.stmts[text] = stmt
+	}
+	if x.tx != nil {
+		stmt = x.tx.StmtContext(ctx, stmt)
+	}
+	if s.Do == "exec" {
+		return out.result(stmt.ExecContext(ctx, args...))
+	}
+	return out.rows(stmt.QueryContext(ctx, args...))
+}

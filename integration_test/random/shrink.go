@@ -1,0 +1,97 @@
+package random
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Shrink drops what a difference does not need: steps, rows, options. It gives
+// up after budget.
+func (r *Runner) Shrink(ctx context.Context, s *Script, d *Difference, budget time.Duration) (*Script, *Difference) {
+	deadline := time.Now().Add(budget)
+	kind, what := d.Kind, d.What
+	try := func(c *Script) bool {
+		if time.Now().After(deadline) {
+			return false
+		}
+		found, err := r.Compare(ctx, c)
+		if err != nil || found == nil || found.Kind != kind || kind == "error" && found.What != what {
+			return false
+		}
+		s, d = c, found
+		return true
+	}
+	if d.Step >= 0 && d.Step+1 < len(s.Steps) {
+		c := *s
+		c.Steps = s.Steps[:d.Step+1]
+		try(&c)
+	}
+	for again := true; again && time.Now().Before(deadline); {
+		again = false
+		for size := max(len(s.Steps)/2, 1); size >= 1; size /= 2 {
+			for i := len(s.Steps) - size; i >= 0; i -= size {
+				c := *s
+				c.Steps = slices.Delete(slices.Clone(s.Steps), i, i+size)
+				if try(&c) {
+					again = true
+				}
+				if i > len(s.Steps) {
+					i = len(s.Steps)
+				}
+			}
+		}
+		for i := len(s.Setup) - 1; i >= 0; i-- {
+			c := *s
+			c.Setup = slices.Delete(slices.Clone(s.Setup), i, i+1)
+			again = try(&c) || again
+		}
+		for i := len(s.Options) - 1; i >= 0; i-- {
+			c := *s
+			c.Options = slices.Delete(slices.Clone(s.Options), i, i+1)
+			again = try(&c) || again
+		}
+		again = r.shrinkSteps(s, try, func() *Script { return s }) || again
+	}
+	for i := len(s.Tables) - 1; i >= 0; i-- {
+		c := *s
+		c.Tables = slices.Delete(slices.Clone(s.Tables), i, i+1)
+		try(&c)
+	}
+	for i := len(s.Counters) - 1; i >= 0; i-- {
+		c := *s
+		c.Counters = slices.Delete(slices.Clone(s.Counters), i, i+1)
+		try(&c)
+	}
+	return s, d
+}
+
+// shrinkSteps makes single steps simpler.
+func (r *Runner) shrinkSteps(_ *Script, try func(*Script) bool, current func() *Script) bool {
+	again := false
+	for i := 0; i < len(current().Steps); i++ {
+		change := func(f func(*Step)) {
+			c := *current()
+			c.Steps = slices.Clone(c.Steps)
+			f(&c.Steps[i])
+			again = try(&c) || again
+		}
+		step := current().Steps[i]
+		if len(step.Args) > 1 {
+			change(func(s *Step) { s.Args = s.Args[:1] })
+			change(func(s *Step) { s.Args = s.Args[len(s.Args)-1:] })
+		}
+		if current().Steps[i].Prepared {
+			change(func(s *Step) { s.Prepared = false })
+		}
+		if step.Level != 0 && step.Do == "begin" {
+			change(func(s *Step) { s.Level = 0 })
+		}
+	}
+	if current().ReadOwn != "" {
+		c := *current()
+		c.ReadOwn = ""
+		again = try(&c) || again
+	}
+	return again
+}

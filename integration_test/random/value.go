@@ -1,0 +1,222 @@
+package random
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// dialect is what the text of a statement depends on.
+type dialect struct {
+	mariaDB    bool
+	ansi       bool // ANSI_QUOTES
+	backslash  bool // NO_BACKSLASH_ESCAPES
+	foundRows  bool
+	parseTime  bool
+	snapshot   bool // read_own: snapshot
+	interpolat bool
+}
+
+// value is a constant: as a literal, and as arguments of several Go types.
+type value struct {
+	lit   string
+	args  []any
+	again func() value // another value for the same place; nil: none
+}
+
+// gen makes one script.
+type gen struct {
+	*rand.Rand
+	d      dialect
+	tables []*table
+	script *Script
+	vals   []value // of the statement that is being written
+	kept   []kept  // prepared statements to run again
+
+	x      extras
+	begun  bool // inside BeginTx
+	inText bool // inside a transaction begun as text
+	saved  []string
+}
+
+// kept is a prepared statement and the places of its arguments.
+type kept struct {
+	step   Step
+	params []value
+}
+
+func (g *gen) chance(percent int) bool { return g.IntN(100) < percent }
+
+func pick[T any](g *gen, of ...T) T { return of[g.IntN(len(of))] }
+
+// one calls one of the functions.
+func (g *gen) one(of ...func() string) string { return of[g.IntN(len(of))]() }
+
+// v marks the place of a value in a statement.
+func (g *gen) v(x value) string {
+	g.vals = append(g.vals, x)
+	return "\x01" + strconv.Itoa(len(g.vals)-1) + "\x02"
+}
+
+// c is v for a value that must not be a parameter.
+func (g *gen) c(x value) string { return x.lit }
+
+func (g *gen) i(n int) string { return g.v(g.integer(n)) }
+
+func (g *gen) arg(x value) any {
+	if g.chance(60) {
+		return x.args[0]
+	}
+	return pick(g, x.args...)
+}
+
+// finish replaces the marked values by literals or markers.
+func (g *gen) finish(do, text string, ordered bool) Step {
+	s := Step{Do: do, Ordered: ordered}
+	mode := g.IntN(10) // 0-3 literals, 4-7 arguments, 8-9 prepared
+	percent := 0
+	if mode > 3 {
+		percent = pick(g, 100, 100, 60)
+	}
+	var b strings.Builder
+	var params []value
+	for {
+		before, rest, found := strings.Cut(text, "\x01")
+		b.WriteString(before)
+		if !found {
+			break
+		}
+		number, after, _ := strings.Cut(rest, "\x02")
+		n, _ := strconv.Atoi(number)
+		x := g.vals[n]
+		if g.chance(percent) && len(x.args) > 0 {
+			b.WriteByte('?')
+			params = append(params, x)
+		} else {
+			b.WriteString(x.lit)
+		}
+		text = after
+	}
+	g.vals = nil
+	s.SQL = b.String()
+	s.Prepared = mode > 7
+	if params == nil {
+		return s
+	}
+	calls := 1
+	if s.Prepared {
+		calls = 1 + g.IntN(3)
+	}
+	for i := range calls {
+		s.Args = append(s.Args, g.arguments(params, i > 0))
+	}
+	if s.Prepared && len(g.kept) < 4 {
+		g.kept = append(g.kept, kept{s, params})
+	}
+	return s
+}
+
+func (g *gen) arguments(params []value, again bool) []any {
+	args := make([]any, len(params))
+	for i, p := range params {
+		if again && p.again != nil {
+			p = p.again()
+		}
+		args[i] = g.arg(p)
+	}
+	return args
+}
+
+// integer is n in the forms in which applications send it.
+func (g *gen) integer(n int) value {
+	v := value{lit: strconv.Itoa(n), args: []any{int64(n), n, int32(n), strconv.Itoa(n), []byte(strconv.Itoa(n)), float64(n)}}
+	if n >= 0 {
+		v.args = append(v.args, uint64(n), uint8(n))
+	}
+	if n == 0 || n == 1 {
+		v.args = append(v.args, n == 1)
+	}
+	if g.chance(3) {
+		v.lit = pick(g, "'"+v.lit+"'", v.lit+".0", "("+v.lit+")")
+	}
+	return v
+}
+
+// count is integer for LIMIT, which takes nothing else.
+func (g *gen) count(n int) value {
+	return value{lit: strconv.Itoa(n), args: []any{int64(n), n, uint64(n)}}
+}
+
+// decimal is a number with two digits after the point.
+func (g *gen) decimal(cents int) value {
+	sign := ""
+	if cents < 0 {
+		sign, cents = "-", -cents
+	}
+	s := fmt.Sprintf("%s%d.%02d", sign, cents/100, cents%100)
+	f, _ := strconv.ParseFloat(s, 64)
+	return value{lit: s, args: []any{s, []byte(s), f}}
+}
+
+var null = value{lit: "NULL", args: []any{nil}}
+
+// str is a string constant.
+func (g *gen) str(s string) value {
+	return value{lit: g.quote(s), args: []any{s, []byte(s)}}
+}
+
+func (g *gen) quote(s string) string {
+	q := "'"
+	if !g.d.ansi && g.chance(8) {
+		q = `"`
+	}
+	if !g.d.backslash {
+		s = strings.ReplaceAll(s, `\`, `\\`)
+		if g.chance(20) {
+			return q + strings.ReplaceAll(s, q, `\`+q) + q
+		}
+	}
+	return q + strings.ReplaceAll(s, q, q+q) + q
+}
+
+func (g *gen) date(day int) value {
+	t := time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)
+	s := t.Format("2006-01-02")
+	return value{lit: pick(g, "'"+s+"'", "'"+s+"'", "DATE '"+s+"'"), args: []any{s, t, []byte(s)}}
+}
+
+// ident writes a name, quoted or not, in any letter case where that is free.
+func (g *gen) ident(name string) string {
+	if reserved[name] || strings.ContainsAny(name, " -") {
+		if g.d.ansi && g.chance(30) {
+			return `"` + name + `"`
+		}
+		return "`" + name + "`"
+	}
+	switch g.IntN(10) {
+	case 0, 1, 2:
+		return "`" + name + "`"
+	case 3:
+		if g.d.ansi {
+			return `"` + name + `"`
+		}
+	case 4:
+		return strings.ToUpper(name)
+	}
+	return name
+}
+
+// tableName is ident without change of letter case, which matters to tables.
+func (g *gen) tableName(name string) string {
+	if reserved[name] || g.chance(30) {
+		if g.d.ansi && g.chance(30) {
+			return `"` + name + `"`
+		}
+		return "`" + name + "`"
+	}
+	return name
+}
+
+var reserved = map[string]bool{"order": true, "group": true, "key": true, "rank": true}
