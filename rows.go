@@ -33,6 +33,7 @@ type countedRows struct {
 	known  []columnType
 	asked  bool
 	finish func(error) error // after the last row; nil: nothing
+	failed error             // of Next
 
 	renamed  bool // a view stands in the select list
 	unsigned bool // a table has an UNSIGNED counter smaller than BIGINT
@@ -55,10 +56,8 @@ func (r *countedRows) Next(dest []driver.Value) error {
 	if err == nil && r.unsigned {
 		r.narrow(dest)
 	}
-	if err != nil && !errors.Is(err, io.EOF) && r.finish != nil {
-		finish := r.finish
-		r.finish = nil
-		_ = finish(err) // the rows' own error is the one to report
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.failed = err // told to finish by Close: nothing can be sent before
 	}
 	return err
 }
@@ -91,7 +90,7 @@ func (r *countedRows) Close() error {
 	if r.finish != nil {
 		finish := r.finish
 		r.finish = nil
-		if ferr := finish(err); err == nil {
+		if ferr := finish(errors.Join(err, r.failed)); err == nil && r.failed == nil {
 			err = ferr
 		}
 	}
