@@ -35,15 +35,12 @@ func (e *SlotsTableError) Error() string {
 // Server error numbers
 // (https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html).
 const (
-	errNoTable     = 1146
-	errNoColumn    = 1054
-	errLockWait    = 1205
-	errDeadlock    = 1213
-	errOutOfRange  = 1690
-	errDataRange   = 1264
-	errChangedRow  = 1020 // MariaDB: a row changed since the snapshot
-	errNotLocked   = 1100
-	errQueryKilled = 1317
+	errNoColumn   = 1054
+	errLockWait   = 1205
+	errDeadlock   = 1213
+	errOutOfRange = 1690
+	errDataRange  = 1264
+	errChangedRow = 1020 // MariaDB: a row changed since the snapshot
 )
 
 // notResolved are the errors of a query that the server could not make sense of.

@@ -58,7 +58,6 @@ type table struct {
 // foreignKey is a foreign key of a counter table.
 type foreignKey struct {
 	parentDB, parent     string
-	onDelete, onUpdate   string
 	changesKey, cascades bool // an UPDATE of the parent changes the key; either rule writes the base row
 }
 

@@ -274,7 +274,7 @@ func (l *loader) foreignKeys(ctx context.Context) {
 			}
 			acts := func(rule string) bool { return rule != "RESTRICT" && rule != "NO ACTION" }
 			t.parents = append(t.parents, foreignKey{
-				parentDB: v[3], parent: v[4], onDelete: v[5], onUpdate: v[6],
+				parentDB: v[3], parent: v[4],
 				changesKey: acts(v[6]) && t.inKey(v[2]),
 				cascades:   acts(v[5]) || acts(v[6]),
 			})

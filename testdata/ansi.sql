@@ -1,0 +1,25 @@
+UPDATE "post" SET "likes" = "likes" + 1 WHERE "id" = 1
+=> increment
+  adds to forum.post.likes: + 1
+  where "id" = 1
+  exact for forum.post: "id" = 1
+  writes forum.post: (id = 1)
+
+UPDATE post SET likes = likes + 1 WHERE slug = 'a\'
+=> increment
+  adds to forum.post.likes: + 1
+  where slug = 'a\'
+  exact for forum.post: slug = 'a\'
+  writes forum.post: (slug = a\)
+
+SELECT "likes" FROM "forum"."post" AS "p"
+=> sum
+  sends SELECT /*+ MERGE(`p`) */ "likes" FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p`
+  exact for forum.post: every row
+
+INSERT INTO log (text) VALUES ('post \')
+=> verbatim
+
+SELECT "post" FROM user
+=> verbatim
+
