@@ -235,7 +235,7 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 		inc.rows = append(inc.rows, u)
 	}
 	if fast && len(inc.rows) > 0 {
-		p.class = counting
+		p.class, inc.one, inc.byKey = counting, len(inc.rows) == 1, true
 	}
 	return ""
 }

@@ -58,6 +58,10 @@ func TestOneRoundTrip(t *testing.T) {
 				}
 				require.Len(t, sent, 1, "%s: %v", c.text, sent)
 			}
+			upsert := tw.sent.during(func() {
+				require.EqualValues(t, 2, affected(t, conn, "INSERT INTO page (day, name, hits) VALUES ('2026-01-01', ?, 1) ON DUPLICATE KEY UPDATE hits = hits + 1", "home"))
+			})
+			require.Len(t, upsert, 1, "%v", upsert)
 			stmt, err := conn.PrepareContext(t.Context(), "UPDATE post SET likes = likes + ? WHERE id = ?")
 			require.NoError(t, err)
 			for range 3 {
