@@ -1,0 +1,52 @@
+package countermysql
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestNoAllocations proves that looking up a statement seen before allocates
+// nothing, whether it names a counter table or not.
+func TestNoAllocations(t *testing.T) {
+	s := forum(true)
+	c := &conn{connector: &Connector{}, session: session{db: "forum"}}
+	for _, text := range []string{"SELECT name FROM user WHERE id = ?", "UPDATE post SET likes = likes + ? WHERE id = ?"} {
+		first := c.planIn(s, text)
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			if c.planIn(s, text) != first {
+				t.Error("the plan was made anew")
+			}
+		}), text)
+	}
+}
+
+// TestPlanCacheIsBounded proves that endless new texts do not fill the memory,
+// and that those in use stay.
+func TestPlanCacheIsBounded(t *testing.T) {
+	cache := newPlanCache()
+	used := planKey{text: "in use"}
+	kept := &plan{}
+	cache.put(used, kept)
+	for i := range 3 * maxPlans {
+		cache.put(planKey{text: fmt.Sprint(i)}, &plan{})
+		require.Same(t, kept, cache.get(used))
+	}
+	require.Len(t, cache.plans, maxPlans)
+	require.Equal(t, maxPlans, cache.order.Len())
+}
+
+// TestLeases proves that slots in use at the same time differ while there are
+// enough, and come back.
+func TestLeases(t *testing.T) {
+	var l leases
+	seen := map[int]bool{}
+	for range 16 {
+		seen[l.acquire(16)] = true
+	}
+	require.Len(t, seen, 16)
+	l.release(7)
+	require.Equal(t, 7, l.acquire(16))
+	require.Less(t, l.acquire(16), 16, "more users than slots share")
+}
