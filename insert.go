@@ -270,7 +270,11 @@ func (a *analysis) ddl(tables []*table) *plan {
 func (a *analysis) load(tables []*table, via []dependent) *plan {
 	named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
 	if len(named) != 1 || len(via) > 0 || slices.ContainsFunc(a.toks, func(t token) bool { return t.is("REPLACE") }) {
-		return a.opaque(named, via, "it may replace rows")
+		p := a.opaque(named, via, "it may replace rows")
+		if len(named) == 1 && p.class != refused {
+			p.cleaning = &cleaning{t: named[0]}
+		}
+		return p
 	}
 	if p := refusal(named); p != nil {
 		return p

@@ -209,6 +209,7 @@ LOAD DATA INFILE 'x' REPLACE INTO TABLE page
   because it may replace rows
   exact for forum.page: every row
   writes forum.page: any row
+  clears left-over slots of forum.page: any row
 
 UPDATE post SET likes = likes + 1 WHERE id = 1; SELECT likes FROM post
 => verbatim

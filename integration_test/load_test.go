@@ -1,0 +1,52 @@
+package integration_test
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestLoadData proves that LOAD DATA into a counter table gives what it gives on
+// plain MySQL, also where it replaces rows that have slots, and where slots were
+// left behind by a client that deleted their row.
+func TestLoadData(t *testing.T) {
+	mysql.RegisterReaderHandler("rows", func() io.Reader { return strings.NewReader("1\tnew a\t1000\n9\tnew i\t9000\n") })
+	t.Cleanup(func() { mysql.DeregisterReaderHandler("rows") })
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, load := range []string{
+			"LOAD DATA LOCAL INFILE 'Reader::rows' INTO TABLE post (id, slug, likes)",
+			"LOAD DATA LOCAL INFILE 'Reader::rows' IGNORE INTO TABLE post (id, slug, likes)",
+			"LOAD DATA LOCAL INFILE 'Reader::rows' REPLACE INTO TABLE post (id, slug, likes)",
+		} {
+			tw := newBlog(t, srv, blogCounters(), "allowAllFiles=true")
+			for _, stmt := range []string{
+				"INSERT INTO post (id, slug) VALUES (9, 'i')",
+				"UPDATE post SET likes = likes + 5 WHERE id = 9",
+				"UPDATE post SET likes = likes + 5 WHERE id = 1",
+			} {
+				require.Equal(t, affected(t, tw.plain, stmt), affected(t, tw.ours, stmt), stmt)
+			}
+			affected(t, tw.plain, "DELETE FROM post WHERE id = 9")
+			affected(t, tw.direct, "DELETE FROM post WHERE id = 9") // leaves its slots
+			require.Equal(t, affected(t, tw.plain, load), affected(t, tw.ours, load), load)
+			tw.same(t, "SELECT id, slug, likes FROM post ORDER BY id")
+		}
+	})
+}
+
+// TestExplain proves that EXPLAIN and SHOW answer for the statement as it is
+// written, and change nothing.
+func TestExplain(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		for _, query := range []string{"EXPLAIN UPDATE post SET likes = likes + 1 WHERE id = 1", "SHOW COLUMNS FROM post", "DESCRIBE post likes"} {
+			tw.same(t, query)
+		}
+		tw.same(t, "SELECT id, likes FROM post ORDER BY id")
+	})
+}
