@@ -7,8 +7,7 @@ import (
 
 // extras are what a schema may have beside its tables.
 type extras struct {
-	view, trigger, procedure, prepared bool
-	child                              *table
+	view, trigger, procedure bool
 }
 
 // extraSchema adds views, triggers, procedures and foreign keys.
