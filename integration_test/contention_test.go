@@ -219,8 +219,8 @@ func TestStalledCleaning(t *testing.T) {
 				}
 				require.NoError(t, holder.Rollback())
 				t.Logf("%d increments beside the INSERT", counted)
-				_ = <-inserted                      // a duplicate, or the first
-				require.Eventually(t, func() bool { // cut off statements may still run
+				t.Logf("the INSERT: %v", <-inserted) // a duplicate, or the first
+				require.Eventually(t, func() bool {  // cut off statements may still run
 					return number(t, tw.ours, "SELECT n FROM hot WHERE id = 10") >= counted
 				}, 2*time.Second, 50*time.Millisecond, "%d were acknowledged", counted)
 			})
