@@ -238,7 +238,7 @@ func (inc *increment) entry(b binder, out *bound) (e *entry, ok bool) {
 	}
 	e.id = e.key.id()
 	if inc.rest != nil {
-		if e.rest, ok = inc.rest.bindRest(b); !ok {
+		if e.rest, ok = inc.rest.bind(b); !ok {
 			return nil, false
 		}
 		e.id += "\x01" + e.rest
@@ -249,22 +249,6 @@ func (inc *increment) entry(b binder, out *bound) (e *entry, ok bool) {
 		}
 	}
 	return e, true
-}
-
-// bindRest is bind where negative parameters are columns of the batch's key.
-func (f fragment) bindRest(b binder) (string, bool) {
-	var out strings.Builder
-	for i, p := range f.params {
-		s, ok := fromRows(privateKey, -1-p), true
-		if p >= 0 {
-			s, ok = b.value(value{param: p})
-		}
-		if !ok {
-			return "", false
-		}
-		out.WriteString(f.pieces[i] + s)
-	}
-	return out.String() + f.pieces[len(f.pieces)-1], true
 }
 
 // keyText is a value of a key column as the column's literal method takes it.

@@ -31,6 +31,7 @@ type conn struct {
 	unbegun  *handle // the transaction whose BEGIN is not sent yet
 	changed  bool    // a statement of the application's has changed the session
 
+	filler   filler
 	lastRows rowCount         // of the last statement, where the server has another
 	leased   map[string]lease // slots in use, by table
 	hidden   map[string]bool  // counter tables whose names a temporary table has taken

@@ -125,6 +125,22 @@ func (g *group) finish(batch []*unit) {
 	g.pass()
 }
 
+// enter lets a caller in who sends by itself, without a unit, if nothing is
+// under way. It has to leave.
+func (g *group) enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	free := !g.underWay
+	g.underWay = true
+	return free
+}
+
+func (g *group) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pass()
+}
+
 // take makes a batch of the unit and of those that wait, in their order, until it is full.
 func (g *group) take(first *unit) []*unit {
 	batch := []*unit{first}

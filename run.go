@@ -257,18 +257,11 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	}
 	exactly := p.class == exact
 	if p.increment != nil {
-		b, ok := p.increment.bind(k.binder())
-		switch {
-		case !ok:
-			exactly = true
-		case b.zero || p.class != counting || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
-		default:
-			out, how, err := c.count(ctx, k, b)
-			if err != nil || how == done {
-				return out, err
-			}
-			exactly = how == takeExact
+		out, how, err := c.increment(ctx, k)
+		if err != nil || how == done {
+			return out, err
 		}
+		exactly = how == takeExact
 		if err := c.begin(ctx); err != nil {
 			return outcome{}, err
 		}
