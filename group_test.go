@@ -272,6 +272,32 @@ func TestGroupSurvivesPanic(t *testing.T) {
 	})
 }
 
+// TestGroupEnter proves that who sends by itself keeps others waiting until it
+// leaves, and is not let in while a batch is under way.
+func TestGroupEnter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSender()
+		require.True(t, s.enter())
+		require.False(t, s.enter())
+		u := units(3)
+		first, second := s.call(t.Context(), u[0]), s.call(t.Context(), u[1])
+		require.Nil(t, s.next())
+		s.leave()
+		require.Equal(t, u[:2], s.next())
+		require.False(t, s.enter())
+		s.finish()
+		require.Equal(t, verdict{}, soon(t, first))
+		require.Equal(t, verdict{}, soon(t, second))
+		require.True(t, s.enter())
+		ctx, cancel := context.WithCancel(t.Context())
+		third := s.call(ctx, u[2])
+		cancel()
+		require.Equal(t, verdict{err: context.Canceled}, soon(t, third))
+		s.leave()
+		s.idle(t)
+	})
+}
+
 // TestGroupBounds proves that a batch holds no more than its bounds allow,
 // where equal parts count once, and that a unit beyond them goes by itself.
 func TestGroupBounds(t *testing.T) {
@@ -370,6 +396,15 @@ func TestGroupStress(t *testing.T) {
 					time.AfterFunc(time.Duration(rand.IntN(300))*time.Microsecond, cancel)
 				}
 				u := newUnit(fmt.Sprint(rand.IntN(5)))
+				if rand.IntN(2) == 0 && g.enter() {
+					if !busy.CompareAndSwap(false, true) {
+						t.Error("two batches at once")
+					}
+					busy.Store(false)
+					g.leave()
+					cancel()
+					continue
+				}
 				v := g.do(ctx, u, run)
 				mu.Lock()
 				n := served[u]
