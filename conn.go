@@ -88,13 +88,20 @@ func (c *conn) transaction() *txState {
 
 // ended forgets the transaction.
 func (c *conn) ended() {
+	if c.tx != nil {
+		c.connector.stats.pending.Add(-c.tx.increments)
+	}
 	c.tx, c.next, c.fixed = nil, "", false
 	c.unlease()
 }
 
 // failed notes an error that ended the transaction on the server.
 func (c *conn) failed(err error) error {
-	switch n := errorNumber(err); {
+	n := errorNumber(err)
+	if n != 0 {
+		c.connector.stats.failed(n)
+	}
+	switch {
 	case n == errDeadlock, n == errChangedRow && c.session.snapshot:
 		c.lost = true
 		c.ended()
@@ -147,8 +154,9 @@ func (c *conn) planIn(s *schema, text string) *plan {
 		p = s.plan(text, k.mode, k.db)
 		p.named = true
 		if p.fallback {
-			c.connector.stats.fallbacks.Add(1)
-			c.connector.once("fallback "+text, "countermysql: statement runs the exact way", "reason", p.reason, "statement", digest(text))
+			if d := digest(text); c.connector.stats.fallback(d, p.reason) {
+				c.connector.log.Warn("countermysql: statement runs the exact way", "reason", p.reason, "statement", d)
+			}
 		}
 	} else {
 		p = &plan{}
@@ -175,6 +183,7 @@ func (c *conn) ExecContext(ctx context.Context, text string, args []driver.Named
 		return nil, err
 	}
 	if p.simple {
+		c.connector.stats.plain(p)
 		res, err := c.execer.ExecContext(ctx, text, args)
 		return res, c.noted(err)
 	}
@@ -189,6 +198,7 @@ func (c *conn) QueryContext(ctx context.Context, text string, args []driver.Name
 		return nil, err
 	}
 	if p.simple {
+		c.connector.stats.plain(p)
 		c.fixed = c.fixed || p.fixes
 		rows, err := c.queryer.QueryContext(ctx, text, args)
 		return rows, c.noted(err)

@@ -21,7 +21,8 @@ func init() { sql.Register("countermysql", &Driver{}) }
 
 // Driver is the database/sql driver. Its name is "countermysql".
 type Driver struct {
-	config *Config // of Register; nil: the DSN says all
+	config    *Config    // of Register; nil: the DSN says all
+	connector *Connector // the connector whose driver it is; nil for a registered one
 }
 
 var (
@@ -53,14 +54,14 @@ func (d *Driver) OpenConnector(dsn string) (driver.Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newConnector(cfg, config, d)
+	return newConnector(cfg, config, d.config)
 }
 
 // NewConnector returns a connector for sql.OpenDB. Both configurations are
 // copied; a nil config has no counters. All mistakes are reported together, as
 // *ConfigError.
 func NewConnector(cfg *mysql.Config, config *Config) (*Connector, error) {
-	return newConnector(cfg.Clone(), config.clone(), &Driver{})
+	return newConnector(cfg.Clone(), config.clone(), nil)
 }
 
 // Connector makes connections that share what is known of the schema and the
@@ -82,10 +83,13 @@ type Connector struct {
 	work     sync.WaitGroup
 	leases   sync.Map // by table: *leases
 	warned   sync.Map // what has been logged once
-	stats    counters
+	stats    stats
+
+	stopRollups context.CancelFunc // nil: none were started
+	closed      bool
 }
 
-func newConnector(cfg *mysql.Config, config *Config, d *Driver) (*Connector, error) {
+func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, error) {
 	if config == nil {
 		config = &Config{}
 	}
@@ -101,7 +105,8 @@ func newConnector(cfg *mysql.Config, config *Config, d *Driver) (*Connector, err
 	if log == nil {
 		log = slog.Default()
 	}
-	c := &Connector{driver: d, cfg: cfg, config: config, specs: specs, log: log, raw: raw}
+	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw}
+	c.driver = &Driver{registered, c} // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {
 		wrapped, err := sqlmw.Driver(connectorDriver{raw}, config.Interceptor).(driver.DriverContext).OpenConnector("")
 		if err != nil {
@@ -138,6 +143,14 @@ func (c *Connector) Driver() driver.Driver { return c.driver }
 
 // Connect opens a connection. Without counters it is go-sql-driver's own.
 func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.connect(ctx)
+	if err == nil {
+		c.startRollups()
+	}
+	return conn, err
+}
+
+func (c *Connector) connect(ctx context.Context) (driver.Conn, error) {
 	var below driver.Conn
 	raw, err := c.raw.Connect(context.WithValue(ctx, captureKey{}, &below))
 	if err != nil {
@@ -255,8 +268,15 @@ func (c *Connector) once(cause, msg string, args ...any) {
 	}
 }
 
-// Close ends the look-up connections. sql.DB.Close calls it.
+// Close ends the look-up connections and the rollups in the background.
+// sql.DB.Close calls it.
 func (c *Connector) Close() error {
+	c.mu.Lock()
+	if c.stopRollups != nil {
+		c.stopRollups()
+	}
+	c.closed = true
+	c.mu.Unlock()
 	c.work.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()

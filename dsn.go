@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -18,12 +19,13 @@ const (
 	paramSlots       = "counterSlots"
 	paramCreateSlots = "counterCreateSlots"
 	paramReadOwn     = "counterReadOwn"
+	paramRollup      = "counterRollup"
 	paramConfig      = "counterConfig"
 
 	envConfig = "COUNTERMYSQL_CONFIG"
 )
 
-var dsnParams = []string{paramCounters, paramSlots, paramCreateSlots, paramReadOwn, paramConfig}
+var dsnParams = []string{paramCounters, paramSlots, paramCreateSlots, paramReadOwn, paramRollup, paramConfig}
 
 // ParseDSN reads a go-sql-driver DSN with these parameters of ours, which the
 // returned mysql.Config does not have:
@@ -32,6 +34,7 @@ var dsnParams = []string{paramCounters, paramSlots, paramCreateSlots, paramReadO
 //	counterSlots        slots per counter, 1 to 1024 (default 16)
 //	counterCreateSlots  create missing slots tables (default false)
 //	counterReadOwn      latest (default) or snapshot
+//	counterRollup       roll up in the background so often, as 30s (default never)
 //	counterConfig       a YAML file with the same settings and more
 //
 // A counter is table.column, in the DSN's database, or db.table.column. A name
@@ -157,6 +160,14 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 	})
 	read(paramReadOwn, remedyReadOwn, func(value, place string) string {
 		c.ReadOwn, c.at.readOwn = ReadOwn(value), place
+		return ""
+	})
+	read(paramRollup, remedyRollup, func(value, place string) string {
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			return excerpt(value) + " is not an interval"
+		}
+		c.Rollup, c.at.rollup = d, place
 		return ""
 	})
 	if value, ok := given[paramCounters]; ok {

@@ -66,6 +66,7 @@ func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 		return nil, err
 	}
 	if p.simple {
+		s.conn.connector.stats.plain(p)
 		res, err := s.raw.(driver.StmtExecContext).ExecContext(ctx, args)
 		return res, s.conn.noted(err)
 	}
@@ -79,6 +80,7 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 		return nil, err
 	}
 	if p.simple {
+		s.conn.connector.stats.plain(p)
 		s.conn.fixed = s.conn.fixed || p.fixes
 		rows, err := s.raw.(driver.StmtQueryContext).QueryContext(ctx, args)
 		return rows, s.conn.noted(err)
