@@ -188,13 +188,21 @@ func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, er
 const maxLookups = 8
 
 // schemaAge is how old the knowledge of the schema may be before it is renewed
-// in the background, for DDL by other clients.
-const schemaAge = 10 * time.Second
+// in the background, for DDL by other clients. A statement that finds it older
+// than schemaTooOld, in a process that was idle, waits for that.
+const (
+	schemaAge    = 10 * time.Second
+	schemaTooOld = 30 * time.Second
+)
 
 // schema returns what is known of the schema, and learns it if need be.
 func (c *Connector) schema(ctx context.Context) (*schema, error) {
 	if s := c.current.Load(); s != nil && !c.stale.Load() {
-		if time.Now().UnixNano()-c.checked.Load() > int64(schemaAge) && c.checking.CompareAndSwap(false, true) {
+		age := time.Duration(time.Now().UnixNano() - c.checked.Load())
+		if age > schemaTooOld {
+			return c.relearn(ctx)
+		}
+		if age > schemaAge && c.checking.CompareAndSwap(false, true) {
 			c.work.Go(func() {
 				defer c.checking.Store(false)
 				ctx, cancel := context.WithTimeout(context.Background(), schemaAge)
@@ -211,6 +219,20 @@ func (c *Connector) schema(ctx context.Context) (*schema, error) {
 func (c *Connector) learn(ctx context.Context) (*schema, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.learnLocked(ctx)
+}
+
+// relearn is learn, unless somebody did so while it waited.
+func (c *Connector) relearn(ctx context.Context) (*schema, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.current.Load(); s != nil && time.Now().UnixNano()-c.checked.Load() < int64(schemaAge) {
+		return s, nil
+	}
+	return c.learnLocked(ctx)
+}
+
+func (c *Connector) learnLocked(ctx context.Context) (*schema, error) {
 	c.stale.Store(false)
 	s, err := c.read(ctx)
 	if err != nil {
