@@ -57,6 +57,7 @@ func readYAML(name string, text []byte) (*Config, []error) {
 	f.mapping(doc.Content[0], []yamlKey{
 		{"slots", f.slots(&c.Slots, &c.at.slots)},
 		{"create_slots", f.boolean(&c.CreateSlots, &c.at.createSlots)},
+		{"group_commit", not(f.boolean(&c.NoGroupCommit, &c.at.groupCommit), &c.NoGroupCommit)},
 		{"read_own", yamlText(f, &c.ReadOwn, &c.at.readOwn)},
 		{"rollup", func(n *yaml.Node) bool {
 			return f.mapping(n, []yamlKey{{"every", f.interval(&c.Rollup, &c.at.rollup)}})
@@ -156,6 +157,15 @@ func (f *yamlFile) interval(to *time.Duration, at *string) func(*yaml.Node) bool
 		}
 		*to, *at = d, f.place(n)
 		return true
+	}
+}
+
+// not turns round what read has set.
+func not(read func(*yaml.Node) bool, set *bool) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		ok := read(n)
+		*set = ok && !*set
+		return ok
 	}
 }
 

@@ -24,8 +24,8 @@ type Statistics struct {
 	Fallbacks []Fallback
 
 	Pending int64     // increments of open transactions, which go to slots at COMMIT
-	Flushes int64     // statements that took pending increments to slots
-	Groups  Histogram // increments outside transactions that shared a commit
+	Flushes int64     // tables whose pending increments a COMMIT took to slots, but those of groups
+	Groups  Histogram // of increments outside transactions, and of transactions of nothing else: how many shared a commit
 
 	Rollups RollupStatistics
 

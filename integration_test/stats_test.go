@@ -35,6 +35,7 @@ func TestStats(t *testing.T) {
 		require.NoError(t, err)
 		affected(t, tx, "UPDATE hot SET n = n + 1 WHERE id = 10")
 		affected(t, tx, "UPDATE hot SET n = n + 1 WHERE id = 20")
+		affected(t, tx, "UPDATE hot SET title = 'y' WHERE id = 30")
 		require.EqualValues(t, 2, stats(t, db).Pending)
 		require.NoError(t, tx.Commit())
 		tx, err = db.Begin()
@@ -47,8 +48,9 @@ func TestStats(t *testing.T) {
 		require.Zero(t, s.Pending)
 		require.EqualValues(t, 4, s.Increments)
 		require.EqualValues(t, 1, s.Sums)
-		require.EqualValues(t, 1, s.Verbatim)
+		require.EqualValues(t, 2, s.Verbatim)
 		require.EqualValues(t, 1, s.Flushes)
+		require.EqualValues(t, 1, s.Groups.Sum)
 		require.Equal(t, map[uint16]int64{1062: 1}, s.Errors)
 		exact := int64(0)
 		for reason, n := range s.Exact {
