@@ -127,6 +127,7 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 	sent, err := send()
 	if together {
 		inc.batch.group.leave()
+		c.connector.stats.batch(1)
 		if err != nil && undone(err) && !errors.Is(err, errRowGone) {
 			lock = shareMode
 			sent, err = send()
