@@ -34,6 +34,7 @@ type batch struct {
 func (c *conn) together(ctx context.Context, b *batch, u *unit) verdict {
 	return b.group.do(ctx, u, func(units []*unit) {
 		defer c.unlease()
+		c.connector.stats.batch(len(units))
 		if len(units) > 1 && ctx.Done() != nil {
 			shared, cancel := outlive(ctx)
 			defer cancel()

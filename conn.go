@@ -94,13 +94,20 @@ func (c *conn) transaction() *txState {
 
 // ended forgets the transaction.
 func (c *conn) ended() {
+	if c.tx != nil {
+		c.connector.stats.pending.Add(-c.tx.increments)
+	}
 	c.tx, c.unbegun, c.next, c.fixed = nil, nil, "", false
 	c.unlease()
 }
 
 // failed notes an error that ended the transaction on the server.
 func (c *conn) failed(err error) error {
-	switch n := errorNumber(err); {
+	n := errorNumber(err)
+	if n != 0 {
+		c.connector.stats.failed(n)
+	}
+	switch {
 	case n == errDeadlock, n == errChangedRow && c.session.snapshot:
 		c.lost = true
 		c.ended()
@@ -153,8 +160,9 @@ func (c *conn) planIn(s *schema, text string) *plan {
 		p = s.plan(text, k.mode, k.db)
 		p.named = true
 		if p.fallback {
-			c.connector.stats.fallbacks.Add(1)
-			c.connector.once("fallback "+text, "countermysql: statement runs the exact way", "reason", p.reason, "statement", digest(text))
+			if d := digest(text); c.connector.stats.fallback(d, p.reason) {
+				c.connector.log.Warn("countermysql: statement runs the exact way", "reason", p.reason, "statement", d)
+			}
 		}
 	} else {
 		p = &plan{}
@@ -181,6 +189,7 @@ func (c *conn) ExecContext(ctx context.Context, text string, args []driver.Named
 		return nil, err
 	}
 	if p.simple {
+		c.connector.stats.plain(p)
 		if err := c.begin(ctx); err != nil {
 			return nil, err
 		}
@@ -198,6 +207,7 @@ func (c *conn) QueryContext(ctx context.Context, text string, args []driver.Name
 		return nil, err
 	}
 	if p.simple {
+		c.connector.stats.plain(p)
 		if err := c.begin(ctx); err != nil {
 			return nil, err
 		}

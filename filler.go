@@ -127,6 +127,7 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 	first := func() (bool, error) {
 		if together {
 			defer inc.batch.group.leave()
+			defer c.connector.stats.batch(1)
 		}
 		return send()
 	}

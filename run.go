@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -278,17 +279,21 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	if exactly {
-		c.connector.stats.exact.Add(1)
+		c.connector.stats.exactly(cmp.Or(p.reason, "an argument, the row's state or the transaction asks for it"))
 		return c.runExact(ctx, k)
 	}
 	text, err := c.rewritten(ctx, k)
 	if err != nil {
 		return outcome{}, err
 	}
+	if p.query == nil {
+		c.connector.stats.plain(p)
+	}
 	c.fixed = c.fixed || p.fixes
 	out, err := k.forward(ctx, text)
 	if err != nil && p.query != nil && notResolved[errorNumber(err)] {
 		// perhaps it is the view that the server does not like here: then the base table has to do
+		c.connector.stats.exactly("the server does not accept the view")
 		return c.runExact(ctx, k)
 	}
 	if err != nil {

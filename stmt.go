@@ -66,6 +66,7 @@ func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 		return nil, err
 	}
 	if p.simple {
+		s.conn.connector.stats.plain(p)
 		if err := s.conn.begin(ctx); err != nil {
 			return nil, err
 		}
@@ -82,6 +83,7 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 		return nil, err
 	}
 	if p.simple {
+		s.conn.connector.stats.plain(p)
 		if err := s.conn.begin(ctx); err != nil {
 			return nil, err
 		}
