@@ -50,6 +50,13 @@ type Config struct {
 	// DSN: counterCreateSlots. YAML: create_slots.
 	CreateSlots bool
 
+	// NoGroupCommit sends every increment outside a transaction by itself.
+	// Otherwise those that arrive while others are under way go together, in
+	// one transaction, and each caller returns once that is committed.
+	//
+	// DSN: counterGroupCommit=false. YAML: group_commit: false.
+	NoGroupCommit bool
+
 	// ReadOwn is what a read inside a transaction sees of the transaction's
 	// own increments, unless a table says otherwise; "" means ReadOwnLatest.
 	//
@@ -133,7 +140,7 @@ func (e *ConfigError) Error() string {
 // configPlaces remembers where settings were written, for error messages; ""
 // means in Go.
 type configPlaces struct {
-	slots, createSlots, readOwn string
+	slots, createSlots, groupCommit, readOwn string
 }
 
 // tablePlaces is configPlaces for a table.
@@ -176,6 +183,9 @@ func (c *Config) merge(over *Config) *Config {
 	}
 	if over.CreateSlots || over.at.createSlots != "" { // false counts where it was written
 		m.CreateSlots, m.at.createSlots = over.CreateSlots, over.at.createSlots
+	}
+	if over.NoGroupCommit || over.at.groupCommit != "" {
+		m.NoGroupCommit, m.at.groupCommit = over.NoGroupCommit, over.at.groupCommit
 	}
 	if over.ReadOwn != "" {
 		m.ReadOwn, m.at.readOwn = over.ReadOwn, over.at.readOwn

@@ -55,6 +55,7 @@ func readYAML(name string, text []byte) (*Config, []error) {
 	f.mapping(doc.Content[0], []yamlKey{
 		{"slots", f.slots(&c.Slots, &c.at.slots)},
 		{"create_slots", f.boolean(&c.CreateSlots, &c.at.createSlots)},
+		{"group_commit", not(f.boolean(&c.NoGroupCommit, &c.at.groupCommit), &c.NoGroupCommit)},
 		{"read_own", yamlText(f, &c.ReadOwn, &c.at.readOwn)},
 		{"tables", f.tables(&c.Tables)},
 	})
@@ -140,6 +141,15 @@ func (f *yamlFile) boolean(to *bool, at *string) func(*yaml.Node) bool {
 		}
 		*to, *at = value, f.place(n)
 		return true
+	}
+}
+
+// not turns round what read has set.
+func not(read func(*yaml.Node) bool, set *bool) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		ok := read(n)
+		*set = ok && !*set
+		return ok
 	}
 }
 

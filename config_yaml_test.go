@@ -52,7 +52,7 @@ tables:
 
 func TestReadYAMLMistakes(t *testing.T) {
 	const (
-		top   = "slots, create_slots, read_own, tables"
+		top   = "slots, create_slots, group_commit, read_own, tables"
 		table = "table, counters, touch, read_own, slots, slots_table"
 	)
 	for _, test := range []struct {

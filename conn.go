@@ -28,7 +28,10 @@ type conn struct {
 	next     string // isolation level of SET TRANSACTION, for the next transaction
 	fixed    bool   // the transaction has a snapshot
 	tx       *txState
+	unbegun  *handle // the transaction whose BEGIN is not sent yet
+	changed  bool    // a statement of the application's has changed the session
 
+	filler   filler
 	lastRows rowCount         // of the last statement, where the server has another
 	leased   map[string]lease // slots in use, by table
 	hidden   map[string]bool  // counter tables whose names a temporary table has taken
@@ -53,7 +56,10 @@ var (
 
 // Unwrap returns go-sql-driver's own connection. What is sent through it is
 // not seen by countermysql.
-func (c *conn) Unwrap() driver.Conn { return c.below }
+func (c *conn) Unwrap() driver.Conn {
+	_ = c.begin(context.Background()) // if it fails, so does what is sent next
+	return c.below
+}
 
 // Flags of the server's status (https://dev.mysql.com/doc/dev/mysql-server/latest/mysql__com_8h.html).
 const (
@@ -67,7 +73,7 @@ func (c *conn) autocommit() bool { return c.status.Uint()&statusAutocommit != 0 
 // inTransaction reports whether the next statement belongs to a transaction
 // that somebody else ends.
 func (c *conn) inTransaction() bool {
-	return c.status.Uint()&statusInTransaction != 0 && !c.lost || !c.autocommit()
+	return c.unbegun != nil || c.status.Uint()&statusInTransaction != 0 && !c.lost || !c.autocommit()
 }
 
 // readOnly reports whether the open transaction refuses writes; then the
@@ -88,7 +94,7 @@ func (c *conn) transaction() *txState {
 
 // ended forgets the transaction.
 func (c *conn) ended() {
-	c.tx, c.next, c.fixed = nil, "", false
+	c.tx, c.unbegun, c.next, c.fixed = nil, nil, "", false
 	c.unlease()
 }
 
@@ -175,6 +181,9 @@ func (c *conn) ExecContext(ctx context.Context, text string, args []driver.Named
 		return nil, err
 	}
 	if p.simple {
+		if err := c.begin(ctx); err != nil {
+			return nil, err
+		}
 		res, err := c.execer.ExecContext(ctx, text, args)
 		return res, c.noted(err)
 	}
@@ -189,6 +198,9 @@ func (c *conn) QueryContext(ctx context.Context, text string, args []driver.Name
 		return nil, err
 	}
 	if p.simple {
+		if err := c.begin(ctx); err != nil {
+			return nil, err
+		}
 		c.fixed = c.fixed || p.fixes
 		rows, err := c.queryer.QueryContext(ctx, text, args)
 		return rows, c.noted(err)
@@ -246,57 +258,6 @@ func (c *conn) PrepareContext(ctx context.Context, text string) (driver.Stmt, er
 	return &stmt{conn: c, text: text, raw: raw}, nil
 }
 
-// Begin starts a transaction; database/sql uses BeginTx.
-func (c *conn) Begin() (driver.Tx, error) {
-	return c.BeginTx(context.Background(), driver.TxOptions{})
-}
-
-// BeginTx starts a transaction.
-func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if err := c.send(ctx); err != nil { // START TRANSACTION commits what is open
-		return nil, err
-	}
-	next := c.next
-	raw, err := c.raw.(driver.ConnBeginTx).BeginTx(ctx, opts)
-	if err != nil {
-		return nil, c.failed(err)
-	}
-	c.lost = false
-	c.ended()
-	c.next = next
-	if level := isolationName(opts.Isolation); level != "" {
-		c.next = level
-	}
-	return &handle{c, raw}, nil
-}
-
-func isolationName(level driver.IsolationLevel) string {
-	return [...]string{"", "READ UNCOMMITTED", "READ COMMITTED", "", repeatableRead, "", serializable, ""}[level]
-}
-
-// handle is the driver.Tx of BeginTx.
-type handle struct {
-	conn *conn
-	raw  driver.Tx
-}
-
-// Commit sends the pending increments, then commits.
-func (h *handle) Commit() error {
-	if err := h.conn.send(context.Background()); err != nil {
-		h.conn.ended()
-		_ = h.raw.Rollback() // the first error is the one to report
-		return err
-	}
-	defer h.conn.ended()
-	return h.raw.Commit()
-}
-
-// Rollback drops the pending increments and rolls back.
-func (h *handle) Rollback() error {
-	h.conn.ended()
-	return h.raw.Rollback()
-}
-
 // CheckNamedValue converts an argument as go-sql-driver does.
 func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
 	return c.raw.(driver.NamedValueChecker).CheckNamedValue(v)
@@ -316,7 +277,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 // IsValid reports whether the connection may go back to the pool. One that is
 // returned inside a transaction may not: closing it is what rolls back.
 func (c *conn) IsValid() bool {
-	if c.status.Uint()&statusInTransaction != 0 && !c.lost || c.tx != nil && len(c.tx.tables()) > 0 || c.locked {
+	if c.inTransaction() && c.autocommit() || c.tx != nil && len(c.tx.tables()) > 0 || c.locked {
 		return false
 	}
 	v, ok := c.raw.(driver.Validator)

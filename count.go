@@ -3,8 +3,6 @@ package countermysql
 import (
 	"context"
 	"errors"
-	"strconv"
-	"strings"
 )
 
 // bound is an increment with its arguments.
@@ -110,10 +108,30 @@ func (c *column) holds(n int64) bool {
 type after uint8
 
 const (
-	done after = iota
+	notTried after = iota
+	done
 	takeVerbatim
 	takeExact
 )
+
+// increment runs a relative write as an increment, if it is one with the
+// arguments of this call.
+func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
+	inc := k.plan.increment
+	if inc.text != nil && !c.inTransaction() {
+		if out, how, err := c.countAlone(ctx, k); how != notTried {
+			return out, how, err
+		}
+	}
+	b, ok := inc.bind(k.binder())
+	switch {
+	case !ok:
+		return outcome{}, takeExact, nil
+	case b.zero || k.plan.class != counting || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
+		return outcome{}, takeVerbatim, nil
+	}
+	return c.count(ctx, k, b)
+}
 
 // count runs an increment: at once outside a transaction, pending inside.
 func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, error) {
@@ -134,6 +152,14 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 			return outcome{}, takeVerbatim, nil
 		}
 	}
+	if u := incrementUnit(p.sorted()); c.grouped() && u.fits() {
+		switch v := c.together(ctx, b.t.batch(b.t.spec.name, b.t.key), u); {
+		case v.err != nil:
+			return outcome{}, done, v.err
+		case !v.alone:
+			return c.counted(k, b.increment, int64(len(hits))), done, nil
+		}
+	}
 	defer c.unlease()
 	switch err := c.sendTable(ctx, p.t, p.sorted()); {
 	case errors.Is(err, errRowGone):
@@ -141,12 +167,12 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 	case err != nil:
 		return outcome{}, done, err
 	}
-	return c.counted(k, b, int64(len(hits))), done, nil
+	return c.counted(k, b.increment, int64(len(hits))), done, nil
 }
 
 // counted is the answer that the plain statement would have given.
-func (c *conn) counted(k *call, b *bound, rows int64) outcome {
-	if b.rows != nil {
+func (c *conn) counted(k *call, inc *increment, rows int64) outcome {
+	if inc.rows != nil {
 		rows *= 2 // ON DUPLICATE KEY UPDATE reports 2 for a changed row
 	}
 	c.lastRows = rowCount{rows, true}
@@ -160,81 +186,40 @@ func (c *conn) counted(k *call, b *bound, rows int64) outcome {
 // undid it.
 const maxRetries = 10
 
-// countOne sends an increment of one row in one round trip. If no row took it,
-// the statement itself finds out why.
+// countOne adds an increment of one row in one round trip, together with those
+// of others where it can. If no row took it, the statement itself finds out why.
 func (c *conn) countOne(ctx context.Context, k *call, b *bound) (outcome, after, error) {
 	defer c.unlease()
-	e := &entry{deltas: b.deltas[0], touch: b.touch, name: b.name, where: b.conditions[0]}
-	stmt := c.oneStatement(b.t, e, true)
-	for try := 0; ; try++ {
-		n, err := c.do(ctx, stmt)
-		switch {
-		case errorNumber(err) == errDeadlock && try < maxRetries:
-			c.lost = false
-		case err != nil:
-			return outcome{}, done, err
-		case n > 0:
-			return c.counted(k, b, 1), done, nil
-		case len(b.t.touch) > 0:
-			return outcome{}, takeExact, nil // perhaps it has a touch column in the future
+	e, joins := &entry{deltas: b.deltas[0], touch: b.touch, where: b.conditions[0]}, false
+	if b.batch != nil && c.grouped() {
+		if shared, ok := b.increment.entry(k.binder(), b); ok {
+			e, joins = shared, true
+		}
+	}
+	gone := false
+	if joins {
+		u := incrementUnit([]*entry{e})
+		switch v := c.together(ctx, b.batch, u); {
+		case v.err != nil:
+			return outcome{}, done, v.err
+		case !v.alone:
+			return c.counted(k, b.increment, 1), done, nil
 		default:
-			return outcome{}, takeVerbatim, nil
+			gone = v.gone
 		}
 	}
-}
-
-// oneStatement is the strict increment of one row: it reads the base row under
-// a shared lock, so that it waits for whoever changes it, and writes nothing if
-// there is none. Naming the counters makes the server lock the clustered row.
-func (c *conn) oneStatement(t *table, e *entry, unlessLater bool) string {
-	name := quoteIdent(e.name)
-	var cols, vals, updates, conds []string
-	for _, k := range t.key {
-		cols = append(cols, quoteIdent(k.name))
-		vals = append(vals, name+"."+quoteIdent(k.name))
-	}
-	cols = append(cols, quoteIdent(t.slotCol))
-	vals = append(vals, strconv.Itoa(c.slot(t)))
-	for _, i := range usedCounters(t, []*entry{e}) {
-		counter := t.counters[i]
-		d := counter.formatUnits(e.deltas[i])
-		cols = append(cols, quoteIdent(counter.name))
-		vals = append(vals, d)
-		updates = append(updates, t.addTo(counter, d))
-		conds = append(conds, name+"."+quoteIdent(counter.name)+" IS NOT NULL")
-	}
-	for i, at := range e.touch {
-		if at == "" {
-			continue
+	if !gone {
+		u := c.upsert(b.t, []*entry{e})
+		u.name, u.later = b.name, true
+		err := c.sendUpsert(ctx, u.one(), 1)
+		if err == nil {
+			return c.counted(k, b.increment, 1), done, nil
 		}
-		col := quoteIdent(t.touch[i].name)
-		cols = append(cols, col)
-		vals = append(vals, at)
-		updates = append(updates, col+" = "+later(t.slots()+"."+col, at))
-		if unlessLater {
-			conds = append(conds, "("+name+"."+col+" IS NULL OR "+name+"."+col+" <= "+at+")")
+		if !errors.Is(err, errRowGone) {
+			return outcome{}, done, err
 		}
 	}
-	if len(t.key) == 0 {
-		conds = append(conds, "(SELECT COUNT(*) FROM "+t.base()+" LOCK IN SHARE MODE) = 1")
-	}
-	return c.unsnapshot() + "INSERT INTO " + t.slots() + " (" + strings.Join(cols, ", ") + ") SELECT " + strings.Join(vals, ", ") +
-		" FROM " + t.base() + " AS " + name + " WHERE (" + e.where + ") AND " + strings.Join(conds, " AND ") +
-		" LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
-}
-
-func (t *table) addTo(c *column, amount string) string {
-	col := quoteIdent(c.name)
-	return col + " = " + t.slots() + "." + col + " + " + amount
-}
-
-// unsnapshot lets MariaDB write a slot that changed since the transaction's
-// snapshot (https://mariadb.com/kb/en/innodb-system-variables/#innodb_snapshot_isolation).
-func (c *conn) unsnapshot() string {
-	if c.session.snapshot {
-		return "SET STATEMENT innodb_snapshot_isolation=OFF FOR "
-	}
-	return ""
+	return outcome{}, b.missing(), nil
 }
 
 // countLater adds an increment to the transaction's pending ones. The rows are
@@ -254,5 +239,5 @@ func (c *conn) countLater(ctx context.Context, k *call, b *bound) (outcome, afte
 			p.add(h.entry)
 		}
 	}
-	return c.counted(k, b, int64(len(hits))), done, nil
+	return c.counted(k, b.increment, int64(len(hits))), done, nil
 }

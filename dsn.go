@@ -17,13 +17,14 @@ const (
 	paramCounters    = "counters"
 	paramSlots       = "counterSlots"
 	paramCreateSlots = "counterCreateSlots"
+	paramGroupCommit = "counterGroupCommit"
 	paramReadOwn     = "counterReadOwn"
 	paramConfig      = "counterConfig"
 
 	envConfig = "COUNTERMYSQL_CONFIG"
 )
 
-var dsnParams = []string{paramCounters, paramSlots, paramCreateSlots, paramReadOwn, paramConfig}
+var dsnParams = []string{paramCounters, paramSlots, paramCreateSlots, paramGroupCommit, paramReadOwn, paramConfig}
 
 // ParseDSN reads a go-sql-driver DSN with these parameters of ours, which the
 // returned mysql.Config does not have:
@@ -31,6 +32,7 @@ var dsnParams = []string{paramCounters, paramSlots, paramCreateSlots, paramReadO
 //	counters            post.likes,post.views,other_db.page.hits
 //	counterSlots        slots per counter, 1 to 1024 (default 16)
 //	counterCreateSlots  create missing slots tables (default false)
+//	counterGroupCommit  send increments of several callers together (default true)
 //	counterReadOwn      latest (default) or snapshot
 //	counterConfig       a YAML file with the same settings and more
 //
@@ -147,14 +149,18 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 		c.Slots, c.at.slots = n, place
 		return ""
 	})
-	read(paramCreateSlots, remedyBool, func(value, place string) string {
-		b, ok := readBool(value)
-		if !ok {
-			return excerpt(value) + " is not a boolean"
+	boolean := func(set func(on bool, place string)) func(value, place string) string {
+		return func(value, place string) string {
+			on, ok := readBool(value)
+			if !ok {
+				return excerpt(value) + " is not a boolean"
+			}
+			set(on, place)
+			return ""
 		}
-		c.CreateSlots, c.at.createSlots = b, place
-		return ""
-	})
+	}
+	read(paramCreateSlots, remedyBool, boolean(func(on bool, place string) { c.CreateSlots, c.at.createSlots = on, place }))
+	read(paramGroupCommit, remedyBool, boolean(func(on bool, place string) { c.NoGroupCommit, c.at.groupCommit = !on, place }))
 	read(paramReadOwn, remedyReadOwn, func(value, place string) string {
 		c.ReadOwn, c.at.readOwn = ReadOwn(value), place
 		return ""

@@ -75,7 +75,7 @@ func TestParseDSN(t *testing.T) {
 func TestParseDSNMistakes(t *testing.T) {
 	t.Setenv(envConfig, "")
 	const form = "; write table.column or db.table.column, with commas between counters"
-	const there = " There are counters, counterSlots, counterCreateSlots, counterReadOwn, counterConfig"
+	const there = " There are counters, counterSlots, counterCreateSlots, counterGroupCommit, counterReadOwn, counterConfig"
 	for _, test := range []struct {
 		params string
 		want   []string
@@ -92,7 +92,7 @@ func TestParseDSNMistakes(t *testing.T) {
 		{"counters=post.likes&counters=post.views", []string{`DSN parameter counters: it is given twice; give it once; counters are separated by commas`}},
 		{"Counters=post.likes", []string{`DSN parameter Counters: there is no such parameter; did you mean counters?` + there}},
 		{"COUNTERSLOT=3", []string{`DSN parameter COUNTERSLOT: there is no such parameter; did you mean counterSlots?` + there}},
-		{"counterGroupCommit", []string{`DSN parameter counterGroupCommit: there is no such parameter; did you mean counterConfig?` + there}},
+		{"counterGroupComit=1", []string{`DSN parameter counterGroupComit: there is no such parameter; did you mean counterGroupCommit?` + there}},
 		{"counters=likes", []string{`DSN parameter counters: counter "likes" names no table` + form}},
 		{"counters=a.b.c.d", []string{`DSN parameter counters: counter "a.b.c.d" has more than three names` + form}},
 		{"counters=post.likes,", []string{`DSN parameter counters: an entry is empty` + form}},

@@ -41,6 +41,9 @@ const (
 	errOutOfRange = 1690
 	errDataRange  = 1264
 	errChangedRow = 1020 // MariaDB: a row changed since the snapshot
+
+	errServerShutdown   = 1053
+	errConnectionKilled = 1927 // MariaDB
 )
 
 // notResolved are the errors of a query that the server could not make sense of.

@@ -106,7 +106,7 @@ func (c *conn) apply(ctx context.Context, t *table) error {
 			return err
 		}
 		for _, m := range moved {
-			p.entries[m.key.id()] = m
+			p.entries[m.id] = m
 			if err := c.takeKeys(ctx, t, map[string]key{m.key.id(): m.key}); err != nil {
 				return err
 			}
@@ -117,9 +117,11 @@ func (c *conn) apply(ctx context.Context, t *table) error {
 
 // forceKey keeps the optimizer on the table's key: a scan would lock rows that
 // nobody asked for.
-func (t *table) forceKey() string {
+func (t *table) forceKey() string { return t.force(t.key) }
+
+func (t *table) force(cols []*column) string {
 	for _, k := range t.unique {
-		if len(k.cols) > 0 && slices.Equal(k.cols, t.key) {
+		if len(k.cols) > 0 && slices.Equal(k.cols, cols) {
 			return " FORCE INDEX (" + quoteIdent(k.name) + ")"
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -64,9 +66,8 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 		}
 		mine = "(" + strings.Join(conds, ") OR (") + ")"
 	}
-	query := "SELECT " + strings.Join(null, " OR ") + ", COALESCE(" + orFalse(future) + ", 0), " + mine + ", " + t.selectKey(name) + nowExprs +
-		" FROM " + t.base() + " AS " + name + " WHERE (" + where + ")"
-	rows, err := c.lookUp(ctx, query, w)
+	rows, err := c.lookUp(ctx, lookup{t, strings.Join(null, " OR ") + ", COALESCE(" + orFalse(future) + ", 0), " + mine + ", " + t.selectKey(name) + nowExprs +
+		" FROM " + t.base() + " AS " + name + " WHERE (" + where + ")"}, w)
 	if err != nil {
 		return nil, done, err
 	}
@@ -86,6 +87,7 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 			e.finds = []find{{b.name, where, deltas}}
 		}
 		e.key = key(r[3 : 3+len(t.key)])
+		e.id = e.key.id()
 		at := 3 + max(len(t.key), 1)
 		for j, v := range b.touch {
 			if v != "" {
@@ -105,23 +107,86 @@ func orFalse(conds []string) string {
 	return strings.Join(conds, " OR ")
 }
 
+// lookup is a SELECT of one table's rows without its first word.
+type lookup struct {
+	t    *table
+	text string
+}
+
 // lookUp reads base rows without changing what the transaction sees or locks:
-// on a look-up connection, which sees what is committed; on this one where the
+// together with other callers, as committed; on this connection where the
 // transaction has written rows that are not known, or the session computes
 // otherwise than a look-up connection.
-func (c *conn) lookUp(ctx context.Context, query string, w *written) ([][]string, error) {
+func (c *conn) lookUp(ctx context.Context, l lookup, w *written) ([][]string, error) {
+	query := "SELECT " + l.text
 	if c.altered() || w != nil && w.any {
-		if w != nil && c.transaction().isolation == repeatableRead {
+		if w != nil && c.transaction().isolation == repeatableRead && c.unbegun == nil {
 			query += " " + shareMode
 		}
 		return c.read(ctx, query)
 	}
-	return c.outside(ctx, query)
+	if c.inTransaction() && c.transaction().inside {
+		return c.outside(ctx, query)
+	}
+	u := newUnit(l.text)
+	u.look = l
+	switch v := l.t.lookups.do(ctx, u, func(units []*unit) { c.lookUpAll(ctx, units) }); {
+	case v.alone:
+		return c.outside(ctx, query)
+	case v.err != nil:
+		return nil, v.err
+	}
+	return u.found, nil
+}
+
+// lookUpAll looks up for several callers in one statement.
+func (c *conn) lookUpAll(ctx context.Context, units []*unit) {
+	if len(units) > 1 && ctx.Done() != nil {
+		shared, cancel := outlive(ctx)
+		defer cancel()
+		ctx = shared
+	}
+	var queries []string
+	number := map[string]int{}
+	for _, u := range units {
+		if _, ok := number[u.look.text]; !ok {
+			number[u.look.text] = len(queries)
+			queries = append(queries, fmt.Sprintf("SELECT %d, %s", len(queries), u.look.text))
+		}
+	}
+	query := strings.Join(queries, " UNION ALL ")
+	var rows [][]string
+	var err error
+	if c.unbegun != nil {
+		rows, err = c.read(ctx, query)
+	} else {
+		rows, err = c.connector.query(ctx, query)
+	}
+	found := make([][][]string, len(queries))
+	for _, r := range rows {
+		n, _ := strconv.Atoi(r[0])
+		found[n] = append(found[n], r[1:])
+	}
+	for i, u := range units {
+		u.found = found[number[u.look.text]]
+		switch {
+		case err == nil:
+		case errorNumber(err) != 0:
+			u.verdict.alone = true
+		case i > 0:
+			u.verdict.again = true
+		default:
+			u.verdict.err = err
+		}
+	}
 }
 
 // outside runs a query on a look-up connection. If that gets stuck behind an
 // ALTER TABLE that waits for this transaction, the transaction itself has to read.
 func (c *conn) outside(ctx context.Context, query string) ([][]string, error) {
+	if c.unbegun != nil {
+		return c.read(ctx, query)
+	}
 	inside := c.inTransaction()
 	if !inside || !c.transaction().inside {
 		rows, err := c.connector.query(ctx, query)

@@ -51,6 +51,9 @@ func (c *column) literal(v string) string {
 	}
 	switch c.dataType {
 	case "date":
+		if strings.HasSuffix(v, "()") {
+			return v // a moment
+		}
 		return "CAST('" + v + "' AS DATE)"
 	case "datetime", "timestamp":
 		return "CAST('" + v + "' AS DATETIME(6))"
@@ -63,12 +66,14 @@ func (c *column) literal(v string) string {
 }
 
 // where selects the key's row of the table called name.
-func (t *table) where(k key, name string) string {
-	if len(t.key) == 0 {
+func (t *table) where(k key, name string) string { return whereEqual(t.key, k, name) }
+
+func whereEqual(cols []*column, k key, name string) string {
+	if len(cols) == 0 {
 		return "TRUE"
 	}
-	conds := make([]string, len(t.key))
-	for i, c := range t.key {
+	conds := make([]string, len(cols))
+	for i, c := range cols {
 		conds[i] = name + "." + quoteIdent(c.name) + " = " + c.literal(k[i])
 	}
 	return strings.Join(conds, " AND ")
@@ -92,8 +97,10 @@ func (t *table) whereAny(keys []key, name string) string {
 
 // compare is the canonical order of keys, in which every transaction takes its
 // locks: numbers by value, all else by bytes.
-func (t *table) compare(x, y key) int {
-	for i, c := range t.key {
+func (t *table) compare(x, y key) int { return compareKeys(t.key, x, y) }
+
+func compareKeys(cols []*column, x, y key) int {
+	for i, c := range cols {
 		var n int
 		if c.integer() || c.dataType == "year" {
 			n = compareIntegers(x[i], y[i])
@@ -121,14 +128,21 @@ func compareIntegers(x, y string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
 }
 
-// entry is what a transaction has added to one key and not yet sent.
+// entry is what is to be added to one row and is not sent yet.
 type entry struct {
+	id     string // entries with the same id are summed; their times are all quoted
 	key    key
 	deltas []int64  // by counter, in units
 	touch  []string // by touch column, SQL; "" if not touched
-	name   string   // of the table in where
-	where  string   // selects the row
+	where  string   // selects the row; "": the key does
+	rest   string   // what else than the key the row has to meet
 	finds  []find   // how the application found the row, should others re-key it
+}
+
+// empty reports whether the entry's increments cancelled out.
+func (e *entry) empty() bool {
+	return !slices.ContainsFunc(e.deltas, func(d int64) bool { return d != 0 }) &&
+		!slices.ContainsFunc(e.touch, func(at string) bool { return at != "" })
 }
 
 // find is a condition of the application's that matched one row by another
@@ -146,9 +160,9 @@ type pending struct {
 
 // add sums an increment into its entry; false if the sum leaves 64 bits.
 func (p *pending) add(e entry) bool {
-	old := p.entries[e.key.id()]
+	old := p.entries[e.id]
 	if old == nil {
-		p.entries[e.key.id()] = &e
+		p.entries[e.id] = &e
 		return true
 	}
 	sums := make([]int64, len(old.deltas))
@@ -164,12 +178,10 @@ func (p *pending) add(e entry) bool {
 		merged.finds = append(slices.Clone(merged.finds), f)
 	}
 	merged.touch = slices.Clone(old.touch)
-	for i, v := range e.touch {
-		if v != "" {
-			merged.touch[i] = v
-		}
+	for i, at := range e.touch {
+		merged.touch[i] = max(merged.touch[i], at)
 	}
-	p.entries[e.key.id()] = &merged // savepoints hold the old one
+	p.entries[e.id] = &merged // savepoints hold the old one
 	return true
 }
 

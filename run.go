@@ -82,6 +82,11 @@ func (k *call) prepared(ctx context.Context, text string) (outcome, error) {
 // run executes a statement that is more than simple.
 func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
+	if p.increment == nil {
+		if err := c.begin(ctx); err != nil {
+			return outcome{}, err
+		}
+	}
 	if p.split != nil && c.connector.cfg.MultiStatements && k.stmt == nil && (len(k.args) == 0 || c.connector.cfg.InterpolateParams) {
 		return c.runSplit(ctx, k)
 	}
@@ -120,7 +125,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case kindTemporary:
 		return c.runTemporary(ctx, k)
 	case kindAutocommit:
-		c.dirty = true
+		c.dirty, c.changed = true, true
 		if p.arg == "on" && !c.autocommit() {
 			return c.runCommit(ctx, k)
 		}
@@ -139,7 +144,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		c.locked = c.locked && err != nil
 		return out, err
 	case kindSet:
-		c.dirty = true
+		c.dirty, c.changed = true, true
 	case kindCall, kindExecute:
 		return c.runAnything(ctx, k)
 	}
@@ -170,7 +175,7 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 // runAnything executes CALL, EXECUTE and the like, which may read and write
 // counters and end the transaction.
 func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
-	c.dirty = true
+	c.dirty, c.changed = true, true
 	if err := c.applyAll(ctx); err != nil {
 		return outcome{}, err
 	}
@@ -252,17 +257,13 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	}
 	exactly := p.class == exact
 	if p.increment != nil {
-		b, ok := p.increment.bind(k.binder())
-		switch {
-		case !ok:
-			exactly = true
-		case b.zero || p.class != counting || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
-		default:
-			out, how, err := c.count(ctx, k, b)
-			if err != nil || how == done {
-				return out, err
-			}
-			exactly = how == takeExact
+		out, how, err := c.increment(ctx, k)
+		if err != nil || how == done {
+			return out, err
+		}
+		exactly = how == takeExact
+		if err := c.begin(ctx); err != nil {
+			return outcome{}, err
 		}
 	} else if !exactly && len(p.touches) > 0 {
 		for _, t := range p.touches {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // column is one column of a base table, as information_schema describes it.
@@ -53,6 +54,10 @@ type table struct {
 	parents        []foreignKey
 	unfit          []string // why it can't be a counter table
 	missing        string   // DDL that has to run first; "" when the slots table is in order
+
+	mariaDB bool
+	batches sync.Map // *batch, by the name and key that conditions use
+	lookups group
 }
 
 // foreignKey is a foreign key of a counter table.
@@ -88,6 +93,22 @@ func findColumn(cols []*column, name string) *column {
 		}
 	}
 	return nil
+}
+
+// noWait is shareMode that fails at once where it would wait.
+func (t *table) noWait() string {
+	if t.mariaDB {
+		return "LOCK IN SHARE MODE NOWAIT"
+	}
+	return "FOR SHARE NOWAIT"
+}
+
+// skipLocked is shareMode that sees no row where it would wait.
+func (t *table) skipLocked() string {
+	if t.mariaDB {
+		return "LOCK IN SHARE MODE SKIP LOCKED"
+	}
+	return "FOR SHARE SKIP LOCKED"
 }
 
 func (t *table) base() string  { return quoteIdent(t.spec.db) + "." + quoteIdent(t.spec.name) }

@@ -76,7 +76,7 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 	}
 	l := &loader{db: db, server: srv, tables: s.tables}
 	for _, spec := range specs {
-		l.tables[s.key(spec.db, spec.name)] = &table{spec: spec}
+		l.tables[s.key(spec.db, spec.name)] = &table{spec: spec, mariaDB: srv.mariaDB}
 	}
 	l.where = tablesIn(specs, func(t tableSpec) string { return t.name })
 	l.columns(ctx)

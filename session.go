@@ -19,18 +19,19 @@ type session struct {
 	collation string
 	sqlMode   string
 	snapshot  bool // MariaDB's innodb_snapshot_isolation
+	readOnly  bool
 }
 
 // probe reads the session's state from the server.
 func (c *conn) probe(ctx context.Context, s *schema) error {
-	isolation, snapshot := "@@transaction_isolation", "0"
+	isolation, readOnly, snapshot := "@@transaction_isolation", "@@transaction_read_only", "0"
 	if s.server.mariaDB {
-		isolation = "@@tx_isolation"
+		isolation, readOnly = "@@tx_isolation", "@@tx_read_only"
 	}
 	if s.server.snapshotIsolation {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
-	rows, err := c.read(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot)
+	rows, err := c.read(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly)
 	if err != nil {
 		return err
 	}
@@ -45,6 +46,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		collation: v[5],
 		sqlMode:   v[1],
 		snapshot:  v[6] == "1",
+		readOnly:  v[7] == "1",
 	}
 	if c.initial.charset == "" {
 		c.initial = c.session

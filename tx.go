@@ -92,6 +92,13 @@ func (x *txState) tables() []*table {
 	return tables
 }
 
+// dropEmpty forgets increments that cancelled out.
+func (x *txState) dropEmpty() {
+	for _, p := range x.pending {
+		maps.DeleteFunc(p.entries, func(_ string, e *entry) bool { return e.empty() })
+	}
+}
+
 func (x *txState) writtenTo(t *table) *written {
 	w := x.written[t.String()]
 	if w == nil {

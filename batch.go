@@ -1,0 +1,289 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// grouped reports whether the connection's increments may share a transaction
+// with those of others: no statement has changed its session.
+func (c *conn) grouped() bool {
+	return !c.connector.config.NoGroupCommit && !c.changed && !c.altered()
+}
+
+// batch is what one group sends: units of one table whose conditions call it by
+// one name and give one of its unique keys.
+type batch struct {
+	t     *table
+	name  string
+	cols  []*column
+	group group
+}
+
+// together adds a unit to slots in a transaction of its own, which it may share
+// with units of other connections.
+func (c *conn) together(ctx context.Context, b *batch, u *unit) verdict {
+	return b.group.do(ctx, u, func(units []*unit) {
+		defer c.unlease()
+		if len(units) > 1 && ctx.Done() != nil {
+			shared, cancel := outlive(ctx)
+			defer cancel()
+			c.sendUnits(shared, b, units)
+			return
+		}
+		c.sendUnits(ctx, b, units)
+	})
+}
+
+// linger is how long a batch may go on when its leader's context has ended: long
+// enough for any server that lives, and an end for one that does not.
+const linger = 10 * time.Second
+
+// outlive is a context for what others wait for as well: a cancelled one closes
+// the connection, which would leave all of them in the dark.
+func outlive(leader context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(leader))
+	var timer *time.Timer
+	stop := context.AfterFunc(leader, func() { timer = time.AfterFunc(linger, cancel) })
+	return ctx, func() {
+		if !stop() && timer != nil {
+			timer.Stop()
+		}
+		cancel()
+	}
+}
+
+// incrementUnit is a unit of entries.
+func incrementUnit(entries []*entry) *unit {
+	parts := make([]string, len(entries))
+	for i, e := range entries {
+		parts[i] = e.id
+	}
+	u := newUnit(parts...)
+	u.entries = entries
+	return u
+}
+
+// sendUnits gives every unit its verdict. What keeps the batch from being sent
+// is left out once; if that does not help, each has to go by itself.
+func (c *conn) sendUnits(ctx context.Context, b *batch, units []*unit) {
+	for first := true; len(units) > 0; first = false {
+		entries := b.merge(units)
+		err := c.sendBatch(ctx, b, entries)
+		if err == nil {
+			return
+		}
+		failed := units
+		switch {
+		case errors.Is(err, driver.ErrBadConn): // nothing was sent
+			units[0].verdict.err = err
+			for _, u := range units[1:] {
+				u.verdict.again = true
+			}
+			return
+		case !undone(err):
+			for _, u := range units {
+				u.verdict.err = err
+			}
+			return
+		case first && len(units) > 1:
+			failed = c.culprits(ctx, b, entries, units)
+		}
+		for _, u := range failed {
+			u.verdict.alone = true
+			u.verdict.gone = len(entries) == 1 && errors.Is(err, errRowGone)
+		}
+		units = slices.DeleteFunc(slices.Clone(units), func(u *unit) bool { return u.verdict.alone })
+	}
+}
+
+// undone reports whether the server has refused or rolled back the statement.
+// A connection that broke, or was killed, says nothing about that.
+func undone(err error) bool {
+	var e *mysql.MySQLError
+	if !errors.As(err, &e) {
+		return errors.Is(err, errRowGone)
+	}
+	return e.Number != errServerShutdown && e.Number != errConnectionKilled
+}
+
+// sendBatch sends merged entries in one statement. It does not wait for a base
+// row that somebody has locked: all other counters would wait with it.
+func (c *conn) sendBatch(ctx context.Context, b *batch, entries []*entry) error {
+	u := b.upsert(c, entries)
+	stmt := ""
+	if len(entries) == 1 {
+		stmt = u.one()
+	} else {
+		stmt = u.many()
+	}
+	return c.sendUpsert(ctx, stmt, len(entries))
+}
+
+func (b *batch) upsert(c *conn, entries []*entry) *upsert {
+	u := c.upsert(b.t, entries)
+	u.name, u.cols, u.lock, u.later = b.name, b.cols, b.t.noWait(), true
+	return u
+}
+
+// merge sums the entries of units by key and condition, in canonical order.
+func (b *batch) merge(units []*unit) []*entry {
+	if len(units) == 1 && len(units[0].entries) == 1 {
+		return units[0].entries
+	}
+	p := &pending{t: b.t, entries: map[string]*entry{}}
+	var all []*entry
+	for _, u := range units {
+		for _, e := range u.entries {
+			if !p.add(*e) {
+				all = append(all, e) // the sum leaves 64 bits
+			}
+		}
+	}
+	for _, e := range p.entries {
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(x, y *entry) int { return compareKeys(b.cols, x.key, y.key) })
+	return all
+}
+
+// culprits are the units that keep a batch from being sent: their rows are gone,
+// or locked by somebody; all of them, if it can't be told.
+func (c *conn) culprits(ctx context.Context, b *batch, entries []*entry, units []*unit) []*unit {
+	rows, err := c.read(ctx, b.upsert(c, entries).culprits())
+	if err != nil {
+		return units
+	}
+	failed := map[string]bool{}
+	for _, r := range rows {
+		if n, err := strconv.Atoi(r[0]); err == nil {
+			failed[entries[n].id] = true
+		}
+	}
+	found := slices.DeleteFunc(slices.Clone(units), func(u *unit) bool {
+		return !slices.ContainsFunc(u.entries, func(e *entry) bool { return failed[e.id] })
+	})
+	if len(found) == 0 {
+		return units
+	}
+	return found
+}
+
+// batch returns the table's batch for conditions that call it by a name and
+// give one of its unique keys.
+func (t *table) batch(name string, cols []*column) *batch {
+	b, _ := t.batches.LoadOrStore(name+"\x00"+strings.Join(quoteNames(cols), ","), &batch{t: t, name: name, cols: cols})
+	return b.(*batch)
+}
+
+// mayJoin lets the increment of one row share a transaction. narrowed says that
+// its condition has more than the key.
+func (inc *increment) mayJoin(key pin, narrowed bool) {
+	for i, v := range key.values {
+		if v.negative || !key.cols[i].joins() {
+			return
+		}
+	}
+	inc.batch, inc.pin = inc.t.batch(inc.name, key.cols), key
+	if !narrowed {
+		return
+	}
+	rest := fragment{pieces: inc.where.pieces, params: slices.Clone(inc.where.params)}
+	for i, p := range rest.params {
+		for k, v := range key.values {
+			if v.param == p {
+				rest.params[i] = -1 - k
+			}
+		}
+	}
+	inc.rest = &rest
+}
+
+// joins reports whether a value of the column, as applications write it, can
+// be written so that joining with it finds what comparing with it finds.
+func (c *column) joins() bool {
+	switch c.dataType {
+	case "char", "varchar":
+		return asciiCharsets[c.charset]
+	case "binary", "varbinary", "date":
+		return true
+	}
+	return c.integer()
+}
+
+// asciiCharsets are those whose characters below 128 are ASCII.
+var asciiCharsets = map[string]bool{"utf8mb4": true, "utf8mb3": true, "utf8": true, "latin1": true, "ascii": true}
+
+// entry is the increment by its key; ok is false if it has to go by itself.
+func (inc *increment) entry(b binder, out *bound) (e *entry, ok bool) {
+	e = &entry{key: make(key, len(inc.pin.cols)), deltas: out.deltas[0], touch: out.touch, where: out.conditions[0]}
+	for i, c := range inc.pin.cols {
+		if e.key[i], ok = b.keyText(c, inc.pin.values[i]); !ok {
+			return nil, false
+		}
+	}
+	e.id = e.key.id()
+	if inc.rest != nil {
+		if e.rest, ok = inc.rest.bind(b); !ok {
+			return nil, false
+		}
+		e.id += "\x01" + e.rest
+	}
+	for _, at := range e.touch {
+		if at != "" && at[0] != '\'' {
+			e.id += "\x02" + at
+		}
+	}
+	return e, true
+}
+
+// keyText is a value of a key column as the column's literal method takes it.
+func (b binder) keyText(c *column, v value) (string, bool) {
+	x, ok := b.raw(v)
+	if !ok {
+		return "", false
+	}
+	if bytes, is := x.([]byte); is && !b.interpolated {
+		x = string(bytes)
+	}
+	switch x := x.(type) {
+	case int64:
+		return strconv.FormatInt(x, 10), c.integer()
+	case uint64:
+		return strconv.FormatUint(x, 10), c.integer()
+	case moment:
+		return string(x), c.dataType == "date"
+	case time.Time:
+		text, ok := b.time(x)
+		return strings.Trim(strings.TrimSuffix(text, " 00:00:00'"), "'"), ok && c.dataType == "date" && strings.HasSuffix(text, " 00:00:00'")
+	case string:
+		switch {
+		case c.integer():
+			n, err := strconv.ParseInt(x, 10, 64)
+			return x, err == nil && strconv.FormatInt(n, 10) == x
+		case c.dataType == "date":
+			_, err := time.Parse(time.DateOnly, x)
+			return x, err == nil
+		}
+		return strings.ToUpper(hex.EncodeToString([]byte(x))), ascii(x) || c.charset == "utf8mb4" && b.charset == "utf8mb4" && utf8.ValidString(x)
+	}
+	return "", false
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,129 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+// handle is the driver.Tx of BeginTx. Its BEGIN is sent with the first
+// statement that needs it: a transaction of nothing but increments never does.
+type handle struct {
+	conn *conn
+	opts driver.TxOptions
+	raw  driver.Tx // nil: not begun
+}
+
+// Begin starts a transaction; database/sql uses BeginTx.
+func (c *conn) Begin() (driver.Tx, error) {
+	return c.BeginTx(context.Background(), driver.TxOptions{})
+}
+
+// BeginTx starts a transaction.
+func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if err := c.send(ctx); err != nil { // START TRANSACTION commits what is open
+		return nil, err
+	}
+	next := c.next
+	h := &handle{conn: c, opts: opts}
+	level := isolationName(opts.Isolation)
+	if c.mayDefer(opts) {
+		c.ended()
+		c.unbegun = h
+	} else {
+		raw, err := c.raw.(driver.ConnBeginTx).BeginTx(ctx, opts)
+		if err != nil {
+			return nil, c.failed(err)
+		}
+		c.lost = false
+		c.ended()
+		h.raw = raw
+	}
+	c.next = next
+	if level != "" {
+		c.next = level
+	}
+	return h, nil
+}
+
+// mayDefer reports whether it can't be told that BEGIN has not been sent yet.
+func (c *conn) mayDefer(opts driver.TxOptions) bool {
+	level := isolationName(opts.Isolation)
+	return c.grouped() && !c.inTransaction() && !c.dirty && !c.locked && !opts.ReadOnly && !c.session.readOnly && c.next == "" &&
+		level != serializable && (level != "" || opts.Isolation == 0 && c.session.isolation != serializable)
+}
+
+func isolationName(level driver.IsolationLevel) string {
+	names := [...]string{"", "READ UNCOMMITTED", "READ COMMITTED", "", repeatableRead, "", serializable, ""}
+	if int(level) >= len(names) {
+		return "" // go-sql-driver refuses it
+	}
+	return names[level]
+}
+
+// begin sends the BEGIN that is still to be sent.
+func (c *conn) begin(ctx context.Context) error {
+	h := c.unbegun
+	if h == nil {
+		return nil
+	}
+	raw, err := c.raw.(driver.ConnBeginTx).BeginTx(ctx, h.opts)
+	if err != nil {
+		return c.failed(err)
+	}
+	c.unbegun, h.raw, c.lost = nil, raw, false
+	return nil
+}
+
+// Commit sends the pending increments, then commits.
+func (h *handle) Commit() error {
+	c, ctx := h.conn, context.Background()
+	if h.raw == nil {
+		if done, err := c.commitTogether(ctx); done {
+			c.ended()
+			return err
+		}
+		if err := c.begin(ctx); err != nil {
+			c.ended()
+			return err
+		}
+	}
+	if err := c.send(ctx); err != nil {
+		c.ended()
+		_ = h.raw.Rollback() // the first error is the one to report
+		return err
+	}
+	defer c.ended()
+	return h.raw.Commit()
+}
+
+// commitTogether hands a transaction of nothing but increments to the group
+// commit, all or nothing; done is false where it has to be sent by itself.
+func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
+	if c.tx == nil {
+		return true, nil
+	}
+	c.tx.dropEmpty()
+	tables := c.tx.tables()
+	if len(tables) == 0 {
+		return true, nil
+	}
+	t := tables[0]
+	u := incrementUnit(c.tx.pending[t.String()].sorted())
+	if len(tables) > 1 || !u.fits() {
+		return false, nil
+	}
+	h := c.unbegun
+	c.unbegun = nil // the batch is no part of the transaction
+	defer func() { c.unbegun = h }()
+	v := c.together(ctx, t.batch(t.spec.name, t.key), u)
+	return !v.alone, v.err
+}
+
+// Rollback drops the pending increments and rolls back.
+func (h *handle) Rollback() error {
+	h.conn.ended()
+	if h.raw == nil {
+		return nil
+	}
+	return h.raw.Rollback()
+}

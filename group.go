@@ -1,0 +1,164 @@
+package countermysql
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// Bounds of a batch. Equal parts count once.
+const (
+	maxBatchParts = 500
+	maxBatchBytes = 1 << 20 // well below the smallest usual max_allowed_packet, 16 MiB
+)
+
+// group combines what many callers want to send. The first runs at once; those
+// that arrive while it is under way wait, and go together on the connection of
+// the one that has waited longest. There is no timer. (Two batches under way at
+// once were slower: each pays for a statement and a COMMIT.)
+type group struct {
+	mu       sync.Mutex
+	underWay bool
+	waiting  []*unit
+}
+
+// unit is what one caller sends: increments, added all or nothing, or a look-up.
+type unit struct {
+	parts []string // what equal units share
+	bytes int
+
+	entries []*entry
+	look    lookup
+	found   [][]string
+
+	wake    chan struct{} // closed when it leads or has ended
+	leads   bool
+	ended   bool
+	verdict verdict
+}
+
+// verdict is how a unit ended.
+type verdict struct {
+	alone bool // nothing was done; it has to be tried by itself
+	gone  bool // with alone: its row is missing, or the like; waiting for a lock is no use
+	again bool // nothing was sent; it goes on waiting
+	err   error
+}
+
+func newUnit(parts ...string) *unit {
+	u := &unit{parts: parts, wake: make(chan struct{})}
+	for _, p := range parts {
+		u.bytes += len(p) + 64
+	}
+	return u
+}
+
+// fits reports whether a batch can hold the unit at all.
+func (u *unit) fits() bool { return len(u.parts) <= maxBatchParts && u.bytes <= maxBatchBytes }
+
+// do returns once the unit has ended. run sends a batch, which begins with the
+// unit, on the caller's connection, and gives each its verdict.
+func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdict {
+	g.mu.Lock()
+	if !g.underWay {
+		g.underWay = true
+	} else {
+		g.waiting = append(g.waiting, u)
+		g.mu.Unlock()
+		select {
+		case <-u.wake:
+		case <-ctx.Done():
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			switch {
+			case u.ended:
+				return u.verdict
+			case u.leads:
+				g.pass()
+			default: // withdrawn, or left to the batch that holds it
+				g.waiting = slices.DeleteFunc(g.waiting, func(w *unit) bool { return w == u })
+			}
+			return verdict{err: ctx.Err()}
+		}
+		g.mu.Lock()
+		if u.ended {
+			g.mu.Unlock()
+			return u.verdict
+		}
+	}
+	batch := g.take(u)
+	g.mu.Unlock()
+	run(batch)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var again []*unit
+	for _, w := range batch[1:] {
+		if w.verdict.again {
+			w.verdict = verdict{}
+			again = append(again, w)
+			continue
+		}
+		w.ended = true
+		close(w.wake)
+	}
+	g.waiting = append(again, g.waiting...)
+	g.pass()
+	return u.verdict
+}
+
+// enter lets a caller in who sends by itself, without a unit, if nothing is
+// under way. It has to leave.
+func (g *group) enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	free := !g.underWay
+	g.underWay = true
+	return free
+}
+
+func (g *group) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pass()
+}
+
+// take makes a batch of the unit and of those that wait, in their order, until it is full.
+func (g *group) take(first *unit) []*unit {
+	batch := []*unit{first}
+	if len(g.waiting) == 0 {
+		return batch
+	}
+	seen, bytes := map[string]bool{}, 0
+	add := func(u *unit) {
+		for _, p := range u.parts {
+			if !seen[p] {
+				seen[p] = true
+				bytes += len(p) + 64
+			}
+		}
+	}
+	add(first)
+	for len(g.waiting) > 0 {
+		u := g.waiting[0]
+		add(u)
+		if len(seen) > maxBatchParts || bytes > maxBatchBytes {
+			break
+		}
+		batch = append(batch, u)
+		g.waiting[0] = nil
+		g.waiting = g.waiting[1:]
+	}
+	return batch
+}
+
+// pass hands the lead to who has waited longest.
+func (g *group) pass() {
+	if len(g.waiting) == 0 {
+		g.underWay = false
+		return
+	}
+	next := g.waiting[0]
+	g.waiting = g.waiting[1:]
+	next.leads = true
+	close(next.wake)
+}

@@ -1,0 +1,232 @@
+package countermysql
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// privateRows is the alias of the derived table of entries.
+const privateRows = "countermysql_rows"
+
+// The columns of that table: the entry's number, its key, deltas and times, and
+// which of the different further conditions it has.
+const (
+	privateNumber = "countermysql_n"
+	privateKey    = "countermysql_k"
+	privateDelta  = "countermysql_c"
+	privateTouch  = "countermysql_t"
+	privateRest   = "countermysql_r"
+)
+
+func fromRows(column string, i int) string {
+	return privateRows + "." + column + strconv.Itoa(i)
+}
+
+// upsert writes entries of one table into slots, in one strict statement.
+type upsert struct {
+	t       *table
+	name    string // what the entries' conditions call the table
+	cols    []*column
+	entries []*entry
+	lock    string
+	later   bool // a touch column that is newer in the base row counts as gone
+	slot    int
+	prefix  string
+}
+
+// upsert prepares a statement for entries by the slots table's own key.
+func (c *conn) upsert(t *table, entries []*entry) *upsert {
+	return &upsert{t: t, name: t.spec.name, cols: t.key, entries: entries, lock: shareMode, slot: c.slot(t), prefix: c.unsnapshot()}
+}
+
+// one is the statement for a single entry. Without a row, nothing is written.
+func (u *upsert) one() string {
+	tp := newTemplate(u.t, u.name, usedCounters(u.t, u.entries), usedTouch(u.t, u.entries), u.later)
+	return string(tp.fill(nil, u.prefix, u.lock, u.slot, u))
+}
+
+func (u *upsert) delta(buf []byte, i int) []byte {
+	return u.t.counters[i].appendUnits(buf, u.entries[0].deltas[i])
+}
+
+func (u *upsert) touch(buf []byte, i int) []byte { return append(buf, u.entries[0].touch[i]...) }
+
+func (u *upsert) where(buf []byte) []byte {
+	if where := u.entries[0].where; where != "" {
+		return append(buf, where...)
+	}
+	return append(buf, whereEqual(u.cols, u.entries[0].key, quoteIdent(u.name))...)
+}
+
+// many is the statement for several sorted entries. It locks all base rows
+// first and then writes all slots (SQL_BUFFER_RESULT): row by row it would
+// deadlock with a transaction that has edited a row and sends a lesser key. A
+// row that is gone makes the statement fail, and add nothing.
+func (u *upsert) many() string {
+	t := u.t
+	used, touched := usedCounters(t, u.entries), usedTouch(t, u.entries)
+	var cols, vals, updates []string
+	for _, k := range t.key {
+		cols = append(cols, quoteIdent(k.name))
+		vals = append(vals, quoteIdent(u.name)+"."+quoteIdent(k.name))
+	}
+	cols = append(cols, quoteIdent(t.slotCol))
+	vals = append(vals, strconv.Itoa(u.slot)+" + 0 * (18446744073709551615 + ("+u.gone(used, touched)+"))") // out of range if gone
+	for _, i := range used {
+		col := quoteIdent(t.counters[i].name)
+		cols = append(cols, col)
+		vals = append(vals, fromRows(privateDelta, i))
+		updates = append(updates, t.addTo(t.counters[i], fromRows(privateDelta, i)))
+	}
+	for _, i := range touched {
+		col := quoteIdent(t.touch[i].name)
+		cols = append(cols, col)
+		vals = append(vals, fromRows(privateTouch, i))
+		updates = append(updates, col+" = "+later(t.slots()+"."+col, fromRows(privateTouch, i)))
+	}
+	return u.prefix + "INSERT INTO " + t.slots() + " (" + strings.Join(cols, ", ") + ") SELECT SQL_BUFFER_RESULT " + strings.Join(vals, ", ") +
+		u.from(used, touched) + " " + u.lock + " ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
+}
+
+// culprits selects the numbers of the entries that made the statement fail:
+// their rows are gone, or locked by somebody.
+func (u *upsert) culprits() string {
+	used, touched := usedCounters(u.t, u.entries), usedTouch(u.t, u.entries)
+	return "SELECT " + privateRows + "." + privateNumber + u.from(used, touched) + " WHERE " + u.gone(used, touched) + " " + u.t.skipLocked()
+}
+
+// gone tells an entry whose row is missing, has become NULL, does not meet the
+// rest of its condition or has been touched later.
+func (u *upsert) gone(used, touched []int) string {
+	t, name := u.t, quoteIdent(u.name)
+	var gone []string
+	if len(t.key) > 0 {
+		gone = append(gone, name+"."+quoteIdent(t.key[0].name)+" IS NULL")
+	}
+	for _, i := range used {
+		null := name + "." + quoteIdent(t.counters[i].name) + " IS NULL"
+		if len(used) > 1 {
+			null = fromRows(privateDelta, i) + " <> 0 AND " + null
+		}
+		gone = append(gone, null)
+	}
+	if u.later {
+		for _, i := range touched {
+			gone = append(gone, "COALESCE("+name+"."+quoteIdent(t.touch[i].name)+" > "+fromRows(privateTouch, i)+", FALSE)")
+		}
+	}
+	switch rests := u.rests(); {
+	case len(rests) == 1 && rests[0] != "":
+		gone = append(gone, "("+rests[0]+") IS NOT TRUE")
+	case len(rests) > 1:
+		test := "CASE " + privateRows + "." + privateRest
+		for i, rest := range rests {
+			if rest != "" {
+				test += fmt.Sprintf(" WHEN %d THEN (%s) IS NOT TRUE", i, rest)
+			}
+		}
+		gone = append(gone, test+" ELSE FALSE END")
+	}
+	if len(t.key) == 0 {
+		gone = append(gone, "(SELECT COUNT(*) FROM "+t.base()+" LOCK IN SHARE MODE) <> 1")
+	}
+	return strings.Join(gone, " OR ")
+}
+
+// rests are the different further conditions of the entries.
+func (u *upsert) rests() []string {
+	var rests []string
+	for _, e := range u.entries {
+		if !slices.Contains(rests, e.rest) {
+			rests = append(rests, e.rest)
+		}
+	}
+	return rests
+}
+
+func (u *upsert) from(used, touched []int) string {
+	t, rests := u.t, u.rests()
+	var b strings.Builder
+	b.WriteString(" FROM (")
+	for n, e := range u.entries {
+		as := func(column string, i int) {
+			if n == 0 { // the first row names the columns
+				b.WriteString(" AS " + column)
+				if i >= 0 {
+					b.WriteString(strconv.Itoa(i))
+				}
+			}
+		}
+		if n > 0 {
+			b.WriteString(" UNION ALL ")
+		}
+		b.WriteString("SELECT " + strconv.Itoa(n))
+		as(privateNumber, -1)
+		for i, k := range u.cols {
+			b.WriteString(", " + k.literal(e.key[i]))
+			as(privateKey, i)
+		}
+		for _, i := range used {
+			b.WriteString(", " + t.counters[i].formatUnits(e.deltas[i]))
+			as(privateDelta, i)
+		}
+		for _, i := range touched {
+			at := "NULL"
+			if e.touch[i] != "" {
+				at = e.touch[i]
+			}
+			b.WriteString(", CAST(" + at + " AS DATETIME(6))")
+			as(privateTouch, i)
+		}
+		if len(rests) > 1 {
+			b.WriteString(", " + strconv.Itoa(slices.Index(rests, e.rest)))
+			as(privateRest, -1)
+		}
+	}
+	name := quoteIdent(u.name)
+	on := make([]string, len(u.cols))
+	for i, k := range u.cols {
+		on[i] = name + "." + quoteIdent(k.name) + " = " + fromRows(privateKey, i)
+	}
+	if len(on) == 0 {
+		on = []string{"TRUE"}
+	}
+	b.WriteString(") AS " + privateRows + " LEFT JOIN " + t.base() + " AS " + name + t.force(u.cols) + " ON " + strings.Join(on, " AND "))
+	return b.String()
+}
+
+func (t *table) addTo(c *column, amount string) string {
+	col := quoteIdent(c.name)
+	return col + " = " + t.slots() + "." + col + " + " + amount
+}
+
+func usedCounters(t *table, entries []*entry) []int {
+	var used []int
+	for i := range t.counters {
+		if slices.ContainsFunc(entries, func(e *entry) bool { return e.deltas[i] != 0 }) {
+			used = append(used, i)
+		}
+	}
+	return used
+}
+
+func usedTouch(t *table, entries []*entry) []int {
+	var used []int
+	for i := range t.touch {
+		if slices.ContainsFunc(entries, func(e *entry) bool { return e.touch[i] != "" }) {
+			used = append(used, i)
+		}
+	}
+	return used
+}
+
+// unsnapshot lets MariaDB write a slot that changed since the transaction's
+// snapshot (https://mariadb.com/kb/en/innodb-system-variables/#innodb_snapshot_isolation).
+func (c *conn) unsnapshot() string {
+	if c.session.snapshot {
+		return "SET STATEMENT innodb_snapshot_isolation=OFF FOR "
+	}
+	return ""
+}
