@@ -48,6 +48,7 @@ func forEachMode(t *testing.T, program func(t *testing.T, s session)) {
 
 func open(t *testing.T, run *twin.Run, config gorm.Config) session {
 	t.Helper()
+	run.Chance = savepoint
 	config.NowFunc, config.Logger, config.TranslateError = run.Now, notes{run}, true
 	db, err := gorm.Open(mysql.New(mysql.Config{DriverName: run.Driver, DSN: run.DSN}), &config)
 	require.NoError(t, err)
@@ -87,5 +88,5 @@ func (n notes) Trace(_ context.Context, _ time.Time, statement func() (string, i
 	if strings.Contains(strings.ToLower(text), "information_schema") {
 		return // migrations look things up in an order of chance
 	}
-	n.run.Note(savepoint.ReplaceAllString(text, "sp"), rows, err)
+	n.run.Note(text, rows, err)
 }

@@ -22,7 +22,11 @@ func (r *Run) noteTables(t *testing.T) {
 	defer db.Close()
 	for _, table := range tables(t, db, r.database) {
 		if !strings.HasSuffix(table, slotsSuffix) {
-			r.Note("table "+table, contents(t, db, "SELECT * FROM `"+table+"`"))
+			rows := contents(t, db, "SELECT * FROM `"+table+"`")
+			for i := range rows {
+				rows[i] = r.neutral(rows[i])
+			}
+			r.Note("table "+table, rows)
 		}
 	}
 }

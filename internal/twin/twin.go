@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -66,6 +67,9 @@ type Run struct {
 	Driver string
 	DSN    string
 
+	// Chance is what may differ in texts, as names made by chance; nil: nothing.
+	Chance *regexp.Regexp
+
 	database string
 	start    time.Time
 	ticks    atomic.Int64
@@ -103,9 +107,13 @@ func (r *Run) Now() time.Time {
 	return r.start.Add(time.Duration(r.ticks.Add(1)) * time.Millisecond)
 }
 
-// neutral leaves out which twin it is.
+// neutral leaves out which twin it is, and what came by chance.
 func (r *Run) neutral(text string) string {
-	return strings.ReplaceAll(text, r.database, "twin")
+	text = strings.ReplaceAll(text, r.database, "twin")
+	if r.Chance != nil {
+		text = r.Chance.ReplaceAllString(text, "chance")
+	}
+	return text
 }
 
 func errorText(err error) string {

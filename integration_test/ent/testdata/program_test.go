@@ -46,12 +46,12 @@ func open(t *testing.T, run *twin.Run) (noted, quiet *ent.Client) {
 	db, err := sql.Open(run.Driver, run.DSN)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	schema.Clock = run.Now
+	run.Chance, schema.Clock = transactionName, run.Now
 	driver := ent.Driver(entsql.OpenDB(dialect.MySQL, db))
 	quiet = ent.NewClient(driver)
 	require.NoError(t, quiet.Schema.Create(t.Context()))
 	return ent.NewClient(driver, ent.Debug(), ent.Log(func(text ...any) {
-		run.Note(transactionName.ReplaceAllString(fmt.Sprint(text...), "name"))
+		run.Note(fmt.Sprint(text...))
 	})), quiet
 }
 
