@@ -304,9 +304,13 @@ const ownSchemas = "NOT IN ('mysql', 'sys', 'information_schema', 'performance_s
 func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 	var all []dependent
 	l.rows(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA "+ownSchemas,
-		func(v []string) { all = append(all, dependent{db: v[0], name: v[1], body: v[2], reads: true}) })
+		func(v []string) {
+			all = append(all, dependent{db: v[0], name: v[1], kind: "view", body: v[2], reads: true})
+		})
 	l.rows(ctx, "SELECT ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA "+ownSchemas,
-		func(v []string) { all = append(all, dependent{db: v[0], name: v[1], body: v[2], reads: true}) })
+		func(v []string) {
+			all = append(all, dependent{db: v[0], name: v[1], kind: "routine", body: v[2], reads: true})
+		})
 	l.rows(ctx, `SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, ACTION_STATEMENT, EVENT_MANIPULATION FROM information_schema.TRIGGERS
  WHERE EVENT_OBJECT_SCHEMA `+ownSchemas, func(v []string) {
 		if t := l.find(v[0], v[1]); t != nil {
