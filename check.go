@@ -126,6 +126,9 @@ func (k *inspection) table(t *table) {
 	default:
 		k.add(Failure, name, "its slots table "+t.spec.slotsTable+" does not fit", "roll up, then run countermysql init, or the statement", t.missing)
 	}
+	if t.closed {
+		k.add(Warning, name, "its slots table is closed (countermysql drop), so that increments are as slow as on plain MySQL", "go on with countermysql drop, or back with countermysql init", "ALTER TABLE "+t.slots()+" COMMENT = ''")
+	}
 	if t.checked {
 		k.add(Warning, name, "a CHECK constraint reads a counter, so that increments are as slow as on plain MySQL", "drop the constraint, or check in the application", "")
 	}

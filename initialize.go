@@ -20,9 +20,9 @@ type InitOptions struct {
 	ForeignKeys []string
 }
 
-// Init makes the slots tables that are missing and adds the columns of new
-// counters, and returns the statements for it, in order. It may be repeated: what
-// is there already needs no statement. A slots table that holds increments is
+// Init makes the slots tables that are missing, adds the columns of new
+// counters, and opens slots tables that Drop has closed; it returns the
+// statements for it, in order. It may be repeated: what is there already needs no statement. A slots table that holds increments is
 // never dropped: one that no longer fits has to be rolled up first.
 func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []string, err error) {
 	if options == nil {
@@ -72,6 +72,9 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 				}
 			}
 			run(t, strings.SplitN(t.missing, "; ", 2)...)
+		}
+		if t.closed {
+			run(t, "ALTER TABLE "+t.slots()+" COMMENT = ''")
 		}
 	}
 	for _, t := range keyed {

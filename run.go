@@ -262,7 +262,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		switch {
 		case !ok:
 			exactly = true
-		case b.zero || p.class != counting || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
+		case b.zero || p.class != counting || b.t.closed || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
 		default:
 			out, how, err := c.count(ctx, k, b)
 			if err != nil || how == done {

@@ -262,9 +262,12 @@ func (l *loader) slotsTables(ctx context.Context, specs []tableSpec) {
 	l.rows(ctx, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE "+tablesIn(specs, func(t tableSpec) string { return t.slotsTable })+
 		" ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION",
 		func(v []string) { found[v[0]+"."+v[1]] = append(found[v[0]+"."+v[1]], columnOf(v)) })
+	closed := map[string]bool{}
+	l.rows(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_COMMENT = '"+closedComment+"' AND "+
+		tablesIn(specs, func(t tableSpec) string { return t.slotsTable }), func(v []string) { closed[v[0]+"."+v[1]] = true })
 	l.slots = map[*table][]*column{}
 	for _, t := range l.tables {
-		l.slots[t] = found[t.spec.db+"."+t.spec.slotsTable]
+		l.slots[t], t.closed = found[t.spec.db+"."+t.spec.slotsTable], closed[t.spec.db+"."+t.spec.slotsTable]
 		for _, slot := range l.slots[t] {
 			c := t.column(slot.name)
 			switch {
