@@ -1,0 +1,298 @@
+package faults
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// world is a server with a load on it, reached through a proxy.
+type world struct {
+	srv   *testserver.Server
+	proxy *Proxy
+	admin *sql.DB // around the proxy, as root
+	name  string  // of the database
+	disk  string  // a small file system that the server is on, or ""
+}
+
+// fault harms a world once.
+type fault struct {
+	name     string
+	patience time.Duration
+	every    time.Duration
+	strike   func(w *world) error
+	heal     func(w *world) error
+	disk     bool
+}
+
+func cuts(c ...Cut) func(w *world) error {
+	return func(w *world) error {
+		w.proxy.Strike(c[rand.IntN(len(c))])
+		return nil
+	}
+}
+
+func global(settings ...string) func(w *world) error {
+	return func(w *world) error {
+		for _, s := range settings {
+			if _, err := w.admin.Exec("SET GLOBAL " + s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func kill(how string) func(w *world) error {
+	return func(w *world) error {
+		var id int64
+		err := w.admin.QueryRow("SELECT ID FROM information_schema.PROCESSLIST WHERE DB = ? AND USER = 'app' AND COMMAND <> 'Sleep' ORDER BY RAND() LIMIT 1", w.name).Scan(&id)
+		if err != nil {
+			return nil // nobody is at work
+		}
+		_, _ = w.admin.Exec(fmt.Sprintf(how, id)) // it may have ended
+		return nil
+	}
+}
+
+var faults = []fault{
+	{name: "none", every: 50 * time.Millisecond, strike: func(*world) error { return nil }},
+	{name: "killed server", every: 500 * time.Millisecond, strike: func(w *world) error {
+		if err := w.srv.Kill(); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		return w.srv.Restart(ctx)
+	}},
+	{name: "cut before", every: 4 * time.Millisecond, strike: cuts(CutBefore)},
+	{name: "cut after", every: 4 * time.Millisecond, strike: cuts(CutAfter)},
+	{name: "cut at any byte", every: 4 * time.Millisecond, strike: cuts(CutWithin, CutAnswer)},
+	{name: "half-open", every: 150 * time.Millisecond, strike: cuts(Swallow)},
+	{name: "slow", every: 20 * time.Millisecond, strike: cuts(Slow)},
+	{name: "KILL QUERY", every: 2 * time.Millisecond, strike: kill("KILL QUERY %d")},
+	{name: "KILL", every: 3 * time.Millisecond, strike: kill("KILL %d")},
+	{name: "contexts that end", patience: 15 * time.Millisecond, every: 50 * time.Millisecond, strike: func(*world) error { return nil }},
+	{name: "lock waits", every: 100 * time.Millisecond, strike: func(w *world) error { // longer than innodb_lock_wait_timeout
+		tx, err := w.admin.Begin()
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if _, err := tx.Exec(fmt.Sprintf("SELECT * FROM item WHERE id IN (%d, %d) FOR UPDATE", 1+rand.IntN(counters), 1+rand.IntN(counters))); err != nil {
+			return nil // a deadlock with the load
+		}
+		time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond)
+		return nil
+	}},
+	{name: "rollups", every: 5 * time.Millisecond, strike: func(w *world) error {
+		ours, err := openOurs(w.srv.DSN(w.name))
+		if err != nil {
+			return err
+		}
+		defer ours.Close()
+		_, err = countermysql.Rollup(context.Background(), ours, nil)
+		return err
+	}},
+	{name: "max_connections", every: 200 * time.Millisecond, strike: func(w *world) error {
+		if err := global("max_connections = 10")(w); err != nil {
+			return err
+		}
+		for range 20 {
+			_ = kill("KILL %d")(w)
+		}
+		time.Sleep(200 * time.Millisecond)
+		return global("max_connections = 200")(w)
+	}, heal: global("max_connections = 200")},
+	{name: "read only", every: 100 * time.Millisecond, strike: func(w *world) error {
+		if err := global("read_only = 1")(w); err != nil {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+		return global("read_only = 0")(w)
+	}, heal: global("read_only = 0")},
+	{name: "full disk", disk: true, every: 300 * time.Millisecond, strike: func(w *world) error {
+		f, err := os.Create(filepath.Join(w.disk, "filler"))
+		if err != nil {
+			return err
+		}
+		defer os.Remove(f.Name())
+		defer f.Close()
+		block := make([]byte, 1<<16)
+		for {
+			if _, err := f.Write(block); err != nil {
+				break
+			}
+		}
+		time.Sleep(700 * time.Millisecond)
+		return nil
+	}},
+}
+
+// newWorld makes a database, its user, a proxy and a load of clients.
+func newWorld(t *testing.T, srv *testserver.Server, disk string, params ...string) (*world, *Load) {
+	t.Helper()
+	w := &world{srv: srv, name: fmt.Sprintf("faults_%d", rand.Uint32()), disk: disk}
+	root, err := sql.Open("mysql", srv.DSN(""))
+	require.NoError(t, err)
+	for _, s := range []string{"CREATE DATABASE " + w.name, "CREATE USER IF NOT EXISTS app@'%' IDENTIFIED BY 'app'", "CREATE USER IF NOT EXISTS app@'127.0.0.1' IDENTIFIED BY 'app'",
+		"GRANT ALL ON " + w.name + ".* TO app@'%'", "GRANT ALL ON " + w.name + ".* TO app@'127.0.0.1'"} {
+		_, err := root.Exec(s)
+		require.NoError(t, err, s)
+	}
+	root.Close()
+	w.admin, err = sql.Open("mysql", srv.DSN(w.name))
+	require.NoError(t, err)
+	w.admin.SetMaxIdleConns(1)
+	for _, s := range schema {
+		_, err := w.admin.Exec(s)
+		require.NoError(t, err, s)
+	}
+	w.proxy, err = NewProxy(srv.Addr())
+	require.NoError(t, err)
+	cfg, err := mysql.ParseDSN(srv.DSN(w.name, append(params, "innodb_lock_wait_timeout=1", "readTimeout=3s", "writeTimeout=3s", "timeout=3s")...))
+	require.NoError(t, err)
+	cfg.User, cfg.Passwd, cfg.Addr = "app", "app", w.proxy.Addr()
+	db, err := openOurs(cfg.FormatDSN())
+	require.NoError(t, err)
+	db.SetMaxOpenConns(60)
+	db.SetMaxIdleConns(24)
+	require.NoError(t, db.Ping())
+	return w, &Load{db: db}
+}
+
+func (w *world) end(t *testing.T, l *Load) {
+	l.db.Close()
+	w.proxy.Close()
+	_, err := w.admin.Exec("DROP DATABASE " + w.name)
+	require.NoError(t, err)
+	w.admin.Close()
+}
+
+// endure runs a load under a fault for a while, and checks the books.
+func endure(t *testing.T, srv *testserver.Server, f fault, disk string, d time.Duration) {
+	t.Helper()
+	params := []string{"interpolateParams=true"}
+	if rand.IntN(2) == 0 {
+		params = nil
+	}
+	w, l := newWorld(t, srv, disk, params...)
+	defer w.end(t, l)
+	l.patience = f.patience
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var working sync.WaitGroup
+	working.Go(func() { l.run(ctx, 24) })
+	strikes := 0
+	var failed error
+	for begun := time.Now(); failed == nil && time.Since(begun) < time.Minute && (time.Since(begun) < d || l.Done.Load() < 50); strikes++ {
+		failed = f.strike(w)
+		time.Sleep(f.every)
+	}
+	cancel()
+	working.Wait()
+	require.NoError(t, failed)
+	if f.heal != nil {
+		require.NoError(t, f.heal(w))
+	}
+	t.Logf("%s: %d strikes, %d cuts; %s", f.name, strikes, w.proxy.Struck.Load(), l.told())
+	require.NotZero(t, l.Done.Load(), "the load did nothing")
+	ours, err := openOurs(srv.DSN(w.name))
+	require.NoError(t, err)
+	defer ours.Close()
+	// what was under way when a client gave up may still be on the server
+	require.Eventually(t, func() bool {
+		var n int
+		err := w.admin.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = ? AND USER = 'app' AND COMMAND <> 'Sleep'", w.name).Scan(&n)
+		return err == nil && n == 0
+	}, 20*time.Second, 20*time.Millisecond)
+	require.NoError(t, l.check(t.Context(), ours))
+	_, err = countermysql.Rollup(t.Context(), ours, nil)
+	require.NoError(t, err)
+	require.NoError(t, l.check(t.Context(), w.admin), "after a rollup, in the base rows")
+}
+
+// start starts a server of our own, which may be killed.
+func start(t *testing.T, flavor testserver.Flavor, args ...string) *testserver.Server {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	srv, err := testserver.Start(ctx, flavor, testserver.WithArgs(append([]string{"--max-connections=200"}, args...)...))
+	require.NoError(t, err)
+	t.Cleanup(srv.Stop)
+	return srv
+}
+
+// soak is how long to go on, from COUNTERMYSQL_SOAK; 0: a few strikes of each.
+func soak(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("COUNTERMYSQL_SOAK")
+	if text == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	require.NoError(t, err, "COUNTERMYSQL_SOAK")
+	return d
+}
+
+// TestFaults proves that acknowledged ≤ value ≤ acknowledged + unknown, and that
+// counters equal the ledger, under each fault.
+func TestFaults(t *testing.T) {
+	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
+		t.Run(string(flavor), func(t *testing.T) {
+			t.Parallel()
+			srv := start(t, flavor)
+			end := time.Now().Add(soak(t))
+			for round := 0; ; round++ {
+				for _, f := range faults {
+					if f.disk {
+						continue
+					}
+					t.Run(f.name, func(t *testing.T) {
+						d := time.Second
+						if soak(t) > 0 {
+							d = 10 * time.Second
+						}
+						endure(t, srv, f, "", d)
+					})
+					if soak(t) > 0 {
+						fmt.Fprintf(os.Stderr, "%s  %s: %s, round %d, %s left\n", time.Now().Format(time.TimeOnly), flavor, f.name, round+1, time.Until(end).Round(time.Second))
+					}
+				}
+				if time.Now().After(end) || t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
+
+// TestFullDisk proves the same while the server's disk is full. The disk is a
+// small tmpfs, which only root can mount.
+func TestFullDisk(t *testing.T) {
+	require.Zero(t, os.Geteuid(), "run as root: the test mounts a small tmpfs")
+	disk := t.TempDir()
+	require.NoError(t, syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=220m"))
+	t.Cleanup(func() { require.NoError(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
+	require.NoError(t, os.Chmod(disk, 0o755))
+	t.Setenv("TMPDIR", disk)
+	srv := start(t, testserver.MariaDB)
+	d := 2500 * time.Millisecond
+	if soak(t) > 0 {
+		d = 30 * time.Second
+	}
+	endure(t, srv, faults[len(faults)-1], disk, d)
+}
