@@ -6,16 +6,26 @@ SHELL := bash
 GO ?= go
 GOTESTFLAGS ?=
 ARGS ?=
+FOR ?= 30m
 
 # Examples are modules of their own, so that their dependencies are not ours.
 modules = find . -name go.mod -exec dirname {} \; | sort
 each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd "$$dir" && $(1)) </dev/null; done
 
-.PHONY: test demo lint fmt
+.PHONY: test soak demo lint fmt
 
 # go-sql-driver's own suite is among them: integration_test/upstream.
 test:
 	@$(call each,$(GO) vet ./... && $(GO) test -timeout=20m $(GOTESTFLAGS) ./...)
+
+# For the given time, say FOR=30m: random statements with fresh seeds, concurrent
+# histories and faults, side by side, with a line of news from each.
+soak:
+	@seed=$$(date +%s); echo "random comparison from seed $$seed"; pids=; \
+	for dir in random histories faults; do \
+		(cd integration_test/$$dir && COUNTERMYSQL_SOAK=$(FOR) COUNTERMYSQL_RANDOM_SEED=$$seed exec $(GO) test -count=1 -timeout=0 $(GOTESTFLAGS)) & pids="$$pids $$!"; \
+	done; \
+	failed=0; for pid in $$pids; do wait $$pid || failed=1; done; exit $$failed
 
 demo:
 	@cd examples/demo && $(GO) run . $(ARGS)

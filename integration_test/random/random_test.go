@@ -1,6 +1,7 @@
 package random
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -31,8 +32,11 @@ func TestRandom(t *testing.T) {
 	budget := env(t, "COUNTERMYSQL_RANDOM_STATEMENTS", 4000)
 	seed := env(t, "COUNTERMYSQL_RANDOM_SEED", 1)
 	differences := env(t, "COUNTERMYSQL_RANDOM_DIFFERENCES", 1)
+	soak, err := time.ParseDuration(cmp.Or(os.Getenv("COUNTERMYSQL_SOAK"), "0s"))
+	require.NoError(t, err, "COUNTERMYSQL_SOAK")
 	servers, err := testserver.FromEnv(context.Background())
 	require.NoError(t, err)
+	soak /= time.Duration(len(servers)) // one after the other
 	for _, srv := range servers {
 		t.Run(fmt.Sprint(srv.Flavor()), func(t *testing.T) {
 			defer srv.Stop()
@@ -48,7 +52,16 @@ func TestRandom(t *testing.T) {
 				r.Ignore[kind] = true
 			}
 			start, scripts, most := time.Now(), 0, differences
-			for s := uint64(seed); r.Steps < budget && most > 0; s++ {
+			more := func() bool { return r.Steps < budget }
+			if soak > 0 {
+				more = func() bool { return time.Since(start) < soak }
+			}
+			news := start
+			for s := uint64(seed); more() && most > 0; s++ {
+				if soak > 0 && time.Since(news) > 10*time.Second {
+					news = time.Now()
+					fmt.Fprintf(os.Stderr, "%s  random, %s: %d statements, %d scripts, seed %d, %s left\n", news.Format(time.TimeOnly), srv.Flavor(), r.Steps, scripts, s, (soak - time.Since(start)).Round(time.Second))
+				}
 				if os.Getenv("COUNTERMYSQL_RANDOM_TRACE") != "" {
 					fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), "seed", s)
 				}
