@@ -44,7 +44,7 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 		}
 		k.args = append(k.args, v)
 	}
-	if k.plan, err = k.conn.plan(ctx, query); err != nil {
+	if k.planUse, err = k.conn.plan(ctx, query); err != nil {
 		return nil, err
 	}
 	if k.plan.class == refused {
@@ -94,7 +94,7 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 			out.Reason = "an argument asks for it"
 		}
 		if p.guarded != "" {
-			step("in one round trip, if the rows have no slots", p.guarded, args)
+			step("in one round trip, if the rows have no slots", k.own(p.guarded), args)
 			step("else, in a transaction:", "", nil)
 		} else {
 			step("in a transaction:", "", nil)
@@ -111,7 +111,7 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 		step("then the statement itself", k.text, args)
 	case p.query != nil:
 		out.Class = summing.String()
-		step("the counters are read as base row + slots", p.query.sql, args)
+		step("the counters are read as base row + slots", k.own(p.query.sql), args)
 	default:
 		step("as it is", k.text, args)
 	}
