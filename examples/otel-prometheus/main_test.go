@@ -38,7 +38,7 @@ func TestPages(t *testing.T) {
 				require.NoError(t, err)
 				res, err := http.DefaultClient.Do(req)
 				require.NoError(t, err)
-				defer res.Body.Close()
+				defer func() { _ = res.Body.Close() }()
 				body, err := io.ReadAll(res.Body)
 				require.NoError(t, err)
 				require.Equal(t, code, res.StatusCode, "%s", body)
