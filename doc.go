@@ -45,6 +45,14 @@
 // look-up is all that is added. Base rows are looked up, and slots read, on a
 // few look-up connections of the connector's, which see what is committed.
 //
+// # Operating
+//
+// [Rollup] adds the slots to the base rows, on demand or in the background
+// (Config.Rollup), in transactions that lock few rows for a short time and skip
+// those that somebody else has locked. [Check], [Init], [Explain], [Recount] and
+// [Drop] are for adopting and leaving, and [Stats] tells what the driver has done;
+// cmd/countermysql is the tool of all this, and docs/operations.md the way.
+//
 // # Promises
 //
 // Rows, RowsAffected, LastInsertId, errors, column names and types, and the
