@@ -3,13 +3,11 @@ package countermysql
 import (
 	"context"
 	"database/sql/driver"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -214,21 +212,6 @@ func (inc *increment) mayJoin(key pin, narrowed bool) {
 	inc.rest = &rest
 }
 
-// joins reports whether a value of the column, as applications write it, can
-// be written so that joining with it finds what comparing with it finds.
-func (c *column) joins() bool {
-	switch c.dataType {
-	case "char", "varchar":
-		return asciiCharsets[c.charset]
-	case "binary", "varbinary", "date":
-		return true
-	}
-	return c.integer()
-}
-
-// asciiCharsets are those whose characters below 128 are ASCII.
-var asciiCharsets = map[string]bool{"utf8mb4": true, "utf8mb3": true, "utf8": true, "latin1": true, "ascii": true}
-
 // entry is the increment by its key; ok is false if it has to go by itself.
 func (inc *increment) entry(b binder, out *bound) (e *entry, ok bool) {
 	e = &entry{key: make(key, len(inc.pin.cols)), deltas: out.deltas[0], touch: out.touch, where: out.conditions[0]}
@@ -250,46 +233,4 @@ func (inc *increment) entry(b binder, out *bound) (e *entry, ok bool) {
 		}
 	}
 	return e, true
-}
-
-// keyText is a value of a key column as the column's literal method takes it.
-func (b binder) keyText(c *column, v value) (string, bool) {
-	x, ok := b.raw(v)
-	if !ok {
-		return "", false
-	}
-	if bytes, is := x.([]byte); is && !b.interpolated {
-		x = string(bytes)
-	}
-	switch x := x.(type) {
-	case int64:
-		return strconv.FormatInt(x, 10), c.integer()
-	case uint64:
-		return strconv.FormatUint(x, 10), c.integer()
-	case moment:
-		return string(x), c.dataType == "date"
-	case time.Time:
-		text, ok := b.time(x)
-		return strings.Trim(strings.TrimSuffix(text, " 00:00:00'"), "'"), ok && c.dataType == "date" && strings.HasSuffix(text, " 00:00:00'")
-	case string:
-		switch {
-		case c.integer():
-			n, err := strconv.ParseInt(x, 10, 64)
-			return x, err == nil && strconv.FormatInt(n, 10) == x
-		case c.dataType == "date":
-			_, err := time.Parse(time.DateOnly, x)
-			return x, err == nil
-		}
-		return strings.ToUpper(hex.EncodeToString([]byte(x))), ascii(x) || c.charset == "utf8mb4" && b.charset == "utf8mb4" && utf8.ValidString(x)
-	}
-	return "", false
-}
-
-func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
 }

@@ -127,7 +127,7 @@ func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 	switch {
 	case !ok:
 		return outcome{}, takeExact, nil
-	case b.zero || k.plan.class != counting || inc.t.closed || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
+	case b.zero || k.plan.class != counting || inc.t.closed || !k.binder().soundPins(inc.pins) || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
 		return outcome{}, takeVerbatim, nil
 	}
 	return c.count(ctx, k, b)
@@ -232,7 +232,7 @@ func (c *conn) countLater(ctx context.Context, k *call, b *bound) (outcome, afte
 	p := c.transaction().pendingFor(b.t)
 	for _, h := range hits {
 		if !p.add(h.entry) {
-			if err := c.apply(ctx, b.t); err != nil {
+			if err := c.apply(ctx, b.t, nil); err != nil {
 				return outcome{}, done, err
 			}
 			p = c.transaction().pendingFor(b.t)

@@ -244,6 +244,9 @@ func (c *Connector) learnLocked(ctx context.Context) (*schema, error) {
 		return old, nil
 	}
 	c.current.Store(s)
+	for _, name := range s.absent {
+		c.once("absent "+name, "countermysql: there is no such column yet; it counts from when it is added", "column", name)
+	}
 	for _, t := range s.tables {
 		if t.unfit != nil {
 			c.once("unfit "+t.String(), "countermysql: table can't have counters", "table", t.String(), "reasons", t.unfit)

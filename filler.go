@@ -72,7 +72,7 @@ func (f *filler) bind(inc *increment, b binder) bool {
 			}
 		}
 	}
-	return !zero
+	return !zero && b.soundPins(inc.pins)
 }
 
 func resize[T any](s []T, n int) []T {

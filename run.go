@@ -260,7 +260,7 @@ func (c *conn) applyAll(ctx context.Context) error {
 		return nil
 	}
 	for _, t := range c.tx.tables() {
-		if err := c.apply(ctx, t); err != nil {
+		if err := c.apply(ctx, t, nil); err != nil {
 			return err
 		}
 	}

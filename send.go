@@ -56,8 +56,8 @@ func (c *conn) sendUpsert(ctx context.Context, stmt string, entries int) error {
 	for try := 0; ; try++ {
 		affected, err := c.do(ctx, stmt)
 		switch n := errorNumber(err); {
-		case n == errOutOfRange, err == nil && affected == 0 && entries == 1:
-			return errRowGone
+		case n == errOutOfRange, err == nil && affected == 0 && entries == 1, badValue[n] && !inside:
+			return errRowGone // or so: the statement itself finds out
 		case n == errDeadlock && try < maxRetries && !inside:
 			c.lost = false
 		default:

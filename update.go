@@ -22,6 +22,7 @@ type increment struct {
 	text          template // of one row, outside a transaction; nil: it may match more
 	used, touched []int    // its counters and touch columns
 
+	pins  []pin     // the keys that where gives
 	batch *batch    // where others' increments may come along; nil: nowhere
 	pin   pin       // the key that where gives
 	rest  *fragment // where, with the key's parameters read from the batch; nil: the key is all
@@ -88,6 +89,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 	} else {
 		p.increment.where = fragment{pieces: []string{"TRUE"}}
 	}
+	p.increment.pins = pins
 	if len(pins) == 1 {
 		p.increment.prepare()
 		p.increment.mayJoin(pins[0], len(conjuncts(stmt.Where)) > len(pins[0].cols))
