@@ -34,6 +34,7 @@ type batch struct {
 func (c *conn) together(ctx context.Context, b *batch, u *unit) verdict {
 	return b.group.do(ctx, u, func(units []*unit) {
 		defer c.unlease()
+		c.connector.stats.batch(len(units))
 		if len(units) > 1 && ctx.Done() != nil {
 			shared, cancel := outlive(ctx)
 			defer cancel()
@@ -52,12 +53,15 @@ const linger = 10 * time.Second
 // the connection, which would leave all of them in the dark.
 func outlive(leader context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(leader))
-	var timer *time.Timer
-	stop := context.AfterFunc(leader, func() { timer = time.AfterFunc(linger, cancel) })
-	return ctx, func() {
-		if !stop() && timer != nil {
-			timer.Stop()
+	stop := context.AfterFunc(leader, func() {
+		select {
+		case <-ctx.Done():
+		case <-time.After(linger):
+			cancel()
 		}
+	})
+	return ctx, func() {
+		stop()
 		cancel()
 	}
 }
@@ -91,8 +95,10 @@ func (c *conn) sendUnits(ctx context.Context, b *batch, units []*unit) {
 			}
 			return
 		case !undone(err):
-			for _, u := range units {
-				u.verdict.err = err
+			for i, u := range units {
+				if u.verdict.err = err; i > 0 && ctx.Err() != nil {
+					u.verdict.err = mysql.ErrInvalidConn // it is the leader's context that has ended
+				}
 			}
 			return
 		case first && len(units) > 1:
@@ -233,7 +239,7 @@ func (inc *increment) entry(b binder, out *bound) (e *entry, ok bool) {
 	}
 	e.id = e.key.id()
 	if inc.rest != nil {
-		if e.rest, ok = inc.rest.bindRest(b); !ok {
+		if e.rest, ok = inc.rest.bind(b); !ok {
 			return nil, false
 		}
 		e.id += "\x01" + e.rest
@@ -244,22 +250,6 @@ func (inc *increment) entry(b binder, out *bound) (e *entry, ok bool) {
 		}
 	}
 	return e, true
-}
-
-// bindRest is bind where negative parameters are columns of the batch's key.
-func (f fragment) bindRest(b binder) (string, bool) {
-	var out strings.Builder
-	for i, p := range f.params {
-		s, ok := fromRows(privateKey, -1-p), true
-		if p >= 0 {
-			s, ok = b.value(value{param: p})
-		}
-		if !ok {
-			return "", false
-		}
-		out.WriteString(f.pieces[i] + s)
-	}
-	return out.String() + f.pieces[len(f.pieces)-1], true
 }
 
 // keyText is a value of a key column as the column's literal method takes it.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ngrok/sqlmw"
 )
@@ -62,6 +63,13 @@ type Config struct {
 	//
 	// DSN: counterReadOwn. YAML: read_own.
 	ReadOwn ReadOwn
+
+	// Rollup is how often slots are rolled up in the background, from the first
+	// connection to the end of the sql.DB, at least a second; 0 means never. Of
+	// one table only one process of all works at a time. See Rollup for what it does.
+	//
+	// DSN: counterRollup=30s. YAML: rollup: {every: 30s}.
+	Rollup time.Duration
 
 	// Tables are the tables that have counters, each listed once.
 	//
@@ -140,7 +148,7 @@ func (e *ConfigError) Error() string {
 // configPlaces remembers where settings were written, for error messages; ""
 // means in Go.
 type configPlaces struct {
-	slots, createSlots, groupCommit, readOwn string
+	slots, createSlots, groupCommit, readOwn, rollup string
 }
 
 // tablePlaces is configPlaces for a table.
@@ -189,6 +197,9 @@ func (c *Config) merge(over *Config) *Config {
 	}
 	if over.ReadOwn != "" {
 		m.ReadOwn, m.at.readOwn = over.ReadOwn, over.at.readOwn
+	}
+	if over.Rollup != 0 || over.at.rollup != "" { // as above
+		m.Rollup, m.at.rollup = over.Rollup, over.at.rollup
 	}
 	if over.Interceptor != nil {
 		m.Interceptor = over.Interceptor

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -42,6 +43,9 @@ func (c *Config) check(defaultDB string) ([]tableSpec, []error) {
 	k := &checker{}
 	slots := k.slots(c.Slots, DefaultSlots, cmp.Or(c.at.slots, "Config.Slots"))
 	readOwn := k.readOwn(c.ReadOwn, ReadOwnLatest, cmp.Or(c.at.readOwn, "Config.ReadOwn"))
+	if c.Rollup != 0 && c.Rollup < time.Second {
+		k.report(cmp.Or(c.at.rollup, "Config.Rollup"), remedyRollup, "%s is not a possible interval of rollups", c.Rollup)
+	}
 	for i := range c.Tables {
 		t := &c.Tables[i]
 		in := fmt.Sprintf("Config.Tables[%d].", i)
@@ -88,6 +92,7 @@ func (k *checker) report(place, remedy, problem string, args ...any) {
 const (
 	remedySlots   = "use 1 to 1024"
 	remedyReadOwn = "use latest or snapshot"
+	remedyRollup  = "use at least a second, as 30s or 5m, or 0s for never"
 )
 
 func (k *checker) slots(n, inherited int, place string) int {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -31,6 +32,7 @@ type yamlKey struct {
 //	slots: 16
 //	create_slots: true
 //	read_own: latest
+//	rollup: {every: 30s}
 //	tables:
 //	  - table: post
 //	    counters: [likes, views]
@@ -57,6 +59,9 @@ func readYAML(name string, text []byte) (*Config, []error) {
 		{"create_slots", f.boolean(&c.CreateSlots, &c.at.createSlots)},
 		{"group_commit", not(f.boolean(&c.NoGroupCommit, &c.at.groupCommit), &c.NoGroupCommit)},
 		{"read_own", yamlText(f, &c.ReadOwn, &c.at.readOwn)},
+		{"rollup", func(n *yaml.Node) bool {
+			return f.mapping(n, []yamlKey{{"every", f.interval(&c.Rollup, &c.at.rollup)}})
+		}},
 		{"tables", f.tables(&c.Tables)},
 	})
 	switch err := decoder.Decode(&next); {
@@ -140,6 +145,17 @@ func (f *yamlFile) boolean(to *bool, at *string) func(*yaml.Node) bool {
 			return f.report(n, remedyBool, "%s is not a boolean", nodeText(n))
 		}
 		*to, *at = value, f.place(n)
+		return true
+	}
+}
+
+func (f *yamlFile) interval(to *time.Duration, at *string) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		d, err := time.ParseDuration(n.Value)
+		if n.Kind != yaml.ScalarNode || err != nil {
+			return f.report(n, remedyRollup, "%s is not an interval", nodeText(n))
+		}
+		*to, *at = d, f.place(n)
 		return true
 	}
 }

@@ -108,10 +108,30 @@ func (c *column) holds(n int64) bool {
 type after uint8
 
 const (
-	done after = iota
+	notTried after = iota
+	done
 	takeVerbatim
 	takeExact
 )
+
+// increment runs a relative write as an increment, if it is one with the
+// arguments of this call.
+func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
+	inc := k.plan.increment
+	if inc.text != nil && !c.inTransaction() {
+		if out, how, err := c.countAlone(ctx, k); how != notTried {
+			return out, how, err
+		}
+	}
+	b, ok := inc.bind(k.binder())
+	switch {
+	case !ok:
+		return outcome{}, takeExact, nil
+	case b.zero || k.plan.class != counting || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
+		return outcome{}, takeVerbatim, nil
+	}
+	return c.count(ctx, k, b)
+}
 
 // count runs an increment: at once outside a transaction, pending inside.
 func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, error) {
@@ -137,7 +157,7 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 		case v.err != nil:
 			return outcome{}, done, v.err
 		case !v.alone:
-			return c.counted(k, b, int64(len(hits))), done, nil
+			return c.counted(k, b.increment, int64(len(hits))), done, nil
 		}
 	}
 	defer c.unlease()
@@ -147,12 +167,12 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 	case err != nil:
 		return outcome{}, done, err
 	}
-	return c.counted(k, b, int64(len(hits))), done, nil
+	return c.counted(k, b.increment, int64(len(hits))), done, nil
 }
 
 // counted is the answer that the plain statement would have given.
-func (c *conn) counted(k *call, b *bound, rows int64) outcome {
-	if b.rows != nil {
+func (c *conn) counted(k *call, inc *increment, rows int64) outcome {
+	if inc.rows != nil {
 		rows *= 2 // ON DUPLICATE KEY UPDATE reports 2 for a changed row
 	}
 	c.lastRows = rowCount{rows, true}
@@ -183,7 +203,7 @@ func (c *conn) countOne(ctx context.Context, k *call, b *bound) (outcome, after,
 		case v.err != nil:
 			return outcome{}, done, v.err
 		case !v.alone:
-			return c.counted(k, b, 1), done, nil
+			return c.counted(k, b.increment, 1), done, nil
 		default:
 			gone = v.gone
 		}
@@ -193,16 +213,13 @@ func (c *conn) countOne(ctx context.Context, k *call, b *bound) (outcome, after,
 		u.name, u.later = b.name, true
 		err := c.sendUpsert(ctx, u.one(), 1)
 		if err == nil {
-			return c.counted(k, b, 1), done, nil
+			return c.counted(k, b.increment, 1), done, nil
 		}
 		if !errors.Is(err, errRowGone) {
 			return outcome{}, done, err
 		}
 	}
-	if len(b.t.touch) > 0 {
-		return outcome{}, takeExact, nil // perhaps it has a touch column in the future
-	}
-	return outcome{}, takeVerbatim, nil
+	return outcome{}, b.missing(), nil
 }
 
 // countLater adds an increment to the transaction's pending ones. The rows are
@@ -222,5 +239,7 @@ func (c *conn) countLater(ctx context.Context, k *call, b *bound) (outcome, afte
 			p.add(h.entry)
 		}
 	}
-	return c.counted(k, b, int64(len(hits))), done, nil
+	c.transaction().increments++
+	c.connector.stats.pending.Add(1)
+	return c.counted(k, b.increment, int64(len(hits))), done, nil
 }

@@ -237,6 +237,7 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	if fast && len(inc.rows) > 0 {
 		p.class, inc.one, inc.byKey = counting, len(inc.rows) == 1, true
 		if inc.one {
+			inc.prepare()
 			inc.mayJoin(inc.rows[0].key, false)
 		}
 	}

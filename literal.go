@@ -31,46 +31,52 @@ func literalsOf(cfg *mysql.Config, s session) literals {
 
 // string writes a string, quoted where that is safe: unlike a hexadecimal
 // literal with its character set, it then has the connection's collation.
-func (l literals) string(s string) string {
-	if !strings.HasPrefix(l.charset, "utf8") || strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
-		return "_" + l.charset + " x'" + hex.EncodeToString([]byte(s)) + "'"
+func (l literals) string(buf []byte, s string) []byte {
+	if !strings.HasPrefix(l.charset, "utf8") || strings.IndexByte(s, 0) >= 0 || !utf8.ValidString(s) {
+		buf = append(append(append(buf, '_'), l.charset...), " x'"...)
+		return append(hex.AppendEncode(buf, []byte(s)), '\'')
 	}
-	if !l.noBackslashEscapes {
-		s = strings.ReplaceAll(s, `\`, `\\`)
+	buf = append(buf, '\'')
+	for i := range len(s) {
+		if s[i] == '\'' || s[i] == '\\' && !l.noBackslashEscapes {
+			buf = append(buf, s[i])
+		}
+		buf = append(buf, s[i])
 	}
-	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	return append(buf, '\'')
 }
 
 // arg writes one argument; ok is false for a type that has no exact text form.
-func (l literals) arg(v driver.Value) (text string, ok bool) {
+func (l literals) arg(buf []byte, v driver.Value) (_ []byte, ok bool) {
 	switch v := v.(type) {
 	case nil:
-		return "NULL", true
+		return append(buf, "NULL"...), true
 	case int64:
-		return strconv.FormatInt(v, 10), true
+		return strconv.AppendInt(buf, v, 10), true
 	case uint64:
-		return strconv.FormatUint(v, 10), true
+		return strconv.AppendUint(buf, v, 10), true
 	case bool:
 		if v {
-			return "1", true
+			return append(buf, '1'), true
 		}
-		return "0", true
+		return append(buf, '0'), true
 	case string:
-		return l.string(v), true
+		return l.string(buf, v), true
 	case []byte:
 		switch {
 		case v == nil:
-			return "NULL", true
+			return append(buf, "NULL"...), true
 		case l.interpolated:
-			return "_binary x'" + hex.EncodeToString(v) + "'", true
+			return append(hex.AppendEncode(append(buf, "_binary x'"...), v), '\''), true
 		}
-		return l.string(string(v)), true
+		return l.string(buf, string(v)), true
 	case json.RawMessage:
-		return l.string(string(v)), v != nil
+		return l.string(buf, string(v)), v != nil
 	case time.Time:
-		return l.time(v)
+		at, ok := l.time(v)
+		return append(buf, at...), ok
 	}
-	return "", false
+	return buf, false
 }
 
 func (l literals) time(v time.Time) (string, bool) {
@@ -120,26 +126,28 @@ func (b binder) raw(v value) (any, bool) {
 }
 
 // value writes a constant.
-func (b binder) value(v value) (string, bool) {
+func (b binder) value(buf []byte, v value) (_ []byte, ok bool) {
 	x, ok := b.raw(v)
 	if !ok {
-		return "", false
+		return buf, false
 	}
-	s := ""
+	if v.negative {
+		buf = append(buf, "-("...)
+	}
 	switch x := x.(type) {
 	case decimalLiteral:
-		s = string(x)
+		buf = append(buf, x...)
 	case moment:
-		s = string(x)
+		buf = append(buf, x...)
 	default:
-		if s, ok = b.arg(x); !ok {
-			return "", false
+		if buf, ok = b.arg(buf, x); !ok {
+			return buf, false
 		}
 	}
 	if v.negative {
-		s = "-(" + s + ")"
+		buf = append(buf, ')')
 	}
-	return s, true
+	return buf, true
 }
 
 // bind writes the arguments into the fragment.
@@ -147,15 +155,18 @@ func (f fragment) bind(b binder) (string, bool) {
 	if len(f.params) == 0 {
 		return f.pieces[0], true
 	}
-	var out strings.Builder
+	buf, ok := f.append(nil, b)
+	return string(buf), ok
+}
+
+func (f fragment) append(buf []byte, b binder) (_ []byte, ok bool) {
 	for i, p := range f.params {
-		s, ok := b.value(value{param: p})
-		if !ok {
-			return "", false
+		buf = append(buf, f.pieces[i]...)
+		if p < 0 { // a key column of the batch
+			buf = append(buf, fromRows(privateKey, -1-p)...)
+		} else if buf, ok = b.value(buf, value{param: p}); !ok {
+			return buf, false
 		}
-		out.WriteString(f.pieces[i])
-		out.WriteString(s)
 	}
-	out.WriteString(f.pieces[len(f.pieces)-1])
-	return out.String(), true
+	return append(buf, f.pieces[len(f.pieces)-1]...), true
 }

@@ -82,18 +82,24 @@ type pin struct {
 
 // bind writes the condition that selects the pinned row of the table called name.
 func (p pin) bind(name string, b binder) (string, bool) {
+	buf, ok := p.append(nil, name, b)
+	return string(buf), ok
+}
+
+func (p pin) append(buf []byte, name string, b binder) (_ []byte, ok bool) {
 	if len(p.cols) == 0 {
-		return "TRUE", true // the row of a keyless table
+		return append(buf, "TRUE"...), true // the row of a keyless table
 	}
-	conds := make([]string, len(p.cols))
 	for i, c := range p.cols {
-		lit, ok := b.value(p.values[i])
-		if !ok {
-			return "", false
+		if i > 0 {
+			buf = append(buf, " AND "...)
 		}
-		conds[i] = quoteIdent(name) + "." + quoteIdent(c.name) + " = " + lit
+		buf = append(buf, quoteIdent(name)+"."+quoteIdent(c.name)+" = "...)
+		if buf, ok = b.value(buf, p.values[i]); !ok {
+			return buf, false
+		}
 	}
-	return strings.Join(conds, " AND "), true
+	return buf, true
 }
 
 // momentary reports whether the pin depends on the server's clock.

@@ -115,18 +115,19 @@ func (c *column) fraction() int {
 }
 
 // formatUnits writes units as a number of the column.
-func (c *column) formatUnits(n int64) string {
-	s := strconv.FormatInt(n, 10)
+func (c *column) formatUnits(n int64) string { return string(c.appendUnits(nil, n)) }
+
+func (c *column) appendUnits(buf []byte, n int64) []byte {
 	f := c.fraction()
 	if f == 0 {
-		return s
+		return strconv.AppendInt(buf, n, 10)
 	}
-	sign := ""
+	s := strconv.FormatInt(n, 10)
 	if n < 0 {
-		sign, s = "-", s[1:]
+		buf, s = append(buf, '-'), s[1:]
 	}
 	if len(s) <= f {
 		s = strings.Repeat("0", f-len(s)+1) + s
 	}
-	return sign + s[:len(s)-f] + "." + s[len(s)-f:]
+	return append(append(append(buf, s[:len(s)-f]...), '.'), s[len(s)-f:]...)
 }

@@ -33,6 +33,7 @@ func (c *conn) send(ctx context.Context) error {
 		if c.tx == nil {
 			return nil
 		}
+		c.connector.stats.flushes.Add(1)
 		delete(c.tx.pending, t.String())
 		c.tx.writtenTo(t).any, c.tx.inside = true, true // should the commit fail and the transaction go on
 	}

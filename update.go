@@ -19,6 +19,9 @@ type increment struct {
 	touch  []touch
 	rows   []upsertRow // the rows of an upsert; then where is empty
 
+	text          template // of one row, outside a transaction; nil: it may match more
+	used, touched []int    // its counters and touch columns
+
 	batch *batch    // where others' increments may come along; nil: nowhere
 	pin   pin       // the key that where gives
 	rest  *fragment // where, with the key's parameters read from the batch; nil: the key is all
@@ -86,6 +89,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		p.increment.where = fragment{pieces: []string{"TRUE"}}
 	}
 	if len(pins) == 1 {
+		p.increment.prepare()
 		p.increment.mayJoin(pins[0], len(conjuncts(stmt.Where)) > len(pins[0].cols))
 	}
 	return p

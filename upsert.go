@@ -24,9 +24,7 @@ func fromRows(column string, i int) string {
 	return privateRows + "." + column + strconv.Itoa(i)
 }
 
-// upsert writes entries of one table into slots, in one strict statement: it
-// reads the base rows under shared locks, so that it waits for whoever changes
-// them, and naming the counters makes the server lock the clustered rows.
+// upsert writes entries of one table into slots, in one strict statement.
 type upsert struct {
 	t       *table
 	name    string // what the entries' conditions call the table
@@ -45,44 +43,21 @@ func (c *conn) upsert(t *table, entries []*entry) *upsert {
 
 // one is the statement for a single entry. Without a row, nothing is written.
 func (u *upsert) one() string {
-	t, e, name := u.t, u.entries[0], quoteIdent(u.name)
-	var cols, vals, updates, conds []string
-	for _, k := range t.key {
-		cols = append(cols, quoteIdent(k.name))
-		vals = append(vals, name+"."+quoteIdent(k.name))
+	tp := newTemplate(u.t, u.name, usedCounters(u.t, u.entries), usedTouch(u.t, u.entries), u.later)
+	return string(tp.fill(nil, u.prefix, u.lock, u.slot, u))
+}
+
+func (u *upsert) delta(buf []byte, i int) []byte {
+	return u.t.counters[i].appendUnits(buf, u.entries[0].deltas[i])
+}
+
+func (u *upsert) touch(buf []byte, i int) []byte { return append(buf, u.entries[0].touch[i]...) }
+
+func (u *upsert) where(buf []byte) []byte {
+	if where := u.entries[0].where; where != "" {
+		return append(buf, where...)
 	}
-	cols = append(cols, quoteIdent(t.slotCol))
-	vals = append(vals, strconv.Itoa(u.slot))
-	for _, i := range usedCounters(t, u.entries) {
-		counter := t.counters[i]
-		d := counter.formatUnits(e.deltas[i])
-		cols = append(cols, quoteIdent(counter.name))
-		vals = append(vals, d)
-		updates = append(updates, t.addTo(counter, d))
-		conds = append(conds, name+"."+quoteIdent(counter.name)+" IS NOT NULL")
-	}
-	for i, at := range e.touch {
-		if at == "" {
-			continue
-		}
-		col := quoteIdent(t.touch[i].name)
-		cols = append(cols, col)
-		vals = append(vals, at)
-		updates = append(updates, col+" = "+later(t.slots()+"."+col, at))
-		if u.later {
-			conds = append(conds, name+"."+col+" IS NULL OR "+name+"."+col+" <= "+at)
-		}
-	}
-	if len(t.key) == 0 {
-		conds = append(conds, "(SELECT COUNT(*) FROM "+t.base()+" LOCK IN SHARE MODE) = 1")
-	}
-	where := e.where
-	if where == "" {
-		where = whereEqual(u.cols, e.key, name)
-	}
-	return u.prefix + "INSERT INTO " + t.slots() + " (" + strings.Join(cols, ", ") + ") SELECT " + strings.Join(vals, ", ") +
-		" FROM " + t.base() + " AS " + name + " WHERE (" + strings.Join(append([]string{where}, conds...), ") AND (") + ")" +
-		" " + u.lock + " ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
+	return append(buf, whereEqual(u.cols, u.entries[0].key, quoteIdent(u.name))...)
 }
 
 // many is the statement for several sorted entries. It locks all base rows

@@ -1,0 +1,109 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+)
+
+// benchConn is a connection without a server that knows the forum's schema.
+func benchConn() *conn {
+	s := forum(true)
+	c := &Connector{config: &Config{}, log: slog.Default()}
+	c.current.Store(s)
+	c.checked.Store(time.Now().Add(24 * time.Hour).UnixNano())
+	return &conn{connector: c, session: session{db: "forum"}, literals: literals{charset: "utf8mb4", loc: time.UTC, interpolated: true}}
+}
+
+// BenchmarkClassify looks up texts seen before: one that names no counter table,
+// and one that does.
+func BenchmarkClassify(b *testing.B) {
+	for name, text := range map[string]string{
+		"other":     "SELECT id, name, email FROM users WHERE id = ? AND deleted_at IS NULL ORDER BY id LIMIT 1",
+		"increment": "UPDATE post SET likes = likes + ? WHERE id = ?",
+	} {
+		b.Run(name, func(b *testing.B) {
+			c := benchConn()
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.plan(context.Background(), text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkPlan plans texts that were not seen before.
+func BenchmarkPlan(b *testing.B) {
+	for name, text := range map[string]string{
+		"other":     "SELECT id, name, email FROM users WHERE id = ? AND deleted_at IS NULL ORDER BY id LIMIT 1",
+		"increment": "UPDATE post SET likes = likes + ? WHERE id = ?",
+		"sum":       "SELECT p.id, p.title, p.likes FROM post p JOIN users u ON u.id = p.author WHERE u.name = ? ORDER BY p.likes DESC LIMIT 10",
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := forum(true)
+			b.ReportAllocs()
+			for b.Loop() {
+				s.plan(text, lexMode{}, "forum")
+			}
+		})
+	}
+}
+
+// BenchmarkOrder sorts and sums the pending increments of a transaction.
+func BenchmarkOrder(b *testing.B) {
+	for _, n := range []int{1, 8, 64} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := forum(true)
+			t := s.tables[s.key("forum", "post")]
+			entries := make([]entry, n)
+			for i := range entries {
+				entries[i] = entry{key: key{fmt.Sprint(i * 7919 % 1000)}, deltas: []int64{1, 0}, touch: []string{}}
+				entries[i].id = entries[i].key.id()
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				p := &pending{t: t, entries: map[string]*entry{}}
+				for i := range entries {
+					p.add(entries[i])
+					p.add(entries[i])
+				}
+				p.sorted()
+			}
+		})
+	}
+}
+
+// BenchmarkBind turns the cached plan of a one-key increment into the statement to be sent.
+func BenchmarkBind(b *testing.B) {
+	c := benchConn()
+	p, _ := c.plan(context.Background(), "UPDATE post SET likes = likes + ? WHERE id = ?")
+	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: int64(123456)}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if !c.filler.bind(p.increment, binder{c.literals, args}) {
+			b.Fatal("not bound")
+		}
+		if _, ok := c.filler.statement("", "LOCK IN SHARE MODE NOWAIT", 3); !ok {
+			b.Fatal("not filled")
+		}
+	}
+}
+
+// BenchmarkLiterals looks up texts that differ in their literals, as ORMs that
+// write values into the text send them.
+func BenchmarkLiterals(b *testing.B) {
+	c := benchConn()
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		n++
+		if p, err := c.plan(context.Background(), fmt.Sprintf("UPDATE `post` AS `p` SET likes = likes + 1 WHERE (`p`.`id` = %d)", n)); err != nil || p.lits == nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package countermysql
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// prepare makes the template of an increment of one row.
+func (inc *increment) prepare() {
+	t := inc.t
+	for i, c := range t.counters {
+		if slices.ContainsFunc(inc.deltas, func(d delta) bool { return d.c == c }) {
+			inc.used = append(inc.used, i)
+		}
+	}
+	for i, c := range t.touch {
+		if c.onUpdate || slices.ContainsFunc(inc.touch, func(set touch) bool { return set.c == c }) {
+			inc.touched = append(inc.touched, i)
+		}
+	}
+	inc.text = newTemplate(t, inc.name, inc.used, inc.touched, true)
+}
+
+// filler fills the template of an increment with the arguments of a call. A
+// connection has one, whose memory it uses again.
+type filler struct {
+	inc    *increment
+	b      binder
+	deltas []int64
+	times  []string
+	bound  bool
+	buf    []byte
+}
+
+// bind takes the arguments; false where the fast way is not right.
+func (f *filler) bind(inc *increment, b binder) bool {
+	f.inc, f.b = inc, b
+	f.deltas, f.times = resize(f.deltas, len(inc.t.counters)), resize(f.times, len(inc.t.touch))
+	deltas := inc.deltas
+	if inc.rows != nil {
+		deltas = inc.rows[0].deltas
+		for _, v := range inc.rows[0].values {
+			if n, ok := (delta{c: v.c, v: v.v}).units(b); !ok || !v.c.holds(n) {
+				return false
+			}
+		}
+	}
+	zero := true
+	for _, d := range deltas {
+		n, ok := d.units(b)
+		if !ok {
+			return false
+		}
+		for i, c := range inc.t.counters {
+			if c == d.c {
+				f.deltas[i] = n
+			}
+		}
+		zero = zero && n == 0
+	}
+	for _, i := range inc.touched {
+		c := inc.t.touch[i]
+		f.times[i] = currentTimestamp(c)
+		for _, set := range inc.touch {
+			if set.c == c {
+				at, ok := set.sql(b)
+				if !ok {
+					return false
+				}
+				f.times[i] = at
+			}
+		}
+	}
+	return !zero
+}
+
+func resize[T any](s []T, n int) []T {
+	s = slices.Grow(s[:0], n)[:n]
+	clear(s)
+	return s
+}
+
+func (f *filler) delta(buf []byte, i int) []byte {
+	return f.inc.t.counters[i].appendUnits(buf, f.deltas[i])
+}
+
+func (f *filler) touch(buf []byte, i int) []byte { return append(buf, f.times[i]...) }
+
+func (f *filler) where(buf []byte) []byte {
+	if f.inc.rows != nil {
+		buf, f.bound = f.inc.rows[0].key.append(buf, f.inc.name, f.b)
+	} else {
+		buf, f.bound = f.inc.where.append(buf, f.b)
+	}
+	return buf
+}
+
+// statement is the text to send; ok is false for an argument without an exact text.
+func (f *filler) statement(prefix, lock string, slot int) (text string, ok bool) {
+	f.buf = f.inc.text.fill(f.buf[:0], prefix, lock, slot, f)
+	return string(f.buf), f.bound
+}
+
+// countAlone sends an increment of one row that nobody can go with. It does not
+// wait in the group for a base row that somebody has locked.
+func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) {
+	inc := k.plan.increment
+	if !c.filler.bind(inc, k.binder()) {
+		return outcome{}, notTried, nil
+	}
+	lock, together := shareMode, inc.batch != nil && c.grouped()
+	if together {
+		if !inc.batch.group.enter() {
+			return outcome{}, notTried, nil
+		}
+		lock = inc.t.noWait()
+	}
+	send := func() (bool, error) {
+		text, ok := c.filler.statement(c.unsnapshot(), lock, c.slot(inc.t))
+		if !ok {
+			return false, nil
+		}
+		defer c.unlease()
+		return true, c.sendUpsert(ctx, text, 1)
+	}
+	first := func() (bool, error) {
+		if together {
+			defer inc.batch.group.leave()
+			defer c.connector.stats.batch(1)
+		}
+		return send()
+	}
+	sent, err := first()
+	if together && err != nil && undone(err) && !errors.Is(err, errRowGone) {
+		lock = shareMode
+		sent, err = send()
+	}
+	switch {
+	case !sent:
+		return outcome{}, notTried, nil
+	case errors.Is(err, errRowGone):
+		return outcome{}, inc.missing(), nil
+	case err != nil:
+		return outcome{}, done, err
+	}
+	c.connector.stats.increments.Add(1)
+	return c.counted(k, inc, 1), done, nil
+}
+
+// missing says how an increment goes on that no row took.
+func (inc *increment) missing() after {
+	if len(inc.t.touch) > 0 {
+		return takeExact // perhaps it has a touch column in the future
+	}
+	return takeVerbatim
+}
