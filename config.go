@@ -3,6 +3,7 @@ package countermysql
 import (
 	"cmp"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -128,6 +129,14 @@ type TableConfig struct {
 	// YAML: slots_table.
 	SlotsTable string
 
+	// Recount are the queries that define counters, by column: each returns the
+	// table's key columns, in their order, and the counter's true value, and no
+	// row where that is 0. It must not read other counters. See Recount for
+	// what is done with it; the driver itself does not need it.
+	//
+	// YAML: recount: {posts: SELECT blog_id, COUNT(*) FROM post GROUP BY blog_id}
+	Recount map[string]string
+
 	at tablePlaces
 }
 
@@ -156,6 +165,7 @@ type tablePlaces struct {
 	table, slots, readOwn, slotsTable string
 
 	counters, touch []string // by index; may be shorter than the lists
+	recount         string
 
 	// broken is set where a mistake has been reported already: what follows
 	// from it is not worth a second report.
@@ -173,6 +183,7 @@ func (c *Config) clone() *Config {
 		t := &d.Tables[i]
 		t.Counters, t.Touch = slices.Clone(t.Counters), slices.Clone(t.Touch)
 		t.at.counters, t.at.touch = slices.Clone(t.at.counters), slices.Clone(t.at.touch)
+		t.Recount = maps.Clone(t.Recount)
 	}
 	return &d
 }
@@ -244,6 +255,11 @@ func (t *TableConfig) extend(over TableConfig) {
 	}
 	if over.SlotsTable != "" {
 		t.SlotsTable, t.at.slotsTable = over.SlotsTable, over.at.slotsTable
+	}
+	if t.Recount == nil {
+		t.Recount, t.at.recount = over.Recount, over.at.recount
+	} else {
+		maps.Copy(t.Recount, over.Recount)
 	}
 	t.at.broken = t.at.broken || over.at.broken
 }

@@ -18,6 +18,7 @@ type tableSpec struct {
 	touch      []string
 	slots      int
 	readOwn    ReadOwn
+	recount    map[string]string // by counter
 }
 
 // resolve fills in the defaults and sorts by db and name, or reports all
@@ -54,6 +55,7 @@ func (c *Config) check(defaultDB string) ([]tableSpec, []error) {
 		spec.slots = k.slots(t.Slots, slots, cmp.Or(t.at.slots, in+"Slots"))
 		spec.readOwn = k.readOwn(t.ReadOwn, readOwn, cmp.Or(t.at.readOwn, in+"ReadOwn"))
 		k.columns(&spec, t, in)
+		k.recount(&spec, t, in)
 		if ok {
 			k.specs = append(k.specs, spec)
 		}
@@ -190,6 +192,26 @@ func (k *checker) columns(spec *checkedSpec, t *TableConfig, in string) {
 			k.report(place, "list it once", "touch column %s of table %s is listed twice", excerpt(name), excerpt(t.Table))
 		default:
 			spec.touch = append(spec.touch, name)
+		}
+	}
+}
+
+// recount checks which counters have queries that define them.
+func (k *checker) recount(spec *checkedSpec, t *TableConfig, in string) {
+	for _, text := range sortedKeys(t.Recount) {
+		place := cmp.Or(t.at.recount, in+"Recount")
+		name, ok := k.column(text, place)
+		switch {
+		case !ok:
+		case !hasColumn(spec.counters, name):
+			k.report(place, "list it among the counters, or remove its query", "%s, which has a query, is not a counter of table %s", excerpt(name), excerpt(t.Table))
+		case strings.TrimSpace(t.Recount[text]) == "":
+			k.report(place, "write the SELECT, or leave it out", "the query of counter %s is empty", excerpt(name))
+		default:
+			if spec.tableSpec.recount == nil {
+				spec.tableSpec.recount = map[string]string{}
+			}
+			spec.tableSpec.recount[strings.ToLower(name)] = strings.TrimRight(strings.TrimSpace(t.Recount[text]), ";")
 		}
 	}
 }

@@ -53,7 +53,7 @@ tables:
 func TestReadYAMLMistakes(t *testing.T) {
 	const (
 		top   = "slots, create_slots, group_commit, read_own, rollup, tables"
-		table = "table, counters, touch, read_own, slots, slots_table"
+		table = "table, counters, touch, read_own, slots, slots_table, recount"
 	)
 	for _, test := range []struct {
 		name, text string
@@ -79,6 +79,13 @@ func TestReadYAMLMistakes(t *testing.T) {
 		{"rollup", "rollup: 30s", []string{`c.yaml:1: "30s" is not a mapping of settings; write key: value, with the keys every`}},
 		{"interval", "rollup: {every: 30}", []string{`c.yaml:1: "30" is not an interval; use at least a second, as 30s or 5m, or 0s for never`}},
 		{"negative interval", "rollup:\n  every: -1s", []string{`c.yaml:2: -1s is not a possible interval of rollups; use at least a second, as 30s or 5m, or 0s for never`}},
+		{"recount", "tables:\n- table: post\n  counters: [likes]\n  recount: {views: SELECT 1, likes: ''}\n", []string{
+			`c.yaml:4: "" is not a name; write one, or leave the setting out`,
+			`c.yaml:4: "views", which has a query, is not a counter of table "post"; list it among the counters, or remove its query`}},
+		{"a list to recount", "tables:\n- table: post\n  counters: [likes]\n  recount: [likes]\n", []string{
+			`c.yaml:4: a list is not a mapping of counters to queries; write counter: SELECT …`}},
+		{"recount twice", "tables:\n- table: post\n  counters: [likes]\n  recount:\n    likes: SELECT 1, 1\n    likes: SELECT 2, 2\n", []string{
+			`c.yaml:6: "likes" is set twice; keep one of them`}},
 		{"tables", "tables: {table: post}", []string{`c.yaml:1: a mapping is not a list of tables; write a list, each item beginning with - table:`}},
 		{"a name for a table", "tables:\n- post\n", []string{`c.yaml:2: "post" is not a mapping of settings; write key: value, with the keys ` + table}},
 		{"counters", "tables:\n- table: post\n  counters: likes\n", []string{`c.yaml:3: "likes" is not a list of names; write [name, name]`}},

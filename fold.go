@@ -131,11 +131,7 @@ func (c *conn) lock(ctx context.Context, t *table, name, from, where string) ([]
 }
 
 func (c *conn) lockAs(ctx context.Context, t *table, name, from, where, how string) ([]lockedRow, error) {
-	counters := make([]string, len(t.counters))
-	for i, col := range t.counters {
-		counters[i] = "CAST(" + name + "." + quoteIdent(col.name) + " AS CHAR)"
-	}
-	rows, err := c.read(ctx, c.unsnapshot()+"SELECT "+t.selectKey(name)+", "+strings.Join(counters, ", ")+" FROM "+from+" WHERE "+where+" "+how)
+	rows, err := c.read(ctx, c.unsnapshot()+t.lockSQL(name, from, where, how))
 	if err != nil {
 		return nil, err
 	}
@@ -145,6 +141,15 @@ func (c *conn) lockAs(ctx context.Context, t *table, name, from, where, how stri
 	}
 	slices.SortFunc(locked, func(x, y lockedRow) int { return t.compare(x.key, y.key) })
 	return locked, nil
+}
+
+// lockSQL locks base rows and reads their keys and counters.
+func (t *table) lockSQL(name, from, where, how string) string {
+	counters := make([]string, len(t.counters))
+	for i, col := range t.counters {
+		counters[i] = "CAST(" + name + "." + quoteIdent(col.name) + " AS CHAR)"
+	}
+	return "SELECT " + t.selectKey(name) + ", " + strings.Join(counters, ", ") + " FROM " + from + " WHERE " + where + " " + how
 }
 
 // fold adds the slots and pending increments of locked rows to their base rows.

@@ -161,15 +161,16 @@ type rollup struct {
 	failed  int // keys in a row that the server refused
 	out     *RolledUp
 	warn    func(k key, reason string)
+	correct func(ctx context.Context, locked []key) error // after the fold, in its transaction; nil: nothing
 }
 
-func (c *Connector) rollUpTable(ctx context.Context, t *table, options *RollupOptions, wait bool) (*RolledUp, error) {
+// newRollup opens a connection for work on a table.
+func (c *Connector) newRollup(ctx context.Context, t *table, maxLock time.Duration) (*rollup, error) {
 	raw, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer raw.Close() // which also gives back its GET_LOCK, and rolls back
-	r := &rollup{c: raw.(*conn), t: t, maxLock: options.MaxLock, size: foldBatch / 4, out: &RolledUp{Table: t.String()}}
+	r := &rollup{c: raw.(*conn), t: t, maxLock: maxLock, size: foldBatch / 4, out: &RolledUp{Table: t.String()}}
 	if r.maxLock <= 0 {
 		r.maxLock = DefaultMaxLock
 	}
@@ -177,8 +178,18 @@ func (c *Connector) rollUpTable(ctx context.Context, t *table, options *RollupOp
 		c.once("rollup "+t.String()+reason, "countermysql: slots can't be rolled up", "table", t.String(), "key", t.describe(k), "reason", reason)
 	}
 	if err := r.prepare(ctx); err != nil {
+		raw.Close()
 		return nil, err
 	}
+	return r, nil
+}
+
+func (c *Connector) rollUpTable(ctx context.Context, t *table, options *RollupOptions, wait bool) (*RolledUp, error) {
+	r, err := c.newRollup(ctx, t, options.MaxLock)
+	if err != nil {
+		return nil, err
+	}
+	defer r.c.Close() // which also gives back its GET_LOCK, and rolls back
 	if mine, err := r.reserve(ctx, wait); err != nil || !mine {
 		return nil, err
 	}

@@ -130,7 +130,10 @@ func (r *rollup) fold(ctx context.Context, keys []key, how string) (map[string]b
 			r.out.Slots += int64(len(slots))
 			whole = append(whole, row)
 		}
-		return c.foldBatch(ctx, t, whole, found)
+		if err := c.foldBatch(ctx, t, whole, found); err != nil || r.correct == nil {
+			return err
+		}
+		return r.correct(ctx, locked)
 	})
 	if err != nil {
 		return nil, err

@@ -279,7 +279,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		if err != nil || how == done {
 			return out, err
 		}
-		exactly = how == takeExact
+		exactly = exactly || how == takeExact
 		if err := c.begin(ctx); err != nil {
 			return outcome{}, err
 		}

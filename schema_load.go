@@ -262,9 +262,12 @@ func (l *loader) slotsTables(ctx context.Context, specs []tableSpec) {
 	l.rows(ctx, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE "+tablesIn(specs, func(t tableSpec) string { return t.slotsTable })+
 		" ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION",
 		func(v []string) { found[v[0]+"."+v[1]] = append(found[v[0]+"."+v[1]], columnOf(v)) })
+	closed := map[string]bool{}
+	l.rows(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_COMMENT = '"+closedComment+"' AND "+
+		tablesIn(specs, func(t tableSpec) string { return t.slotsTable }), func(v []string) { closed[v[0]+"."+v[1]] = true })
 	l.slots = map[*table][]*column{}
 	for _, t := range l.tables {
-		l.slots[t] = found[t.spec.db+"."+t.spec.slotsTable]
+		l.slots[t], t.closed = found[t.spec.db+"."+t.spec.slotsTable], closed[t.spec.db+"."+t.spec.slotsTable]
 		for _, slot := range l.slots[t] {
 			c := t.column(slot.name)
 			switch {
@@ -304,9 +307,13 @@ const ownSchemas = "NOT IN ('mysql', 'sys', 'information_schema', 'performance_s
 func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 	var all []dependent
 	l.rows(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA "+ownSchemas,
-		func(v []string) { all = append(all, dependent{db: v[0], name: v[1], body: v[2], reads: true}) })
+		func(v []string) {
+			all = append(all, dependent{db: v[0], name: v[1], kind: "view", body: v[2], reads: true})
+		})
 	l.rows(ctx, "SELECT ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA "+ownSchemas,
-		func(v []string) { all = append(all, dependent{db: v[0], name: v[1], body: v[2], reads: true}) })
+		func(v []string) {
+			all = append(all, dependent{db: v[0], name: v[1], kind: "routine", body: v[2], reads: true})
+		})
 	l.rows(ctx, `SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, ACTION_STATEMENT, EVENT_MANIPULATION FROM information_schema.TRIGGERS
  WHERE EVENT_OBJECT_SCHEMA `+ownSchemas, func(v []string) {
 		if t := l.find(v[0], v[1]); t != nil {
