@@ -34,6 +34,7 @@ type batch struct {
 func (c *conn) together(ctx context.Context, b *batch, u *unit) verdict {
 	return b.group.do(ctx, u, func(units []*unit) {
 		defer c.unlease()
+		c.connector.stats.batch(len(units))
 		if len(units) > 1 && ctx.Done() != nil {
 			shared, cancel := outlive(ctx)
 			defer cancel()
@@ -52,12 +53,15 @@ const linger = 10 * time.Second
 // the connection, which would leave all of them in the dark.
 func outlive(leader context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(leader))
-	var timer *time.Timer
-	stop := context.AfterFunc(leader, func() { timer = time.AfterFunc(linger, cancel) })
-	return ctx, func() {
-		if !stop() && timer != nil {
-			timer.Stop()
+	stop := context.AfterFunc(leader, func() {
+		select {
+		case <-ctx.Done():
+		case <-time.After(linger):
+			cancel()
 		}
+	})
+	return ctx, func() {
+		stop()
 		cancel()
 	}
 }
@@ -91,8 +95,10 @@ func (c *conn) sendUnits(ctx context.Context, b *batch, units []*unit) {
 			}
 			return
 		case !undone(err):
-			for _, u := range units {
-				u.verdict.err = err
+			for i, u := range units {
+				if u.verdict.err = err; i > 0 && ctx.Err() != nil {
+					u.verdict.err = mysql.ErrInvalidConn // it is the leader's context that has ended
+				}
 			}
 			return
 		case first && len(units) > 1:

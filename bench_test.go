@@ -93,3 +93,17 @@ func BenchmarkBind(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkLiterals looks up texts that differ in their literals, as ORMs that
+// write values into the text send them.
+func BenchmarkLiterals(b *testing.B) {
+	c := benchConn()
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		n++
+		if p, err := c.plan(context.Background(), fmt.Sprintf("UPDATE `post` AS `p` SET likes = likes + 1 WHERE (`p`.`id` = %d)", n)); err != nil || p.lits == nil {
+			b.Fatal(err)
+		}
+	}
+}

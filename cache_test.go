@@ -28,10 +28,10 @@ func TestPlanCacheIsBounded(t *testing.T) {
 	cache := newPlanCache()
 	used := planKey{text: "in use"}
 	kept := &plan{}
-	cache.put(used, kept)
+	cache.put(used, planUse{plan: kept})
 	for i := range 3 * maxPlans {
-		cache.put(planKey{text: fmt.Sprint(i)}, &plan{})
-		require.Same(t, kept, cache.get(used))
+		cache.put(planKey{text: fmt.Sprint(i)}, planUse{plan: &plan{}})
+		require.Same(t, kept, cache.get(used).plan)
 	}
 	require.Len(t, cache.plans, maxPlans)
 	require.Equal(t, maxPlans, cache.order.Len())

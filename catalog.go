@@ -23,6 +23,7 @@ type schema struct {
 // without naming them: a view, a routine, a table with triggers, a parent.
 type dependent struct {
 	db, name   string
+	kind       string // "view" or "routine"; "" for what has another's name
 	body       string
 	reads      bool // reading it is enough; else only a write to it counts
 	foreignKey bool // it only writes base rows, and only changesKey changes what a slot belongs to

@@ -3,8 +3,10 @@ package countermysql
 import (
 	"cmp"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ngrok/sqlmw"
 )
@@ -63,6 +65,13 @@ type Config struct {
 	// DSN: counterReadOwn. YAML: read_own.
 	ReadOwn ReadOwn
 
+	// Rollup is how often slots are rolled up in the background, from the first
+	// connection to the end of the sql.DB, at least a second; 0 means never. Of
+	// one table only one process of all works at a time. See Rollup for what it does.
+	//
+	// DSN: counterRollup=30s. YAML: rollup: {every: 30s}.
+	Rollup time.Duration
+
 	// Tables are the tables that have counters, each listed once.
 	//
 	// DSN: counters=post.likes,post.views,other_db.page.hits. YAML: tables.
@@ -120,6 +129,14 @@ type TableConfig struct {
 	// YAML: slots_table.
 	SlotsTable string
 
+	// Recount are the queries that define counters, by column: each returns the
+	// table's key columns, in their order, and the counter's true value, and no
+	// row where that is 0. It must not read other counters. See Recount for
+	// what is done with it; the driver itself does not need it.
+	//
+	// YAML: recount: {posts: SELECT blog_id, COUNT(*) FROM post GROUP BY blog_id}
+	Recount map[string]string
+
 	at tablePlaces
 }
 
@@ -140,7 +157,7 @@ func (e *ConfigError) Error() string {
 // configPlaces remembers where settings were written, for error messages; ""
 // means in Go.
 type configPlaces struct {
-	slots, createSlots, groupCommit, readOwn string
+	slots, createSlots, groupCommit, readOwn, rollup string
 }
 
 // tablePlaces is configPlaces for a table.
@@ -148,6 +165,7 @@ type tablePlaces struct {
 	table, slots, readOwn, slotsTable string
 
 	counters, touch []string // by index; may be shorter than the lists
+	recount         string
 
 	// broken is set where a mistake has been reported already: what follows
 	// from it is not worth a second report.
@@ -165,6 +183,7 @@ func (c *Config) clone() *Config {
 		t := &d.Tables[i]
 		t.Counters, t.Touch = slices.Clone(t.Counters), slices.Clone(t.Touch)
 		t.at.counters, t.at.touch = slices.Clone(t.at.counters), slices.Clone(t.at.touch)
+		t.Recount = maps.Clone(t.Recount)
 	}
 	return &d
 }
@@ -189,6 +208,9 @@ func (c *Config) merge(over *Config) *Config {
 	}
 	if over.ReadOwn != "" {
 		m.ReadOwn, m.at.readOwn = over.ReadOwn, over.at.readOwn
+	}
+	if over.Rollup != 0 || over.at.rollup != "" { // as above
+		m.Rollup, m.at.rollup = over.Rollup, over.at.rollup
 	}
 	if over.Interceptor != nil {
 		m.Interceptor = over.Interceptor
@@ -233,6 +255,11 @@ func (t *TableConfig) extend(over TableConfig) {
 	}
 	if over.SlotsTable != "" {
 		t.SlotsTable, t.at.slotsTable = over.SlotsTable, over.at.slotsTable
+	}
+	if t.Recount == nil {
+		t.Recount, t.at.recount = over.Recount, over.at.recount
+	} else {
+		maps.Copy(t.Recount, over.Recount)
 	}
 	t.at.broken = t.at.broken || over.at.broken
 }

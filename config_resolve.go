@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -17,6 +18,7 @@ type tableSpec struct {
 	touch      []string
 	slots      int
 	readOwn    ReadOwn
+	recount    map[string]string // by counter
 }
 
 // resolve fills in the defaults and sorts by db and name, or reports all
@@ -42,6 +44,9 @@ func (c *Config) check(defaultDB string) ([]tableSpec, []error) {
 	k := &checker{}
 	slots := k.slots(c.Slots, DefaultSlots, cmp.Or(c.at.slots, "Config.Slots"))
 	readOwn := k.readOwn(c.ReadOwn, ReadOwnLatest, cmp.Or(c.at.readOwn, "Config.ReadOwn"))
+	if c.Rollup != 0 && c.Rollup < time.Second {
+		k.report(cmp.Or(c.at.rollup, "Config.Rollup"), remedyRollup, "%s is not a possible interval of rollups", c.Rollup)
+	}
 	for i := range c.Tables {
 		t := &c.Tables[i]
 		in := fmt.Sprintf("Config.Tables[%d].", i)
@@ -50,6 +55,7 @@ func (c *Config) check(defaultDB string) ([]tableSpec, []error) {
 		spec.slots = k.slots(t.Slots, slots, cmp.Or(t.at.slots, in+"Slots"))
 		spec.readOwn = k.readOwn(t.ReadOwn, readOwn, cmp.Or(t.at.readOwn, in+"ReadOwn"))
 		k.columns(&spec, t, in)
+		k.recount(&spec, t, in)
 		if ok {
 			k.specs = append(k.specs, spec)
 		}
@@ -88,6 +94,7 @@ func (k *checker) report(place, remedy, problem string, args ...any) {
 const (
 	remedySlots   = "use 1 to 1024"
 	remedyReadOwn = "use latest or snapshot"
+	remedyRollup  = "use at least a second, as 30s or 5m, or 0s for never"
 )
 
 func (k *checker) slots(n, inherited int, place string) int {
@@ -185,6 +192,26 @@ func (k *checker) columns(spec *checkedSpec, t *TableConfig, in string) {
 			k.report(place, "list it once", "touch column %s of table %s is listed twice", excerpt(name), excerpt(t.Table))
 		default:
 			spec.touch = append(spec.touch, name)
+		}
+	}
+}
+
+// recount checks which counters have queries that define them.
+func (k *checker) recount(spec *checkedSpec, t *TableConfig, in string) {
+	for _, text := range sortedKeys(t.Recount) {
+		place := cmp.Or(t.at.recount, in+"Recount")
+		name, ok := k.column(text, place)
+		switch {
+		case !ok:
+		case !hasColumn(spec.counters, name):
+			k.report(place, "list it among the counters, or remove its query", "%s, which has a query, is not a counter of table %s", excerpt(name), excerpt(t.Table))
+		case strings.TrimSpace(t.Recount[text]) == "":
+			k.report(place, "write the SELECT, or leave it out", "the query of counter %s is empty", excerpt(name))
+		default:
+			if spec.tableSpec.recount == nil {
+				spec.tableSpec.recount = map[string]string{}
+			}
+			spec.tableSpec.recount[strings.ToLower(name)] = strings.TrimRight(strings.TrimSpace(t.Recount[text]), ";")
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -31,6 +32,7 @@ type yamlKey struct {
 //	slots: 16
 //	create_slots: true
 //	read_own: latest
+//	rollup: {every: 30s}
 //	tables:
 //	  - table: post
 //	    counters: [likes, views]
@@ -38,6 +40,8 @@ type yamlKey struct {
 //	    read_own: snapshot
 //	    slots: 64
 //	    slots_table: post_slots
+//	    recount:
+//	      likes: SELECT post_id, COUNT(*) FROM post_like GROUP BY post_id
 //
 // What could be read is returned beside the mistakes, for more to be found.
 func readYAML(name string, text []byte) (*Config, []error) {
@@ -57,6 +61,9 @@ func readYAML(name string, text []byte) (*Config, []error) {
 		{"create_slots", f.boolean(&c.CreateSlots, &c.at.createSlots)},
 		{"group_commit", not(f.boolean(&c.NoGroupCommit, &c.at.groupCommit), &c.NoGroupCommit)},
 		{"read_own", yamlText(f, &c.ReadOwn, &c.at.readOwn)},
+		{"rollup", func(n *yaml.Node) bool {
+			return f.mapping(n, []yamlKey{{"every", f.interval(&c.Rollup, &c.at.rollup)}})
+		}},
 		{"tables", f.tables(&c.Tables)},
 	})
 	switch err := decoder.Decode(&next); {
@@ -144,6 +151,40 @@ func (f *yamlFile) boolean(to *bool, at *string) func(*yaml.Node) bool {
 	}
 }
 
+// queries reads a mapping of names to SQL.
+func (f *yamlFile) queries(to *map[string]string, at *string) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		if n.Kind != yaml.MappingNode {
+			return f.report(n, "write counter: SELECT …", "%s is not a mapping of counters to queries", nodeText(n))
+		}
+		*to, *at = map[string]string{}, f.place(n)
+		ok := true
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			var name, query, place string
+			if !yamlText(f, &name, &place)(followAlias(n.Content[i])) || !yamlText(f, &query, &place)(followAlias(n.Content[i+1])) {
+				ok = false
+				continue
+			}
+			if _, twice := (*to)[name]; twice {
+				ok = f.report(n.Content[i], "keep one of them", "%s is set twice", excerpt(name))
+			}
+			(*to)[name] = query
+		}
+		return ok
+	}
+}
+
+func (f *yamlFile) interval(to *time.Duration, at *string) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		d, err := time.ParseDuration(n.Value)
+		if n.Kind != yaml.ScalarNode || err != nil {
+			return f.report(n, remedyRollup, "%s is not an interval", nodeText(n))
+		}
+		*to, *at = d, f.place(n)
+		return true
+	}
+}
+
 // not turns round what read has set.
 func not(read func(*yaml.Node) bool, set *bool) func(*yaml.Node) bool {
 	return func(n *yaml.Node) bool {
@@ -204,6 +245,7 @@ func (f *yamlFile) tables(to *[]TableConfig) func(*yaml.Node) bool {
 				{"read_own", yamlText(f, &t.ReadOwn, &t.at.readOwn)},
 				{"slots", f.slots(&t.Slots, &t.at.slots)},
 				{"slots_table", yamlText(f, &t.SlotsTable, &t.at.slotsTable)},
+				{"recount", f.queries(&t.Recount, &t.at.recount)},
 			})
 			*to = append(*to, t)
 			ok = ok && !t.at.broken

@@ -52,8 +52,8 @@ tables:
 
 func TestReadYAMLMistakes(t *testing.T) {
 	const (
-		top   = "slots, create_slots, group_commit, read_own, tables"
-		table = "table, counters, touch, read_own, slots, slots_table"
+		top   = "slots, create_slots, group_commit, read_own, rollup, tables"
+		table = "table, counters, touch, read_own, slots, slots_table, recount"
 	)
 	for _, test := range []struct {
 		name, text string
@@ -63,7 +63,6 @@ func TestReadYAMLMistakes(t *testing.T) {
 		{"unknown key of a table", "tables:\n- table: post\n  Counters: [likes]\n  slottable: x\n", []string{
 			`c.yaml:3: there is no setting "Counters"; did you mean counters? There are ` + table,
 			`c.yaml:4: there is no setting "slottable"; did you mean slots_table? There are ` + table}},
-		{"a later issue's key", "rollup: {every: 30s}", []string{`c.yaml:1: there is no setting "rollup"; did you mean slots? There are ` + top}},
 		{"a key that is no text", "[a]: 3", []string{`c.yaml:1: there is no setting a list; did you mean slots? There are ` + top}},
 		{"twice", "slots: 3\nslots: 4\n", []string{`c.yaml:2: slots is set twice; keep one of them`}},
 		{"slots", "slots: 0", []string{`c.yaml:1: "0" is not a possible number of slots; use 1 to 1024`}},
@@ -77,6 +76,16 @@ func TestReadYAMLMistakes(t *testing.T) {
 		{"create_slots list", "create_slots: [true]", []string{`c.yaml:1: a list is not a boolean; use true or false`}},
 		{"read_own", "read_own: Snapshot", []string{`c.yaml:1: "Snapshot" is not a way to read one's own increments; use latest or snapshot`}},
 		{"empty read_own", "read_own: ''", []string{`c.yaml:1: "" is not a name; write one, or leave the setting out`}},
+		{"rollup", "rollup: 30s", []string{`c.yaml:1: "30s" is not a mapping of settings; write key: value, with the keys every`}},
+		{"interval", "rollup: {every: 30}", []string{`c.yaml:1: "30" is not an interval; use at least a second, as 30s or 5m, or 0s for never`}},
+		{"negative interval", "rollup:\n  every: -1s", []string{`c.yaml:2: -1s is not a possible interval of rollups; use at least a second, as 30s or 5m, or 0s for never`}},
+		{"recount", "tables:\n- table: post\n  counters: [likes]\n  recount: {views: SELECT 1, likes: ''}\n", []string{
+			`c.yaml:4: "" is not a name; write one, or leave the setting out`,
+			`c.yaml:4: "views", which has a query, is not a counter of table "post"; list it among the counters, or remove its query`}},
+		{"a list to recount", "tables:\n- table: post\n  counters: [likes]\n  recount: [likes]\n", []string{
+			`c.yaml:4: a list is not a mapping of counters to queries; write counter: SELECT …`}},
+		{"recount twice", "tables:\n- table: post\n  counters: [likes]\n  recount:\n    likes: SELECT 1, 1\n    likes: SELECT 2, 2\n", []string{
+			`c.yaml:6: "likes" is set twice; keep one of them`}},
 		{"tables", "tables: {table: post}", []string{`c.yaml:1: a mapping is not a list of tables; write a list, each item beginning with - table:`}},
 		{"a name for a table", "tables:\n- post\n", []string{`c.yaml:2: "post" is not a mapping of settings; write key: value, with the keys ` + table}},
 		{"counters", "tables:\n- table: post\n  counters: likes\n", []string{`c.yaml:3: "likes" is not a list of names; write [name, name]`}},
@@ -104,7 +113,7 @@ func TestReadYAMLMistakes(t *testing.T) {
 }
 
 func FuzzYAML(f *testing.F) {
-	f.Add([]byte("slots: 16\ncreate_slots: true\nread_own: latest\ntables:\n- table: post\n  counters: [likes]\n  touch: [at]\n  read_own: snapshot\n  slots: 64\n  slots_table: s\n"))
+	f.Add([]byte("slots: 16\nrollup: {every: 30s}\ncreate_slots: true\nread_own: latest\ntables:\n- table: post\n  counters: [likes]\n  touch: [at]\n  read_own: snapshot\n  slots: 64\n  slots_table: s\n"))
 	f.Add([]byte("tables: &a [{table: x, counters: &b [y]}, {<<: *b}, *a]"))
 	f.Add([]byte("--- !!map\nslots: !!int x\n...\n---\n"))
 	f.Add([]byte("? [a]\n: b"))

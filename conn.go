@@ -94,13 +94,20 @@ func (c *conn) transaction() *txState {
 
 // ended forgets the transaction.
 func (c *conn) ended() {
+	if c.tx != nil {
+		c.connector.stats.pending.Add(-c.tx.increments)
+	}
 	c.tx, c.unbegun, c.next, c.fixed = nil, nil, "", false
 	c.unlease()
 }
 
 // failed notes an error that ended the transaction on the server.
 func (c *conn) failed(err error) error {
-	switch n := errorNumber(err); {
+	n := errorNumber(err)
+	if n != 0 {
+		c.connector.stats.failed(n)
+	}
+	switch {
 	case n == errDeadlock, n == errChangedRow && c.session.snapshot:
 		c.lost = true
 		c.ended()
@@ -109,10 +116,10 @@ func (c *conn) failed(err error) error {
 }
 
 // plan returns the plan of a text.
-func (c *conn) plan(ctx context.Context, text string) (*plan, error) {
+func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 	s, err := c.connector.schema(ctx)
 	if err != nil {
-		return nil, err
+		return planUse{}, err
 	}
 	if len(c.hidden) > 0 {
 		if c.visible == nil || c.visible.fingerprint != s.fingerprint {
@@ -123,7 +130,7 @@ func (c *conn) plan(ctx context.Context, text string) (*plan, error) {
 	p := c.planIn(s, text)
 	if p.named && c.dirty {
 		if err := c.probe(ctx, s); err != nil {
-			return nil, err
+			return planUse{}, err
 		}
 		p = c.planIn(s, text)
 	}
@@ -143,34 +150,63 @@ func (c *conn) hide(t *table, hidden bool) {
 	c.visible = nil
 }
 
-func (c *conn) planIn(s *schema, text string) *plan {
+func (c *conn) planIn(s *schema, text string) planUse {
 	k := planKey{text, c.session.mode, c.session.db}
-	if p := s.plans.get(k); p != nil {
-		return p
+	if use := s.plans.get(k); use.plan != nil {
+		return use
 	}
+	use := c.planShared(s, k)
+	if use.plan == nil {
+		use.plan = c.planText(s, k)
+	}
+	s.plans.put(k, use)
+	return use
+}
+
+// planShared returns the plan that a text shares with all that differ from it
+// in literals only; none where that can't be.
+func (c *conn) planShared(s *schema, k planKey) planUse {
+	if !s.mentions(k.text) {
+		return planUse{}
+	}
+	text, lits := skeleton(k.text, k.mode)
+	if lits == nil {
+		return planUse{}
+	}
+	k.text = text
+	use := s.plans.get(k)
+	if use.plan == nil {
+		use.plan = c.planText(s, k)
+		s.plans.put(k, use)
+	}
+	use.lits = lits
+	return use
+}
+
+func (c *conn) planText(s *schema, k planKey) *plan {
 	var p *plan
-	if s.mentions(text) || len(text) < 64 && strings.Contains(strings.ToUpper(text), "EXECUTE") {
-		p = s.plan(text, k.mode, k.db)
+	if s.mentions(k.text) || len(k.text) < 64 && strings.Contains(strings.ToUpper(k.text), "EXECUTE") {
+		p = s.plan(k.text, k.mode, k.db)
 		p.named = true
 		if p.fallback {
-			c.connector.stats.fallbacks.Add(1)
-			c.connector.once("fallback "+text, "countermysql: statement runs the exact way", "reason", p.reason, "statement", digest(text))
+			if d := digest(k.text); c.connector.stats.fallback(d, p.reason) {
+				c.connector.log.Warn("countermysql: statement runs the exact way", "reason", p.reason, "statement", d)
+			}
 		}
 	} else {
 		p = &plan{}
-		toks := tokenize(text, k.mode)
+		toks := tokenize(k.text, k.mode)
 		p.kind, p.arg = kindOf(toks)
-		if parts := statements(text, toks); len(parts) > 1 && slices.ContainsFunc(parts, func(part string) bool {
-			k, _ := kindOf(tokenize(part, k.mode))
-			return k != kindOther
+		if parts := statements(k.text, toks); len(parts) > 1 && slices.ContainsFunc(parts, func(part string) bool {
+			kind, _ := kindOf(tokenize(part, k.mode))
+			return kind != kindOther
 		}) {
 			p.split = parts
 		}
 	}
-	p.rowCount = strings.Contains(strings.ToUpper(text), "ROW_COUNT")
-	p.fixes = consistentRead(tokenize(text, k.mode))
+	p.rowCount = strings.Contains(strings.ToUpper(k.text), "ROW_COUNT")
+	p.fixes = consistentRead(tokenize(k.text, k.mode))
 	p.simple = p.kind == kindOther && p.class == verbatim && p.increment == nil && p.writes == nil && p.cleaning == nil && p.split == nil && p.touches == nil && !p.rowCount
-	s.plans.put(k, p)
 	return p
 }
 
@@ -181,13 +217,14 @@ func (c *conn) ExecContext(ctx context.Context, text string, args []driver.Named
 		return nil, err
 	}
 	if p.simple {
+		c.connector.stats.plain(p.plan)
 		if err := c.begin(ctx); err != nil {
 			return nil, err
 		}
 		res, err := c.execer.ExecContext(ctx, text, args)
 		return res, c.noted(err)
 	}
-	out, err := c.run(ctx, &call{conn: c, plan: p, text: text, args: args})
+	out, err := c.run(ctx, &call{conn: c, planUse: p, text: text, args: args})
 	return out.res, err
 }
 
@@ -198,6 +235,7 @@ func (c *conn) QueryContext(ctx context.Context, text string, args []driver.Name
 		return nil, err
 	}
 	if p.simple {
+		c.connector.stats.plain(p.plan)
 		if err := c.begin(ctx); err != nil {
 			return nil, err
 		}
@@ -205,7 +243,7 @@ func (c *conn) QueryContext(ctx context.Context, text string, args []driver.Name
 		rows, err := c.queryer.QueryContext(ctx, text, args)
 		return rows, c.noted(err)
 	}
-	out, err := c.run(ctx, &call{conn: c, plan: p, text: text, args: args, rows: true})
+	out, err := c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, rows: true})
 	return out.rows, err
 }
 

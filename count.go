@@ -118,7 +118,7 @@ const (
 // arguments of this call.
 func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 	inc := k.plan.increment
-	if inc.text != nil && !c.inTransaction() {
+	if inc.text != nil && !inc.t.closed && !c.inTransaction() {
 		if out, how, err := c.countAlone(ctx, k); how != notTried {
 			return out, how, err
 		}
@@ -127,7 +127,7 @@ func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 	switch {
 	case !ok:
 		return outcome{}, takeExact, nil
-	case b.zero || k.plan.class != counting || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
+	case b.zero || k.plan.class != counting || inc.t.closed || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
 		return outcome{}, takeVerbatim, nil
 	}
 	return c.count(ctx, k, b)
@@ -239,5 +239,7 @@ func (c *conn) countLater(ctx context.Context, k *call, b *bound) (outcome, afte
 			p.add(h.entry)
 		}
 	}
+	c.transaction().increments++
+	c.connector.stats.pending.Add(1)
 	return c.counted(k, b.increment, int64(len(hits))), done, nil
 }

@@ -21,7 +21,8 @@ func init() { sql.Register("countermysql", &Driver{}) }
 
 // Driver is the database/sql driver. Its name is "countermysql".
 type Driver struct {
-	config *Config // of Register; nil: the DSN says all
+	config    *Config    // of Register; nil: the DSN says all
+	connector *Connector // the connector whose driver it is; nil for a registered one
 }
 
 var (
@@ -53,14 +54,14 @@ func (d *Driver) OpenConnector(dsn string) (driver.Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newConnector(cfg, config, d)
+	return newConnector(cfg, config, d.config)
 }
 
 // NewConnector returns a connector for sql.OpenDB. Both configurations are
 // copied; a nil config has no counters. All mistakes are reported together, as
 // *ConfigError.
 func NewConnector(cfg *mysql.Config, config *Config) (*Connector, error) {
-	return newConnector(cfg.Clone(), config.clone(), &Driver{})
+	return newConnector(cfg.Clone(), config.clone(), nil)
 }
 
 // Connector makes connections that share what is known of the schema and the
@@ -82,10 +83,13 @@ type Connector struct {
 	work     sync.WaitGroup
 	leases   sync.Map // by table: *leases
 	warned   sync.Map // what has been logged once
-	stats    counters
+	stats    stats
+
+	stopRollups context.CancelFunc // nil: none were started
+	closed      bool
 }
 
-func newConnector(cfg *mysql.Config, config *Config, d *Driver) (*Connector, error) {
+func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, error) {
 	if config == nil {
 		config = &Config{}
 	}
@@ -101,7 +105,8 @@ func newConnector(cfg *mysql.Config, config *Config, d *Driver) (*Connector, err
 	if log == nil {
 		log = slog.Default()
 	}
-	c := &Connector{driver: d, cfg: cfg, config: config, specs: specs, log: log, raw: raw}
+	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw}
+	c.driver = &Driver{registered, c} // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {
 		wrapped, err := sqlmw.Driver(connectorDriver{raw}, config.Interceptor).(driver.DriverContext).OpenConnector("")
 		if err != nil {
@@ -138,6 +143,14 @@ func (c *Connector) Driver() driver.Driver { return c.driver }
 
 // Connect opens a connection. Without counters it is go-sql-driver's own.
 func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.connect(ctx)
+	if err == nil {
+		c.startRollups()
+	}
+	return conn, err
+}
+
+func (c *Connector) connect(ctx context.Context) (driver.Conn, error) {
 	var below driver.Conn
 	raw, err := c.raw.Connect(context.WithValue(ctx, captureKey{}, &below))
 	if err != nil {
@@ -175,13 +188,21 @@ func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, er
 const maxLookups = 8
 
 // schemaAge is how old the knowledge of the schema may be before it is renewed
-// in the background, for DDL by other clients.
-const schemaAge = 10 * time.Second
+// in the background, for DDL by other clients. A statement that finds it older
+// than schemaTooOld, in a process that was idle, waits for that.
+const (
+	schemaAge    = 10 * time.Second
+	schemaTooOld = 30 * time.Second
+)
 
 // schema returns what is known of the schema, and learns it if need be.
 func (c *Connector) schema(ctx context.Context) (*schema, error) {
 	if s := c.current.Load(); s != nil && !c.stale.Load() {
-		if time.Now().UnixNano()-c.checked.Load() > int64(schemaAge) && c.checking.CompareAndSwap(false, true) {
+		age := time.Duration(time.Now().UnixNano() - c.checked.Load())
+		if age > schemaTooOld {
+			return c.relearn(ctx)
+		}
+		if age > schemaAge && c.checking.CompareAndSwap(false, true) {
 			c.work.Go(func() {
 				defer c.checking.Store(false)
 				ctx, cancel := context.WithTimeout(context.Background(), schemaAge)
@@ -198,6 +219,20 @@ func (c *Connector) schema(ctx context.Context) (*schema, error) {
 func (c *Connector) learn(ctx context.Context) (*schema, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.learnLocked(ctx)
+}
+
+// relearn is learn, unless somebody did so while it waited.
+func (c *Connector) relearn(ctx context.Context) (*schema, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.current.Load(); s != nil && time.Now().UnixNano()-c.checked.Load() < int64(schemaAge) {
+		return s, nil
+	}
+	return c.learnLocked(ctx)
+}
+
+func (c *Connector) learnLocked(ctx context.Context) (*schema, error) {
 	c.stale.Store(false)
 	s, err := c.read(ctx)
 	if err != nil {
@@ -255,8 +290,15 @@ func (c *Connector) once(cause, msg string, args ...any) {
 	}
 }
 
-// Close ends the look-up connections. sql.DB.Close calls it.
+// Close ends the look-up connections and the rollups in the background.
+// sql.DB.Close calls it.
 func (c *Connector) Close() error {
+	c.mu.Lock()
+	if c.stopRollups != nil {
+		c.stopRollups()
+	}
+	c.closed = true
+	c.mu.Unlock()
 	c.work.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -19,12 +20,13 @@ const (
 	paramCreateSlots = "counterCreateSlots"
 	paramGroupCommit = "counterGroupCommit"
 	paramReadOwn     = "counterReadOwn"
+	paramRollup      = "counterRollup"
 	paramConfig      = "counterConfig"
 
 	envConfig = "COUNTERMYSQL_CONFIG"
 )
 
-var dsnParams = []string{paramCounters, paramSlots, paramCreateSlots, paramGroupCommit, paramReadOwn, paramConfig}
+var dsnParams = []string{paramCounters, paramSlots, paramCreateSlots, paramGroupCommit, paramReadOwn, paramRollup, paramConfig}
 
 // ParseDSN reads a go-sql-driver DSN with these parameters of ours, which the
 // returned mysql.Config does not have:
@@ -34,6 +36,7 @@ var dsnParams = []string{paramCounters, paramSlots, paramCreateSlots, paramGroup
 //	counterCreateSlots  create missing slots tables (default false)
 //	counterGroupCommit  send increments of several callers together (default true)
 //	counterReadOwn      latest (default) or snapshot
+//	counterRollup       roll up in the background so often, as 30s (default never)
 //	counterConfig       a YAML file with the same settings and more
 //
 // A counter is table.column, in the DSN's database, or db.table.column. A name
@@ -163,6 +166,14 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 	read(paramGroupCommit, remedyBool, boolean(func(on bool, place string) { c.NoGroupCommit, c.at.groupCommit = !on, place }))
 	read(paramReadOwn, remedyReadOwn, func(value, place string) string {
 		c.ReadOwn, c.at.readOwn = ReadOwn(value), place
+		return ""
+	})
+	read(paramRollup, remedyRollup, func(value, place string) string {
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			return excerpt(value) + " is not an interval"
+		}
+		c.Rollup, c.at.rollup = d, place
 		return ""
 	})
 	if value, ok := given[paramCounters]; ok {

@@ -124,13 +124,17 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 		defer c.unlease()
 		return true, c.sendUpsert(ctx, text, 1)
 	}
-	sent, err := send()
-	if together {
-		inc.batch.group.leave()
-		if err != nil && undone(err) && !errors.Is(err, errRowGone) {
-			lock = shareMode
-			sent, err = send()
+	first := func() (bool, error) {
+		if together {
+			defer inc.batch.group.leave()
+			defer c.connector.stats.batch(1)
 		}
+		return send()
+	}
+	sent, err := first()
+	if together && err != nil && undone(err) && !errors.Is(err, errRowGone) {
+		lock = shareMode
+		sent, err = send()
 	}
 	switch {
 	case !sent:

@@ -3,12 +3,8 @@ package countermysql
 import (
 	"context"
 	"fmt"
-	"math/big"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/go-sql-driver/mysql"
 )
 
 // foldBatch is how many keys are rolled up by one statement.
@@ -135,11 +131,7 @@ func (c *conn) lock(ctx context.Context, t *table, name, from, where string) ([]
 }
 
 func (c *conn) lockAs(ctx context.Context, t *table, name, from, where, how string) ([]lockedRow, error) {
-	counters := make([]string, len(t.counters))
-	for i, col := range t.counters {
-		counters[i] = "CAST(" + name + "." + quoteIdent(col.name) + " AS CHAR)"
-	}
-	rows, err := c.read(ctx, c.unsnapshot()+"SELECT "+t.selectKey(name)+", "+strings.Join(counters, ", ")+" FROM "+from+" WHERE "+where+" "+how)
+	rows, err := c.read(ctx, c.unsnapshot()+t.lockSQL(name, from, where, how))
 	if err != nil {
 		return nil, err
 	}
@@ -151,6 +143,15 @@ func (c *conn) lockAs(ctx context.Context, t *table, name, from, where, how stri
 	return locked, nil
 }
 
+// lockSQL locks base rows and reads their keys and counters.
+func (t *table) lockSQL(name, from, where, how string) string {
+	counters := make([]string, len(t.counters))
+	for i, col := range t.counters {
+		counters[i] = "CAST(" + name + "." + quoteIdent(col.name) + " AS CHAR)"
+	}
+	return "SELECT " + t.selectKey(name) + ", " + strings.Join(counters, ", ") + " FROM " + from + " WHERE " + where + " " + how
+}
+
 // fold adds the slots and pending increments of locked rows to their base rows.
 // The locks keep everybody from the slots, so what a look-up connection sees of
 // them stays true; only what was read is taken away.
@@ -160,7 +161,7 @@ func (c *conn) fold(ctx context.Context, t *table, rows []lockedRow) error {
 		for i, r := range batch {
 			keys[i] = r.key
 		}
-		found, err := c.slotRows(ctx, t, keys)
+		found, err := c.slotRows(ctx, t, keys, c.outside)
 		if err != nil {
 			return err
 		}
@@ -171,13 +172,15 @@ func (c *conn) fold(ctx context.Context, t *table, rows []lockedRow) error {
 	return nil
 }
 
-func (c *conn) slotRows(ctx context.Context, t *table, keys []key) (map[string][]slotRow, error) {
+// slotRows reads the slots of some keys. Other keys' slots are not looked at,
+// which may be locked.
+func (c *conn) slotRows(ctx context.Context, t *table, keys []key, read func(context.Context, string) ([][]string, error)) (map[string][]slotRow, error) {
 	var cols []string
 	for _, col := range slices.Concat(t.counters, t.touch) {
 		cols = append(cols, "CAST("+privateName+"."+quoteIdent(col.name)+" AS CHAR)")
 	}
-	rows, err := c.outside(ctx, "SELECT "+t.selectKey(privateName)+", "+privateName+"."+quoteIdent(t.slotCol)+", "+strings.Join(cols, ", ")+
-		" FROM "+t.slots()+" AS "+privateName+" WHERE "+t.whereAnyOrAll(keys, privateName))
+	rows, err := read(ctx, "SELECT "+t.selectKey(privateName)+", "+privateName+"."+quoteIdent(t.slotCol)+", "+strings.Join(cols, ", ")+
+		" FROM "+t.slots()+" AS "+privateName+" FORCE INDEX (PRIMARY) WHERE "+t.whereAnyOrAll(keys, privateName))
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +211,8 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 		taken = c.transaction().writtenTo(t)
 	}
 	sets := make([][]string, len(t.counters)+len(t.touch)) // WHEN … THEN …, by column
-	var changed, gone []string
+	var changed []string
+	var gone []slotRow
 	for _, r := range rows {
 		slots := found[r.key.id()]
 		if taken != nil && taken.rolledUp[r.key.id()] {
@@ -242,13 +246,7 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 				sets[len(t.counters)+i] = append(sets[len(t.counters)+i], " WHEN "+where+" THEN "+later(name+"."+quoteIdent(col.name), newest))
 			}
 		}
-		if slots != nil {
-			numbers := make([]string, len(slots))
-			for i, s := range slots {
-				numbers[i] = s.slot
-			}
-			gone = append(gone, "("+t.where(r.key, t.slots())+" AND "+t.slots()+"."+quoteIdent(t.slotCol)+" IN ("+strings.Join(numbers, ", ")+"))")
-		}
+		gone = append(gone, slots...)
 		c.noteFolded(t, r.key, vain)
 	}
 	if changed == nil {
@@ -266,11 +264,32 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 	if _, err := c.do(ctx, c.unsnapshot()+"UPDATE "+t.base()+t.forceKey()+" SET "+strings.Join(assignments, ", ")+" WHERE "+strings.Join(changed, " OR ")); err != nil {
 		return err
 	}
-	if gone == nil {
-		return nil
+	return c.removeSlots(ctx, t, gone)
+}
+
+// removeSlots deletes rows of the slots table, each by its full primary key:
+// as a condition both servers scan a small table, and lock it all.
+func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error {
+	const v = "countermysql_v"
+	on := []string{privateName + "." + quoteIdent(t.slotCol) + " = " + v + ".slot"}
+	for i, k := range t.key {
+		on = append(on, fmt.Sprintf("%s.%s = %s.k%d", privateName, quoteIdent(k.name), v, i))
 	}
-	_, err = c.do(ctx, c.unsnapshot()+"DELETE FROM "+t.slots()+" WHERE "+strings.Join(gone, " OR "))
-	return err
+	for batch := range slices.Chunk(gone, sendBatch) {
+		rows := make([]string, len(batch))
+		for n, s := range batch {
+			f := []string{s.slot + " AS slot"}
+			for i, k := range t.key {
+				f = append(f, fmt.Sprintf("%s AS k%d", k.literal(s.key[i]), i))
+			}
+			rows[n] = "SELECT " + strings.Join(f, ", ")
+		}
+		if _, err := c.do(ctx, c.unsnapshot()+"DELETE "+privateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
+			" STRAIGHT_JOIN "+t.slots()+" AS "+privateName+" ON "+strings.Join(on, " AND ")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // takePending removes and returns what the transaction has pending for a key.
@@ -297,61 +316,6 @@ func (c *conn) noteFolded(t *table, k key, vain map[string]string) {
 	w.mark(row)
 	w.rolledUp[k.id()] = true
 	c.tx.rolledUp = append(c.tx.rolledUp, rolledUp{w, row.base, vain})
-}
-
-// total is base plus slots plus pending, if the column can hold it.
-func (c *column) total(base string, i int, slots []slotRow, e *entry) (string, error) {
-	sum, err := c.parseUnits(base)
-	if err != nil {
-		return "", err
-	}
-	for _, s := range slots {
-		n, err := c.parseUnits(s.amounts[i])
-		if err != nil {
-			return "", err
-		}
-		sum.Add(sum, n)
-	}
-	if e != nil {
-		sum.Add(sum, big.NewInt(e.deltas[i]))
-	}
-	if !c.inRange(sum) {
-		return "", &mysql.MySQLError{Number: errDataRange, SQLState: [5]byte([]byte("22003")),
-			Message: fmt.Sprintf("Out of range value for column '%s' at row 1", c.name)}
-	}
-	return c.formatBig(sum), nil
-}
-
-func (c *column) parseUnits(s string) (*big.Int, error) {
-	whole, frac, _ := strings.Cut(s, ".")
-	n, ok := new(big.Int).SetString(whole+frac+strings.Repeat("0", c.fraction()-len(frac)), 10)
-	if !ok {
-		return nil, fmt.Errorf("countermysql: counter %s holds %q, which is no number", c.name, s)
-	}
-	return n, nil
-}
-
-func (c *column) formatBig(n *big.Int) string {
-	if n.IsInt64() {
-		return c.formatUnits(n.Int64())
-	}
-	s := n.String()
-	return s[:len(s)-c.fraction()] + strings.TrimSuffix("."+s[len(s)-c.fraction():], ".")
-}
-
-// inRange reports whether the column can hold the number of units.
-func (c *column) inRange(n *big.Int) bool {
-	if bits := integerBits[c.dataType]; bits != 0 {
-		if c.unsigned() {
-			return n.Sign() >= 0 && n.BitLen() <= int(bits)
-		}
-		return n.BitLen() < int(bits) || n.Cmp(new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), bits-1))) == 0
-	}
-	_, spec, _ := strings.Cut(c.columnType, "(")
-	digits, _, _ := strings.Cut(spec, ",")
-	precision, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSuffix(digits, " unsigned"), ")"))
-	limit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(precision)), nil)
-	return err != nil || n.CmpAbs(limit) < 0 && (n.Sign() >= 0 || !c.unsigned())
 }
 
 // newestTouch is the SQL of the latest time that the slots and the pending

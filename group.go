@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // Bounds of a batch. Equal parts count once.
@@ -34,6 +36,7 @@ type unit struct {
 	wake    chan struct{} // closed when it leads or has ended
 	leads   bool
 	ended   bool
+	left    bool // its caller does not wait any more
 	verdict verdict
 }
 
@@ -76,6 +79,7 @@ func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdic
 			case u.leads:
 				g.pass()
 			default: // withdrawn, or left to the batch that holds it
+				u.left = true
 				g.waiting = slices.DeleteFunc(g.waiting, func(w *unit) bool { return w == u })
 			}
 			return verdict{err: ctx.Err()}
@@ -88,22 +92,37 @@ func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdic
 	}
 	batch := g.take(u)
 	g.mu.Unlock()
+	returned := false
+	defer func() {
+		if !returned { // run panicked: nobody knows what became of the others
+			for _, w := range batch[1:] {
+				w.verdict = verdict{err: mysql.ErrInvalidConn}
+			}
+		}
+		g.finish(batch[1:])
+	}()
 	run(batch)
+	returned = true
+	return u.verdict
+}
+
+// finish ends the units of a batch, or lets them go on waiting, and passes the lead.
+func (g *group) finish(batch []*unit) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var again []*unit
-	for _, w := range batch[1:] {
-		if w.verdict.again {
+	for _, w := range batch {
+		switch {
+		case !w.verdict.again:
+			w.ended = true
+			close(w.wake)
+		case !w.left:
 			w.verdict = verdict{}
 			again = append(again, w)
-			continue
 		}
-		w.ended = true
-		close(w.wake)
 	}
 	g.waiting = append(again, g.waiting...)
 	g.pass()
-	return u.verdict
 }
 
 // enter lets a caller in who sends by itself, without a unit, if nothing is

@@ -26,10 +26,19 @@ type viewUse struct {
 
 // render writes the text with the views as the transaction sees them.
 func (q *query) render(as func(*table) sight) string {
+	return q.with(func(v viewUse) string { return v.t.view(as(v.t), v.hints) })
+}
+
+// renderWide writes the text with wide views.
+func (q *query) renderWide() string {
+	return q.with(func(v viewUse) string { return v.t.wideView(v.hints) })
+}
+
+func (q *query) with(view func(viewUse) string) string {
 	var b strings.Builder
 	for i, v := range q.views {
 		b.WriteString(q.text[i])
-		b.WriteString(v.t.view(as(v.t), v.hints))
+		b.WriteString(view(v))
 	}
 	b.WriteString(q.text[len(q.text)-1])
 	return b.String()
@@ -115,6 +124,11 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	}
 	if q == nil {
 		return &plan{} // reads no counter
+	}
+	if a.wide(stmt, named) {
+		q.sql = q.renderWide()
+	} else if spliced := a.splice(stmt, named); spliced != "" {
+		q.sql = spliced
 	}
 	p = &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
 	if locks := lockClause(stmt); locks != "" {

@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -11,9 +12,12 @@ import (
 // call is one execution of a user's statement.
 type call struct {
 	conn *conn
-	plan *plan
+	planUse
 	text string
 	args []driver.NamedValue
+
+	merged []driver.NamedValue // with the literals that are parameters of the plan
+
 	stmt *stmt // nil: sent as text
 	rows bool  // asked through Query
 }
@@ -21,7 +25,21 @@ type call struct {
 func (k *call) binder() binder {
 	l := k.conn.literals
 	l.interpolated = l.interpolated && k.stmt == nil
+	if k.lits != nil && k.merged == nil {
+		k.merged = k.lits.merge(k.args)
+	}
+	if k.merged != nil {
+		return binder{l, k.merged}
+	}
 	return binder{l, k.args}
+}
+
+// own gives a text made from the plan's the literals of the user's.
+func (k *call) own(text string) string {
+	if k.lits == nil {
+		return text
+	}
+	return k.lits.fill(text, k.conn.session.mode)
 }
 
 // forward sends the user's statement, or what stands in its place, the way the
@@ -261,7 +279,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		if err != nil || how == done {
 			return out, err
 		}
-		exactly = how == takeExact
+		exactly = exactly || how == takeExact
 		if err := c.begin(ctx); err != nil {
 			return outcome{}, err
 		}
@@ -278,17 +296,21 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	if exactly {
-		c.connector.stats.exact.Add(1)
+		c.connector.stats.exactly(cmp.Or(p.reason, "an argument, the row's state or the transaction asks for it"))
 		return c.runExact(ctx, k)
 	}
 	text, err := c.rewritten(ctx, k)
 	if err != nil {
 		return outcome{}, err
 	}
+	if p.query == nil {
+		c.connector.stats.plain(p)
+	}
 	c.fixed = c.fixed || p.fixes
 	out, err := k.forward(ctx, text)
 	if err != nil && p.query != nil && notResolved[errorNumber(err)] {
 		// perhaps it is the view that the server does not like here: then the base table has to do
+		c.connector.stats.exactly("the server does not accept the view")
 		return c.runExact(ctx, k)
 	}
 	if err != nil {
@@ -312,7 +334,7 @@ func (c *conn) rewritten(ctx context.Context, k *call) (string, error) {
 	}
 	c.connector.stats.sums.Add(1)
 	if p.locks == "" && (!c.inTransaction() || c.tx == nil) {
-		return p.query.sql, nil
+		return k.own(p.query.sql), nil
 	}
 	sights := map[*table]sight{}
 	plain := true
@@ -325,9 +347,9 @@ func (c *conn) rewritten(ctx context.Context, k *call) (string, error) {
 		sights[t] = s
 	}
 	if plain {
-		return p.query.sql, nil
+		return k.own(p.query.sql), nil
 	}
-	return p.query.render(func(t *table) sight { return sights[t] }), nil
+	return k.own(p.query.render(func(t *table) sight { return sights[t] })), nil
 }
 
 // countedRows gives the rows of a rewritten query the column types of the original.
@@ -353,7 +375,7 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
 	if c.inTransaction() {
 		if p.guarded != "" && c.transaction().isolation != repeatableRead && c.transaction().isolation != serializable && len(c.tx.pending) == 0 && !k.rows {
-			if out, err := k.forward(ctx, p.guarded); err != nil || out.affected() > 0 {
+			if out, err := k.forward(ctx, k.own(p.guarded)); err != nil || out.affected() > 0 {
 				c.noteWrites(p.writes, k.binder(), 1)
 				return out, err
 			}
@@ -370,7 +392,7 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 		return out, err
 	}
 	if p.guarded != "" && !k.rows {
-		if out, err := k.forward(ctx, p.guarded); err != nil || out.affected() > 0 {
+		if out, err := k.forward(ctx, k.own(p.guarded)); err != nil || out.affected() > 0 {
 			return out, err
 		}
 	}

@@ -53,6 +53,7 @@ type table struct {
 	insertTriggers bool
 	parents        []foreignKey
 	unfit          []string // why it can't be a counter table
+	closed         bool     // its slots table takes no more increments: it is being left
 	missing        string   // DDL that has to run first; "" when the slots table is in order
 
 	mariaDB bool

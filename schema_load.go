@@ -65,6 +65,7 @@ type loader struct {
 	where  string          // restricts to the configured tables
 	seen   strings.Builder // everything read, to notice a change
 	tables map[string]*table
+	slots  map[*table][]*column // of their slots tables
 	err    error
 }
 
@@ -81,10 +82,10 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 	l.where = tablesIn(specs, func(t tableSpec) string { return t.name })
 	l.columns(ctx)
 	l.keys(ctx)
+	l.slotsTables(ctx, specs)
 	for _, t := range s.tables {
 		l.describe(ctx, t)
 	}
-	l.slotsTables(ctx, specs)
 	l.foreignKeys(ctx)
 	s.dependents = l.dependents(ctx, s)
 	if ctx.Err() != nil {
@@ -248,16 +249,34 @@ func (l *loader) describe(ctx context.Context, t *table) {
 		}
 	}
 	t.unfit = t.fitness(engine, tooMany, create)
+	if t.unfit == nil {
+		t.missing = t.upgradeSQL(l.slots[t])
+	}
 }
 
+// slotsTables reads the columns of the slots tables. One that the base table
+// has too is a counter, or a touch column, whether it is listed here or not:
+// another process may list it, and its slots must not go with ours.
 func (l *loader) slotsTables(ctx context.Context, specs []tableSpec) {
 	found := map[string][]*column{}
 	l.rows(ctx, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE "+tablesIn(specs, func(t tableSpec) string { return t.slotsTable })+
 		" ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION",
 		func(v []string) { found[v[0]+"."+v[1]] = append(found[v[0]+"."+v[1]], columnOf(v)) })
+	closed := map[string]bool{}
+	l.rows(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_COMMENT = '"+closedComment+"' AND "+
+		tablesIn(specs, func(t tableSpec) string { return t.slotsTable }), func(v []string) { closed[v[0]+"."+v[1]] = true })
+	l.slots = map[*table][]*column{}
 	for _, t := range l.tables {
-		if len(t.cols) > 0 && t.unfit == nil {
-			t.missing = t.upgradeSQL(found[t.spec.db+"."+t.spec.slotsTable])
+		l.slots[t], t.closed = found[t.spec.db+"."+t.spec.slotsTable], closed[t.spec.db+"."+t.spec.slotsTable]
+		for _, slot := range l.slots[t] {
+			c := t.column(slot.name)
+			switch {
+			case c == nil, t.inKey(c.name), t.virtual(c.name), strings.EqualFold(c.name, t.slotCol):
+			case c.integer() && slot.dataType == "bigint", c.decimal() && slot.decimal():
+				t.counters = append(t.counters, c)
+			case slices.Contains([]string{"datetime", "timestamp"}, c.dataType):
+				t.touch = append(t.touch, c)
+			}
 		}
 	}
 }
@@ -288,9 +307,13 @@ const ownSchemas = "NOT IN ('mysql', 'sys', 'information_schema', 'performance_s
 func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 	var all []dependent
 	l.rows(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA "+ownSchemas,
-		func(v []string) { all = append(all, dependent{db: v[0], name: v[1], body: v[2], reads: true}) })
+		func(v []string) {
+			all = append(all, dependent{db: v[0], name: v[1], kind: "view", body: v[2], reads: true})
+		})
 	l.rows(ctx, "SELECT ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA "+ownSchemas,
-		func(v []string) { all = append(all, dependent{db: v[0], name: v[1], body: v[2], reads: true}) })
+		func(v []string) {
+			all = append(all, dependent{db: v[0], name: v[1], kind: "routine", body: v[2], reads: true})
+		})
 	l.rows(ctx, `SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, ACTION_STATEMENT, EVENT_MANIPULATION FROM information_schema.TRIGGERS
  WHERE EVENT_OBJECT_SCHEMA `+ownSchemas, func(v []string) {
 		if t := l.find(v[0], v[1]); t != nil {

@@ -33,6 +33,7 @@ func (c *conn) send(ctx context.Context) error {
 		if c.tx == nil {
 			return nil
 		}
+		c.connector.stats.flushes.Add(1)
 		delete(c.tx.pending, t.String())
 		c.tx.writtenTo(t).any, c.tx.inside = true, true // should the commit fail and the transaction go on
 	}
@@ -51,12 +52,13 @@ func (c *conn) sendTable(ctx context.Context, t *table, entries []*entry) error 
 // sendUpsert runs a statement that adds a number of entries. Outside a
 // transaction it is sent again after a deadlock, which undid it.
 func (c *conn) sendUpsert(ctx context.Context, stmt string, entries int) error {
+	inside := c.inTransaction() // a deadlock ends the transaction, with all that was in it
 	for try := 0; ; try++ {
 		affected, err := c.do(ctx, stmt)
 		switch n := errorNumber(err); {
 		case n == errOutOfRange, err == nil && affected == 0 && entries == 1:
 			return errRowGone
-		case n == errDeadlock && try < maxRetries && !c.inTransaction():
+		case n == errDeadlock && try < maxRetries && !inside:
 			c.lost = false
 		default:
 			return err

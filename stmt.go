@@ -66,13 +66,14 @@ func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 		return nil, err
 	}
 	if p.simple {
+		s.conn.connector.stats.plain(p.plan)
 		if err := s.conn.begin(ctx); err != nil {
 			return nil, err
 		}
 		res, err := s.raw.(driver.StmtExecContext).ExecContext(ctx, args)
 		return res, s.conn.noted(err)
 	}
-	out, err := s.conn.run(ctx, &call{conn: s.conn, plan: p, text: s.text, args: args, stmt: s})
+	out, err := s.conn.run(ctx, &call{conn: s.conn, planUse: p, text: s.text, args: args, stmt: s})
 	return out.res, err
 }
 
@@ -82,6 +83,7 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 		return nil, err
 	}
 	if p.simple {
+		s.conn.connector.stats.plain(p.plan)
 		if err := s.conn.begin(ctx); err != nil {
 			return nil, err
 		}
@@ -89,7 +91,7 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 		rows, err := s.raw.(driver.StmtQueryContext).QueryContext(ctx, args)
 		return rows, s.conn.noted(err)
 	}
-	out, err := s.conn.run(ctx, &call{conn: s.conn, plan: p, text: s.text, args: args, stmt: s, rows: true})
+	out, err := s.conn.run(ctx, &call{conn: s.conn, planUse: p, text: s.text, args: args, stmt: s, rows: true})
 	return out.rows, err
 }
 

@@ -20,6 +20,7 @@ type txState struct {
 	written    map[string]*written // by table
 	savepoints []savepoint
 	rolledUp   []rolledUp // by the running statement
+	increments int64      // statements that were added to pending
 	inside     bool       // it looks up for itself: others wait for it, or do not see slots that it has written
 }
 

@@ -49,15 +49,18 @@ func (t *table) view(s sight, hints string) string {
 }
 
 // total is the value of a counter or touch column of the current row.
-func (t *table) total(c *column, s sight) string {
-	base := quoteIdent(t.spec.name) + "." + quoteIdent(c.name)
+func (t *table) total(c *column, s sight) string { return t.totalOf(c, t.spec.name, s) }
+
+// totalOf is total where the query calls the base table name.
+func (t *table) totalOf(c *column, name string, s sight) string {
+	base := quoteIdent(name) + "." + quoteIdent(c.name)
 	of := privateName + "." + quoteIdent(c.name)
 	if t.counter(c.name) == nil {
-		newest := cases(s.own, c, "(SELECT MAX("+of+")"+t.fromSlots(s)+")")
+		newest := cases(s.own, c, "(SELECT MAX("+of+")"+t.fromSlots(name, s)+")")
 		newest = later(cases(s.pending, c, "NULL"), newest)
 		return later(base, newest)
 	}
-	sum := cases(s.own, c, "COALESCE((SELECT SUM("+of+")"+t.fromSlots(s)+"), 0)")
+	sum := cases(s.own, c, "COALESCE((SELECT SUM("+of+")"+t.fromSlots(name, s)+"), 0)")
 	total := base + " + " + sum
 	if s.pending != nil {
 		total += " + " + cases(s.pending, c, "0")
@@ -77,10 +80,10 @@ func (t *table) cast(c *column, sum string) string {
 }
 
 // fromSlots selects the slots of the current base row.
-func (t *table) fromSlots(s sight) string {
+func (t *table) fromSlots(name string, s sight) string {
 	from := " FROM " + t.slots() + " AS " + privateName
 	if len(t.key) > 0 {
-		from += " WHERE " + t.sameKey(privateName, quoteIdent(t.spec.name))
+		from += " WHERE " + t.sameKey(privateName, quoteIdent(name))
 	}
 	if s.locks != "" {
 		from += " " + shareMode

@@ -263,7 +263,7 @@ func TestNoGoroutineLeaks(t *testing.T) {
 
 			config := *tw.config
 			config.Interceptor = nil
-			db, connector := openOurs(t, tw.oursDSN, &config)
+			db, _ := openOurs(t, tw.oursDSN, &config)
 			tx, err := db.Begin()
 			require.NoError(t, err)
 			affected(t, tx, "UPDATE post SET likes = likes + 1 WHERE id = 1")
@@ -272,7 +272,7 @@ func TestNoGoroutineLeaks(t *testing.T) {
 			_, err = db.ExecContext(ctx, "UPDATE post SET likes = likes + 1 WHERE id = 2")
 			require.NoError(t, err)
 			cancel()
-			require.NotZero(t, connector.Statistics().Increments)
+			require.NotZero(t, stats(t, db).Increments)
 			require.NoError(t, tx.Rollback())
 			require.NoError(t, db.Close())
 			goleak.VerifyNone(t, append(ownServers(), ignore)...)

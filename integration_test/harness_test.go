@@ -27,6 +27,21 @@ type recorder struct {
 	all  []sending
 	open int // prepared statements
 	off  atomic.Bool
+
+	before atomic.Pointer[func(query string) error] // is called first; with an error nothing is sent
+}
+
+// meddle has f called before each statement without arguments, until the end of the test.
+func (r *recorder) meddle(t *testing.T, f func(query string) error) {
+	r.before.Store(&f)
+	t.Cleanup(func() { r.before.Store(nil) })
+}
+
+func (r *recorder) asked(query string) error {
+	if f := r.before.Load(); f != nil {
+		return (*f)(query)
+	}
+	return nil
 }
 
 // sending is one statement on its way: sent on connection on (any two are
@@ -59,12 +74,18 @@ func parent(wrapper any) any {
 }
 
 func (r *recorder) ConnExecContext(ctx context.Context, c driver.ExecerContext, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := r.asked(query); err != nil {
+		return nil, err
+	}
 	res, err := c.ExecContext(ctx, query, args)
 	r.note(parent(c), query, err)
 	return res, err
 }
 
 func (r *recorder) ConnQueryContext(ctx context.Context, c driver.QueryerContext, query string, args []driver.NamedValue) (context.Context, driver.Rows, error) {
+	if err := r.asked(query); err != nil {
+		return ctx, nil, err
+	}
 	rows, err := c.QueryContext(ctx, query, args)
 	r.note(parent(c), query, err)
 	return ctx, rows, err

@@ -222,3 +222,11 @@ func errorNumber(err error) int {
 	}
 	return -1
 }
+
+// stats are the driver's own totals.
+func stats(t *testing.T, db *sql.DB) countermysql.Statistics {
+	t.Helper()
+	s, err := countermysql.Stats(db)
+	require.NoError(t, err)
+	return s
+}

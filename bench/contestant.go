@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// contestant is a peer on a server, with a database of its own, at one point
+// of a workload.
+type contestant struct {
+	peer     peer
+	server   *server      // nil: Redis
+	redis    *redisServer // nil: SQL
+	workload *workload
+	point    point
+
+	database string
+	store    store
+	clients  []*client
+	rounds   []round
+
+	expected []atomic.Int64 // by counter: what was acknowledged
+	checked  []int64        // as of the last check
+	logged   atomic.Int64   // rows that have to be in log
+}
+
+// contestants are all that take part at a point, in the order of their turns.
+func contestants(all *servers, w *workload, p point) (list []*contestant, left []string) {
+	for _, srv := range all.sql {
+		var here []*contestant
+		for _, peer := range w.peers {
+			switch {
+			case peer.redis():
+			case peer.noDetection && !srv.own:
+				left = append(left, srv.name+": "+peer.name)
+			default:
+				here = append(here, &contestant{peer: peer, server: srv, workload: w, point: p})
+			}
+		}
+		if srv.conns < len(here)*(p.clients+lookups)+lookups {
+			left = append(left, fmt.Sprintf("%s at %d clients: max_connections is %d", srv.name, p.clients, srv.conns))
+			continue
+		}
+		list = append(list, here...)
+	}
+	for _, r := range all.redis {
+		if slices.Contains(w.peers, r.peer) {
+			list = append(list, &contestant{peer: r.peer, redis: r, workload: w, point: p})
+		}
+	}
+	return list, left
+}
+
+// lookups is how many connections a peer may have beside its clients'.
+const lookups = 10
+
+func (c *contestant) where() string {
+	if c.server == nil {
+		return ""
+	}
+	return c.server.name
+}
+
+func (c *contestant) String() string {
+	if c.server == nil {
+		return c.peer.name
+	}
+	return c.server.name + ": " + c.peer.name
+}
+
+// sql is the store of a workload without Redis.
+func (c *contestant) sql() *sqlStore { return c.store.(*sqlStore) }
+
+// counters is how many there are; they are numbered from 1.
+func (c *contestant) counters() int {
+	if c.point.tables > 0 {
+		return c.point.tables * rowsPerTable
+	}
+	return c.point.counters
+}
+
+// setUp makes the database and fills it, and opens the pool.
+func (c *contestant) setUp(ctx context.Context) (err error) {
+	c.expected, c.checked = make([]atomic.Int64, c.counters()+1), make([]int64, c.counters()+1)
+	for range c.point.clients {
+		c.clients = append(c.clients, newClient(c))
+	}
+	if c.redis != nil {
+		c.store, err = c.redis.open(ctx, c.point.clients)
+		return err
+	}
+	c.database = fmt.Sprintf("countermysql_bench_%d_%s", os.Getpid(), c.peer.slug())
+	if err := c.createDatabase(ctx); err != nil {
+		return err
+	}
+	s := &sqlStore{tables: c.point.tables}
+	var params []string
+	if c.peer.params != "" {
+		params = append(params, c.peer.params)
+	}
+	switch {
+	case c.peer.handWritten:
+		s.slots = c.point.slots
+	case c.peer.ours():
+		params = append(params, c.ourParams()...)
+	}
+	if s.db, err = c.server.open(ctx, c.peer.driver, c.database, c.point.clients, params...); err != nil {
+		return err
+	}
+	c.store = s
+	if c.peer.ours() { // it makes the slots tables now
+		if _, err := s.values(ctx, []int{1}); err != nil {
+			return err
+		}
+	}
+	if c.workload.fill == nil {
+		return nil
+	}
+	return c.workload.fill(ctx, c)
+}
+
+// ourParams is all that an application changes, beside the driver's name.
+func (c *contestant) ourParams() []string {
+	names := []string{"post.likes"}
+	if c.point.tables > 0 {
+		names = nil
+		for i := range c.point.tables {
+			names = append(names, tableName(i)+".likes")
+		}
+	}
+	return []string{"counters=" + strings.Join(names, ","), "counterCreateSlots=true", fmt.Sprintf("counterSlots=%d", c.point.slots)}
+}
+
+// tearDown may be called after a setUp that failed.
+func (c *contestant) tearDown(ctx context.Context) error {
+	if c.store != nil {
+		c.store.close()
+	}
+	c.store, c.clients, c.expected, c.checked = nil, nil, nil, nil
+	if c.database == "" {
+		return nil
+	}
+	ctx, cancel := cleanup(ctx)
+	defer cancel()
+	return c.server.exec(ctx, "DROP DATABASE IF EXISTS "+c.database)
+}
+
+var errWrongCount = errors.New("wrong count")
+
+// check compares every counter that was incremented since the last check with
+// what was acknowledged.
+func (c *contestant) check(ctx context.Context) error {
+	var ids []int
+	for id := range c.expected {
+		if n := c.expected[id].Load(); n != c.checked[id] {
+			c.checked[id] = n
+			ids = append(ids, id)
+		}
+	}
+	for some := range slices.Chunk(ids, valuesAtOnce) {
+		values, err := c.store.values(ctx, some)
+		if err != nil {
+			return fmt.Errorf("checking the counts: %w", err)
+		}
+		for _, id := range some {
+			if values[id] != c.checked[id] {
+				return fmt.Errorf("%w: counter %d is %d, but %d increments were acknowledged", errWrongCount, id, values[id], c.checked[id])
+			}
+		}
+	}
+	if c.server == nil {
+		return nil
+	}
+	var rows int64
+	if err := c.sql().db.QueryRowContext(ctx, "SELECT COUNT(*) FROM log").Scan(&rows); err != nil {
+		return err
+	}
+	if n := c.logged.Load(); rows != n {
+		return fmt.Errorf("%w: the log has %d rows, but %d transactions were acknowledged", errWrongCount, rows, n)
+	}
+	return nil
+}
+
+// turn is one round, with what has to be set for it on the server.
+func (c *contestant) turn(ctx context.Context, run func() error) (err error) {
+	if c.peer.noDetection {
+		if err := c.server.exec(ctx, "SET GLOBAL innodb_deadlock_detect = OFF"); err != nil {
+			return err
+		}
+		defer func() {
+			ctx, cancel := cleanup(ctx)
+			defer cancel()
+			err = errors.Join(err, c.server.exec(ctx, "SET GLOBAL innodb_deadlock_detect = ON"))
+		}()
+	}
+	return run()
+}

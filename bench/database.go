@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// slug is a peer's name in a database's name.
+func (p peer) slug() string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '_'
+	}, p.name)
+}
+
+// titleLength makes rows as wide as those of a real table.
+const titleLength = 80
+
+// createDatabase makes the application's tables. All peers have the same, and
+// hand-written slots the table that the application has to add.
+func (c *contestant) createDatabase(ctx context.Context) error {
+	in := func(statement string) string { return strings.ReplaceAll(statement, "@", c.database+".") }
+	statements := []string{
+		"DROP DATABASE IF EXISTS " + c.database,
+		"CREATE DATABASE " + c.database,
+		in("CREATE TABLE @post (id INT PRIMARY KEY, title VARCHAR(100) NOT NULL, likes BIGINT NOT NULL DEFAULT 0) ENGINE=InnoDB"),
+		in("CREATE TABLE @note (id INT PRIMARY KEY, body VARCHAR(100) NOT NULL) ENGINE=InnoDB"),
+		in("CREATE TABLE @log (id BIGINT AUTO_INCREMENT PRIMARY KEY, post_id INT NOT NULL) ENGINE=InnoDB"),
+		in("CREATE TABLE @hand_slots (id INT, slot SMALLINT UNSIGNED, likes BIGINT NOT NULL, PRIMARY KEY (id, slot)) ENGINE=InnoDB"),
+	}
+	rows := c.counters()
+	if c.point.tables > 0 {
+		rows = rowsPerTable
+	}
+	statements = append(statements, in(fmt.Sprintf("INSERT INTO @post (id, title) VALUES (1, REPEAT('t', %d))", titleLength)))
+	for n := 1; n < rows; n *= 2 {
+		statements = append(statements, in(fmt.Sprintf("INSERT INTO @post (id, title) SELECT id + %d, title FROM @post WHERE id <= %d", n, rows-n)))
+	}
+	statements = append(statements, in("INSERT INTO @note SELECT id, title FROM @post WHERE id <= 1000"))
+	for i := range c.point.tables {
+		statements = append(statements, in("CREATE TABLE @"+tableName(i)+" LIKE @post"), in("INSERT INTO @"+tableName(i)+" SELECT * FROM @post"))
+	}
+	if err := c.server.exec(ctx, statements...); err != nil {
+		return err
+	}
+	return c.analyze(ctx, "post")
+}
+
+// analyze brings the optimizer's statistics up to date.
+func (c *contestant) analyze(ctx context.Context, table string) error {
+	var ignored any
+	row := c.server.admin.QueryRowContext(ctx, "ANALYZE TABLE "+c.database+"."+table)
+	return row.Scan(&ignored, &ignored, &ignored, &ignored)
+}

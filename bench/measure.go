@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// measured is a workload with its results.
+type measured struct {
+	*workload
+	points []measuredPoint
+	left   []string // who could not take part
+}
+
+type measuredPoint struct {
+	point   point
+	results []result
+}
+
+// result is a contestant's, when it is gone.
+type result struct {
+	peer   peer
+	server string // "": Redis
+	rounds []round
+}
+
+func (r result) perSecond() float64 {
+	return median(r.rounds, func(r round) float64 { return r.perSecond })
+}
+func (r result) p50() time.Duration {
+	return time.Duration(median(r.rounds, func(r round) float64 { return float64(r.p50) }))
+}
+func (r result) p99() time.Duration {
+	return time.Duration(median(r.rounds, func(r round) float64 { return float64(r.p99) }))
+}
+func (r result) refusals() float64 {
+	return median(r.rounds, func(r round) float64 { return r.refusals })
+}
+func (r result) mallocs() float64 {
+	return median(r.rounds, func(r round) float64 { return r.mallocs })
+}
+func (r result) deadlocks() float64 {
+	return median(r.rounds, func(r round) float64 { return r.deadlocks })
+}
+
+// anyDeadlock is not a median's to tell.
+func (r result) anyDeadlock() bool {
+	return slices.ContainsFunc(r.rounds, func(r round) bool { return r.deadlocks > 0 })
+}
+
+// find returns the result of a peer at a point.
+func (m measured) find(x int, server string, p peer) (result, bool) {
+	for _, mp := range m.points {
+		if mp.point.x != x {
+			continue
+		}
+		for _, r := range mp.results {
+			if r.peer == p && (r.server == server || p.redis()) {
+				return r, true
+			}
+		}
+	}
+	return result{}, false
+}
+
+// What a round costs beside its length: its share of setting up, warming up,
+// checking, and waiting for what clients have begun. As measured on two cores;
+// where it is wrong the run is longer or shorter than its budget.
+const roundOverhead = 400 * time.Millisecond
+
+const (
+	warmUpShare   = 0.3 // of a round
+	shortestRound = 50 * time.Millisecond
+	longestRound  = 2 * time.Second // a longer one tells no more
+)
+
+// turns is how many rounds all contestants play.
+func turns(s settings, all *servers, chosen []*workload) (n int) {
+	for _, w := range chosen {
+		for _, p := range w.points(s) {
+			list, _ := contestants(all, w, p)
+			n += len(list) * w.roundsOf(s)
+		}
+	}
+	return n
+}
+
+func (w *workload) roundsOf(s settings) int { return s.rounds * max(w.rounds, 1) }
+
+// roundLength makes the run fit into its budget.
+func roundLength(s settings, turns int) time.Duration {
+	length := s.budget/time.Duration(max(turns, 1)) - roundOverhead
+	return max(min(length.Round(10*time.Millisecond), longestRound), shortestRound)
+}
+
+func measureAll(ctx context.Context, s settings, length time.Duration, all *servers, chosen []*workload, screen *screen) (list []measured, err error) {
+	for _, w := range chosen {
+		m := measured{workload: w}
+		for _, p := range w.points(s) {
+			players, left := contestants(all, w, p)
+			m.left = append(m.left, left...)
+			if len(players) == 0 {
+				continue
+			}
+			mp, err := measurePoint(ctx, w.roundsOf(s), length, players, screen)
+			if err != nil {
+				return nil, err
+			}
+			m.points = append(m.points, mp)
+		}
+		slices.Sort(m.left)
+		m.left = slices.Compact(m.left)
+		screen.workload(m)
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// measurePoint lets the contestants take turns: A B C A B C.
+func measurePoint(ctx context.Context, rounds int, length time.Duration, list []*contestant, screen *screen) (mp measuredPoint, err error) {
+	w := list[0].workload
+	mp.point = list[0].point
+	defer func() {
+		for _, c := range list {
+			err = errors.Join(err, c.tearDown(ctx))
+		}
+	}()
+	screen.setUp(w, mp.point)
+	var group errgroup.Group
+	for _, c := range list {
+		group.Go(func() error {
+			if err := c.setUp(ctx); err != nil {
+				return fmt.Errorf("%s, %s, %v: setting up: %w", w.name, c, mp.point, err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return mp, err
+	}
+	for i := range rounds + 1 {
+		for _, c := range list {
+			if i == 0 { // warms up
+				if _, err := c.play(ctx, time.Duration(math.Ceil(float64(length)*warmUpShare))); err != nil {
+					return mp, err
+				}
+				continue
+			}
+			r, err := c.play(ctx, length)
+			if err != nil {
+				return mp, err
+			}
+			c.rounds = append(c.rounds, r)
+			screen.round(c, i, rounds, r)
+		}
+	}
+	for _, c := range list {
+		mp.results = append(mp.results, result{peer: c.peer, server: c.where(), rounds: c.rounds})
+	}
+	return mp, nil
+}

@@ -1,0 +1,41 @@
+package main
+
+// peer is one way to count. A peer that says what it lacks (a counter, slots,
+// an index) is a measure for the others.
+type peer struct {
+	name        string
+	driver      string // of database/sql; "": Redis
+	handWritten bool   // slots in the application's own SQL
+	noDetection bool   // innodb_deadlock_detect=OFF while it runs
+	params      string // of the DSN
+	appendfsync string // of Redis
+}
+
+var (
+	plain        = peer{name: "plain", driver: "mysql"}
+	handWritten  = peer{name: "hand-written slots", driver: "mysql", handWritten: true}
+	counterMySQL = peer{name: "countermysql", driver: "countermysql"}
+
+	// Without detection a deadlock lasts until somebody's lock wait times out;
+	// the default of 50 s would measure that alone.
+	noDetection = peer{name: "plain, deadlock_detect=OFF", driver: "mysql", noDetection: true, params: "innodb_lock_wait_timeout=1"}
+
+	redisAlways      = peer{name: "Redis, fsync always", appendfsync: "always"}
+	redisEverySecond = peer{name: "Redis, fsync every second", appendfsync: "everysec"}
+
+	noCounter = peer{name: "no counter", driver: "mysql"}
+	rolledUp  = peer{name: "countermysql, rolled up", driver: "countermysql"}
+	noIndex   = peer{name: "plain, no index", driver: "mysql"}
+)
+
+// Deadlock detection matters where clients queue.
+var (
+	autocommitPeers  = []peer{plain, noDetection, handWritten, counterMySQL, redisAlways, redisEverySecond}
+	calmPeers        = []peer{plain, handWritten, counterMySQL, redisAlways, redisEverySecond}
+	transactionPeers = []peer{plain, noDetection, handWritten, counterMySQL}
+)
+
+// ours reports whether the peer is this project's driver.
+func (p peer) ours() bool { return p.driver == counterMySQL.driver }
+
+func (p peer) redis() bool { return p.driver == "" }

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	html "html/template"
+	"os"
+	"path/filepath"
+	"strings"
+	text "text/template"
+	"time"
+)
+
+// report is all that is written.
+type report struct {
+	settings settings
+	round    time.Duration // the length of one
+	machine  []fact
+	servers  *servers
+	measured []measured
+	targets  []target
+}
+
+//go:embed report.md.tmpl
+var markdown string
+
+//go:embed report.html.tmpl
+var page string
+
+// content is what the templates show.
+type content struct {
+	Command  string
+	Machine  []fact
+	Servers  []fact
+	Round    string
+	Targets  []targetRow
+	Reads    *figure
+	Sections []section
+}
+
+type targetRow struct{ Workload, Server, Against, Goal, Value, Verdict string }
+
+type section struct {
+	Name, Title, About string
+	Axis               string
+	Left               []string
+	Figures            []figure
+	Rows               []row
+}
+
+type figure struct {
+	File, Title string
+	SVG         html.HTML // without the XML declaration
+}
+
+// row of a table: what a peer did at a point.
+type row struct {
+	At, Server, Peer, PerSecond, Ratio, P50, P99, Deadlocks, Refusals, Allocations string
+}
+
+// write makes the files, and tells where they are.
+func (r report) write(screen *screen) error {
+	c, files, err := r.content()
+	if err != nil {
+		return err
+	}
+	var md, web bytes.Buffer
+	if err := text.Must(text.New("").Parse(markdown)).Execute(&md, c); err != nil {
+		return err
+	}
+	if err := html.Must(html.New("").Parse(page)).Execute(&web, c); err != nil {
+		return err
+	}
+	files["benchmark.md"], files["benchmark.html"] = md.Bytes(), web.Bytes()
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(r.settings.out, name), data, 0o644); err != nil {
+			return err
+		}
+	}
+	screen.line("written: benchmark.md, benchmark.html and %d charts, in %s", len(files)-2, r.settings.out)
+	return nil
+}
+
+func (r report) content() (c content, files map[string][]byte, err error) {
+	c = content{Command: r.settings.command(), Machine: r.machine, Round: r.round.String()}
+	for _, srv := range r.servers.sql {
+		c.Servers = append(c.Servers, fact{srv.name + " " + srv.version, strings.Join(srv.settings, ", ")})
+	}
+	for _, s := range r.servers.redis {
+		c.Servers = append(c.Servers, fact{"Redis " + s.version, "appendonly=yes, appendfsync=" + s.peer.appendfsync + ", no snapshots, the file is not rewritten"})
+	}
+	for _, t := range r.targets {
+		c.Targets = append(c.Targets, targetRow{t.workload, t.server, t.against, t.goal(), t.value(), t.verdict()})
+	}
+	files = map[string][]byte{}
+	draw := func(ch chart) (figure, error) {
+		svg, err := ch.svg()
+		if err != nil {
+			return figure{}, fmt.Errorf("chart %s: %w", ch.name, err)
+		}
+		name := "benchmark-" + ch.name + ".svg"
+		files[name] = svg
+		return figure{File: name, Title: ch.title, SVG: html.HTML(svg[bytes.Index(svg, []byte("<svg")):])}, nil
+	}
+	if ch, ok := readChart(r.measured, r.servers.sql); ok {
+		f, err := draw(ch)
+		if err != nil {
+			return c, nil, err
+		}
+		c.Reads = &f
+	}
+	for _, m := range r.measured {
+		s := section{Name: m.name, Title: m.title, About: m.about, Axis: m.axis, Left: m.left, Rows: m.rows()}
+		for _, ch := range m.charts(r.servers.sql) {
+			f, err := draw(ch)
+			if err != nil {
+				return c, nil, err
+			}
+			s.Figures = append(s.Figures, f)
+		}
+		c.Sections = append(c.Sections, s)
+	}
+	return c, files, nil
+}
+
+// rows compares everybody with plain on the same server.
+func (m measured) rows() (list []row) {
+	for _, mp := range m.points {
+		for _, r := range mp.results {
+			out := row{
+				At: m.at(mp.point), Server: r.server, Peer: r.peer.name, PerSecond: perSecond(r.perSecond()), Ratio: "–",
+				P50: duration(r.p50()), P99: duration(r.p99()), Deadlocks: "–", Refusals: "–",
+				Allocations: numbers.Sprintf("%.1f", r.mallocs()),
+			}
+			if base, ok := m.find(mp.point.x, r.server, plain); ok && r.server != "" {
+				out.Ratio = ratio(r.perSecond() / base.perSecond())
+			}
+			if r.server != "" {
+				out.Deadlocks, out.Refusals = perThousand(r.deadlocks(), r.anyDeadlock()), perThousand(r.refusals(), false)
+			}
+			list = append(list, out)
+		}
+	}
+	return list
+}
+
+// perThousand is 0 only where there was none at all.
+func perThousand(perOperation float64, some bool) string {
+	switch n := perOperation * 1000; {
+	case n >= 0.05:
+		return numbers.Sprintf("%.1f", n)
+	case n > 0 || some:
+		return "< 0.1"
+	}
+	return "0"
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/countermysql/countermysql"
+)
+
+// settings say how much is measured. The command line chooses between two
+// extents; the tests have a smaller one.
+type settings struct {
+	dsns   []string // of servers that are there; none: our own
+	only   *regexp.Regexp
+	out    string
+	budget time.Duration
+	quick  bool
+
+	rounds  int   // of each peer at each point
+	clients []int // the points of most workloads
+	rows    int   // counters of the workloads with many
+	topRows int   // rows of the table that TOP 10 reads
+
+	// The points of the workloads that grow.
+	slots, counters, tables, texts []int
+}
+
+// defaultSlots is for ours and for hand-written slots alike.
+const defaultSlots = countermysql.DefaultSlots
+
+func parseFlags(args []string, stderr io.Writer) (settings, error) {
+	s := settings{rounds: 3, rows: 10_000, topRows: 100_000}
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Func("dsn", "use this server, MariaDB or MySQL, instead of starting ours: `user:password@tcp(host:3306)/`; may be\n"+
+		"given again. Databases named countermysql_bench_… are created there, and dropped. The peer with\n"+
+		"innodb_deadlock_detect=OFF, a setting of the whole server, is left out", func(dsn string) error {
+		s.dsns = append(s.dsns, dsn)
+		return nil
+	})
+	only := f.String("only", "", "measure only the workloads whose names match this `regexp`: "+strings.Join(workloadNames(), ", "))
+	f.StringVar(&s.out, "out", "../docs", "write the report into this `directory`")
+	f.BoolVar(&s.quick, "quick", false, "a few minutes: fewer points, shorter rounds")
+	f.DurationVar(&s.budget, "budget", 0, "`time` for all of it, which sets the length of a round (default 25m, with -quick 5m)")
+	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	s.extend()
+	var err error
+	if s.only, err = regexp.Compile(*only); err == nil {
+		switch {
+		case f.NArg() > 0:
+			err = fmt.Errorf("there are flags only, no other arguments")
+		case s.budget < 0:
+			err = fmt.Errorf("-budget must be positive")
+		default:
+			_, err = chooseWorkloads(s)
+		}
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "bench:", err)
+	}
+	return s, err
+}
+
+// extend fills in the extent of a full or a quick run.
+func (s *settings) extend() {
+	s.clients = []int{1, 8, 32, 128, 256}
+	s.slots = []int{1, 4, 16, 64, 256, 1024}
+	s.counters = []int{1_000, 10_000, 100_000, 1_000_000}
+	s.tables = []int{1, 10, 100, 1_000}
+	s.texts = []int{10, 100, 1_000, 10_000, 100_000}
+	if s.quick {
+		s.clients = []int{1, 32, 128, 256}
+		s.slots = []int{1, 16, 256}
+		s.counters = []int{1_000, 100_000}
+		s.tables = []int{1, 100}
+		s.texts = []int{10, 100_000}
+	}
+	if s.budget == 0 {
+		s.budget = 25 * time.Minute
+		if s.quick {
+			s.budget = 5 * time.Minute
+		}
+	}
+}
+
+// command is how to run it again, without what a DSN may hold.
+func (s settings) command() string {
+	args := ""
+	if s.quick {
+		args += " -quick"
+	}
+	if s.only != nil && s.only.String() != "" {
+		args += " -only " + s.only.String()
+	}
+	for range s.dsns {
+		args += " -dsn …"
+	}
+	args = strings.TrimSpace(args + " -budget " + s.budget.String())
+	return "make bench ARGS='" + args + "'"
+}

@@ -1,0 +1,139 @@
+package main
+
+import "math"
+
+// target is one thing that must be shown: a ratio of one run, or a number.
+type target struct {
+	workload, server, against string
+
+	limit    float64
+	atMost   bool // else at least
+	exact    bool // a number rather than a ratio
+	found    float64
+	measured bool
+}
+
+func (t target) reached() bool {
+	if t.atMost {
+		return t.found <= t.limit
+	}
+	return t.found >= t.limit
+}
+
+func (t target) verdict() string {
+	switch {
+	case !t.measured:
+		return "not measured"
+	case t.reached():
+		return "reached"
+	}
+	return "not reached"
+}
+
+func (t target) goal() string {
+	if t.atMost {
+		return "at most " + t.number(t.limit)
+	}
+	return "at least " + t.number(t.limit)
+}
+
+func (t target) value() string {
+	if !t.measured {
+		return "–"
+	}
+	return t.number(t.found)
+}
+
+func (t target) number(n float64) string {
+	if t.exact {
+		return numbers.Sprintf("%.1f", n)
+	}
+	return ratio(n)
+}
+
+// goal is a target for each server.
+type goal struct {
+	title    string
+	workload string
+	x        int
+	ours     peer // usually counterMySQL
+	against  peer
+	what     func(ours, against result) float64
+	label    string             // if it is not the peer's name
+	limits   map[string]float64 // by server; "": any other
+	atMost   bool
+	exact    bool
+}
+
+func speed(ours, against result) float64   { return ours.perSecond() / against.perSecond() }
+func latency(ours, against result) float64 { return float64(ours.p50()) / float64(against.p50()) }
+
+// addedAllocations is rounded: the program allocates a little beside the
+// operations.
+func addedAllocations(ours, against result) float64 {
+	return max(0, math.Round(10*(ours.mallocs()-against.mallocs()))/10)
+}
+
+// deadlocksOfOurs is 0 only if there was none in any round.
+func deadlocksOfOurs(ours, _ result) float64 {
+	if ours.anyDeadlock() {
+		return math.Max(ours.deadlocks(), 0.1)
+	}
+	return 0
+}
+
+func anywhere(limit float64) map[string]float64 { return map[string]float64{"": limit} }
+
+var goals = []goal{
+	{title: "one hot counter, autocommit, 32 clients", workload: "hot", x: 32, against: handWritten, what: speed, limits: anywhere(4)},
+	{title: "one hot counter, autocommit, 32 clients", workload: "hot", x: 32, against: plain, what: speed, limits: map[string]float64{"MariaDB": 4, "MySQL": 8}},
+	{title: "one hot counter, autocommit, 256 clients", workload: "hot", x: 256, against: handWritten, what: speed, limits: anywhere(15)},
+	{title: "one hot counter, autocommit, 256 clients", workload: "hot", x: 256, against: plain, what: speed, limits: anywhere(25)},
+	{title: "one hot counter, autocommit, 256 clients", workload: "hot", x: 256, against: redisAlways, what: speed, limits: anywhere(2)},
+	{title: "uniform over 10,000 counters, autocommit, 128 clients", workload: "uniform", x: 128, against: plain, what: speed, limits: anywhere(2)},
+	{title: "transaction of only an increment, 32 clients", workload: "gorm", x: 32, against: plain, what: speed, limits: anywhere(8)},
+	{title: "transaction of only an increment, 32 clients", workload: "gorm", x: 32, against: handWritten, what: speed, limits: anywhere(4)},
+	{title: "transaction with 5 ms of other work, 32 clients", workload: "work", x: 32, against: noCounter, what: speed, limits: anywhere(0.93)},
+	{title: "4 of 8 counters, 32 clients", workload: "four", x: 32, against: plain, what: speed, limits: anywhere(20)},
+	{title: "4 of 8 counters, 32 clients", workload: "four", x: 32, against: plain, what: deadlocksOfOurs, label: "deadlocks", limits: anywhere(0), atMost: true, exact: true},
+	{title: "lone client, autocommit increment", workload: "lone", x: 1, against: plain, what: latency, label: "plain, latency", limits: anywhere(1.15), atMost: true},
+	{title: "statements without counters", workload: "without", x: 1, against: plain, what: latency, label: "plain, latency", limits: anywhere(1.02), atMost: true},
+	{title: "statements without counters", workload: "without", x: 1, against: plain, what: addedAllocations, label: "allocations added", limits: anywhere(0), atMost: true, exact: true},
+	{title: "point read, 16 filled slots", workload: "point", x: 1, against: plain, what: latency, label: "plain, latency", limits: anywhere(1.85), atMost: true},
+	{title: "point read, rolled up", workload: "point", x: 1, ours: rolledUp, against: plain, what: latency, label: "plain, latency", limits: map[string]float64{"MariaDB": 1.4, "MySQL": 1.6}, atMost: true},
+}
+
+// judge compares what was measured with the goals, in the order of the goals.
+func judge(all *servers, list []measured) (targets []target) {
+	for _, g := range goals {
+		for _, srv := range all.sql {
+			limit, ok := g.limits[srv.name]
+			if !ok {
+				limit = g.limits[""]
+			}
+			t := target{workload: g.title, server: srv.name, against: g.label, limit: limit, atMost: g.atMost, exact: g.exact}
+			if t.against == "" {
+				t.against = g.against.name
+			}
+			t.found, t.measured = g.measure(list, srv.name)
+			targets = append(targets, t)
+		}
+	}
+	return targets
+}
+
+func (g goal) measure(list []measured, server string) (float64, bool) {
+	first := g.ours
+	if first == (peer{}) {
+		first = counterMySQL
+	}
+	for _, m := range list {
+		if m.name != g.workload {
+			continue
+		}
+		ours, ok := m.find(g.x, server, first)
+		against, alsoOK := m.find(g.x, server, g.against)
+		return g.what(ours, against), ok && alsoOK
+	}
+	return 0, false
+}

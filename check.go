@@ -1,0 +1,217 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Severity says how bad a Finding is.
+type Severity string
+
+const (
+	Failure Severity = "failure" // statements on the counter fail, or counts would be lost
+	Warning Severity = "warning" // something is slower, or seen later, than it could be
+)
+
+// Finding is something that Check has to say about a counter or the server.
+type Finding struct {
+	Severity Severity
+	Table    string // database.table; "" for the server
+	Problem  string
+	Remedy   string
+	SQL      string // a statement that mends it; "" if none is known
+}
+
+// Check looks whether each listed table can have counters, as its sql.DB's user
+// and server see it. It changes nothing, and an empty list means that all is well.
+func Check(ctx context.Context, db *sql.DB) ([]Finding, error) {
+	c, err := connectorOf(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.learn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	k := &inspection{ctx: ctx, c: c, s: s}
+	k.server()
+	for _, spec := range c.specs {
+		if s.lookup(spec.db, spec.name, "") == nil {
+			k.add(Failure, spec.db+"."+spec.name, "it does not exist, or the user may not see it", "create it, correct the list of counters, or grant SELECT on it", "")
+		}
+	}
+	for _, t := range s.all() {
+		k.table(t)
+	}
+	return k.findings, k.err
+}
+
+// inspection is one run of Check.
+type inspection struct {
+	ctx      context.Context
+	c        *Connector
+	s        *schema
+	findings []Finding
+	err      error
+}
+
+func (k *inspection) add(severity Severity, table, problem, remedy, sql string) {
+	k.findings = append(k.findings, Finding{severity, table, problem, remedy, sql})
+}
+
+// ask runs a query of ours; after an error there are no more rows.
+func (k *inspection) ask(query string) [][]string {
+	if k.err != nil {
+		return nil
+	}
+	var rows [][]string
+	rows, k.err = k.c.query(k.ctx, query)
+	return rows
+}
+
+func (k *inspection) server() {
+	variables := map[string]string{}
+	for _, row := range k.ask("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin', 'binlog_format', 'read_only', 'wsrep_on', 'version')") {
+		variables[strings.ToLower(row[0])] = strings.ToUpper(row[1])
+	}
+	if variables["log_bin"] == "ON" && variables["binlog_format"] == "STATEMENT" {
+		k.add(Failure, "", "binlog_format is STATEMENT, which InnoDB refuses for a rollup and which replicates an increment unsafely", "use ROW, or MIXED", "SET GLOBAL binlog_format = ROW")
+	}
+	if variables["read_only"] == "ON" {
+		k.add(Warning, "", "the server is read-only", "check the server that takes the writes", "")
+	}
+	if variables["wsrep_on"] == "ON" {
+		k.add(Warning, "", "the server is a node of a Galera cluster, on which two nodes that write one slot conflict", "let all processes write through one node", "")
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(variables["version"], "%d.%d", &major, &minor); err == nil {
+		needs, have := 8*100, major*100+minor
+		if k.s.server.mariaDB {
+			needs = 10*100 + 6
+		}
+		if have < needs {
+			k.add(Failure, "", "version "+variables["version"]+" has no SKIP LOCKED", "use MariaDB 10.6 or MySQL 8.0, or later", "")
+		}
+	}
+	if rows := k.ask("SELECT 1 FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE = 'TRIGGER' UNION SELECT 1 FROM information_schema.SCHEMA_PRIVILEGES " +
+		"WHERE PRIVILEGE_TYPE = 'TRIGGER' UNION SELECT 1 FROM information_schema.TABLE_PRIVILEGES WHERE PRIVILEGE_TYPE = 'TRIGGER'"); rows == nil {
+		k.add(Warning, "", "the user may not see triggers, and an UPDATE trigger would go unnoticed", "grant TRIGGER on the counter tables, or make sure that they have none", "")
+	}
+}
+
+func (k *inspection) table(t *table) {
+	name := t.String()
+	for _, reason := range t.unfit {
+		problem, remedy, found := strings.Cut(reason, "; ")
+		if !found {
+			remedy = "take it from the list of counters"
+		}
+		k.add(Failure, name, problem, remedy, "")
+	}
+	if t.unfit != nil {
+		return
+	}
+	switch {
+	case t.missing == "":
+		k.slots(t)
+		k.privileges(t)
+	case t.missing == t.createSQL():
+		k.add(Failure, name, "its slots table "+t.spec.slotsTable+" is missing", "run countermysql init, or the statement", t.missing)
+	default:
+		k.add(Failure, name, "its slots table "+t.spec.slotsTable+" does not fit", "roll up, then run countermysql init, or the statement", t.missing)
+	}
+	if t.closed {
+		k.add(Warning, name, "its slots table is closed (countermysql drop), so that increments are as slow as on plain MySQL", "go on with countermysql drop, or back with countermysql init", "ALTER TABLE "+t.slots()+" COMMENT = ''")
+	}
+	if t.checked {
+		k.add(Warning, name, "a CHECK constraint reads a counter, so that increments are as slow as on plain MySQL", "drop the constraint, or check in the application", "")
+	}
+	for _, fk := range t.parents {
+		if fk.cascades {
+			k.add(Warning, name, fmt.Sprintf("a foreign key to %s.%s changes or deletes its rows, whose slots then stay behind, invisible, until a rollup", fk.parentDB, fk.parent),
+				"roll up in the background (counterRollup), or give the slots table a foreign key (countermysql init --foreign-key)", "")
+		}
+	}
+	for _, d := range k.s.dependents {
+		if d.kind != "" && slices.Contains(d.tables, t) {
+			k.add(Warning, name, fmt.Sprintf("%s %s.%s uses it: the driver rolls up before a statement with it, and other clients see the base rows alone", d.kind, d.db, d.name),
+				"roll up in the background (counterRollup), and leave counters out where they are not needed", "")
+		}
+	}
+	for _, col := range t.counters {
+		for _, row := range k.ask("SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = " + text(t.spec.db) +
+			" AND TABLE_NAME = " + text(t.spec.name) + " AND COLUMN_NAME = " + text(col.name)) {
+			k.add(Warning, name, "index "+row[0]+" has counter "+col.name+", and no longer serves conditions and orders on it", "drop it, if nothing else needs it", "")
+		}
+	}
+}
+
+// slots looks at a slots table that has the right columns.
+func (k *inspection) slots(t *table) {
+	at := "TABLE_SCHEMA = " + text(t.spec.db) + " AND TABLE_NAME = " + text(t.spec.slotsTable)
+	for _, row := range k.ask("SELECT ENGINE FROM information_schema.TABLES WHERE " + at) {
+		if !strings.EqualFold(row[0], "InnoDB") {
+			k.add(Failure, t.String(), "its slots table has the engine "+row[0]+", which has no row locks", "convert it", "ALTER TABLE "+t.slots()+" ENGINE=InnoDB")
+		}
+	}
+	var primary []string
+	last := ""
+	for _, row := range k.ask("SELECT INDEX_NAME, COLUMN_NAME FROM information_schema.STATISTICS WHERE NON_UNIQUE = 0 AND " + at + " ORDER BY INDEX_NAME, SEQ_IN_INDEX") {
+		if row[0] == "PRIMARY" {
+			primary = append(primary, row[1])
+			continue
+		}
+		if row[0] == last {
+			continue
+		}
+		last = row[0]
+		k.add(Failure, t.String(), "its slots table has the unique index "+row[0]+", with which upserts deadlock", "drop it", "ALTER TABLE "+t.slots()+" DROP INDEX "+quoteIdent(row[0]))
+	}
+	want := make([]string, len(t.key))
+	for i, c := range t.key {
+		want[i] = c.name
+	}
+	if want = append(want, t.slotCol); !slices.EqualFunc(primary, want, strings.EqualFold) && k.err == nil {
+		k.add(Failure, t.String(), "the primary key of its slots table is not ("+strings.Join(want, ", ")+")", "roll up, drop the slots table, and run countermysql init", "")
+	}
+	triggers := k.ask("SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = " + text(t.spec.db) + " AND EVENT_OBJECT_TABLE = " + text(t.spec.slotsTable))
+	for _, row := range triggers {
+		k.add(Warning, t.String(), "trigger "+row[0]+" of its slots table runs with every increment", "drop it", "")
+	}
+}
+
+// privileges tries what the driver sends, without running it.
+func (k *inspection) privileges(t *table) {
+	base, slot := t.base(), quoteIdent(t.slotCol)
+	counter := quoteIdent(t.counters[0].name)
+	for _, need := range []struct{ privilege, on, stmt string }{
+		{"SELECT", t.slots(), "SELECT * FROM " + t.slots()},
+		{"INSERT", t.slots(), "INSERT INTO " + t.slots() + " (" + slot + ") SELECT 0 FROM DUAL WHERE FALSE"},
+		{"UPDATE", t.slots(), "UPDATE " + t.slots() + " SET " + counter + " = 0 WHERE FALSE"},
+		{"DELETE", t.slots(), "DELETE FROM " + t.slots() + " WHERE FALSE"},
+		{"SELECT", base, "SELECT " + counter + " FROM " + base},
+		{"UPDATE", base, "UPDATE " + base + " SET " + counter + " = 0 WHERE FALSE"},
+	} {
+		if k.err != nil {
+			return
+		}
+		_, err := k.c.query(k.ctx, "EXPLAIN "+need.stmt)
+		var refused *mysql.MySQLError
+		switch {
+		case errors.As(err, &refused) && denied[refused.Number]:
+			k.add(Failure, t.String(), "the user may not "+need.privilege+" on "+need.on, "have an administrator run GRANT "+need.privilege+" ON "+need.on, "")
+		case errors.As(err, &refused): // a statement that can't be explained says nothing of privileges
+		default:
+			k.err = err
+		}
+	}
+}
+
+// denied are the errors of missing privileges.
+var denied = map[uint16]bool{1044: true, 1142: true, 1143: true, 1227: true, 1370: true}

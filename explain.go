@@ -1,0 +1,173 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+)
+
+// Explanation says what becomes of a statement.
+type Explanation struct {
+	Class  string // increment, sum, exact or verbatim
+	Reason string // why it is exact; "" for the others
+	Steps  []ExplainedStep
+}
+
+// ExplainedStep is one thing that the driver does, in order.
+type ExplainedStep struct {
+	When string // for what, or on what condition
+	SQL  string // what is sent; "" where that is not one statement
+	Args []any
+}
+
+// Explain says what would be sent for a statement outside a transaction, and
+// what of it waits for COMMIT inside one. It changes nothing; the rows of an
+// increment of several rows are looked up. Of a statement that the driver
+// refuses it returns the error.
+func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Explanation, error) {
+	c, err := connectorOf(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer raw.Close()
+	k := &call{conn: raw.(*conn), text: query}
+	for i, arg := range args {
+		v := driver.NamedValue{Ordinal: i + 1, Value: arg}
+		if err := k.conn.CheckNamedValue(&v); err != nil {
+			return nil, err
+		}
+		k.args = append(k.args, v)
+	}
+	if k.planUse, err = k.conn.plan(ctx, query); err != nil {
+		return nil, err
+	}
+	if k.plan.class == refused {
+		return nil, k.plan.err
+	}
+	return k.explain(ctx, args)
+}
+
+func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
+	p := k.plan
+	out := &Explanation{Class: verbatim.String()}
+	step := func(when, sql string, args []any) { out.Steps = append(out.Steps, ExplainedStep{when, sql, args}) }
+	if p.cleaning != nil {
+		step("first, if a row was deleted by others: what it has left in slots under this key is removed", "", nil)
+	}
+	exactly := p.class == exact
+	if p.increment != nil {
+		b, ok := p.increment.bind(k.binder())
+		exactly = exactly || !ok
+		if ok && !b.zero && p.class == counting && !b.t.closed {
+			stmt, shared, err := k.explainCount(ctx, b)
+			if err != nil {
+				return nil, err
+			}
+			if stmt != "" {
+				out.Class = counting.String()
+				if shared {
+					step("at once, or with those of other callers in one statement (alone, and waiting, if a row is locked)", stmt, nil)
+				} else {
+					step("at once", stmt, nil)
+				}
+				step("inside a transaction: pending until COMMIT, with its others", "", nil)
+				step("if no row takes it (there is none, its counter is NULL, its time is later): the statement itself", k.text, args)
+				return out, nil
+			}
+		}
+	}
+	for _, t := range p.touches {
+		if _, ok := t.sql(k.binder()); !ok {
+			exactly = true
+		}
+	}
+	switch {
+	case exactly:
+		out.Class, out.Reason = exact.String(), p.reason
+		if out.Reason == "" {
+			out.Reason = "an argument asks for it"
+		}
+		if p.guarded != "" {
+			step("in one round trip, if the rows have no slots", k.own(p.guarded), args)
+			step("else, in a transaction:", "", nil)
+		} else {
+			step("in a transaction:", "", nil)
+		}
+		for _, s := range p.scopes {
+			where, ok := s.bind(k.binder())
+			if !ok || s.where == nil && s.pins == nil {
+				step("every row of "+s.t.String()+" that has slots is locked", "", nil)
+				continue
+			}
+			step("the rows concerned are locked", s.t.lockSQL(quoteIdent(s.name), s.from(), where, "FOR UPDATE"), nil)
+		}
+		step("their slots are added to them and deleted", "", nil)
+		step("then the statement itself", k.text, args)
+	case p.query != nil:
+		out.Class = summing.String()
+		step("the counters are read as base row + slots", k.own(p.query.sql), args)
+	default:
+		step("as it is", k.text, args)
+	}
+	return out, nil
+}
+
+// explainCount is the statement that takes an increment to slots, and whether
+// it may be shared; "" if there is none for these rows.
+func (k *call) explainCount(ctx context.Context, b *bound) (stmt string, shared bool, err error) {
+	c := k.conn
+	defer c.unlease()
+	if len(b.conditions) == 1 && b.one {
+		if b.batch != nil && c.grouped() {
+			if e, ok := b.increment.entry(k.binder(), b); ok {
+				return b.batch.upsert(c, []*entry{e}).one(), true, nil
+			}
+		}
+		u := c.upsert(b.t, []*entry{{deltas: b.deltas[0], touch: b.touch, where: b.conditions[0]}})
+		u.name, u.later = b.name, true
+		return u.one(), false, nil
+	}
+	hits, how, err := c.findAll(ctx, b)
+	if err != nil || how != done {
+		return "", false, err
+	}
+	p := &pending{t: b.t, entries: map[string]*entry{}}
+	for _, h := range hits {
+		if !p.add(h.entry) {
+			return "", false, nil
+		}
+	}
+	u := c.upsert(b.t, p.sorted())
+	if shared = c.grouped(); shared {
+		u = b.t.batch(b.t.spec.name, b.t.key).upsert(c, p.sorted())
+	}
+	if len(hits) == 1 {
+		return u.one(), shared, nil
+	}
+	return u.many(), shared, nil
+}
+
+// String writes the explanation for people.
+func (e *Explanation) String() string {
+	var b strings.Builder
+	b.WriteString(e.Class)
+	if e.Reason != "" {
+		b.WriteString(": " + e.Reason)
+	}
+	for i, s := range e.Steps {
+		fmt.Fprintf(&b, "\n%d. %s", i+1, s.When)
+		if s.SQL != "" {
+			b.WriteString("\n   " + s.SQL)
+		}
+		if len(s.Args) > 0 {
+			fmt.Fprintf(&b, "\n   arguments: %v", s.Args)
+		}
+	}
+	return b.String()
+}

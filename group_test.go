@@ -1,0 +1,464 @@
+package countermysql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sender is a group whose batches are sent when the test says so.
+type sender struct {
+	group
+	batches  chan []*unit
+	finished chan struct{}
+}
+
+func newSender() *sender {
+	return &sender{batches: make(chan []*unit), finished: make(chan struct{})}
+}
+
+// call starts a caller; its verdict comes when its unit has ended.
+func (s *sender) call(ctx context.Context, u *unit) <-chan verdict {
+	ended := make(chan verdict, 1)
+	go func() {
+		ended <- s.do(ctx, u, func(batch []*unit) {
+			if batch[0] != u {
+				panic("the leader's unit is not the first")
+			}
+			s.batches <- batch
+			<-s.finished
+		})
+	}()
+	synctest.Wait()
+	return ended
+}
+
+// next is the batch that is being sent; nil if there is none.
+func (s *sender) next() []*unit {
+	synctest.Wait()
+	select {
+	case batch := <-s.batches:
+		return batch
+	default:
+		return nil
+	}
+}
+
+func (s *sender) finish() {
+	s.finished <- struct{}{}
+	synctest.Wait()
+}
+
+func units(n int) []*unit {
+	all := make([]*unit, n)
+	for i := range all {
+		all[i] = newUnit(fmt.Sprint("unit ", i))
+	}
+	return all
+}
+
+// soon is a verdict that is there.
+func soon(t *testing.T, ended <-chan verdict) verdict {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case v := <-ended:
+		return v
+	default:
+		require.Fail(t, "the caller still waits")
+		return verdict{}
+	}
+}
+
+func waits(t *testing.T, ended <-chan verdict) {
+	t.Helper()
+	synctest.Wait()
+	require.Empty(t, ended)
+}
+
+// idle requires that the group serves the next caller at once.
+func (s *sender) idle(t *testing.T) {
+	t.Helper()
+	u := newUnit("another")
+	ended := s.call(t.Context(), u)
+	require.Equal(t, []*unit{u}, s.next())
+	s.finish()
+	require.Equal(t, verdict{}, soon(t, ended))
+}
+
+// TestGroupOrder proves that a lone caller's unit is sent at once, that those
+// who come meanwhile go together in their order, and that each gets its own verdict.
+func TestGroupOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSender()
+		s.idle(t)
+		u := units(5)
+		var ended []<-chan verdict
+		for i := range u {
+			ended = append(ended, s.call(t.Context(), u[i]))
+		}
+		require.Equal(t, u[:1], s.next())
+		require.Nil(t, s.next(), "one batch at a time")
+		s.finish()
+		require.Equal(t, verdict{}, soon(t, ended[0]))
+		require.Equal(t, u[1:], s.next())
+		for _, e := range ended[1:] {
+			waits(t, e)
+		}
+		late := newUnit("late")
+		lateEnded := s.call(t.Context(), late)
+		failure := errors.New("one of them")
+		u[2].verdict.err, u[3].verdict.alone = failure, true
+		s.finish()
+		for i, want := range []verdict{1: {}, 2: {err: failure}, 3: {alone: true}, 4: {}} {
+			if i > 0 {
+				require.Equal(t, want, soon(t, ended[i]))
+			}
+		}
+		require.Equal(t, []*unit{late}, s.next())
+		s.finish()
+		require.Equal(t, verdict{}, soon(t, lateEnded))
+		s.idle(t)
+	})
+}
+
+// TestGroupWithdraws proves that a caller whose context ends returns at once:
+// its unit is not sent if it waited, and goes on without it if it was under way.
+func TestGroupWithdraws(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSender()
+		u := units(4)
+		first := s.call(t.Context(), u[0])
+		var cancels []func()
+		var ended []<-chan verdict
+		for _, w := range u[1:] {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancels = append(cancels, cancel)
+			ended = append(ended, s.call(ctx, w))
+		}
+		require.Equal(t, u[:1], s.next())
+		cancels[1]() // waiting
+		require.Equal(t, verdict{err: context.Canceled}, soon(t, ended[1]))
+		s.finish()
+		soon(t, first)
+		require.Equal(t, []*unit{u[1], u[3]}, s.next())
+		cancels[2]() // under way
+		require.Equal(t, verdict{err: context.Canceled}, soon(t, ended[2]))
+		waits(t, ended[0])
+		cancels[0]() // leads: its connection is in use
+		waits(t, ended[0])
+		s.finish()
+		require.Equal(t, verdict{}, soon(t, ended[0]))
+		s.idle(t)
+	})
+}
+
+// TestGroupPassesTheLead proves that a caller whose context ends in the very
+// moment in which it is to lead hands that on.
+func TestGroupPassesTheLead(t *testing.T) {
+	for range 50 { // it is left to chance which of the two it notices
+		synctest.Test(t, func(t *testing.T) {
+			s := newSender()
+			u := units(3)
+			ctx, cancel := context.WithCancel(t.Context())
+			first := s.call(t.Context(), u[0])
+			canceled := s.call(ctx, u[1])
+			last := s.call(t.Context(), u[2])
+			s.next()
+			s.mu.Lock() // until both are on their way
+			s.finished <- struct{}{}
+			cancel()
+			s.mu.Unlock()
+			batch := s.next()
+			if batch[0] == u[1] {
+				require.Equal(t, u[1:], batch)
+			} else {
+				require.Equal(t, u[2:], batch)
+				require.Equal(t, verdict{err: context.Canceled}, soon(t, canceled))
+			}
+			s.finish()
+			require.Equal(t, verdict{}, soon(t, first))
+			require.Equal(t, verdict{}, soon(t, last))
+			s.idle(t)
+		})
+	}
+}
+
+// TestGroupAgain proves that units that were not sent keep their place before
+// those that came later, and that one whose caller has left is forgotten.
+func TestGroupAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSender()
+		u := units(5)
+		ctx, cancel := context.WithCancel(t.Context())
+		var ended []<-chan verdict
+		for i := range 4 {
+			if i == 2 {
+				ended = append(ended, s.call(ctx, u[i]))
+				continue
+			}
+			ended = append(ended, s.call(t.Context(), u[i]))
+		}
+		s.next()
+		s.finish()
+		soon(t, ended[0])
+		require.Equal(t, u[1:4], s.next())
+		ended = append(ended, s.call(t.Context(), u[4]))
+		cancel()
+		require.Equal(t, verdict{err: context.Canceled}, soon(t, ended[2]))
+		u[1].verdict.err = errors.New("the leader's connection is gone")
+		u[2].verdict.again, u[3].verdict.again = true, true
+		s.finish()
+		require.Error(t, soon(t, ended[1]).err)
+		require.Equal(t, []*unit{u[3], u[4]}, s.next())
+		s.finish()
+		require.Equal(t, verdict{}, soon(t, ended[3]))
+		require.Equal(t, verdict{}, soon(t, ended[4]))
+		s.idle(t)
+	})
+}
+
+// TestGroupAgainWithoutCallers proves that nobody who has left is made leader.
+func TestGroupAgainWithoutCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSender()
+		u := units(3)
+		ctx, cancel := context.WithCancel(t.Context())
+		first := s.call(t.Context(), u[0])
+		second := s.call(t.Context(), u[1])
+		third := s.call(ctx, u[2])
+		s.next()
+		s.finish()
+		soon(t, first)
+		require.Equal(t, u[1:], s.next())
+		cancel()
+		require.Equal(t, verdict{err: context.Canceled}, soon(t, third))
+		u[2].verdict.again = true
+		s.finish()
+		soon(t, second)
+		s.idle(t)
+	})
+}
+
+// TestGroupSurvivesPanic proves that a panic of who leads (an interceptor's)
+// reaches its caller, is an error to the others, and leaves the group usable.
+func TestGroupSurvivesPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSender()
+		u := units(3)
+		first := s.call(t.Context(), u[0])
+		s.next()
+		panicked := make(chan any, 1)
+		go func() {
+			defer func() { panicked <- recover() }()
+			s.do(t.Context(), u[1], func([]*unit) { panic("oh") })
+		}()
+		synctest.Wait()
+		third := s.call(t.Context(), u[2])
+		s.finish()
+		soon(t, first)
+		require.Equal(t, "oh", <-panicked)
+		require.Error(t, soon(t, third).err)
+		s.idle(t)
+	})
+}
+
+// TestGroupEnter proves that who sends by itself keeps others waiting until it
+// leaves, and is not let in while a batch is under way.
+func TestGroupEnter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSender()
+		require.True(t, s.enter())
+		require.False(t, s.enter())
+		u := units(3)
+		first, second := s.call(t.Context(), u[0]), s.call(t.Context(), u[1])
+		require.Nil(t, s.next())
+		s.leave()
+		require.Equal(t, u[:2], s.next())
+		require.False(t, s.enter())
+		s.finish()
+		require.Equal(t, verdict{}, soon(t, first))
+		require.Equal(t, verdict{}, soon(t, second))
+		require.True(t, s.enter())
+		ctx, cancel := context.WithCancel(t.Context())
+		third := s.call(ctx, u[2])
+		cancel()
+		require.Equal(t, verdict{err: context.Canceled}, soon(t, third))
+		s.leave()
+		s.idle(t)
+	})
+}
+
+// TestGroupBounds proves that a batch holds no more than its bounds allow,
+// where equal parts count once, and that a unit beyond them goes by itself.
+func TestGroupBounds(t *testing.T) {
+	parts := func(prefix string, n, size int) []string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = fmt.Sprintf("%s %d %s", prefix, i, strings.Repeat("x", size))
+		}
+		return all
+	}
+	cases := map[string]struct {
+		units   [][]string
+		batches []int // how many units each
+	}{
+		"parts":             {[][]string{parts("a", 200, 1), parts("b", 200, 1), parts("c", 101, 1), parts("d", 1, 1)}, []int{2, 2}},
+		"just as many":      {[][]string{parts("a", 200, 1), parts("b", 200, 1), parts("c", 100, 1)}, []int{3}},
+		"equal parts":       {[][]string{parts("a", 400, 1), parts("a", 400, 1), parts("a", 400, 1)}, []int{3}},
+		"bytes":             {[][]string{parts("a", 1, 600_000), parts("b", 1, 600_000), parts("c", 1, 100)}, []int{1, 2}},
+		"equal bytes":       {[][]string{parts("a", 1, 600_000), parts("a", 1, 600_000)}, []int{2}},
+		"too big, first":    {[][]string{parts("a", 1, 2_000_000), parts("b", 1, 1)}, []int{1, 1}},
+		"too big, not last": {[][]string{parts("b", 1, 1), parts("a", 501, 1), parts("c", 1, 1)}, []int{1, 1, 1}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSender()
+				blocks := s.call(t.Context(), newUnit("first"))
+				s.next()
+				var all []*unit
+				var ended []<-chan verdict
+				for _, p := range c.units {
+					u := newUnit(p...)
+					all = append(all, u)
+					ended = append(ended, s.call(t.Context(), u))
+				}
+				s.finish()
+				soon(t, blocks)
+				for _, n := range c.batches {
+					require.Equal(t, all[:n], s.next())
+					all = all[n:]
+					s.finish()
+				}
+				for _, e := range ended {
+					soon(t, e)
+				}
+				s.idle(t)
+			})
+		})
+	}
+	require.True(t, newUnit(parts("a", maxBatchParts, 1)...).fits())
+	require.False(t, newUnit(parts("a", maxBatchParts+1, 1)...).fits())
+	require.False(t, newUnit(parts("a", 1, maxBatchBytes)...).fits())
+}
+
+// TestGroupStress proves that under load, cancellations and failures no unit is
+// sent twice or forgotten, and that a caller who is told success was served.
+func TestGroupStress(t *testing.T) {
+	const clients, calls = 32, 150
+	var g group
+	var busy atomic.Bool
+	var mu sync.Mutex
+	served := map[*unit]int{}
+	var sum, acknowledged, unknown atomic.Int64
+	failure := errors.New("failed")
+	run := func(batch []*unit) {
+		if !busy.CompareAndSwap(false, true) {
+			t.Error("two batches at once")
+		}
+		defer busy.Store(false)
+		if rand.IntN(4) == 0 {
+			time.Sleep(time.Duration(rand.IntN(200)) * time.Microsecond)
+		}
+		kind := rand.IntN(10)
+		for i, u := range batch {
+			switch {
+			case kind == 0 && i == 0, kind == 1:
+				u.verdict.err = failure
+			case kind == 0:
+				u.verdict.again = true
+			case rand.IntN(10) == 0:
+				u.verdict.alone = true
+			default:
+				mu.Lock()
+				served[u]++
+				mu.Unlock()
+				sum.Add(1)
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			for range calls {
+				ctx, cancel := context.WithCancel(t.Context())
+				if rand.IntN(3) == 0 {
+					time.AfterFunc(time.Duration(rand.IntN(300))*time.Microsecond, cancel)
+				}
+				u := newUnit(fmt.Sprint(rand.IntN(5)))
+				if rand.IntN(2) == 0 && g.enter() {
+					if !busy.CompareAndSwap(false, true) {
+						t.Error("two batches at once")
+					}
+					busy.Store(false)
+					g.leave()
+					cancel()
+					continue
+				}
+				v := g.do(ctx, u, run)
+				mu.Lock()
+				n := served[u]
+				mu.Unlock()
+				switch {
+				case v.again:
+					t.Error("nobody may be told again")
+				case v.err == nil && !v.alone:
+					acknowledged.Add(1)
+					if n != 1 {
+						t.Errorf("acknowledged, but sent %d times", n)
+					}
+				case errors.Is(v.err, context.Canceled):
+					unknown.Add(1)
+				case n != 0:
+					t.Errorf("%v, but sent", v)
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	for u, n := range served {
+		if n != 1 {
+			t.Errorf("%v was sent %d times", u.parts, n)
+		}
+	}
+	require.False(t, g.underWay)
+	require.Empty(t, g.waiting)
+	require.LessOrEqual(t, acknowledged.Load(), sum.Load())
+	require.LessOrEqual(t, sum.Load(), acknowledged.Load()+unknown.Load())
+}
+
+// TestOutlive proves that a batch goes on for a while when its leader's context
+// has ended, and not for ever.
+func TestOutlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		leader, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
+		shared, done := outlive(leader)
+		require.Equal(t, "value", shared.Value(key{}))
+		cancel()
+		time.Sleep(linger - time.Millisecond)
+		require.NoError(t, shared.Err())
+		time.Sleep(2 * time.Millisecond)
+		require.Error(t, shared.Err())
+		done()
+
+		for range 20 { // the context ends while the batch does
+			leader, cancel = context.WithCancel(t.Context())
+			shared, done = outlive(leader)
+			go cancel()
+			done()
+			require.Error(t, shared.Err())
+		}
+	})
+}

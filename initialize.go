@@ -1,0 +1,108 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// InitOptions are for Init. Nil is the same as the zero value.
+type InitOptions struct {
+	// DryRun has Init return the statements and run none.
+	DryRun bool
+
+	// ForeignKeys are the tables, "post" or "db.post", whose slots tables get a
+	// foreign key with ON DELETE CASCADE: no slots stay behind when others
+	// delete rows. The server then refuses TRUNCATE and DROP of the base table,
+	// and changes of keys by other clients.
+	ForeignKeys []string
+}
+
+// Init makes the slots tables that are missing, adds the columns of new
+// counters, and opens slots tables that Drop has closed; it returns the
+// statements for it, in order. It may be repeated: what is there already needs no statement. A slots table that holds increments is
+// never dropped: one that no longer fits has to be rolled up first.
+func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []string, err error) {
+	if options == nil {
+		options = &InitOptions{}
+	}
+	c, err := connectorOf(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.learn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keyed, err := s.named(options.ForeignKeys, c.cfg.DBName)
+	if err != nil {
+		return nil, err
+	}
+	if len(options.ForeignKeys) == 0 {
+		keyed = nil
+	}
+	var errs []error
+	run := func(t *table, stmts ...string) {
+		for _, stmt := range stmts {
+			statements = append(statements, stmt)
+			if options.DryRun {
+				continue
+			}
+			if _, err := c.look.Load().ExecContext(ctx, stmt); err != nil {
+				errs = append(errs, fmt.Errorf("countermysql: the slots table of %s: %w", t, err))
+				return
+			}
+		}
+	}
+	for _, t := range s.all() {
+		switch {
+		case t.unfit != nil:
+			errs = append(errs, &UnfitError{t.String(), t.unfit})
+		case t.missing != "":
+			if strings.HasPrefix(t.missing, "DROP") {
+				rows, err := c.query(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
+				if err != nil {
+					return statements, err
+				}
+				if len(rows) > 0 {
+					errs = append(errs, fmt.Errorf("countermysql: slots table %s no longer fits %s and holds increments; add them to the base rows and run:\n%s", t.spec.slotsTable, t, t.missing))
+					continue
+				}
+			}
+			run(t, strings.SplitN(t.missing, "; ", 2)...)
+		}
+		if t.closed {
+			run(t, "ALTER TABLE "+t.slots()+" COMMENT = ''")
+		}
+	}
+	for _, t := range keyed {
+		if len(t.key) == 0 || t.unfit != nil {
+			continue
+		}
+		rows, err := c.query(ctx, "SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = "+text(t.spec.db)+" AND TABLE_NAME = "+text(t.spec.slotsTable))
+		if err != nil {
+			return statements, err
+		}
+		if len(rows) == 0 {
+			run(t, t.foreignKeySQL()...)
+		}
+	}
+	if !options.DryRun {
+		if _, err := c.learn(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return statements, errors.Join(errs...)
+}
+
+// foreignKeySQL ties the slots to the base rows; orphans would be refused.
+func (t *table) foreignKeySQL() []string {
+	key := strings.Join(quoteNames(t.key), ", ")
+	return []string{
+		"DELETE " + privateName + " FROM " + t.slots() + " AS " + privateName + " LEFT JOIN " + t.base() + " AS base ON " + t.sameKey("base", privateName) +
+			" WHERE base." + quoteIdent(t.key[0].name) + " IS NULL",
+		"ALTER TABLE " + t.slots() + " ADD FOREIGN KEY (" + key + ") REFERENCES " + t.base() + " (" + key + ") ON DELETE CASCADE",
+	}
+}

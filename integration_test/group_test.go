@@ -1,0 +1,216 @@
+package integration_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+const crowded = `
+CREATE TABLE item (id INT PRIMARY KEY, slug VARCHAR(20) COLLATE utf8mb4_general_ci NULL UNIQUE, state CHAR(4) NOT NULL DEFAULT 'open', deleted_at DATETIME NULL,
+ n INT NOT NULL DEFAULT 100000, m BIGINT NULL DEFAULT 0, d DECIMAL(12,2) NOT NULL DEFAULT 0, u INT UNSIGNED NOT NULL DEFAULT 0);
+INSERT INTO item (id, slug) VALUES (1, 'a'), (2, 'b'), (3, 'ccc'), (4, _utf8mb4 X'C384726765'), (5, 'it''s'), (6, CONCAT('x', CHAR(92), 'y')), (7, NULL), (-8, 'neg'), (2147483647, 'max');
+INSERT INTO item (id, slug, state, deleted_at, m) VALUES (10, 'gone', 'shut', '2020-01-01', 0), (11, 'null', 'open', NULL, NULL);
+CREATE TABLE page (day DATE NOT NULL, name VARCHAR(20) COLLATE utf8mb4_general_ci NOT NULL, hits INT NOT NULL DEFAULT 0, PRIMARY KEY (day, name));
+INSERT INTO page (day, name) VALUES (CURRENT_DATE, 'home'), ('2026-01-02', 'home'), ('2026-01-02', 'about');
+CREATE TABLE word (w VARBINARY(20) PRIMARY KEY, n INT NOT NULL DEFAULT 0);
+INSERT INTO word (w) VALUES ('a'), ('A'), ('a '), (X'00FF'), (X'C3A9');
+CREATE TABLE big (id BIGINT UNSIGNED PRIMARY KEY, n INT NOT NULL DEFAULT 0);
+INSERT INTO big (id) VALUES (1), (9007199254740993), (9223372036854775807), (9223372036854775808), (18446744073709551615);
+CREATE TABLE seen (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, title VARCHAR(20) NOT NULL DEFAULT '', at DATETIME(3) NULL, ts TIMESTAMP NULL ON UPDATE CURRENT_TIMESTAMP);
+INSERT INTO seen (id) VALUES (1), (2), (3);
+`
+
+var crowdedTables = []string{"item", "page", "word", "big", "seen"}
+
+func crowdedCounters() *countermysql.Config {
+	return &countermysql.Config{Tables: []countermysql.TableConfig{
+		{Table: "item", Counters: []string{"n", "m", "d", "u"}},
+		{Table: "page", Counters: []string{"hits"}},
+		{Table: "word", Counters: []string{"n"}},
+		{Table: "big", Counters: []string{"n"}},
+		{Table: "seen", Counters: []string{"n"}, Touch: []string{"at"}},
+	}}
+}
+
+// job is a statement whose answer does not depend on what others count.
+type job struct {
+	text     string
+	args     []any
+	prepared bool
+}
+
+func (j job) run(ctx context.Context, on *sql.Conn) string {
+	var res sql.Result
+	var err error
+	if j.prepared {
+		var stmt *sql.Stmt
+		if stmt, err = on.PrepareContext(ctx, j.text); err == nil {
+			res, err = stmt.ExecContext(ctx, j.args...)
+			stmt.Close()
+		}
+	} else {
+		res, err = on.ExecContext(ctx, j.text, j.args...)
+	}
+	if err != nil {
+		return told(err)
+	}
+	n, _ := res.RowsAffected()
+	id, _ := res.LastInsertId()
+	return fmt.Sprintf("affected %d, id %d", n, id)
+}
+
+// increments makes a random job of client i.
+func increments(r *rand.Rand, i, k int) job {
+	pick := func(of ...any) any { return of[r.IntN(len(of))] }
+	id := func() any { return pick(1, 2, 3, 4, int64(5), "6", 7, -8, 2147483647, 10, 11, 99, 1, 1, 2, uint64(3), 2.0, true) }
+	slug := func() any {
+		return pick("a", "A", "b", "ccc", "CCC ", "ärge", "Ärge", "it's", `x\y`, "nobody", "a\x00", "ａ", []byte("a"), "max", nil, 5)
+	}
+	d := func() any { return pick(1, 2, -3, int8(1), uint(4), "2", 0, true) }
+	date := func() any {
+		return pick("2026-01-02", "2026-1-2", time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), "2026-01-02 00:00:00", 20260102)
+	}
+	jobs := []job{
+		{text: "UPDATE item SET n = n + 1 WHERE id = ?", args: []any{id()}},
+		{text: "UPDATE item SET n = n + 1 WHERE id = ?", args: []any{id()}},
+		{text: "UPDATE item SET n = n + 1 WHERE id = 1"},
+		{text: fmt.Sprintf("UPDATE item SET n = n + 1 WHERE id = %d", r.IntN(13))},
+		{text: "UPDATE item SET n = n - ? WHERE id = ?", args: []any{d(), id()}},
+		{text: "UPDATE item SET n = n + ?, m = m + ?, d = d + ? WHERE id = ?", args: []any{d(), pick(1, -2, "3"), pick(1, "0.25", -4), id()}},
+		{text: "UPDATE item SET d = d + 0.25, u = u + 1 WHERE id = ?", args: []any{id()}},
+		{text: "UPDATE item SET m = COALESCE(m, 0) + ? WHERE id = ? AND slug <> 'null'", args: []any{2, id()}},
+		{text: "UPDATE item SET m = m + 2 WHERE slug = ?", args: []any{slug()}},
+		{text: "UPDATE item SET n = n + 2 WHERE slug = ? AND state = 'open'", args: []any{slug()}},
+		{text: "UPDATE `item` SET `n`=n + ? WHERE `item`.`deleted_at` IS NULL AND `id` = ?", args: []any{d(), id()}},
+		{text: "UPDATE item AS i SET i.n = i.n + 1 WHERE i.state = ? AND i.id = ? AND i.deleted_at IS NULL", args: []any{pick("open", "OPEN", "shut"), id()}},
+		{text: "UPDATE item i SET n = n + 1 WHERE (i.id = 3) AND (state = 'shut' OR slug LIKE 'c%')"},
+		{text: "UPDATE item SET n = n + 1 WHERE id = 3 AND id = ?", args: []any{id()}},
+		{text: "UPDATE item SET n = n + 1 WHERE id = ? AND slug = ?", args: []any{id(), slug()}},
+		{text: "UPDATE item SET n = n + 1, d = d - 1.5 WHERE id IN (?, ?, ?)", args: []any{id(), id(), id()}},
+		{text: "UPDATE item SET n = n + 1 WHERE slug IN ('a', 'B', ?)", args: []any{slug()}},
+		{text: "UPDATE item SET n = n + 1 WHERE id IN (1, 10, 99) AND deleted_at IS NULL"},
+		{text: "UPDATE item SET m = m + 1 WHERE id IN (1, 11)"},
+		{text: "UPDATE page SET hits = hits + 1 WHERE day = CURRENT_DATE AND name = ?", args: []any{pick("home", "HOME", "x")}},
+		{text: "UPDATE page SET hits = hits + 1 WHERE day = ? AND name = ?", args: []any{date(), pick("home", "Home ", "about", "x")}},
+		{text: "UPDATE page SET hits = hits + 1 WHERE day = '2026-01-02' AND name IN ('home', 'about')"},
+		{text: "INSERT INTO page (day, name, hits) VALUES (?, 'home', 1) ON DUPLICATE KEY UPDATE hits = hits + 1", args: []any{date()}},
+		{text: "INSERT INTO page (day, name, hits) VALUES (CURRENT_DATE, 'home', 3) ON DUPLICATE KEY UPDATE hits = hits + VALUES(hits)"},
+		{text: "INSERT INTO page (day, name, hits) VALUES ('2026-01-02', 'home', 1), ('2026-01-02', 'ABOUT', 2) ON DUPLICATE KEY UPDATE hits = hits + VALUES(hits)"},
+		{text: "INSERT INTO page (day, name, hits) VALUES ('2026-05-05', ?, 1) ON DUPLICATE KEY UPDATE hits = hits + 1", args: []any{fmt.Sprintf("new %d %d", i, k/4)}},
+		{text: "UPDATE word SET n = n + 1 WHERE w = ?", args: []any{pick("a", "A", "a ", []byte("a"), "é", []byte("é"), "b")}},
+		{text: "UPDATE word SET n = n + 1 WHERE w = 'a'"},
+		{text: "UPDATE big SET n = n + 1 WHERE id = ?", args: []any{pick(1, uint64(1<<64-1), uint64(1<<63), int64(1<<63-1), "9007199254740993", "18446744073709551615", -1, int64(9007199254740992), 9007199254740993.0)}},
+		{text: "UPDATE seen SET n = n + 1 WHERE id = ?", args: []any{pick(1, 2, 3, 4)}},
+		{text: "UPDATE seen SET n = n + 1, at = NOW() WHERE id = ?", args: []any{pick(1, 2, 3, 4)}},
+		{text: "UPDATE seen SET n = n + 1, at = NOW(3) WHERE id = 1"},
+		{text: "UPDATE seen SET at = ?, n = n + 1 WHERE id = ? AND title = ''", args: []any{time.Now().UTC(), pick(1, 2, 3, 4)}},
+		{text: "UPDATE seen SET at = ?, n = n + 1 WHERE id IN (1, 3)", args: []any{time.Now().UTC().Format("2006-01-02 15:04:05.000")}},
+	}
+	j := jobs[r.IntN(len(jobs))]
+	j.prepared = r.IntN(4) == 0
+	return j
+}
+
+// contents are the tables' rows, with the times that depend on the clock left out.
+func contents(t *testing.T, db *sql.DB) string {
+	t.Helper()
+	var all []string
+	for _, table := range crowdedTables {
+		cols := "*"
+		if table == "seen" {
+			cols = "id, n, title, at IS NULL, ts IS NULL"
+		}
+		all = append(all, table+": "+queried(t.Context(), db, "SELECT "+cols+" FROM "+table+" ORDER BY 1, 2"))
+	}
+	return strings.Join(all, "\n")
+}
+
+// TestGroupAnswers proves that under many clients each caller has the answer
+// that plain gives, whatever goes with it, and that the sums are exact.
+func TestGroupAnswers(t *testing.T) {
+	const clients, each = 16, 40
+	variants := map[string][]string{
+		"interpolated":         {"interpolateParams=true"},
+		"prepared":             {"interpolateParams=false"},
+		"found rows":           {"interpolateParams=true", "clientFoundRows=true", "parseTime=true"},
+		"modes":                {"interpolateParams=true", "sql_mode=%27ANSI,NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES%27"},
+		"latin1":               {"interpolateParams=false", "charset=latin1"},
+		"collation":            {"interpolateParams=true", "collation=utf8mb4_bin"},
+		"zone":                 {"interpolateParams=true", "time_zone=%27%2B09:00%27", "loc=Asia%2FTokyo", "parseTime=true"},
+		"lenient":              {"interpolateParams=true", "sql_mode=%27%27"},
+		"read committed":       {"interpolateParams=true", "transaction_isolation=%27READ-COMMITTED%27"},
+		"without group commit": {"interpolateParams=true"},
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for name, params := range variants {
+			t.Run(name, func(t *testing.T) {
+				config := crowdedCounters()
+				config.NoGroupCommit = name == "without group commit"
+				if mariaDB(srv) {
+					params = slices.Clone(params)
+					for i, p := range params {
+						params[i] = strings.Replace(p, "transaction_isolation", "tx_isolation", 1)
+					}
+				}
+				tw := newTwin(t, srv, crowded, config, params...)
+				seed := rand.Uint64()
+				var jobs [clients][]job
+				for i := range jobs {
+					r := rand.New(rand.NewPCG(seed, uint64(i)))
+					for k := range each {
+						jobs[i] = append(jobs[i], increments(r, i, k))
+					}
+				}
+				play := func(db *sql.DB, i int) []string {
+					conn, err := db.Conn(t.Context())
+					if err != nil {
+						return []string{err.Error()}
+					}
+					defer conn.Close()
+					var answers []string
+					for _, j := range jobs[i] {
+						answers = append(answers, fmt.Sprintf("%s %v %v → %s", j.text, j.args, j.prepared, j.run(t.Context(), conn)))
+					}
+					return answers
+				}
+				var got [clients][]string
+				sent := tw.sent.during(func() {
+					var wg sync.WaitGroup
+					for i := range jobs {
+						wg.Go(func() { got[i] = play(tw.ours, i) })
+					}
+					wg.Wait()
+				})
+				for i := range jobs {
+					for k, want := range play(tw.plain, i) {
+						if got[i][k] != want {
+							t.Errorf("seed %d: %s\nbut ours: %s", seed, want, got[i][k])
+						}
+					}
+				}
+				require.Equal(t, contents(t, tw.plain), contents(t, tw.ours), "seed %d", seed)
+				together := 0
+				for _, s := range sent {
+					if writesSlots.MatchString(s.text) && strings.Contains(s.text, "UNION ALL") {
+						together++
+					}
+				}
+				if name != "without group commit" {
+					require.NotZero(t, together, "nothing went together")
+				}
+			})
+		}
+	})
+}

@@ -1,0 +1,66 @@
+package integration_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestStats proves that every kind of statement is counted, once, and that
+// rare events are logged once per cause and without values.
+func TestStats(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, hot, counters("hot", "n"))
+		var log bytes.Buffer
+		config := *tw.config
+		config.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		db, _ := openOurs(t, tw.oursDSN, &config)
+		require.Zero(t, stats(t, db).Increments)
+
+		affected(t, db, "UPDATE hot SET n = n + 1 WHERE id = 10")
+		number(t, db, "SELECT n FROM hot WHERE id = 10")
+		affected(t, db, "UPDATE hot SET title = 'x' WHERE id = 10")
+		affected(t, db, "UPDATE hot SET n = n * 2 WHERE id = 10")
+		for _, secret := range []string{"'secret'", "'other'"} {
+			queried(t.Context(), db, "SELECT n, "+secret+" FROM hot WHERE id = 10 INTO @a, @b")
+		}
+		_, err := db.Exec("UPDATE hot SET id = 20 WHERE id = 10")
+		require.Equal(t, 1062, errorNumber(err))
+		tx, err := db.Begin()
+		require.NoError(t, err)
+		affected(t, tx, "UPDATE hot SET n = n + 1 WHERE id = 10")
+		affected(t, tx, "UPDATE hot SET n = n + 1 WHERE id = 20")
+		affected(t, tx, "UPDATE hot SET title = 'y' WHERE id = 30")
+		require.EqualValues(t, 2, stats(t, db).Pending)
+		require.NoError(t, tx.Commit())
+		tx, err = db.Begin()
+		require.NoError(t, err)
+		affected(t, tx, "UPDATE hot SET n = n + 1 WHERE id = 10")
+		require.EqualValues(t, 1, stats(t, db).Pending)
+		require.NoError(t, tx.Rollback())
+
+		s := stats(t, db)
+		require.Zero(t, s.Pending)
+		require.EqualValues(t, 4, s.Increments)
+		require.EqualValues(t, 1, s.Sums)
+		require.EqualValues(t, 2, s.Verbatim)
+		require.EqualValues(t, 1, s.Flushes)
+		require.EqualValues(t, 1, s.Groups.Sum)
+		require.Equal(t, map[uint16]int64{1062: 1}, s.Errors)
+		exact := int64(0)
+		for reason, n := range s.Exact {
+			require.NotEmpty(t, reason)
+			exact += n
+		}
+		require.EqualValues(t, 4, exact, "%v", s.Exact)
+		require.Len(t, s.Fallbacks, 1)
+		require.Equal(t, "SELECT n, ? FROM hot WHERE id = ? INTO @a, @b", s.Fallbacks[0].Digest)
+		require.Equal(t, 1, strings.Count(log.String(), "runs the exact way"), log.String())
+		require.NotContains(t, log.String(), "secret")
+	})
+}

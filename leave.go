@@ -1,0 +1,145 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// closedComment marks a slots table that takes no more increments.
+const closedComment = "countermysql: closed"
+
+// DefaultNotice is how long every process with the driver takes, at most, to
+// notice that a slots table was closed.
+const DefaultNotice = schemaTooOld + 5*time.Second
+
+// DropOptions are for Drop. Nil is the same as the zero value.
+type DropOptions struct {
+	// Tables are the tables to leave, "post" or "db.post"; none means all.
+	Tables []string
+
+	// StopOnly keeps the slots tables, closed and empty: for processes that
+	// still have the counters in their lists, which need them. Take the counters
+	// from all lists, then Drop without it.
+	StopOnly bool
+
+	// Notice is how long to wait for other processes to notice that the slots
+	// tables are closed; 0 means DefaultNotice.
+	Notice time.Duration
+
+	// Progress is as in RollupOptions.
+	Progress func(RollupProgress)
+}
+
+// Drop is the way out. It closes the slots tables, upon which increments change
+// the base rows as they do without the driver; rolls everything up; makes sure,
+// with both tables locked, that no slot is left; and drops the slots tables.
+// Afterwards every client sees every count. Init goes back, until the tables are
+// dropped.
+//
+// An increment of a transaction that began before the tables were closed and
+// commits after they were dropped fails its COMMIT; none is lost.
+func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, error) {
+	if options == nil {
+		options = &DropOptions{}
+	}
+	c, err := connectorOf(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.learn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := s.named(options.Tables, c.cfg.DBName)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, t := range tables {
+		switch {
+		case t.unfit != nil:
+			return nil, &UnfitError{t.String(), t.unfit}
+		case t.missing != "" && t.missing == t.createSQL():
+			continue
+		case t.missing != "":
+			return nil, &SlotsTableError{t.String(), t.spec.slotsTable, t.missing}
+		}
+		names = append(names, joinName(t.spec.db, t.spec.name))
+		if t.closed {
+			continue
+		}
+		if _, err := c.look.Load().ExecContext(ctx, "ALTER TABLE "+t.slots()+" COMMENT = '"+closedComment+"'"); err != nil {
+			return nil, fmt.Errorf("countermysql: closing the slots table of %s: %w", t, err)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	if s, err = c.learn(ctx); err != nil {
+		return nil, err
+	}
+	if tables, err = s.named(names, c.cfg.DBName); err != nil {
+		return nil, err
+	}
+	notice := options.Notice
+	if notice == 0 {
+		notice = DefaultNotice
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(notice):
+	}
+	done, err := c.rollUp(ctx, &RollupOptions{Tables: names, Progress: options.Progress}, true)
+	if err != nil {
+		return done, err
+	}
+	for _, r := range done {
+		if len(r.Left) > 0 {
+			return done, fmt.Errorf("countermysql: the slots of %s, row %s, can't be added to it: %s", r.Table, r.Left[0].Key, r.Left[0].Reason)
+		}
+	}
+	if options.StopOnly {
+		return done, nil
+	}
+	for _, t := range tables {
+		if err := c.dropSlots(ctx, t); err != nil {
+			return done, fmt.Errorf("countermysql: leaving %s: %w", t, err)
+		}
+	}
+	c.stale.Store(true)
+	return done, nil
+}
+
+// dropSlots drops a slots table that is empty while nobody can write to it.
+func (c *Connector) dropSlots(ctx context.Context, t *table) error {
+	r, err := c.newRollup(ctx, t, 0)
+	if err != nil {
+		return err
+	}
+	defer r.c.Close()
+	for range maxRetries {
+		if _, err := r.c.do(ctx, "LOCK TABLES "+t.base()+" WRITE, "+t.slots()+" WRITE"); errorNumber(err) == errLockWait {
+			continue // a long transaction uses them
+		} else if err != nil {
+			return err
+		}
+		rows, err := r.c.read(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
+		if err == nil && len(rows) == 0 {
+			_, err = r.c.do(ctx, "DROP TABLE "+t.slots())
+		}
+		if _, uerr := r.c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
+			err = uerr
+		}
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		if _, err := c.rollUpTable(ctx, t, &RollupOptions{}, true); err != nil {
+			return err
+		}
+	}
+	return errors.New("its tables stay in use: a transaction is open for long, or a process has not noticed that the slots table is closed; try again")
+}

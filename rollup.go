@@ -1,0 +1,325 @@
+package countermysql
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DefaultMaxLock is for how long a rollup keeps base rows locked at a time,
+// unless RollupOptions says otherwise.
+const DefaultMaxLock = 100 * time.Millisecond
+
+// RollupOptions bound a rollup. Nil is the same as the zero value.
+type RollupOptions struct {
+	// Tables are the tables to roll up, "post" or "db.post"; none means every
+	// table with counters.
+	Tables []string
+
+	// MaxLock is for how long a transaction of the rollup may keep base rows
+	// locked, which increments of these rows wait for; the number of rows per
+	// transaction is adapted to it. A row that somebody else keeps locked is
+	// waited for as long, rounded up to seconds, and then left for the next
+	// rollup. 0 means DefaultMaxLock.
+	MaxLock time.Duration
+
+	// Progress, if not nil, is called after each transaction. It must not
+	// use the options or the result.
+	Progress func(RollupProgress)
+}
+
+// RollupProgress says how far a rollup has got with a table.
+type RollupProgress struct {
+	Table string // database.table
+	Slots int64  // rows of the slots table that were dealt with
+	Total int64  // rows that it had when the rollup came to the table
+}
+
+// RolledUp is what a rollup did to one table.
+type RolledUp struct {
+	Table   string // database.table
+	Keys    int64  // base rows that got the sum of their slots
+	Slots   int64  // rows removed from the slots table, without the orphans
+	Orphans int64  // rows removed from the slots table whose base rows no longer exist
+	Busy    int64  // keys left because somebody kept the base row locked
+	Left    []Left // keys whose slots the base row can't take, at most 100
+}
+
+// Left is a key whose slots, or a part of them, stay where they are: they are
+// counted, and every read shows them.
+type Left struct {
+	Key    string
+	Reason string
+}
+
+// maxLeft bounds the list of keys left.
+const maxLeft = 100
+
+// Rollup adds the slots of every counter to the base rows, so that clients
+// that do not know about slots see every count and reads are as fast as they
+// can be. No value changes by it at any moment, even if it is killed: each of its
+// transactions takes some base rows, the keys in order, and moves what their
+// slots hold. It may run at any time, beside any load and beside other rollups:
+// of one table one works and the others wait.
+//
+// The result tells what was done, also beside an error; run it again to go on.
+// The db has to be countermysql's.
+func Rollup(ctx context.Context, db *sql.DB, options *RollupOptions) ([]RolledUp, error) {
+	c, err := connectorOf(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	return c.rollUp(ctx, options, true)
+}
+
+// rollUp is Rollup. Without wait a table that somebody else rolls up is left out.
+func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait bool) (done []RolledUp, err error) {
+	if options == nil {
+		options = &RollupOptions{}
+	}
+	c.stats.rollups.Add(1)
+	defer func() {
+		if err != nil {
+			c.stats.rollupErrors.Add(1)
+		}
+	}()
+	s, err := c.schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := s.named(options.Tables, c.cfg.DBName)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, t := range tables {
+		switch {
+		case t.unfit != nil:
+			errs = append(errs, &UnfitError{t.String(), t.unfit})
+			continue
+		case t.missing != "" && t.missing == t.createSQL():
+			continue // there is no slots table, and so nothing to roll up
+		case t.missing != "":
+			errs = append(errs, &SlotsTableError{t.String(), t.spec.slotsTable, t.missing})
+			continue
+		}
+		out, err := c.rollUpTable(ctx, t, options, wait)
+		if out != nil {
+			c.stats.rolledUp(out)
+			done = append(done, *out)
+		}
+		if ctx.Err() != nil {
+			return done, errors.Join(append(errs, ctx.Err())...)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("countermysql: rolling up %s: %w", t, err))
+		}
+	}
+	return done, errors.Join(errs...)
+}
+
+// named lists the tables of the names, or all.
+func (s *schema) named(names []string, defaultDB string) ([]*table, error) {
+	if len(names) == 0 {
+		return s.all(), nil
+	}
+	var tables []*table
+	for _, name := range names {
+		parts, err := splitName(name)
+		if err == nil && len(parts) == 1 {
+			parts = []string{defaultDB, parts[0]}
+		}
+		var t *table
+		if err == nil && len(parts) == 2 {
+			t = s.lookup(parts[0], parts[1], "")
+		}
+		if t == nil {
+			var known []string
+			for _, t := range s.all() {
+				known = append(known, t.String())
+			}
+			return nil, &ConfigError{Place: "table " + excerpt(name), Problem: "there is no such table with counters", Remedy: "there are " + strings.Join(known, ", ")}
+		}
+		tables = append(tables, t)
+	}
+	return tables, nil
+}
+
+// rollup is a rollup of one table. It has a connection of its own.
+type rollup struct {
+	c       *conn
+	t       *table
+	maxLock time.Duration
+	size    int // keys per transaction
+	failed  int // keys in a row that the server refused
+	out     *RolledUp
+	warn    func(k key, reason string)
+	correct func(ctx context.Context, locked []key) error // after the fold, in its transaction; nil: nothing
+}
+
+// newRollup opens a connection for work on a table.
+func (c *Connector) newRollup(ctx context.Context, t *table, maxLock time.Duration) (*rollup, error) {
+	raw, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &rollup{c: raw.(*conn), t: t, maxLock: maxLock, size: foldBatch / 4, out: &RolledUp{Table: t.String()}}
+	if r.maxLock <= 0 {
+		r.maxLock = DefaultMaxLock
+	}
+	r.warn = func(k key, reason string) {
+		c.once("rollup "+t.String()+reason, "countermysql: slots can't be rolled up", "table", t.String(), "key", t.describe(k), "reason", reason)
+	}
+	if err := r.prepare(ctx); err != nil {
+		raw.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (c *Connector) rollUpTable(ctx context.Context, t *table, options *RollupOptions, wait bool) (*RolledUp, error) {
+	r, err := c.newRollup(ctx, t, options.MaxLock)
+	if err != nil {
+		return nil, err
+	}
+	defer r.c.Close() // which also gives back its GET_LOCK, and rolls back
+	if mine, err := r.reserve(ctx, wait); err != nil || !mine {
+		return nil, err
+	}
+	progress := RollupProgress{Table: t.String()}
+	if options.Progress != nil {
+		n, err := r.c.read(ctx, "SELECT COUNT(*) FROM "+t.slots())
+		if err != nil {
+			return nil, err
+		}
+		progress.Total, _ = strconv.ParseInt(n[0][0], 10, 64) // a COUNT
+		options.Progress(progress)
+	}
+	for next := (key)(nil); ; {
+		keys, err := r.keysAfter(ctx, next)
+		if err != nil || len(keys) == 0 {
+			return r.out, err
+		}
+		if err := r.batch(ctx, keys); err != nil {
+			return r.out, err
+		}
+		if options.Progress != nil {
+			progress.Slots = r.out.Slots + r.out.Orphans
+			options.Progress(progress)
+		}
+		if next = keys[len(keys)-1]; len(t.key) == 0 {
+			return r.out, nil
+		}
+	}
+}
+
+// prepare makes the session one for rollups: READ COMMITTED, so that no gap is
+// locked, and UTC, in which every time is another.
+func (r *rollup) prepare(ctx context.Context) error {
+	s, err := r.c.connector.schema(ctx)
+	if err != nil {
+		return err
+	}
+	set := "SET SESSION autocommit = 1, time_zone = '+00:00', lock_wait_timeout = 2, innodb_lock_wait_timeout = " +
+		strconv.Itoa(max(1, int(math.Ceil(r.maxLock.Seconds()))))
+	if s.server.snapshotIsolation {
+		set += ", innodb_snapshot_isolation = OFF"
+	}
+	for _, stmt := range []string{set, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+		if _, err := r.c.do(ctx, stmt); err != nil {
+			return err
+		}
+	}
+	return r.c.probe(ctx, s)
+}
+
+// reserve keeps other rollups of the table waiting until the connection ends.
+func (r *rollup) reserve(ctx context.Context, wait bool) (bool, error) {
+	sum := sha256.Sum256([]byte(r.t.String()))
+	name := "countermysql rollup " + hex.EncodeToString(sum[:16]) // at most 64 characters
+	seconds := 0
+	if wait {
+		seconds = 1
+	}
+	for {
+		rows, err := r.c.read(ctx, "SELECT GET_LOCK('"+name+"', "+strconv.Itoa(seconds)+")")
+		switch {
+		case errorNumber(err) != 0:
+			return true, nil // some clusters refuse GET_LOCK; two rollups at once only waste work
+		case err != nil:
+			return false, err
+		case rows[0][0] == "1":
+			return true, nil
+		case rows[0][0] == "":
+			return false, errors.New("GET_LOCK failed on the server")
+		case !wait:
+			return false, nil
+		}
+	}
+}
+
+// keysAfter reads the next keys that have slots.
+func (r *rollup) keysAfter(ctx context.Context, last key) ([]key, error) {
+	t, where := r.t, ""
+	if last != nil && len(t.key) > 0 {
+		where = " WHERE " + t.after(last, privateName)
+	}
+	order := ""
+	if len(t.key) > 0 {
+		order = " ORDER BY " + strings.Join(quoteNames(t.key), ", ")
+	}
+	rows, err := r.c.read(ctx, "SELECT "+t.selectKey(privateName)+" FROM (SELECT DISTINCT "+strings.Join(append(quoteNames(t.key), "1"), ", ")+
+		" FROM "+t.slots()+" AS "+privateName+where+order+" LIMIT "+strconv.Itoa(r.size)+") AS "+privateName+order)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]key, len(rows))
+	for i, row := range rows {
+		keys[i] = key(row[:len(t.key)])
+	}
+	return keys, nil
+}
+
+// after selects the keys behind one, in a form that both servers serve from the
+// primary key (they do not for rows of values).
+func (t *table) after(k key, name string) string {
+	cond := ""
+	for i := len(t.key) - 1; i >= 0; i-- {
+		c := t.key[i]
+		col, value := name+"."+quoteIdent(c.name), c.literal(k[i])
+		if cond == "" {
+			cond = col + " > " + value
+			continue
+		}
+		cond = col + " >= " + value + " AND (" + col + " > " + value + " OR " + cond + ")"
+	}
+	return cond
+}
+
+// describe writes a key for people.
+func (t *table) describe(k key) string {
+	if len(t.key) == 0 {
+		return "the only row"
+	}
+	parts := make([]string, len(t.key))
+	for i, c := range t.key {
+		v := k[i]
+		if c.stringKey() {
+			b, err := hex.DecodeString(v)
+			if err == nil && c.collation != "" {
+				v = strconv.Quote(string(b))
+			} else {
+				v = "0x" + v
+			}
+		}
+		parts[i] = c.name + "=" + v
+	}
+	return strings.Join(parts, " ")
+}
