@@ -13,12 +13,12 @@ import (
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
-const tally = `
+const articles = `
 CREATE TABLE blog (id INT PRIMARY KEY, posts INT NOT NULL DEFAULT 0, words BIGINT NULL DEFAULT 0, changed TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP);
 INSERT INTO blog (id, changed) VALUES (1, '2020-02-02'), (2, '2020-02-02'), (3, '2020-02-02'), (4, '2020-02-02'), (5, '2020-02-02');
 CREATE TABLE article (id BIGINT PRIMARY KEY AUTO_INCREMENT, blog INT NOT NULL, words INT NOT NULL, INDEX (blog))`
 
-var ledgerCounters = &countermysql.Config{Slots: 4, Tables: []countermysql.TableConfig{{
+var articleCounters = &countermysql.Config{Slots: 4, Tables: []countermysql.TableConfig{{
 	Table: "blog", Counters: []string{"posts", "words"},
 	Recount: map[string]string{"posts": "SELECT blog, COUNT(*) FROM article GROUP BY blog", "words": "SELECT blog, SUM(words) FROM article GROUP BY blog;"},
 }}}
@@ -43,7 +43,7 @@ func write(ctx context.Context, db *sql.DB, blog, words int) error {
 // changes nothing, that a repair is exact and tells, and that no time moves.
 func TestRecount(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := newTwin(t, srv, tally, ledgerCounters)
+		tw := newTwin(t, srv, articles, articleCounters)
 		for i := range 20 {
 			require.NoError(t, write(t.Context(), tw.ours, 1+i%4, i))
 		}
@@ -92,7 +92,7 @@ func TestRecount(t *testing.T) {
 // every counter true.
 func TestRecountUnderLoad(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := newTwin(t, srv, tally, ledgerCounters)
+		tw := newTwin(t, srv, articles, articleCounters)
 		tw.sent.off.Store(true)
 		var c crowd
 		var wrong, repaired atomic.Int64
@@ -136,7 +136,7 @@ func TestRecountUnderLoad(t *testing.T) {
 // driver sees every count.
 func TestDrop(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := newTwin(t, srv, tally, ledgerCounters)
+		tw := newTwin(t, srv, articles, articleCounters)
 		tw.sent.off.Store(true)
 		config := *tw.config
 		config.CreateSlots = false
