@@ -39,6 +39,7 @@ const (
 	errLockWait   = 1205
 	errDeadlock   = 1213
 	errOutOfRange = 1690
+	errBadNull    = 1048
 	errDataRange  = 1264
 	errChangedRow = 1020 // MariaDB: a row changed since the snapshot
 

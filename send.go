@@ -49,6 +49,13 @@ func (c *conn) sendTable(ctx context.Context, t *table, entries []*entry) error 
 	return c.sendUpsert(ctx, u.many(), len(entries))
 }
 
+// rowGone reports whether a statement for several entries failed because a row
+// was not there.
+func rowGone(err error) bool {
+	n := errorNumber(err)
+	return n == errOutOfRange || n == errBadNull
+}
+
 // sendUpsert runs a statement that adds a number of entries. Outside a
 // transaction it is sent again after a deadlock, which undid it.
 func (c *conn) sendUpsert(ctx context.Context, stmt string, entries int) error {
@@ -56,7 +63,7 @@ func (c *conn) sendUpsert(ctx context.Context, stmt string, entries int) error {
 	for try := 0; ; try++ {
 		affected, err := c.do(ctx, stmt)
 		switch n := errorNumber(err); {
-		case n == errOutOfRange, err == nil && affected == 0 && entries == 1, badValue[n] && !inside:
+		case rowGone(err), err == nil && affected == 0 && entries == 1, badValue[n] && !inside:
 			return errRowGone // or so: the statement itself finds out
 		case n == errDeadlock && try < maxRetries && !inside:
 			c.lost = false
