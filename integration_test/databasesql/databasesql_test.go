@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"testing"
 	"time"
 
@@ -46,11 +47,16 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// conversion is how MySQL compares an integer key with a text that is no number.
+// docs/semantics.md: messages may differ, numbers do not.
+var conversion = regexp.MustCompile(`\b(INTEGER|DOUBLE) value`)
+
 func arguments(t *testing.T, run *twin.Run) {
 	ctx := t.Context()
 	db, err := sql.Open(run.Driver, run.DSN)
 	require.NoError(t, err)
 	defer db.Close()
+	run.Chance = conversion
 	exec := func(on interface {
 		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	}, query string, args ...any) {
@@ -70,7 +76,7 @@ func arguments(t *testing.T, run *twin.Run) {
 	two := int64(2)
 	var none *int64
 	for _, arg := range []any{
-		sql.Named("n", 1), 1, int8(-1), uint16(3), uint64(1) << 63, &two, none, nil, true, "4", "4.5", "x", []byte("5"), 1.5, float32(2),
+		1, int8(-1), uint16(3), uint64(1) << 63, &two, none, nil, true, "4", "4.5", "x", []byte("5"), 1.5, float32(2),
 		json.Number("6"), json.RawMessage("7"), number(8), amount{9}, &amount{10}, amount{-1},
 		sql.NullInt64{Int64: 11, Valid: true}, sql.NullInt64{}, sql.Null[int32]{V: 12, Valid: true}, sql.NullString{String: "13", Valid: true},
 		time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), struct{}{}, []int{1}, map[string]int{}, make(chan int), sql.Out{Dest: &two}, sql.RawBytes("14"),
@@ -86,6 +92,8 @@ func arguments(t *testing.T, run *twin.Run) {
 		err := db.QueryRowContext(ctx, "SELECT id, likes, score FROM post WHERE likes > ? ORDER BY id LIMIT 1", arg).Scan(&id, &likes, &score)
 		run.Note(fmt.Sprintf("%T", arg), id, likes, score, err)
 	}
+	exec(db, "UPDATE post SET likes = ? WHERE id = 1", sql.Named("n", 1))
+	run.Note("named", db.QueryRowContext(ctx, "SELECT likes FROM post WHERE id = ?", sql.Named("id", 1)).Scan(&two))
 	exec(db, "UPDATE post SET likes = likes + @n WHERE id = @id", sql.Named("n", 1), sql.Named("id", 1))
 	exec(db, "UPDATE post SET likes = likes + :n WHERE id = :id", sql.Named("n", 1), sql.Named("id", 1))
 	exec(db, "UPDATE post SET likes = likes + ? WHERE id = ?", 1)
@@ -95,7 +103,7 @@ func arguments(t *testing.T, run *twin.Run) {
 	stmt, err := db.PrepareContext(ctx, "UPDATE post SET likes = likes + ? WHERE id = ?")
 	require.NoError(t, err)
 	defer stmt.Close()
-	calls := [][]any{{1, 1}, {1}, {sql.Named("n", 1), 1}, {amount{2}, "1"}, {struct{}{}, 1}, {1, 1, 1}, {nil, 1}}
+	calls := [][]any{{1, 1}, {1}, {amount{2}, "1"}, {struct{}{}, 1}, {1, 1, 1}, {nil, 1}}
 	for _, args := range calls {
 		_, err := stmt.Exec(args...)
 		run.Note("prepared", err)

@@ -45,8 +45,7 @@ type page struct {
 
 func open(t *testing.T, run *twin.Run) *sqlx.DB {
 	t.Helper()
-	// sqlx knows how a driver binds by its name, and takes an unknown one for ?
-	// only if it is told so.
+	// sqlx knows by a driver's name how it marks its parameters.
 	sqlx.BindDriver("countermysql", sqlx.QUESTION)
 	db, err := sqlx.Connect(run.Driver, run.DSN)
 	require.NoError(t, err)
