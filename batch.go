@@ -130,7 +130,7 @@ func (c *conn) sendBatch(ctx context.Context, b *batch, entries []*entry) error 
 	} else {
 		stmt = u.many()
 	}
-	return c.sendUpsert(ctx, stmt, len(entries))
+	return c.sendUpsert(ctx, stmt, len(entries) == 1)
 }
 
 func (b *batch) upsert(c *conn, entries []*entry) *upsert {
@@ -189,16 +189,15 @@ func (t *table) batch(name string, cols []*column) *batch {
 	return b.(*batch)
 }
 
-// mayJoin lets the increment of one row share a transaction. narrowed says that
-// its condition has more than the key.
-func (inc *increment) mayJoin(key pin, narrowed bool) {
+// mayJoin lets the increment of one row share a transaction.
+func (inc *increment) mayJoin(key pin) {
 	for i, v := range key.values {
 		if v.negative || !key.cols[i].joins() {
 			return
 		}
 	}
 	inc.batch, inc.pin = inc.t.batch(inc.name, key.cols), key
-	if !narrowed {
+	if !inc.narrowed {
 		return
 	}
 	rest := fragment{pieces: inc.where.pieces, params: slices.Clone(inc.where.params)}

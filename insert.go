@@ -241,7 +241,7 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 		}
 		if inc.one {
 			inc.prepare()
-			inc.mayJoin(inc.rows[0].key, false)
+			inc.mayJoin(inc.rows[0].key)
 		}
 	}
 	return ""

@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
@@ -61,9 +62,9 @@ func TestCommitInOnePacket(t *testing.T) {
 	})
 }
 
-// TestDeadlockAtCommit proves that a transaction whose increments meet a deadlock
+// TestDeadlockOfSending proves that a transaction whose increments meet a deadlock
 // at COMMIT fails with it, and that none of it is counted.
-func TestDeadlockAtCommit(t *testing.T) {
+func TestDeadlockOfSending(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, params := range []string{"multiStatements=false", "multiStatements=true"} {
 			t.Run(params, func(t *testing.T) {
@@ -92,5 +93,61 @@ func TestDeadlockAtCommit(t *testing.T) {
 				require.EqualValues(t, 19, number(t, tw.ours, "SELECT SUM(likes) FROM post WHERE id < 3"))
 			})
 		}
+	})
+}
+
+// TestFullSlot proves that a counter whose value fits gets its increment even if
+// the slot it would go to can't hold it.
+func TestFullSlot(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := counters("big", "n")
+		config.Slots = 1
+		const step = "UPDATE big SET n = n + 9000000000000000000 WHERE id = 1"
+		for name, steps := range map[string][]string{
+			"autocommit":  {"A: " + step},
+			"alone":       {"A: BeginTx", "A: " + step, "A: Commit"},
+			"transaction": {"A: BEGIN", "A: INSERT INTO note VALUES (1)", "A: " + step, "A: COMMIT"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				tw := newTwin(t, srv, "CREATE TABLE big (id INT PRIMARY KEY, n BIGINT NOT NULL);\nINSERT INTO big VALUES (1, -9000000000000000000);\nCREATE TABLE note (id INT PRIMARY KEY)", config)
+				tw.play(t, "A: "+step)
+				if name == "alone" {
+					for _, db := range []*sql.DB{tw.plain, tw.ours} {
+						tx, err := db.BeginTx(t.Context(), nil)
+						require.NoError(t, err)
+						require.EqualValues(t, 1, affected(t, tx, step))
+						require.NoError(t, tx.Commit())
+					}
+				} else {
+					tw.play(t, steps...)
+				}
+				require.Equal(t, "n BIGINT, [9000000000000000000]", tw.same(t, "SELECT n FROM big"))
+			})
+		}
+	})
+}
+
+// TestConditionUnderLock proves that an increment of several rows looks at its
+// condition again under the rows' locks.
+func TestConditionUnderLock(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=10")
+		holder, err := tw.direct.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		affected(t, holder, "UPDATE post SET title = 'shut' WHERE id = 1")
+		answer := make(chan int64, 1)
+		go func() {
+			res, err := tw.ours.ExecContext(context.WithoutCancel(t.Context()), "UPDATE post SET likes = likes + 1 WHERE id IN (1, 2) AND COALESCE(title, '') <> 'shut'")
+			if err != nil {
+				answer <- -1
+				return
+			}
+			n, _ := res.RowsAffected()
+			answer <- n
+		}()
+		time.Sleep(200 * time.Millisecond) // it has looked the rows up, and waits for row 1
+		require.NoError(t, holder.Commit())
+		require.EqualValues(t, 1, <-answer)
+		require.EqualValues(t, 10, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
 	})
 }
