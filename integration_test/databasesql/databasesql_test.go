@@ -76,6 +76,7 @@ func arguments(t *testing.T, run *twin.Run) {
 	two := int64(2)
 	var none *int64
 	for _, arg := range []any{
+		sql.Named("n", 1),
 		1, int8(-1), uint16(3), uint64(1) << 63, &two, none, nil, true, "4", "4.5", "x", []byte("5"), 1.5, float32(2),
 		json.Number("6"), json.RawMessage("7"), number(8), amount{9}, &amount{10}, amount{-1},
 		sql.NullInt64{Int64: 11, Valid: true}, sql.NullInt64{}, sql.Null[int32]{V: 12, Valid: true}, sql.NullString{String: "13", Valid: true},
@@ -103,7 +104,7 @@ func arguments(t *testing.T, run *twin.Run) {
 	stmt, err := db.PrepareContext(ctx, "UPDATE post SET likes = likes + ? WHERE id = ?")
 	require.NoError(t, err)
 	defer stmt.Close()
-	calls := [][]any{{1, 1}, {1}, {amount{2}, "1"}, {struct{}{}, 1}, {1, 1, 1}, {nil, 1}}
+	calls := [][]any{{sql.Named("n", 1), 1}, {1, 1}, {1}, {amount{2}, "1"}, {struct{}{}, 1}, {1, 1, 1}, {nil, 1}}
 	for _, args := range calls {
 		_, err := stmt.Exec(args...)
 		run.Note("prepared", err)
