@@ -15,7 +15,7 @@ import (
 // grouped reports whether the connection's increments may share a transaction
 // with those of others: no statement has changed its session.
 func (c *conn) grouped() bool {
-	return !c.connector.config.NoGroupCommit && !c.changed && !c.altered()
+	return !c.connector.config.NoGroupCommit && !c.changed && !c.altered() && c.next == ""
 }
 
 // batch is what one group sends: units of one table whose conditions call it by

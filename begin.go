@@ -48,7 +48,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 // mayDefer reports whether it can't be told that BEGIN has not been sent yet.
 func (c *conn) mayDefer(opts driver.TxOptions) bool {
 	level := isolationName(opts.Isolation)
-	return c.grouped() && !c.inTransaction() && !c.dirty && !c.locked && !opts.ReadOnly && !c.session.readOnly && c.next == "" &&
+	return c.grouped() && !c.inTransaction() && !c.dirty && !c.locked && !opts.ReadOnly && !c.session.readOnly &&
 		level != serializable && (level != "" || opts.Isolation == 0 && c.session.isolation != serializable)
 }
 

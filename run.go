@@ -153,8 +153,12 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		return k.forward(ctx, k.text)
 	case kindSetTransaction:
 		out, err := k.forward(ctx, k.text)
-		if err == nil && p.arg != "" {
+		switch {
+		case err != nil:
+		case p.arg != "":
 			c.next = p.arg
+		case c.next == "": // READ ONLY: nobody else may run what comes next
+			c.next = c.session.isolation
 		}
 		return out, err
 	case kindUnlock:

@@ -208,8 +208,8 @@ func incrementOne(ctx context.Context, db *sql.DB, id int) (int64, error) {
 	return n, tx.Commit()
 }
 
-// ledger counts what became of increments of one.
-type ledger struct{ acknowledged, unknown, refused atomic.Int64 }
+// tally counts what became of increments of one.
+type tally struct{ acknowledged, unknown, refused atomic.Int64 }
 
 // refuses reports whether an error says that nothing was done. driver.ErrBadConn
 // does: database/sql sends the statement again.
@@ -221,7 +221,7 @@ func refuses(err error) bool {
 	return errors.Is(err, driver.ErrBadConn)
 }
 
-func (l *ledger) note(rows int64, err error) {
+func (l *tally) note(rows int64, err error) {
 	switch {
 	case err == nil:
 		l.acknowledged.Add(rows)
@@ -232,7 +232,7 @@ func (l *ledger) note(rows int64, err error) {
 	}
 }
 
-func (l *ledger) check(t *testing.T, value int64) {
+func (l *tally) check(t *testing.T, value int64) {
 	t.Helper()
 	t.Logf("%d acknowledged, %d refused, %d unknown; the value is %d", l.acknowledged.Load(), l.refused.Load(), l.unknown.Load(), value)
 	require.LessOrEqual(t, l.acknowledged.Load(), value, "an acknowledged increment was lost")
@@ -249,7 +249,7 @@ func TestGroupKilled(t *testing.T) {
 				tw := newHot(t, srv, countermysql.ReadOwnLatest)
 				killer := open(t, srv.DSN(""))
 				name := tw.name(t)
-				var l ledger
+				var l tally
 				var c crowd
 				c.run(24, func(client int) {
 					var conn *sql.Conn // the answers of a lone connection are not tried again
