@@ -11,7 +11,7 @@ ARGS ?=
 modules = find . -name go.mod -exec dirname {} \; | sort
 each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd "$$dir" && $(1)) </dev/null; done
 
-.PHONY: test demo lint fmt
+.PHONY: test demo bench benchcompare lint fmt
 
 # go-sql-driver's own suite is among them: integration_test/upstream.
 test:
@@ -19,6 +19,15 @@ test:
 
 demo:
 	@cd examples/demo && $(GO) run . $(ARGS)
+
+# Writes docs/benchmark.* in 25 minutes; ARGS=-quick in 6; ARGS=-h tells more.
+bench:
+	@cd bench && $(GO) run . $(ARGS)
+
+# make benchcompare OLD=main NEW=HEAD
+COUNT ?= 10
+benchcompare:
+	@GO="$(GO)" bench/compare "$(OLD)" "$(NEW)" "$(COUNT)"
 
 # https://golangci-lint.run, version 2
 lint:

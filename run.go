@@ -153,8 +153,12 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		return k.forward(ctx, k.text)
 	case kindSetTransaction:
 		out, err := k.forward(ctx, k.text)
-		if err == nil && p.arg != "" {
+		switch {
+		case err != nil:
+		case p.arg != "":
 			c.next = p.arg
+		case c.next == "": // READ ONLY: nobody else may run what comes next
+			c.next = c.session.isolation
 		}
 		return out, err
 	case kindUnlock:
@@ -260,7 +264,7 @@ func (c *conn) applyAll(ctx context.Context) error {
 		return nil
 	}
 	for _, t := range c.tx.tables() {
-		if err := c.apply(ctx, t); err != nil {
+		if err := c.apply(ctx, t, nil); err != nil {
 			return err
 		}
 	}
@@ -270,8 +274,8 @@ func (c *conn) applyAll(ctx context.Context) error {
 // runData executes a query or a data change.
 func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
-	if c.locked {
-		return k.forward(ctx, k.text) // everything was rolled up, and nobody else can write
+	if c.locked || slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return v.Name != "" }) {
+		return k.forward(ctx, k.text) // everything was rolled up, and nobody else can write; named arguments are refused
 	}
 	exactly := p.class == exact
 	if p.increment != nil {

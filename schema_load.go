@@ -95,10 +95,16 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 		return nil, fmt.Errorf("countermysql: reading the schema: %w", l.err)
 	}
 	for key, t := range s.tables {
-		if len(t.cols) == 0 {
-			delete(s.tables, key) // not created yet
+		if len(t.cols) > 0 {
+			for _, name := range t.absent() {
+				s.absent = append(s.absent, t.String()+"."+name)
+			}
+		}
+		if len(t.counters) == 0 && t.unfit == nil {
+			delete(s.tables, key) // not created yet, or not its counters
 		}
 	}
+	slices.Sort(s.absent)
 	s.index()
 	s.fingerprint = l.seen.String()
 	return s, nil

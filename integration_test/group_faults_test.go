@@ -24,17 +24,18 @@ import (
 // gate holds up the first statement that writes slots until it is opened.
 type gate struct {
 	reached, opened chan struct{}
-	once            sync.Once
+	passed          atomic.Bool
+	open            func()
 }
 
 func newGate(t *testing.T, r *recorder) *gate {
 	g := &gate{reached: make(chan struct{}), opened: make(chan struct{})}
+	g.open = sync.OnceFunc(func() { close(g.opened) })
+	t.Cleanup(g.open)
 	r.meddle(t, func(query string) error {
-		if writesSlots.MatchString(query) {
-			g.once.Do(func() {
-				close(g.reached)
-				<-g.opened
-			})
+		if writesSlots.MatchString(query) && g.passed.CompareAndSwap(false, true) {
+			close(g.reached)
+			<-g.opened
 		}
 		return nil
 	})
@@ -98,7 +99,7 @@ func TestWhoGoesTogether(t *testing.T) {
 				time.Sleep(50 * time.Millisecond)
 				require.Empty(t, waits)
 			}
-			close(g.opened)
+			g.open()
 			require.Equal(t, "affected 1", soon(t, leads))
 			if !config.NoGroupCommit {
 				require.Equal(t, "affected 1", soon(t, waits))
@@ -136,7 +137,7 @@ func TestGroupWithdrawn(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, <-withdrawn, context.Canceled)
 		others := []<-chan string{later(t, tw.ours, likeOne), later(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 77"), later(t, tw.ours, "UPDATE post SET likes = likes + 5 WHERE slug = 'b'")}
-		close(g.opened)
+		g.open()
 		require.Equal(t, "affected 1", soon(t, first))
 		require.Equal(t, "affected 1", soon(t, others[0]))
 		require.Equal(t, "affected 0", soon(t, others[1]))
@@ -207,8 +208,8 @@ func incrementOne(ctx context.Context, db *sql.DB, id int) (int64, error) {
 	return n, tx.Commit()
 }
 
-// ledger counts what became of increments of one.
-type ledger struct{ acknowledged, unknown, refused atomic.Int64 }
+// tally counts what became of increments of one.
+type tally struct{ acknowledged, unknown, refused atomic.Int64 }
 
 // refuses reports whether an error says that nothing was done. driver.ErrBadConn
 // does: database/sql sends the statement again.
@@ -220,7 +221,7 @@ func refuses(err error) bool {
 	return errors.Is(err, driver.ErrBadConn)
 }
 
-func (l *ledger) note(rows int64, err error) {
+func (l *tally) note(rows int64, err error) {
 	switch {
 	case err == nil:
 		l.acknowledged.Add(rows)
@@ -231,7 +232,7 @@ func (l *ledger) note(rows int64, err error) {
 	}
 }
 
-func (l *ledger) check(t *testing.T, value int64) {
+func (l *tally) check(t *testing.T, value int64) {
 	t.Helper()
 	t.Logf("%d acknowledged, %d refused, %d unknown; the value is %d", l.acknowledged.Load(), l.refused.Load(), l.unknown.Load(), value)
 	require.LessOrEqual(t, l.acknowledged.Load(), value, "an acknowledged increment was lost")
@@ -248,7 +249,7 @@ func TestGroupKilled(t *testing.T) {
 				tw := newHot(t, srv, countermysql.ReadOwnLatest)
 				killer := open(t, srv.DSN(""))
 				name := tw.name(t)
-				var l ledger
+				var l tally
 				var c crowd
 				c.run(24, func(client int) {
 					var conn *sql.Conn // the answers of a lone connection are not tried again
@@ -352,14 +353,14 @@ func TestCommitNeverWithoutIncrements(t *testing.T) {
 			nowait = 1205
 		}
 		for _, failures := range [][]uint16{{1213}, {1213, nowait}, {nowait}, {nowait, 1213}, {1213, 1213, 1690}, {1317}, {1213, 1317}, {1205}, {1290}, {1969}, {1213, nowait, 1213}, {nowait, 1205}} {
-			for _, begun := range []bool{false, true} {
-				t.Run(fmt.Sprint(failures, begun), func(t *testing.T) {
+			{
+				t.Run(fmt.Sprint(failures), func(t *testing.T) {
 					tw := newBlog(t, srv, blogCounters())
+					const likes = "SELECT SUM(likes) FROM post WHERE id <= 2"
+					before := number(t, tw.ours, likes)
 					tx, err := tw.ours.BeginTx(t.Context(), nil)
 					require.NoError(t, err)
-					if begun {
-						number(t, tx, "SELECT COUNT(*) FROM note")
-					}
+					defer tx.Rollback()
 					affected(t, tx, likeOne)
 					affected(t, tx, "UPDATE post SET likes = likes + 1 WHERE id = 2")
 					left := failures
@@ -373,14 +374,48 @@ func TestCommitNeverWithoutIncrements(t *testing.T) {
 					})
 					err = tx.Commit()
 					tw.sent.before.Store(nil)
-					sum := number(t, tw.ours, "SELECT SUM(likes) FROM post WHERE id <= 2")
-					if err != nil {
-						require.EqualValues(t, 17, sum, "not committed: %v", err)
-					} else {
-						require.EqualValues(t, 19, sum)
+					if err == nil {
+						before += 2
 					}
+					require.Equal(t, before, number(t, tw.ours, likes), "%v", err)
 				})
 			}
+		}
+	})
+}
+
+// TestDeadlockAtCommit proves that a transaction which the server rolls back
+// while its increments are sent is gone as a whole, and COMMIT says so.
+func TestDeadlockAtCommit(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for name, start := range starts {
+			t.Run(name, func(t *testing.T) {
+				tw := newBlog(t, srv, blogCounters())
+				const all = "SELECT (SELECT SUM(likes) FROM post), (SELECT COUNT(*) FROM note WHERE id = 1), (SELECT title FROM post WHERE id = 3)"
+				before := queried(t.Context(), tw.ours, all)
+				conn := session(t, tw.ours)
+				on, commit := start(t, conn)
+				affected(t, on, "INSERT INTO note VALUES (1, 'x')")
+				affected(t, on, "UPDATE post SET title = 'edited' WHERE id = 3")
+				affected(t, on, likeOne)
+				other, err := tw.direct.Begin()
+				require.NoError(t, err)
+				defer other.Rollback()
+				for id := 100; id < 150; id++ { // so much that ours is the victim
+					affected(t, other, "INSERT INTO note VALUES (?, '')", id)
+				}
+				number(t, other, "SELECT likes FROM post WHERE id = 1 FOR UPDATE")
+				committed := make(chan error, 1)
+				go func() { committed <- commit() }()
+				require.Eventually(t, func() bool {
+					return number(t, tw.direct, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND INFO LIKE 'INSERT INTO%' AND COMMAND <> 'Sleep'") > 0
+				}, 5*time.Second, 10*time.Millisecond)
+				time.Sleep(50 * time.Millisecond)
+				number(t, other, "SELECT likes FROM post WHERE id = 3 FOR UPDATE")
+				require.NoError(t, other.Rollback())
+				require.Equal(t, 1213, errorNumber(<-committed))
+				require.Equal(t, before, queried(t.Context(), tw.ours, all))
+			})
 		}
 	})
 }

@@ -63,6 +63,9 @@ func (j job) run(ctx context.Context, on *sql.Conn) string {
 	} else {
 		res, err = on.ExecContext(ctx, j.text, j.args...)
 	}
+	if errorNumber(err) == 1213 { // lists of different keys take rows in different orders, on plain MySQL as well
+		return j.run(ctx, on)
+	}
 	if err != nil {
 		return told(err)
 	}
@@ -74,7 +77,9 @@ func (j job) run(ctx context.Context, on *sql.Conn) string {
 // increments makes a random job of client i.
 func increments(r *rand.Rand, i, k int) job {
 	pick := func(of ...any) any { return of[r.IntN(len(of))] }
-	id := func() any { return pick(1, 2, 3, 4, int64(5), "6", 7, -8, 2147483647, 10, 11, 99, 1, 1, 2, uint64(3), 2.0, true) }
+	id := func() any {
+		return pick(1, 2, 3, 4, int64(5), "6", 7, -8, 2147483647, 10, 11, 99, 1, 1, 2, uint64(3), 2.0, true)
+	}
 	slug := func() any {
 		return pick("a", "A", "b", "ccc", "CCC ", "ärge", "Ärge", "it's", `x\y`, "nobody", "a\x00", "ａ", []byte("a"), "max", nil, 5)
 	}
