@@ -175,7 +175,7 @@ func (c *Connector) newRollup(ctx context.Context, t *table, maxLock time.Durati
 		r.maxLock = DefaultMaxLock
 	}
 	r.warn = func(k key, reason string) {
-		c.once("rollup "+t.String()+reason, "countermysql: slots can't be rolled up", "table", t.String(), "key", t.describe(k), "reason", reason)
+		c.once("rollup "+t.String(), "countermysql: slots can't be rolled up", "table", t.String(), "key", t.describe(k), "reason", reason)
 	}
 	if err := r.prepare(ctx); err != nil {
 		raw.Close()
