@@ -12,7 +12,7 @@ FOR ?= 30m
 modules = find . -name go.mod -exec dirname {} \; | sort
 each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd "$$dir" && $(1)) </dev/null; done
 
-.PHONY: test soak demo lint fmt
+.PHONY: test soak demo bench benchcompare lint fmt
 
 # go-sql-driver's own suite is among them: integration_test/upstream.
 test:
@@ -29,6 +29,15 @@ soak:
 
 demo:
 	@cd examples/demo && $(GO) run . $(ARGS)
+
+# Writes docs/benchmark.* in 25 minutes; ARGS=-quick in 6; ARGS=-h tells more.
+bench:
+	@cd bench && $(GO) run . $(ARGS)
+
+# make benchcompare OLD=main NEW=HEAD
+COUNT ?= 10
+benchcompare:
+	@GO="$(GO)" bench/compare "$(OLD)" "$(NEW)" "$(COUNT)"
 
 # https://golangci-lint.run, version 2
 lint:

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -35,7 +36,7 @@ func (c *Connector) startRollups() {
 			}
 			wait = c.config.Rollup
 			if _, err := c.rollUp(ctx, nil, false); err != nil && ctx.Err() == nil {
-				c.once("rollup "+err.Error(), "countermysql: rollup in the background", "error", err)
+				c.once(fmt.Sprint("rollup ", errorNumber(err)), "countermysql: rollup in the background", "error", err)
 			}
 		}
 	})

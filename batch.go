@@ -3,13 +3,11 @@ package countermysql
 import (
 	"context"
 	"database/sql/driver"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -132,7 +130,7 @@ func (c *conn) sendBatch(ctx context.Context, b *batch, entries []*entry) error 
 	} else {
 		stmt = u.many()
 	}
-	return c.sendUpsert(ctx, stmt, len(entries))
+	return c.sendUpsert(ctx, stmt, len(entries) == 1)
 }
 
 func (b *batch) upsert(c *conn, entries []*entry) *upsert {
@@ -191,16 +189,15 @@ func (t *table) batch(name string, cols []*column) *batch {
 	return b.(*batch)
 }
 
-// mayJoin lets the increment of one row share a transaction. narrowed says that
-// its condition has more than the key.
-func (inc *increment) mayJoin(key pin, narrowed bool) {
+// mayJoin lets the increment of one row share a transaction.
+func (inc *increment) mayJoin(key pin) {
 	for i, v := range key.values {
 		if v.negative || !key.cols[i].joins() {
 			return
 		}
 	}
 	inc.batch, inc.pin = inc.t.batch(inc.name, key.cols), key
-	if !narrowed {
+	if !inc.narrowed {
 		return
 	}
 	rest := fragment{pieces: inc.where.pieces, params: slices.Clone(inc.where.params)}
@@ -213,21 +210,6 @@ func (inc *increment) mayJoin(key pin, narrowed bool) {
 	}
 	inc.rest = &rest
 }
-
-// joins reports whether a value of the column, as applications write it, can
-// be written so that joining with it finds what comparing with it finds.
-func (c *column) joins() bool {
-	switch c.dataType {
-	case "char", "varchar":
-		return asciiCharsets[c.charset]
-	case "binary", "varbinary", "date":
-		return true
-	}
-	return c.integer()
-}
-
-// asciiCharsets are those whose characters below 128 are ASCII.
-var asciiCharsets = map[string]bool{"utf8mb4": true, "utf8mb3": true, "utf8": true, "latin1": true, "ascii": true}
 
 // entry is the increment by its key; ok is false if it has to go by itself.
 func (inc *increment) entry(b binder, out *bound) (e *entry, ok bool) {
@@ -250,46 +232,4 @@ func (inc *increment) entry(b binder, out *bound) (e *entry, ok bool) {
 		}
 	}
 	return e, true
-}
-
-// keyText is a value of a key column as the column's literal method takes it.
-func (b binder) keyText(c *column, v value) (string, bool) {
-	x, ok := b.raw(v)
-	if !ok {
-		return "", false
-	}
-	if bytes, is := x.([]byte); is && !b.interpolated {
-		x = string(bytes)
-	}
-	switch x := x.(type) {
-	case int64:
-		return strconv.FormatInt(x, 10), c.integer()
-	case uint64:
-		return strconv.FormatUint(x, 10), c.integer()
-	case moment:
-		return string(x), c.dataType == "date"
-	case time.Time:
-		text, ok := b.time(x)
-		return strings.Trim(strings.TrimSuffix(text, " 00:00:00'"), "'"), ok && c.dataType == "date" && strings.HasSuffix(text, " 00:00:00'")
-	case string:
-		switch {
-		case c.integer():
-			n, err := strconv.ParseInt(x, 10, 64)
-			return x, err == nil && strconv.FormatInt(n, 10) == x
-		case c.dataType == "date":
-			_, err := time.Parse(time.DateOnly, x)
-			return x, err == nil
-		}
-		return strings.ToUpper(hex.EncodeToString([]byte(x))), ascii(x) || c.charset == "utf8mb4" && b.charset == "utf8mb4" && utf8.ValidString(x)
-	}
-	return "", false
-}
-
-func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
 }

@@ -87,6 +87,10 @@ func (h *handle) Commit() error {
 			return err
 		}
 	}
+	if done, err := c.commitInOnePacket(ctx); done {
+		c.ended()
+		return err
+	}
 	if err := c.send(ctx); err != nil {
 		c.ended()
 		_ = h.raw.Rollback() // the first error is the one to report
@@ -94,6 +98,30 @@ func (h *handle) Commit() error {
 	}
 	defer c.ended()
 	return h.raw.Commit()
+}
+
+// commitInOnePacket sends the pending increments of one table and COMMIT as one
+// text, where the DSN allows that; done is false if nothing was done. The server
+// stops at the first error, so that COMMIT is never reached without the increments
+// (https://dev.mysql.com/doc/c-api/8.4/en/c-api-multiple-queries.html).
+func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
+	if !c.connector.cfg.MultiStatements || c.tx == nil || !c.inTransaction() {
+		return false, nil
+	}
+	c.tx.dropEmpty()
+	tables := c.tx.tables()
+	if len(tables) != 1 || len(c.tx.pending[tables[0].String()].entries) > sendBatch {
+		return false, nil // after an error it could not be told what was done
+	}
+	text := c.upsert(tables[0], c.tx.pending[tables[0].String()].sorted()).many()
+	_, err = c.do(ctx, text+"; COMMIT")
+	switch {
+	case rowGone(err): // perhaps to another key
+		return false, nil
+	case errorNumber(err) != 0 && c.inTransaction():
+		_, _ = c.do(ctx, "ROLLBACK") // the first error is the one to report
+	}
+	return true, err
 }
 
 // commitTogether hands a transaction of nothing but increments to the group

@@ -16,7 +16,8 @@ type schema struct {
 	names      []string // lower case; a text that holds none of them is none of our business
 	plans      *planCache
 
-	fingerprint string // of all that was read
+	absent      []string // listed columns that do not exist yet
+	fingerprint string   // of all that was read
 }
 
 // dependent is an object through which a statement reaches counter tables

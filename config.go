@@ -46,6 +46,16 @@ type Config struct {
 	// DSN: counterSlots. YAML: slots.
 	Slots int
 
+	// SlotRange bounds the slots that this process writes: "16-31" are those
+	// numbers, so that writers of another node of a cluster, with another range,
+	// never write the same rows; SlotRangeAuto, "auto", takes a range by the
+	// server's host name and port. "" starts at 0. Numbers go from 0 to 65535, a
+	// range has up to 1024 of them, and a table uses Slots of them at most.
+	// Reading sums the slots of all ranges.
+	//
+	// DSN: counterSlotRange. YAML: slot_range.
+	SlotRange string
+
 	// CreateSlots has the driver create slots tables that are missing.
 	// Otherwise statements on such a table fail with the DDL in the error.
 	//
@@ -157,7 +167,7 @@ func (e *ConfigError) Error() string {
 // configPlaces remembers where settings were written, for error messages; ""
 // means in Go.
 type configPlaces struct {
-	slots, createSlots, groupCommit, readOwn, rollup string
+	slots, slotRange, createSlots, groupCommit, readOwn, rollup string
 }
 
 // tablePlaces is configPlaces for a table.
@@ -199,6 +209,9 @@ func (c *Config) merge(over *Config) *Config {
 	m.db = over.db
 	if over.Slots != 0 {
 		m.Slots, m.at.slots = over.Slots, over.at.slots
+	}
+	if over.SlotRange != "" {
+		m.SlotRange, m.at.slotRange = over.SlotRange, over.at.slotRange
 	}
 	if over.CreateSlots || over.at.createSlots != "" { // false counts where it was written
 		m.CreateSlots, m.at.createSlots = over.CreateSlots, over.at.createSlots

@@ -44,6 +44,9 @@ func (c *Config) check(defaultDB string) ([]tableSpec, []error) {
 	k := &checker{}
 	slots := k.slots(c.Slots, DefaultSlots, cmp.Or(c.at.slots, "Config.Slots"))
 	readOwn := k.readOwn(c.ReadOwn, ReadOwnLatest, cmp.Or(c.at.readOwn, "Config.ReadOwn"))
+	if _, ok := parseSlotRange(c.SlotRange); !ok {
+		k.report(cmp.Or(c.at.slotRange, "Config.SlotRange"), remedySlotRange, "%s is not a range of slots", excerpt(c.SlotRange))
+	}
 	if c.Rollup != 0 && c.Rollup < time.Second {
 		k.report(cmp.Or(c.at.rollup, "Config.Rollup"), remedyRollup, "%s is not a possible interval of rollups", c.Rollup)
 	}
@@ -92,9 +95,10 @@ func (k *checker) report(place, remedy, problem string, args ...any) {
 
 // remedySlots and remedyReadOwn are for all places where these can be set.
 const (
-	remedySlots   = "use 1 to 1024"
-	remedyReadOwn = "use latest or snapshot"
-	remedyRollup  = "use at least a second, as 30s or 5m, or 0s for never"
+	remedySlots     = "use 1 to 1024"
+	remedySlotRange = "use auto, or numbers from 0 to 65535 as 16-31, up to 1024 of them"
+	remedyReadOwn   = "use latest or snapshot"
+	remedyRollup    = "use at least a second, as 30s or 5m, or 0s for never"
 )
 
 func (k *checker) slots(n, inherited int, place string) int {

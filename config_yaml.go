@@ -30,6 +30,7 @@ type yamlKey struct {
 // readYAML reads the text of a file:
 //
 //	slots: 16
+//	slot_range: auto
 //	create_slots: true
 //	read_own: latest
 //	rollup: {every: 30s}
@@ -58,6 +59,7 @@ func readYAML(name string, text []byte) (*Config, []error) {
 	}
 	f.mapping(doc.Content[0], []yamlKey{
 		{"slots", f.slots(&c.Slots, &c.at.slots)},
+		{"slot_range", yamlText(f, &c.SlotRange, &c.at.slotRange)},
 		{"create_slots", f.boolean(&c.CreateSlots, &c.at.createSlots)},
 		{"group_commit", not(f.boolean(&c.NoGroupCommit, &c.at.groupCommit), &c.NoGroupCommit)},
 		{"read_own", yamlText(f, &c.ReadOwn, &c.at.readOwn)},

@@ -52,7 +52,7 @@ tables:
 
 func TestReadYAMLMistakes(t *testing.T) {
 	const (
-		top   = "slots, create_slots, group_commit, read_own, rollup, tables"
+		top   = "slots, slot_range, create_slots, group_commit, read_own, rollup, tables"
 		table = "table, counters, touch, read_own, slots, slots_table, recount"
 	)
 	for _, test := range []struct {

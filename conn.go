@@ -158,9 +158,20 @@ func (c *conn) planIn(s *schema, text string) planUse {
 	use := c.planShared(s, k)
 	if use.plan == nil {
 		use.plan = c.planText(s, k)
+		c.noteFallback(use.plan, text)
 	}
 	s.plans.put(k, use)
 	return use
+}
+
+// noteFallback counts and logs a text that is not understood.
+func (c *conn) noteFallback(p *plan, text string) {
+	if !p.fallback {
+		return
+	}
+	if d := digest(text); c.connector.stats.fallback(d, p.reason) {
+		c.connector.log.Warn("countermysql: statement runs the exact way", "reason", p.reason, "statement", d)
+	}
 }
 
 // planShared returns the plan that a text shares with all that differ from it
@@ -179,6 +190,9 @@ func (c *conn) planShared(s *schema, k planKey) planUse {
 		use.plan = c.planText(s, k)
 		s.plans.put(k, use)
 	}
+	if use.fallback {
+		return planUse{} // perhaps it is a parameter that can't be parsed there
+	}
 	use.lits = lits
 	return use
 }
@@ -188,11 +202,6 @@ func (c *conn) planText(s *schema, k planKey) *plan {
 	if s.mentions(k.text) || len(k.text) < 64 && strings.Contains(strings.ToUpper(k.text), "EXECUTE") {
 		p = s.plan(k.text, k.mode, k.db)
 		p.named = true
-		if p.fallback {
-			if d := digest(k.text); c.connector.stats.fallback(d, p.reason) {
-				c.connector.log.Warn("countermysql: statement runs the exact way", "reason", p.reason, "statement", d)
-			}
-		}
 	} else {
 		p = &plan{}
 		toks := tokenize(k.text, k.mode)

@@ -127,7 +127,7 @@ func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 	switch {
 	case !ok:
 		return outcome{}, takeExact, nil
-	case b.zero || k.plan.class != counting || inc.t.closed || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
+	case b.zero || k.plan.class != counting || inc.t.closed || !k.binder().soundPins(inc.pins) || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
 		return outcome{}, takeVerbatim, nil
 	}
 	return c.count(ctx, k, b)
@@ -148,12 +148,18 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 	}
 	p := &pending{t: b.t, entries: map[string]*entry{}}
 	for _, h := range hits {
+		if !b.byKey || b.narrowed { // others may change the row before it is locked
+			h.rest = b.conditions[0]
+			h.id += "\x01" + h.rest
+			h.where = b.t.where(h.key, quoteIdent(b.name)) + " AND (" + h.rest + ")"
+		}
 		if !p.add(h.entry) {
 			return outcome{}, takeVerbatim, nil
 		}
 	}
+	way := b.t.batch(b.name, b.t.key)
 	if u := incrementUnit(p.sorted()); c.grouped() && u.fits() {
-		switch v := c.together(ctx, b.t.batch(b.t.spec.name, b.t.key), u); {
+		switch v := c.together(ctx, way, u); {
 		case v.err != nil:
 			return outcome{}, done, v.err
 		case !v.alone:
@@ -161,9 +167,11 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 		}
 	}
 	defer c.unlease()
-	switch err := c.sendTable(ctx, p.t, p.sorted()); {
+	u := way.upsert(c, p.sorted())
+	u.lock = shareMode
+	switch err := c.sendUpsert(ctx, u.many(), false); {
 	case errors.Is(err, errRowGone):
-		return outcome{}, takeVerbatim, nil
+		return outcome{}, takeExact, nil
 	case err != nil:
 		return outcome{}, done, err
 	}
@@ -211,11 +219,13 @@ func (c *conn) countOne(ctx context.Context, k *call, b *bound) (outcome, after,
 	if !gone {
 		u := c.upsert(b.t, []*entry{e})
 		u.name, u.later = b.name, true
-		err := c.sendUpsert(ctx, u.one(), 1)
-		if err == nil {
+		err := c.sendUpsert(ctx, u.one(), true)
+		switch {
+		case err == nil:
 			return c.counted(k, b.increment, 1), done, nil
-		}
-		if !errors.Is(err, errRowGone) {
+		case errorNumber(err) == errOutOfRange:
+			return outcome{}, takeExact, nil // the slot is full
+		case !errors.Is(err, errRowGone):
 			return outcome{}, done, err
 		}
 	}
@@ -232,7 +242,7 @@ func (c *conn) countLater(ctx context.Context, k *call, b *bound) (outcome, afte
 	p := c.transaction().pendingFor(b.t)
 	for _, h := range hits {
 		if !p.add(h.entry) {
-			if err := c.apply(ctx, b.t); err != nil {
+			if err := c.apply(ctx, b.t, nil); err != nil {
 				return outcome{}, done, err
 			}
 			p = c.transaction().pendingFor(b.t)

@@ -26,9 +26,13 @@
 //     for each other. Inside a transaction it is pending; the pending increments
 //     are sent right before COMMIT, one statement a table, in key order, so that
 //     counters do not deadlock and are locked for no longer than a COMMIT.
+//     Outside a transaction, and in one of nothing but increments, those that
+//     arrive while others are under way wait for them and go together: one
+//     COMMIT serves many callers (group commit).
 //   - A query that reads a counter reads it through a view: a derived table of
 //     the table's name and columns, whose counters are sums. Both servers merge
 //     it into the query, and every name in the text means what it always meant.
+//     The simplest queries have the sums in their select list.
 //   - A statement that needs a counter's value (c = 0, c >= ?, FOR UPDATE,
 //     DELETE, what can't be parsed) is exact: the base rows concerned are
 //     locked, their slots added to them, and the statement runs as it is, in one
@@ -41,9 +45,18 @@
 //	text → plan (cached by text) → bind → run, or pending → ordered → sent → result
 //
 // A [Connector] keeps what it knows of the schema and the plans; a connection
-// looks its statement up and runs it. Where no counter table is named, that
+// looks its statement up and runs it. Texts that differ only in literals share a
+// plan. Where no counter table is named, that
 // look-up is all that is added. Base rows are looked up, and slots read, on a
 // few look-up connections of the connector's, which see what is committed.
+//
+// # Operating
+//
+// [Rollup] adds the slots to the base rows, on demand or in the background
+// (Config.Rollup), in transactions that lock few rows for a short time and skip
+// those that somebody else has locked. [Check], [Init], [Explain], [Recount] and
+// [Drop] are for adopting and leaving, and [Stats] tells what the driver has done;
+// cmd/countermysql is the tool of all this, and docs/operations.md the way.
 //
 // # Promises
 //

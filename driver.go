@@ -71,8 +71,10 @@ type Connector struct {
 	cfg    *mysql.Config
 	config *Config
 	specs  []tableSpec
-	log    *slog.Logger
-	raw    driver.Connector // go-sql-driver's
+
+	slotRange slotRange
+	log       *slog.Logger
+	raw       driver.Connector // go-sql-driver's
 
 	mu       sync.Mutex             // held while the schema is learned
 	look     atomic.Pointer[sql.DB] // the look-up connections; nil until needed, and once closed
@@ -106,7 +108,8 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 		log = slog.Default()
 	}
 	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw}
-	c.driver = &Driver{registered, c} // sql.DB.Driver leads to the connector
+	c.slotRange, _ = parseSlotRange(config.SlotRange) // checked by resolve
+	c.driver = &Driver{registered, c}                 // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {
 		wrapped, err := sqlmw.Driver(connectorDriver{raw}, config.Interceptor).(driver.DriverContext).OpenConnector("")
 		if err != nil {
@@ -244,6 +247,9 @@ func (c *Connector) learnLocked(ctx context.Context) (*schema, error) {
 		return old, nil
 	}
 	c.current.Store(s)
+	for _, name := range s.absent {
+		c.once("absent "+name, "countermysql: there is no such column yet; it counts from when it is added", "column", name)
+	}
 	for _, t := range s.tables {
 		if t.unfit != nil {
 			c.once("unfit "+t.String(), "countermysql: table can't have counters", "table", t.String(), "reasons", t.unfit)

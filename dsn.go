@@ -17,6 +17,7 @@ import (
 const (
 	paramCounters    = "counters"
 	paramSlots       = "counterSlots"
+	paramSlotRange   = "counterSlotRange"
 	paramCreateSlots = "counterCreateSlots"
 	paramGroupCommit = "counterGroupCommit"
 	paramReadOwn     = "counterReadOwn"
@@ -26,13 +27,14 @@ const (
 	envConfig = "COUNTERMYSQL_CONFIG"
 )
 
-var dsnParams = []string{paramCounters, paramSlots, paramCreateSlots, paramGroupCommit, paramReadOwn, paramRollup, paramConfig}
+var dsnParams = []string{paramCounters, paramSlots, paramSlotRange, paramCreateSlots, paramGroupCommit, paramReadOwn, paramRollup, paramConfig}
 
 // ParseDSN reads a go-sql-driver DSN with these parameters of ours, which the
 // returned mysql.Config does not have:
 //
 //	counters            post.likes,post.views,other_db.page.hits
 //	counterSlots        slots per counter, 1 to 1024 (default 16)
+//	counterSlotRange    the numbers of the slots that are written, as 16-31, or auto
 //	counterCreateSlots  create missing slots tables (default false)
 //	counterGroupCommit  send increments of several callers together (default true)
 //	counterReadOwn      latest (default) or snapshot
@@ -162,6 +164,10 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 			return ""
 		}
 	}
+	read(paramSlotRange, remedySlotRange, func(value, place string) string {
+		c.SlotRange, c.at.slotRange = value, place
+		return ""
+	})
 	read(paramCreateSlots, remedyBool, boolean(func(on bool, place string) { c.CreateSlots, c.at.createSlots = on, place }))
 	read(paramGroupCommit, remedyBool, boolean(func(on bool, place string) { c.NoGroupCommit, c.at.groupCommit = !on, place }))
 	read(paramReadOwn, remedyReadOwn, func(value, place string) string {

@@ -39,6 +39,7 @@ const (
 	errLockWait   = 1205
 	errDeadlock   = 1213
 	errOutOfRange = 1690
+	errBadNull    = 1048
 	errDataRange  = 1264
 	errChangedRow = 1020 // MariaDB: a row changed since the snapshot
 
@@ -49,6 +50,11 @@ const (
 // notResolved are the errors of a query that the server could not make sense of.
 var notResolved = map[uint16]bool{1052: true, errNoColumn: true, 1055: true, 1056: true, 1060: true, 1064: true, 1066: true, 1111: true,
 	1140: true, 1221: true, 1247: true, 3569: true, 3593: true}
+
+// badValue are errors of values that an INSERT makes of what an UPDATE may have
+// taken with a warning, or otherwise.
+var badValue = map[uint16]bool{1264: true, 1265: true, 1267: true, 1270: true, 1271: true, 1292: true, 1300: true, 1366: true, 1367: true,
+	1406: true, 1411: true, 1525: true, 3854: true}
 
 // errorNumber is the server's error number; 0 if the error is not the server's.
 func errorNumber(err error) uint16 {

@@ -72,7 +72,7 @@ func (f *filler) bind(inc *increment, b binder) bool {
 			}
 		}
 	}
-	return !zero
+	return !zero && b.soundPins(inc.pins)
 }
 
 func resize[T any](s []T, n int) []T {
@@ -122,7 +122,7 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 			return false, nil
 		}
 		defer c.unlease()
-		return true, c.sendUpsert(ctx, text, 1)
+		return true, c.sendUpsert(ctx, text, true)
 	}
 	first := func() (bool, error) {
 		if together {
@@ -141,6 +141,8 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 		return outcome{}, notTried, nil
 	case errors.Is(err, errRowGone):
 		return outcome{}, inc.missing(), nil
+	case errorNumber(err) == errOutOfRange:
+		return outcome{}, takeExact, nil // the slot is full
 	case err != nil:
 		return outcome{}, done, err
 	}

@@ -83,19 +83,29 @@ func (c *conn) takeKeys(ctx context.Context, t *table, keys map[string]key) erro
 	return nil
 }
 
-// apply takes the keys of a table's pending increments. An increment whose row
-// is gone goes with it.
-func (c *conn) apply(ctx context.Context, t *table) error {
+// apply takes keys of a table's pending increments, given by their ids, or all.
+// An increment whose row is gone goes with it.
+func (c *conn) apply(ctx context.Context, t *table, ids []string) error {
 	p := c.transaction().pending[t.String()]
+	if ids == nil {
+		ids = sortedKeys(p.entries)
+	}
 	keys := map[string]key{}
-	for id, e := range p.entries {
-		keys[id] = e.key
+	for _, id := range ids {
+		if e := p.entries[id]; e != nil {
+			keys[id] = e.key
+		}
 	}
 	if err := c.takeKeys(ctx, t, keys); err != nil {
 		return err
 	}
-	left := p.sorted() // their rows are no longer under their keys
-	clear(p.entries)
+	var left []*entry // their rows are no longer under their keys
+	for _, e := range p.sorted() {
+		if keys[e.id] != nil {
+			left = append(left, e)
+			delete(p.entries, e.id)
+		}
+	}
 	for _, e := range left {
 		moved, err := c.findAgain(ctx, t, e)
 		if err != nil {
@@ -261,8 +271,10 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 			assignments = append(assignments, ref+" = "+ref) // or the server sets it to now
 		}
 	}
-	if _, err := c.do(ctx, c.unsnapshot()+"UPDATE "+t.base()+t.forceKey()+" SET "+strings.Join(assignments, ", ")+" WHERE "+strings.Join(changed, " OR ")); err != nil {
-		return err
+	if assignments != nil { // counters that are NULL get nothing
+		if _, err := c.do(ctx, c.unsnapshot()+"UPDATE "+t.base()+t.forceKey()+" SET "+strings.Join(assignments, ", ")+" WHERE "+strings.Join(changed, " OR ")); err != nil {
+			return err
+		}
 	}
 	return c.removeSlots(ctx, t, gone)
 }
@@ -362,7 +374,7 @@ func (c *conn) rollUp(ctx context.Context, t *table) error {
 func (c *conn) clean(ctx context.Context, k *call) error {
 	t := k.plan.cleaning.t
 	where := "TRUE"
-	if pins := k.plan.cleaning.pins; pins != nil {
+	if pins := k.plan.cleaning.pins; pins != nil && k.binder().soundPins(pins) {
 		if s, ok := bindPins(pins, privateName, k.binder()); ok {
 			where = s
 		}

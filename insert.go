@@ -236,9 +236,12 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	}
 	if fast && len(inc.rows) > 0 {
 		p.class, inc.one, inc.byKey = counting, len(inc.rows) == 1, true
+		for _, r := range inc.rows {
+			inc.pins = append(inc.pins, r.key)
+		}
 		if inc.one {
 			inc.prepare()
-			inc.mayJoin(inc.rows[0].key, false)
+			inc.mayJoin(inc.rows[0].key)
 		}
 	}
 	return ""

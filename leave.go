@@ -120,7 +120,7 @@ func (c *Connector) dropSlots(ctx context.Context, t *table) error {
 	if err != nil {
 		return err
 	}
-	defer r.c.Close()
+	defer r.close()
 	for range maxRetries {
 		if _, err := r.c.do(ctx, "LOCK TABLES "+t.base()+" WRITE, "+t.slots()+" WRITE"); errorNumber(err) == errLockWait {
 			continue // a long transaction uses them

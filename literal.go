@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -29,19 +28,28 @@ func literalsOf(cfg *mysql.Config, s session) literals {
 	return l
 }
 
-// string writes a string, quoted where that is safe: unlike a hexadecimal
-// literal with its character set, it then has the connection's collation.
+// string writes a string. It is quoted, byte for byte as go-sql-driver sends it,
+// where the character set allows: unlike a hexadecimal literal with its character
+// set, it then has the connection's collation, and need not be valid.
 func (l literals) string(buf []byte, s string) []byte {
-	if !strings.HasPrefix(l.charset, "utf8") || strings.IndexByte(s, 0) >= 0 || !utf8.ValidString(s) {
+	if !strings.HasPrefix(l.charset, "utf8") && l.charset != "latin1" && l.charset != "ascii" && l.charset != "binary" {
 		buf = append(append(append(buf, '_'), l.charset...), " x'"...)
 		return append(hex.AppendEncode(buf, []byte(s)), '\'')
 	}
 	buf = append(buf, '\'')
 	for i := range len(s) {
-		if s[i] == '\'' || s[i] == '\\' && !l.noBackslashEscapes {
+		switch {
+		case s[i] == '\'':
+			buf = append(buf, "''"...)
+		case l.noBackslashEscapes:
+			buf = append(buf, s[i])
+		case s[i] == 0:
+			buf = append(buf, `\0`...)
+		case s[i] == '\\':
+			buf = append(buf, `\\`...)
+		default:
 			buf = append(buf, s[i])
 		}
-		buf = append(buf, s[i])
 	}
 	return append(buf, '\'')
 }

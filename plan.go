@@ -36,6 +36,7 @@ type plan struct {
 	err      error  // of a refused statement
 
 	reads      []*table                     // whose counters the statement may read: pending increments come first
+	pins       []pin                        // the rows of the only table read, if the statement gives their keys as numbers
 	query      *query                       // the text with views in place of base tables
 	locks      string                       // FOR UPDATE …: the query locks what it reads
 	increment  *increment                   // what a relative write adds

@@ -131,6 +131,7 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 		q.sql = spliced
 	}
 	p = &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
+	p.pins = a.readPins(stmt, named)
 	if locks := lockClause(stmt); locks != "" {
 		p.locks, p.scopes = locks, a.lockedRows(stmt, named)
 	}
@@ -265,6 +266,24 @@ func (a *analysis) lockedRows(stmt ast.StmtNode, named []*table) []scope {
 		return allOf(named)
 	}
 	return []scope{a.scope(named[0], nameOf(source), s.Where)}
+}
+
+// readPins are the keys of the rows that a query of one table reads, if it
+// gives them as numbers: those compare in one way only.
+func (a *analysis) readPins(stmt ast.StmtNode, named []*table) []pin {
+	s, ok := stmt.(*ast.SelectStmt)
+	if !ok || len(named) != 1 || s.From == nil || s.With != nil || a.countTables(stmt) != 1 {
+		return nil
+	}
+	source := singleTable(s.From)
+	t := named[0]
+	if source == nil || a.target(source) != t || len(t.key) == 0 || slices.ContainsFunc(t.key, func(c *column) bool { return !c.integer() }) {
+		return nil
+	}
+	if pins := a.pins(t, nameOf(source), s.Where); slices.Equal(keyColumns(pins), t.key) {
+		return pins
+	}
+	return nil
 }
 
 // singleTable returns the only table of a FROM clause, or nil.

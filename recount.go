@@ -96,7 +96,7 @@ func (c *Connector) recountTable(ctx context.Context, t *table, options *Recount
 	if err != nil {
 		return nil, err
 	}
-	defer r.c.Close()
+	defer r.close()
 	var counts []recount
 	for _, col := range t.counters {
 		query := t.spec.recountOf(col)

@@ -175,7 +175,7 @@ func (c *Connector) newRollup(ctx context.Context, t *table, maxLock time.Durati
 		r.maxLock = DefaultMaxLock
 	}
 	r.warn = func(k key, reason string) {
-		c.once("rollup "+t.String()+reason, "countermysql: slots can't be rolled up", "table", t.String(), "key", t.describe(k), "reason", reason)
+		c.once("rollup "+t.String(), "countermysql: slots can't be rolled up", "table", t.String(), "key", t.describe(k), "reason", reason)
 	}
 	if err := r.prepare(ctx); err != nil {
 		raw.Close()
@@ -184,12 +184,14 @@ func (c *Connector) newRollup(ctx context.Context, t *table, maxLock time.Durati
 	return r, nil
 }
 
+func (r *rollup) close() { _ = r.c.Close() }
+
 func (c *Connector) rollUpTable(ctx context.Context, t *table, options *RollupOptions, wait bool) (*RolledUp, error) {
 	r, err := c.newRollup(ctx, t, options.MaxLock)
 	if err != nil {
 		return nil, err
 	}
-	defer r.c.Close() // which also gives back its GET_LOCK, and rolls back
+	defer r.close() // which also gives back its GET_LOCK, and rolls back
 	if mine, err := r.reserve(ctx, wait); err != nil || !mine {
 		return nil, err
 	}

@@ -264,7 +264,7 @@ func (c *conn) applyAll(ctx context.Context) error {
 		return nil
 	}
 	for _, t := range c.tx.tables() {
-		if err := c.apply(ctx, t); err != nil {
+		if err := c.apply(ctx, t, nil); err != nil {
 			return err
 		}
 	}
@@ -274,8 +274,8 @@ func (c *conn) applyAll(ctx context.Context) error {
 // runData executes a query or a data change.
 func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
-	if c.locked {
-		return k.forward(ctx, k.text) // everything was rolled up, and nobody else can write
+	if c.locked || slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return v.Name != "" }) {
+		return k.forward(ctx, k.text) // everything was rolled up, and nobody else can write; named arguments are refused
 	}
 	exactly := p.class == exact
 	if p.increment != nil {

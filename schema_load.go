@@ -95,10 +95,16 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 		return nil, fmt.Errorf("countermysql: reading the schema: %w", l.err)
 	}
 	for key, t := range s.tables {
-		if len(t.cols) == 0 {
-			delete(s.tables, key) // not created yet
+		if len(t.cols) > 0 {
+			for _, name := range t.absent() {
+				s.absent = append(s.absent, t.String()+"."+name)
+			}
+		}
+		if len(t.counters) == 0 && t.unfit == nil {
+			delete(s.tables, key) // not created yet, or not its counters
 		}
 	}
+	slices.Sort(s.absent)
 	s.index()
 	s.fingerprint = l.seen.String()
 	return s, nil
@@ -317,7 +323,7 @@ func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 	l.rows(ctx, `SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, ACTION_STATEMENT, EVENT_MANIPULATION FROM information_schema.TRIGGERS
  WHERE EVENT_OBJECT_SCHEMA `+ownSchemas, func(v []string) {
 		if t := l.find(v[0], v[1]); t != nil {
-			if v[3] == "UPDATE" {
+			if v[3] == "UPDATE" && !t.closed { // a closed table's increments fire it
 				t.unfit = append(t.unfit, "it has an UPDATE trigger, which an increment would not fire; drop it or take the table from the list")
 			}
 			t.insertTriggers = t.insertTriggers || v[3] == "INSERT"

@@ -23,7 +23,7 @@ func (c *conn) send(ctx context.Context) error {
 	for _, t := range c.tx.tables() {
 		for batch := range slices.Chunk(c.tx.pending[t.String()].sorted(), sendBatch) {
 			err := c.sendTable(ctx, t, batch)
-			if errors.Is(err, errRowGone) {
+			if errors.Is(err, errRowGone) || errorNumber(err) == errOutOfRange {
 				err = c.sendEach(ctx, t, batch)
 			}
 			if err != nil {
@@ -44,20 +44,27 @@ func (c *conn) send(ctx context.Context) error {
 func (c *conn) sendTable(ctx context.Context, t *table, entries []*entry) error {
 	u := c.upsert(t, entries)
 	if len(entries) == 1 {
-		return c.sendUpsert(ctx, u.one(), 1)
+		return c.sendUpsert(ctx, u.one(), true)
 	}
-	return c.sendUpsert(ctx, u.many(), len(entries))
+	return c.sendUpsert(ctx, u.many(), false)
 }
 
-// sendUpsert runs a statement that adds a number of entries. Outside a
-// transaction it is sent again after a deadlock, which undid it.
-func (c *conn) sendUpsert(ctx context.Context, stmt string, entries int) error {
+// rowGone reports whether a statement for many entries failed because a row was
+// not there, if it was not a slot that is full.
+func rowGone(err error) bool {
+	n := errorNumber(err)
+	return n == errOutOfRange || n == errBadNull
+}
+
+// sendUpsert runs a statement for one entry or many. Outside a transaction it is
+// sent again after a deadlock, which undid it.
+func (c *conn) sendUpsert(ctx context.Context, stmt string, one bool) error {
 	inside := c.inTransaction() // a deadlock ends the transaction, with all that was in it
 	for try := 0; ; try++ {
 		affected, err := c.do(ctx, stmt)
 		switch n := errorNumber(err); {
-		case n == errOutOfRange, err == nil && affected == 0 && entries == 1:
-			return errRowGone
+		case rowGone(err) && !one, err == nil && affected == 0 && one, badValue[n] && !inside:
+			return errRowGone // or so: the statement itself finds out
 		case n == errDeadlock && try < maxRetries && !inside:
 			c.lost = false
 		default:
@@ -71,7 +78,7 @@ func (c *conn) sendUpsert(ctx context.Context, stmt string, entries int) error {
 // new key; if there is none, the increment went with the row.
 func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 	for _, e := range entries {
-		err := c.sendTable(ctx, t, []*entry{e})
+		err := c.sendOrApply(ctx, t, e)
 		if !errors.Is(err, errRowGone) {
 			if err != nil {
 				return err
@@ -83,12 +90,23 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 			return err
 		}
 		for _, m := range moved {
-			if err := c.sendTable(ctx, t, []*entry{m}); err != nil && !errors.Is(err, errRowGone) {
+			if err := c.sendOrApply(ctx, t, m); err != nil && !errors.Is(err, errRowGone) {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// sendOrApply sends an entry, or adds it to its base row with all slots where its
+// own slot would leave 64 bits.
+func (c *conn) sendOrApply(ctx context.Context, t *table, e *entry) error {
+	err := c.sendTable(ctx, t, []*entry{e})
+	if errorNumber(err) != errOutOfRange {
+		return err
+	}
+	c.transaction().pendingFor(t).entries[e.id] = e
+	return c.apply(ctx, t, []string{e.id})
 }
 
 // findAgain looks for the row of an entry that is no longer under its key, by

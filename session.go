@@ -20,6 +20,7 @@ type session struct {
 	sqlMode   string
 	snapshot  bool // MariaDB's innodb_snapshot_isolation
 	readOnly  bool
+	server    string // host name and port
 }
 
 // probe reads the session's state from the server.
@@ -31,7 +32,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	if s.server.snapshotIsolation {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
-	rows, err := c.read(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly)
+	rows, err := c.read(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", CONCAT(@@hostname, ':', @@port)")
 	if err != nil {
 		return err
 	}
@@ -47,6 +48,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		sqlMode:   v[1],
 		snapshot:  v[6] == "1",
 		readOnly:  v[7] == "1",
+		server:    v[8],
 	}
 	if c.initial.charset == "" {
 		c.initial = c.session

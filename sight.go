@@ -16,12 +16,12 @@ func (c *conn) sightOf(ctx context.Context, t *table, k *call) (sight, error) {
 		return s, nil
 	}
 	x := c.transaction()
-	if x.hasPending(t) {
+	if ids, may := k.mayRead(t); may && x.hasPending(t) {
 		if t.spec.readOwn == ReadOwnSnapshot && k.plan.locks == "" {
 			for _, e := range x.pending[t.String()].sorted() {
 				s.pending = append(s.pending, t.ownIncrement(e))
 			}
-		} else if err := c.apply(ctx, t); err != nil {
+		} else if err := c.apply(ctx, t, ids); err != nil {
 			return s, err
 		}
 	}
@@ -84,6 +84,29 @@ func (c *conn) lockingSight(ctx context.Context, t *table, k *call) (sight, erro
 		}
 	}
 	return s, nil
+}
+
+// mayRead are the ids of the pending increments that the statement may see, if
+// it says which rows it reads; nil: all. may is false if there are none.
+func (k *call) mayRead(t *table) (ids []string, may bool) {
+	if k.pins == nil {
+		return nil, true
+	}
+	b := k.binder()
+	for _, p := range k.pins {
+		id := make(key, len(p.cols))
+		for i, c := range p.cols {
+			text, ok := b.keyText(c, p.values[i])
+			if !ok || p.values[i].negative {
+				return nil, true
+			}
+			id[i] = text
+		}
+		if x := k.conn.tx.pending[t.String()]; x != nil && x.entries[id.id()] != nil {
+			ids = append(ids, id.id())
+		}
+	}
+	return ids, ids != nil
 }
 
 func (t *table) ownIncrement(e *entry) correction {

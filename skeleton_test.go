@@ -90,3 +90,19 @@ func TestLiteralsShareAPlan(t *testing.T) {
 	require.LessOrEqual(t, len(s.plans.plans), maxPlans)
 	require.LessOrEqual(t, s.plans.bytes, maxPlanBytes)
 }
+
+// TestLiteralsThatCannotBeShared proves that a text whose literals can't be
+// parameters is planned by itself.
+func TestLiteralsThatCannotBeShared(t *testing.T) {
+	c := benchConn()
+	s := c.connector.current.Load()
+	for _, text := range []string{
+		"SELECT likes FROM post WHERE (title->'$.a')",
+		"SELECT likes FROM post WHERE deleted_at > NOW() - INTERVAL 1 DAY ORDER BY 1 LIMIT 3",
+		"SELECT likes FROM post WHERE title = 'a' 'b'",
+	} {
+		use := c.planIn(s, text)
+		require.False(t, use.fallback, text)
+		require.Equal(t, s.plan(text, lexMode{}, "forum").query.sql, use.query.sql, text)
+	}
+}

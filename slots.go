@@ -40,21 +40,23 @@ func (l *leases) release(slot int) {
 type lease struct {
 	of   *leases
 	slot int
+	from int // where the range of slots begins
 }
 
 // slot returns the slot that the connection writes for a table: one and the
 // same until the transaction ends.
 func (c *conn) slot(t *table) int {
 	if held, ok := c.leased[t.String()]; ok {
-		return held.slot
+		return held.from + held.slot
 	}
 	of, _ := c.connector.leases.LoadOrStore(t.String(), &leases{})
-	held := lease{of.(*leases), of.(*leases).acquire(t.spec.slots)}
+	r := c.connector.slotRange.of(c.session.server)
+	held := lease{of.(*leases), of.(*leases).acquire(r.slots(t.spec.slots)), r.from}
 	if c.leased == nil {
 		c.leased = map[string]lease{}
 	}
 	c.leased[t.String()] = held
-	return held.slot
+	return held.from + held.slot
 }
 
 // unlease gives the connection's slots back.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Statistics are totals of a sql.DB since it was opened, but Pending, which is
@@ -64,7 +65,9 @@ type RollupStatistics struct {
 // It asks the server nothing. A db of a wrapper such as otelsql's is found
 // through a connection the first time.
 func Stats(db *sql.DB) (Statistics, error) {
-	c, err := connectorOf(context.Background(), db)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) // for the connection, if one is needed
+	defer cancel()
+	c, err := connectorOf(ctx, db)
 	if err != nil {
 		return Statistics{}, err
 	}

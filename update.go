@@ -9,19 +9,22 @@ import (
 
 // increment is a relative write on one table that can go to slots.
 type increment struct {
-	t      *table
-	name   string // what where calls the table
-	where  fragment
-	keys   int  // how many rows where can match; 0: not known
-	one    bool // where matches one row at most
-	byKey  bool // where gives the key itself: a row under another key is another row
-	deltas []delta
-	touch  []touch
-	rows   []upsertRow // the rows of an upsert; then where is empty
+	t     *table
+	name  string // what where calls the table
+	where fragment
+	keys  int  // how many rows where can match; 0: not known
+	one   bool // where matches one row at most
+	byKey bool // where gives the key itself: a row under another key is another row
+
+	narrowed bool // where has more than the key
+	deltas   []delta
+	touch    []touch
+	rows     []upsertRow // the rows of an upsert; then where is empty
 
 	text          template // of one row, outside a transaction; nil: it may match more
 	used, touched []int    // its counters and touch columns
 
+	pins  []pin     // the keys that where gives
 	batch *batch    // where others' increments may come along; nil: nowhere
 	pin   pin       // the key that where gives
 	rest  *fragment // where, with the key's parameters read from the batch; nil: the key is all
@@ -88,9 +91,11 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 	} else {
 		p.increment.where = fragment{pieces: []string{"TRUE"}}
 	}
+	p.increment.pins = pins
+	p.increment.narrowed = len(conjuncts(stmt.Where)) > len(pins[0].cols)
 	if len(pins) == 1 {
 		p.increment.prepare()
-		p.increment.mayJoin(pins[0], len(conjuncts(stmt.Where)) > len(pins[0].cols))
+		p.increment.mayJoin(pins[0])
 	}
 	return p
 }

@@ -63,12 +63,13 @@ func (u *upsert) where(buf []byte) []byte {
 // many is the statement for several sorted entries. It locks all base rows
 // first and then writes all slots (SQL_BUFFER_RESULT): row by row it would
 // deadlock with a transaction that has edited a row and sends a lesser key. A
-// row that is gone makes the statement fail, and add nothing.
+// row that is gone makes the statement fail, by its key or by a number out of
+// range, and add nothing.
 func (u *upsert) many() string {
 	t := u.t
 	used, touched := usedCounters(t, u.entries), usedTouch(t, u.entries)
 	var cols, vals, updates []string
-	for _, k := range t.key {
+	for _, k := range t.key { // as the base row spells it
 		cols = append(cols, quoteIdent(k.name))
 		vals = append(vals, quoteIdent(u.name)+"."+quoteIdent(k.name))
 	}

@@ -294,14 +294,20 @@ func (c chart) legend() (plot.Legend, error) {
 	return legend, nil
 }
 
-// logTicks are 1, 2 and 5 of each power of ten, or the powers alone where that
-// would be too many labels.
+// logTicks are 1, 2 and 5 of each power of ten, or as many more or fewer as
+// there is room for.
 func logTicks(low, high float64) (ticks []plot.Tick) {
-	wide := high/low > 2000
+	digits := []float64{1, 2, 5}
+	switch span := high / low; {
+	case span > 2000:
+		digits = []float64{1}
+	case span < 10:
+		digits = []float64{1, 1.5, 2, 3, 4, 5, 7}
+	}
 	for power := math.Floor(math.Log10(low)); power <= math.Ceil(math.Log10(high)); power++ {
-		for _, digit := range []float64{1, 2, 5} {
+		for _, digit := range digits {
 			v := digit * math.Pow(10, power)
-			if v < low || v > high || wide && digit != 1 {
+			if v < low || v > high {
 				continue
 			}
 			ticks = append(ticks, plot.Tick{Value: log(v), Label: short(v)})

@@ -84,12 +84,17 @@ func (c *contestant) counters() int {
 	return c.point.counters
 }
 
-// setUp makes the database and fills it, and opens the pool.
-func (c *contestant) setUp(ctx context.Context) (err error) {
+// prepare makes the clients.
+func (c *contestant) prepare() {
 	c.expected, c.checked = make([]atomic.Int64, c.counters()+1), make([]int64, c.counters()+1)
 	for range c.point.clients {
 		c.clients = append(c.clients, newClient(c))
 	}
+}
+
+// setUp makes the database and fills it, and opens the pool.
+func (c *contestant) setUp(ctx context.Context) (err error) {
+	c.prepare()
 	if c.redis != nil {
 		c.store, err = c.redis.open(ctx, c.point.clients)
 		return err
@@ -173,7 +178,7 @@ func (c *contestant) check(ctx context.Context) error {
 			}
 		}
 	}
-	if c.server == nil {
+	if !c.workload.logs {
 		return nil
 	}
 	var rows int64

@@ -25,32 +25,49 @@ const titleLength = 80
 // createDatabase makes the application's tables. All peers have the same, and
 // hand-written slots the table that the application has to add.
 func (c *contestant) createDatabase(ctx context.Context) error {
-	in := func(statement string) string { return strings.ReplaceAll(statement, "@", c.database+".") }
-	statements := []string{
-		"DROP DATABASE IF EXISTS " + c.database,
-		"CREATE DATABASE " + c.database,
-		in("CREATE TABLE @post (id INT PRIMARY KEY, title VARCHAR(100) NOT NULL, likes BIGINT NOT NULL DEFAULT 0) ENGINE=InnoDB"),
-		in("CREATE TABLE @note (id INT PRIMARY KEY, body VARCHAR(100) NOT NULL) ENGINE=InnoDB"),
-		in("CREATE TABLE @log (id BIGINT AUTO_INCREMENT PRIMARY KEY, post_id INT NOT NULL) ENGINE=InnoDB"),
-		in("CREATE TABLE @hand_slots (id INT, slot SMALLINT UNSIGNED, likes BIGINT NOT NULL, PRIMARY KEY (id, slot)) ENGINE=InnoDB"),
+	var statements []string
+	add := func(format string, args ...any) {
+		statements = append(statements, strings.ReplaceAll(fmt.Sprintf(format, args...), "@", c.database+"."))
+	}
+	add("DROP DATABASE IF EXISTS %s", c.database)
+	add("CREATE DATABASE %s", c.database)
+	add("CREATE TABLE @post (id INT PRIMARY KEY, title VARCHAR(100) NOT NULL, likes BIGINT NOT NULL DEFAULT 0) ENGINE=InnoDB")
+	if c.peer.handWritten {
+		add("CREATE TABLE @hand_slots (id INT, slot SMALLINT UNSIGNED, likes BIGINT NOT NULL, PRIMARY KEY (id, slot)) ENGINE=InnoDB")
+	}
+	if c.workload.logs {
+		add("CREATE TABLE @log (id BIGINT AUTO_INCREMENT PRIMARY KEY, post_id INT NOT NULL) ENGINE=InnoDB")
+	}
+	if c.workload.notes {
+		add("CREATE TABLE @note (id INT PRIMARY KEY, body VARCHAR(100) NOT NULL) ENGINE=InnoDB")
+	}
+	for i := range c.point.tables {
+		add("CREATE TABLE @%s LIKE @post", tableName(i))
 	}
 	rows := c.counters()
 	if c.point.tables > 0 {
 		rows = rowsPerTable
 	}
-	statements = append(statements, in(fmt.Sprintf("INSERT INTO @post (id, title) VALUES (1, REPEAT('t', %d))", titleLength)))
+	add("BEGIN")
+	add("INSERT INTO @post (id, title) VALUES (1, REPEAT('t', %d))", titleLength)
 	for n := 1; n < rows; n *= 2 {
-		statements = append(statements, in(fmt.Sprintf("INSERT INTO @post (id, title) SELECT id + %d, title FROM @post WHERE id <= %d", n, rows-n)))
+		add("INSERT INTO @post (id, title) SELECT id + %d, title FROM @post WHERE id <= %d", n, rows-n)
 	}
-	statements = append(statements, in("INSERT INTO @note SELECT id, title FROM @post WHERE id <= 1000"))
+	if c.workload.notes {
+		add("INSERT INTO @note SELECT id, title FROM @post WHERE id <= %d", notes)
+	}
 	for i := range c.point.tables {
-		statements = append(statements, in("CREATE TABLE @"+tableName(i)+" LIKE @post"), in("INSERT INTO @"+tableName(i)+" SELECT * FROM @post"))
+		add("INSERT INTO @%s SELECT * FROM @post", tableName(i))
 	}
+	add("COMMIT")
 	if err := c.server.exec(ctx, statements...); err != nil {
 		return err
 	}
 	return c.analyze(ctx, "post")
 }
+
+// notes is how many rows the table without counters has at most.
+const notes = 1000
 
 // analyze brings the optimizer's statistics up to date.
 func (c *contestant) analyze(ctx context.Context, table string) error {

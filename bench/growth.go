@@ -21,7 +21,8 @@ var growing = []workload{
 		points: func(s settings) []point {
 			return grow(s.slots, func(n int) point { return point{clients: 32, slots: n, counters: 1} })
 		},
-		do: func(ctx context.Context, c *client) error { return c.order(ctx, otherWork, true) },
+		logs: true,
+		do:   func(ctx context.Context, c *client) error { return c.order(ctx, otherWork, true) },
 	},
 	{
 		name: "counters", title: "More counters: uniform, autocommit", axis: countersAxis, peers: []peer{plain, handWritten, counterMySQL},

@@ -5,7 +5,7 @@
 //
 //	make bench
 //	make bench ARGS=-quick
-//	make bench ARGS='-only hot -dsn "root@tcp(127.0.0.1:3306)/" -out /tmp/benchmark'
+//	make bench ARGS='-only "hot|four" -dsn "root@tcp(127.0.0.1:3306)/" -out /tmp/benchmark'
 package main
 
 import (

@@ -72,7 +72,7 @@ func (m measured) find(x int, server string, p peer) (result, bool) {
 // What a round costs beside its length: its share of setting up, warming up,
 // checking, and waiting for what clients have begun. As measured on two cores;
 // where it is wrong the run is longer or shorter than its budget.
-const roundOverhead = 400 * time.Millisecond
+const roundOverhead = 250 * time.Millisecond
 
 const (
 	warmUpShare   = 0.3 // of a round

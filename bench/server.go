@@ -145,10 +145,15 @@ func (s *server) describe(ctx context.Context) error {
 	return nil
 }
 
-// exec runs statements as the administrator.
+// exec runs statements as the administrator, in one session.
 func (s *server) exec(ctx context.Context, statements ...string) error {
+	session, err := s.admin.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
 	for _, statement := range statements {
-		if _, err := s.admin.ExecContext(ctx, statement); err != nil {
+		if _, err := session.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("%s: %.80s: %w", s.name, statement, err)
 		}
 	}

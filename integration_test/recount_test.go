@@ -13,12 +13,12 @@ import (
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
-const ledger = `
+const articles = `
 CREATE TABLE blog (id INT PRIMARY KEY, posts INT NOT NULL DEFAULT 0, words BIGINT NULL DEFAULT 0, changed TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP);
 INSERT INTO blog (id, changed) VALUES (1, '2020-02-02'), (2, '2020-02-02'), (3, '2020-02-02'), (4, '2020-02-02'), (5, '2020-02-02');
 CREATE TABLE article (id BIGINT PRIMARY KEY AUTO_INCREMENT, blog INT NOT NULL, words INT NOT NULL, INDEX (blog))`
 
-var ledgerCounters = &countermysql.Config{Slots: 4, Tables: []countermysql.TableConfig{{
+var articleCounters = &countermysql.Config{Slots: 4, Tables: []countermysql.TableConfig{{
 	Table: "blog", Counters: []string{"posts", "words"},
 	Recount: map[string]string{"posts": "SELECT blog, COUNT(*) FROM article GROUP BY blog", "words": "SELECT blog, SUM(words) FROM article GROUP BY blog;"},
 }}}
@@ -43,7 +43,7 @@ func write(ctx context.Context, db *sql.DB, blog, words int) error {
 // changes nothing, that a repair is exact and tells, and that no time moves.
 func TestRecount(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := newTwin(t, srv, ledger, ledgerCounters)
+		tw := newTwin(t, srv, articles, articleCounters)
 		for i := range 20 {
 			require.NoError(t, write(t.Context(), tw.ours, 1+i%4, i))
 		}
@@ -87,12 +87,39 @@ func TestRecount(t *testing.T) {
 	})
 }
 
+// TestClosedWithTriggers proves that a closed table may have UPDATE triggers, as
+// tools make them that copy a table to change its schema: every change fires
+// them, and no count is lost by going on with the copy.
+func TestClosedWithTriggers(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, articles, articleCounters)
+		affected(t, tw.ours, "UPDATE blog SET posts = posts + 1 WHERE id = 1")
+		_, err := countermysql.Drop(t.Context(), tw.ours, &countermysql.DropOptions{StopOnly: true, Notice: time.Millisecond})
+		require.NoError(t, err)
+		execAll(t, tw.direct, `CREATE TABLE blog_new LIKE blog;
+ALTER TABLE blog_new ADD title VARCHAR(10) NOT NULL DEFAULT 'new';
+CREATE TRIGGER copying AFTER UPDATE ON blog FOR EACH ROW REPLACE INTO blog_new (id, posts, words) VALUES (NEW.id, NEW.posts, NEW.words);
+INSERT INTO blog_new (id, posts, words) SELECT id, posts, words FROM blog`)
+		fresh, _ := openOurs(t, tw.oursDSN, tw.config)
+		for _, stmt := range []string{"UPDATE blog SET posts = posts + 1 WHERE id = 1", "UPDATE blog SET posts = posts * 10 WHERE id = 1", "UPDATE blog SET posts = posts + 1, words = 3 WHERE id = 2"} {
+			require.EqualValues(t, 1, affected(t, fresh, stmt))
+		}
+		require.Equal(t, "id INT, posts INT, words BIGINT, [1 20 0][2 1 3][3 0 0][4 0 0][5 0 0]", queried(t.Context(), tw.direct, "SELECT id, posts, words FROM blog_new ORDER BY id"))
+		execAll(t, tw.direct, "RENAME TABLE blog TO blog_old, blog_new TO blog;\nDROP TABLE blog_old")
+		_, err = countermysql.Init(t.Context(), fresh, nil)
+		require.NoError(t, err)
+		affected(t, fresh, "UPDATE blog SET posts = posts + 1 WHERE id = 1")
+		require.EqualValues(t, 21, number(t, fresh, "SELECT posts FROM blog WHERE id = 1"))
+		require.EqualValues(t, 1, number(t, tw.direct, "SELECT COUNT(*) FROM blog_slots"))
+	})
+}
+
 // TestRecountUnderLoad proves that increments beside their rows, in one
 // transaction, never count as a difference, and that a repair beside them leaves
 // every counter true.
 func TestRecountUnderLoad(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := newTwin(t, srv, ledger, ledgerCounters)
+		tw := newTwin(t, srv, articles, articleCounters)
 		tw.sent.off.Store(true)
 		var c crowd
 		var wrong, repaired atomic.Int64
@@ -136,7 +163,7 @@ func TestRecountUnderLoad(t *testing.T) {
 // driver sees every count.
 func TestDrop(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := newTwin(t, srv, ledger, ledgerCounters)
+		tw := newTwin(t, srv, articles, articleCounters)
 		tw.sent.off.Store(true)
 		config := *tw.config
 		config.CreateSlots = false

@@ -269,3 +269,27 @@ func (tw *twin) directTo(db *sql.DB) *sql.DB {
 	}
 	return tw.direct
 }
+
+// TestReadOfAnotherRow proves that a read that names its rows leaves the pending
+// increments of others pending.
+func TestReadOfAnotherRow(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		tx, err := session(t, tw.ours).BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		affected(t, tx, "INSERT INTO note VALUES (1, 'x')")
+		affected(t, tx, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+		was := number(t, tw.ours, "SELECT likes FROM post WHERE id = 1")
+		sent := tw.sent.during(func() {
+			number(t, tx, "SELECT likes FROM post WHERE id = ?", 2)
+			number(t, tx, "SELECT likes FROM post WHERE id IN (2, 3) AND title IS NOT NULL LIMIT 1")
+		})
+		for _, s := range sent {
+			require.NotContains(t, s.text, "FOR UPDATE")
+			require.NotRegexp(t, writesSlots, s.text)
+		}
+		require.Equal(t, was+1, number(t, tx, "SELECT likes FROM post WHERE id IN (2, 1) ORDER BY id LIMIT 1"))
+		require.NoError(t, tx.Commit())
+		require.Equal(t, was+1, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
+	})
+}

@@ -111,7 +111,7 @@ func TestCounters(t *testing.T) {
 func program(t *testing.T, run *twin.Run) {
 	ctx := t.Context()
 	db := open(t, run)
-	db.AddQueryHook(noting{run})
+	db = db.WithQueryHook(noting{run})
 	shares := int64(7)
 	posts := []Post{{Slug: "a", Title: "A", Likes: 5, Shares: &shares, UpdatedAt: run.Now()}, {Slug: "b", Views: 2}, {Slug: "c"}}
 	_, err := db.NewInsert().Model(&posts).Exec(ctx)

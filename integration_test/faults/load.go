@@ -109,6 +109,7 @@ func (l *Load) step() {
 		l.Done.Add(1)
 	} else {
 		l.Failed.Add(1)
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 
@@ -125,7 +126,12 @@ func (l *Load) note(ids []int, err error) {
 }
 
 func (l *Load) alone(ctx context.Context, ids []int, text string, args ...any) error {
-	res, err := l.db.ExecContext(ctx, text, args...)
+	conn, err := l.db.Conn(ctx)
+	if err != nil {
+		return err // nothing was done
+	}
+	defer conn.Close()
+	res, err := conn.ExecContext(ctx, text, args...) // an answer of a lone connection is not tried again
 	if err == nil {
 		if n, _ := res.RowsAffected(); n != int64(len(ids)) {
 			wrong := fmt.Errorf("%s %v affected %d rows", text, args, n)

@@ -29,7 +29,7 @@ func env(t *testing.T, name string, otherwise int) int {
 // TestRandom proves that random scripts have the same answers and leave the same
 // rows on plain go-sql-driver and on countermysql.
 func TestRandom(t *testing.T) {
-	budget := env(t, "COUNTERMYSQL_RANDOM_STATEMENTS", 4000)
+	budget := env(t, "COUNTERMYSQL_RANDOM_STATEMENTS", 20000)
 	seed := env(t, "COUNTERMYSQL_RANDOM_SEED", 1)
 	differences := env(t, "COUNTERMYSQL_RANDOM_DIFFERENCES", 1)
 	soak, err := time.ParseDuration(cmp.Or(os.Getenv("COUNTERMYSQL_SOAK"), "0s"))
@@ -39,6 +39,7 @@ func TestRandom(t *testing.T) {
 	soak /= time.Duration(len(servers)) // one after the other
 	for _, srv := range servers {
 		t.Run(fmt.Sprint(srv.Flavor()), func(t *testing.T) {
+			t.Parallel()
 			defer srv.Stop()
 			ctx := context.Background()
 			r, err := NewRunner(fmt.Sprintf("rnd_%d", os.Getpid()), srv.DSN)

@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/countermysql/countermysql" // the driver
@@ -156,7 +157,7 @@ func (plain *Run) compare(t *testing.T, ours *Run) {
 		require.Less(t, i, len(ours.notes), "ours lacks: %s", want.what)
 		got := ours.notes[i]
 		require.Equal(t, want.what, got.what, "note %d", i)
-		require.Equal(t, want.answer, got.answer, "note %d: %s", i, want.what)
+		assert.Equal(t, want.answer, got.answer, "note %d: %s", i, want.what)
 	}
 	require.Len(t, ours.notes, len(plain.notes))
 }

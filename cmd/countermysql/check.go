@@ -1,0 +1,97 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/countermysql/countermysql"
+)
+
+type checkCommand struct{}
+
+func (checkCommand) Help() string {
+	return `Looks at the server and at every listed table: engines, keys, triggers, generated columns, CHECKs, views and
+routines, foreign keys, indexes, privileges, the slots tables, the binary log. It changes nothing.
+
+Example:
+
+  countermysql check --dsn 'app@tcp(127.0.0.1:3306)/forum?counters=post.likes,post.views'`
+}
+
+func (c *checkCommand) run(s *session) error {
+	findings, err := countermysql.Check(s.ctx, s.db)
+	if err != nil {
+		return err
+	}
+	failed := false
+	for _, f := range findings {
+		failed = failed || f.Severity == countermysql.Failure
+	}
+	if findings == nil {
+		findings = []countermysql.Finding{}
+	}
+	err = s.result(findings, func() {
+		if len(findings) == 0 {
+			s.screen.line("all is well")
+		}
+		for _, f := range findings {
+			where, color := f.Table, text.FgYellow
+			if where == "" {
+				where = "the server"
+			}
+			if f.Severity == countermysql.Failure {
+				color = text.FgRed
+			}
+			s.screen.line("%s %s: %s; %s", s.screen.color(color, string(f.Severity)), where, f.Problem, f.Remedy)
+			if f.SQL != "" {
+				s.screen.line("    %s", strings.ReplaceAll(f.SQL, "\n", "\n    "))
+			}
+		}
+	})
+	if err == nil && failed {
+		return &exit{code: exitFound}
+	}
+	return err
+}
+
+type initCommand struct {
+	ForeignKey []string `help:"Give the slots table of this table a foreign key with ON DELETE CASCADE, for rows that others delete. May be repeated." placeholder:"TABLE"`
+	Yes        bool     `short:"y" help:"Run the statements; without it they are only printed."`
+}
+
+func (initCommand) Help() string {
+	return `Prints the statements that make what is missing, and runs them with --yes. What is there already needs none. It
+also opens slots tables that "countermysql drop --stop-only" has closed.
+
+Example:
+
+  countermysql init --dsn "$DSN" --config counters.yaml --yes`
+}
+
+func (c *initCommand) run(s *session) error {
+	statements, err := countermysql.Init(s.ctx, s.db, &countermysql.InitOptions{DryRun: !c.Yes, ForeignKeys: c.ForeignKey})
+	if statements == nil {
+		statements = []string{}
+	}
+	rerr := s.result(map[string]any{"statements": statements, "run": c.Yes && err == nil}, func() {
+		if len(statements) == 0 && err == nil {
+			s.screen.line("nothing to do")
+		}
+		for _, stmt := range statements {
+			s.screen.line("%s;", stmt)
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case rerr != nil:
+		return rerr
+	case c.Yes || len(statements) == 0:
+		return nil
+	case s.screen.asks("Run these?"):
+		_, err := countermysql.Init(s.ctx, s.db, &countermysql.InitOptions{ForeignKeys: c.ForeignKey})
+		return err
+	}
+	return &exit{exitAsks, errNothingDone}
+}

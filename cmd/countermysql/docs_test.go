@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+const operations = "../../docs/operations.md"
+
+// block is a fenced code block.
+type block struct{ language, text string }
+
+func blocksOf(t *testing.T, file string) (all []block) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, m := range regexp.MustCompile("(?s)```(\\w*)\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		all = append(all, block{m[1], m[2]})
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+// TestOperations runs every block of docs/operations.md, in order, on both
+// servers: SQL as an administrator, the tool's commands as the user they are
+// granted to, with the exit code that is written beside them.
+func TestOperations(t *testing.T) {
+	t.Setenv("COUNTERMYSQL_CONFIG", "")
+	servers, err := testserver.FromEnv(t.Context())
+	require.NoError(t, err)
+	for _, srv := range servers {
+		t.Cleanup(srv.Stop)
+		t.Run(string(srv.Flavor()), func(t *testing.T) {
+			name := "docs_" + strconv.Itoa(os.Getpid())
+			own := func(text string) string { return regexp.MustCompile(`\bforum`).ReplaceAllString(text, name) }
+			admin, err := sql.Open("mysql", srv.DSN("", "multiStatements=true"))
+			require.NoError(t, err)
+			defer admin.Close()
+			admin.SetMaxOpenConns(1) // USE is for all that follows
+			exec := func(stmt string) {
+				t.Helper()
+				_, err := admin.Exec(stmt)
+				require.NoError(t, err, stmt)
+			}
+			exec("DROP DATABASE IF EXISTS " + name + "; CREATE DATABASE " + name + "; USE " + name)
+			defer exec(own("DROP DATABASE " + name + "; DROP USER IF EXISTS forum_app, forum_admin"))
+			dsn := func(user string) string {
+				cfg, err := mysql.ParseDSN(srv.DSN(name))
+				require.NoError(t, err)
+				if user != "" {
+					cfg.User, cfg.Passwd = own(user), "secret"
+				}
+				return cfg.FormatDSN()
+			}
+			user, config, commands := "", filepath.Join(t.TempDir(), "counters.yaml"), 0
+			for _, b := range blocksOf(t, operations) {
+				switch b.language {
+				case "sql":
+					exec(own(b.text))
+					if strings.Contains(b.text, "forum_admin") {
+						user = "forum_admin"
+					}
+				case "yaml":
+					require.NoError(t, os.WriteFile(config, []byte(b.text), 0o600))
+				case "sh":
+					for line := range strings.Lines(b.text) {
+						runLine(t, strings.TrimSpace(line), dsn(user), config)
+						commands++
+					}
+				}
+			}
+			require.Greater(t, commands, 15)
+			require.NotEmpty(t, user)
+			var likes, comments, tables int
+			require.NoError(t, admin.QueryRow("SELECT SUM(likes), SUM(comments) FROM post").Scan(&likes, &comments))
+			require.Zero(t, likes+comments)
+			require.NoError(t, admin.QueryRow("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME LIKE '%slots'", name).Scan(&tables))
+			require.Zero(t, tables)
+
+			app, err := sql.Open("countermysql", dsn("forum_app")+"?counters=post.likes") // with what it was granted
+			require.NoError(t, err)
+			defer app.Close()
+			exec(own("CREATE TABLE post_slots (id INT NOT NULL, slot SMALLINT UNSIGNED NOT NULL, likes BIGINT NOT NULL DEFAULT 0, comments BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (id, slot))"))
+			for _, stmt := range []string{"UPDATE post SET likes = likes + 1 WHERE id = 1", "UPDATE post SET likes = likes * 2 WHERE id = 1", "DELETE FROM post WHERE id = 2"} {
+				_, err := app.ExecContext(t.Context(), stmt)
+				require.NoError(t, err)
+			}
+		})
+	}
+}
+
+var argument = regexp.MustCompile(`'[^']*'|\S+`)
+
+// runLine runs one command as a shell would.
+func runLine(t *testing.T, line, dsn, config string) {
+	t.Helper()
+	command, comment, _ := strings.Cut(line, "  #")
+	want := exitOK
+	if m := regexp.MustCompile(`exit code (\d)`).FindStringSubmatch(line); m != nil {
+		want, _ = strconv.Atoi(m[1])
+	}
+	args := argument.FindAllString(command, -1)
+	require.Equal(t, "countermysql", args[0])
+	for i := range args {
+		args[i] = strings.Trim(args[i], "'")
+	}
+	ctx := t.Context()
+	if strings.Contains(comment, "until interrupted") {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, 1500*time.Millisecond)
+		defer cancel()
+		want = exitInterrupted
+	}
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, want, run(ctx, append(args[1:], "--dsn", dsn, "--config", config), strings.NewReader(""), &stdout, &stderr), "%s\n%s%s", line, &stdout, &stderr)
+}
+
+// TestOperationsProgram proves that the programs of docs/operations.md compile.
+func TestOperationsProgram(t *testing.T) {
+	found := false
+	for _, b := range blocksOf(t, operations) {
+		if b.language != "go" {
+			continue
+		}
+		found = true
+		dir, err := os.MkdirTemp(".", "docs") // in the module, whose dependencies it has
+		require.NoError(t, err)
+		defer os.RemoveAll(dir)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(b.text), 0o600))
+		out, err := exec.Command("go", "vet", "./"+dir).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	require.True(t, found)
+}

@@ -1,0 +1,209 @@
+// Countermysql is the operator's tool: it adopts tables with counters, shows and
+// maintains them, and leaves them again. The driver works without it.
+//
+//	countermysql check --dsn 'app:secret@tcp(127.0.0.1:3306)/forum?counters=post.likes'
+//
+// `countermysql --help` lists the commands, and `countermysql check --help` what
+// one does, with an example.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/countermysql/countermysql"
+)
+
+// The exit codes. They are in the help as well.
+const (
+	exitOK          = 0
+	exitFailed      = 1   // an error
+	exitUsage       = 2   // the command line or the configuration is wrong
+	exitFound       = 3   // check found a failure, recount a difference, rollup a row that it could not do
+	exitAsks        = 4   // nothing was changed: --yes is missing
+	exitInterrupted = 130 // as shells have it
+)
+
+const description = `Adopt, see, maintain and leave counters of countermysql.
+
+Every command needs to know the server and the counters: from --dsn, which is
+the application's (parameters of the driver included), and --config, its file.
+
+Commands that change something say what, and go on with --yes.
+
+Exit codes: 0 done; 1 error; 2 wrong command line or configuration; 3 something
+was found (check: a failure, recount: a difference, rollup: a row left); 4
+nothing was changed because --yes is missing; 130 interrupted.`
+
+// commandLine is what kong reads.
+type commandLine struct {
+	DSN    string `name:"dsn" env:"COUNTERMYSQL_DSN" help:"The application's DSN, as for sql.Open(\"countermysql\", …). It may hold a password: better in the environment." placeholder:"USER:PASSWORD@tcp(HOST:3306)/DB?counters=…"`
+	Config string `env:"COUNTERMYSQL_CONFIG" help:"The YAML file that lists the counters." placeholder:"FILE"`
+	JSON   bool   `name:"json" help:"Write JSON: one value, or for rollup --every and top one a line."`
+
+	Check   checkCommand   `cmd:"" help:"Is each listed counter fit? One line per finding, with its remedy."`
+	Init    initCommand    `cmd:"" help:"Make the slots tables, add the columns of new counters. May be repeated."`
+	Explain explainCommand `cmd:"" help:"What becomes of a statement, why, and what is sent."`
+	Rollup  rollupCommand  `cmd:"" help:"Add the slots to the base rows, beside any load."`
+	Recount recountCommand `cmd:"" help:"Compare counters with the queries that define them, and correct them."`
+	Advise  adviseCommand  `cmd:"" help:"How many slots does this server need? Runs a short load on a scratch database."`
+	Top     topCommand     `cmd:"" help:"Watch the counters live."`
+	Drop    dropCommand    `cmd:"" help:"Leave: roll everything up, verify, drop the slots tables."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C doesn't wait
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// session is what a command works with.
+type session struct {
+	ctx    context.Context
+	db     *sql.DB // countermysql's
+	cfg    *mysql.Config
+	config *countermysql.Config
+	screen *screen
+	json   bool
+}
+
+// command is one of the commands.
+type command interface {
+	run(s *session) error
+}
+
+// exit is an error with an exit code. Its message, if any, is for people.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	var line commandLine
+	ended := -1
+	parser, err := kong.New(&line, kong.Name("countermysql"), kong.Description(description), kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { ended = code }), kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 100}))
+	if err != nil {
+		return tell(stderr, err)
+	}
+	kctx, err := parser.Parse(args)
+	if ended >= 0 {
+		return ended // --help
+	}
+	if err != nil {
+		return tell(stderr, &exit{exitUsage, err})
+	}
+	s, err := open(ctx, &line, stdin, stdout, stderr)
+	if err != nil {
+		return tell(stderr, err)
+	}
+	defer s.db.Close()
+	err = kctx.Selected().Target.Addr().Interface().(command).run(s)
+	if ctx.Err() != nil {
+		_, _ = fmt.Fprintln(stderr, "countermysql: interrupted")
+		return exitInterrupted
+	}
+	return tell(stderr, err)
+}
+
+// tell writes an error and returns its exit code.
+func tell(stderr io.Writer, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailed
+	var e *exit
+	if errors.As(err, &e) {
+		code = e.code
+	}
+	if text := err.Error(); text != "" {
+		_, _ = fmt.Fprintln(stderr, "countermysql:", trimPrefix(text))
+	}
+	return code
+}
+
+func trimPrefix(s string) string {
+	const prefix = "countermysql: "
+	for len(s) >= len(prefix) && s[:len(prefix)] == prefix {
+		s = s[len(prefix):]
+	}
+	return s
+}
+
+// open reads the configuration and opens the database. The tool itself makes no
+// slots tables and rolls nothing up but when it is asked to.
+func open(ctx context.Context, line *commandLine, stdin io.Reader, stdout, stderr io.Writer) (*session, error) {
+	if line.DSN == "" {
+		return nil, &exit{exitUsage, errors.New("give the application's DSN: --dsn, or COUNTERMYSQL_DSN in the environment")}
+	}
+	if line.Config != "" {
+		if err := os.Setenv("COUNTERMYSQL_CONFIG", line.Config); err != nil {
+			return nil, err
+		}
+	}
+	cfg, config, err := countermysql.ParseDSN(line.DSN)
+	var mistake *countermysql.ConfigError
+	switch {
+	case errors.As(err, &mistake):
+		return nil, &exit{exitUsage, err}
+	case err != nil: // its text could quote a part of the DSN that is a password
+		return nil, &exit{exitUsage, errors.New("the DSN can't be read; it looks like user:password@tcp(127.0.0.1:3306)/db?counters=post.likes")}
+	case len(config.Tables) == 0:
+		return nil, &exit{exitUsage, errors.New("no counters are listed: give them in the DSN (counters=post.likes) or in a file (--config)")}
+	}
+	config.CreateSlots, config.Rollup = false, 0
+	config.Logger = slog.New(slog.DiscardHandler) // the commands tell
+	connector, err := countermysql.NewConnector(cfg, config)
+	if err != nil {
+		return nil, &exit{exitUsage, err}
+	}
+	db := sql.OpenDB(connector)
+	if err := db.PingContext(ctx); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("no answer from %s(%s): %w", cfg.Net, cfg.Addr, err)
+	}
+	return &session{ctx: ctx, db: db, cfg: cfg, config: config, screen: newScreen(stdin, stdout, stderr), json: line.JSON}, nil
+}
+
+// result writes v as JSON, or calls text.
+func (s *session) result(v any, text func()) error {
+	if !s.json {
+		text()
+		return nil
+	}
+	e := json.NewEncoder(s.screen.out)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// confirmed says what is about to be done. Without --yes a person at a terminal
+// is asked, and nobody else goes on.
+func (s *session) confirmed(yes bool, what string) error {
+	if yes {
+		s.screen.note(what)
+		return nil
+	}
+	s.screen.note("This would happen: " + what)
+	if s.screen.asks("Go on?") {
+		return nil
+	}
+	return &exit{exitAsks, errors.New("nothing was changed; add --yes to go on")}
+}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// tool is a database and what the tool needs to work on it.
+type tool struct {
+	t      *testing.T
+	dsn    string
+	config string
+	plain  *sql.DB // go-sql-driver's
+	ours   *sql.DB
+}
+
+const schema = `
+CREATE TABLE blog (id INT PRIMARY KEY, posts INT NOT NULL DEFAULT 0, views BIGINT NOT NULL DEFAULT 0);
+INSERT INTO blog (id) VALUES (1), (2), (3), (4);
+CREATE TABLE post (id BIGINT PRIMARY KEY AUTO_INCREMENT, blog INT NOT NULL, INDEX (blog))`
+
+const configuration = `
+slots: 8
+tables:
+  - table: blog
+    counters: [posts, views]
+    recount:
+      posts: SELECT blog, COUNT(*) FROM post GROUP BY blog
+`
+
+// forEachServer makes a database with the schema on every server.
+func forEachServer(t *testing.T, test func(t *testing.T, o *tool)) {
+	servers, err := testserver.FromEnv(t.Context())
+	require.NoError(t, err)
+	for _, srv := range servers {
+		t.Cleanup(srv.Stop)
+		t.Run(string(srv.Flavor()), func(t *testing.T) { test(t, newTool(t, srv)) })
+	}
+}
+
+func newTool(t *testing.T, srv *testserver.Server) *tool {
+	t.Helper()
+	name := fmt.Sprintf("cmd_%d_%d", os.Getpid(), time.Now().UnixNano()%1e9)
+	admin, err := sql.Open("mysql", srv.DSN(""))
+	require.NoError(t, err)
+	t.Cleanup(func() { admin.Close() })
+	_, err = admin.Exec("CREATE DATABASE " + name)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := admin.Exec("DROP DATABASE IF EXISTS " + name)
+		require.NoError(t, err)
+	})
+	o := &tool{t: t, dsn: srv.DSN(name), config: filepath.Join(t.TempDir(), "counters.yaml")}
+	require.NoError(t, os.WriteFile(o.config, []byte(configuration), 0o600))
+	o.plain, err = sql.Open("mysql", o.dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { o.plain.Close() })
+	for stmt := range strings.SplitSeq(schema, ";\n") {
+		o.exec(o.plain, stmt)
+	}
+	o.ours, err = sql.Open("countermysql", o.dsn+"?counterConfig="+strings.ReplaceAll(o.config, "/", "%2F"))
+	require.NoError(t, err)
+	t.Cleanup(func() { o.ours.Close() })
+	return o
+}
+
+func (o *tool) exec(db *sql.DB, stmt string, args ...any) {
+	o.t.Helper()
+	_, err := db.ExecContext(o.t.Context(), stmt, args...)
+	require.NoError(o.t, err, stmt)
+}
+
+func (o *tool) number(db *sql.DB, query string) (n int64) {
+	o.t.Helper()
+	require.NoError(o.t, db.QueryRowContext(o.t.Context(), query).Scan(&n), query)
+	return n
+}
+
+// run runs a command and requires its exit code.
+func (o *tool) run(want int, args ...string) (out, err string) {
+	o.t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := run(o.t.Context(), append(args, "--dsn", o.dsn, "--config", o.config), strings.NewReader(""), &stdout, &stderr)
+	require.Equal(o.t, want, code, "%v\n%s%s", args, &stdout, &stderr)
+	require.NotContains(o.t, stdout.String()+stderr.String(), "\x1b", "escape sequences, though there is no terminal")
+	return stdout.String(), stderr.String()
+}
+
+// runJSON is run for --json.
+func (o *tool) runJSON(want int, into any, args ...string) {
+	o.t.Helper()
+	out, _ := o.run(want, append(args, "--json")...)
+	require.NoError(o.t, json.Unmarshal([]byte(out), into), out)
+}
+
+// TestCommands takes a table from its adoption to its leave, by every command.
+func TestCommands(t *testing.T) {
+	forEachServer(t, func(t *testing.T, o *tool) {
+		o.t = t
+		const slots = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'blog_slots'"
+		out, _ := o.run(exitFound, "check")
+		require.Contains(t, out, "failure ")
+		require.Contains(t, out, "blog_slots is missing; run countermysql init")
+
+		out, err := o.run(exitAsks, "init")
+		require.Contains(t, out, "CREATE TABLE IF NOT EXISTS")
+		require.Contains(t, err, "--yes")
+		require.Zero(t, o.number(o.plain, slots))
+		var made struct {
+			Statements []string
+			Run        bool
+		}
+		o.runJSON(exitOK, &made, "init", "--yes")
+		require.Len(t, made.Statements, 1)
+		require.True(t, made.Run)
+		out, _ = o.run(exitOK, "init")
+		require.Equal(t, "nothing to do\n", out)
+		var findings []countermysql.Finding
+		o.runJSON(exitOK, &findings, "check")
+		for _, f := range findings {
+			require.Empty(t, f.Table, "%v", f)
+		}
+
+		var e struct {
+			Class string
+			Steps []countermysql.ExplainedStep
+			Plans []planOf
+		}
+		o.runJSON(exitOK, &e, "explain", "UPDATE blog SET posts = posts + ? WHERE id = ?", "2", "1")
+		require.Equal(t, "increment", e.Class)
+		require.Contains(t, e.Steps[0].SQL, "INSERT INTO")
+		o.runJSON(exitOK, &e, "explain", "--run", "SELECT posts FROM blog WHERE id = ?", "1")
+		require.Equal(t, "sum", e.Class)
+		require.Len(t, e.Plans, 2)
+		require.NotEmpty(t, e.Plans[1].Plan)
+		out, _ = o.run(exitOK, "explain", "--run", "UPDATE blog SET posts = 0 WHERE id = 1")
+		require.Contains(t, out, "exact: ")
+		require.Contains(t, out, "the server's plan of UPDATE blog SET posts = 0 WHERE id = 1")
+		require.Zero(t, o.number(o.plain, "SELECT COUNT(*) FROM blog_slots"), "explain has run it")
+
+		for id := 1; id <= 4; id++ {
+			o.exec(o.ours, "UPDATE blog SET posts = posts + ?, views = views + 1 WHERE id = ?", id, id)
+			for range id {
+				o.exec(o.ours, "INSERT INTO post (blog) VALUES (?)", id)
+			}
+		}
+		_, err = o.run(exitAsks, "rollup")
+		require.Contains(t, err, "the slots of all listed tables are added to their base rows")
+		require.Zero(t, o.number(o.plain, "SELECT SUM(posts) FROM blog"))
+		out, _ = o.run(exitOK, "rollup", "--yes")
+		require.Regexp(t, `\.blog │ +4 │ +4 │ +0 │ +0 │ +0 │`, out)
+		require.EqualValues(t, 10, o.number(o.plain, "SELECT SUM(posts) FROM blog"))
+		var done []countermysql.RolledUp
+		o.runJSON(exitOK, &done, "rollup", "--yes", "--table", "blog", "--max-lock-ms", "5")
+		require.Len(t, done, 1)
+		require.Zero(t, done[0].Keys)
+		_, err = o.run(exitFailed, "rollup", "--yes", "--table", "blgo")
+		require.Contains(t, err, "there is no such table with counters")
+
+		out, _ = o.run(exitOK, "recount")
+		require.Equal(t, "0 differences\n", out)
+		o.exec(o.plain, "UPDATE blog SET posts = 100 WHERE id = 2")
+		var drifts []countermysql.Drift
+		o.runJSON(exitFound, &drifts, "recount")
+		require.Equal(t, []countermysql.Drift{{Table: drifts[0].Table, Counter: "posts", Key: "id=2", Value: "100", Recounted: "2"}}, drifts)
+		o.run(exitAsks, "recount", "--repair")
+		require.EqualValues(t, 100, o.number(o.ours, "SELECT posts FROM blog WHERE id = 2"))
+		out, _ = o.run(exitOK, "recount", "--repair", "--yes")
+		require.Contains(t, out, "1 differences")
+		require.EqualValues(t, 2, o.number(o.ours, "SELECT posts FROM blog WHERE id = 2"))
+
+		o.exec(o.ours, "UPDATE blog SET posts = posts + 5 WHERE id = 3")
+		var seen view
+		o.runJSON(exitOK, &seen, "top", "--every", "100ms", "--count", "1")
+		require.Equal(t, "5", seen.Counters[0].Pending)
+		require.EqualValues(t, 1, seen.Tables[0].Rows)
+		o.exec(o.plain, "UPDATE blog SET posts = posts - 5 WHERE id = 3")
+		out, _ = o.run(exitOK, "top", "--every", "10ms", "--count", "1")
+		require.Contains(t, out, "pending rollup")
+
+		o.run(exitAsks, "drop")
+		require.EqualValues(t, 1, o.number(o.plain, slots))
+		_, err = o.run(exitOK, "drop", "--yes", "--wait", "10ms")
+		require.Contains(t, err, "the slots tables are closed and rolled up, and then dropped")
+		require.Zero(t, o.number(o.plain, slots))
+		require.EqualValues(t, 10, o.number(o.plain, "SELECT SUM(posts) FROM blog"))
+	})
+}
+
+// TestTop proves that what arrives between two looks is shown, by key.
+func TestTop(t *testing.T) {
+	forEachServer(t, func(t *testing.T, o *tool) {
+		o.t = t
+		o.run(exitOK, "init", "--yes")
+		stop := make(chan struct{})
+		finished := make(chan struct{})
+		go func() {
+			defer close(finished)
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(time.Millisecond):
+					o.exec(o.ours, "UPDATE blog SET views = views + 2 WHERE id = 3")
+				}
+			}
+		}()
+		var seen view
+		o.runJSON(exitOK, &seen, "top", "--every", "1s", "--count", "1")
+		close(stop)
+		<-finished
+		require.Positive(t, seen.Counters[1].PerSecond)
+		require.Zero(t, seen.Counters[0].PerSecond)
+		require.Equal(t, "id=3", seen.Hottest[0].Key)
+		require.Equal(t, "views", seen.Hottest[0].Counter)
+		require.InDelta(t, seen.Counters[1].PerSecond, seen.Hottest[0].PerSecond, 0.001)
+		require.Positive(t, seen.Server["Questions"])
+	})
+}
+
+// TestAdvise proves that the advice comes from counts that were right, and that
+// nothing is left behind.
+func TestAdvise(t *testing.T) {
+	forEachServer(t, func(t *testing.T, o *tool) {
+		o.t = t
+		var a advice
+		o.runJSON(exitOK, &a, "advise", "--yes", "--clients", "8", "--seconds", "0.2", "--work", "1ms")
+		require.Len(t, a.Trials, 5)
+		require.Contains(t, []int{1, 2, 4, 8, 16}, a.Recommended)
+		for _, trial := range a.Trials {
+			require.Positive(t, trial.PerSecond)
+		}
+		require.Zero(t, o.number(o.plain, fmt.Sprintf("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'countermysql_advise_%d'", os.Getpid())))
+		o.run(exitAsks, "advise")
+		o.run(exitUsage, "advise", "--clients", "0")
+	})
+}
+
+// TestCommandLine proves that mistakes are told as such, without passwords, and
+// that every command's help has an example.
+func TestCommandLine(t *testing.T) {
+	t.Setenv("COUNTERMYSQL_DSN", "")
+	t.Setenv("COUNTERMYSQL_CONFIG", "")
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{nil, exitUsage, "expected one of"},
+		{[]string{"chek"}, exitUsage, "unexpected argument chek"},
+		{[]string{"check"}, exitUsage, "give the application's DSN"},
+		{[]string{"check", "--dsn", "user:s3cret@tcp(127.0.0.1:1/forum"}, exitUsage, "the DSN can't be read"},
+		{[]string{"check", "--dsn", "user:s3cret@tcp(127.0.0.1:1)/forum"}, exitUsage, "no counters are listed"},
+		{[]string{"check", "--dsn", "user:s3cret@tcp(127.0.0.1:1)/forum?counters=likes"}, exitUsage, "names no table"},
+		{[]string{"check", "--dsn", "user:s3cret@tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitFailed, "no answer from tcp(127.0.0.1:1)"},
+		{[]string{"check", "--dsn", "user:s3cret@tcp(127.0.0.1:1)/forum", "--config", "missing.yaml"}, exitUsage, "missing.yaml"},
+		{[]string{"rollup", "--max-lock-ms", "x"}, exitUsage, "max-lock-ms"},
+	} {
+		t.Setenv("COUNTERMYSQL_CONFIG", "") // which --config sets
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, test.code, run(t.Context(), test.args, strings.NewReader(""), &stdout, &stderr), "%v", test.args)
+		require.Contains(t, stderr.String(), test.want, "%v", test.args)
+		require.NotContains(t, stdout.String()+stderr.String(), "s3cret")
+	}
+	for _, command := range []string{"check", "init", "explain", "rollup", "recount", "advise", "top", "drop"} {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, exitOK, run(t.Context(), []string{command, "--help"}, strings.NewReader(""), &stdout, &stderr))
+		require.Contains(t, stdout.String(), "Example")
+		require.Contains(t, stdout.String(), "    countermysql "+command+" --dsn")
+	}
+}
+
+// TestInterrupted proves that Ctrl-C ends a command that goes on for ever.
+func TestInterrupted(t *testing.T) {
+	forEachServer(t, func(t *testing.T, o *tool) {
+		o.t = t
+		o.run(exitOK, "init", "--yes")
+		for _, args := range [][]string{{"rollup", "--every", "1s", "--yes"}, {"top", "--every", "1s"}} {
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			var stdout, stderr bytes.Buffer
+			require.Equal(t, exitInterrupted, run(ctx, append(args, "--dsn", o.dsn, "--config", o.config), strings.NewReader(""), &stdout, &stderr), "%s", &stderr)
+			require.Contains(t, stderr.String(), "interrupted")
+		}
+	})
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/countermysql/countermysql"
+)
+
+var errNothingDone = errors.New("nothing was changed; add --yes to go on")
+
+type rollupCommand struct {
+	Every     time.Duration `help:"Go on, once in so long, until interrupted. Errors are told and do not end it." placeholder:"30s"`
+	Table     []string      `help:"Only this table. May be repeated." placeholder:"TABLE"`
+	MaxLockMS int64         `name:"max-lock-ms" default:"100" help:"How long base rows may be kept locked at a time, in milliseconds."`
+	Yes       bool          `short:"y" help:"Go on without asking."`
+}
+
+func (rollupCommand) Help() string {
+	return `Adds what is in slots to the base rows, in small transactions, in the order of the keys. No value changes by it,
+whenever it is stopped; run it again to go on. Of several rollups of a table one works and the others wait.
+
+Examples:
+
+  countermysql rollup --dsn "$DSN" --yes
+  countermysql rollup --dsn "$DSN" --table post --max-lock-ms 20 --every 1m --yes`
+}
+
+func (c *rollupCommand) run(s *session) error {
+	what := "of all listed tables"
+	if len(c.Table) > 0 {
+		what = "of " + strings.Join(c.Table, ", ")
+	}
+	if err := s.confirmed(c.Yes, "the slots "+what+" are added to their base rows"); err != nil {
+		return err
+	}
+	for {
+		err := c.once(s)
+		if c.Every <= 0 || s.ctx.Err() != nil {
+			return err
+		}
+		tell(s.screen.err, err)
+		select {
+		case <-s.ctx.Done():
+			return nil
+		case <-time.After(c.Every):
+		}
+	}
+}
+
+func (c *rollupCommand) once(s *session) error {
+	start := time.Now()
+	b := s.screen.bars()
+	done, err := countermysql.Rollup(s.ctx, s.db, &countermysql.RollupOptions{
+		Tables: c.Table, MaxLock: time.Duration(c.MaxLockMS) * time.Millisecond,
+		Progress: func(p countermysql.RollupProgress) { b.update(p.Table, p.Slots, p.Total) },
+	})
+	b.stop()
+	rerr := s.result(rolledUp(done), func() { s.rolledUp(done, time.Since(start)) })
+	if err != nil {
+		return err
+	}
+	if rerr != nil {
+		return rerr
+	}
+	for _, r := range done {
+		if len(r.Left) > 0 || r.Busy > 0 {
+			return &exit{code: exitFound}
+		}
+	}
+	return nil
+}
+
+// rolledUp is what JSON shows: a list, if an empty one.
+func rolledUp(done []countermysql.RolledUp) []countermysql.RolledUp {
+	if done == nil {
+		return []countermysql.RolledUp{}
+	}
+	return done
+}
+
+func (s *session) rolledUp(done []countermysql.RolledUp, took time.Duration) {
+	var rows []table.Row
+	slots := int64(0)
+	for _, r := range done {
+		rows = append(rows, table.Row{r.Table, r.Keys, r.Slots, r.Orphans, r.Busy, len(r.Left)})
+		slots += r.Slots
+	}
+	s.screen.table(table.Row{"table", "rows", "slots", "orphans", "busy", "left"}, rows)
+	s.screen.line("%d slots in %v, %.0f per second", slots, took.Round(time.Millisecond), float64(slots)/took.Seconds())
+	for _, r := range done {
+		for _, l := range r.Left {
+			s.screen.line("left: %s %s: %s", r.Table, l.Key, l.Reason)
+		}
+		if r.Busy > 0 {
+			s.screen.line("busy: %d rows of %s were locked by others; run it again", r.Busy, r.Table)
+		}
+	}
+}
+
+type recountCommand struct {
+	Table     []string `help:"Only this table. May be repeated." placeholder:"TABLE"`
+	Repair    bool     `help:"Correct what differs; without it nothing is changed."`
+	MaxLockMS int64    `name:"max-lock-ms" default:"100" help:"How long base rows may be kept locked at a time, in milliseconds."`
+	Yes       bool     `short:"y" help:"Repair without asking."`
+}
+
+func (recountCommand) Help() string {
+	return `Compares each counter that has a query in the configuration with what the query says, and lists the differences:
+
+  tables:
+    - table: blog
+      counters: [posts]
+      recount:
+        posts: SELECT blog_id, COUNT(*) FROM post WHERE published GROUP BY blog_id
+
+It is exact, under any load, where a row and its increment are written in one transaction. Where they are not, what
+is between the two counts as a difference: do not repair then.
+
+Example:
+
+  countermysql recount --dsn "$DSN" --config counters.yaml --repair --yes`
+}
+
+func (c *recountCommand) run(s *session) error {
+	if c.Repair {
+		if err := s.confirmed(c.Yes, "counters that differ from their queries are corrected by the difference"); err != nil {
+			return err
+		}
+	}
+	drifts, err := countermysql.Recount(s.ctx, s.db, &countermysql.RecountOptions{Tables: c.Table, Repair: c.Repair, MaxLock: time.Duration(c.MaxLockMS) * time.Millisecond})
+	if drifts == nil {
+		drifts = []countermysql.Drift{}
+	}
+	left := false
+	rerr := s.result(drifts, func() {
+		var rows []table.Row
+		for _, d := range drifts {
+			rows = append(rows, table.Row{d.Table, d.Counter, d.Key, d.Value, d.Recounted, d.Repaired})
+		}
+		if len(rows) > 0 {
+			s.screen.table(table.Row{"table", "counter", "key", "value", "recounted", "repaired"}, rows)
+		}
+		s.screen.line("%d differences", len(drifts))
+	})
+	for _, d := range drifts {
+		left = left || !d.Repaired
+	}
+	var mistake *countermysql.ConfigError
+	switch {
+	case errors.As(err, &mistake):
+		return &exit{exitUsage, err}
+	case err != nil:
+		return err
+	case rerr != nil:
+		return rerr
+	case left:
+		return &exit{code: exitFound}
+	}
+	return nil
+}
+
+type dropCommand struct {
+	Table    []string      `help:"Only this table. May be repeated." placeholder:"TABLE"`
+	StopOnly bool          `help:"Close and empty the slots tables, but keep them: for processes that still list the counters."`
+	Wait     time.Duration `default:"35s" help:"How long to wait for other processes to notice that the slots tables are closed."`
+	Yes      bool          `short:"y" help:"Go on without asking."`
+}
+
+func (dropCommand) Help() string {
+	return `Leaves: closes the slots tables, upon which increments change the base rows as without the driver; waits until every
+process has noticed; rolls everything up; makes sure, with the tables locked, that nothing is left; drops the slots
+tables. Afterwards every client sees every count.
+
+On a live system: run it with --stop-only, take the counters from the configuration of every process (or change the
+driver's name back to "mysql"), then run it without. "countermysql init" goes back, until the tables are dropped.
+
+Example:
+
+  countermysql drop --dsn "$DSN" --stop-only --yes`
+}
+
+func (c *dropCommand) run(s *session) error {
+	what := "the slots tables are closed and rolled up, and then dropped"
+	if c.StopOnly {
+		what = "the slots tables are closed, and then rolled up"
+	}
+	if err := s.confirmed(c.Yes, what); err != nil {
+		return err
+	}
+	start := time.Now()
+	s.screen.note(fmt.Sprintf("waiting %v for other processes to notice", c.Wait))
+	b := s.screen.bars()
+	done, err := countermysql.Drop(s.ctx, s.db, &countermysql.DropOptions{Tables: c.Table, StopOnly: c.StopOnly, Notice: c.Wait,
+		Progress: func(p countermysql.RollupProgress) { b.update(p.Table, p.Slots, p.Total) }})
+	b.stop()
+	if rerr := s.result(rolledUp(done), func() { s.rolledUp(done, time.Since(start)) }); err == nil {
+		err = rerr
+	}
+	return err
+}

@@ -1,0 +1,153 @@
+package integration_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestCommitInOnePacket proves that with multiStatements the increments of one
+// table and COMMIT are one round trip, that nothing is committed without the
+// increments, and that a row which got another key is still found.
+func TestCommitInOnePacket(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		begin := func(t *testing.T, tw *twin) (tx interface {
+			execer
+			Commit() error
+		}) {
+			x, err := session(t, tw.ours).BeginTx(t.Context(), nil)
+			require.NoError(t, err)
+			affected(t, x, "INSERT INTO note VALUES (1, 'x')")
+			return x
+		}
+		t.Run("sent", func(t *testing.T) {
+			tw := newBlog(t, srv, blogCounters(), "multiStatements=true")
+			tx := begin(t, tw)
+			affected(t, tx, "UPDATE post SET likes = likes + 1, views = views + 2 WHERE id IN (2, 1)")
+			sent := tw.sent.during(func() { require.NoError(t, tx.Commit()) })
+			require.Len(t, sent, 1, "%v", sent)
+			require.True(t, strings.HasSuffix(sent[0].text, "; COMMIT"), sent[0].text)
+			require.EqualValues(t, 21, number(t, tw.ours, "SELECT SUM(likes) FROM post WHERE id < 3"))
+			require.EqualValues(t, 1, number(t, tw.direct, "SELECT COUNT(*) FROM note"))
+		})
+		t.Run("moved", func(t *testing.T) {
+			tw := newBlog(t, srv, blogCounters(), "multiStatements=true")
+			tx := begin(t, tw)
+			affected(t, tx, "UPDATE post SET likes = likes + 1 WHERE slug = 'a'")
+			affected(t, tw.ours, "UPDATE post SET id = 77 WHERE slug = 'a'")
+			was := number(t, tw.ours, "SELECT likes FROM post WHERE slug = 'a'")
+			require.NoError(t, tx.Commit())
+			require.Equal(t, was+1, number(t, tw.ours, "SELECT likes FROM post WHERE slug = 'a'"))
+		})
+		t.Run("refused", func(t *testing.T) {
+			tw := newBlog(t, srv, blogCounters(), "multiStatements=true", "innodb_lock_wait_timeout=1")
+			holder, err := tw.direct.Begin()
+			require.NoError(t, err)
+			defer holder.Rollback()
+			number(t, holder, "SELECT likes FROM post WHERE id = 2 FOR UPDATE")
+			tx := begin(t, tw)
+			affected(t, tx, "UPDATE post SET likes = likes + 100 WHERE id IN (1, 2)")
+			require.Equal(t, 1205, errorNumber(tx.Commit()))
+			require.NoError(t, holder.Rollback())
+			require.EqualValues(t, 19, number(t, tw.ours, "SELECT SUM(likes) FROM post WHERE id < 3"))
+			require.Zero(t, number(t, tw.direct, "SELECT COUNT(*) FROM note"))
+		})
+	})
+}
+
+// TestDeadlockOfSending proves that a transaction whose increments meet a deadlock
+// at COMMIT fails with it, and that none of it is counted.
+func TestDeadlockOfSending(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"multiStatements=false", "multiStatements=true"} {
+			t.Run(params, func(t *testing.T) {
+				tw := newBlog(t, srv, blogCounters(), params)
+				tx, err := session(t, tw.ours).BeginTx(t.Context(), nil)
+				require.NoError(t, err)
+				affected(t, tx, "UPDATE post SET likes = likes + 100 WHERE id = 1")
+				number(t, tx, "SELECT likes FROM post WHERE id = 1") // row 1 is locked now
+				affected(t, tx, "UPDATE post SET likes = likes + 100 WHERE id = 2")
+
+				other, err := tw.direct.BeginTx(t.Context(), nil)
+				require.NoError(t, err)
+				for id := range 50 { // so much that ours is the victim
+					affected(t, other, fmt.Sprintf("INSERT INTO note VALUES (%d, '')", 100+id))
+				}
+				number(t, other, "SELECT likes FROM post WHERE id = 2 FOR UPDATE")
+				waits := make(chan error, 1)
+				go func() {
+					_, err := other.ExecContext(context.WithoutCancel(t.Context()), "UPDATE post SET title = 'x' WHERE id = 1")
+					waits <- err
+				}()
+				time.Sleep(100 * time.Millisecond)
+				require.Equal(t, 1213, errorNumber(tx.Commit()))
+				require.NoError(t, <-waits)
+				require.NoError(t, other.Commit())
+				require.EqualValues(t, 19, number(t, tw.ours, "SELECT SUM(likes) FROM post WHERE id < 3"))
+			})
+		}
+	})
+}
+
+// TestFullSlot proves that a counter whose value fits gets its increment even if
+// the slot it would go to can't hold it.
+func TestFullSlot(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := counters("big", "n")
+		config.Slots = 1
+		const step = "UPDATE big SET n = n + 9000000000000000000 WHERE id = 1"
+		for name, steps := range map[string][]string{
+			"autocommit":  {"A: " + step},
+			"alone":       {"A: BeginTx", "A: " + step, "A: Commit"},
+			"transaction": {"A: BEGIN", "A: INSERT INTO note VALUES (1)", "A: " + step, "A: COMMIT"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				tw := newTwin(t, srv, "CREATE TABLE big (id INT PRIMARY KEY, n BIGINT NOT NULL);\nINSERT INTO big VALUES (1, -9000000000000000000);\nCREATE TABLE note (id INT PRIMARY KEY)", config)
+				tw.play(t, "A: "+step)
+				if name == "alone" {
+					for _, db := range []*sql.DB{tw.plain, tw.ours} {
+						tx, err := db.BeginTx(t.Context(), nil)
+						require.NoError(t, err)
+						require.EqualValues(t, 1, affected(t, tx, step))
+						require.NoError(t, tx.Commit())
+					}
+				} else {
+					tw.play(t, steps...)
+				}
+				require.Equal(t, "n BIGINT, [9000000000000000000]", tw.same(t, "SELECT n FROM big"))
+			})
+		}
+	})
+}
+
+// TestConditionUnderLock proves that an increment of several rows looks at its
+// condition again under the rows' locks.
+func TestConditionUnderLock(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=10")
+		holder, err := tw.direct.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		affected(t, holder, "UPDATE post SET title = 'shut' WHERE id = 1")
+		answer := make(chan int64, 1)
+		go func() {
+			res, err := tw.ours.ExecContext(context.WithoutCancel(t.Context()), "UPDATE post SET likes = likes + 1 WHERE id IN (1, 2) AND COALESCE(title, '') <> 'shut'")
+			if err != nil {
+				answer <- -1
+				return
+			}
+			n, _ := res.RowsAffected()
+			answer <- n
+		}()
+		time.Sleep(200 * time.Millisecond) // it has looked the rows up, and waits for row 1
+		require.NoError(t, holder.Commit())
+		require.EqualValues(t, 1, <-answer)
+		require.EqualValues(t, 10, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
+	})
+}

@@ -1,0 +1,120 @@
+package countermysql
+
+import (
+	"encoding/hex"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// joins reports whether a value of the column, as applications write it, can
+// be written so that joining with it finds what comparing with it finds.
+func (c *column) joins() bool {
+	switch c.dataType {
+	case "char", "varchar":
+		return asciiCharsets[c.charset]
+	case "binary", "varbinary", "date":
+		return true
+	}
+	return c.integer()
+}
+
+// asciiCharsets are those whose characters below 128 are ASCII.
+var asciiCharsets = map[string]bool{"utf8mb4": true, "utf8mb3": true, "utf8": true, "latin1": true, "ascii": true}
+
+// keyText is a value of a key column as the column's literal method takes it.
+func (b binder) keyText(c *column, v value) (string, bool) {
+	x, ok := b.raw(v)
+	if !ok {
+		return "", false
+	}
+	if bytes, is := x.([]byte); is && !b.interpolated {
+		x = string(bytes)
+	}
+	switch x := x.(type) {
+	case int64:
+		return strconv.FormatInt(x, 10), c.integer()
+	case uint64:
+		return strconv.FormatUint(x, 10), c.integer()
+	case moment:
+		return string(x), c.dataType == "date"
+	case time.Time:
+		text, ok := b.time(x)
+		return strings.Trim(strings.TrimSuffix(text, " 00:00:00'"), "'"), ok && c.dataType == "date" && strings.HasSuffix(text, " 00:00:00'")
+	case string:
+		switch {
+		case c.integer():
+			n, err := strconv.ParseInt(x, 10, 64)
+			return x, err == nil && strconv.FormatInt(n, 10) == x
+		case c.dataType == "date":
+			_, err := time.Parse(time.DateOnly, x)
+			return x, err == nil
+		}
+		return strings.ToUpper(hex.EncodeToString([]byte(x))), c.collation == "" || ascii(x) || c.charset == "utf8mb4" && b.charset == "utf8mb4" && utf8.ValidString(x)
+	}
+	return "", false
+}
+
+// sound reports whether a value compares with the column without a conversion
+// that may warn: what is a warning in a query is an error in an UPDATE.
+func (b binder) sound(c *column, v value) bool {
+	x, ok := b.raw(v)
+	if !ok {
+		return false
+	}
+	if bytes, is := x.([]byte); is {
+		x = string(bytes)
+	}
+	switch x := x.(type) {
+	case int64, uint64, bool:
+		return c.integer() || c.decimal() || c.dataType == "year"
+	case decimalLiteral:
+		return c.integer() || c.decimal()
+	case moment, time.Time:
+		return c.dataType == "date" || c.dataType == "datetime" || c.dataType == "timestamp"
+	case string:
+		switch c.dataType {
+		case "date", "datetime", "timestamp":
+			for _, layout := range []string{time.DateOnly, "2006-01-02 15:04:05.999999"} {
+				if _, err := time.Parse(layout, x); err == nil {
+					return true
+				}
+			}
+			return false
+		case "char", "varchar", "binary", "varbinary", "enum", "set":
+			return true
+		case "uuid":
+			bytes, err := hex.DecodeString(strings.ReplaceAll(x, "-", ""))
+			return err == nil && len(bytes) == 16
+		case "inet4", "inet6":
+			_, err := netip.ParseAddr(x)
+			return err == nil
+		}
+		_, err := strconv.ParseInt(x, 10, 64)
+		return err == nil && c.integer()
+	}
+	return false
+}
+
+// soundPins is sound for all values of keys.
+func (b binder) soundPins(pins []pin) bool {
+	for _, p := range pins {
+		for i, c := range p.cols {
+			if !b.sound(c, p.values[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,101 @@
+// Package countermysqlotel gives OpenTelemetry the driver's statistics.
+//
+//	registration, err := countermysqlotel.Register(db, otel.GetMeterProvider())
+//
+// Names and units follow
+// https://opentelemetry.io/docs/specs/semconv/general/metrics/. Traces need
+// nothing of this: otelsql works around the driver as around any other.
+package countermysqlotel
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/countermysql/countermysql"
+)
+
+// scope is the instrumentation scope.
+const scope = "github.com/countermysql/countermysql"
+
+// instruments makes instruments, and keeps their errors until the end.
+type instruments struct {
+	meter metric.Meter
+	all   []metric.Observable
+	errs  []error
+}
+
+func (i *instruments) counter(name, unit, description string) metric.Int64ObservableCounter {
+	c, err := i.meter.Int64ObservableCounter("countermysql."+name, metric.WithUnit(unit), metric.WithDescription(description))
+	i.all, i.errs = append(i.all, c), append(i.errs, err)
+	return c
+}
+
+// Register has a provider observe the statistics of db, which has to be
+// countermysql's, with attributes that tell it from others, such as
+// semconv.DBNamespace. Unregister ends it.
+func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute.KeyValue) (metric.Registration, error) {
+	if _, err := countermysql.Stats(db); err != nil {
+		return nil, err
+	}
+	i := &instruments{meter: provider.Meter(scope)}
+	statements := i.counter("statements", "{statement}", "Statements on tables with counters, by what became of them.")
+	exact := i.counter("statements.exact", "{statement}", "Statements that rolled up the rows concerned and ran as they are, by reason.")
+	fallbacks := i.counter("fallbacks", "{plan}", "Plans of texts that could not be parsed or resolved.")
+	flushes := i.counter("flushes", "{table}", "Tables whose pending increments a COMMIT took to slots, but those of groups.")
+	groups := i.counter("groups", "{group}", "Commits shared by increments outside transactions.")
+	grouped := i.counter("groups.increments", "{increment}", "Increments, or transactions of nothing else, in those groups.")
+	serverErrors := i.counter("errors", "{error}", "Errors of the server in answer to statements on tables with counters, by their numbers.")
+	rollups := i.counter("rollups", "{rollup}", "Rollups of this process, by result.")
+	rows := i.counter("rollup.rows", "{row}", "Base rows that rollups dealt with, by what became of them.")
+	slots := i.counter("rollup.slots", "{row}", "Rows that rollups removed from slots tables.")
+	pending, err := i.meter.Int64ObservableUpDownCounter("countermysql.increments.pending", metric.WithUnit("{increment}"),
+		metric.WithDescription("Increments of open transactions that wait for COMMIT."))
+	i.all, i.errs = append(i.all, pending), append(i.errs, err)
+	if err := errors.Join(i.errs...); err != nil {
+		return nil, err
+	}
+	return i.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		s, err := countermysql.Stats(db)
+		if err != nil {
+			return err
+		}
+		common := metric.WithAttributes(attributes...)
+		observe := func(c metric.Int64Observable, n int64, own ...attribute.KeyValue) {
+			o.ObserveInt64(c, n, common, metric.WithAttributes(own...))
+		}
+		total, texts, groupCount := int64(0), int64(0), int64(0)
+		for reason, n := range s.Exact {
+			total += n
+			observe(exact, n, attribute.String("reason", reason))
+		}
+		for _, f := range s.Fallbacks {
+			texts += f.Count
+		}
+		for _, n := range s.Groups.Counts {
+			groupCount += n
+		}
+		for class, n := range map[string]int64{"increment": s.Increments, "sum": s.Sums, "exact": total, "verbatim": s.Verbatim} {
+			observe(statements, n, attribute.String("class", class))
+		}
+		for number, n := range s.Errors {
+			observe(serverErrors, n, attribute.Int("db.response.status_code", int(number)))
+		}
+		observe(fallbacks, texts)
+		observe(flushes, s.Flushes)
+		observe(groups, groupCount)
+		observe(grouped, s.Groups.Sum)
+		observe(pending, s.Pending)
+		observe(rollups, s.Rollups.Runs-s.Rollups.Errors, attribute.String("result", "done"))
+		observe(rollups, s.Rollups.Errors, attribute.String("result", "failed"))
+		observe(rows, s.Rollups.Keys, attribute.String("result", "done"))
+		observe(rows, s.Rollups.Busy, attribute.String("result", "busy"))
+		observe(rows, s.Rollups.Left, attribute.String("result", "left"))
+		observe(slots, s.Rollups.Slots, attribute.Bool("orphan", false))
+		observe(slots, s.Rollups.Orphans, attribute.Bool("orphan", true))
+		return nil
+	}, i.all...)
+}

@@ -1,0 +1,109 @@
+// Package countermysqlprom gives Prometheus the driver's statistics.
+//
+//	prometheus.MustRegister(countermysqlprom.NewCollector(db, "forum"))
+//
+// Names follow https://prometheus.io/docs/practices/naming/, and the label
+// db_name is that of [collectors.NewDBStatsCollector]. grafana.json beside this
+// file is a dashboard for them.
+//
+// [collectors.NewDBStatsCollector]: https://pkg.go.dev/github.com/prometheus/client_golang/prometheus/collectors#NewDBStatsCollector
+package countermysqlprom
+
+import (
+	"database/sql"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/countermysql/countermysql"
+)
+
+// collector reads the statistics when it is asked: there is nothing to keep.
+type collector struct {
+	db *sql.DB
+
+	statements, exact, fallbacks, pending, flushes, groups, errors *prometheus.Desc
+	rollups, rollupRows, rollupSlots, rollupOrphans, rollupSkipped *prometheus.Desc
+}
+
+var _ prometheus.Collector = (*collector)(nil)
+
+// NewCollector returns a collector of the statistics of db, which has to be
+// countermysql's. It asks the server nothing.
+func NewCollector(db *sql.DB, dbName string) prometheus.Collector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("countermysql_"+name, help, labels, prometheus.Labels{"db_name": dbName})
+	}
+	return &collector{
+		db:            db,
+		statements:    desc("statements_total", "Statements on tables with counters, by what became of them.", "class"),
+		exact:         desc("exact_statements_total", "Statements that rolled up the rows concerned and ran as they are, by reason.", "reason"),
+		fallbacks:     desc("fallbacks_total", "Plans of texts that could not be parsed or resolved."),
+		pending:       desc("pending_increments", "Increments of open transactions that wait for COMMIT."),
+		flushes:       desc("flushes_total", "Tables whose pending increments a COMMIT took to slots, but those of groups."),
+		groups:        desc("group_size", "How many increments, or transactions of nothing else, shared a commit."),
+		errors:        desc("server_errors_total", "Errors of the server in answer to statements on tables with counters, by their numbers.", "code"),
+		rollups:       desc("rollups_total", "Rollups of this process, by result.", "result"),
+		rollupRows:    desc("rollup_rows_total", "Base rows that got the sum of their slots."),
+		rollupSlots:   desc("rollup_slots_total", "Rows that rollups removed from slots tables."),
+		rollupOrphans: desc("rollup_orphans_total", "Rows that rollups removed from slots tables because their base rows were gone."),
+		rollupSkipped: desc("rollup_skipped_rows_total", "Base rows that rollups could not do, by reason: busy ones were locked by others, left ones can't take their slots.", "reason"),
+	}
+}
+
+// Describe lists the metrics.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		c.statements, c.exact, c.fallbacks, c.pending, c.flushes, c.groups, c.errors,
+		c.rollups, c.rollupRows, c.rollupSlots, c.rollupOrphans, c.rollupSkipped,
+	} {
+		ch <- d
+	}
+}
+
+// Collect reads them.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	s, err := countermysql.Stats(c.db)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(c.statements, err)
+		return
+	}
+	count := func(d *prometheus.Desc, n int64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+	}
+	exact, fallbacks := int64(0), int64(0)
+	for reason, n := range s.Exact {
+		count(c.exact, n, reason)
+		exact += n
+	}
+	for _, f := range s.Fallbacks {
+		fallbacks += f.Count
+	}
+	count(c.statements, s.Increments, "increment")
+	count(c.statements, s.Sums, "sum")
+	count(c.statements, exact, "exact")
+	count(c.statements, s.Verbatim, "verbatim")
+	count(c.fallbacks, fallbacks)
+	count(c.flushes, s.Flushes)
+	ch <- prometheus.MustNewConstMetric(c.pending, prometheus.GaugeValue, float64(s.Pending))
+	for number, n := range s.Errors {
+		count(c.errors, n, strconv.Itoa(int(number)))
+	}
+	buckets := map[float64]uint64{}
+	total := uint64(0)
+	for i, n := range s.Groups.Counts {
+		total += uint64(n)
+		if i < len(s.Groups.Bounds) {
+			buckets[float64(s.Groups.Bounds[i])] = total
+		}
+	}
+	ch <- prometheus.MustNewConstHistogram(c.groups, total, float64(s.Groups.Sum), buckets)
+	r := s.Rollups
+	count(c.rollups, r.Runs-r.Errors, "done")
+	count(c.rollups, r.Errors, "failed")
+	count(c.rollupRows, r.Keys)
+	count(c.rollupSlots, r.Slots)
+	count(c.rollupOrphans, r.Orphans)
+	count(c.rollupSkipped, r.Busy, "busy")
+	count(c.rollupSkipped, r.Left, "left")
+}
