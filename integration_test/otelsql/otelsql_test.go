@@ -37,7 +37,10 @@ func TestWrapped(t *testing.T) {
 				defer admin.Close()
 				_, err = admin.Exec("CREATE DATABASE " + name)
 				require.NoError(t, err)
-				defer admin.Exec("DROP DATABASE " + name)
+				defer func() {
+					_, err := admin.Exec("DROP DATABASE " + name)
+					require.NoError(t, err)
+				}()
 				test(t, srv.DSN(name), comments)
 			})
 		}
