@@ -226,8 +226,29 @@ func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 				return !ok || c.Table.O == "" || !slices.Contains(aliases, c.Name.L)
 			})
 		}
+		if s.Having != nil && slices.ContainsFunc(repeated(s.Fields), virtual) {
+			return false // HAVING sees columns in one way, and expressions of their names in another
+		}
 		return aliases == nil || (s.OrderBy == nil || !qualified(s.OrderBy)) && (s.Having == nil || !qualified(s.Having))
 	})
+}
+
+// repeated are the names that a select list has more than once.
+func repeated(list *ast.FieldList) []string {
+	var names, more []string
+	for _, f := range list.Fields {
+		name := f.AsName.L
+		if f.Expr != nil && name == "" {
+			if c, ok := columnRef(f.Expr); ok {
+				name = c.Name.L
+			}
+		}
+		if name != "" && slices.Contains(names, name) {
+			more = append(more, name)
+		}
+		names = append(names, name)
+	}
+	return more
 }
 
 func refsOf(tables []*table) []tableRef {

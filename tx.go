@@ -203,3 +203,36 @@ func copyWritten(from map[string]*written) map[string]*written {
 func sortedKeys[V any](m map[string]V) []string {
 	return slices.SortedFunc(maps.Keys(m), strings.Compare)
 }
+
+// noteWrites remembers which base rows the transaction has written.
+func (c *conn) noteWrites(writes []write, b binder, affected int64) {
+	if len(writes) == 0 || affected == 0 || !c.inTransaction() {
+		return
+	}
+	for _, w := range writes {
+		seen := c.transaction().writtenTo(w.t)
+		seen.thaw()
+		if w.pins == nil || w.rekeys || affected < int64(len(w.pins)) && !w.moves {
+			seen.any = true
+			continue
+		}
+		for _, p := range w.pins {
+			base, ok := p.bind(w.t.spec.name, b)
+			if !ok || p.momentary() {
+				seen.any = true
+				break
+			}
+			seen.mark(writtenRow{base: base, slots: w.t.slotsOf(p, b), matched: w.updates && c.connector.cfg.ClientFoundRows})
+		}
+	}
+}
+
+// slotsOf selects the slots of a pinned row.
+func (t *table) slotsOf(p pin, b binder) string {
+	if len(p.cols) == 0 || slices.Equal(p.cols, t.key) {
+		where, _ := p.bind(privateName, b)
+		return where
+	}
+	where, _ := p.bind(t.spec.name, b)
+	return "EXISTS (SELECT 1 FROM " + t.base() + " WHERE " + where + " AND " + t.sameKey(quoteIdent(t.spec.name), privateName) + ")"
+}

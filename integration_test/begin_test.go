@@ -232,6 +232,8 @@ func TestDeferredBegin(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, config := range []*countermysql.Config{blogCounters(), {Tables: blogCounters().Tables, NoGroupCommit: true}, readOwnSnapshot(blogCounters())} {
 			tw := newBlog(t, srv, config, "innodb_lock_wait_timeout=1")
+			tw.plain.SetMaxIdleConns(-1) // what SET TRANSACTION leaves is not for the next case
+			tw.ours.SetMaxIdleConns(-1)
 			for name, steps := range deferred {
 				t.Run(name, func(t *testing.T) {
 					tw.reset(t)

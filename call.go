@@ -1,0 +1,96 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+)
+
+// call is one execution of a user's statement.
+type call struct {
+	conn *conn
+	planUse
+	text string
+	args []driver.NamedValue
+
+	merged []driver.NamedValue // with the literals that are parameters of the plan
+
+	stmt *stmt // nil: sent as text
+	rows bool  // asked through Query
+}
+
+func (k *call) binder() binder {
+	l := k.conn.literals
+	l.interpolated = l.interpolated && k.stmt == nil
+	if k.lits != nil && k.merged == nil {
+		k.merged = k.lits.merge(k.args)
+	}
+	if k.merged != nil {
+		return binder{l, k.merged}
+	}
+	return binder{l, k.args}
+}
+
+// own gives a text made from the plan's the literals of the user's.
+func (k *call) own(text string) string {
+	if k.lits == nil {
+		return text
+	}
+	return k.lits.fill(text, k.conn.session.mode)
+}
+
+// forward sends the user's statement, or what stands in its place, the way the
+// user sent it: as text, with arguments, or prepared.
+func (k *call) forward(ctx context.Context, text string) (outcome, error) {
+	out, err := k.try(ctx, text)
+	if errors.Is(err, driver.ErrSkip) {
+		out, err = k.prepared(ctx, text)
+	}
+	return out, k.conn.noted(err)
+}
+
+func (k *call) try(ctx context.Context, text string) (out outcome, err error) {
+	switch {
+	case k.stmt != nil:
+		physical, err := k.stmt.physical(ctx, text)
+		if err != nil {
+			return out, err
+		}
+		return run(ctx, physical, k.args, k.rows)
+	case k.rows:
+		out.rows, err = k.conn.queryer.QueryContext(ctx, text, k.args)
+	default:
+		out.res, err = k.conn.execer.ExecContext(ctx, text, k.args)
+	}
+	return out, err
+}
+
+func run(ctx context.Context, s driver.Stmt, args []driver.NamedValue, rows bool) (out outcome, err error) {
+	if rows {
+		out.rows, err = s.(driver.StmtQueryContext).QueryContext(ctx, args)
+	} else {
+		out.res, err = s.(driver.StmtExecContext).ExecContext(ctx, args)
+	}
+	return out, err
+}
+
+// prepared does what database/sql does after ErrSkip, so that nothing that
+// went before is done a second time.
+func (k *call) prepared(ctx context.Context, text string) (outcome, error) {
+	s, err := k.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
+	if err != nil {
+		return outcome{}, err
+	}
+	if n := s.NumInput(); n >= 0 && n != len(k.args) {
+		s.Close()
+		return outcome{}, fmt.Errorf("sql: expected %d arguments, got %d", n, len(k.args))
+	}
+	out, err := run(ctx, s, k.args, k.rows)
+	if err != nil || !k.rows {
+		s.Close()
+		return out, err
+	}
+	out.rows = &countedRows{physicalRows: out.rows.(physicalRows), finish: closing(s)}
+	return out, nil
+}
