@@ -129,7 +129,7 @@ var faults = []fault{
 		if err != nil {
 			return err
 		}
-		defer os.Remove(f.Name())
+		defer func() { _ = os.Remove(f.Name()) }()
 		defer f.Close()
 		block := make([]byte, 1<<16)
 		for {
