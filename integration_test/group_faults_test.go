@@ -28,12 +28,14 @@ type gate struct {
 	open            func()
 }
 
-func newGate(t *testing.T, r *recorder) *gate {
+func newGate(t *testing.T, r *recorder) *gate { return newGateOn(t, r, writesSlots.MatchString) }
+
+func newGateOn(t *testing.T, r *recorder, holds func(query string) bool) *gate {
 	g := &gate{reached: make(chan struct{}), opened: make(chan struct{})}
 	g.open = sync.OnceFunc(func() { close(g.opened) })
 	t.Cleanup(g.open)
 	r.meddle(t, func(query string) error {
-		if writesSlots.MatchString(query) && g.passed.CompareAndSwap(false, true) {
+		if holds(query) && g.passed.CompareAndSwap(false, true) {
 			close(g.reached)
 			<-g.opened
 		}

@@ -114,7 +114,7 @@ func increments(r *rand.Rand, i, k int) job {
 		{text: "INSERT INTO page (day, name, hits) VALUES (CURRENT_DATE, 'home', 3) ON DUPLICATE KEY UPDATE hits = hits + VALUES(hits)"},
 		{text: "INSERT INTO page (day, name, hits) VALUES ('2026-01-02', 'home', 1), ('2026-01-02', 'ABOUT', 2) ON DUPLICATE KEY UPDATE hits = hits + VALUES(hits)"},
 		{text: "INSERT INTO page (day, name, hits) VALUES ('2026-05-05', ?, 1) ON DUPLICATE KEY UPDATE hits = hits + 1", args: []any{fmt.Sprintf("new %d %d", i, k/4)}},
-		{text: "UPDATE word SET n = n + 1 WHERE w = ?", args: []any{pick("a", "A", "a ", []byte("a"), "é", []byte("é"), "b")}},
+		{text: "UPDATE word SET n = n + 1 WHERE w = ?", args: []any{pick("a", "A", "a ", []byte("a"), []byte("\x00\xff"), "\x00\xff", "é", []byte("é"), "b")}},
 		{text: "UPDATE word SET n = n + 1 WHERE w = 'a'"},
 		{text: "UPDATE big SET n = n + 1 WHERE id = ?", args: []any{pick(1, uint64(1<<64-1), uint64(1<<63), int64(1<<63-1), "9007199254740993", "18446744073709551615", -1, int64(9007199254740992), 9007199254740993.0)}},
 		{text: "UPDATE seen SET n = n + 1 WHERE id = ?", args: []any{pick(1, 2, 3, 4)}},
