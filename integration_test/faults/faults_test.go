@@ -262,11 +262,7 @@ func TestFaults(t *testing.T) {
 						continue
 					}
 					t.Run(f.name, func(t *testing.T) {
-						d := time.Second
-						if soak(t) > 0 {
-							d = 10 * time.Second
-						}
-						endure(t, srv, f, "", d)
+						endure(t, srv, f, "", min(max(time.Second, soak(t)/time.Duration(len(faults))), 10*time.Second))
 					})
 					if soak(t) > 0 {
 						fmt.Fprintf(os.Stderr, "%s  %s: %s, round %d, %s left\n", time.Now().Format(time.TimeOnly), flavor, f.name, round+1, time.Until(end).Round(time.Second))
@@ -290,9 +286,5 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, os.Chmod(disk, 0o755))
 	t.Setenv("TMPDIR", disk)
 	srv := start(t, testserver.MariaDB)
-	d := 2500 * time.Millisecond
-	if soak(t) > 0 {
-		d = 30 * time.Second
-	}
-	endure(t, srv, faults[len(faults)-1], disk, d)
+	endure(t, srv, faults[len(faults)-1], disk, min(max(2500*time.Millisecond, soak(t)/10), 30*time.Second))
 }

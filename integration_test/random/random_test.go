@@ -36,7 +36,6 @@ func TestRandom(t *testing.T) {
 	require.NoError(t, err, "COUNTERMYSQL_SOAK")
 	servers, err := testserver.FromEnv(context.Background())
 	require.NoError(t, err)
-	soak /= time.Duration(len(servers)) // one after the other
 	for _, srv := range servers {
 		t.Run(fmt.Sprint(srv.Flavor()), func(t *testing.T) {
 			t.Parallel()
