@@ -109,9 +109,10 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 	if !c.filler.bind(inc, k.binder()) {
 		return outcome{}, notTried, nil
 	}
+	var lead *lead
 	lock, together := shareMode, inc.batch != nil && c.grouped()
 	if together {
-		if !inc.batch.group.enter() {
+		if lead = inc.batch.group.enter(); lead == nil {
 			return outcome{}, notTried, nil
 		}
 		lock = inc.t.noWait()
@@ -126,7 +127,7 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 	}
 	first := func() (bool, error) {
 		if together {
-			defer inc.batch.group.leave()
+			defer inc.batch.group.leave(lead)
 			defer c.connector.stats.batch(1)
 		}
 		return send()

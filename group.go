@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -16,12 +17,30 @@ const (
 
 // group combines what many callers want to send. The first runs at once; those
 // that arrive while it is under way wait, and go together on the connection of
-// the one that has waited longest. There is no timer. (Two batches under way at
-// once were slower: each pays for a statement and a COMMIT.)
+// the one that has waited longest. Nobody waits for company. (Two batches under
+// way at once were slower: each pays for a statement and a COMMIT.)
 type group struct {
-	mu       sync.Mutex
-	underWay bool
-	waiting  []*unit
+	mu      sync.Mutex
+	current *lead // nil: nothing is under way
+	waiting []*unit
+}
+
+// lead is the right to send. It passes on when what was sent has ended, or takes
+// so long that the connection may be dead: the others can't wait for that.
+type lead struct{ timer *time.Timer }
+
+const stalled = 200 * time.Millisecond
+
+// begin starts a lead.
+func (g *group) begin() *lead {
+	l := &lead{}
+	l.timer = time.AfterFunc(stalled, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.pass(l)
+	})
+	g.current = l
+	return l
 }
 
 // unit is what one caller sends: increments, added all or nothing, or a look-up.
@@ -34,7 +53,7 @@ type unit struct {
 	found   [][]string
 
 	wake    chan struct{} // closed when it leads or has ended
-	leads   bool
+	leads   *lead
 	ended   bool
 	left    bool // its caller does not wait any more
 	verdict verdict
@@ -63,8 +82,9 @@ func (u *unit) fits() bool { return len(u.parts) <= maxBatchParts && u.bytes <= 
 // unit, on the caller's connection, and gives each its verdict.
 func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdict {
 	g.mu.Lock()
-	if !g.underWay {
-		g.underWay = true
+	l := g.current
+	if l == nil {
+		l = g.begin()
 	} else {
 		g.waiting = append(g.waiting, u)
 		g.mu.Unlock()
@@ -76,8 +96,8 @@ func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdic
 			switch {
 			case u.ended:
 				return u.verdict
-			case u.leads:
-				g.pass()
+			case u.leads != nil:
+				g.pass(u.leads)
 			default: // withdrawn, or left to the batch that holds it
 				u.left = true
 				g.waiting = slices.DeleteFunc(g.waiting, func(w *unit) bool { return w == u })
@@ -89,6 +109,7 @@ func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdic
 			g.mu.Unlock()
 			return u.verdict
 		}
+		l = u.leads
 	}
 	batch := g.take(u)
 	g.mu.Unlock()
@@ -99,7 +120,7 @@ func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdic
 				w.verdict = verdict{err: mysql.ErrInvalidConn}
 			}
 		}
-		g.finish(batch[1:])
+		g.finish(l, batch[1:])
 	}()
 	run(batch)
 	returned = true
@@ -107,7 +128,7 @@ func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdic
 }
 
 // finish ends the units of a batch, or lets them go on waiting, and passes the lead.
-func (g *group) finish(batch []*unit) {
+func (g *group) finish(l *lead, batch []*unit) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var again []*unit
@@ -122,23 +143,27 @@ func (g *group) finish(batch []*unit) {
 		}
 	}
 	g.waiting = append(again, g.waiting...)
-	g.pass()
+	if g.current == nil {
+		g.current = l
+	}
+	g.pass(l)
 }
 
 // enter lets a caller in who sends by itself, without a unit, if nothing is
 // under way. It has to leave.
-func (g *group) enter() bool {
+func (g *group) enter() *lead {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	free := !g.underWay
-	g.underWay = true
-	return free
+	if g.current != nil {
+		return nil
+	}
+	return g.begin()
 }
 
-func (g *group) leave() {
+func (g *group) leave(l *lead) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.pass()
+	g.pass(l)
 }
 
 // take makes a batch of the unit and of those that wait, in their order, until it is full.
@@ -170,14 +195,19 @@ func (g *group) take(first *unit) []*unit {
 	return batch
 }
 
-// pass hands the lead to who has waited longest.
-func (g *group) pass() {
+// pass hands the lead to who has waited longest, if it has not been passed before.
+func (g *group) pass(l *lead) {
+	l.timer.Stop()
+	if g.current != l {
+		return
+	}
+	g.current = nil
 	if len(g.waiting) == 0 {
-		g.underWay = false
 		return
 	}
 	next := g.waiting[0]
+	g.waiting[0] = nil
 	g.waiting = g.waiting[1:]
-	next.leads = true
+	next.leads = g.begin()
 	close(next.wake)
 }

@@ -277,23 +277,25 @@ func TestGroupSurvivesPanic(t *testing.T) {
 func TestGroupEnter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSender()
-		require.True(t, s.enter())
-		require.False(t, s.enter())
+		l := s.enter()
+		require.NotNil(t, l)
+		require.Nil(t, s.enter())
 		u := units(3)
 		first, second := s.call(t.Context(), u[0]), s.call(t.Context(), u[1])
 		require.Nil(t, s.next())
-		s.leave()
+		s.leave(l)
 		require.Equal(t, u[:2], s.next())
-		require.False(t, s.enter())
+		require.Nil(t, s.enter())
 		s.finish()
 		require.Equal(t, verdict{}, soon(t, first))
 		require.Equal(t, verdict{}, soon(t, second))
-		require.True(t, s.enter())
+		l = s.enter()
+		require.NotNil(t, l)
 		ctx, cancel := context.WithCancel(t.Context())
 		third := s.call(ctx, u[2])
 		cancel()
 		require.Equal(t, verdict{err: context.Canceled}, soon(t, third))
-		s.leave()
+		s.leave(l)
 		s.idle(t)
 	})
 }
@@ -396,12 +398,16 @@ func TestGroupStress(t *testing.T) {
 					time.AfterFunc(time.Duration(rand.IntN(300))*time.Microsecond, cancel)
 				}
 				u := newUnit(fmt.Sprint(rand.IntN(5)))
-				if rand.IntN(2) == 0 && g.enter() {
+				var l *lead
+				if rand.IntN(2) == 0 {
+					l = g.enter()
+				}
+				if l != nil {
 					if !busy.CompareAndSwap(false, true) {
 						t.Error("two batches at once")
 					}
 					busy.Store(false)
-					g.leave()
+					g.leave(l)
 					cancel()
 					continue
 				}
@@ -432,7 +438,7 @@ func TestGroupStress(t *testing.T) {
 			t.Errorf("%v was sent %d times", u.parts, n)
 		}
 	}
-	require.False(t, g.underWay)
+	require.Nil(t, g.current)
 	require.Empty(t, g.waiting)
 	require.LessOrEqual(t, acknowledged.Load(), sum.Load())
 	require.LessOrEqual(t, sum.Load(), acknowledged.Load()+unknown.Load())
@@ -460,5 +466,37 @@ func TestOutlive(t *testing.T) {
 			done()
 			require.Error(t, shared.Err())
 		}
+	})
+}
+
+// TestGroupStalled proves that a batch that takes too long, as on a connection
+// that is dead, does not keep the others waiting, and that the lead it has lost
+// does not come back with it.
+func TestGroupStalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSender()
+		u := units(5)
+		first := s.call(t.Context(), u[0])
+		require.Equal(t, u[:1], s.next())
+		second, third := s.call(t.Context(), u[1]), s.call(t.Context(), u[2])
+		require.Nil(t, s.next())
+		time.Sleep(stalled + time.Millisecond)
+		require.Equal(t, u[1:3], s.next(), "they go without it")
+		fourth := s.call(t.Context(), u[3])
+		s.finish() // one of both batches
+		s.finish()
+		synctest.Wait()
+		for _, ended := range []<-chan verdict{first, second, third} {
+			require.Equal(t, verdict{}, soon(t, ended))
+		}
+		require.Equal(t, u[3:4], s.next())
+		fifth := s.call(t.Context(), u[4])
+		require.Nil(t, s.next(), "one batch at a time again")
+		s.finish()
+		require.Equal(t, u[4:], s.next())
+		s.finish()
+		require.Equal(t, verdict{}, soon(t, fourth))
+		require.Equal(t, verdict{}, soon(t, fifth))
+		s.idle(t)
 	})
 }

@@ -83,8 +83,10 @@ func (b binder) sound(c *column, v value) bool {
 				}
 			}
 			return false
-		case "char", "varchar", "binary", "varbinary", "enum", "set":
+		case "binary", "varbinary":
 			return true
+		case "char", "varchar", "enum", "set":
+			return utf8.ValidString(x) || !strings.HasPrefix(b.charset, "utf8")
 		case "uuid":
 			bytes, err := hex.DecodeString(strings.ReplaceAll(x, "-", ""))
 			return err == nil && len(bytes) == 16

@@ -106,8 +106,8 @@ func TestHostileValues(t *testing.T) {
 			}
 			for _, stmt := range []string{"UPDATE t SET n = n + 1 WHERE s = ?", "UPDATE t SET n = n + 1 WHERE b = ?", "UPDATE t SET n = n + 1 WHERE id = 1 AND title <> ?", "UPDATE t SET n = n + 1 WHERE s IN (?, 'x')", "UPDATE t SET n = n + 1, title = LEFT(?, 5) WHERE id = 2"} {
 				for _, v := range values {
-					if !utf8.ValidString(asText(v)) && !strings.Contains(stmt, "b = ") {
-						continue // no text: MySQL reads it otherwise in a SELECT than in an UPDATE
+					if !utf8.ValidString(asText(v)) && strings.Contains(stmt, "title") {
+						continue // no text: in a condition beside the key, or a value, the two servers read it in their ways
 					}
 					for _, tx := range []bool{false, true} {
 						run := func(db *sql.DB) string {
