@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +19,7 @@ import (
 )
 
 type adviseCommand struct {
+	Watch   time.Duration `help:"Watch the live server for so long, instead of the load." placeholder:"DURATION"`
 	Clients int           `default:"32" help:"How many clients of one counter there are at the same time."`
 	Work    time.Duration `default:"2ms" help:"How long their transactions do other work."`
 	Seconds float64       `default:"1" help:"How long each number of slots is tried."`
@@ -31,9 +31,19 @@ func (adviseCommand) Help() string {
 recommends the smallest number that is as fast as the fastest, within 5 %. Widen the window until the waits go. Each
 process chooses slots for itself: with several, divide the clients among them (--clients is for one process).
 
-Example:
+With --watch it loads nothing and changes nothing, but watches the listed counters at work, and recommends for each:
+twice the slots if transactions were seen to wait for slots, fewer if only few slots of a key were written at a time,
+else what there is. "Now" is the number in this tool's configuration. Watch when there is most to do, and again after a
+change. What it can't know: the load of other times; waits that begin and end between two looks, which are 0.2 s apart;
+how many slots were locked at once (it sees which were written from one second to the next, which may be more, and none
+that was rolled up meanwhile); how many increments make up an amount. Who waits takes the PROCESS privilege on MariaDB,
+and SELECT on performance_schema on MySQL; without it nothing but the rates is told. It reads every slots table each
+second.
 
-  countermysql advise --dsn "$DSN" --clients 64 --work 5ms --yes`
+Examples:
+
+  countermysql advise --dsn "$DSN" --clients 64 --work 5ms --yes
+  countermysql advise --dsn "$DSN" --watch 1m`
 }
 
 // trial is what one number of slots gave.
@@ -51,6 +61,12 @@ type advice struct {
 }
 
 func (c *adviseCommand) run(s *session) error {
+	if c.Watch < 0 {
+		return &exit{exitUsage, errors.New("--watch must be positive")}
+	}
+	if c.Watch > 0 {
+		return c.watch(s)
+	}
 	if c.Clients < 1 || c.Seconds <= 0 {
 		return &exit{exitUsage, errors.New("--clients and --seconds must be positive")}
 	}
@@ -92,10 +108,13 @@ func (c *adviseCommand) run(s *session) error {
 	}
 	return s.result(out, func() {
 		var rows []table.Row
+		var bars []chartBar
 		for _, t := range out.Trials {
-			rows = append(rows, table.Row{t.Slots, fmt.Sprintf("%.0f", t.PerSecond), t.LockWaits, t.Read.Round(time.Microsecond), strings.Repeat("█", int(40*t.PerSecond/best))})
+			rows = append(rows, table.Row{t.Slots, fmt.Sprintf("%.0f", t.PerSecond), t.LockWaits, t.Read.Round(time.Microsecond)})
+			bars = append(bars, chartBar{fmt.Sprintf("%d slots", t.Slots), t.PerSecond})
 		}
-		s.screen.table(table.Row{"slots", "transactions per second", "lock waits", "reading it", ""}, rows)
+		s.screen.table(table.Row{"slots", "transactions per second", "lock waits", "reading it"}, rows)
+		s.screen.chart("transactions per second", bars)
 		s.screen.line("recommended for %d clients of one counter in one process: counterSlots=%d", out.Clients, out.Recommended)
 	})
 }

@@ -57,7 +57,7 @@ type commandLine struct {
 	Explain explainCommand `cmd:"" help:"What becomes of a statement, why, and what is sent."`
 	Rollup  rollupCommand  `cmd:"" help:"Add the slots to the base rows, beside any load."`
 	Recount recountCommand `cmd:"" help:"Compare counters with the queries that define them, and correct them."`
-	Advise  adviseCommand  `cmd:"" help:"How many slots does this server need? Runs a short load on a scratch database."`
+	Advise  adviseCommand  `cmd:"" help:"How many slots does this server need? Runs a short load on a scratch database, or watches."`
 	Top     topCommand     `cmd:"" help:"Watch the counters live."`
 	Drop    dropCommand    `cmd:"" help:"Leave: roll everything up, verify, drop the slots tables."`
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -60,6 +61,28 @@ func (s *screen) table(header table.Row, rows []table.Row) {
 	style.Format.Header = text.FormatDefault
 	w.SetStyle(style)
 	w.Render()
+}
+
+type chartBar struct {
+	label string
+	value float64
+}
+
+// chart draws bars, of which the longest is the largest value.
+func (s *screen) chart(title string, bars []chartBar) {
+	width, most := 0, 0.0
+	for _, b := range bars {
+		width, most = max(width, text.StringWidth(b.label)), max(most, b.value)
+	}
+	s.line("%s", title)
+	for _, b := range bars {
+		length := 0
+		if most > 0 {
+			length = max(0, int(math.Round(40*b.value/most)))
+		}
+		s.line("  %s │%s %.0f", text.AlignRight.Apply(b.label, width), strings.Repeat("█", length), b.value)
+	}
+	s.line("")
 }
 
 func (s *screen) color(c text.Color, what string) string {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"cmp"
-	"database/sql"
-	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -11,8 +9,6 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-
-	"github.com/countermysql/countermysql"
 )
 
 type topCommand struct {
@@ -23,32 +19,23 @@ type topCommand struct {
 
 func (topCommand) Help() string {
 	return `Looks at the slots tables every so often and shows, for each counter, what arrived since the last look, and for all
-of it the hottest keys, the rows that wait for a rollup, and the server's lock waits and deadlocks. What arrives and is
-rolled up between two looks is not seen. It reads the whole of every slots table: roll up in the background.
+of it the hottest keys, the slots in use, what reading costs, and the server's lock waits and deadlocks. What arrives
+and is rolled up between two looks is not seen. It reads the whole of every slots table: roll up in the background.
+
+Slots in use are the rows of the slots table, per key: they wait for a rollup. Read cost is the median of 5 point reads
+of the counter as it is, base row and slots, and its ratio to the same read of the base row alone; both are prepared
+statements on one connection, with the network's time in it.
 
 Example:
 
   countermysql top --dsn "$DSN" --every 1s`
 }
 
-// look is what top sees at one moment.
-type look struct {
-	at     time.Time
-	slots  map[string]*big.Rat // by table, counter, key and slot
-	tables []seenTable
-	status map[string]int64
-}
-
-type seenTable struct {
-	countermysql.TableInfo
-	rows, keys int64
-	read       time.Duration // of one counter of the key with the most slots, through the driver
-}
-
 // rate is one counter's line.
 type rate struct {
 	Table, Counter string
 	PerSecond      float64 // the sum of what arrived
+	SlotsWritten   int     // the most of one key since the last look
 	Pending        string  // the sum of what is in slots
 }
 
@@ -56,7 +43,8 @@ type rate struct {
 type hot struct {
 	Table, Counter, Key string
 	PerSecond           float64
-	Slots               int
+	Slots, SlotsWritten int // in use; written since the last look
+	Read                readCost
 }
 
 // view is what is shown, and written as JSON.
@@ -72,8 +60,9 @@ type tableView struct {
 	Table          string
 	Rows, Keys     int64 // of the slots table: they wait for a rollup
 	SlotsPerKey    float64
-	ReadMicros     int64
+	SlotsMost      int64 // of one key
 	SlotsAvailable int
+	FullestRead    readCost // of the key with the most slots
 }
 
 func (c *topCommand) run(s *session) error {
@@ -85,6 +74,9 @@ func (c *topCommand) run(s *session) error {
 		}
 		if last != nil {
 			v := compare(last, now, c.Keys)
+			if err := s.measureReads(&v, now); err != nil {
+				return err
+			}
 			if err := s.result(v, func() { s.show(v) }); err != nil {
 				return err
 			}
@@ -101,150 +93,25 @@ func (c *topCommand) run(s *session) error {
 	}
 }
 
-func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
-
-// slotKey tells the slots of all tables apart.
-type slotKey struct{ table, counter, key, slot string }
-
-func (k slotKey) String() string {
-	return strings.Join([]string{k.table, k.counter, k.key, k.slot}, "\x00")
-}
-
-func parseSlotKey(s string) slotKey {
-	p := strings.SplitN(s, "\x00", 4)
-	return slotKey{p[0], p[1], p[2], p[3]}
-}
-
-func (s *session) look() (*look, error) {
-	tables, err := countermysql.Tables(s.ctx, s.db)
-	if err != nil {
-		return nil, err
-	}
-	l := &look{at: time.Now(), slots: map[string]*big.Rat{}}
-	for _, t := range tables {
-		if !t.Ready {
-			continue
-		}
-		seen, err := s.lookAt(l, t)
-		if err != nil {
-			return nil, err
-		}
-		l.tables = append(l.tables, seen)
-	}
-	l.status, err = s.status()
-	return l, err
-}
-
-// lookAt reads a slots table, which the driver leaves alone.
-func (s *session) lookAt(l *look, t countermysql.TableInfo) (seenTable, error) {
-	seen := seenTable{TableInfo: t}
-	var cols []string
-	for _, name := range slices.Concat(t.Key, []string{t.SlotColumn}, t.Counters) {
-		cols = append(cols, quote(name))
-	}
-	rows, err := s.db.QueryContext(s.ctx, "SELECT "+strings.Join(cols, ", ")+" FROM "+quote(t.Database)+"."+quote(t.SlotsTable))
-	if err != nil {
-		return seen, err
-	}
-	defer rows.Close()
-	perKey := map[string]int{}
-	cells := make([]sql.NullString, len(cols))
-	dest := make([]any, len(cols))
-	for i := range cells {
-		dest[i] = &cells[i]
-	}
-	most, mostCells := 0, []sql.NullString{}
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			return seen, err
-		}
-		seen.rows++
-		var key []string
-		for i, name := range t.Key {
-			key = append(key, name+"="+printable(cells[i].String))
-		}
-		id := strings.Join(key, " ")
-		if perKey[id]++; perKey[id] > most {
-			most, mostCells = perKey[id], slices.Clone(cells[:len(t.Key)])
-		}
-		for i, counter := range t.Counters {
-			amount, ok := new(big.Rat).SetString(cells[len(t.Key)+1+i].String)
-			if ok {
-				l.slots[slotKey{t.Database + "." + t.Table, counter, id, cells[len(t.Key)].String}.String()] = amount
-			}
-		}
-	}
-	seen.keys = int64(len(perKey))
-	if err := rows.Err(); err != nil || most == 0 {
-		return seen, err
-	}
-	var conds []string
-	var args []any
-	for i, name := range t.Key {
-		conds = append(conds, quote(name)+" = ?")
-		args = append(args, mostCells[i].String)
-	}
-	start := time.Now()
-	err = s.db.QueryRowContext(s.ctx, "SELECT "+quote(t.Counters[0])+" FROM "+quote(t.Database)+"."+quote(t.Table)+
-		" WHERE "+strings.Join(append(conds, "TRUE"), " AND "), args...).Scan(new(sql.NullString))
-	if seen.read = time.Since(start); errors.Is(err, sql.ErrNoRows) { // an orphan
-		err = nil
-	}
-	return seen, err
-}
-
-func printable(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == '\uFFFD' }) >= 0 {
-		return fmt.Sprintf("%q", s)
-	}
-	return s
-}
-
-// status reads the server's own counts of what goes wrong with locks.
-func (s *session) status() (map[string]int64, error) {
-	rows, err := s.db.QueryContext(s.ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_row_lock_waits', 'Innodb_row_lock_time', 'Innodb_deadlocks', 'Questions')`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	status := map[string]int64{}
-	for rows.Next() {
-		var name string
-		var n int64
-		if err := rows.Scan(&name, &n); err != nil {
-			return nil, err
-		}
-		status[name] = n
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	if _, ok := status["Innodb_deadlocks"]; !ok { // MySQL has it elsewhere
-		var n int64
-		if err := s.db.QueryRowContext(s.ctx, "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'").Scan(&n); err == nil {
-			status["Innodb_deadlocks"] = n // it takes the PROCESS privilege
-		}
-	}
-	return status, nil
-}
-
 func compare(last, now *look, keys int) view {
 	v := view{Time: now.at, Server: map[string]float64{}, Counters: []rate{}, Hottest: []hot{}, Tables: []tableView{}}
 	seconds := now.at.Sub(last.at).Seconds()
 	type sums struct{ arrived, pending *big.Rat }
 	counters := map[[2]string]*sums{}
 	hottest := map[[3]string]*hot{}
-	for id, amount := range now.slots {
-		k := parseSlotKey(id)
+	for k, amount := range now.slots {
 		c := counters[[2]string{k.table, k.counter}]
 		if c == nil {
 			c = &sums{new(big.Rat), new(big.Rat)}
 			counters[[2]string{k.table, k.counter}] = c
 		}
 		c.pending.Add(c.pending, amount)
-		arrived := new(big.Rat).Set(amount)
-		if before := last.slots[id]; before != nil && before.Cmp(amount) <= 0 {
-			arrived.Sub(arrived, before) // else it was rolled up meanwhile
+		arrived, before := amount, last.slots[k]
+		if before != nil {
+			// or it was rolled up meanwhile, and all of it is new
+			if more := new(big.Rat).Sub(amount, before); new(big.Rat).Abs(more).Cmp(new(big.Rat).Abs(amount)) < 0 {
+				arrived = more
+			}
 		}
 		c.arrived.Add(c.arrived, arrived)
 		h := hottest[[3]string{k.table, k.counter, k.key}]
@@ -253,12 +120,15 @@ func compare(last, now *look, keys int) view {
 			hottest[[3]string{k.table, k.counter, k.key}] = h
 		}
 		h.Slots++
+		if before == nil && amount.Sign() != 0 || before != nil && before.Cmp(amount) != 0 {
+			h.SlotsWritten++
+		}
 		n, _ := arrived.Float64()
 		h.PerSecond += n / seconds
 	}
 	for _, t := range now.tables {
-		name := t.Database + "." + t.Table
-		tv := tableView{Table: name, Rows: t.rows, Keys: t.keys, ReadMicros: t.read.Microseconds(), SlotsAvailable: t.Slots}
+		name := t.name()
+		tv := tableView{Table: name, Rows: t.rows, Keys: t.keys, SlotsMost: t.most, SlotsAvailable: t.Slots}
 		if t.keys > 0 {
 			tv.SlotsPerKey = float64(t.rows) / float64(t.keys)
 		}
@@ -274,6 +144,11 @@ func compare(last, now *look, keys int) view {
 		}
 	}
 	for _, h := range hottest {
+		for i, r := range v.Counters {
+			if r.Table == h.Table && r.Counter == h.Counter {
+				v.Counters[i].SlotsWritten = max(r.SlotsWritten, h.SlotsWritten)
+			}
+		}
 		if h.PerSecond != 0 {
 			v.Hottest = append(v.Hottest, *h)
 		}
@@ -301,15 +176,15 @@ func (s *session) show(v view) {
 	s.screen.table(table.Row{"table", "counter", "per second", "pending rollup"}, rows)
 	rows = nil
 	for _, t := range v.Tables {
-		rows = append(rows, table.Row{t.Table, t.Keys, t.Rows, fmt.Sprintf("%.1f of %d", t.SlotsPerKey, t.SlotsAvailable), fmt.Sprintf("%d µs", t.ReadMicros)})
+		rows = append(rows, table.Row{t.Table, t.Keys, t.Rows, fmt.Sprintf("%.1f", t.SlotsPerKey), fmt.Sprintf("%d of %d", t.SlotsMost, t.SlotsAvailable), t.FullestRead})
 	}
-	s.screen.table(table.Row{"table", "keys with slots", "slots", "slots per key", "reading the fullest"}, rows)
+	s.screen.table(table.Row{"slots in use", "keys", "slots", "average", "most of a key", "reading the fullest, × base row alone"}, rows)
 	rows = nil
 	for _, h := range v.Hottest {
-		rows = append(rows, table.Row{h.Table, h.Key, h.Counter, fmt.Sprintf("%.1f", h.PerSecond), h.Slots})
+		rows = append(rows, table.Row{h.Table, h.Key, h.Counter, fmt.Sprintf("%.1f", h.PerSecond), h.Slots, h.Read})
 	}
 	if rows != nil {
-		s.screen.table(table.Row{"hottest keys", "key", "counter", "per second", "slots"}, rows)
+		s.screen.table(table.Row{"hottest keys", "key", "counter", "per second", "slots in use", "read cost, × base row alone"}, rows)
 	}
 	s.screen.line("server, per second: %.1f lock waits of %.1f ms in sum, %.1f deadlocks, %.0f statements",
 		v.Server["Innodb_row_lock_waits"], v.Server["Innodb_row_lock_time"], v.Server["Innodb_deadlocks"], v.Server["Questions"])

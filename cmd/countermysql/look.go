@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countermysql/countermysql"
+)
+
+// look is what the slots tables hold at one moment.
+type look struct {
+	at     time.Time
+	slots  map[slotKey]*big.Rat
+	keys   map[[2]string][]any // the values of the key columns, by table and key
+	tables []seenTable
+	status map[string]int64
+}
+
+// slotKey tells the slots of all tables apart.
+type slotKey struct{ table, counter, key, slot string }
+
+type seenTable struct {
+	countermysql.TableInfo
+	rows, keys, most int64  // of its slots table, and of the fullest key
+	fullest          string // the key with the most slots
+}
+
+func (t seenTable) name() string { return t.Database + "." + t.Table }
+
+func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+func (s *session) look() (*look, error) {
+	tables, err := countermysql.Tables(s.ctx, s.db)
+	if err != nil {
+		return nil, err
+	}
+	l := &look{at: time.Now(), slots: map[slotKey]*big.Rat{}, keys: map[[2]string][]any{}}
+	for _, t := range tables {
+		if !t.Ready {
+			continue
+		}
+		seen := seenTable{TableInfo: t}
+		if err := s.lookAt(l, &seen); err != nil {
+			return nil, err
+		}
+		l.tables = append(l.tables, seen)
+	}
+	l.status, err = s.status()
+	return l, err
+}
+
+// lookAt reads a slots table, which the driver leaves alone.
+func (s *session) lookAt(l *look, t *seenTable) error {
+	var cols []string
+	for _, name := range slices.Concat(t.Key, []string{t.SlotColumn}, t.Counters) {
+		cols = append(cols, quote(name))
+	}
+	rows, err := s.db.QueryContext(s.ctx, "SELECT "+strings.Join(cols, ", ")+" FROM "+quote(t.Database)+"."+quote(t.SlotsTable))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	perKey := map[string]int64{}
+	cells := make([]any, len(cols))
+	dest := make([]any, len(cols))
+	for i := range cells {
+		dest[i] = &cells[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		t.rows++
+		var parts []string
+		values := make([]any, len(t.Key)) // times stay times, to be sent back as they came
+		for i, name := range t.Key {
+			values[i] = cells[i]
+			if b, ok := cells[i].([]byte); ok {
+				values[i] = string(b)
+			}
+			parts = append(parts, name+"="+printable(values[i]))
+		}
+		key := strings.Join(parts, " ")
+		if perKey[key]++; perKey[key] == 1 {
+			l.keys[[2]string{t.name(), key}] = values
+		}
+		if perKey[key] > t.most {
+			t.most, t.fullest = perKey[key], key
+		}
+		slot := cellText(cells[len(t.Key)])
+		for i, counter := range t.Counters {
+			if amount, ok := new(big.Rat).SetString(cellText(cells[len(t.Key)+1+i])); ok {
+				l.slots[slotKey{t.name(), counter, key, slot}] = amount
+			}
+		}
+	}
+	t.keys = int64(len(perKey))
+	return rows.Err()
+}
+
+// cellText is a cell as text: integers and times may come as such.
+func cellText(cell any) string {
+	switch cell := cell.(type) {
+	case []byte:
+		return string(cell)
+	case time.Time:
+		return strings.TrimSuffix(cell.Format("2006-01-02 15:04:05.999999"), " 00:00:00")
+	}
+	return fmt.Sprint(cell)
+}
+
+func printable(cell any) string {
+	s := cellText(cell)
+	if strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == '\uFFFD' }) >= 0 {
+		return fmt.Sprintf("%q", s)
+	}
+	return s
+}
+
+// status reads the server's own counts of what goes wrong with locks.
+func (s *session) status() (map[string]int64, error) {
+	rows, err := s.db.QueryContext(s.ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_row_lock_waits', 'Innodb_row_lock_time', 'Innodb_deadlocks', 'Questions')`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	status := map[string]int64{}
+	for rows.Next() {
+		var name string
+		var n int64
+		if err := rows.Scan(&name, &n); err != nil {
+			return nil, err
+		}
+		status[name] = n
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if _, ok := status["Innodb_deadlocks"]; !ok { // MySQL has it elsewhere
+		var n int64
+		if err := s.db.QueryRowContext(s.ctx, "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'").Scan(&n); err == nil {
+			status["Innodb_deadlocks"] = n // it takes the PROCESS privilege
+		}
+	}
+	return status, nil
+}
