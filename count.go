@@ -11,35 +11,23 @@ type bound struct {
 	conditions []string // one, or one for each row of an upsert
 	deltas     [][]int64
 	touch      []string // by touch column of the table; "" if not touched
-	explicit   []bool   // the statement sets the touch column itself
 	zero       bool     // adds nothing
 }
 
 // bind puts the arguments in; false where the exact way is needed.
 func (inc *increment) bind(b binder) (*bound, bool) {
-	out := &bound{increment: inc, touch: make([]string, len(inc.t.touch)), explicit: make([]bool, len(inc.t.touch))}
-	for i, c := range inc.t.touch {
-		if c.onUpdate {
-			out.touch[i] = currentTimestamp(c)
-		}
-		for _, set := range inc.touch {
-			if set.c == c {
-				at, ok := set.sql(b)
-				if !ok {
-					return nil, false
-				}
-				out.touch[i], out.explicit[i] = at, true
-			}
-		}
+	out := &bound{increment: inc, touch: make([]string, len(inc.t.touch))}
+	if !inc.times(b, out.touch) {
+		return nil, false
 	}
 	if len(inc.rows) > 0 {
 		return out, inc.bindRows(b, out)
 	}
-	deltas, ok := inc.sum(inc.deltas, b, out)
+	deltas, zero, ok := inc.sum(inc.deltas, b)
 	if !ok {
 		return nil, false
 	}
-	out.deltas = [][]int64{deltas}
+	out.deltas, out.zero = [][]int64{deltas}, zero
 	if inc.where.pieces == nil {
 		return out, true // verbatim: only the deltas had to be looked at
 	}
@@ -51,23 +39,47 @@ func (inc *increment) bind(b binder) (*bound, bool) {
 	return out, true
 }
 
-// sum orders the deltas by the table's counters.
-func (inc *increment) sum(deltas []delta, b binder, out *bound) ([]int64, bool) {
-	sums := make([]int64, len(inc.t.counters))
-	out.zero = true
+// times writes what the touch columns are set to; "" if nothing.
+func (inc *increment) times(b binder, into []string) bool {
+	for i, c := range inc.t.touch {
+		if c.onUpdate {
+			into[i] = currentTimestamp(c)
+		}
+		for _, set := range inc.touch {
+			if set.c == c {
+				at, ok := set.sql(b)
+				if !ok {
+					return false
+				}
+				into[i] = at
+			}
+		}
+	}
+	return true
+}
+
+// units writes the deltas in the order of the table's counters.
+func (inc *increment) units(deltas []delta, b binder, into []int64) (zero, ok bool) {
+	zero = true
 	for _, d := range deltas {
 		n, ok := d.units(b)
 		if !ok {
-			return nil, false
+			return false, false
 		}
 		for i, c := range inc.t.counters {
 			if c == d.c {
-				sums[i] = n
+				into[i] = n
 			}
 		}
-		out.zero = out.zero && n == 0
+		zero = zero && n == 0
 	}
-	return sums, true
+	return zero, true
+}
+
+func (inc *increment) sum(deltas []delta, b binder) (sums []int64, zero, ok bool) {
+	sums = make([]int64, len(inc.t.counters))
+	zero, ok = inc.units(deltas, b, sums)
+	return sums, zero, ok
 }
 
 // bindRows binds the rows of an upsert.
@@ -80,11 +92,11 @@ func (inc *increment) bindRows(b binder, out *bound) bool {
 			n, ok := delta{c: v.c, v: v.v}.units(b)
 			zero = zero || !ok || !v.c.holds(n)
 		}
-		deltas, ok := inc.sum(r.deltas, b, out)
+		deltas, none, ok := inc.sum(r.deltas, b)
 		if !ok {
 			return false
 		}
-		zero = zero || out.zero
+		zero = zero || none
 		out.conditions = append(out.conditions, where)
 		out.deltas = append(out.deltas, deltas)
 	}

@@ -46,31 +46,9 @@ func (f *filler) bind(inc *increment, b binder) bool {
 			}
 		}
 	}
-	zero := true
-	for _, d := range deltas {
-		n, ok := d.units(b)
-		if !ok {
-			return false
-		}
-		for i, c := range inc.t.counters {
-			if c == d.c {
-				f.deltas[i] = n
-			}
-		}
-		zero = zero && n == 0
-	}
-	for _, i := range inc.touched {
-		c := inc.t.touch[i]
-		f.times[i] = currentTimestamp(c)
-		for _, set := range inc.touch {
-			if set.c == c {
-				at, ok := set.sql(b)
-				if !ok {
-					return false
-				}
-				f.times[i] = at
-			}
-		}
+	zero, ok := inc.units(deltas, b, f.deltas)
+	if !ok || !inc.times(b, f.times) {
+		return false
 	}
 	return !zero && b.soundPins(inc.pins)
 }

@@ -26,7 +26,14 @@ func (r *result) AllRowsAffected() []int64 { return slices.Clone(r.affected) }
 // AllLastInsertIds returns the inserted id of each statement of the text.
 func (r *result) AllLastInsertIds() []int64 { return slices.Clone(r.ids) }
 
-func affected(n int64) *result { return &result{[]int64{n}, []int64{0}} }
+func affected(n int64) *result {
+	r := &struct { // one allocation
+		result
+		affected, ids [1]int64
+	}{affected: [1]int64{n}}
+	r.result = result{r.affected[:], r.ids[:]}
+	return &r.result
+}
 
 // noRows is what a query returns for a statement without a result set.
 type noRows struct{}
