@@ -32,6 +32,11 @@ func (k *call) binder() binder {
 	return binder{l, k.args}
 }
 
+// binary reports whether the answer comes in the binary protocol.
+func (k *call) binary() bool {
+	return k.stmt != nil || len(k.args) > 0 && !k.conn.connector.cfg.InterpolateParams
+}
+
 // own gives a text made from the plan's the literals of the user's.
 func (k *call) own(text string) string {
 	if k.lits == nil {

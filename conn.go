@@ -34,8 +34,10 @@ type conn struct {
 	filler   filler
 	lastRows rowCount         // of the last statement, where the server has another
 	leased   map[string]lease // slots in use, by table
-	hidden   map[string]bool  // counter tables whose names a temporary table has taken
-	visible  *schema          // the schema without them
+
+	temporary map[string]bool // names of temporary tables made here, in small letters
+	hidden    map[string]bool // counter tables whose names they have taken
+	visible   *schema         // the schema without those
 }
 
 var (
@@ -137,19 +139,6 @@ func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 	return p, nil
 }
 
-// hide notes a temporary table that takes a counter table's name, or gives it back.
-func (c *conn) hide(t *table, hidden bool) {
-	if c.hidden == nil {
-		c.hidden = map[string]bool{}
-	}
-	if hidden {
-		c.hidden[t.String()] = true
-	} else {
-		delete(c.hidden, t.String())
-	}
-	c.visible = nil
-}
-
 func (c *conn) planIn(s *schema, text string) planUse {
 	k := planKey{text, c.session.mode, c.session.db}
 	if use := s.plans.get(k); use.plan != nil {
@@ -214,7 +203,9 @@ func (c *conn) planText(s *schema, k planKey) *plan {
 		}
 	}
 	p.rowCount = strings.Contains(strings.ToUpper(k.text), "ROW_COUNT")
-	p.fixes = consistentRead(tokenize(k.text, k.mode))
+	toks := tokenize(k.text, k.mode)
+	p.fixes = consistentRead(toks)
+	p.typedByArgs = typedByArgs(toks)
 	p.simple = p.kind == kindOther && p.class == verbatim && p.increment == nil && p.writes == nil && p.cleaning == nil && p.split == nil && p.touches == nil && !p.rowCount
 	return p
 }

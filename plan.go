@@ -1,10 +1,8 @@
 package countermysql
 
 import (
-	"database/sql"
 	"slices"
 	"strings"
-	"sync/atomic"
 )
 
 // class is what becomes of a statement.
@@ -35,21 +33,23 @@ type plan struct {
 	reason   string // why it is not fast
 	err      error  // of a refused statement
 
-	reads      []*table                     // whose counters the statement may read: pending increments come first
-	pins       []pin                        // the rows of the only table read, if the statement gives their keys as numbers
-	query      *query                       // the text with views in place of base tables
-	locks      string                       // FOR UPDATE …: the query locks what it reads
-	increment  *increment                   // what a relative write adds
-	touches    []touch                      // touch columns that are set
-	scopes     []scope                      // rows to roll up when the statement runs the exact way
-	guarded    string                       // the exact statement in one round trip; "" if there is none
-	writes     []write                      // base rows the statement itself writes
-	cleaning   *cleaning                    // keys named by an INSERT
-	split      []string                     // the statements of a text that holds several
-	lockTables []*table                     // LOCK TABLES: the slots tables to lock as well
-	dropped    []*table                     // DROP and TRUNCATE: the slots go too
-	types      atomic.Pointer[[]columnType] // of the query as it was written, once asked for
-	fallback   bool                         // exact because it could not be parsed or resolved
+	reads      []*table   // whose counters the statement may read: pending increments come first
+	pins       []pin      // the rows of the only table read, if the statement gives their keys as numbers
+	query      *query     // the text with views in place of base tables
+	locks      string     // FOR UPDATE …: the query locks what it reads
+	increment  *increment // what a relative write adds
+	touches    []touch    // touch columns that are set
+	scopes     []scope    // rows to roll up when the statement runs the exact way
+	guarded    string     // the exact statement in one round trip; "" if there is none
+	writes     []write    // base rows the statement itself writes
+	cleaning   *cleaning  // keys named by an INSERT
+	split      []string   // the statements of a text that holds several
+	lockTables []*table   // LOCK TABLES: the slots tables to lock as well
+	dropped    []*table   // DROP and TRUNCATE: the slots go too
+	fallback   bool       // exact because it could not be parsed or resolved
+
+	types       typesCache // of the query as it was written
+	typedByArgs bool       // its parameters may decide about them
 }
 
 // scope selects rows of a base table.
@@ -154,17 +154,4 @@ func anyRow(tables []*table) []write {
 		writes[i] = write{t: t}
 	}
 	return writes
-}
-
-// columnTypes are those of the query as it was written; the first who needs
-// them asks the server. Names hold arguments that are written into the text.
-func (p *plan) columnTypes(db *sql.DB, k *call, mode lexMode) []columnType {
-	if known := p.types.Load(); known != nil {
-		return *known
-	}
-	types := plainTypes(db, k.text, mode, k.args, k.stmt != nil)
-	if types != nil && (len(k.args) == 0 || k.stmt != nil || p.query == nil || !p.query.inList) {
-		p.types.Store(&types)
-	}
-	return types
 }

@@ -16,7 +16,7 @@ type query struct {
 	views []viewUse
 	sql   string // rendered outside transactions
 
-	inList bool // a view stands in the select list
+	renamed bool // the server may name columns otherwise
 }
 
 type viewUse struct {
@@ -81,7 +81,7 @@ func (a *analysis) rewrite(refs []tableRef) *query {
 		}
 	}
 	slices.SortFunc(edits, func(x, y edit) int { return x.start - y.start })
-	q := &query{inList: a.inSelectList(refs) || shortened}
+	q := &query{renamed: a.inSelectList(refs) || shortened || a.respelled(refs)}
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
@@ -98,6 +98,17 @@ func (a *analysis) rewrite(refs []tableRef) *query {
 	q.text = append(q.text, b.String())
 	q.sql = q.render(func(*table) sight { return sight{} })
 	return q
+}
+
+// respelled reports whether the text writes a column's name in other letters than
+// the table has: the server names a view's columns as the view does.
+func (a *analysis) respelled(refs []tableRef) bool {
+	return slices.ContainsFunc(a.toks, func(t token) bool {
+		return t.ident() && slices.ContainsFunc(refs, func(r tableRef) bool {
+			c := r.t.column(t.name)
+			return c != nil && c.name != t.name
+		})
+	})
 }
 
 // inSelectList reports whether a table stands before the query's own FROM.

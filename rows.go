@@ -1,17 +1,12 @@
 package countermysql
 
 import (
-	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"reflect"
 	"strconv"
-	"strings"
-	"time"
 )
 
 // physicalRows are the optional interfaces of go-sql-driver's rows.
@@ -35,26 +30,19 @@ type countedRows struct {
 	finish func(error) error // after the last row; nil: nothing
 	failed error             // of Next
 
-	renamed  bool // a view stands in the select list
-	unsigned bool // a table has an UNSIGNED counter smaller than BIGINT
+	renamed  bool // the server would name columns otherwise
+	binary   bool // values come in the binary protocol
+	computed bool // the server may give what is computed from a sum another type
+
+	converted []*columnType // of the columns to which it did
 }
 
 var _ physicalRows = (*countedRows)(nil)
 
-type columnType struct {
-	name             string
-	database         string
-	nullable         bool
-	nullableOK       bool
-	precision, scale int64
-	decimalOK        bool
-	scan             reflect.Type
-}
-
 func (r *countedRows) Next(dest []driver.Value) error {
 	err := r.physicalRows.Next(dest)
-	if err == nil && r.unsigned {
-		r.narrow(dest)
+	if err == nil && r.computed {
+		r.asPlain(dest)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		r.failed = err // told to finish by Close: nothing can be sent before
@@ -62,25 +50,23 @@ func (r *countedRows) Next(dest []driver.Value) error {
 	return err
 }
 
-// narrow gives numbers the Go type that go-sql-driver gives those of the plain
-// query: a sum is always BIGINT, and what is computed from BIGINT UNSIGNED may
-// be DECIMAL where a smaller type gives an integer.
-func (r *countedRows) narrow(dest []driver.Value) {
-	for i, v := range dest {
-		switch v := v.(type) {
-		case uint64:
-			if c := r.column(i); v <= math.MaxInt64 && c != nil && c.database != "UNSIGNED BIGINT" && strings.HasSuffix(c.database, "INT") {
-				dest[i] = int64(v)
+// asPlain gives numbers the Go type and the digits that go-sql-driver gives
+// those of the plain query: a sum is always BIGINT or DECIMAL(65), which what is
+// computed from it may inherit.
+func (r *countedRows) asPlain(dest []driver.Value) {
+	if r.converted == nil {
+		r.converted = make([]*columnType, len(dest))
+		for i := range dest {
+			sent := columnType{database: r.physicalRows.ColumnTypeDatabaseTypeName(i)}
+			_, sent.scale, _ = r.physicalRows.ColumnTypePrecisionScale(i)
+			if c := r.column(i); c != nil && differ(sent, *c, r.binary) {
+				r.converted[i] = c
 			}
-		case []byte:
-			if r.physicalRows.ColumnTypeDatabaseTypeName(i) != "DECIMAL" {
-				continue
-			}
-			if c := r.column(i); c != nil && strings.HasSuffix(c.database, "INT") {
-				if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
-					dest[i] = n
-				}
-			}
+		}
+	}
+	for i, c := range r.converted {
+		if c != nil {
+			dest[i] = c.convert(dest[i], r.binary)
 		}
 	}
 }
@@ -154,66 +140,6 @@ func (r *countedRows) ColumnTypeScanType(i int) reflect.Type {
 		return c.scan
 	}
 	return r.physicalRows.ColumnTypeScanType(i)
-}
-
-// plainTypes asks the server what it would answer to the query as it was
-// written, without a row of it. nil if it can't be asked.
-func plainTypes(db *sql.DB, query string, mode lexMode, args []driver.NamedValue, prepared bool) []columnType {
-	query, params := withoutRows(query, mode)
-	values := make([]any, min(params, len(args)))
-	for i := range values {
-		values[i] = args[i].Value
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	ask := db.QueryContext
-	if prepared {
-		s, err := db.PrepareContext(ctx, query)
-		if err != nil {
-			return nil
-		}
-		defer s.Close()
-		ask = func(ctx context.Context, _ string, args ...any) (*sql.Rows, error) {
-			return s.QueryContext(ctx, args...)
-		}
-	}
-	rows, err := ask(ctx, query, values...)
-	if err != nil {
-		return nil
-	}
-	defer rows.Close()
-	types, err := rows.ColumnTypes()
-	if err != nil || rows.Err() != nil {
-		return nil
-	}
-	all := make([]columnType, len(types))
-	for i, t := range types {
-		c := columnType{name: t.Name(), database: t.DatabaseTypeName(), scan: t.ScanType()}
-		c.nullable, c.nullableOK = t.Nullable()
-		c.precision, c.scale, c.decimalOK = t.DecimalSize()
-		all[i] = c
-	}
-	return all
-}
-
-// withoutRows puts LIMIT 0 in place of what ends a query, and counts the
-// parameters that remain.
-func withoutRows(query string, mode lexMode) (text string, params int) {
-	depth, end := 0, len(query)
-	toks := tokenize(query, mode)
-	for i, t := range toks {
-		switch {
-		case t.punct('('):
-			depth++
-		case t.punct(')'):
-			depth--
-		case depth == 0 && (t.is("LIMIT") || t.is("LOCK") || t.is("INTO") || t.punct(';') || t.is("FOR") && i+1 < len(toks) && (toks[i+1].is("UPDATE") || toks[i+1].is("SHARE"))):
-			return query[:t.start] + " LIMIT 0", params
-		case t.kind == tokParam:
-			params++
-		}
-	}
-	return query[:end] + "\n LIMIT 0", params
 }
 
 // closing closes a statement of ours together with its rows.

@@ -128,45 +128,6 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 	return out, err
 }
 
-// runTemporary executes CREATE and DROP TEMPORARY TABLE. While a temporary table
-// has a counter table's name, that name is none of our business in this session.
-func (c *conn) runTemporary(ctx context.Context, k *call) (outcome, error) {
-	for _, s := range k.plan.scopes { // of CREATE TEMPORARY TABLE … SELECT
-		if err := c.rollUp(ctx, s.t); err != nil {
-			return outcome{}, err
-		}
-	}
-	out, err := k.forward(ctx, k.text)
-	if err != nil {
-		return out, err
-	}
-	s, err := c.connector.schema(ctx)
-	if err != nil {
-		return out, err
-	}
-	toks := tokenize(k.text, c.session.mode)
-	at := slices.IndexFunc(toks, func(t token) bool { return t.is("TABLE") })
-	if toks[0].is("DROP") {
-		for _, t := range toks[at+1:] {
-			if hidden := s.lookup("", t.name, c.session.db); hidden != nil && t.ident() {
-				c.hide(hidden, false)
-			}
-		}
-		return out, nil
-	}
-	if toks = toks[at+1:]; len(toks) > 3 && toks[0].is("IF") {
-		toks = toks[3:]
-	}
-	db, name := "", toks[0].name
-	if len(toks) > 2 && toks[1].punct('.') {
-		db, name = name, toks[2].name
-	}
-	if t := s.lookup(db, name, c.session.db); t != nil {
-		c.hide(t, true)
-	}
-	return out, nil
-}
-
 // applyAll takes every pending increment the exact way, before a statement that
 // may end the transaction or not.
 func (c *conn) applyAll(ctx context.Context) error {
@@ -220,6 +181,10 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	if p.query == nil {
 		c.connector.stats.plain(p)
 	}
+	var types []columnType
+	if p.query != nil && k.rows && c.namesTemporary(k.text) {
+		types = k.typesOn(ctx, c.raw) // nobody else sees the table
+	}
 	c.fixed = c.fixed || p.fixes
 	out, err := k.forward(ctx, text)
 	if err != nil && p.query != nil && notResolved[errorNumber(err)] {
@@ -232,7 +197,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	}
 	c.noteWrites(p.writes, k.binder(), out.affected())
 	if (p.query != nil || text != k.text) && k.rows {
-		out.rows = c.countedRows(out.rows, k)
+		out.rows = c.countedRows(out.rows, k, types)
 	}
 	return out, nil
 }
@@ -266,18 +231,20 @@ func (c *conn) rewritten(ctx context.Context, k *call) (string, error) {
 	return k.own(p.query.render(func(t *table) sight { return sights[t] })), nil
 }
 
-// countedRows gives the rows of a rewritten query the column types of the original.
-func (c *conn) countedRows(rows driver.Rows, k *call) driver.Rows {
+// countedRows gives the rows of a rewritten query the column types of the original,
+// if they are not known yet when they are asked for.
+func (c *conn) countedRows(rows driver.Rows, k *call, types []columnType) driver.Rows {
 	counted, ok := rows.(*countedRows)
 	if !ok {
 		counted = &countedRows{physicalRows: rows.(physicalRows)}
 	}
-	if db := c.connector.look.Load(); db != nil && c.session.db == c.initial.db {
-		p, mode := k.plan, c.session.mode
-		counted.types = func() []columnType { return p.columnTypes(db, k, mode) }
+	counted.types = func() []columnType { return c.columnTypes(k) }
+	if types != nil {
+		counted.known, counted.asked = types, true
 	}
-	counted.renamed = k.plan.query == nil || k.plan.query.inList || c.connector.cfg.ColumnsWithAlias
-	counted.unsigned = slices.ContainsFunc(k.plan.reads, func(t *table) bool {
+	counted.renamed = k.plan.query == nil || k.plan.query.renamed || c.connector.cfg.ColumnsWithAlias
+	counted.binary = k.binary()
+	counted.computed = k.plan.typedByArgs || slices.ContainsFunc(k.plan.reads, func(t *table) bool {
 		return slices.ContainsFunc(t.counters, func(c *column) bool { return c.unsigned() && c.dataType != "bigint" })
 	})
 	return counted

@@ -113,58 +113,6 @@ func TestSeveralDatabases(t *testing.T) {
 	})
 }
 
-// TestColumnTypes proves that columns have plain's names, types, nullability,
-// length and scan types, with text and with prepared statements.
-func TestColumnTypes(t *testing.T) {
-	const schema = `
-CREATE TABLE c (id BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT, name VARCHAR(20) NOT NULL DEFAULT 'x', t TINYINT NOT NULL DEFAULT 1, s SMALLINT UNSIGNED, m MEDIUMINT, i INT(11) NOT NULL DEFAULT 3,
-  b BIGINT UNSIGNED NOT NULL DEFAULT 0, d DECIMAL(12,3) NOT NULL DEFAULT 1.5, e DECIMAL(10,0) NULL, at DATETIME(3) NULL DEFAULT NULL ON UPDATE CURRENT_TIMESTAMP(3));
-INSERT INTO c (s, m, e) VALUES (1, 2, 3), (NULL, NULL, NULL);
-`
-	describe := func(rows *sql.Rows) (all []string) {
-		defer rows.Close()
-		types, err := rows.ColumnTypes()
-		require.NoError(t, err)
-		for _, c := range types {
-			length, hasLength := c.Length()
-			precision, scale, hasSize := c.DecimalSize()
-			null, hasNull := c.Nullable()
-			all = append(all, fmt.Sprint(c.Name(), " ", c.DatabaseTypeName(), " ", c.ScanType(), " ", length, hasLength, " ", precision, scale, hasSize, " ", null, hasNull))
-		}
-		return all
-	}
-	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := newTwin(t, srv, schema, counters("c", "t", "s", "m", "i", "b", "d", "e"), "parseTime=true", "timestamp=1700000000")
-		for _, db := range []*sql.DB{tw.plain, tw.ours} {
-			affected(t, db, "UPDATE c SET t = t + 1, s = s + 1, m = m + 1, i = i + 1, b = b + 1, d = d + 1, e = e + 1 WHERE id = 1")
-		}
-		for _, query := range []string{
-			"SELECT * FROM c", "SELECT * FROM c LIMIT 1", "SELECT c.*, t AS tt, `b` `n`, d FROM c", "SELECT * FROM c WHERE id = 0", "SELECT -b, d * 2, SUM(i), MAX(s), COUNT(e), AVG(d) FROM c GROUP BY t, b, d", "SELECT t + 1, i - 1 FROM c",
-			"SELECT x.i, y.* FROM c x LEFT JOIN c y ON y.id = x.id + 1 ORDER BY x.id", "SELECT IFNULL(s, 0), COALESCE(m, i), GREATEST(t, i), CAST(d AS CHAR) FROM c", "SELECT i FROM c UNION SELECT b FROM c ORDER BY 1",
-			"SELECT (SELECT b FROM c LIMIT 1) AS b, EXISTS (SELECT i FROM c) FROM c", "WITH w AS (SELECT id, d FROM c) SELECT * FROM w", "SELECT DISTINCT t, i / 2 FROM c", "SELECT i DIV 2, b > 0 FROM c",
-		} {
-			for _, args := range [][]any{nil, {1}} {
-				text := query
-				if args != nil {
-					if text != "SELECT * FROM c" && text != "SELECT * FROM c LIMIT 1" && text != "SELECT * FROM c WHERE id = 0" {
-						continue
-					}
-					text = "SELECT q.* FROM (" + query + ") q WHERE q.id >= ?" // a prepared statement: another protocol
-				}
-				want, err := tw.plain.QueryContext(t.Context(), text, args...)
-				require.NoError(t, err, text)
-				got, err := tw.ours.QueryContext(t.Context(), text, args...)
-				require.NoError(t, err, text)
-				// before and after the first row
-				require.Equal(t, describe(want), describe(got), text)
-				if text != "SELECT i FROM c UNION SELECT b FROM c ORDER BY 1" {
-					tw.same(t, text, args...)
-				}
-			}
-		}
-	})
-}
-
 // TestNoStatementLeaks proves that prepared statements are closed on the
 // server, whatever was prepared in their place.
 func TestNoStatementLeaks(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -45,12 +44,7 @@ func TestRandom(t *testing.T) {
 			require.NoError(t, err)
 			defer func() { require.NoError(t, r.Close()) }()
 			r.Slow = func(what string) { t.Log(what) }
-			// docs/semantics.md lists the few cases in which the letter case of a
-			// column's name and the type of an expression differ.
-			r.Ignore = map[string]bool{"spelling": true, "types": true}
-			for _, kind := range strings.Split(os.Getenv("COUNTERMYSQL_RANDOM_IGNORE"), ",") { // such as "gotypes"
-				r.Ignore[kind] = true
-			}
+			r.MariaDB = srv.Flavor() == testserver.MariaDB
 			start, scripts, most := time.Now(), 0, differences
 			more := func() bool { return r.Steps < budget }
 			if soak > 0 {
@@ -69,7 +63,7 @@ func TestRandom(t *testing.T) {
 				if s%4 == 3 || os.Getenv("COUNTERMYSQL_RANDOM_ONLY") == "concurrent" {
 					make = GenerateConcurrent
 				}
-				script := make(s, srv.Flavor() == testserver.MariaDB)
+				script := make(s, r.MariaDB)
 				d, err := r.Compare(ctx, script)
 				if err != nil { // another client's DDL may be in the way
 					t.Logf("seed %d: %v; again", s, err)

@@ -17,13 +17,13 @@ import (
 
 // Runner runs scripts on one server.
 type Runner struct {
-	Base   string                                   // prefix of the databases' names
-	DSN    func(db string, params ...string) string // of the server
-	Slow   func(string)                             // told of calls that took long
-	Ignore map[string]bool                          // kinds of differences, after which a script goes on
-	admin  *sql.DB
-	Steps  int // statements run so far
-	Failed int // of which gave an error
+	Base    string                                   // prefix of the databases' names
+	DSN     func(db string, params ...string) string // of the server
+	MariaDB bool
+	Slow    func(string) // told of calls that took long
+	admin   *sql.DB
+	Steps   int // statements run so far
+	Failed  int // of which gave an error
 }
 
 // NewRunner connects to the server.
@@ -114,7 +114,7 @@ func (r *Runner) Compare(ctx context.Context, s *Script) (*Difference, error) {
 			if x.err != 0 {
 				r.Failed++
 			}
-			if d := differ(x, y, step, r.Ignore); d != nil && !r.Ignore[d.Kind] {
+			if d := differ(x, y, step, r.MariaDB); d != nil {
 				d.Step = i
 				d.Statement = step.GoString()
 				if calls > 1 {
@@ -129,7 +129,7 @@ func (r *Runner) Compare(ctx context.Context, s *Script) (*Difference, error) {
 	}
 	for _, name := range s.Tables {
 		step := Step{Do: "query", SQL: "SELECT * FROM `" + name + "`"}
-		if d := differ(plain.do(ctx, step, nil), ours.do(ctx, step, nil), step, r.Ignore); d != nil && !r.Ignore[d.Kind] {
+		if d := differ(plain.do(ctx, step, nil), ours.do(ctx, step, nil), step, r.MariaDB); d != nil {
 			d.Step, d.Kind, d.Statement = -1, "final "+d.Kind, step.SQL
 			return d, nil
 		}

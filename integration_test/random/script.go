@@ -35,7 +35,7 @@ type Step struct {
 	Prepared bool
 	Ordered  bool   // the rows have a total order
 	Level    int    // sql.IsolationLevel of begin
-	Lax      string // what is not compared: "id", "value", "types"
+	Lax      string // what is not compared: "id", "value"
 }
 
 // GoString prints the script as it can be pasted into a test.

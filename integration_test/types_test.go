@@ -1,0 +1,158 @@
+package integration_test
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// described is all that database/sql says of an answer's columns.
+func described(t *testing.T, rows *sql.Rows) (all []string) {
+	t.Helper()
+	defer rows.Close()
+	types, err := rows.ColumnTypes()
+	require.NoError(t, err)
+	for _, c := range types {
+		length, hasLength := c.Length()
+		precision, scale, hasSize := c.DecimalSize()
+		null, hasNull := c.Nullable()
+		all = append(all, fmt.Sprint(c.Name(), " ", c.DatabaseTypeName(), " ", c.ScanType(), " ", length, hasLength, " ", precision, scale, hasSize, " ", null, hasNull))
+	}
+	return all
+}
+
+// TestColumnTypes proves that columns have plain's names, types, nullability,
+// length and scan types, with text and with prepared statements.
+func TestColumnTypes(t *testing.T) {
+	const schema = `
+CREATE TABLE c (id BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT, name VARCHAR(20) NOT NULL DEFAULT 'x', t TINYINT NOT NULL DEFAULT 1, s SMALLINT UNSIGNED, m MEDIUMINT, i INT(11) NOT NULL DEFAULT 3,
+  b BIGINT UNSIGNED NOT NULL DEFAULT 0, d DECIMAL(12,3) NOT NULL DEFAULT 1.5, e DECIMAL(10,0) NULL, at DATETIME(3) NULL DEFAULT NULL ON UPDATE CURRENT_TIMESTAMP(3));
+INSERT INTO c (s, m, e) VALUES (1, 2, 3), (NULL, NULL, NULL);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("c", "t", "s", "m", "i", "b", "d", "e"), "parseTime=true", "timestamp=1700000000")
+		for _, db := range []*sql.DB{tw.plain, tw.ours} {
+			affected(t, db, "UPDATE c SET t = t + 1, s = s + 1, m = m + 1, i = i + 1, b = b + 1, d = d + 1, e = e + 1 WHERE id = 1")
+		}
+		for _, query := range []string{
+			"SELECT * FROM c", "SELECT * FROM c LIMIT 1", "SELECT c.*, t AS tt, `b` `n`, d FROM c", "SELECT * FROM c WHERE id = 0", "SELECT -b, d * 2, SUM(i), MAX(s), COUNT(e), AVG(d) FROM c GROUP BY t, b, d", "SELECT t + 1, i - 1 FROM c",
+			"SELECT x.i, y.* FROM c x LEFT JOIN c y ON y.id = x.id + 1 ORDER BY x.id", "SELECT IFNULL(s, 0), COALESCE(m, i), GREATEST(t, i), CAST(d AS CHAR) FROM c", "SELECT i FROM c UNION SELECT b FROM c ORDER BY 1",
+			"SELECT (SELECT b FROM c LIMIT 1) AS b, EXISTS (SELECT i FROM c) FROM c", "WITH w AS (SELECT id, d FROM c) SELECT * FROM w", "SELECT DISTINCT t, i / 2 FROM c", "SELECT i DIV 2, b > 0 FROM c",
+		} {
+			for _, args := range [][]any{nil, {1}} {
+				text := query
+				if args != nil {
+					if text != "SELECT * FROM c" && text != "SELECT * FROM c LIMIT 1" && text != "SELECT * FROM c WHERE id = 0" {
+						continue
+					}
+					text = "SELECT q.* FROM (" + query + ") q WHERE q.id >= ?" // a prepared statement: another protocol
+				}
+				want, err := tw.plain.QueryContext(t.Context(), text, args...)
+				require.NoError(t, err, text)
+				got, err := tw.ours.QueryContext(t.Context(), text, args...)
+				require.NoError(t, err, text)
+				// before and after the first row
+				require.Equal(t, described(t, want), described(t, got), text)
+				if text != "SELECT i FROM c UNION SELECT b FROM c ORDER BY 1" {
+					tw.same(t, text, args...)
+				}
+			}
+		}
+	})
+}
+
+// TestColumnsOfTheSession proves that columns are plain's where the session has
+// its own temporary table, another default database or another sql_mode, and
+// where the text writes names in other letters than the table.
+func TestColumnsOfTheSession(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, n INT NOT NULL, likes SMALLINT UNSIGNED NOT NULL DEFAULT 0, price DECIMAL(12,2) NULL);
+INSERT INTO post VALUES (1, 1, 5, 2.5), (2, 2, 6, NULL);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes", "price"))
+		for _, steps := range []string{
+			"SELECT LIKES, post.Price, N FROM post ORDER BY id",
+			"SELECT LIKES, n AS likes FROM post ORDER BY id",
+			"SELECT d.LIKES, d.ID FROM (SELECT * FROM post) AS d ORDER BY 2",
+			"CREATE TEMPORARY TABLE recent (n INT PRIMARY KEY)/INSERT INTO recent VALUES (1)/SELECT * FROM recent JOIN post USING (n)/SELECT p.likes FROM post p JOIN recent r ON r.n = p.n WHERE p.id = 1",
+			"USE information_schema/SELECT * FROM {db}.post ORDER BY id/SELECT likes FROM {db}.post WHERE id = 2/USE {db}",
+			"SET sql_mode = 'ANSI_QUOTES'/SELECT \"likes\", \"LIKES\" + 1 FROM post WHERE id = 1",
+		} {
+			t.Run(steps, func(t *testing.T) {
+				play := func(db *sql.DB) (answers []string) {
+					var name string
+					require.NoError(t, db.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&name))
+					conn := session(t, db)
+					affected(t, conn, "UPDATE post SET likes = likes + 1, price = price + 0.25 WHERE id = 1")
+					for _, step := range strings.Split(strings.ReplaceAll(steps, "{db}", name), "/") {
+						if !isQuery.MatchString(step) {
+							affected(t, conn, step)
+							continue
+						}
+						rows, err := conn.QueryContext(t.Context(), step)
+						require.NoError(t, err, step)
+						answers = append(answers, described(t, rows)...)
+						answers = append(answers, queried(t.Context(), conn, step))
+					}
+					return answers
+				}
+				require.Equal(t, play(tw.plain), play(tw.ours))
+			})
+		}
+	})
+}
+
+// TestTypesByArguments proves that what is computed from a counter and an
+// argument has plain's type and digits, whatever kinds of arguments a prepared
+// statement gets one after the other.
+func TestTypesByArguments(t *testing.T) {
+	const schema = `
+CREATE TABLE c (id INT PRIMARY KEY, i INT NOT NULL, u INT UNSIGNED NOT NULL, b BIGINT UNSIGNED NOT NULL, d DECIMAL(12,0) NOT NULL, e DECIMAL(10,2) NULL);
+INSERT INTO c VALUES (1, 3, 4, 18446744073709551610, 6, 7.25), (2, -3, 2, 1, 0, NULL);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, interpolated := range []string{"interpolateParams=false", "interpolateParams=true"} {
+			tw := newTwin(t, srv, schema, counters("c", "i", "u", "b", "d", "e"), interpolated)
+			for _, counter := range []string{"i", "u", "b", "d", "e"} {
+				for _, form := range []string{"GREATEST(%s, ?)", "LEAST(?, %s)", "COALESCE(%s, ?)", "%s + ?", "NULLIF(%s, ?)", "IF(%s > ?, 1, 0)", "CASE WHEN id = 1 THEN %s ELSE ? END"} {
+					text := "SELECT " + fmt.Sprintf(form, counter) + " AS v FROM c ORDER BY id"
+					want, err := tw.plain.PrepareContext(t.Context(), text)
+					require.NoError(t, err)
+					got, err := tw.ours.PrepareContext(t.Context(), text)
+					require.NoError(t, err)
+					for _, arg := range []any{int64(4), uint64(4), int64(5)} {
+						require.Equal(t, values(t, want, arg), values(t, got, arg), "%s of %T", text, arg)
+						tw.same(t, text, arg)
+					}
+					require.NoError(t, want.Close())
+					require.NoError(t, got.Close())
+				}
+			}
+		}
+	})
+}
+
+// values are the cells of a query of one column, with their Go types.
+func values(t *testing.T, stmt *sql.Stmt, args ...any) (all []string) {
+	t.Helper()
+	rows, err := stmt.QueryContext(t.Context(), args...)
+	if err != nil {
+		return []string{told(err)}
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var v any
+		require.NoError(t, rows.Scan(&v))
+		all = append(all, fmt.Sprintf("%T %v", v, v))
+	}
+	if err := rows.Err(); err != nil {
+		all = append(all, told(err))
+	}
+	return all
+}

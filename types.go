@@ -1,0 +1,241 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// columnType is what the server says of a column of an answer.
+type columnType struct {
+	name             string
+	database         string
+	nullable         bool
+	nullableOK       bool
+	precision, scale int64
+	decimalOK        bool
+	scan             reflect.Type
+}
+
+// number is how go-sql-driver gives numbers of the type: as int64, as uint64
+// (in answers to text only), or as the digits of a DECIMAL; 0 for all others.
+func (c *columnType) number(binary bool) byte {
+	switch {
+	case c.database == "DECIMAL":
+		return 'd'
+	case c.database == "UNSIGNED BIGINT" && !binary:
+		return 'u'
+	case strings.HasSuffix(c.database, "INT"):
+		return 'i'
+	}
+	return 0
+}
+
+// differ reports whether go-sql-driver gives the same number in different ways.
+func differ(x, y columnType, binary bool) bool {
+	a, b := x.number(binary), y.number(binary)
+	return a != 0 && b != 0 && (a != b || a == 'd' && x.scale != y.scale)
+}
+
+// convert gives a number of another type as one of this, if it is the same.
+func (c *columnType) convert(v driver.Value, binary bool) driver.Value {
+	digits, fraction := "", ""
+	switch v := v.(type) {
+	case int64:
+		digits = strconv.FormatInt(v, 10)
+	case uint64:
+		digits = strconv.FormatUint(v, 10)
+	case []byte:
+		digits, fraction, _ = strings.Cut(string(v), ".")
+	default:
+		return v
+	}
+	fraction = strings.TrimRight(fraction, "0")
+	switch missing := int(c.scale) - len(fraction); {
+	case c.number(binary) == 'd' && missing >= 0 && c.scale > 0:
+		return []byte(digits + "." + fraction + strings.Repeat("0", missing))
+	case fraction != "":
+	case c.number(binary) == 'd':
+		return []byte(digits)
+	case c.number(binary) == 'u':
+		if n, err := strconv.ParseUint(digits, 10, 64); err == nil {
+			return n
+		}
+	default:
+		if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
+			return n
+		}
+	}
+	return v
+}
+
+// maxTypes bounds the answers kept for one plan.
+const maxTypes = 32
+
+// typesCache keeps the column types of a query as it was written, by the kinds
+// of its arguments where these make a difference.
+type typesCache struct {
+	mu     sync.Mutex
+	byArgs map[string][]columnType
+}
+
+func (c *typesCache) get(kinds string) []columnType {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byArgs[kinds]
+}
+
+func (c *typesCache) put(kinds string, types []columnType) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byArgs == nil {
+		c.byArgs = map[string][]columnType{}
+	}
+	if len(c.byArgs) < maxTypes {
+		c.byArgs[kinds] = types
+	}
+}
+
+// columnTypes are those of the query as it was written; the first who needs
+// them asks the server. nil: it can't be asked.
+func (c *conn) columnTypes(k *call) []columnType {
+	kinds := ""
+	if k.plan.typedByArgs {
+		if !k.binary() {
+			return c.askTypes(k) // values are part of the text: of names, and of the precision of numbers
+		}
+		kinds = kindsOf(k.args)
+	}
+	types := k.plan.types.get(kinds)
+	if types == nil {
+		if types = c.askTypes(k); types != nil {
+			k.plan.types.put(kinds, types)
+		}
+	}
+	return types
+}
+
+// kindsOf is the Go types of arguments.
+func kindsOf(args []driver.NamedValue) string {
+	var b strings.Builder
+	for _, v := range args {
+		fmt.Fprintf(&b, "%T ", v.Value)
+	}
+	return b.String()
+}
+
+// askTypes asks on a look-up connection.
+func (c *conn) askTypes(k *call) (types []columnType) {
+	look := c.connector.look.Load()
+	if look == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	conn, err := look.Conn(ctx)
+	if err != nil {
+		return nil
+	}
+	defer conn.Close()
+	if c.session.db != c.initial.db || c.session.sqlMode != c.initial.sqlMode {
+		defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }() // nobody else may have it
+		for _, set := range []string{"SET SESSION sql_mode = '" + c.session.sqlMode + "'", "USE " + quoteIdent(c.session.db)} {
+			if _, err := conn.ExecContext(ctx, set); err != nil {
+				return nil
+			}
+		}
+	}
+	_ = conn.Raw(func(raw any) error {
+		types = k.typesOn(ctx, raw.(driver.Conn))
+		return nil
+	})
+	return types
+}
+
+// typesOn asks what the server would answer to the query as it was written,
+// without a row of it.
+func (k *call) typesOn(ctx context.Context, conn driver.Conn) []columnType {
+	text, params := withoutRows(k.text, k.conn.session.mode)
+	args := k.args[:min(params, len(k.args))]
+	var rows driver.Rows
+	err := driver.ErrSkip
+	if k.stmt == nil {
+		rows, err = conn.(driver.QueryerContext).QueryContext(ctx, text, args)
+	}
+	if errors.Is(err, driver.ErrSkip) {
+		var s driver.Stmt
+		if s, err = conn.(driver.ConnPrepareContext).PrepareContext(ctx, text); err != nil {
+			return nil
+		}
+		defer s.Close()
+		rows, err = s.(driver.StmtQueryContext).QueryContext(ctx, args)
+	}
+	if err != nil {
+		return nil
+	}
+	defer rows.Close()
+	names, typed := rows.Columns(), rows.(physicalRows)
+	types := make([]columnType, len(names))
+	for i := range types {
+		t := &types[i]
+		t.name, t.database, t.scan = names[i], typed.ColumnTypeDatabaseTypeName(i), typed.ColumnTypeScanType(i)
+		t.nullable, t.nullableOK = typed.ColumnTypeNullable(i)
+		t.precision, t.scale, t.decimalOK = typed.ColumnTypePrecisionScale(i)
+	}
+	return types
+}
+
+// withoutRows puts LIMIT 0 in place of what ends a query, and counts the
+// parameters that remain.
+func withoutRows(query string, mode lexMode) (text string, params int) {
+	depth := 0
+	toks := tokenize(query, mode)
+	for i, t := range toks {
+		switch {
+		case t.punct('('):
+			depth++
+		case t.punct(')'):
+			depth--
+		case depth == 0 && endsRows(toks, i):
+			return query[:t.start] + " LIMIT 0", params
+		case t.kind == tokParam:
+			params++
+		}
+	}
+	return query + "\n LIMIT 0", params
+}
+
+// endsRows reports whether what follows says only which rows are returned, and how.
+func endsRows(toks []token, i int) bool {
+	t := toks[i]
+	return t.is("LIMIT") || t.is("LOCK") || t.is("INTO") || t.punct(';') ||
+		t.is("FOR") && i+1 < len(toks) && (toks[i+1].is("UPDATE") || toks[i+1].is("SHARE"))
+}
+
+// typedByArgs reports whether a parameter stands where columns get their names
+// and types from: not behind a WHERE, nor in what belongs to one.
+func typedByArgs(toks []token) bool {
+	typed := []bool{true} // of the query and of each parenthesis that is open
+	for i, t := range toks {
+		last := len(typed) - 1
+		switch {
+		case t.punct('('):
+			typed = append(typed, typed[last])
+		case t.punct(')') && last > 0:
+			typed = typed[:last]
+		case t.is("WHERE"), t.is("ORDER"), endsRows(toks, i):
+			typed[last] = false
+		case t.is("SELECT"):
+			typed[last] = last == 0 || typed[last-1]
+		case t.kind == tokParam && typed[last]:
+			return true
+		}
+	}
+	return false
+}
