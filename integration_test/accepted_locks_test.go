@@ -148,7 +148,7 @@ func TestAcceptedWideLocks(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, steps := range [][]string{
 			{"A: SELECT id, likes FROM post WHERE likes > 12 FOR UPDATE", "B: UPDATE post SET likes = likes + 1 WHERE id = 1 ⇒ affected 1 ⇒ error 1205"},
-			{"A: SELECT p.likes FROM author a JOIN post p ON p.author = a.id WHERE p.id = 2 FOR UPDATE", "B: UPDATE post SET likes = likes + 1 WHERE id = 3 ⇒ affected 1 ⇒ error 1205"},
+			{"A: SELECT p.likes FROM author a JOIN post p ON p.author = a.id WHERE p.id = 2 FOR UPDATE", "B: UPDATE post SET author = 7 WHERE id = 3", "B: UPDATE post SET likes = likes + 1 WHERE id = 3 ⇒ affected 1 ⇒ error 1205"},
 			{"A: SELECT id, likes FROM post WHERE id <= 2 FOR UPDATE", "B: UPDATE post SET likes = likes + 1 WHERE id = 4"},
 			{"A: SELECT id, likes FROM post WHERE id = 2 AND likes > 3 FOR UPDATE", "B: UPDATE post SET likes = likes + 1 WHERE id = 3", "B: UPDATE post SET likes = likes + 1 WHERE id = 1"},
 		} {

@@ -86,14 +86,13 @@ func together(t *testing.T, tw *twin, db *sql.DB, conns []*sql.Conn, second func
 				return err
 			})
 		}()
-		switch {
-		case db == tw.plain:
-		case i == 0:
+		if db == tw.ours && i == 0 {
 			<-under
-		default:
-			time.Sleep(10 * time.Millisecond) // they wait in this order
+		} else if i == 1 {
+			time.Sleep(20 * time.Millisecond) // it is the one that has waited longest
 		}
 	}
+	time.Sleep(20 * time.Millisecond) // all in all less than the driver waits for the first
 	close(release)
 	return answers
 }
@@ -157,5 +156,28 @@ func TestAcceptedBegin(t *testing.T) {
 			texts = append(texts, s.text)
 		}
 		require.Contains(t, texts, "BEGIN")
+	})
+}
+
+// TestAcceptedChangedSession pins that a connection sends its increments by
+// itself once a statement has changed its session, be it only perhaps.
+func TestAcceptedChangedSession(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		affected(t, tw.direct, "CREATE PROCEDURE nothing() DO 1")
+		for _, change := range []string{"CALL nothing()", "SET @x = 1"} {
+			conns, _ := sessions(t, tw.ours, 3)
+			affected(t, conns[2], change)
+			var before []int64
+			for _, conn := range conns {
+				before = append(before, written(t, conn))
+			}
+			for _, answer := range together(t, tw, tw.ours, conns, nil) {
+				require.NoError(t, <-answer)
+			}
+			for i, conn := range conns {
+				require.Equal(t, before[i]+1, written(t, conn), "%s, %d", change, i)
+			}
+		}
 	})
 }

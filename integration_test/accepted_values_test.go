@@ -75,7 +75,7 @@ func TestAcceptedSnapshotIsolation(t *testing.T) {
 
 // TestAcceptedOtherColumns pins that the other columns of a row which the
 // transaction has only incremented are read as of the snapshot, by queries that
-// read no counter.
+// read no counter, and under ReadOwnSnapshot by all.
 func TestAcceptedOtherColumns(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newBlog(t, srv, blogCounters())
@@ -83,6 +83,8 @@ func TestAcceptedOtherColumns(t *testing.T) {
 		tw.accepted(t, slices.Concat(begin, []string{"A: SELECT title FROM post WHERE id = 1 ⇒ [theirs] ⇒ []",
 			"A: SELECT title, likes FROM post WHERE id = 1", // reads the counter: the row is taken
 			"A: SELECT title FROM post WHERE id = 1", "A: commit"})...)
+		tw = newBlog(t, srv, readOwnSnapshot(blogCounters()))
+		tw.accepted(t, slices.Concat(begin, []string{"A: SELECT title, likes FROM post WHERE id = 1 ⇒ [theirs 11] ⇒ [ 11]", "A: commit"})...)
 	})
 }
 
