@@ -59,3 +59,48 @@ func TestReadmeParameters(t *testing.T) {
 		require.NotEqual(t, &Config{}, config, "%s is not ours", strings.TrimSpace(m[0]))
 	}
 }
+
+var (
+	testName = regexp.MustCompile("`(Test\\w+)`")
+	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+)
+
+// tests are the names of all tests below the root.
+func tests(t *testing.T) map[string]bool {
+	names := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range testFunc.FindAllStringSubmatch(string(text), -1) {
+			names[m[1]] = true
+		}
+		return err
+	}))
+	return names
+}
+
+// TestDifferencesArePinned proves that each entry of docs/semantics.md, a list
+// item or a paragraph, names the tests that pin it, and that there are such.
+func TestDifferencesArePinned(t *testing.T) {
+	text, err := os.ReadFile("docs/semantics.md")
+	require.NoError(t, err)
+	_, entries, ok := strings.Cut(string(text), "\n## ") // what comes before is no entry
+	require.True(t, ok)
+	exist := tests(t)
+	for _, entry := range strings.Split(entries, "\n")[1:] {
+		if entry == "" || strings.HasPrefix(entry, "#") {
+			continue
+		}
+		names := testName.FindAllStringSubmatch(entry, -1)
+		if len(names) == 0 {
+			t.Errorf("no test pins: %s", entry)
+		}
+		for _, name := range names {
+			if !exist[name[1]] {
+				t.Errorf("there is no %s, which is to pin: %s", name[1], entry)
+			}
+		}
+	}
+}

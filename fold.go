@@ -2,7 +2,6 @@ package countermysql
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -223,12 +222,13 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 	sets := make([][]string, len(t.counters)+len(t.touch)) // WHEN … THEN …, by column
 	var changed []string
 	var gone []slotRow
+	var folded []foldedRow
 	for _, r := range rows {
 		slots := found[r.key.id()]
 		if taken != nil && taken.rolledUp[r.key.id()] {
 			slots = nil
 		}
-		e := c.takePending(t, r.key)
+		e := c.pendingOf(t, r.key)
 		if slots == nil && e == nil {
 			continue
 		}
@@ -257,7 +257,7 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 			}
 		}
 		gone = append(gone, slots...)
-		c.noteFolded(t, r.key, vain)
+		folded = append(folded, foldedRow{r.key, vain})
 	}
 	if changed == nil {
 		return nil
@@ -276,58 +276,49 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 			return err
 		}
 	}
-	return c.removeSlots(ctx, t, gone)
-}
-
-// removeSlots deletes rows of the slots table, each by its full primary key:
-// as a condition both servers scan a small table, and lock it all.
-func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error {
-	const v = "countermysql_v"
-	on := []string{privateName + "." + quoteIdent(t.slotCol) + " = " + v + ".slot"}
-	for i, k := range t.key {
-		on = append(on, fmt.Sprintf("%s.%s = %s.k%d", privateName, quoteIdent(k.name), v, i))
+	if err := c.removeSlots(ctx, t, gone); err != nil {
+		if c.inTransaction() {
+			c.raw.Close() // or the application might commit what is folded by half
+		}
+		return err
 	}
-	for batch := range slices.Chunk(gone, sendBatch) {
-		rows := make([]string, len(batch))
-		for n, s := range batch {
-			f := []string{s.slot + " AS slot"}
-			for i, k := range t.key {
-				f = append(f, fmt.Sprintf("%s AS k%d", k.literal(s.key[i]), i))
-			}
-			rows[n] = "SELECT " + strings.Join(f, ", ")
-		}
-		if _, err := c.do(ctx, c.unsnapshot()+"DELETE "+privateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
-			" STRAIGHT_JOIN "+t.slots()+" AS "+privateName+" ON "+strings.Join(on, " AND ")); err != nil {
-			return err
-		}
+	for _, f := range folded { // not before: a statement may fail, and the transaction go on
+		c.noteFolded(t, f)
 	}
 	return nil
 }
 
-// takePending removes and returns what the transaction has pending for a key.
-func (c *conn) takePending(t *table, k key) *entry {
+// pendingOf is what the transaction has pending for a key.
+func (c *conn) pendingOf(t *table, k key) *entry {
 	if c.tx == nil || c.tx.pending[t.String()] == nil {
 		return nil
 	}
-	entries := c.tx.pending[t.String()].entries
-	e := entries[k.id()]
-	delete(entries, k.id())
-	return e
+	return c.tx.pending[t.String()].entries[k.id()]
 }
 
-// noteFolded remembers a row whose slots are gone and whose base row says all.
-func (c *conn) noteFolded(t *table, k key, vain map[string]string) {
+// foldedRow is a row whose slots and pending increments are gone, and whose base
+// row says all.
+type foldedRow struct {
+	key  key
+	vain map[string]string
+}
+
+// noteFolded remembers it in the transaction.
+func (c *conn) noteFolded(t *table, f foldedRow) {
 	if !c.inTransaction() {
 		return
 	}
+	if p := c.transaction().pending[t.String()]; p != nil {
+		delete(p.entries, f.key.id())
+	}
 	w := c.transaction().writtenTo(t)
-	row := writtenRow{base: t.where(k, quoteIdent(t.spec.name)), slots: t.where(k, privateName), sums: t.noSums()}
+	row := writtenRow{base: t.where(f.key, quoteIdent(t.spec.name)), slots: t.where(f.key, privateName), sums: t.noSums()}
 	for i := range w.rows {
 		w.rows[i].sums = nil // the same row may be noted by another of its keys
 	}
 	w.mark(row)
-	w.rolledUp[k.id()] = true
-	c.tx.rolledUp = append(c.tx.rolledUp, rolledUp{w, row.base, vain})
+	w.rolledUp[f.key.id()] = true
+	c.tx.rolledUp = append(c.tx.rolledUp, rolledUp{w, row.base, f.vain})
 }
 
 // newestTouch is the SQL of the latest time that the slots and the pending
@@ -366,26 +357,5 @@ func (c *conn) rollUp(ctx context.Context, t *table) error {
 		return err
 	}
 	_, err = c.do(ctx, "COMMIT")
-	return err
-}
-
-// clean removes slots left under the keys that an INSERT names: their rows were
-// deleted by a cascade or another client.
-func (c *conn) clean(ctx context.Context, k *call) error {
-	t := k.plan.cleaning.t
-	where := "TRUE"
-	if pins := k.plan.cleaning.pins; pins != nil && k.binder().soundPins(pins) {
-		if s, ok := bindPins(pins, privateName, k.binder()); ok {
-			where = s
-		}
-	}
-	// the base row is missing where its first key column is
-	orphans := " FROM " + t.slots() + " AS " + privateName + " LEFT JOIN " + t.base() + " AS base ON " + t.sameKey("base", privateName) +
-		" WHERE (" + where + ") AND base." + quoteIdent(t.key[0].name) + " IS NULL"
-	rows, err := c.outside(ctx, "SELECT 1"+orphans+" LIMIT 1")
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	_, err = c.do(ctx, c.unsnapshot()+"DELETE "+privateName+orphans)
 	return err
 }

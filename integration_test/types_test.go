@@ -156,3 +156,40 @@ func values(t *testing.T, stmt *sql.Stmt, args ...any) (all []string) {
 	}
 	return all
 }
+
+// TestAcceptedTypes pins the types that differ: on MySQL the size of what is
+// copied, and what an earlier argument has left behind.
+func TestAcceptedTypes(t *testing.T) {
+	const schema = `
+CREATE TABLE c (id INT PRIMARY KEY, n INT NOT NULL, likes INT NOT NULL);
+INSERT INTO c VALUES (1, 3, 4), (2, 3, 2);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("c", "likes"))
+		pin := func(plain, ours []string) {
+			if mariaDB(srv) {
+				require.Equal(t, plain, ours)
+				return
+			}
+			require.NotEqual(t, plain, ours)
+		}
+		typesOf := func(db *sql.DB) (all []string) {
+			rows, err := db.QueryContext(t.Context(), "SELECT DISTINCT n, likes > 2 AS popular FROM c")
+			require.NoError(t, err)
+			return described(t, rows)
+		}
+		pin(typesOf(tw.plain), typesOf(tw.ours))
+		afterFloat := func(db *sql.DB) (all []string) {
+			stmt, err := session(t, db).PrepareContext(t.Context(), "SELECT GREATEST(n, ?), likes FROM c")
+			require.NoError(t, err)
+			defer stmt.Close()
+			for _, arg := range []any{1.5, 4} {
+				rows, err := stmt.QueryContext(t.Context(), arg)
+				require.NoError(t, err)
+				all = described(t, rows)
+			}
+			return all
+		}
+		pin(afterFloat(tw.plain), afterFloat(tw.ours))
+	})
+}

@@ -1,0 +1,54 @@
+package countermysql
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// removeSlots deletes rows of the slots table, each by its full primary key:
+// as a condition both servers scan a small table, and lock it all.
+func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error {
+	const v = "countermysql_v"
+	on := []string{privateName + "." + quoteIdent(t.slotCol) + " = " + v + ".slot"}
+	for i, k := range t.key {
+		on = append(on, fmt.Sprintf("%s.%s = %s.k%d", privateName, quoteIdent(k.name), v, i))
+	}
+	for batch := range slices.Chunk(gone, sendBatch) {
+		rows := make([]string, len(batch))
+		for n, s := range batch {
+			f := []string{s.slot + " AS slot"}
+			for i, k := range t.key {
+				f = append(f, fmt.Sprintf("%s AS k%d", k.literal(s.key[i]), i))
+			}
+			rows[n] = "SELECT " + strings.Join(f, ", ")
+		}
+		if _, err := c.do(ctx, c.unsnapshot()+"DELETE "+privateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
+			" STRAIGHT_JOIN "+t.slots()+" AS "+privateName+" ON "+strings.Join(on, " AND ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clean removes slots left under the keys that an INSERT names: their rows were
+// deleted by a cascade or another client.
+func (c *conn) clean(ctx context.Context, k *call) error {
+	t := k.plan.cleaning.t
+	where := "TRUE"
+	if pins := k.plan.cleaning.pins; pins != nil && k.binder().soundPins(pins) {
+		if s, ok := bindPins(pins, privateName, k.binder()); ok {
+			where = s
+		}
+	}
+	// the base row is missing where its first key column is
+	orphans := " FROM " + t.slots() + " AS " + privateName + " LEFT JOIN " + t.base() + " AS base ON " + t.sameKey("base", privateName) +
+		" WHERE (" + where + ") AND base." + quoteIdent(t.key[0].name) + " IS NULL"
+	rows, err := c.outside(ctx, "SELECT 1"+orphans+" LIMIT 1")
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	_, err = c.do(ctx, c.unsnapshot()+"DELETE "+privateName+orphans)
+	return err
+}

@@ -1,0 +1,116 @@
+package integration_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestAcceptedRange pins that a counter's range is checked when a base row has
+// to take its sum, and not at the increment.
+func TestAcceptedRange(t *testing.T) {
+	const schema = `
+CREATE TABLE small (id INT PRIMARY KEY, n TINYINT NOT NULL DEFAULT 120, u TINYINT UNSIGNED NOT NULL DEFAULT 250, b BIGINT NOT NULL DEFAULT 9223372036854775800, d DECIMAL(4,2) NOT NULL DEFAULT 99);
+INSERT INTO small (id) VALUES (1);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, steps := range [][]string{
+			{"A: UPDATE small SET n = n + 10 WHERE id = 1 ⇒ error 1264 ⇒ affected 1", "A: SELECT n FROM small ⇒ [120] ⇒ [130]",
+				"A: UPDATE small SET n = GREATEST(n, 0) WHERE id = 1 ⇒ affected 0 ⇒ error 1264",
+				rollUpStep, "A: SELECT n FROM small ⇒ [120] ⇒ [130]", "O: SELECT n FROM small ⇒ [120] ⇒ [127]",
+				"A: UPDATE small SET n = n - 10 WHERE id = 1", rollUpStep, "O: SELECT n FROM small ⇒ [110] ⇒ [120]"},
+			{"A: UPDATE small SET d = d + 10 WHERE id = 1 ⇒ error 1264 ⇒ affected 1", "A: SELECT d FROM small ⇒ [99.00] ⇒ [109.00]"},
+			{"A: UPDATE small SET b = b + 10 WHERE id = 1 ⇒ error 1690 ⇒ affected 1", "A: SELECT b FROM small ⇒ [9223372036854775800] ⇒ [9223372036854775807]",
+				"A: UPDATE small SET b = b - 10 WHERE id = 1", "A: SELECT b FROM small ⇒ [9223372036854775790] ⇒ [9223372036854775800]"},
+			{"A: begin", "A: UPDATE small SET n = n + 10 WHERE id = 1 ⇒ error 1264 ⇒ affected 1",
+				"A: SELECT n FROM small ⇒ [120] ⇒ error 1264", "A: rollback", "A: SELECT n FROM small"},
+			{"A: UPDATE small SET u = u - 251 WHERE id = 1", "A: UPDATE small SET u = u + 3 WHERE id = 1", "A: UPDATE small SET u = u - 251 WHERE id = 1", "A: SELECT u FROM small"},
+			{"A: UPDATE small SET u = u + 10 WHERE id = 1 ⇒ error 1264 ⇒ affected 1", "A: UPDATE small SET u = u - 1 WHERE id = 1 ⇒ affected 1 ⇒ error 1264"},
+		} {
+			tw := newTwin(t, srv, schema, counters("small", "n", "u", "b", "d"))
+			tw.accepted(t, steps...)
+		}
+	})
+}
+
+// TestAcceptedOtherClients pins what is safe for a client that does not use the
+// driver, and what is not.
+func TestAcceptedOtherClients(t *testing.T) {
+	const like, see = "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT likes FROM post WHERE id = 1"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for name, steps := range map[string][]string{
+			"increments": {like, "O: UPDATE post SET likes = likes + 10 WHERE id = 1", see, "O: SELECT likes FROM post WHERE id = 1 ⇒ [11] ⇒ [10]",
+				rollUpStep, "O: SELECT likes FROM post WHERE id = 1"},
+			"inserts": {"O: INSERT INTO post (id, author, likes) VALUES (9, 1, 3)", "A: UPDATE post SET likes = likes + 1 WHERE id = 9", "A: SELECT likes FROM post WHERE id = 9"},
+			"deletes": {like, "O: DELETE FROM post WHERE id = 1", "A: SELECT COUNT(*), SUM(likes) FROM post", like,
+				"A: INSERT INTO post (id, author) VALUES (1, 1)", see},
+			"deletes, and inserts the key again": {like, "O: DELETE FROM post WHERE id = 1", "O: INSERT INTO post (id, author) VALUES (1, 1)",
+				see + " ⇒ [0] ⇒ [1]"},
+			"the same after a rollup": {like, "O: DELETE FROM post WHERE id = 1", rollUpStep, "O: INSERT INTO post (id, author) VALUES (1, 1)", see},
+			"overwrites": {"O: UPDATE post SET likes = 7 WHERE id = 1", like, "O: UPDATE post SET likes = 0 WHERE id = 1",
+				see + " ⇒ [0] ⇒ [1]"},
+			"changes the key": {like, "O: UPDATE post SET id = 9 WHERE id = 1", "A: SELECT likes FROM post WHERE id = 9 ⇒ [1] ⇒ [0]"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				newTwin(t, srv, board, counters("post", "likes")).accepted(t, steps...)
+			})
+		}
+	})
+}
+
+// TestAcceptedCall pins that a CALL outside a transaction may miss increments
+// that arrive while it runs.
+func TestAcceptedCall(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		for i, db := range []*sql.DB{tw.plain, tw.ours} {
+			direct := tw.directTo(db)
+			var lock string
+			require.NoError(t, direct.QueryRow("SELECT DATABASE()").Scan(&lock))
+			affected(t, db, "CREATE PROCEDURE waits() BEGIN DO GET_LOCK('"+lock+"', 20); SELECT likes FROM post WHERE id = 1; END")
+			affected(t, db, likeOne) // is seen
+			holder, caller := session(t, direct), session(t, db)
+			require.EqualValues(t, 1, number(t, holder, "SELECT GET_LOCK('"+lock+"', 0)"))
+			answer := make(chan string, 1)
+			go func() { answer <- queried(context.WithoutCancel(t.Context()), caller, "CALL waits()") }()
+			require.Eventually(t, func() bool {
+				return number(t, direct, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND STATE LIKE 'User lock%'") == 1
+			}, 5*time.Second, 10*time.Millisecond)
+			affected(t, db, likeOne)
+			require.EqualValues(t, 1, number(t, holder, "SELECT RELEASE_LOCK('"+lock+"')"))
+			require.Equal(t, []string{"likes INT, [12]", "likes INT, [11]"}[i], soon(t, answer))
+		}
+	})
+}
+
+// TestAcceptedForeignSchema pins that DDL of another client is noticed within
+// ten seconds by who goes on, and by the first statement of who was idle for
+// half a minute.
+func TestAcceptedForeignSchema(t *testing.T) {
+	t.Parallel() // it waits, most of the time
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		idle, _ := openOurs(t, tw.oursDSN, tw.config)
+		columns := func(db *sql.DB) int {
+			rows, err := db.QueryContext(t.Context(), "SELECT * FROM post WHERE id = 1")
+			require.NoError(t, err)
+			defer rows.Close()
+			names, err := rows.Columns()
+			require.NoError(t, err)
+			return len(names)
+		}
+		require.Equal(t, 6, columns(tw.ours))
+		require.Equal(t, 6, columns(idle))
+		affected(t, tw.direct, "ALTER TABLE post ADD COLUMN extra INT")
+		altered := time.Now()
+		require.Equal(t, 6, columns(tw.ours), "there is no difference to plain MySQL")
+		require.Eventually(t, func() bool { return columns(tw.ours) == 7 }, 12*time.Second, 50*time.Millisecond)
+		time.Sleep(time.Until(altered.Add(31 * time.Second)))
+		require.Equal(t, 7, columns(idle))
+	})
+}

@@ -1,0 +1,105 @@
+package integration_test
+
+import (
+	"database/sql"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestAcceptedPool pins that a connection which goes back to the pool inside a
+// transaction begun by text is closed, where go-sql-driver hands the open
+// transaction to the next user. With autocommit off a session is always in one:
+// then it is closed if increments are pending.
+func TestAcceptedPool(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, c := range []struct {
+			begin, write string
+			closed       bool
+		}{
+			{"BEGIN", "INSERT INTO note VALUES (1, '')", true},
+			{"BEGIN", likeOne, true},
+			{"SET autocommit = 0", likeOne, true},
+			{"SET autocommit = 0", "INSERT INTO note VALUES (1, '')", false},
+		} {
+			tw := newBlog(t, srv, blogCounters())
+			for _, db := range []*sql.DB{tw.plain, tw.ours} {
+				db.SetMaxOpenConns(1)
+				conn, err := db.Conn(t.Context())
+				require.NoError(t, err)
+				first := number(t, conn, "SELECT CONNECTION_ID()")
+				affected(t, conn, c.begin)
+				require.EqualValues(t, 1, affected(t, conn, c.write))
+				require.NoError(t, conn.Close())
+				next := number(t, db, "SELECT CONNECTION_ID()")
+				seen := number(t, db, "SELECT (SELECT COUNT(*) FROM note) + (SELECT likes FROM post WHERE id = 1)")
+				if db == tw.ours && c.closed {
+					require.NotEqual(t, first, next, "%v", c)
+					require.EqualValues(t, 10, seen, "%v", c)
+				} else {
+					require.Equal(t, first, next, "%v", c)
+					require.EqualValues(t, 11, seen, "%v", c)
+				}
+			}
+		}
+	})
+}
+
+// TestAcceptedLookups pins that a sql.DB has up to eight connections more, for
+// look-ups.
+func TestAcceptedLookups(t *testing.T) {
+	const pool, clients, lookups = 20, 20, 8
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		for _, db := range []*sql.DB{tw.plain, tw.ours} {
+			db.SetMaxOpenConns(pool)
+			db.SetMaxIdleConns(pool)
+			direct := tw.directTo(db)
+			var working sync.WaitGroup
+			for id := range clients {
+				working.Go(func() { // each of them needs a look-up: its transaction has a snapshot
+					for range 10 {
+						tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						_, err = tx.ExecContext(t.Context(), "INSERT INTO note VALUES (?, '')", id+100)
+						if err == nil {
+							_, err = tx.ExecContext(t.Context(), "UPDATE post SET likes = likes + 1 WHERE id = ?", id%3+1)
+						}
+						if err != nil {
+							t.Error(err)
+						}
+						tx.Rollback()
+					}
+				})
+			}
+			working.Wait()
+			open := number(t, direct, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND ID <> CONNECTION_ID()")
+			if db == tw.plain {
+				require.LessOrEqual(t, open, int64(pool))
+				continue
+			}
+			more := open - int64(db.Stats().OpenConnections)
+			require.Positive(t, more)
+			require.LessOrEqual(t, more, int64(lookups))
+		}
+	})
+}
+
+// TestAcceptedTemporaryTable pins that a temporary table hides the counter
+// table of its name from its session, as on plain MySQL.
+func TestAcceptedTemporaryTable(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, board, counters("post", "likes"))
+		tw.accepted(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1",
+			"A: CREATE TEMPORARY TABLE post (id INT PRIMARY KEY, likes INT)", "A: INSERT INTO post VALUES (1, 7)",
+			"A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT * FROM post",
+			"B: UPDATE post SET likes = likes + 1 WHERE id = 1", "B: SELECT likes FROM post WHERE id = 1",
+			"A: DROP TEMPORARY TABLE post", "A: SELECT likes FROM post WHERE id = 1")
+	})
+}

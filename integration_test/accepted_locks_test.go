@@ -1,0 +1,194 @@
+package integration_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestAcceptedNoLock pins that an increment inside a transaction locks nothing
+// until COMMIT, and that SELECT … FOR UPDATE is the mutex it always was.
+func TestAcceptedNoLock(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
+		tw.accepted(t, "A: begin", "A: INSERT INTO note VALUES (1, '')",
+			"A: UPDATE post SET likes = likes + 1 WHERE id = 1",
+			"B: UPDATE post SET likes = likes + 10 WHERE id = 1 ⇒ error 1205 ⇒ affected 1",
+			"B: SELECT likes FROM post WHERE id = 1 FOR UPDATE ⇒ error 1205 ⇒ [20]",
+			"B: DELETE FROM post WHERE id = 1 ⇒ error 1205 ⇒ affected 1",
+			"A: commit",
+			"B: SELECT likes FROM post WHERE id = 1 ⇒ [11] ⇒ no rows")
+		tw.reset(t)
+		tw.accepted(t, "A: begin", "A: SELECT likes FROM post WHERE id = 1 FOR UPDATE",
+			"B: UPDATE post SET likes = likes + 10 WHERE id = 1",
+			"B: SELECT likes FROM post WHERE id = 1 FOR UPDATE",
+			"B: DELETE FROM post WHERE id = 1",
+			"A: commit",
+			"B: SELECT likes FROM post WHERE id = 1")
+	})
+}
+
+// TestAcceptedShareIsExclusive pins that a shared lock of a query that reads a
+// counter is an exclusive one.
+func TestAcceptedShareIsExclusive(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		share := []string{"LOCK IN SHARE MODE"}
+		if !mariaDB(srv) {
+			share = append(share, "FOR SHARE")
+		}
+		for _, lock := range share {
+			tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
+			tw.accepted(t, "A: begin", "B: begin",
+				"A: SELECT likes FROM post WHERE id = 1 "+lock,
+				"B: SELECT likes FROM post WHERE id = 1 "+lock+" ⇒ [10] ⇒ error 1205",
+				"A: rollback", "B: rollback", "A: begin", "B: begin",
+				"A: SELECT title FROM post WHERE id = 1 "+lock,
+				"B: SELECT title FROM post WHERE id = 1 "+lock, // reads no counter
+				"A: rollback", "B: rollback")
+		}
+	})
+}
+
+// TestAcceptedErrorsAtCommit pins that what keeps an increment from being sent
+// is told by COMMIT, which rolls the transaction back, and not by the increment.
+func TestAcceptedErrorsAtCommit(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
+		t.Run("1205", func(t *testing.T) {
+			tw.accepted(t, "O: BEGIN", "O: SELECT title FROM post WHERE id = 1 FOR UPDATE",
+				"A: begin", "A: INSERT INTO note VALUES (1, '')",
+				"A: UPDATE post SET likes = likes + 1 WHERE id = 1 ⇒ error 1205 ⇒ affected 1",
+				"A: commit ⇒ done ⇒ error 1205",
+				"O: ROLLBACK", "A: SELECT COUNT(*) FROM note ⇒ [1] ⇒ [0]", "A: SELECT likes FROM post WHERE id = 1")
+		})
+		t.Run("1142", func(t *testing.T) {
+			tw.reset(t)
+			user := fmt.Sprintf("itg_reader_%d", os.Getpid())
+			plain, ours := tw.withoutWriting(t, user, tw.plain, "post"), tw.withoutWriting(t, user, tw.ours, "post_slots")
+			_, err := plain.Exec(likeOne)
+			require.Equal(t, 1142, errorNumber(err))
+			tx, err := ours.Begin()
+			require.NoError(t, err)
+			defer tx.Rollback()
+			affected(t, tx, "INSERT INTO note VALUES (1, '')")
+			require.EqualValues(t, 1, affected(t, tx, likeOne))
+			require.Equal(t, 1142, errorNumber(tx.Commit()))
+			require.Equal(t, "COUNT(*) BIGINT, [0]", queried(t.Context(), tw.ours, "SELECT COUNT(*) FROM note"))
+			_, err = ours.Exec(likeOne)
+			require.Equal(t, 1142, errorNumber(err))
+		})
+		t.Run("1290", func(t *testing.T) { // read_only is the whole server's, which is not ours: the answer is made here
+			tw.reset(t)
+			tx, err := tw.ours.Begin()
+			require.NoError(t, err)
+			defer tx.Rollback()
+			affected(t, tx, "INSERT INTO note VALUES (1, '')")
+			require.EqualValues(t, 1, affected(t, tx, likeOne))
+			tw.sent.meddle(t, func(query string) error {
+				if insertsSlots.MatchString(query) {
+					return &mysql.MySQLError{Number: 1290, Message: "made by the test"}
+				}
+				return nil
+			})
+			require.Equal(t, 1290, errorNumber(tx.Commit()))
+			tw.sent.before.Store(nil)
+			require.Equal(t, "COUNT(*) BIGINT, [0]", queried(t.Context(), tw.ours, "SELECT COUNT(*) FROM note"))
+			require.EqualValues(t, 10, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
+		})
+	})
+}
+
+// withoutWriting opens a database as a user who may write to every table but one.
+func (tw *twin) withoutWriting(t *testing.T, user string, db *sql.DB, but string) *sql.DB {
+	t.Helper()
+	direct := tw.directTo(db)
+	var name string
+	require.NoError(t, direct.QueryRow("SELECT DATABASE()").Scan(&name))
+	host := "'" + user + "'@'127.0.0.1'"
+	affected(t, direct, "CREATE USER IF NOT EXISTS "+host+" IDENTIFIED BY 'secret'")
+	t.Cleanup(func() {
+		_, err := direct.Exec("DROP USER IF EXISTS " + host)
+		require.NoError(t, err)
+	})
+	affected(t, direct, "GRANT SELECT ON "+name+".* TO "+host)
+	for _, table := range queriedList(t, direct, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()") {
+		if table != but {
+			affected(t, direct, "GRANT INSERT, UPDATE, DELETE ON "+name+"."+table+" TO "+host)
+		}
+	}
+	cfg, err := mysql.ParseDSN(tw.srv.DSN(name))
+	require.NoError(t, err)
+	cfg.User, cfg.Passwd = user, "secret"
+	if db == tw.plain {
+		return open(t, cfg.FormatDSN())
+	}
+	as, _ := openOurs(t, cfg.FormatDSN(), tw.config)
+	return as
+}
+
+const board = `
+CREATE TABLE author (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL DEFAULT '');
+INSERT INTO author (id) VALUES (1), (2);
+CREATE TABLE post (id INT PRIMARY KEY, author INT NOT NULL, likes INT NOT NULL DEFAULT 0, KEY (likes), KEY (author));
+INSERT INTO post (id, author, likes) VALUES (1, 1, 0), (2, 2, 5), (3, 1, 10), (4, 2, 15), (5, 1, 20);
+`
+
+// TestAcceptedWideLocks pins that a locking read under REPEATABLE READ keeps
+// increments of more rows away than on plain MySQL, if it does not say by its
+// own table's other columns which rows it reads: with a condition on a counter,
+// whose index does not serve, or over several tables.
+func TestAcceptedWideLocks(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, steps := range [][]string{
+			{"A: SELECT id, likes FROM post WHERE likes > 12 FOR UPDATE", "B: UPDATE post SET likes = likes + 1 WHERE id = 1 ⇒ affected 1 ⇒ error 1205"},
+			{"A: SELECT p.likes FROM author a JOIN post p ON p.author = a.id WHERE p.id = 2 FOR UPDATE", "B: UPDATE post SET author = 7 WHERE id = 3", "B: UPDATE post SET likes = likes + 1 WHERE id = 3 ⇒ affected 1 ⇒ error 1205"},
+			{"A: SELECT id, likes FROM post WHERE id <= 2 FOR UPDATE", "B: UPDATE post SET likes = likes + 1 WHERE id = 4"},
+			{"A: SELECT id, likes FROM post WHERE id = 2 AND likes > 3 FOR UPDATE", "B: UPDATE post SET likes = likes + 1 WHERE id = 3", "B: UPDATE post SET likes = likes + 1 WHERE id = 1"},
+		} {
+			tw := newTwin(t, srv, board, counters("post", "likes"), "innodb_lock_wait_timeout=1")
+			tw.accepted(t, append(append([]string{"A: begin RR"}, steps...), "A: rollback")...)
+		}
+	})
+}
+
+// TestAcceptedReadOwnDeadlock pins that two transactions which increment two
+// counters in opposite order and read them back deadlock, as on plain MySQL.
+func TestAcceptedReadOwnDeadlock(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		for _, db := range []*sql.DB{tw.plain, tw.ours} {
+			count := func(tx *sql.Tx, id int) error {
+				ctx := context.WithoutCancel(t.Context())
+				if _, err := tx.ExecContext(ctx, "UPDATE post SET likes = likes + 1 WHERE id = ?", id); err != nil {
+					return err
+				}
+				var likes int
+				return tx.QueryRowContext(ctx, "SELECT likes FROM post WHERE id = ?", id).Scan(&likes)
+			}
+			first, err := db.Begin()
+			require.NoError(t, err)
+			defer first.Rollback()
+			second, err := db.Begin()
+			require.NoError(t, err)
+			defer second.Rollback()
+			require.NoError(t, count(first, 1))
+			require.NoError(t, count(second, 2))
+			waits := make(chan error, 1)
+			go func() {
+				err := count(first, 2)
+				first.Rollback()
+				waits <- err
+			}()
+			err = count(second, 1)
+			second.Rollback()
+			require.ElementsMatch(t, []int{0, 1213}, []int{errorNumber(err), errorNumber(<-waits)})
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package integration_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestAcceptedWarnings pins that SHOW WARNINGS tells nothing after an exact
+// statement outside a transaction on MySQL, and of VALUES() in an upsert.
+func TestAcceptedWarnings(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		const deprecated = "[Warning 1287 'VALUES function' is deprecated and will be removed in a future release. Please use an alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON DUPLICATE KEY UPDATE clause with alias.col instead]"
+		const truncated = "[Warning 1264 Out of range value for column 'likes' at row 1]"
+		exact, upsert := "A: SHOW WARNINGS ⇒ "+truncated+" ⇒ no rows", "A: SHOW WARNINGS ⇒ "+deprecated+" ⇒ no rows"
+		if mariaDB(srv) {
+			exact, upsert = "A: SHOW WARNINGS", "A: SHOW WARNINGS"
+		}
+		tw := newBlog(t, srv, blogCounters())
+		tw.accepted(t, "A: SET sql_mode = ''",
+			"A: UPDATE post SET likes = 99999999999 WHERE id = 1", exact,
+			"A: UPDATE post SET likes = 99999999998 WHERE id = 3", "A: SHOW WARNINGS", // it has no slots
+			"A: begin", "A: UPDATE post SET likes = 99999999999 WHERE id = 2", "A: SHOW WARNINGS", "A: commit")
+		tw.accepted(t, "A: INSERT INTO page (day, name, hits) VALUES ('2026-01-02', 'home', 1) ON DUPLICATE KEY UPDATE hits = hits + VALUES(hits)", upsert,
+			"A: INSERT INTO page (day, name, hits) VALUES ('2026-01-09', 'new', 1) ON DUPLICATE KEY UPDATE hits = hits + VALUES(hits)", "A: SHOW WARNINGS")
+	})
+}
+
+// TestAcceptedView pins what becomes of a query that the server refuses over
+// the view: it is answered from the base rows, after a rollup. MariaDB in the
+// mode ONLY_FULL_GROUP_BY is more lenient with the view than with the table.
+func TestAcceptedView(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, board, counters("post", "likes"))
+		tw.accepted(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1",
+			"O: SELECT likes FROM post WHERE id = 1 ⇒ [1] ⇒ [0]",
+			"A: SELECT _rowid, likes FROM post WHERE id = 1", // which a view does not have
+			"O: SELECT likes FROM post WHERE id = 1")
+		require.EqualValues(t, map[string]int64{"the server does not accept the view": 1}, stats(t, tw.ours).Exact)
+		if mariaDB(srv) {
+			tw.accepted(t, "A: SET sql_mode = 'ONLY_FULL_GROUP_BY'",
+				"A: SELECT id, likes FROM post WHERE id < 3 GROUP BY id ⇒ error 1055 ⇒ [1 1][2 5]",
+				"A: SELECT author, COUNT(likes) FROM post ⇒ error 1140 ⇒ [1 5]",
+				"A: SELECT author, likes FROM post GROUP BY id HAVING likes > 3")
+		} else {
+			tw.accepted(t, "A: SET sql_mode = 'ONLY_FULL_GROUP_BY'",
+				"A: SELECT id, likes FROM post WHERE id < 3 GROUP BY id", "A: SELECT author, COUNT(likes) FROM post", "A: SELECT author, likes FROM post GROUP BY author")
+		}
+	})
+}
+
+// TestAcceptedOrder pins that rows without ORDER BY may come in another order,
+// so that LIMIT without it may give others.
+func TestAcceptedOrder(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, board, counters("post", "likes"))
+		tw.accepted(t, "A: UPDATE post SET likes = likes + 100 WHERE id = 1",
+			"A: SELECT likes FROM post ⇒ [5][10][15][20][100] ⇒ [100][5][10][15][20]",
+			"A: SELECT likes FROM post LIMIT 2 ⇒ [5][10] ⇒ [100][5]",
+			"A: SELECT likes FROM post ORDER BY likes LIMIT 2")
+	})
+}
+
+// TestAcceptedTouch pins that a write of the current time to a touch column, by
+// other conditions than a key, counts a row as changed that has this time in a slot.
+func TestAcceptedTouch(t *testing.T) {
+	const schema = `
+CREATE TABLE page (id INT PRIMARY KEY, hits INT NOT NULL DEFAULT 0, last DATETIME NULL, title VARCHAR(9) NOT NULL DEFAULT '');
+INSERT INTO page (id) VALUES (1), (2);
+`
+	config := &countermysql.Config{Tables: []countermysql.TableConfig{{Table: "page", Counters: []string{"hits"}, Touch: []string{"last"}}}}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, config, "timestamp=1700000000")
+		tw.accepted(t, "A: UPDATE page SET hits = hits + 1, last = NOW() WHERE id = 1",
+			"A: UPDATE page SET last = CURRENT_TIMESTAMP WHERE title = '' ⇒ affected 1 ⇒ affected 2",
+			"A: SELECT * FROM page ORDER BY id")
+		tw.accepted(t, "A: UPDATE page SET hits = hits + 1, last = NOW() WHERE id = 1", "A: UPDATE page SET last = NOW() WHERE id = 1") // by key
+	})
+}
+
+var madeName = regexp.MustCompile(`itg_\d+_\d+`)
+
+// TestAcceptedMessages pins that messages name the expression that the server
+// got, and that the numbers of errors are the same.
+func TestAcceptedMessages(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, board, counters("post", "likes"))
+		message := func(db *sql.DB, query string) string {
+			rows, err := db.QueryContext(t.Context(), query)
+			if err == nil {
+				for rows.Next() {
+				}
+				err = rows.Err()
+				rows.Close()
+			}
+			require.Equal(t, 1690, errorNumber(err), query)
+			return madeName.ReplaceAllString(err.Error(), "")
+		}
+		const sum, other = "SELECT likes + 9223372036854775807 FROM post WHERE id = 3", "SELECT author + 9223372036854775807 FROM post WHERE id = 3"
+		require.NotEqual(t, message(tw.plain, sum), message(tw.ours, sum))
+		require.Equal(t, message(tw.plain, other), message(tw.ours, other))
+	})
+}
+
+// TestAcceptedIndex pins that an index on a counter serves neither conditions
+// nor orders on it, by the rows that the server reads; EXPLAIN tells of the
+// statement as it is written.
+func TestAcceptedIndex(t *testing.T) {
+	const rows = 500
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, board, counters("post", "likes"))
+		fill := "INSERT INTO post (id, author, likes) VALUES (10, 3, 1000)"
+		for id := 11; id < 10+rows; id++ {
+			fill += fmt.Sprintf(", (%d, 3, %d)", id, 990+id)
+		}
+		for _, db := range []*sql.DB{tw.plain, tw.direct} {
+			affected(t, db, fill)
+			affected(t, db, "ANALYZE TABLE post")
+		}
+		for _, query := range []string{
+			"SELECT id, likes FROM post ORDER BY likes DESC LIMIT 3",
+			"SELECT id, likes FROM post WHERE likes BETWEEN 5 AND 10 ORDER BY likes",
+		} {
+			tw.same(t, query)
+			tw.same(t, "EXPLAIN "+query)
+			require.Less(t, handled(t, tw.plain, query), int64(10), query)
+			require.Greater(t, handled(t, tw.ours, query), int64(rows), query)
+		}
+	})
+}
+
+// handled is how many rows the server reads for a query.
+func handled(t *testing.T, db *sql.DB, query string) (reads int64) {
+	t.Helper()
+	conn := session(t, db)
+	read := func() (sum int64) {
+		rows, err := conn.QueryContext(context.WithoutCancel(t.Context()), "SHOW SESSION STATUS LIKE 'Handler_read%'")
+		require.NoError(t, err)
+		defer rows.Close()
+		for rows.Next() {
+			var name string
+			var n int64
+			require.NoError(t, rows.Scan(&name, &n))
+			sum += n
+		}
+		require.NoError(t, rows.Err())
+		return sum
+	}
+	queried(t.Context(), conn, query)
+	before := read()
+	between := read() - before // what it costs to ask
+	before = read()
+	queried(t.Context(), conn, query)
+	return read() - before - between
+}

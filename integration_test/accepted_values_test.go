@@ -1,0 +1,119 @@
+package integration_test
+
+import (
+	"database/sql"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestAcceptedReadOwnSnapshot pins that under ReadOwnSnapshot a transaction
+// reads its snapshot plus its own increments, and locks nothing by that, where
+// plain MySQL shows the latest value, locked.
+func TestAcceptedReadOwnSnapshot(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, readOwnSnapshot(blogCounters()), "innodb_lock_wait_timeout=1")
+		tw.accepted(t, "A: begin RR", "A: SELECT likes FROM post WHERE id = 1",
+			"B: UPDATE post SET likes = likes + 100 WHERE id = 1",
+			"A: UPDATE post SET likes = likes + 3 WHERE id = 1",
+			"A: SELECT likes FROM post WHERE id = 1 ⇒ [113] ⇒ [13]",
+			"B: UPDATE post SET title = 'theirs' WHERE id = 1 ⇒ error 1205 ⇒ affected 1",
+			"A: commit", "A: SELECT likes FROM post WHERE id = 1")
+	})
+}
+
+// TestAcceptedUnknownRows pins that after a write whose rows the driver can't
+// name, a transaction under REPEATABLE READ reads all counters of the table as
+// they are now, and locks what it reads.
+func TestAcceptedUnknownRows(t *testing.T) {
+	const trigger = `CREATE TRIGGER note_in AFTER INSERT ON note FOR EACH ROW UPDATE post SET likes = likes + 10 WHERE id = NEW.id`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, blog+trigger, blogCounters(), "innodb_lock_wait_timeout=1")
+		for name, write := range map[string]string{
+			"wide WHERE": "A: UPDATE post SET title = 'w' WHERE author = 1",
+			"cascade":    "A: DELETE FROM author WHERE id = 1",
+			"trigger":    "A: INSERT INTO note VALUES (1, '')",
+		} {
+			t.Run(name, func(t *testing.T) {
+				tw.reset(t)
+				tw.accepted(t, "A: begin RR", "A: SELECT likes FROM post WHERE id = 2",
+					"B: UPDATE post SET likes = likes + 100 WHERE id = 2", write,
+					"A: SELECT likes FROM post WHERE id = 2 ⇒ [9] ⇒ [109]",
+					"B: UPDATE post SET title = 'theirs' WHERE id = 2 ⇒ affected 1 ⇒ error 1205",
+					"A: commit", "A: SELECT likes FROM post WHERE id = 2")
+			})
+		}
+		tw.reset(t) // by key: no difference
+		tw.accepted(t, "A: begin RR", "A: SELECT likes FROM post WHERE id = 2", "B: UPDATE post SET likes = likes + 100 WHERE id IN (1, 2)", "A: UPDATE post SET title = 'w' WHERE id = 1",
+			"A: SELECT id, likes FROM post ORDER BY id", "B: UPDATE post SET title = 'theirs' WHERE id = 2", "A: commit")
+	})
+}
+
+// TestAcceptedSnapshotIsolation pins what MariaDB's innodb_snapshot_isolation
+// refuses and lets pass: a rollup is a change of the row, and an exact statement
+// acts on the latest value.
+func TestAcceptedSnapshotIsolation(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		if !mariaDB(srv) {
+			return // MySQL has no such variable
+		}
+		tw := newBlog(t, srv, blogCounters(), "innodb_snapshot_isolation=ON")
+		tw.accepted(t, "A: begin RR", "A: SELECT likes FROM post WHERE id = 1", rollUpStep,
+			"A: UPDATE post SET title = 'x' WHERE id = 1 ⇒ affected 1 ⇒ error 1020", "A: rollback")
+		tw.reset(t)
+		tw.accepted(t, "A: begin RR", "A: SELECT likes FROM post WHERE id = 1", rollUpStep,
+			"A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: commit", "A: SELECT likes FROM post WHERE id = 1")
+		tw.reset(t)
+		tw.accepted(t, "A: begin RR", "A: SELECT likes FROM post WHERE id = 1", "O: UPDATE post SET title = 'theirs' WHERE id = 1",
+			"A: UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE id = 1 ⇒ error 1020 ⇒ affected 1",
+			"A: commit", "A: SELECT likes FROM post WHERE id = 1 ⇒ [10] ⇒ [9]")
+	})
+}
+
+// TestAcceptedOtherColumns pins that the other columns of a row which the
+// transaction has only incremented are read as of the snapshot, by queries that
+// read no counter, and under ReadOwnSnapshot by all.
+func TestAcceptedOtherColumns(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		begin := []string{"A: begin RR", "A: SELECT title FROM post WHERE id = 1", "O: UPDATE post SET title = 'theirs' WHERE id = 1", "A: UPDATE post SET likes = likes + 1 WHERE id = 1"}
+		tw.accepted(t, slices.Concat(begin, []string{"A: SELECT title FROM post WHERE id = 1 ⇒ [theirs] ⇒ []",
+			"A: SELECT title, likes FROM post WHERE id = 1", // reads the counter: the row is taken
+			"A: SELECT title FROM post WHERE id = 1", "A: commit"})...)
+		tw = newBlog(t, srv, readOwnSnapshot(blogCounters()))
+		tw.accepted(t, slices.Concat(begin, []string{"A: SELECT title, likes FROM post WHERE id = 1 ⇒ [theirs 11] ⇒ [ 11]", "A: commit"})...)
+	})
+}
+
+// TestAcceptedHalfRollup pins that READ UNCOMMITTED may see a rollup half done,
+// and no other level does.
+func TestAcceptedHalfRollup(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, level := range []sql.IsolationLevel{sql.LevelReadUncommitted, sql.LevelReadCommitted} {
+			tw := newBlog(t, srv, blogCounters())
+			config := *tw.config
+			sent := newRecorder()
+			config.Interceptor = sent
+			roller, _ := openOurs(t, tw.oursDSN, &config)
+			var seen []int64
+			sent.meddle(t, func(string) error { // before each statement of the rollup
+				tx, err := tw.ours.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
+				require.NoError(t, err)
+				seen = append(seen, number(t, tx, "SELECT likes FROM post WHERE id = 1"))
+				require.NoError(t, tx.Rollback())
+				return nil
+			})
+			rollUp(t, roller)
+			sent.before.Store(nil)
+			seen = slices.Compact(seen)
+			if level == sql.LevelReadCommitted {
+				require.Equal(t, []int64{10}, seen)
+			} else {
+				require.Equal(t, []int64{10, 15, 10}, seen)
+			}
+		}
+	})
+}
