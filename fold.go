@@ -278,7 +278,7 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 	}
 	if err := c.removeSlots(ctx, t, gone); err != nil {
 		if c.inTransaction() {
-			c.raw.Close() // or the application might commit what is folded by half
+			_ = c.raw.Close() // or the application might commit what is folded by half
 		}
 		return err
 	}
