@@ -32,8 +32,8 @@ type conn struct {
 	changed  bool    // a statement of the application's has changed the session
 
 	filler   filler
-	lastRows rowCount         // of the last statement, where the server has another
-	leased   map[string]lease // slots in use, by table
+	lastRows rowCount // of the last statement, where the server has another
+	leased   []lease  // slots in use
 
 	temporary map[string]bool // names of temporary tables made here, in small letters
 	hidden    map[string]bool // counter tables whose names they have taken

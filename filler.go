@@ -87,10 +87,10 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 	if !c.filler.bind(inc, k.binder()) {
 		return outcome{}, notTried, nil
 	}
-	var lead *lead
+	var lead turn
 	lock, together := shareMode, inc.batch != nil && c.grouped()
 	if together {
-		if lead = inc.batch.group.enter(); lead == nil {
+		if lead = inc.batch.group.enter(); lead == 0 {
 			return outcome{}, notTried, nil
 		}
 		lock = inc.t.noWait()

@@ -21,26 +21,54 @@ const (
 // way at once were slower: each pays for a statement and a COMMIT.)
 type group struct {
 	mu      sync.Mutex
-	current *lead // nil: nothing is under way
+	lead    turn // 0: nothing is under way
+	last    turn // given out
+	since   time.Time
 	waiting []*unit
+	watch   *time.Timer
+	watched bool
 }
 
-// lead is the right to send. It passes on when what was sent has ended, or takes
+// turn is the right to send. It passes on when what was sent has ended, or takes
 // so long that the connection may be dead: the others can't wait for that.
-type lead struct{ timer *time.Timer }
+type turn uint64
 
 const stalled = 200 * time.Millisecond
 
-// begin starts a lead.
-func (g *group) begin() *lead {
-	l := &lead{}
-	l.timer = time.AfterFunc(stalled, func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.pass(l)
-	})
-	g.current = l
-	return l
+// begin gives out a turn.
+func (g *group) begin() turn {
+	g.last++
+	g.lead, g.since = g.last, time.Now()
+	return g.lead
+}
+
+// wait queues a unit, and sees to it that somebody looks after the lead.
+func (g *group) wait(u *unit) {
+	g.waiting = append(g.waiting, u)
+	if !g.watched {
+		g.look()
+	}
+}
+
+// look passes the lead on if it has stalled, and comes back as long as somebody waits.
+func (g *group) look() {
+	left := stalled - time.Since(g.since)
+	if left <= 0 {
+		g.pass(g.lead)
+		left = stalled
+	}
+	if g.watched = len(g.waiting) > 0; !g.watched {
+		return
+	}
+	if g.watch == nil {
+		g.watch = time.AfterFunc(left, func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.look()
+		})
+		return
+	}
+	g.watch.Reset(left)
 }
 
 // unit is what one caller sends: increments, added all or nothing, or a look-up.
@@ -53,7 +81,7 @@ type unit struct {
 	found   [][]string
 
 	wake    chan struct{} // closed when it leads or has ended
-	leads   *lead
+	leads   turn          // 0: not yet
 	ended   bool
 	left    bool // its caller does not wait any more
 	verdict verdict
@@ -82,11 +110,11 @@ func (u *unit) fits() bool { return len(u.parts) <= maxBatchParts && u.bytes <= 
 // unit, on the caller's connection, and gives each its verdict.
 func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdict {
 	g.mu.Lock()
-	l := g.current
-	if l == nil {
+	var l turn
+	if g.lead == 0 {
 		l = g.begin()
 	} else {
-		g.waiting = append(g.waiting, u)
+		g.wait(u)
 		g.mu.Unlock()
 		select {
 		case <-u.wake:
@@ -96,7 +124,7 @@ func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdic
 			switch {
 			case u.ended:
 				return u.verdict
-			case u.leads != nil:
+			case u.leads != 0:
 				g.pass(u.leads)
 			default: // withdrawn, or left to the batch that holds it
 				u.left = true
@@ -128,7 +156,7 @@ func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdic
 }
 
 // finish ends the units of a batch, or lets them go on waiting, and passes the lead.
-func (g *group) finish(l *lead, batch []*unit) {
+func (g *group) finish(l turn, batch []*unit) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var again []*unit
@@ -143,24 +171,27 @@ func (g *group) finish(l *lead, batch []*unit) {
 		}
 	}
 	g.waiting = append(again, g.waiting...)
-	if g.current == nil {
-		g.current = l
+	if g.lead == 0 {
+		g.lead = l
 	}
 	g.pass(l)
+	if !g.watched && len(g.waiting) > 0 {
+		g.look()
+	}
 }
 
 // enter lets a caller in who sends by itself, without a unit, if nothing is
 // under way. It has to leave.
-func (g *group) enter() *lead {
+func (g *group) enter() turn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.current != nil {
-		return nil
+	if g.lead != 0 {
+		return 0
 	}
 	return g.begin()
 }
 
-func (g *group) leave(l *lead) {
+func (g *group) leave(l turn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.pass(l)
@@ -196,12 +227,11 @@ func (g *group) take(first *unit) []*unit {
 }
 
 // pass hands the lead to who has waited longest, if it has not been passed before.
-func (g *group) pass(l *lead) {
-	l.timer.Stop()
-	if g.current != l {
+func (g *group) pass(l turn) {
+	if g.lead != l {
 		return
 	}
-	g.current = nil
+	g.lead = 0
 	if len(g.waiting) == 0 {
 		return
 	}

@@ -278,19 +278,19 @@ func TestGroupEnter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSender()
 		l := s.enter()
-		require.NotNil(t, l)
-		require.Nil(t, s.enter())
+		require.NotZero(t, l)
+		require.Zero(t, s.enter())
 		u := units(3)
 		first, second := s.call(t.Context(), u[0]), s.call(t.Context(), u[1])
 		require.Nil(t, s.next())
 		s.leave(l)
 		require.Equal(t, u[:2], s.next())
-		require.Nil(t, s.enter())
+		require.Zero(t, s.enter())
 		s.finish()
 		require.Equal(t, verdict{}, soon(t, first))
 		require.Equal(t, verdict{}, soon(t, second))
 		l = s.enter()
-		require.NotNil(t, l)
+		require.NotZero(t, l)
 		ctx, cancel := context.WithCancel(t.Context())
 		third := s.call(ctx, u[2])
 		cancel()
@@ -398,11 +398,11 @@ func TestGroupStress(t *testing.T) {
 					time.AfterFunc(time.Duration(rand.IntN(300))*time.Microsecond, cancel)
 				}
 				u := newUnit(fmt.Sprint(rand.IntN(5)))
-				var l *lead
+				var l turn
 				if rand.IntN(2) == 0 {
 					l = g.enter()
 				}
-				if l != nil {
+				if l != 0 {
 					if !busy.CompareAndSwap(false, true) {
 						t.Error("two batches at once")
 					}
@@ -438,7 +438,7 @@ func TestGroupStress(t *testing.T) {
 			t.Errorf("%v was sent %d times", u.parts, n)
 		}
 	}
-	require.Nil(t, g.current)
+	require.Zero(t, g.lead)
 	require.Empty(t, g.waiting)
 	require.LessOrEqual(t, acknowledged.Load(), sum.Load())
 	require.LessOrEqual(t, sum.Load(), acknowledged.Load()+unknown.Load())

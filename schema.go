@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // column is one column of a base table, as information_schema describes it.
@@ -58,6 +59,7 @@ type table struct {
 
 	mariaDB bool
 	batches sync.Map // *batch, by the name and key that conditions use
+	leases  atomic.Pointer[leases]
 	lookups group
 }
 

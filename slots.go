@@ -46,17 +46,27 @@ type lease struct {
 // slot returns the slot that the connection writes for a table: one and the
 // same until the transaction ends.
 func (c *conn) slot(t *table) int {
-	if held, ok := c.leased[t.String()]; ok {
-		return held.from + held.slot
+	of := c.connector.leasesOf(t)
+	for _, held := range c.leased {
+		if held.of == of {
+			return held.from + held.slot
+		}
 	}
-	of, _ := c.connector.leases.LoadOrStore(t.String(), &leases{})
 	r := c.connector.slotRange.of(c.session.server)
-	held := lease{of.(*leases), of.(*leases).acquire(r.slots(t.spec.slots)), r.from}
-	if c.leased == nil {
-		c.leased = map[string]lease{}
-	}
-	c.leased[t.String()] = held
+	held := lease{of, of.acquire(r.slots(t.spec.slots)), r.from}
+	c.leased = append(c.leased, held)
 	return held.from + held.slot
+}
+
+// leasesOf are those of a table, which may have been read from the server anew.
+func (c *Connector) leasesOf(t *table) *leases {
+	of := t.leases.Load()
+	if of == nil {
+		known, _ := c.leases.LoadOrStore(t.String(), &leases{})
+		of = known.(*leases)
+		t.leases.Store(of)
+	}
+	return of
 }
 
 // unlease gives the connection's slots back.
@@ -64,5 +74,5 @@ func (c *conn) unlease() {
 	for _, held := range c.leased {
 		held.of.release(held.slot)
 	}
-	clear(c.leased)
+	c.leased = c.leased[:0]
 }
