@@ -14,7 +14,8 @@ each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd
 
 .PHONY: test soak demo bench benchcompare lint fmt
 
-# go-sql-driver's own suite is among them: integration_test/upstream.
+# The suites of go-sql-driver and GORM are among them: integration_test/upstream
+# and gormsuite.
 test:
 	@$(call each,$(GO) vet ./... && $(GO) test -timeout=20m $(GOTESTFLAGS) ./...)
 

@@ -10,7 +10,6 @@ import (
 	"context"
 	"database/sql"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -21,11 +20,11 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countermysql/countermysql/internal/suite"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
 const (
-	ourModule   = "github.com/countermysql/countermysql"
 	theirModule = "github.com/go-sql-driver/mysql"
 
 	database = "cm_upstream"
@@ -65,24 +64,26 @@ func TestUpstream(t *testing.T) {
 		t.Cleanup(srv.Stop)
 	}
 
-	copied := copyModule(t)
+	dir := copyModule(t)
 	configFile := filepath.Join(t.TempDir(), "counters.yaml")
 	require.NoError(t, os.WriteFile(configFile, []byte(config), 0o600))
 
 	for _, srv := range servers {
 		t.Run(string(srv.Flavor()), func(t *testing.T) {
 			t.Parallel()
-			s := suite{dir: copied, env: environment(t, ctx, srv)}
-			theirs := s.run(t, ctx, "mysql", offline...)
+			c := copied{dir: dir, env: environment(t, ctx, srv)}
+			theirs := c.run(t, ctx, "mysql", offline...)
 			// Where no server answers, most of their tests skip.
-			require.Equal(t, "pass", theirs.outcome["TestCRUD/default"], "the suite did not use the server:\n%s", theirs.tail())
+			require.Equal(t, "pass", theirs.Outcome["TestCRUD/default"], "the suite did not use the server:\n%s", theirs.Tail())
 
 			t.Run("no counters", func(t *testing.T) {
-				theirs.compare(t, s.run(t, ctx, "countermysql", offline...))
+				ours := c.run(t, ctx, "countermysql", offline...)
+				ours.Report(t, theirs.Missing(ours))
 			})
 			t.Run("counters", func(t *testing.T) {
-				s.env = append(s.env, "COUNTERMYSQL_CONFIG="+configFile)
-				theirs.without(notOurs).compare(t, s.run(t, ctx, "countermysql", slices.Concat(offline, notOurs)...))
+				c.env = append(c.env, "COUNTERMYSQL_CONFIG="+configFile)
+				ours := c.run(t, ctx, "countermysql", slices.Concat(offline, notOurs)...)
+				ours.Report(t, theirs.Without(notOurs).Missing(ours))
 			})
 		})
 	}
@@ -101,7 +102,7 @@ var edits = map[string]string{
 // copyModule is their module with our driver in it.
 func copyModule(t *testing.T) string {
 	dir := t.TempDir()
-	theirs := moduleDir(t, theirModule)
+	theirs := suite.ModuleDir(t, theirModule)
 	files, err := os.ReadDir(theirs)
 	require.NoError(t, err)
 	found := map[string]bool{}
@@ -125,38 +126,21 @@ func copyModule(t *testing.T) string {
 
 	// An external test package may import what imports the package under test.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "countermysql_test.go"),
-		[]byte("package mysql_test\n\nimport _ \""+ourModule+"\"\n"), 0o600))
+		[]byte("package mysql_test\n\nimport _ \""+suite.OurModule+"\"\n"), 0o600))
 
 	// Our requirements under their name.
-	ours := moduleDir(t, ourModule)
+	ours := suite.ModuleDir(t, suite.OurModule)
 	for _, name := range []string{"go.mod", "go.sum"} {
 		text, err := os.ReadFile(filepath.Join(ours, name))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
-	goTool(t, dir, "mod", "edit", "-module="+theirModule, "-droprequire="+theirModule,
-		"-require="+ourModule+"@v0.0.0", "-replace="+ourModule+"="+ours)
+	suite.Go(t, dir, nil, "mod", "edit", "-module="+theirModule, "-droprequire="+theirModule,
+		"-require="+suite.OurModule+"@v0.0.0", "-replace="+suite.OurModule+"="+ours)
 	return dir
 }
 
-func moduleDir(t *testing.T, path string) string {
-	dir := strings.TrimSpace(goTool(t, "", "list", "-m", "-f", "{{.Dir}}", path))
-	require.NotEmpty(t, dir, "%s is not in the module cache", path)
-	return dir
-}
-
-func goTool(t *testing.T, dir string, args ...string) string {
-	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Dir = dir
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	require.NoError(t, err, "go %s\n%s", strings.Join(args, " "), &errs)
-	return string(out)
-}
-
-// environment is ours without what configures our driver and our tests, and
-// with the server, where a fresh database is made.
+// environment names the server to their tests, where a fresh database is made.
 func environment(t *testing.T, ctx context.Context, srv *testserver.Server) []string {
 	db, err := sql.Open("mysql", srv.DSN("", "multiStatements=true"))
 	require.NoError(t, err)
@@ -165,15 +149,9 @@ func environment(t *testing.T, ctx context.Context, srv *testserver.Server) []st
 		"CREATE TABLE "+database+"."+counters+" (id BIGINT PRIMARY KEY, n BIGINT NOT NULL DEFAULT 0)")
 	require.NoError(t, err)
 
-	var env []string
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "COUNTERMYSQL_") {
-			env = append(env, v)
-		}
-	}
 	cfg, err := mysql.ParseDSN(srv.DSN(""))
 	require.NoError(t, err)
-	return append(env, "GOWORK=off", "GOFLAGS=-mod=mod", "MYSQL_TEST_CONCURRENT=1",
+	return suite.Environment("MYSQL_TEST_CONCURRENT=1",
 		"MYSQL_TEST_USER="+cfg.User, "MYSQL_TEST_PASS="+cfg.Passwd,
 		"MYSQL_TEST_PROT="+cfg.Net, "MYSQL_TEST_ADDR="+cfg.Addr, "MYSQL_TEST_DBNAME="+database)
 }

@@ -131,17 +131,24 @@ func output(ctx context.Context, args []string) error {
 	return nil
 }
 
+// cacheDir is where things are kept for the next test run.
+func cacheDir() (string, error) {
+	if os.Geteuid() == 0 {
+		return "/var/cache", nil
+	}
+	dir, err := os.UserCacheDir()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	return dir, err
+}
+
 // lock waits until no other process (of `go test ./...`, one a package) is
 // installing the same thing.
 func lock(ctx context.Context, name string) (unlock func(), err error) {
-	dir := "/var/cache"
-	if os.Geteuid() != 0 {
-		if dir, err = os.UserCacheDir(); err != nil {
-			return nil, err
-		}
-		if err = os.MkdirAll(dir, 0o700); err != nil {
-			return nil, err
-		}
+	dir, err := cacheDir()
+	if err != nil {
+		return nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "countermysql-"+name+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
