@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -12,7 +13,7 @@ import (
 // slots goes with it.
 func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
-	if p.kind == kindDDL {
+	if p.kind == kindDDL && (p.named || ofDatabase(k.text, c.session.mode)) {
 		// learned before the caller hears of the change; others go on meanwhile
 		defer func() {
 			if _, err := c.connector.learn(context.WithoutCancel(ctx)); err != nil {
@@ -38,6 +39,11 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	return k.forward(ctx, k.text)
+}
+
+// ofDatabase reports whether a DDL statement changes a whole database.
+func ofDatabase(text string, mode lexMode) bool {
+	return slices.ContainsFunc(tokenize(text, mode), func(t token) bool { return t.is("DATABASE") || t.is("SCHEMA") })
 }
 
 // rollUpCommitted commits the transaction that the statement is about to commit
