@@ -14,7 +14,8 @@ import (
 type query struct {
 	text  []string // what stands between the views
 	views []viewUse
-	sql   string // rendered outside transactions
+	sql   string   // rendered outside transactions
+	top   *topRead // sent in its place where it is known to read fewer rows
 
 	inList bool // a view stands in the select list
 }
@@ -130,6 +131,7 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	} else if spliced := a.splice(stmt, named); spliced != "" {
 		q.sql = spliced
 	}
+	q.top = a.top(stmt, named, q)
 	p = &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
 	p.pins = a.readPins(stmt, named)
 	if locks := lockClause(stmt); locks != "" {
