@@ -125,7 +125,9 @@ func (a *analysis) topRead(s *ast.SelectStmt, t *table, name string, order []sor
 		}
 		limit = strconv.FormatInt(n, 10)
 	}
-	text := q.with(func(viewUse) string { return t.topView(name, strings.TrimSpace(strings.Join(where.pieces, "?")), order, limit) })
+	text := q.with(func(viewUse) string {
+		return t.topView(name, strings.TrimSpace(strings.Join(where.pieces, "?")), order, limit)
+	})
 	params, before := []int{}, 0
 	for _, tok := range tokenize(q.text[0], a.mode) {
 		if tok.kind == tokParam {
