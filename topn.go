@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
 )
 
 // topRead is a query for the first rows in an order that an index of the base
@@ -40,7 +41,7 @@ func (a *analysis) top(stmt ast.StmtNode, named []*table, q *query) *topRead {
 	}
 	name := nameOf(source)
 	order := t.sortKeys(s, name)
-	if order == nil || !t.sortedBy(order) || !rowByRow(s.Fields) || !a.unsorted(s.Where, t, name) {
+	if order == nil || !t.sortedBy(order) || !rowByRow(s.Fields) || !a.readInOrder(s.Where, t, name, order[0].c) {
 		return nil
 	}
 	return a.topRead(s, t, name, order, q)
@@ -80,9 +81,10 @@ func rowByRow(list *ast.FieldList) bool {
 	})
 }
 
-// unsorted reports whether a condition may stand twice in a query, and no index
-// leads to the rows it selects, so that they are best read in their order.
-func (a *analysis) unsorted(where ast.ExprNode, t *table, name string) bool {
+// readInOrder reports whether a condition may stand twice in a query, and most
+// rows may be expected to meet it, or those that do stand together in the order:
+// to look for few rows in their order can take longer than to look at all.
+func (a *analysis) readInOrder(where ast.ExprNode, t *table, name string, by *column) bool {
 	if where == nil {
 		return true
 	}
@@ -90,15 +92,32 @@ func (a *analysis) unsorted(where ast.ExprNode, t *table, name string) bool {
 		return false
 	}
 	for _, cond := range conjuncts(where) {
-		_, isNull := unparen(cond).(*ast.IsNullExpr)
+		isNull, excludes := false, false
+		switch e := unparen(cond).(type) {
+		case *ast.IsNullExpr:
+			isNull = true
+		case *ast.BinaryOperationExpr:
+			excludes = e.Op == opcode.NE
+		case *ast.PatternInExpr:
+			excludes = e.Not
+		}
 		if !every(cond, func(n ast.Node) bool {
 			ref, ok := n.(*ast.ColumnName)
-			return !ok || ref.Schema.O == "" && (isNull || t.virtual(ref.Name.O) || !t.finds(t.column(ref.Name.O)))
+			if !ok {
+				return true
+			}
+			c := t.column(ref.Name.O)
+			return ref.Schema.O == "" && (isNull || c == by || !t.virtual(c.name) && !t.finds(c) && (excludes || c.fewValues()))
 		}) {
 			return false
 		}
 	}
 	return true
+}
+
+// fewValues reports whether the type tells that many rows have the same value.
+func (c *column) fewValues() bool {
+	return slices.Contains([]string{"tinyint", "bit", "enum", "set"}, c.dataType)
 }
 
 func (a *analysis) topRead(s *ast.SelectStmt, t *table, name string, order []sortKey, q *query) *topRead {

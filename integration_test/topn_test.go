@@ -24,7 +24,7 @@ type topTable struct {
 var topTables = []topTable{
 	{
 		name: "post", key: "id", id: func(i int) string { return fmt.Sprint(i) }, where: func(i int) string { return fmt.Sprintf("id = %d", i) },
-		create: "CREATE TABLE post (id INT PRIMARY KEY, likes INT NULL, title VARCHAR(9) NOT NULL, gone DATETIME NULL, KEY (likes))",
+		create: "CREATE TABLE post (id INT PRIMARY KEY, likes INT NULL, title VARCHAR(9) NOT NULL, kind ENUM('a', 'b') NOT NULL, gone DATETIME NULL, KEY (likes))",
 		value: func(r *rand.Rand) string {
 			if r.IntN(8) == 0 {
 				return "NULL"
@@ -35,12 +35,12 @@ var topTables = []topTable{
 	{
 		name: "page", key: "day, name", id: func(i int) string { return fmt.Sprintf("'2024-01-%02d', '%c'", i%4+1, 'a'+i/4) },
 		where:  func(i int) string { return fmt.Sprintf("day = '2024-01-%02d' AND name = '%c'", i%4+1, 'A'+i/4) },
-		create: "CREATE TABLE page (day DATE, name VARCHAR(9) COLLATE utf8mb4_general_ci, likes DECIMAL(9,2) NOT NULL, title VARCHAR(9) NOT NULL, gone DATETIME NULL, PRIMARY KEY (day, name), KEY (likes))",
+		create: "CREATE TABLE page (day DATE, name VARCHAR(9) COLLATE utf8mb4_general_ci, likes DECIMAL(9,2) NOT NULL, title VARCHAR(9) NOT NULL, kind ENUM('a', 'b') NOT NULL, gone DATETIME NULL, PRIMARY KEY (day, name), KEY (likes))",
 		value:  func(r *rand.Rand) string { return fmt.Sprintf("%d.%02d", r.IntN(40), r.IntN(3)*25) },
 	},
 	{
 		name: "item", key: "seen, id", touch: "seen", id: func(i int) string { return fmt.Sprintf("'Key %d'", i) }, where: func(i int) string { return fmt.Sprintf("id = 'kEY %d'", i) },
-		create: "CREATE TABLE item (id VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY, likes BIGINT UNSIGNED NOT NULL, title VARCHAR(9) NOT NULL, gone DATETIME NULL, seen DATETIME NULL, KEY (likes, seen))",
+		create: "CREATE TABLE item (id VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY, likes BIGINT UNSIGNED NOT NULL, title VARCHAR(9) NOT NULL, kind ENUM('a', 'b') NOT NULL, gone DATETIME NULL, seen DATETIME NULL, KEY (likes, seen))",
 		value:  func(r *rand.Rand) string { return fmt.Sprint(9 + r.IntN(30)) },
 	},
 }
@@ -79,8 +79,8 @@ func (table topTable) refill(t *testing.T, tw *twin, r *rand.Rand) {
 			gone = "'2024-02-03'"
 		}
 		cols := strings.ReplaceAll(table.key, "seen, ", "")
-		statements = append(statements, fmt.Sprintf("INSERT INTO %s (%s, likes, title, gone) VALUES (%s, %s, 't%d', %s)",
-			table.name, cols, table.id(i), table.value(r), r.IntN(3), gone))
+		statements = append(statements, fmt.Sprintf("INSERT INTO %s (%s, likes, title, kind, gone) VALUES (%s, %s, 't%d', %d, %s)",
+			table.name, cols, table.id(i), table.value(r), r.IntN(3), 1+r.IntN(2), gone))
 	}
 	for range 1 + r.IntN(25) {
 		set := fmt.Sprintf("likes = likes + %d", r.IntN(60))
@@ -104,14 +104,14 @@ func (table topTable) read(t *testing.T, tw *twin, r *rand.Rand) {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	desc := pick(" DESC", " DESC", "")
 	query := "SELECT " + pick("*", table.key+", likes", "likes AS likes, title", "t.*, t.likes + 1", "? AS x, likes") + " FROM " + table.name + " t"
-	query += pick("", "", " WHERE gone IS NULL", " WHERE title = ?", " WHERE (title <> ? OR t.likes > ?) AND likes < ?", " WHERE likes >= ? -- many\n")
+	query += pick("", "", " WHERE gone IS NULL", " WHERE title <> ?", " WHERE (kind = 'b' OR t.likes > ?) AND t.title NOT IN ('x', ?) AND likes <> ?", " WHERE likes >= ? -- many\n")
 	query += " ORDER BY t.likes" + desc + ", " + strings.ReplaceAll(table.key, ",", desc+",") + desc
 	query += pick(" LIMIT ?", " LIMIT ?, ?", " LIMIT ? OFFSET ?")
 	var args []any
 	literal := query
 	for i := strings.IndexByte(query, '?'); i >= 0; {
 		var arg any = r.IntN(9)
-		if strings.HasSuffix(query[:i], "title = ") || strings.HasSuffix(query[:i], "title <> ") {
+		if strings.HasSuffix(query[:i], "title <> ") || strings.HasSuffix(query[:i], "'x', ") {
 			arg = fmt.Sprintf("t%d", r.IntN(3))
 			literal = strings.Replace(literal, "?", fmt.Sprintf("'%s'", arg), 1)
 		} else {

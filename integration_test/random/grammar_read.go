@@ -186,7 +186,7 @@ func (g *gen) top() (string, bool) {
 	case 0, 1:
 		text += " WHERE " + g.condition(s, false)
 	case 2:
-		text += " WHERE " + g.ref(s, t.col("n")) + pick(g, " IS NULL", " IS NOT NULL", " >= "+g.i(2))
+		text += " WHERE " + g.ref(s, t.col("n")) + pick(g, " IS NULL", " IS NOT NULL", " <> "+g.i(2))
 	}
 	desc := pick(g, "", " DESC", " DESC")
 	text += " ORDER BY " + g.ref(s, pick(g, t.counters()...)) + desc
