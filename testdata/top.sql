@@ -70,9 +70,9 @@ SELECT id, likes FROM post WHERE id < 10 ORDER BY likes LIMIT 10
   sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE id < 10 ORDER BY likes LIMIT 10
   exact for forum.post: every row
 
-SELECT id, likes FROM post ORDER BY likes LIMIT 10, 1000
+SELECT id, likes FROM post ORDER BY likes LIMIT 10, 191
 => sum
-  sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes LIMIT 10, 1000
+  sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes LIMIT 10, 191
   exact for forum.post: every row
 
 SELECT DISTINCT likes FROM post ORDER BY likes LIMIT 10

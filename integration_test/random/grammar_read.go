@@ -181,7 +181,11 @@ func (g *gen) top() (string, bool) {
 		return g.simple()
 	}
 	s := g.from(t)
-	text := "SELECT " + g.items(s, false) + " FROM " + s.text
+	by, list := pick(g, t.counters()...), g.items(s, false)
+	if strings.Count(list, by.name) > 1 {
+		list = "*" // MySQL may find the order ambiguous
+	}
+	text := "SELECT " + list + " FROM " + s.text
 	switch g.IntN(5) {
 	case 0, 1:
 		text += " WHERE " + g.condition(s, false)
@@ -189,7 +193,7 @@ func (g *gen) top() (string, bool) {
 		text += " WHERE " + g.ref(s, t.col("n")) + pick(g, " IS NULL", " IS NOT NULL", " <> "+g.i(2))
 	}
 	desc := pick(g, "", " DESC", " DESC")
-	text += " ORDER BY " + g.ref(s, pick(g, t.counters()...)) + desc
+	text += " ORDER BY " + g.ref(s, by) + desc
 	for _, c := range t.key {
 		text += ", " + g.name(s, c, false) + desc
 	}
