@@ -45,28 +45,42 @@ func (k *call) own(text string) string {
 	return k.lits.fill(text, k.conn.session.mode)
 }
 
+// summed is the text that reads sums outside transactions, and its arguments.
+func (k *call) summed() (string, []driver.NamedValue) {
+	if top := k.query.top; top != nil {
+		if text, args, ok := top.bind(k); ok {
+			return text, args
+		}
+	}
+	return k.own(k.query.sql), k.args
+}
+
 // forward sends the user's statement, or what stands in its place, the way the
 // user sent it: as text, with arguments, or prepared.
 func (k *call) forward(ctx context.Context, text string) (outcome, error) {
-	out, err := k.try(ctx, text)
+	return k.forwardWith(ctx, text, k.args)
+}
+
+func (k *call) forwardWith(ctx context.Context, text string, args []driver.NamedValue) (outcome, error) {
+	out, err := k.try(ctx, text, args)
 	if errors.Is(err, driver.ErrSkip) {
-		out, err = k.prepared(ctx, text)
+		out, err = k.prepared(ctx, text, args)
 	}
 	return out, k.conn.noted(err)
 }
 
-func (k *call) try(ctx context.Context, text string) (out outcome, err error) {
+func (k *call) try(ctx context.Context, text string, args []driver.NamedValue) (out outcome, err error) {
 	switch {
 	case k.stmt != nil:
 		physical, err := k.stmt.physical(ctx, text)
 		if err != nil {
 			return out, err
 		}
-		return run(ctx, physical, k.args, k.rows)
+		return run(ctx, physical, args, k.rows)
 	case k.rows:
-		out.rows, err = k.conn.queryer.QueryContext(ctx, text, k.args)
+		out.rows, err = k.conn.queryer.QueryContext(ctx, text, args)
 	default:
-		out.res, err = k.conn.execer.ExecContext(ctx, text, k.args)
+		out.res, err = k.conn.execer.ExecContext(ctx, text, args)
 	}
 	return out, err
 }
@@ -82,16 +96,16 @@ func run(ctx context.Context, s driver.Stmt, args []driver.NamedValue, rows bool
 
 // prepared does what database/sql does after ErrSkip, so that nothing that
 // went before is done a second time.
-func (k *call) prepared(ctx context.Context, text string) (outcome, error) {
+func (k *call) prepared(ctx context.Context, text string, args []driver.NamedValue) (outcome, error) {
 	s, err := k.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
 	if err != nil {
 		return outcome{}, err
 	}
-	if n := s.NumInput(); n >= 0 && n != len(k.args) {
+	if n := s.NumInput(); n >= 0 && n != len(args) {
 		s.Close()
-		return outcome{}, fmt.Errorf("sql: expected %d arguments, got %d", n, len(k.args))
+		return outcome{}, fmt.Errorf("sql: expected %d arguments, got %d", n, len(args))
 	}
-	out, err := run(ctx, s, k.args, k.rows)
+	out, err := run(ctx, s, args, k.rows)
 	if err != nil || !k.rows {
 		s.Close()
 		return out, err

@@ -111,7 +111,14 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 		step("then the statement itself", k.text, args)
 	case p.query != nil:
 		out.Class = summing.String()
-		step("the counters are read as base row + slots", k.own(p.query.sql), args)
+		text, sent := k.summed()
+		if p.query.top != nil {
+			args = make([]any, len(sent))
+			for i, v := range sent {
+				args[i] = v.Value
+			}
+		}
+		step("the counters are read as base row + slots", text, args)
 	default:
 		step("as it is", k.text, args)
 	}

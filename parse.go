@@ -155,10 +155,15 @@ var steady = map[string]bool{
 // table that the statement calls name: no counter, no subquery, no variable,
 // no function that could answer differently on another connection.
 func (a *analysis) plain(e ast.Node, t *table, name string) bool {
+	return a.local(e, t, name) && !a.readsVirtualIn(t, e)
+}
+
+// local is plain, but for counters.
+func (a *analysis) local(e ast.Node, t *table, name string) bool {
 	return every(e, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ColumnName:
-			return t.column(n.Name.O) != nil && !t.virtual(n.Name.O) && (n.Table.O == "" || strings.EqualFold(n.Table.O, name))
+			return t.column(n.Name.O) != nil && (n.Table.O == "" || strings.EqualFold(n.Table.O, name))
 		case *ast.FuncCallExpr:
 			return steady[n.FnName.L] && n.Schema.O == ""
 		case *ast.SubqueryExpr, *ast.VariableExpr, *ast.DefaultExpr, *ast.ValuesExpr, *ast.AggregateFuncExpr, *ast.WindowFuncExpr,

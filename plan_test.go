@@ -69,6 +69,13 @@ func testTable(name string, counters, touch []string, keys []string, defs ...str
 	return t
 }
 
+// indexDefinitions are those of SHOW CREATE TABLE.
+var indexDefinitions = map[string]string{
+	"post": "(PRIMARY KEY (`id`), UNIQUE KEY `slug` (`slug`), KEY `likes` (`likes`), KEY `seen` (`views`) /*!80000 INVISIBLE */)",
+	"page": "(PRIMARY KEY (`day`,`page`), KEY `hits` (`hits` DESC,`page`) USING BTREE COMMENT 'KEY (a)', KEY `short` (`page`(3),`hits`))",
+	"item": "(PRIMARY KEY (`id`), KEY `stock` (`stock`,`updated_at`), KEY `unused` (`updated_at`) IGNORED)",
+}
+
 // forum is the schema of the golden files.
 func forum(mariaDB bool) *schema {
 	s := &schema{server: server{mariaDB: mariaDB}, tables: map[string]*table{}, plans: newPlanCache()}
@@ -79,6 +86,8 @@ func forum(mariaDB bool) *schema {
 		testTable("item", []string{"stock"}, []string{"updated_at"}, []string{"id"}, "id bigint", "name varchar(20) null", "stock int_unsigned default", "updated_at datetime null"),
 		testTable("hits", []string{"cnt"}, nil, nil, "cnt int"),
 	} {
+		create := indexDefinitions[t.spec.name]
+		t.indexed = t.indexes(create, tokenize(create, lexMode{}))
 		s.tables[s.key("forum", t.spec.name)] = t
 		s.specs = append(s.specs, t.spec)
 	}
@@ -100,6 +109,9 @@ func describe(p *plan) string {
 	}
 	if p.query != nil {
 		line("  sends %s", p.query.sql)
+		if top := p.query.top; top != nil {
+			line("  or %s", describeFragment(top.text))
+		}
 	}
 	if p.locks != "" {
 		line("  locks %s", p.locks)

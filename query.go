@@ -14,7 +14,8 @@ import (
 type query struct {
 	text  []string // what stands between the views
 	views []viewUse
-	sql   string // rendered outside transactions
+	sql   string   // rendered outside transactions
+	top   *topRead // sent in its place where it is known to read fewer rows
 
 	renamed bool // the server may name columns otherwise
 }
@@ -141,6 +142,7 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	} else if spliced := a.splice(stmt, named); spliced != "" {
 		q.sql = spliced
 	}
+	q.top = a.top(stmt, named, q)
 	p = &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
 	p.pins = a.readPins(stmt, named)
 	if locks := lockClause(stmt); locks != "" {

@@ -174,7 +174,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		c.connector.stats.exactly(cmp.Or(p.reason, "an argument, the row's state or the transaction asks for it"))
 		return c.runExact(ctx, k)
 	}
-	text, err := c.rewritten(ctx, k)
+	text, args, err := c.rewritten(ctx, k)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -186,7 +186,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		types = k.typesOn(ctx, c.raw) // nobody else sees the table
 	}
 	c.fixed = c.fixed || p.fixes
-	out, err := k.forward(ctx, text)
+	out, err := k.forwardWith(ctx, text, args)
 	if err != nil && p.query != nil && notResolved[errorNumber(err)] {
 		// perhaps it is the view that the server does not like here: then the base table has to do
 		c.connector.stats.exactly("the server does not accept the view")
@@ -202,33 +202,36 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	return out, nil
 }
 
-// rewritten is the text to send for a statement: with views where it reads counters.
-func (c *conn) rewritten(ctx context.Context, k *call) (string, error) {
+// rewritten is the text to send for a statement, with views where it reads
+// counters, and its arguments.
+func (c *conn) rewritten(ctx context.Context, k *call) (string, []driver.NamedValue, error) {
 	p := k.plan
 	if p.query == nil {
 		if p.rowCount && c.lastRows.known {
-			return withRowCount(k.text, c.session.mode, c.lastRows.rows), nil
+			return withRowCount(k.text, c.session.mode, c.lastRows.rows), k.args, nil
 		}
-		return k.text, nil
+		return k.text, k.args, nil
 	}
 	c.connector.stats.sums.Add(1)
 	if p.locks == "" && (!c.inTransaction() || c.tx == nil) {
-		return k.own(p.query.sql), nil
+		text, args := k.summed()
+		return text, args, nil
 	}
 	sights := map[*table]sight{}
 	plain := true
 	for _, t := range p.reads {
 		s, err := c.sightOf(ctx, t, k)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		plain = plain && s.locks == "" && s.own == nil && s.pending == nil
 		sights[t] = s
 	}
 	if plain {
-		return k.own(p.query.sql), nil
+		text, args := k.summed()
+		return text, args, nil
 	}
-	return k.own(p.query.render(func(t *table) sight { return sights[t] })), nil
+	return k.own(p.query.render(func(t *table) sight { return sights[t] })), k.args, nil
 }
 
 // countedRows gives the rows of a rewritten query the column types of the original,

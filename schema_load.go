@@ -254,6 +254,7 @@ func (l *loader) describe(ctx context.Context, t *table) {
 			t.checked = t.checked || slices.ContainsFunc(t.counters, func(c *column) bool { return mentionsWord(clause, c.name) })
 		}
 	}
+	t.indexed = t.indexes(create, toks)
 	t.unfit = t.fitness(engine, tooMany, create)
 	if t.unfit == nil {
 		t.missing = t.upgradeSQL(l.slots[t])

@@ -48,6 +48,7 @@ func TestSkeletonKeepsPlans(t *testing.T) {
 		if own.query != nil {
 			require.Equal(t, own.query.sql, lits.fill(of.query.sql, mode), text)
 		}
+		requireSameTop(t, own, of, lits, text)
 		args := []driver.NamedValue{}
 		for n := range strings.Count(text, "?") {
 			args = append(args, driver.NamedValue{Ordinal: n + 1, Value: int64(n + 1)})
@@ -73,6 +74,26 @@ func TestSkeletonKeepsPlans(t *testing.T) {
 		}
 	})
 	require.Greater(t, shared, 20)
+}
+
+// requireSameTop requires that both plans read the first rows alike, or neither.
+func requireSameTop(t *testing.T, own, of *plan, lits *inlined, text string) {
+	t.Helper()
+	if own.query == nil || own.query.top == nil {
+		require.True(t, of.query == nil || of.query.top == nil, text)
+		return
+	}
+	args := []driver.NamedValue{}
+	for n := range own.query.top.params {
+		args = append(args, driver.NamedValue{Ordinal: n + 1, Value: int64(n)})
+	}
+	sent, values, ok := own.query.top.bind(&call{conn: &conn{}, planUse: planUse{plan: own}, args: args})
+	shared, same, okShared := of.query.top.bind(&call{conn: &conn{}, planUse: planUse{plan: of, lits: lits}, args: args})
+	require.True(t, ok && okShared, text)
+	require.Equal(t, sent, shared, text)
+	require.Equal(t, values, same, text)
+	_, _, ok = own.query.top.bind(&call{conn: &conn{}, planUse: planUse{plan: own}, args: append(args, driver.NamedValue{})})
+	require.False(t, ok, "an argument too many is the server's to refuse")
 }
 
 // TestLiteralsShareAPlan proves that endless ids in the text cost one plan.

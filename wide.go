@@ -53,22 +53,37 @@ func (a *analysis) onlyCounters(t *table, cond ast.ExprNode) bool {
 
 // wideView is view outside transactions, with all slots grouped once.
 func (t *table) wideView(hints string) string {
-	base, sums := quoteIdent(t.spec.name), make([]string, 0, len(t.key)+len(t.counters)+len(t.touch))
-	sums = append(sums, quoteNames(t.key)...)
+	return t.joinedView(t.base() + hints + " LEFT JOIN (" + t.groupedSlots() + ") AS " + privateName)
+}
+
+// groupedSlots sums the slots of each key that has any.
+func (t *table) groupedSlots() string {
+	sums := quoteNames(t.key)
+	for _, c := range t.cols {
+		switch {
+		case t.counter(c.name) != nil:
+			sums = append(sums, "SUM("+quoteIdent(c.name)+") AS "+quoteIdent(c.name))
+		case slices.Contains(t.touch, c):
+			sums = append(sums, "MAX("+quoteIdent(c.name)+") AS "+quoteIdent(c.name))
+		}
+	}
+	return "SELECT " + strings.Join(sums, ", ") + " FROM " + t.slots() + " GROUP BY " + strings.Join(quoteNames(t.key), ", ")
+}
+
+// joinedView is a view that joins the base table and sums of its slots.
+func (t *table) joinedView(from string) string {
+	base := quoteIdent(t.spec.name)
 	cols := make([]string, len(t.cols))
 	for i, c := range t.cols {
 		col, of := base+"."+quoteIdent(c.name), privateName+"."+quoteIdent(c.name)
 		switch {
 		case t.counter(c.name) != nil:
-			sums = append(sums, "SUM("+quoteIdent(c.name)+") AS "+quoteIdent(c.name))
 			cols[i] = t.cast(c, col+" + COALESCE("+of+", 0)") + " AS " + quoteIdent(c.name)
 		case slices.Contains(t.touch, c):
-			sums = append(sums, "MAX("+quoteIdent(c.name)+") AS "+quoteIdent(c.name))
 			cols[i] = later(col, of) + " AS " + quoteIdent(c.name)
 		default:
 			cols[i] = col
 		}
 	}
-	return "(SELECT " + strings.Join(cols, ", ") + " FROM " + t.base() + hints + " LEFT JOIN (SELECT " + strings.Join(sums, ", ") + " FROM " + t.slots() +
-		" GROUP BY " + strings.Join(quoteNames(t.key), ", ") + ") AS " + privateName + " ON " + t.sameKey(privateName, base) + ")"
+	return "(SELECT " + strings.Join(cols, ", ") + " FROM " + from + " ON " + t.sameKey(privateName, base) + ")"
 }

@@ -174,6 +174,38 @@ func (g *gen) simple() (string, bool) {
 	return text, ordered
 }
 
+// top is a query for the first rows by a counter, in an order that an index of it has.
+func (g *gen) top() (string, bool) {
+	t := g.counted()
+	if len(t.key) == 0 {
+		return g.simple()
+	}
+	s := g.from(t)
+	by, list := pick(g, t.counters()...), g.items(s, false)
+	if strings.Count(list, by.name) > 1 {
+		list = "*" // MySQL may find the order ambiguous
+	}
+	text := "SELECT " + list + " FROM " + s.text
+	switch g.IntN(5) {
+	case 0, 1:
+		text += " WHERE " + g.condition(s, false)
+	case 2:
+		text += " WHERE " + g.ref(s, t.col("n")) + pick(g, " IS NULL", " IS NOT NULL", " <> "+g.i(2))
+	}
+	desc := pick(g, "", " DESC", " DESC")
+	text += " ORDER BY " + g.ref(s, by) + desc
+	for _, c := range t.key {
+		text += ", " + g.name(s, c, false) + desc
+	}
+	switch g.IntN(3) {
+	case 0:
+		return text + " LIMIT " + g.v(g.count(g.IntN(3))) + ", " + g.v(g.count(g.IntN(3))), true
+	case 1:
+		return text + " LIMIT " + g.v(g.count(1+g.IntN(3))) + " OFFSET " + g.v(g.count(g.IntN(3))), true
+	}
+	return text + " LIMIT " + g.v(g.count(1+g.IntN(3))), true
+}
+
 func (t *table) counterName() string {
 	if cs := t.counters(); len(cs) > 0 {
 		return cs[0].name
@@ -286,6 +318,8 @@ func (g *gen) aggregate() (string, bool) {
 // query is any SELECT.
 func (g *gen) query() (string, bool) {
 	switch r := g.IntN(100); {
+	case r < 8:
+		return g.top()
 	case r < 50:
 		return g.simple()
 	case r < 65:

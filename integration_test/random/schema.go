@@ -212,7 +212,7 @@ func (t *table) create(g *gen) string {
 		parts = append(parts, fmt.Sprintf("UNIQUE KEY u%d (%s)", i, names(u)))
 	}
 	if cs := t.counters(); len(cs) > 0 && t.configured {
-		if g.chance(15) {
+		if g.chance(35) {
 			parts = append(parts, "KEY by_counter (`"+pick(g, cs...).name+"`)")
 		}
 		if g.chance(6) {

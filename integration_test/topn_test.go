@@ -1,0 +1,176 @@
+package integration_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// topTable is a table with an index on its counter.
+type topTable struct {
+	name, create, key, touch string
+	value                    func(r *rand.Rand) string // of the counter
+	id, where                func(i int) string        // of a row
+}
+
+var topTables = []topTable{
+	{
+		name: "post", key: "id", id: func(i int) string { return fmt.Sprint(i) }, where: func(i int) string { return fmt.Sprintf("id = %d", i) },
+		create: "CREATE TABLE post (id INT PRIMARY KEY, likes INT NULL, title VARCHAR(9) NOT NULL, kind ENUM('a', 'b') NOT NULL, gone DATETIME NULL, KEY (likes))",
+		value: func(r *rand.Rand) string {
+			if r.IntN(8) == 0 {
+				return "NULL"
+			}
+			return fmt.Sprint(r.IntN(60) - 20)
+		},
+	},
+	{
+		name: "page", key: "day, name", id: func(i int) string { return fmt.Sprintf("'2024-01-%02d', '%c'", i%4+1, 'a'+i/4) },
+		where:  func(i int) string { return fmt.Sprintf("day = '2024-01-%02d' AND name = '%c'", i%4+1, 'A'+i/4) },
+		create: "CREATE TABLE page (day DATE, name VARCHAR(9) COLLATE utf8mb4_general_ci, likes DECIMAL(9,2) NOT NULL, title VARCHAR(9) NOT NULL, kind ENUM('a', 'b') NOT NULL, gone DATETIME NULL, PRIMARY KEY (day, name), KEY (likes))",
+		value:  func(r *rand.Rand) string { return fmt.Sprintf("%d.%02d", r.IntN(40), r.IntN(3)*25) },
+	},
+	{
+		name: "item", key: "seen, id", touch: "seen", id: func(i int) string { return fmt.Sprintf("'Key %d'", i) }, where: func(i int) string { return fmt.Sprintf("id = 'kEY %d'", i) },
+		create: "CREATE TABLE item (id VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY, likes BIGINT UNSIGNED NOT NULL, title VARCHAR(9) NOT NULL, kind ENUM('a', 'b') NOT NULL, gone DATETIME NULL, seen DATETIME NULL, KEY (likes, seen))",
+		value:  func(r *rand.Rand) string { return fmt.Sprint(9 + r.IntN(30)) },
+	},
+}
+
+// TestTop proves that the first rows by a counter are those of plain MySQL: with
+// slots that lift rows into them and drop rows out of them, in either order, with
+// conditions and offsets, as text and prepared. They are read by the index.
+func TestTop(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, table := range topTables {
+			t.Run(table.name, func(t *testing.T) {
+				c := counters(table.name, "likes")
+				if table.touch != "" {
+					c.Tables[0].Touch = []string{table.touch}
+				}
+				tw := newTwin(t, srv, table.create+";\n", c, "timestamp=1700000000") // both have the same NOW()
+				r := rand.New(rand.NewPCG(1, 2))
+				for range 6 {
+					table.refill(t, tw, r)
+					for range 12 {
+						table.read(t, tw, r)
+					}
+				}
+			})
+		}
+	})
+}
+
+// refill makes rows, some of which have slots.
+func (table topTable) refill(t *testing.T, tw *twin, r *rand.Rand) {
+	t.Helper()
+	statements := []string{"DELETE FROM " + table.name}
+	for i := range 40 {
+		gone := "NULL"
+		if r.IntN(4) == 0 {
+			gone = "'2024-02-03'"
+		}
+		cols := strings.ReplaceAll(table.key, "seen, ", "")
+		statements = append(statements, fmt.Sprintf("INSERT INTO %s (%s, likes, title, kind, gone) VALUES (%s, %s, 't%d', %d, %s)",
+			table.name, cols, table.id(i), table.value(r), r.IntN(3), 1+r.IntN(2), gone))
+	}
+	for range 1 + r.IntN(25) {
+		set := fmt.Sprintf("likes = likes + %d", r.IntN(60))
+		if table.name != "item" && r.IntN(2) == 0 { // a decrement of an unsigned counter goes to the base row
+			set = fmt.Sprintf("likes = likes - %d", r.IntN(60))
+		}
+		if table.touch != "" {
+			set += ", seen = NOW()"
+		}
+		statements = append(statements, "UPDATE "+table.name+" SET "+set+" WHERE "+table.where(r.IntN(40)))
+	}
+	for _, stmt := range statements {
+		require.Equal(t, affected(t, tw.plain, stmt), affected(t, tw.ours, stmt), stmt)
+	}
+	require.Positive(t, number(t, tw.direct, "SELECT COUNT(*) FROM "+table.name+"_slots"))
+}
+
+// read compares one query, whose order is total.
+func (table topTable) read(t *testing.T, tw *twin, r *rand.Rand) {
+	t.Helper()
+	pick := func(of ...string) string { return of[r.IntN(len(of))] }
+	desc := pick(" DESC", " DESC", "")
+	query := "SELECT " + pick("*", table.key+", likes", "likes AS likes, title", "t.*, t.likes + 1", "? AS x, likes") + " FROM " + table.name + " t"
+	query += pick("", "", " WHERE gone IS NULL", " WHERE title <> ?", " WHERE (kind = 'b' OR t.likes > ?) AND t.title NOT IN ('x', ?) AND likes <> ?", " WHERE likes >= ? -- many\n")
+	query += " ORDER BY t.likes" + desc + ", " + strings.ReplaceAll(table.key, ",", desc+",") + desc
+	query += pick(" LIMIT ?", " LIMIT ?, ?", " LIMIT ? OFFSET ?")
+	var args []any
+	literal := query
+	for i := strings.IndexByte(query, '?'); i >= 0; {
+		var arg any = r.IntN(9)
+		if strings.HasSuffix(query[:i], "title <> ") || strings.HasSuffix(query[:i], "'x', ") {
+			arg = fmt.Sprintf("t%d", r.IntN(3))
+			literal = strings.Replace(literal, "?", fmt.Sprintf("'%s'", arg), 1)
+		} else {
+			literal = strings.Replace(literal, "?", fmt.Sprint(arg), 1)
+		}
+		args = append(args, arg)
+		next := strings.IndexByte(query[i+1:], '?')
+		if next < 0 {
+			break
+		}
+		i += 1 + next
+	}
+	sent := tw.sent.during(func() {
+		tw.same(t, literal)
+		tw.same(t, query, args...)
+		tw.sameInTransaction(t, query, args...)
+	})
+	top := 0
+	for _, s := range sent {
+		if strings.Contains(s.text, "UNION ALL") && !strings.HasPrefix(s.text, "PREPARE") {
+			top++
+		}
+	}
+	require.Equal(t, 3, top, "%v", sent)
+}
+
+// sameInTransaction is same in a transaction that has counted nothing.
+func (tw *twin) sameInTransaction(t *testing.T, query string, args ...any) {
+	t.Helper()
+	var got []string
+	for _, db := range []*sql.DB{tw.plain, tw.ours} {
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		stmt, err := tx.PrepareContext(t.Context(), query)
+		require.NoError(t, err, query)
+		got = append(got, queried(context.Background(), stmtQuerier{stmt}, query, args...))
+		require.NoError(t, tx.Rollback())
+	}
+	require.Equal(t, got[0], got[1], query)
+}
+
+// TestTopFallsBack proves that a query for the first rows whose LIMIT is no
+// number, or large, is answered as it always was.
+func TestTopFallsBack(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, topTables[0].create+";\n", counters("post", "likes"))
+		topTables[0].refill(t, tw, rand.New(rand.NewPCG(3, 4)))
+		const query = "SELECT id, likes FROM post ORDER BY likes DESC, id DESC LIMIT ?"
+		for _, arg := range []any{100000, -1, nil, "3", 2.5, uint64(1 << 63)} {
+			tw.same(t, query, arg)
+		}
+		tw.same(t, query)
+		tw.same(t, query, 1, 2)
+		_, err := tw.ours.Exec("ALTER TABLE post DROP INDEX likes")
+		require.NoError(t, err)
+		sent := tw.sent.during(func() { tw.same(t, query, 5) })
+		require.NotContains(t, fmt.Sprint(sent), "UNION ALL", "no index gives the order")
+		explained, err := countermysql.Explain(t.Context(), tw.ours, query, 5)
+		require.NoError(t, err)
+		require.NotContains(t, explained.String(), "UNION ALL")
+	})
+}
