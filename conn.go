@@ -206,7 +206,7 @@ func (c *conn) planText(s *schema, k planKey) *plan {
 	toks := tokenize(k.text, k.mode)
 	p.fixes = consistentRead(toks)
 	p.typedByArgs = typedByArgs(toks)
-	p.simple = p.kind == kindOther && p.class == verbatim && p.increment == nil && p.writes == nil && p.cleaning == nil && p.split == nil && p.touches == nil && !p.rowCount
+	p.simple = p.kind == kindOther && p.class == verbatim && p.increment == nil && p.writes == nil && p.cleaning == nil && p.split == nil && p.touches == nil && p.shows == nil && !p.rowCount
 	return p
 }
 

@@ -261,6 +261,7 @@ func (c *conn) countLater(ctx context.Context, k *call, b *bound) (outcome, afte
 			p.add(h.entry)
 		}
 	}
+	p.late = p.late || c.fixed
 	c.transaction().increments++
 	c.connector.stats.pending.Add(1)
 	return c.counted(k, b.increment, int64(len(hits))), done, nil

@@ -156,6 +156,7 @@ type find struct {
 type pending struct {
 	t       *table
 	entries map[string]*entry
+	late    bool // some came after the transaction's snapshot
 }
 
 // add sums an increment into its entry; false if the sum leaves 64 bits.

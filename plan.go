@@ -33,6 +33,7 @@ type plan struct {
 	reason   string // why it is not fast
 	err      error  // of a refused statement
 
+	shows      []*table   // of which the statement reads other columns only
 	reads      []*table   // whose counters the statement may read: pending increments come first
 	pins       []pin      // the rows of the only table read, if the statement gives their keys as numbers
 	query      *query     // the text with views in place of base tables

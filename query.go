@@ -135,7 +135,7 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 		return p
 	}
 	if q == nil {
-		return &plan{} // reads no counter
+		return &plan{shows: named, pins: a.readPins(stmt, named)} // reads no counter
 	}
 	if a.wide(stmt, named) {
 		q.sql = q.renderWide()

@@ -207,6 +207,9 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 func (c *conn) rewritten(ctx context.Context, k *call) (string, []driver.NamedValue, error) {
 	p := k.plan
 	if p.query == nil {
+		if err := c.show(ctx, k); err != nil {
+			return "", nil, err
+		}
 		if p.rowCount && c.lastRows.known {
 			return withRowCount(k.text, c.session.mode, c.lastRows.rows), k.args, nil
 		}

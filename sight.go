@@ -33,6 +33,26 @@ func (c *conn) sightOf(ctx context.Context, t *table, k *call) (sight, error) {
 	return own, err
 }
 
+// show prepares a query that reads no counter. Plain MySQL would have written
+// the rows that the transaction has incremented, and shows their other columns as
+// they were then, not as of an older snapshot.
+func (c *conn) show(ctx context.Context, k *call) error {
+	if c.tx == nil || c.tx.isolation != repeatableRead || !c.inTransaction() {
+		return nil
+	}
+	for _, t := range k.plan.shows {
+		if p := c.tx.pending[t.String()]; p == nil || !p.late || t.spec.readOwn == ReadOwnSnapshot {
+			continue
+		}
+		if ids, may := k.mayRead(t); may && c.tx.hasPending(t) {
+			if err := c.apply(ctx, t, ids); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // ownSight corrects the slots of the rows that the transaction has written.
 func (c *conn) ownSight(ctx context.Context, t *table) (sight, error) {
 	var s sight

@@ -186,7 +186,7 @@ func (x *txState) release(name string, later bool) {
 func copyPending(from map[string]*pending) map[string]*pending {
 	to := make(map[string]*pending, len(from))
 	for name, p := range from {
-		to[name] = &pending{p.t, maps.Clone(p.entries)}
+		to[name] = &pending{p.t, maps.Clone(p.entries), p.late}
 	}
 	return to
 }
