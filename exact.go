@@ -21,6 +21,7 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 		out, err := k.forward(ctx, k.text)
+		c.fixed = c.fixed || p.fixes
 		if err == nil {
 			c.noteWrites(p.writes, k.binder(), out.affected())
 			c.transaction().noteVain(out.affected() == 0 || p.writes == nil)

@@ -1,6 +1,9 @@
 package countermysql
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // kind is what a statement does to the session and its transaction.
 type kind uint8
@@ -64,6 +67,9 @@ func kindOf(toks []token) (k kind, arg string) {
 		return kindBegin, ""
 	case "START":
 		if word(1, "TRANSACTION") {
+			if slices.ContainsFunc(toks, func(t token) bool { return t.is("SNAPSHOT") }) {
+				return kindBegin, withSnapshot
+			}
 			return kindBegin, ""
 		}
 		return kindImplicit, ""
@@ -176,12 +182,15 @@ func switches(toks []token) string {
 	return ""
 }
 
+// withSnapshot is the argument of START TRANSACTION WITH CONSISTENT SNAPSHOT.
+const withSnapshot = "snapshot"
+
 // consistentRead reports whether a statement reads tables without locks.
 func consistentRead(toks []token) bool {
 	from := false
 	for i, t := range toks {
 		switch {
-		case i == 0 && !t.is("SELECT") && !t.is("WITH") && !t.punct('(') && !t.is("TABLE"):
+		case i == 0 && !t.is("SELECT") && !t.is("WITH") && !t.punct('(') && !t.is("TABLE") && !t.is("SET") && !t.is("DO"):
 			return false
 		case t.is("FROM"), t.is("TABLE"):
 			from = true

@@ -98,7 +98,7 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	if err == nil || !c.inTransaction() {
 		c.ended()
 		if p.kind == kindBegin {
-			c.next = next
+			c.next, c.fixed = next, p.arg == withSnapshot
 		}
 	}
 	return out, err
@@ -122,6 +122,7 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 		c.ended()
 		return out, err
 	}
+	c.fixed = true // it may have read anything
 	for _, w := range k.plan.writes {
 		c.transaction().writtenTo(w.t).any = true
 	}

@@ -81,6 +81,11 @@ func TestAcceptedOtherColumns(t *testing.T) {
 		begin := []string{"A: begin RR", "A: SELECT title FROM post WHERE id = 1", "O: UPDATE post SET title = 'theirs' WHERE id = 1", "A: UPDATE post SET likes = likes + 1 WHERE id = 1"}
 		tw.accepted(t, slices.Concat(begin, []string{"A: SELECT title FROM post WHERE id = 2", "A: SELECT title FROM post WHERE id = 1",
 			"A: SELECT title, likes FROM post WHERE id = 1", "A: commit"})...)
+		for _, first := range []string{"A: START TRANSACTION WITH CONSISTENT SNAPSHOT", "A: SET @n = (SELECT COUNT(*) FROM note)", "A: DO (SELECT COUNT(*) FROM note)"} {
+			tw.reset(t)
+			tw.accepted(t, "A: SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "A: START TRANSACTION", first, "O: UPDATE post SET title = 'theirs' WHERE id = 1", "A: UPDATE post SET likes = likes + 1 WHERE id = 1",
+				"A: SELECT title FROM post WHERE id = 1", "A: COMMIT")
+		}
 		tw = newBlog(t, srv, readOwnSnapshot(blogCounters()))
 		tw.accepted(t, slices.Concat(begin, []string{"A: SELECT title, likes FROM post WHERE id = 1 ⇒ [theirs 11] ⇒ [ 11]", "A: commit"})...)
 	})
