@@ -58,9 +58,11 @@ func (inc *increment) times(b binder, into []string) bool {
 	return true
 }
 
-// units writes the deltas in the order of the table's counters.
+// units writes the deltas in the order of the table's counters. zero says that
+// they are no increment: they add nothing, or may only make a number of NULL.
 func (inc *increment) units(deltas []delta, b binder, into []int64) (zero, ok bool) {
 	zero = true
+	fills := false
 	for _, d := range deltas {
 		n, ok := d.units(b)
 		if !ok {
@@ -72,8 +74,9 @@ func (inc *increment) units(deltas []delta, b binder, into []int64) (zero, ok bo
 			}
 		}
 		zero = zero && n == 0
+		fills = fills || n == 0 && d.fills && d.c.nullable
 	}
-	return zero, true
+	return zero || fills, true
 }
 
 func (inc *increment) sum(deltas []delta, b binder) (sums []int64, zero, ok bool) {

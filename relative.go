@@ -15,6 +15,7 @@ type delta struct {
 	v        value
 	subtract bool
 	inserted bool // VALUES(c): what the row would have inserted
+	fills    bool // COALESCE(c, 0): NULL becomes a number, even if nothing is added
 }
 
 // relative reads c + d, d + c, c - d, and the same with COALESCE(c, 0) or
@@ -29,9 +30,10 @@ func (a *analysis) relative(c *column, name string, e ast.ExprNode) (delta, bool
 		if b.Op == opcode.Minus || !a.refersTo(c, name, r) {
 			return delta{}, false
 		}
-		r = l
+		l, r = r, l
 	}
-	d := delta{c: c, subtract: b.Op == opcode.Minus}
+	_, bare := columnRef(l)
+	d := delta{c: c, subtract: b.Op == opcode.Minus, fills: !bare}
 	if a.insertedValue(c, r) {
 		d.inserted = true
 		return d, true

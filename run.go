@@ -34,8 +34,11 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case kindBegin, kindCommit, kindDDL, kindImplicit, kindLock:
 		return c.runCommit(ctx, k)
 	case kindRollback:
-		c.ended()
-		return k.forward(ctx, k.text)
+		out, err := k.forward(ctx, k.text)
+		if err == nil || !c.inTransaction() { // XA ROLLBACK of another transaction fails
+			c.ended()
+		}
+		return out, err
 	case kindSavepoint, kindRollbackTo, kindRelease:
 		out, err := k.forward(ctx, k.text)
 		if err != nil || !c.inTransaction() {

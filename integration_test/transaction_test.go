@@ -37,6 +37,8 @@ var transactions = []struct {
 		"A: INSERT INTO page (day, name, hits) VALUES ('2026-01-03', 'new', 1) ON DUPLICATE KEY UPDATE hits = hits + 1",
 		"A: INSERT INTO page (day, name, hits) VALUES ('2026-01-03', 'new', 1) ON DUPLICATE KEY UPDATE hits = hits + VALUES(hits)",
 		"A: COMMIT"}},
+	{"XA ROLLBACK of another transaction", []string{"A: BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id = 1",
+		"A: XA ROLLBACK 'nosuch'", "A: SELECT likes FROM post WHERE id = 1", "A: UPDATE post SET likes = likes + 1 WHERE id = 2", "A: XA ROLLBACK 'nosuch'", "A: COMMIT"}},
 	{"rows of one's own", []string{"A: BEGIN",
 		"A: INSERT INTO post (id, slug, likes) VALUES (10, 'j', 4)", "A: UPDATE post SET likes = likes + 1 WHERE id = 10",
 		"A: DELETE FROM post WHERE id = 2", "A: UPDATE post SET likes = likes + 1 WHERE id = 2",
