@@ -185,7 +185,7 @@ func (l lenient) kept(columnType string) string {
 var (
 	copying   = regexp.MustCompile(`(?i)\b(GROUP BY|DISTINCT|DISTINCTROW|SQL_BUFFER_RESULT|OVER|ORDER BY)\b`)
 	outerJoin = regexp.MustCompile(`(?i)\b(LEFT|RIGHT)\b.*\bJOIN\b`)
-	precision = regexp.MustCompile(`decimal \d+`)
+	precision = regexp.MustCompile(`decimal \d+|\b(VAR)?CHAR\b`)
 	nullable  = regexp.MustCompile(`null (true|false) true`)
 	size      = regexp.MustCompile(`(UNSIGNED )?(TINY|SMALL|MEDIUM|BIG|\b)(INT)\b|\b(LONG)?TEXT\b|\b(u?int\d+|sql\.NullInt64|sql\.Null\[uint64\]|sql\.NullString|sql\.NullFloat64|float64|string)$`)
 )
