@@ -124,6 +124,19 @@ var faults = []fault{
 		time.Sleep(100 * time.Millisecond)
 		return global("read_only = 0")(w)
 	}, heal: global("read_only = 0")},
+	{name: "global read lock", every: 100 * time.Millisecond, strike: func(w *world) error { // as a backup takes it
+		conn, err := w.admin.Conn(context.Background())
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if _, err := conn.ExecContext(context.Background(), "FLUSH TABLES WITH READ LOCK"); err != nil {
+			return err
+		}
+		time.Sleep(200 * time.Millisecond)
+		_, err = conn.ExecContext(context.Background(), "UNLOCK TABLES")
+		return err
+	}},
 	{name: "full disk", disk: true, every: 300 * time.Millisecond, strike: func(w *world) error {
 		f, err := os.Create(filepath.Join(w.disk, "filler"))
 		if err != nil {
@@ -280,11 +293,15 @@ func TestFaults(t *testing.T) {
 // small tmpfs, which only root can mount.
 func TestFullDisk(t *testing.T) {
 	require.Zero(t, os.Geteuid(), "run as root: the test mounts a small tmpfs")
-	disk := t.TempDir()
-	require.NoError(t, syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=220m"))
-	t.Cleanup(func() { require.NoError(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
-	require.NoError(t, os.Chmod(disk, 0o755))
-	t.Setenv("TMPDIR", disk)
-	srv := start(t, testserver.MariaDB)
-	endure(t, srv, faults[len(faults)-1], disk, min(max(2500*time.Millisecond, soak(t)/10), 30*time.Second))
+	for flavor, size := range map[testserver.Flavor]string{testserver.MariaDB: "220m", testserver.MySQL: "500m"} {
+		t.Run(string(flavor), func(t *testing.T) {
+			disk := t.TempDir()
+			require.NoError(t, syscall.Mount("tmpfs", disk, "tmpfs", 0, "size="+size))
+			t.Cleanup(func() { require.NoError(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
+			require.NoError(t, os.Chmod(disk, 0o755))
+			t.Setenv("TMPDIR", disk)
+			srv := start(t, flavor)
+			endure(t, srv, faults[len(faults)-1], disk, min(max(2500*time.Millisecond, soak(t)/10), 30*time.Second))
+		})
+	}
 }
