@@ -13,7 +13,7 @@ func Generate(seed uint64, mariaDB bool) *Script {
 	g.options()
 	g.schema()
 	g.extraSchema()
-	for range 10 + g.IntN(31) {
+	for range 10 + g.IntN(111) {
 		g.step()
 	}
 	if g.begun {
