@@ -107,9 +107,11 @@ func (s *schema) index() {
 		}
 	}
 	for _, spec := range s.specs {
-		add(spec.name)
-		add(strings.ReplaceAll(spec.name, "`", "``")) // as it stands between quotes
-		add(strings.ReplaceAll(spec.name, `"`, `""`))
+		for _, name := range []string{spec.name, spec.slotsTable} {
+			add(name)
+			add(strings.ReplaceAll(name, "`", "``")) // as it stands between quotes
+			add(strings.ReplaceAll(name, `"`, `""`))
+		}
 	}
 	for _, d := range s.dependents {
 		add(d.name)
