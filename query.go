@@ -212,7 +212,7 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 
 // ambiguous reports whether ORDER BY or HAVING names table.counter while an alias
 // has the counter's name: for a column, but not for a view's expression, MySQL
-// then means the column.
+// then means the column. Or they name what the select list has twice.
 func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 	virtual := func(name string) bool {
 		return slices.ContainsFunc(named, func(t *table) bool { return t.virtual(name) })
@@ -239,8 +239,17 @@ func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 				return !ok || c.Table.O == "" || !slices.Contains(aliases, c.Name.L)
 			})
 		}
-		if s.Having != nil && slices.ContainsFunc(repeated(s.Fields), virtual) {
-			return false // HAVING sees columns in one way, and expressions of their names in another
+		if twice := slices.DeleteFunc(repeated(s.Fields), func(name string) bool { return !virtual(name) }); len(twice) > 0 {
+			if s.Having != nil {
+				return false // HAVING sees columns in one way, and expressions of their names in another
+			}
+			bare := func(n ast.Node) bool {
+				c, ok := n.(*ast.ColumnName)
+				return !ok || c.Table.O != "" || !slices.Contains(twice, c.Name.L)
+			}
+			if s.OrderBy != nil && !every(s.OrderBy, bare) || s.GroupBy != nil && !every(s.GroupBy, bare) {
+				return false // two columns of this name may be an error, two expressions are not
+			}
 		}
 		return aliases == nil || (s.OrderBy == nil || !qualified(s.OrderBy)) && (s.Having == nil || !qualified(s.Having))
 	})

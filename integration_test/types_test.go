@@ -79,6 +79,8 @@ INSERT INTO post VALUES (1, 1, 5, 2.5), (2, 2, 6, NULL);
 		for _, steps := range []string{
 			"SELECT LIKES, post.Price, N FROM post ORDER BY id",
 			"SELECT LIKES, n AS likes FROM post ORDER BY id",
+			"SELECT likes, LIKES FROM post ORDER BY likes",
+			"SELECT n AS likes, likes FROM post ORDER BY post.likes",
 			"SELECT d.LIKES, d.ID FROM (SELECT * FROM post) AS d ORDER BY 2",
 			"CREATE TEMPORARY TABLE recent (n INT PRIMARY KEY)/INSERT INTO recent VALUES (1)/SELECT * FROM recent JOIN post USING (n)/SELECT p.likes FROM post p JOIN recent r ON r.n = p.n WHERE p.id = 1",
 			"USE information_schema/SELECT * FROM {db}.post ORDER BY id/SELECT likes FROM {db}.post WHERE id = 2/USE {db}",
