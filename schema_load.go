@@ -62,11 +62,19 @@ func makeSlots(ctx context.Context, db *sql.DB, t *table) error {
 type loader struct {
 	db     *sql.DB
 	server server
-	where  string          // restricts to the configured tables
+	specs  []tableSpec
 	seen   strings.Builder // everything read, to notice a change
+	others bool            // what is read may concern none of the tables
 	tables map[string]*table
+	kinds  map[*table]tableKind
 	slots  map[*table][]*column // of their slots tables
 	err    error
+}
+
+// tableKind is what information_schema.TABLES says of a table.
+type tableKind struct {
+	engine string
+	view   bool
 }
 
 // loadSchema learns everything about the configured tables that exist.
@@ -75,16 +83,20 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 	if len(specs) == 0 {
 		return s, nil
 	}
-	l := &loader{db: db, server: srv, tables: s.tables}
+	l := &loader{db: db, server: srv, specs: specs, tables: s.tables, kinds: map[*table]tableKind{}}
 	for _, spec := range specs {
 		l.tables[s.key(spec.db, spec.name)] = &table{spec: spec, mariaDB: srv.mariaDB}
 	}
-	l.where = tablesIn(specs, func(t tableSpec) string { return t.name })
 	l.columns(ctx)
 	l.keys(ctx)
-	l.slotsTables(ctx, specs)
-	for _, t := range s.tables {
-		l.describe(ctx, t)
+	l.slotsTables(ctx)
+	l.each(ctx, "", baseName, "SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, TABLE_TYPE = 'VIEW' FROM information_schema.TABLES WHERE {tables} ORDER BY TABLE_NAME", func(v []string) {
+		if t := l.find(v[0], v[1]); t != nil {
+			l.kinds[t] = tableKind{v[2], v[3] == "1"}
+		}
+	})
+	for _, key := range sortedKeys(s.tables) { // in an order, for the fingerprint
+		l.describe(ctx, s.tables[key])
 	}
 	l.foreignKeys(ctx)
 	s.dependents = l.dependents(ctx, s)
@@ -110,12 +122,21 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 	return s, nil
 }
 
-func tablesIn(specs []tableSpec, name func(tableSpec) string) string {
-	pairs := make([]string, len(specs))
-	for i, t := range specs {
-		pairs[i] = "(TABLE_SCHEMA = " + text(t.db) + " AND TABLE_NAME = " + text(name(t)) + ")"
+func baseName(t tableSpec) string  { return t.name }
+func slotsName(t tableSpec) string { return t.slotsTable }
+
+// each runs a query for the configured tables of each database, with the
+// condition on its columns TABLE_SCHEMA and TABLE_NAME in place of {tables}. For
+// alternatives in one condition the servers would open the tables of all databases.
+func (l *loader) each(ctx context.Context, prefix string, name func(tableSpec) string, query string, f func(v []string)) {
+	names := map[string][]string{}
+	for _, t := range l.specs {
+		names[t.db] = append(names[t.db], text(name(t)))
 	}
-	return "(" + strings.Join(pairs, " OR ") + ")"
+	for _, db := range sortedKeys(names) {
+		in := prefix + "TABLE_SCHEMA = " + text(db) + " AND " + prefix + "TABLE_NAME IN (" + strings.Join(names[db], ", ") + ")"
+		l.rows(ctx, strings.ReplaceAll(query, "{tables}", in), f)
+	}
 }
 
 // text is s as a literal that no sql_mode can change.
@@ -148,7 +169,9 @@ func (l *loader) rows(ctx context.Context, query string, f func(v []string)) {
 		v := make([]string, len(cells))
 		for i, c := range cells {
 			v[i] = c.String
-			fmt.Fprintf(&l.seen, "%q", nextID.ReplaceAllString(v[i], ""))
+			if !l.others {
+				fmt.Fprintf(&l.seen, "%q", nextID.ReplaceAllString(v[i], ""))
+			}
 		}
 		f(v)
 	}
@@ -175,7 +198,7 @@ func (l *loader) find(db, name string) *table {
 }
 
 func (l *loader) columns(ctx context.Context) {
-	l.rows(ctx, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE "+l.where+" ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION",
+	l.each(ctx, "", baseName, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE {tables} ORDER BY TABLE_NAME, ORDINAL_POSITION",
 		func(v []string) {
 			if t := l.find(v[0], v[1]); t != nil {
 				t.cols = append(t.cols, columnOf(v))
@@ -197,8 +220,8 @@ func (l *loader) columns(ctx context.Context) {
 
 func (l *loader) keys(ctx context.Context) {
 	partial := map[string]bool{}
-	l.rows(ctx, `SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS
- WHERE NON_UNIQUE = 0 AND `+l.where+` ORDER BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX`,
+	l.each(ctx, "", baseName, `SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS
+ WHERE NON_UNIQUE = 0 AND {tables} ORDER BY TABLE_NAME, INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX`,
 		func(v []string) {
 			t := l.find(v[0], v[1])
 			if t == nil {
@@ -235,10 +258,7 @@ func (l *loader) describe(ctx context.Context, t *table) {
 	if len(t.cols) == 0 || l.err != nil {
 		return
 	}
-	engine, view := "", false
-	l.rows(ctx, "SELECT ENGINE, TABLE_TYPE = 'VIEW' FROM information_schema.TABLES WHERE "+tablesIn([]tableSpec{t.spec}, func(s tableSpec) string { return s.name }),
-		func(v []string) { engine, view = v[0], v[1] == "1" })
-	if view {
+	if l.kinds[t].view {
 		t.unfit = []string{"it is a view; list the table below it"}
 		return
 	}
@@ -255,7 +275,7 @@ func (l *loader) describe(ctx context.Context, t *table) {
 		}
 	}
 	t.indexed = t.indexes(create, toks)
-	t.unfit = t.fitness(engine, tooMany, create)
+	t.unfit = t.fitness(l.kinds[t].engine, tooMany, create)
 	if t.unfit == nil {
 		t.missing = t.upgradeSQL(l.slots[t])
 	}
@@ -264,14 +284,13 @@ func (l *loader) describe(ctx context.Context, t *table) {
 // slotsTables reads the columns of the slots tables. One that the base table
 // has too is a counter, or a touch column, whether it is listed here or not:
 // another process may list it, and its slots must not go with ours.
-func (l *loader) slotsTables(ctx context.Context, specs []tableSpec) {
+func (l *loader) slotsTables(ctx context.Context) {
 	found := map[string][]*column{}
-	l.rows(ctx, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE "+tablesIn(specs, func(t tableSpec) string { return t.slotsTable })+
-		" ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION",
+	l.each(ctx, "", slotsName, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE {tables} ORDER BY TABLE_NAME, ORDINAL_POSITION",
 		func(v []string) { found[v[0]+"."+v[1]] = append(found[v[0]+"."+v[1]], columnOf(v)) })
 	closed := map[string]bool{}
-	l.rows(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_COMMENT = '"+closedComment+"' AND "+
-		tablesIn(specs, func(t tableSpec) string { return t.slotsTable }), func(v []string) { closed[v[0]+"."+v[1]] = true })
+	l.each(ctx, "", slotsName, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_COMMENT = '"+closedComment+"' AND {tables} ORDER BY TABLE_NAME",
+		func(v []string) { closed[v[0]+"."+v[1]] = true })
 	l.slots = map[*table][]*column{}
 	for _, t := range l.tables {
 		l.slots[t], t.closed = found[t.spec.db+"."+t.spec.slotsTable], closed[t.spec.db+"."+t.spec.slotsTable]
@@ -289,10 +308,10 @@ func (l *loader) slotsTables(ctx context.Context, specs []tableSpec) {
 }
 
 func (l *loader) foreignKeys(ctx context.Context) {
-	l.rows(ctx, `SELECT k.TABLE_SCHEMA, k.TABLE_NAME, k.COLUMN_NAME, k.REFERENCED_TABLE_SCHEMA, k.REFERENCED_TABLE_NAME, r.DELETE_RULE, r.UPDATE_RULE
+	l.each(ctx, "k.", baseName, `SELECT k.TABLE_SCHEMA, k.TABLE_NAME, k.COLUMN_NAME, k.REFERENCED_TABLE_SCHEMA, k.REFERENCED_TABLE_NAME, r.DELETE_RULE, r.UPDATE_RULE
  FROM information_schema.KEY_COLUMN_USAGE k JOIN information_schema.REFERENTIAL_CONSTRAINTS r
  ON r.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA AND r.CONSTRAINT_NAME = k.CONSTRAINT_NAME AND r.TABLE_NAME = k.TABLE_NAME
- WHERE k.REFERENCED_TABLE_NAME IS NOT NULL AND `+strings.ReplaceAll(l.where, "TABLE_", "k.TABLE_"),
+ WHERE k.REFERENCED_TABLE_NAME IS NOT NULL AND {tables} ORDER BY k.TABLE_NAME, k.CONSTRAINT_NAME, k.ORDINAL_POSITION`,
 		func(v []string) {
 			t := l.find(v[0], v[1])
 			if t == nil {
@@ -313,16 +332,17 @@ const ownSchemas = "NOT IN ('mysql', 'sys', 'information_schema', 'performance_s
 // statement can reach a counter table without naming it.
 func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 	var all []dependent
-	l.rows(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA "+ownSchemas,
+	l.others = true
+	l.rows(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA "+ownSchemas+" ORDER BY TABLE_SCHEMA, TABLE_NAME",
 		func(v []string) {
 			all = append(all, dependent{db: v[0], name: v[1], kind: "view", body: v[2], reads: true})
 		})
-	l.rows(ctx, "SELECT ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA "+ownSchemas,
+	l.rows(ctx, "SELECT ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA "+ownSchemas+" ORDER BY ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_TYPE",
 		func(v []string) {
 			all = append(all, dependent{db: v[0], name: v[1], kind: "routine", body: v[2], reads: true})
 		})
 	l.rows(ctx, `SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, ACTION_STATEMENT, EVENT_MANIPULATION FROM information_schema.TRIGGERS
- WHERE EVENT_OBJECT_SCHEMA `+ownSchemas, func(v []string) {
+ WHERE EVENT_OBJECT_SCHEMA `+ownSchemas+" ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME", func(v []string) {
 		if t := l.find(v[0], v[1]); t != nil {
 			if v[3] == "UPDATE" && !t.closed { // a closed table's increments fire it
 				t.unfit = append(t.unfit, "it has an UPDATE trigger, which an increment would not fire; drop it or take the table from the list")
@@ -331,12 +351,20 @@ func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 		}
 		all = append(all, dependent{db: v[0], name: v[1], body: v[2]})
 	})
-	for _, t := range s.tables {
+	for _, key := range sortedKeys(s.tables) {
+		t := s.tables[key]
 		for _, fk := range t.parents {
 			if fk.cascades {
 				all = append(all, dependent{db: fk.parentDB, name: fk.parent, tables: []*table{t}, foreignKey: true, changesKey: fk.changesKey})
 			}
 		}
 	}
-	return s.closure(all)
+	all = s.closure(all)
+	for _, d := range all {
+		fmt.Fprintf(&l.seen, "%q%q%q%q", d.db, d.name, d.kind, d.body)
+	}
+	for _, key := range sortedKeys(s.tables) {
+		fmt.Fprint(&l.seen, s.tables[key].insertTriggers, s.tables[key].unfit)
+	}
+	return all
 }
