@@ -35,9 +35,10 @@ type conn struct {
 	lastRows rowCount // of the last statement, where the server has another
 	leased   []lease  // slots in use
 
-	temporary map[string]bool // names of temporary tables made here, in small letters
-	hidden    map[string]bool // counter tables whose names they have taken
-	visible   *schema         // the schema without those
+	types     map[*plan]*typesCache // asked by a session that was changed
+	temporary map[string]bool       // names of temporary tables made here, in small letters
+	hidden    map[string]bool       // counter tables whose names they have taken
+	visible   *schema               // the schema without those
 }
 
 var (

@@ -13,6 +13,7 @@ import (
 // slots goes with it.
 func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
+	defer c.connector.ddl.Add(1)
 	if p.kind == kindDDL && (p.named || ofDatabase(k.text, c.session.mode)) {
 		// learned before the caller hears of the change; others go on meanwhile
 		defer func() {
@@ -30,15 +31,16 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	case p.dropped != nil:
 		return c.drop(ctx, k)
 	}
-	if len(c.hidden) > 0 {
-		return c.runTemporary(ctx, k) // DROP TABLE drops a temporary table first
-	}
 	for _, s := range p.scopes {
 		if err := c.rollUpCommitted(ctx, s.t); err != nil {
 			return outcome{}, err
 		}
 	}
-	return k.forward(ctx, k.text)
+	out, err := k.forward(ctx, k.text)
+	if toks := tokenize(k.text, c.session.mode); err == nil && toks[0].is("DROP") {
+		err = c.unhide(ctx, toks) // a temporary table is dropped first
+	}
+	return out, err
 }
 
 // ofDatabase reports whether a DDL statement changes a whole database.
@@ -80,7 +82,10 @@ func (c *conn) drop(ctx context.Context, k *call) (outcome, error) {
 			return out, err
 		}
 	}
-	return out, nil
+	if truncate {
+		return out, nil
+	}
+	return out, c.unhide(ctx, tokenize(k.text, c.session.mode))
 }
 
 // lockTables executes LOCK TABLES. The slots tables are locked too, which keeps

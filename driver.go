@@ -80,7 +80,7 @@ type Connector struct {
 	look     atomic.Pointer[sql.DB] // the look-up connections; nil until needed, and once closed
 	current  atomic.Pointer[schema]
 	stale    atomic.Bool
-	took     atomic.Int64 // to learn it, nanoseconds
+	ddl      atomic.Int64 // statements so far
 	checked  atomic.Int64 // when the schema was learned, Unix nanoseconds
 	checking atomic.Bool
 	work     sync.WaitGroup
@@ -203,14 +203,13 @@ const (
 func (c *Connector) schema(ctx context.Context) (*schema, error) {
 	if s := c.current.Load(); s != nil && !c.stale.Load() {
 		age := time.Duration(time.Now().UnixNano() - c.checked.Load())
-		slack := c.slack()
-		if age > schemaTooOld+slack {
+		if age > schemaTooOld {
 			return c.relearn(ctx)
 		}
-		if age > schemaAge+slack && c.checking.CompareAndSwap(false, true) {
+		if age > schemaAge && c.checking.CompareAndSwap(false, true) {
 			c.work.Go(func() {
 				defer c.checking.Store(false)
-				ctx, cancel := context.WithTimeout(context.Background(), schemaAge+slack)
+				ctx, cancel := context.WithTimeout(context.Background(), schemaAge)
 				defer cancel()
 				_, _ = c.learn(ctx) // tried again by the next statement
 			})
@@ -219,10 +218,6 @@ func (c *Connector) schema(ctx context.Context) (*schema, error) {
 	}
 	return c.learn(ctx)
 }
-
-// slack keeps what reading a schema of very many tables takes below a twentieth
-// of the time.
-func (c *Connector) slack() time.Duration { return 20 * time.Duration(c.took.Load()) }
 
 // learn reads the schema; unchanged, the old one stays with its plans.
 func (c *Connector) learn(ctx context.Context) (*schema, error) {
@@ -243,9 +238,7 @@ func (c *Connector) relearn(ctx context.Context) (*schema, error) {
 
 func (c *Connector) learnLocked(ctx context.Context) (*schema, error) {
 	c.stale.Store(false)
-	begun := time.Now()
 	s, err := c.read(ctx)
-	c.took.Store(int64(time.Since(begun)))
 	if err != nil {
 		c.stale.Store(true)
 		return nil, err

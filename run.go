@@ -185,10 +185,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	if p.query == nil {
 		c.connector.stats.plain(p)
 	}
-	var types []columnType
-	if p.query != nil && k.rows && c.namesTemporary(k.text) {
-		types = k.typesOn(ctx, c.raw) // nobody else sees the table
-	}
+	types := c.sessionTypes(ctx, k)
 	c.fixed = c.fixed || p.fixes
 	out, err := k.forwardWith(ctx, text, args)
 	if err != nil && p.query != nil && notResolved[errorNumber(err)] {
@@ -254,8 +251,6 @@ func (c *conn) countedRows(rows driver.Rows, k *call, types []columnType) driver
 	}
 	counted.renamed = k.plan.query == nil || k.plan.query.renamed || c.connector.cfg.ColumnsWithAlias
 	counted.binary = k.binary()
-	counted.computed = k.plan.typedByArgs || slices.ContainsFunc(k.plan.reads, func(t *table) bool {
-		return slices.ContainsFunc(t.counters, func(c *column) bool { return c.unsigned() && c.dataType != "bigint" })
-	})
+	counted.computed = k.plan.computes()
 	return counted
 }

@@ -54,7 +54,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		c.initial = c.session
 	}
 	c.literals = literalsOf(c.connector.cfg, c.session)
-	c.dirty = false
+	c.dirty, c.types = false, nil
 	return nil
 }
 

@@ -18,27 +18,19 @@ func (c *conn) runTemporary(ctx context.Context, k *call) (outcome, error) {
 	if err != nil {
 		return out, err
 	}
+	toks := tokenize(k.text, c.session.mode)
+	if toks[0].is("DROP") {
+		return out, c.unhide(ctx, toks)
+	}
 	s, err := c.connector.schema(ctx)
 	if err != nil {
 		return out, err
 	}
-	toks := tokenize(k.text, c.session.mode)
-	at := slices.IndexFunc(toks, func(t token) bool { return t.is("TABLE") })
-	if toks[0].is("DROP") {
-		for _, t := range toks[at+1:] {
-			if hidden := s.lookup("", t.name, c.session.db); hidden != nil && t.ident() {
-				c.hide(hidden, false)
-			}
-		}
-		return out, nil
-	}
-	if toks = toks[at+1:]; len(toks) > 3 && toks[0].is("IF") {
+	toks = toks[1+slices.IndexFunc(toks, func(t token) bool { return t.is("TABLE") }):]
+	if len(toks) > 3 && toks[0].is("IF") {
 		toks = toks[3:]
 	}
-	db, name := "", toks[0].name
-	if len(toks) > 2 && toks[1].punct('.') {
-		db, name = name, toks[2].name
-	}
+	db, name, _ := tableName(toks)
 	if c.temporary == nil {
 		c.temporary = map[string]bool{}
 	}
@@ -47,6 +39,38 @@ func (c *conn) runTemporary(ctx context.Context, k *call) (outcome, error) {
 		c.hide(t, true)
 	}
 	return out, nil
+}
+
+// unhide gives back the names of the tables that a DROP TABLE has dropped.
+func (c *conn) unhide(ctx context.Context, toks []token) error {
+	if len(c.hidden) == 0 {
+		return nil
+	}
+	s, err := c.connector.schema(ctx)
+	if err != nil {
+		return err
+	}
+	for at := 1; at < len(toks); at++ {
+		if toks[at-1].is("TABLE") || toks[at-1].is("TABLES") || toks[at-1].is("EXISTS") || toks[at-1].punct(',') {
+			if db, name, ok := tableName(toks[at:]); ok {
+				if t := s.lookup(db, name, c.session.db); t != nil {
+					c.hide(t, false)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// tableName reads a table's name, with its database if that is given.
+func tableName(toks []token) (db, name string, ok bool) {
+	switch {
+	case len(toks) == 0 || !toks[0].ident():
+		return "", "", false
+	case len(toks) > 2 && toks[1].punct('.'):
+		return toks[0].name, toks[2].name, true
+	}
+	return "", toks[0].name, true
 }
 
 // namesTemporary reports whether a text may name a temporary table of this session.

@@ -58,6 +58,9 @@ func (t *table) sortKeys(s *ast.SelectStmt, name string) []sortKey {
 			return nil
 		}
 		for _, f := range s.Fields.Fields {
+			if f.AsName.L == "" && namesItself(f.Expr) {
+				return nil
+			}
 			if f.AsName.L != ref.Name.L {
 				continue
 			}
@@ -68,6 +71,18 @@ func (t *table) sortKeys(s *ast.SelectStmt, name string) []sortKey {
 		keys[i] = sortKey{t.column(ref.Name.O), item.Desc}
 	}
 	return keys
+}
+
+// namesItself reports whether a column without an alias may be named as a counter
+// is, as that of SELECT 'likes'.
+func namesItself(e ast.ExprNode) bool {
+	switch e := unparen(e).(type) {
+	case ast.ValueExpr:
+		return true
+	case *ast.FuncCallExpr:
+		return e.FnName.L == "name_const"
+	}
+	return false
 }
 
 // rowByRow reports whether a select list says of each row something that does

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -79,46 +80,101 @@ func (c *columnType) convert(v driver.Value, binary bool) driver.Value {
 const maxTypes = 32
 
 // typesCache keeps the column types of a query as it was written, by the kinds
-// of its arguments where these make a difference.
+// of its arguments where these make a difference. DDL of any table that the
+// query names may change them.
 type typesCache struct {
 	mu     sync.Mutex
-	byArgs map[string][]columnType
+	byArgs map[string]knownTypes
 }
 
-func (c *typesCache) get(kinds string) []columnType {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.byArgs[kinds]
+type knownTypes struct {
+	types []columnType
+	asked time.Time
+	ddl   int64 // how many DDL statements the connector had seen
 }
 
-func (c *typesCache) put(kinds string, types []columnType) {
+func (c *typesCache) get(kinds string, ddl int64) []columnType {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.byArgs == nil {
-		c.byArgs = map[string][]columnType{}
+	k := c.byArgs[kinds]
+	if k.ddl != ddl || time.Since(k.asked) > schemaAge {
+		delete(c.byArgs, kinds)
+		return nil
 	}
-	if len(c.byArgs) < maxTypes {
-		c.byArgs[kinds] = types
+	return k.types
+}
+
+func (c *typesCache) put(kinds string, ddl int64, types []columnType) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byArgs == nil || len(c.byArgs) == maxTypes {
+		c.byArgs = map[string]knownTypes{}
 	}
+	c.byArgs[kinds] = knownTypes{types, time.Now(), ddl}
 }
 
 // columnTypes are those of the query as it was written; the first who needs
 // them asks the server. nil: it can't be asked.
 func (c *conn) columnTypes(k *call) []columnType {
+	return k.cachedTypes(&k.plan.types, func() []columnType { return c.askTypes(k) })
+}
+
+// sessionTypes are those where the session decides about them: with a temporary
+// table or variable of its own, or settings that a statement has changed. They
+// are asked on its own connection, before the query; nil if they need not be.
+func (c *conn) sessionTypes(ctx context.Context, k *call) []columnType {
+	switch {
+	case k.plan.query == nil || !k.rows:
+		return nil
+	case c.namesTemporary(k.text), strings.Contains(k.text, "@"):
+		return k.typesOn(ctx, c.raw)
+	case !c.changed || !k.plan.computes():
+		return nil
+	}
+	if c.types == nil {
+		c.types = map[*plan]*typesCache{}
+	}
+	if c.types[k.plan] == nil {
+		if len(c.types) == maxTypes {
+			clear(c.types)
+		}
+		c.types[k.plan] = &typesCache{}
+	}
+	return k.cachedTypes(c.types[k.plan], func() []columnType { return k.typesOn(ctx, c.raw) })
+}
+
+func (k *call) cachedTypes(cache *typesCache, ask func() []columnType) []columnType {
 	kinds := ""
 	if k.plan.typedByArgs {
-		if !k.binary() {
-			return c.askTypes(k) // values are part of the text: of names, and of the precision of numbers
+		if !k.binary() || slices.ContainsFunc(k.args, isText) {
+			return ask() // values decide: about names, and the precision of numbers
 		}
 		kinds = kindsOf(k.args)
 	}
-	types := k.plan.types.get(kinds)
+	ddl := k.conn.connector.ddl.Load()
+	types := cache.get(kinds, ddl)
 	if types == nil {
-		if types = c.askTypes(k); types != nil {
-			k.plan.types.put(kinds, types)
+		if types = ask(); types != nil {
+			cache.put(kinds, ddl, types)
 		}
 	}
 	return types
+}
+
+func isText(v driver.NamedValue) bool {
+	switch v.Value.(type) {
+	case string, []byte:
+		return true
+	}
+	return false
+}
+
+// computes reports whether the server may give what the query computes from a
+// sum another type than it has from a column.
+func (p *plan) computes() bool {
+	return p.typedByArgs || slices.ContainsFunc(p.reads, func(t *table) bool {
+		return slices.ContainsFunc(t.counters, func(c *column) bool { return c.unsigned() && c.dataType != "bigint" })
+	})
 }
 
 // kindsOf is the Go types of arguments.
