@@ -55,6 +55,22 @@ func (k *call) summed() (string, []driver.NamedValue) {
 	return k.own(k.query.sql), k.args
 }
 
+// makesSense has the server look at the user's query before rows are locked for
+// it: a query that is wrong locks nothing.
+func (k *call) makesSense(ctx context.Context) error {
+	if k.stmt != nil || !k.rows || k.conn.connector.cfg.MultiStatements { // several can't be prepared
+		return nil
+	}
+	s, err := k.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, k.text)
+	switch {
+	case err == nil:
+		return s.Close()
+	case errorNumber(err) == errNotPreparable:
+		return nil
+	}
+	return err
+}
+
 // forward sends the user's statement, or what stands in its place, the way the
 // user sent it: as text, with arguments, or prepared.
 func (k *call) forward(ctx context.Context, text string) (outcome, error) {

@@ -35,13 +35,14 @@ func (e *SlotsTableError) Error() string {
 // Server error numbers
 // (https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html).
 const (
-	errNoColumn   = 1054
-	errLockWait   = 1205
-	errDeadlock   = 1213
-	errOutOfRange = 1690
-	errBadNull    = 1048
-	errDataRange  = 1264
-	errChangedRow = 1020 // MariaDB: a row changed since the snapshot
+	errNoColumn      = 1054
+	errLockWait      = 1205
+	errDeadlock      = 1213
+	errOutOfRange    = 1690
+	errBadNull       = 1048
+	errDataRange     = 1264
+	errChangedRow    = 1020 // MariaDB: a row changed since the snapshot
+	errNotPreparable = 1295
 
 	errServerShutdown   = 1053
 	errConnectionKilled = 1927 // MariaDB

@@ -17,14 +17,16 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 			}
 		}
 		c.transaction().rolledUp = nil
-		if err := c.take(ctx, p.scopes, k.binder()); err != nil {
-			return outcome{}, err
+		out, err := outcome{}, c.take(ctx, p.scopes, k.binder())
+		if err == nil {
+			out, err = k.forward(ctx, k.text)
+			c.fixed = c.fixed || p.fixes
 		}
-		out, err := k.forward(ctx, k.text)
-		c.fixed = c.fixed || p.fixes
 		if err == nil {
 			c.noteWrites(p.writes, k.binder(), out.affected())
-			c.transaction().noteVain(out.affected() == 0 || p.writes == nil)
+		}
+		if c.tx != nil { // it goes on, perhaps after an error
+			c.tx.noteVain(err != nil || out.affected() == 0 || p.writes == nil)
 		}
 		return out, err
 	}

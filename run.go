@@ -175,6 +175,11 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	if exactly {
+		if p.fallback {
+			if err := k.makesSense(ctx); err != nil {
+				return outcome{}, c.noted(err)
+			}
+		}
 		c.connector.stats.exactly(cmp.Or(p.reason, "an argument, the row's state or the transaction asks for it"))
 		return c.runExact(ctx, k)
 	}
@@ -189,6 +194,9 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	c.fixed = c.fixed || p.fixes
 	out, err := k.forwardWith(ctx, text, args)
 	if err != nil && p.query != nil && notResolved[errorNumber(err)] {
+		if err := k.makesSense(ctx); err != nil {
+			return outcome{}, c.noted(err)
+		}
 		// perhaps it is the view that the server does not like here: then the base table has to do
 		c.connector.stats.exactly("the server does not accept the view")
 		return c.runExact(ctx, k)

@@ -33,4 +33,3 @@ func TestTopSubselect(t *testing.T) {
 		)
 	})
 }
-

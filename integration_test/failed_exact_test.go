@@ -1,0 +1,38 @@
+package integration_test
+
+import (
+	"testing"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestFailedExactStatement proves that a statement that fails leaves the
+// transaction with the snapshot that it had.
+func TestFailedExactStatement(t *testing.T) {
+	const schema = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL, title VARCHAR(9) NOT NULL UNIQUE, KEY (likes));\nINSERT INTO post VALUES (1, 50, 'a'), (2, 40, 'b'), (3, 30, 'c');\n"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, failing := range []string{
+			"UPDATE post SET likes = likes * 1000000000 WHERE id = 1", "UPDATE post SET likes = likes * 2, title = 'c' WHERE id = 1", "SELECT nosuch, likes FROM post", "SELECT likes FROM post WHERE id = 1 LIMIT -1",
+			"SELECT likes FROM post GROUP BY title HAVING nosuch > 1", "INSERT INTO post SELECT id, likes, title FROM post WHERE id = 1", "UPDATE post SET likes = NULL WHERE id = 1 AND likes > 0", "REPLACE INTO post VALUES (1, NULL, 'z')", "UPDATE post SET id = 2 WHERE id = 1",
+			"UPDATE post SET likes = likes * 2 WHERE id = 99", "UPDATE post SET likes = likes * 1 WHERE id = 2", "SELECT likes, (SELECT likes FROM post) FROM post WHERE id = 1",
+		} {
+			t.Run(failing, func(t *testing.T) {
+				tw := newTwin(t, srv, schema, counters("post", "likes"))
+				tw.play(t, "A: begin RR", "A: SELECT * FROM post ORDER BY id", "B: UPDATE post SET likes = likes + 7 WHERE id IN (1, 2)", "A: SELECT id, likes FROM post ORDER BY id", "A: "+failing, "A: SELECT id, likes FROM post ORDER BY id", "A: SELECT likes FROM post ORDER BY likes DESC LIMIT 2", "A: commit", "A: SELECT id, likes FROM post ORDER BY id")
+			})
+		}
+	})
+}
+
+// TestFailedQueryLocksNothing proves that a query which makes no sense locks nothing.
+func TestFailedQueryLocksNothing(t *testing.T) {
+	const schema = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL, title VARCHAR(9) NOT NULL UNIQUE, KEY (likes));\nINSERT INTO post VALUES (1, 50, 'a'), (2, 40, 'b'), (3, 30, 'c');\n"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, failing := range []string{"SELECT nosuch, likes FROM post", "SELECT likes FROM post WHERE id = 1 LIMIT -1"} {
+			t.Run(failing, func(t *testing.T) {
+				tw := newTwin(t, srv, schema, counters("post", "likes"), "innodb_lock_wait_timeout=1")
+				tw.play(t, "B: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "A: begin RR", "A: "+failing, "B: UPDATE post SET title = 'k' WHERE id = 1", "B: UPDATE post SET likes = likes + 1 WHERE id = 2", "A: commit")
+			})
+		}
+	})
+}
