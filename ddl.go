@@ -39,6 +39,8 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	out, err := k.forward(ctx, k.text)
 	if toks := tokenize(k.text, c.session.mode); err == nil && toks[0].is("DROP") {
 		err = c.unhide(ctx, toks) // a temporary table is dropped first
+	} else if err == nil {
+		err = c.renamed(ctx, toks)
 	}
 	return out, err
 }

@@ -14,31 +14,86 @@ func (c *conn) runTemporary(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	out, err := k.forward(ctx, k.text)
-	if err != nil {
-		return out, err
-	}
 	toks := tokenize(k.text, c.session.mode)
 	if toks[0].is("DROP") {
-		return out, c.unhide(ctx, toks)
-	}
-	s, err := c.connector.schema(ctx)
-	if err != nil {
+		out, err := k.forward(ctx, k.text)
+		if err == nil {
+			err = c.unhide(ctx, toks)
+		}
 		return out, err
 	}
 	toks = toks[1+slices.IndexFunc(toks, func(t token) bool { return t.is("TABLE") }):]
 	if len(toks) > 3 && toks[0].is("IF") {
 		toks = toks[3:]
 	}
-	db, name, _ := tableName(toks)
+	hidden, err := c.named(ctx, toks)
+	if err != nil {
+		return outcome{}, err
+	}
+	if hidden != nil && c.inTransaction() && c.tx != nil && c.tx.hasPending(hidden) { // while its row can be reached
+		if err := c.apply(ctx, hidden, nil); err != nil {
+			return outcome{}, err
+		}
+	}
+	out, err := k.forward(ctx, k.text)
+	if err == nil {
+		c.noteTemporary(toks, hidden)
+	}
+	return out, err
+}
+
+// noteTemporary remembers a temporary table, and what it hides.
+func (c *conn) noteTemporary(toks []token, hidden *table) {
 	if c.temporary == nil {
 		c.temporary = map[string]bool{}
 	}
+	_, name, _ := tableName(toks)
 	c.temporary[strings.ToLower(name)] = true
-	if t := s.lookup(db, name, c.session.db); t != nil {
-		c.hide(t, true)
+	if hidden != nil {
+		c.hide(hidden, true)
 	}
-	return out, nil
+}
+
+// named is the counter table whose name the tokens begin with; nil if there is none.
+func (c *conn) named(ctx context.Context, toks []token) (*table, error) {
+	s, err := c.connector.schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	db, name, _ := tableName(toks)
+	return s.lookup(db, name, c.session.db), nil
+}
+
+// renamed notes that ALTER TABLE or RENAME TABLE has given a temporary table of
+// this session a new name.
+func (c *conn) renamed(ctx context.Context, toks []token) error {
+	if c.temporary == nil || !toks[0].is("ALTER") && !toks[0].is("RENAME") {
+		return nil
+	}
+	from := toks[1+slices.IndexFunc(toks, func(t token) bool { return t.is("TABLE") }):]
+	if _, name, ok := tableName(from); !ok || !c.temporary[strings.ToLower(name)] {
+		return nil
+	}
+	to := toks[1+slices.IndexFunc(toks[1:], func(t token) bool { return t.is("RENAME") || t.is("TO") }):]
+	for len(to) > 0 && (to[0].is("RENAME") || to[0].is("TO") || to[0].is("AS") || to[0].punct('=')) {
+		to = to[1:]
+	}
+	if _, _, ok := tableName(to); !ok || !slices.ContainsFunc(toks, func(t token) bool { return t.is("RENAME") }) {
+		return nil
+	}
+	old, err := c.named(ctx, from)
+	if err != nil {
+		return err
+	}
+	hidden, err := c.named(ctx, to)
+	if err != nil {
+		return err
+	}
+	if old != nil {
+		c.hide(old, false)
+	}
+	c.noteTemporary(to, hidden)
+	return nil
 }
 
 // unhide gives back the names of the tables that a DROP TABLE has dropped.
