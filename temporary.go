@@ -74,11 +74,8 @@ func (c *conn) renamed(ctx context.Context, toks []token) error {
 	if _, name, ok := tableName(from); !ok || !c.temporary[strings.ToLower(name)] {
 		return nil
 	}
-	to := toks[1+slices.IndexFunc(toks[1:], func(t token) bool { return t.is("RENAME") || t.is("TO") }):]
-	for len(to) > 0 && (to[0].is("RENAME") || to[0].is("TO") || to[0].is("AS") || to[0].punct('=')) {
-		to = to[1:]
-	}
-	if _, _, ok := tableName(to); !ok || !slices.ContainsFunc(toks, func(t token) bool { return t.is("RENAME") }) {
+	to := newName(toks)
+	if to == nil {
 		return nil
 	}
 	old, err := c.named(ctx, from)
@@ -93,6 +90,25 @@ func (c *conn) renamed(ctx context.Context, toks []token) error {
 		c.hide(old, false)
 	}
 	c.noteTemporary(to, hidden)
+	return nil
+}
+
+// newName finds the table's new name in ALTER TABLE … RENAME [TO|AS] x and in
+// RENAME TABLE … TO x; nil if columns or indexes are renamed, or nothing.
+func newName(toks []token) []token {
+	for i := 1; i < len(toks)-1; i++ {
+		to := toks[i+1:]
+		switch {
+		case toks[0].is("RENAME") && toks[i].is("TO"):
+			return to
+		case !toks[i].is("RENAME"), to[0].is("COLUMN"), to[0].is("INDEX"), to[0].is("KEY"):
+			continue
+		}
+		if len(to) > 1 && (to[0].is("TO") || to[0].is("AS") || to[0].punct('=')) {
+			to = to[1:]
+		}
+		return to
+	}
 	return nil
 }
 
