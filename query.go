@@ -212,7 +212,7 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 
 // ambiguous reports whether ORDER BY or HAVING names table.counter while an alias
 // has the counter's name: for a column, but not for a view's expression, MySQL
-// then means the column. Or they name what the select list has twice.
+// then means the column. Or they, or GROUP BY, name what the select list has twice.
 func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 	virtual := func(name string) bool {
 		return slices.ContainsFunc(named, func(t *table) bool { return t.virtual(name) })
