@@ -47,7 +47,7 @@ func TestGORMSuite(t *testing.T) {
 			t.Parallel()
 			r := runner{binary: binary, srv: srv}
 			theirs := r.run(t, ctx, "mysql", "")
-			require.Equal(t, "skip", theirs.Outcome[lastTest], "the suite did not end:\n%s", theirs.Tail())
+			require.Equal(t, "pass", theirs.Outcome[lastTest], "%s%s", theirs.Output[lastTest], theirs.Tail())
 			ours := r.run(t, ctx, "countermysql", "")
 			missing := theirs.Missing(ours)
 			if ours.Outcome[lastTest] != "" { // else it has crashed, which no test does by chance
