@@ -107,3 +107,22 @@ func BenchmarkLiterals(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkNames looks for the names of the configured tables in a text that
+// was not seen before, and holds none.
+func BenchmarkNames(b *testing.B) {
+	for _, n := range []int{1, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			all := map[string]bool{}
+			for i := range n {
+				all[fmt.Sprintf("post_%d", i)] = true
+			}
+			s := &schema{names: newNames(all)}
+			for b.Loop() {
+				if s.mentions("SELECT id, name, email FROM users WHERE position = ? AND deleted_at IS NULL ORDER BY id LIMIT 1") {
+					b.Fatal("found")
+				}
+			}
+		})
+	}
+}

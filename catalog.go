@@ -13,7 +13,8 @@ type schema struct {
 	specs      []tableSpec
 	tables     map[string]*table // by key(db, name)
 	dependents []dependent
-	names      []string // lower case; a text that holds none of them is none of our business
+	byName     map[string]namesakes // tables and dependents by their names in lower case
+	names      *names               // a text that holds none of them is none of our business
 	plans      *planCache
 
 	absent      []string // listed columns that do not exist yet
@@ -30,6 +31,12 @@ type dependent struct {
 	foreignKey bool // it only writes base rows, and only changesKey changes what a slot belongs to
 	changesKey bool
 	tables     []*table
+}
+
+// namesakes are all that have one name, in whatever database.
+type namesakes struct {
+	tables []*table
+	via    []dependent
 }
 
 func (s *schema) key(db, name string) string {
@@ -51,14 +58,15 @@ func (s *schema) lookup(db, name, defaultDB string) *table {
 // through another such object.
 func (s *schema) closure(all []dependent) []dependent {
 	var found []dependent
+	words := make([]map[string]bool, len(all))
+	for i, d := range all {
+		words[i] = identifiers(d.body)
+	}
 	for changed := true; changed; {
 		changed = false
 		for i := range all {
 			d := &all[i]
-			if d.body == "" {
-				continue
-			}
-			tables := s.reached(d.body, found)
+			tables := s.reached(words[i], found)
 			if len(tables) > len(d.tables) {
 				d.tables, changed = tables, true
 				found = slices.DeleteFunc(found, func(f dependent) bool { return f.db == d.db && f.name == d.name && f.reads == d.reads })
@@ -74,9 +82,9 @@ func (s *schema) closure(all []dependent) []dependent {
 	return found
 }
 
-// reached lists the counter tables that a body names. Names alone decide: a
-// body is read in its author's default database, which may not be ours.
-func (s *schema) reached(body string, via []dependent) []*table {
+// reached lists the counter tables that the words of a body name. Names alone
+// decide: a body is read in its author's default database, which may not be ours.
+func (s *schema) reached(words map[string]bool, via []dependent) []*table {
 	var tables []*table
 	add := func(more ...*table) {
 		for _, t := range more {
@@ -86,64 +94,76 @@ func (s *schema) reached(body string, via []dependent) []*table {
 		}
 	}
 	for _, t := range s.tables {
-		if mentionsWord(body, t.spec.name) {
+		if words[strings.ToLower(t.spec.name)] {
 			add(t)
 		}
 	}
 	for _, d := range via {
-		if mentionsWord(body, d.name) {
+		if words[strings.ToLower(d.name)] {
 			add(d.tables...)
 		}
 	}
 	return tables
 }
 
-// index prepares mentions.
+// index prepares mentions and reach.
 func (s *schema) index() {
+	all := map[string]bool{}
 	add := func(name string) {
-		name = strings.ToLower(name)
-		if !slices.Contains(s.names, name) {
-			s.names = append(s.names, name)
+		for _, quoted := range quotings(name) {
+			all[quoted] = true
 		}
 	}
 	for _, spec := range s.specs {
-		for _, name := range []string{spec.name, spec.slotsTable} {
-			add(name)
-			add(strings.ReplaceAll(name, "`", "``")) // as it stands between quotes
-			add(strings.ReplaceAll(name, `"`, `""`))
-		}
+		add(spec.name)
+		add(spec.slotsTable)
 	}
+	s.byName = map[string]namesakes{}
 	for _, d := range s.dependents {
 		add(d.name)
-		add(strings.ReplaceAll(d.name, "`", "``"))
-		add(strings.ReplaceAll(d.name, `"`, `""`))
+		name := strings.ToLower(d.name)
+		n := s.byName[name]
+		n.via = append(n.via, d)
+		s.byName[name] = n
 	}
+	for _, key := range sortedKeys(s.tables) {
+		t := s.tables[key]
+		name := strings.ToLower(t.spec.name)
+		n := s.byName[name]
+		n.tables = append(n.tables, t)
+		s.byName[name] = n
+	}
+	s.names = newNames(all)
 }
 
 // mentions reports whether the text could concern a counter table. It looks
 // for the names as plain text, so that no quoting or comment can hide one.
-func (s *schema) mentions(text string) bool {
-	lower := strings.ToLower(text)
-	return slices.ContainsFunc(s.names, func(name string) bool { return strings.Contains(lower, name) })
-}
+func (s *schema) mentions(text string) bool { return s.names.in(strings.ToLower(text)) }
 
 // reach lists the counter tables and dependents that the tokens name.
 func (s *schema) reach(toks []token, text string) (tables []*table, via []dependent) {
-	named := func(name string) bool {
-		return slices.ContainsFunc(toks, func(t token) bool {
-			return t.ident() && strings.EqualFold(t.name, name) ||
-				(t.kind == tokVersion || t.kind == tokString) && strings.Contains(strings.ToLower(text[t.start:t.end]), strings.ToLower(name))
-		})
-	}
-	for _, key := range sortedKeys(s.tables) {
-		if t := s.tables[key]; named(t.spec.name) {
-			tables = append(tables, t)
+	found := map[string]bool{}
+	for _, t := range toks {
+		switch {
+		case t.ident():
+			name := strings.ToLower(t.name)
+			if _, ours := s.byName[name]; ours {
+				found[name] = true
+			}
+		case t.kind == tokVersion, t.kind == tokString:
+			within := strings.ToLower(text[t.start:t.end])
+			if !s.names.in(within) {
+				continue
+			}
+			for name := range s.byName {
+				if strings.Contains(within, name) {
+					found[name] = true
+				}
+			}
 		}
 	}
-	for _, d := range s.dependents {
-		if named(d.name) {
-			via = append(via, d)
-		}
+	for _, name := range sortedKeys(found) {
+		tables, via = append(tables, s.byName[name].tables...), append(via, s.byName[name].via...)
 	}
 	return tables, via
 }
@@ -154,6 +174,7 @@ func (s *schema) without(hidden map[string]bool) *schema {
 	less.plans = newPlanCache()
 	less.tables = maps.Clone(s.tables)
 	maps.DeleteFunc(less.tables, func(_ string, t *table) bool { return hidden[t.String()] })
+	less.index()
 	return &less
 }
 

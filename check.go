@@ -150,7 +150,7 @@ func (k *inspection) table(t *table) {
 	for _, col := range t.counters {
 		for _, row := range k.ask("SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = " + text(t.spec.db) +
 			" AND TABLE_NAME = " + text(t.spec.name) + " AND COLUMN_NAME = " + text(col.name)) {
-			k.add(Warning, name, "index "+row[0]+" has counter "+col.name+", and no longer serves conditions and orders on it", "drop it, if nothing else needs it", "")
+			k.add(Warning, name, "index "+row[0]+" has counter "+col.name+", which serves no conditions on it, and orders only with LIMIT", "drop it, if nothing else needs it", "")
 		}
 	}
 }
@@ -158,7 +158,10 @@ func (k *inspection) table(t *table) {
 // slots looks at a slots table that has the right columns.
 func (k *inspection) slots(t *table) {
 	at := "TABLE_SCHEMA = " + text(t.spec.db) + " AND TABLE_NAME = " + text(t.spec.slotsTable)
-	for _, row := range k.ask("SELECT ENGINE FROM information_schema.TABLES WHERE " + at) {
+	for _, row := range k.ask("SELECT ENGINE, CREATE_OPTIONS FROM information_schema.TABLES WHERE " + at) {
+		if t.mariaDB && !strings.Contains(row[1], "stats_persistent=0") {
+			k.add(Warning, t.String(), "MariaDB stores estimates of its slots table's rows again and again, and all statements wait meanwhile", "keep them in memory", "ALTER TABLE "+t.slots()+" STATS_PERSISTENT=0")
+		}
 		if !strings.EqualFold(row[0], "InnoDB") {
 			k.add(Failure, t.String(), "its slots table has the engine "+row[0]+", which has no row locks", "convert it", "ALTER TABLE "+t.slots()+" ENGINE=InnoDB")
 		}

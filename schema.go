@@ -2,6 +2,7 @@ package countermysql
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -186,18 +187,26 @@ var keyTypes = map[string]bool{
 }
 
 // mentionsWord reports whether name stands in the SQL text as an identifier.
-func mentionsWord(sql, name string) bool {
+func mentionsWord(sql, name string) bool { return identifiers(sql)[strings.ToLower(name)] }
+
+// identifiers are the words of an SQL text that may be names, in lower case.
+func identifiers(sql string) map[string]bool {
+	words := map[string]bool{}
 	for _, t := range tokenize(sql, lexMode{}) {
-		if t.ident() && strings.EqualFold(t.name, name) ||
-			t.kind == tokVersion && len(sql) > t.end-t.start && mentionsWord(sql[t.start+3:t.end], name) {
-			return true
+		if t.ident() {
+			words[strings.ToLower(t.name)] = true
+		}
+		if t.kind == tokVersion && len(sql) > t.end-t.start {
+			maps.Copy(words, identifiers(sql[t.start+3:t.end]))
 		}
 	}
-	return false
+	return words
 }
 
 // createSQL is the statement that makes the slots table
-// (https://dev.mysql.com/doc/refman/8.4/en/create-table.html).
+// (https://dev.mysql.com/doc/refman/8.4/en/create-table.html;
+// https://dev.mysql.com/doc/refman/8.4/en/innodb-statistics-estimation.html
+// for STATS_PERSISTENT).
 func (t *table) createSQL() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (\n", t.slots())
@@ -208,7 +217,9 @@ func (t *table) createSQL() string {
 	for _, c := range append(slices.Clone(t.counters), t.touch...) {
 		fmt.Fprintf(&b, "  %s,\n", t.slotDefinition(c))
 	}
-	fmt.Fprintf(&b, "  PRIMARY KEY (%s)\n) ENGINE=InnoDB", strings.Join(append(quoteNames(t.key), quoteIdent(t.slotCol)), ", "))
+	// Slots come and go all the time. MariaDB writes each new estimate of a
+	// table's rows into its dictionary, while all statements wait.
+	fmt.Fprintf(&b, "  PRIMARY KEY (%s)\n) ENGINE=InnoDB STATS_PERSISTENT=0", strings.Join(append(quoteNames(t.key), quoteIdent(t.slotCol)), ", "))
 	return b.String()
 }
 

@@ -79,7 +79,7 @@ type tableKind struct {
 
 // loadSchema learns everything about the configured tables that exist.
 func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) (*schema, error) {
-	s := &schema{server: srv, specs: specs, tables: map[string]*table{}, plans: newPlanCache()}
+	s := &schema{server: srv, specs: specs, tables: map[string]*table{}, plans: newPlanCache(), names: &names{}}
 	if len(specs) == 0 {
 		return s, nil
 	}

@@ -94,6 +94,30 @@ func TestCheck(t *testing.T) {
 	})
 }
 
+// TestCheckStoredEstimates proves that a slots table made without
+// STATS_PERSISTENT=0 is found on MariaDB, where it matters, and that the remedy
+// helps.
+func TestCheckStoredEstimates(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, shop, counters("item", "stock", "sold"))
+		execAll(t, tw.direct, "ALTER TABLE item_slots STATS_PERSISTENT=DEFAULT")
+		findings, err := countermysql.Check(t.Context(), tw.ours)
+		require.NoError(t, err)
+		found := onTables(findings)
+		if srv.Flavor() != testserver.MariaDB {
+			require.Empty(t, found)
+			return
+		}
+		require.Len(t, found, 1)
+		require.Equal(t, countermysql.Warning, found[0].Severity)
+		require.Contains(t, found[0].Problem, "estimates")
+		execAll(t, tw.direct, found[0].SQL)
+		findings, err = countermysql.Check(t.Context(), tw.ours)
+		require.NoError(t, err)
+		require.Empty(t, onTables(findings))
+	})
+}
+
 // onTables leaves out what is said of the server, which is not ours to choose.
 func onTables(findings []countermysql.Finding) (some []countermysql.Finding) {
 	for _, f := range findings {

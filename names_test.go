@@ -1,0 +1,35 @@
+package countermysql
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Any name is found wherever it stands, as strings.Contains would find it.
+func TestNamesFindWhatContainsFinds(t *testing.T) {
+	letters := func(most int) string {
+		var b strings.Builder
+		for range rand.IntN(most) + 1 {
+			b.WriteByte("abc`\xc3\xa9"[rand.IntN(6)])
+		}
+		return b.String()
+	}
+	found := 0
+	for range 20000 {
+		all, text, want := map[string]bool{}, letters(12), false
+		for range rand.IntN(6) {
+			name := letters(4)
+			all[name] = true
+			want = want || strings.Contains(text, name)
+		}
+		require.Equal(t, want, newNames(all).in(text), "%q in %q", all, text)
+		if want {
+			found++
+		}
+	}
+	require.Greater(t, found, 1000)
+	require.Less(t, found, 19000)
+}
