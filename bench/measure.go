@@ -45,6 +45,15 @@ func (r result) refusals() float64 {
 func (r result) mallocs() float64 {
 	return median(r.rounds, func(r round) float64 { return r.mallocs })
 }
+func (r result) clientCPU() time.Duration {
+	return time.Duration(median(r.rounds, func(r round) float64 { return float64(r.clientCPU) }))
+}
+func (r result) serverCPU() time.Duration {
+	return time.Duration(median(r.rounds, func(r round) float64 { return float64(r.serverCPU) }))
+}
+func (r result) idle() float64 {
+	return median(r.rounds, func(r round) float64 { return r.idle })
+}
 func (r result) deadlocks() float64 {
 	return median(r.rounds, func(r round) float64 { return r.deadlocks })
 }

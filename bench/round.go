@@ -18,6 +18,9 @@ type round struct {
 	deadlocks float64 // per operation
 	refusals  float64 // lock wait timeouts, and MariaDB's 1020, per operation
 	mallocs   float64 // of the whole program, per operation
+
+	clientCPU, serverCPU time.Duration // per operation
+	idle                 float64       // share of the machine's processors
 }
 
 // play lets all clients work for the length of a round, waits until what they
@@ -54,11 +57,13 @@ func (c *contestant) race(ctx context.Context, length time.Duration) (round, err
 			}
 		})
 	}
+	used := effortNow(ctx)
 	begin := time.Now()
 	for range c.clients {
 		start <- begin
 	}
 	wg.Wait()
+	using := effortNow(ctx)
 	runtime.ReadMemStats(&after)
 	if err := context.Cause(ctx); err != nil {
 		return round{}, err
@@ -77,6 +82,7 @@ func (c *contestant) race(ctx context.Context, length time.Duration) (round, err
 	done := float64(max(len(latencies), 1))
 	r.deadlocks, r.refusals = r.deadlocks/done, r.refusals/done
 	r.mallocs = float64(after.Mallocs-before.Mallocs) / done
+	using.since(used, done, &r)
 	return r, nil
 }
 
