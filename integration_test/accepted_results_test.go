@@ -109,6 +109,27 @@ func TestAcceptedMessages(t *testing.T) {
 	})
 }
 
+// TestAcceptedNextID pins that MySQL skips an AUTO_INCREMENT id when a table is
+// opened once more after an INSERT that named the next id and failed by another
+// unique key: by a query for the first rows, or by any client's self-join.
+func TestAcceptedNextID(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT AUTO_INCREMENT PRIMARY KEY, slug VARCHAR(9) NULL, likes INT NOT NULL DEFAULT 0, UNIQUE KEY (slug), KEY (likes));
+INSERT INTO post (id, slug) VALUES (1, 'a'), (5, 'b');
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes"))
+		skips := " ⇒ affected 1, id 6 ⇒ affected 1, id 7"
+		if mariaDB(srv) {
+			skips = ""
+		}
+		const anew = "O: FLUSH TABLES post" // each INSERT below opens it once
+		tw.accepted(t, anew, "A: INSERT INTO post (id, slug) VALUES (6, 'a')", "A: SELECT likes FROM post ORDER BY likes DESC LIMIT 1", "A: INSERT INTO post (slug) VALUES ('c')"+skips,
+			anew, "A: INSERT INTO post (id, slug) VALUES (20, 'd')",
+			"A: INSERT INTO post (id, slug) VALUES (21, 'a')", "A: SELECT COUNT(*) FROM post JOIN post p", "A: INSERT INTO post (slug) VALUES ('e')")
+	})
+}
+
 // TestAcceptedIndex pins that an index on a counter serves neither conditions
 // nor orders on it, but for the first rows, by the rows that the server reads;
 // EXPLAIN tells of the statement as it is written.

@@ -79,7 +79,7 @@ func TestRandom(t *testing.T) {
 				script, d = r.Shrink(ctx, script, d, time.Minute)
 				t.Errorf("seed %d: %s\nshrunk: %s\n%#v", s, first, d, script)
 			}
-			t.Logf("%d statements, %d with errors, %d scripts from seed %d in %s", r.Steps, r.Failed, scripts, seed, time.Since(start).Round(time.Millisecond))
+			t.Logf("%d statements, %d with errors, %d scripts from seed %d, %d differences of the server's own, in %s", r.Steps, r.Failed, scripts, seed, r.Own, time.Since(start).Round(time.Millisecond))
 		})
 	}
 }

@@ -1,0 +1,119 @@
+package random
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// eachServer calls f with a runner for each server.
+func eachServer(t *testing.T, f func(t *testing.T, r *Runner)) {
+	servers, err := testserver.FromEnv(t.Context())
+	require.NoError(t, err)
+	for _, srv := range servers {
+		t.Run(fmt.Sprint(srv.Flavor()), func(t *testing.T) {
+			t.Parallel()
+			defer srv.Stop()
+			r, err := NewRunner(fmt.Sprintf("own_%d", os.Getpid()), srv.DSN)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, r.Close()) }()
+			r.MariaDB = srv.Flavor() == testserver.MariaDB
+			f(t, r)
+		})
+	}
+}
+
+// withIDs is a script on a table that makes ids. The next one is 6.
+func withIDs(queries ...string) *Script {
+	s := &Script{
+		Slots: 4, Counters: []Counter{{"post", []string{"likes"}}}, Tables: []string{"post"},
+		Setup: []string{
+			"CREATE TABLE {db}.`post` (id INT AUTO_INCREMENT PRIMARY KEY, slug VARCHAR(9) NULL, likes INT NOT NULL DEFAULT 0, UNIQUE KEY (slug), KEY (likes))",
+			"INSERT INTO {db}.post (id, slug) VALUES (1, 'a'), (5, 'b')",
+		},
+	}
+	for _, q := range queries {
+		do := "exec"
+		if q[:6] == "SELECT" {
+			do = "query"
+		}
+		s.Steps = append(s.Steps, Step{Do: do, SQL: q})
+	}
+	return s
+}
+
+const (
+	named  = "INSERT IGNORE INTO post (id, slug) VALUES (6, 'a')" // the next id, but not the slug
+	upsert = "INSERT INTO post (id, slug) VALUES (6, 'a') ON DUPLICATE KEY UPDATE likes = 3"
+	first  = "SELECT id, likes FROM post ORDER BY likes DESC, id DESC LIMIT 1" // countermysql opens post twice
+	made   = "INSERT INTO post (slug) VALUES ('d')"
+)
+
+// TestReopening proves that on plain MySQL, and not on MariaDB, the next id
+// depends on whether a table has been opened anew.
+func TestReopening(t *testing.T) {
+	eachServer(t, func(t *testing.T, r *Runner) {
+		for _, write := range []string{named, upsert} {
+			x, err := r.prepare(t.Context(), withIDs(), plains)
+			require.NoError(t, err)
+			id := func(between string, want int64) {
+				require.Zero(t, x.do(t.Context(), Step{Do: "exec", SQL: "DELETE FROM post WHERE id > 5"}, nil).err)
+				require.Zero(t, x.do(t.Context(), Step{Do: "exec", SQL: "ALTER TABLE post AUTO_INCREMENT = 6"}, nil).err)
+				require.Zero(t, x.do(t.Context(), Step{Do: "exec", SQL: write}, nil).err)
+				require.Zero(t, x.do(t.Context(), Step{Do: "query", SQL: between}, nil).err)
+				require.Equal(t, want, x.do(t.Context(), Step{Do: "exec", SQL: made}, nil).id, "%s; %s", write, between)
+			}
+			more := int64(7)
+			if r.MariaDB {
+				more = 6
+			}
+			id("SELECT * FROM post", 6)
+			id("SELECT * FROM post JOIN post p", more)
+			id("SELECT * FROM post", 6)
+			id("FLUSH TABLES post", more)
+			x.close()
+		}
+	})
+}
+
+// TestOwnDifference proves that a difference is let pass only if it is the
+// server's own.
+func TestOwnDifference(t *testing.T) {
+	eachServer(t, func(t *testing.T, r *Runner) {
+		most := 10
+		if r.MariaDB {
+			most = 1
+		}
+		for _, write := range []string{named, upsert} {
+			for before, tries := r.Own, 0; r.Own == before && tries < most; tries++ { // a look-up connection may use the same part of the cache
+				d, err := r.Compare(t.Context(), withIDs(write, first, made, made))
+				require.NoError(t, err)
+				require.Nil(t, d)
+			}
+		}
+		if r.MariaDB {
+			require.Zero(t, r.Own)
+		} else {
+			require.Equal(t, 2, r.Own)
+		}
+
+		// After the setup, what a new connection finds open depends on its id.
+		s, own := withIDs(made), r.Own
+		s.Setup = append(s.Setup, "INSERT IGNORE INTO {db}.post (id, slug) VALUES (6, 'a')")
+		for range 12 {
+			d, err := r.Compare(t.Context(), s)
+			require.NoError(t, err)
+			require.Nil(t, d)
+		}
+
+		d, err := r.Compare(t.Context(), withIDs(named, first, "UPDATE post SET likes = likes + 9 WHERE id = 1", "SELECT likes FROM post LIMIT 1", made))
+		require.NoError(t, err)
+		require.NotNil(t, d, "rows without an order") // TestAcceptedOrder
+		require.Equal(t, 3, d.Step)
+		require.Equal(t, own, r.Own)
+	})
+}
