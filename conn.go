@@ -130,6 +130,9 @@ func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 		}
 		s = c.visible
 	}
+	if c.tx != nil {
+		c.tx.adopt(s)
+	}
 	p := c.planIn(s, text)
 	if p.named && c.dirty {
 		if err := c.probe(ctx, s); err != nil {

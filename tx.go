@@ -16,6 +16,7 @@ const (
 // txState is what one transaction has done to counter tables.
 type txState struct {
 	isolation  string
+	schema     *schema             // that pending and written go by
 	pending    map[string]*pending // by table
 	written    map[string]*written // by table
 	savepoints []savepoint
@@ -179,6 +180,38 @@ func (x *txState) release(name string, later bool) {
 				x.savepoints = slices.Delete(x.savepoints, i, i+1)
 			}
 			return
+		}
+	}
+}
+
+// adopt goes over to a schema that was learned while the transaction was open:
+// it holds no lock that would keep others from adding a counter to a table.
+func (x *txState) adopt(s *schema) {
+	if x.schema == s {
+		return
+	}
+	x.schema = s
+	adoptTables(s, x.pending, x.written)
+	for _, p := range x.savepoints {
+		adoptTables(s, p.pending, p.written)
+	}
+}
+
+func adoptTables(s *schema, pendings map[string]*pending, writtens map[string]*written) {
+	for _, p := range pendings {
+		if t := s.lookup(p.t.spec.db, p.t.spec.name, ""); t != nil && t != p.t {
+			for id, e := range p.entries {
+				p.entries[id] = e.of(p.t, t)
+			}
+			p.t = t
+		}
+	}
+	for _, w := range writtens {
+		if t := s.lookup(w.t.spec.db, w.t.spec.name, ""); t != nil && t != w.t {
+			w.t = t
+			for i := range w.rows {
+				w.rows[i].sums = nil
+			}
 		}
 	}
 }
