@@ -245,17 +245,19 @@ func (c *conn) noteWrites(writes []write, b binder, affected int64) {
 	for _, w := range writes {
 		seen := c.transaction().writtenTo(w.t)
 		seen.thaw()
-		if w.pins == nil || w.rekeys || affected < int64(len(w.pins)) && !w.moves {
+		if w.pins == nil || w.rekeys || !b.soundPins(w.pins) || affected < int64(len(w.pins)) && !w.moves && !w.upserts {
 			seen.any = true
 			continue
 		}
+		matched := (w.updates || w.upserts) && c.connector.cfg.ClientFoundRows ||
+			w.upserts && len(w.pins) > 1 && affected < 2*int64(len(w.pins)) // a row that it changes counts twice
 		for _, p := range w.pins {
 			base, ok := p.bind(w.t.spec.name, b)
 			if !ok || p.momentary() {
 				seen.any = true
 				break
 			}
-			seen.mark(writtenRow{base: base, slots: w.t.slotsOf(p, b), matched: w.updates && c.connector.cfg.ClientFoundRows})
+			seen.mark(writtenRow{base: base, slots: w.t.slotsOf(p, b), matched: matched})
 		}
 	}
 }
