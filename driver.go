@@ -226,6 +226,12 @@ func (c *Connector) learn(ctx context.Context) (*schema, error) {
 	return c.learnLocked(ctx)
 }
 
+// writesSame reports whether the server writes rows that an UPDATE does not change.
+func (c *Connector) writesSame() bool {
+	s := c.current.Load()
+	return s != nil && s.server.writesSame
+}
+
 // relearn is learn, unless somebody did so while it waited.
 func (c *Connector) relearn(ctx context.Context) (*schema, error) {
 	c.mu.Lock()

@@ -239,17 +239,21 @@ func sortedKeys[V any](m map[string]V) []string {
 
 // noteWrites remembers which base rows the transaction has written.
 func (c *conn) noteWrites(writes []write, b binder, affected int64) {
-	if len(writes) == 0 || affected == 0 || !c.inTransaction() {
+	if len(writes) == 0 || !c.inTransaction() {
 		return
 	}
+	same := affected == 0 && c.connector.writesSame()
 	for _, w := range writes {
+		if affected == 0 && !(same && (w.updates || w.upserts)) {
+			continue
+		}
 		seen := c.transaction().writtenTo(w.t)
 		seen.thaw()
-		if w.pins == nil || w.rekeys || !b.soundPins(w.pins) || affected < int64(len(w.pins)) && !w.moves && !w.upserts {
+		if w.pins == nil || w.rekeys || !b.soundPins(w.pins) || affected < int64(len(w.pins)) && !w.moves && !w.upserts && !same {
 			seen.any = true
 			continue
 		}
-		matched := (w.updates || w.upserts) && c.connector.cfg.ClientFoundRows ||
+		matched := same || (w.updates || w.upserts) && c.connector.cfg.ClientFoundRows ||
 			w.upserts && len(w.pins) > 1 && affected < 2*int64(len(w.pins)) // a row that it changes counts twice
 		for _, p := range w.pins {
 			base, ok := p.bind(w.t.spec.name, b)
