@@ -34,7 +34,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		if err != nil {
 			return nil, c.failed(err)
 		}
-		c.lost = false
+		c.lost, c.locked = false, false // BEGIN unlocks tables
 		c.ended()
 		h.raw = raw
 	}

@@ -103,6 +103,9 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	}
 	next := c.next
 	out, err := c.runDDL(ctx, k)
+	if err == nil && p.kind == kindBegin {
+		c.locked = false // BEGIN unlocks tables
+	}
 	if err == nil || !c.inTransaction() {
 		c.ended()
 		if p.kind == kindBegin {
