@@ -23,6 +23,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if err := c.send(ctx); err != nil { // START TRANSACTION commits what is open
 		return nil, err
 	}
+	c.spend()
 	next := c.next
 	h := &handle{conn: c, opts: opts}
 	level := isolationName(opts.Isolation)

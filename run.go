@@ -34,9 +34,13 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case kindBegin, kindCommit, kindDDL, kindImplicit, kindLock:
 		return c.runCommit(ctx, k)
 	case kindRollback:
+		level := c.level()
 		out, err := k.forward(ctx, k.text)
 		if err == nil || !c.inTransaction() { // XA ROLLBACK of another transaction fails
 			c.ended()
+		}
+		if err == nil && p.arg == andChain {
+			c.next = level
 		}
 		return out, err
 	case kindSavepoint, kindRollbackTo, kindRelease:
@@ -101,7 +105,7 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 		}
 		return outcome{}, err
 	}
-	next := c.next
+	next, level := c.next, c.level()
 	out, err := c.runDDL(ctx, k)
 	if err == nil && p.kind == kindBegin {
 		c.locked = false // BEGIN unlocks tables
@@ -110,6 +114,9 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 		c.ended()
 		if p.kind == kindBegin {
 			c.next, c.fixed = next, p.arg == withSnapshot
+		}
+		if err == nil && p.arg == andChain {
+			c.next = level
 		}
 	}
 	return out, err
