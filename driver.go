@@ -334,7 +334,7 @@ func (l lookupConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 1", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 1, SESSION sql_select_limit = " + noLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
 		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, set, nil); err != nil {
 			conn.Close()
 			return nil, err

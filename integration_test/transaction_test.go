@@ -151,6 +151,8 @@ var transactions = []struct {
 	{"XA", []string{"A: XA START " + xid, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: INSERT INTO note VALUES (1, '')", "A: XA END " + xid, "A: XA PREPARE " + xid, "A: XA COMMIT " + xid, "A: UPDATE post SET likes = likes + 10 WHERE id = 1"}},
 	{"XA rolled back", []string{"A: XA BEGIN " + xid, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: INSERT INTO note VALUES (1, '')", "A: XA END " + xid, "A: XA ROLLBACK " + xid, "A: UPDATE post SET likes = likes + 10 WHERE id = 1"}},
 	{"XA in one phase", []string{"A: XA START " + xid, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT likes FROM post WHERE id = 1", "A: UPDATE post SET likes = likes + 1 WHERE id = 2", "A: XA END " + xid, "A: XA COMMIT " + xid + " ONE PHASE"}},
+	{"sql_select_limit", []string{"A: SET sql_select_limit = 1", "A: UPDATE post SET likes = 0 WHERE id IN (1, 2)", "A: BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2, 3)", "A: SELECT id, likes FROM post ORDER BY id",
+		"A: UPDATE post SET likes = likes * 3 WHERE id IN (1, 2, 3)", "A: SAVEPOINT s", "A: SET sql_select_limit = 0", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "A: SELECT likes FROM post", "A: COMMIT", "A: SELECT likes FROM post", "A: SET sql_select_limit = DEFAULT"}},
 	{"row count", []string{"A: BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "A: SELECT ROW_COUNT()", "A: COMMIT", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "A: SELECT ROW_COUNT()"}},
 }
 
