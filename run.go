@@ -216,6 +216,10 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		c.connector.stats.exactly("the server does not accept the view")
 		return c.runExact(ctx, k)
 	}
+	if n := errorNumber(err); p.increment != nil && (n == errDataRange || n == errOutOfRange) {
+		c.connector.stats.exactly("the base row without its slots is at the end of its range")
+		return c.runExact(ctx, k)
+	}
 	if err != nil {
 		return out, err
 	}
