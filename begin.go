@@ -142,7 +142,7 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 		return false, nil
 	}
 	h, tx := c.unbegun, c.tx
-	c.unbegun = nil                            // the batch is no part of the transaction,
+	c.unbegun, c.tx = nil, nil                 // the batch is no part of the transaction,
 	defer func() { c.unbegun, c.tx = h, tx }() // which a deadlock of the batch leaves as it is
 	v := c.together(ctx, t.batch(t.spec.name, t.key), u)
 	return !v.alone, v.err
