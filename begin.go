@@ -23,6 +23,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if err := c.send(ctx); err != nil { // START TRANSACTION commits what is open
 		return nil, err
 	}
+	c.spend()
 	next := c.next
 	h := &handle{conn: c, opts: opts}
 	level := isolationName(opts.Isolation)
@@ -34,7 +35,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		if err != nil {
 			return nil, c.failed(err)
 		}
-		c.lost = false
+		c.lost, c.locked = false, false // BEGIN unlocks tables
 		c.ended()
 		h.raw = raw
 	}
@@ -141,7 +142,7 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 		return false, nil
 	}
 	h, tx := c.unbegun, c.tx
-	c.unbegun = nil                            // the batch is no part of the transaction,
+	c.unbegun, c.tx = nil, nil                 // the batch is no part of the transaction,
 	defer func() { c.unbegun, c.tx = h, tx }() // which a deadlock of the batch leaves as it is
 	v := c.together(ctx, t.batch(t.spec.name, t.key), u)
 	return !v.alone, v.err

@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"fmt"
@@ -26,6 +27,7 @@ type conn struct {
 	lost     bool   // an error ended the transaction; the status flags do not know
 	locked   bool   // LOCK TABLES holds
 	next     string // isolation level of SET TRANSACTION, for the next transaction
+	spent    bool   // the last statement was that transaction
 	fixed    bool   // the transaction has a snapshot
 	tx       *txState
 	unbegun  *handle // the transaction whose BEGIN is not sent yet
@@ -86,13 +88,26 @@ func (c *conn) readOnly() bool { return c.status.Uint()&statusReadOnly != 0 }
 // transaction returns the state of the open transaction.
 func (c *conn) transaction() *txState {
 	if c.tx == nil {
-		isolation := c.session.isolation
-		if c.next != "" {
-			isolation = c.next
-		}
-		c.tx = newTx(isolation)
+		c.tx = newTx(c.level())
 	}
 	return c.tx
+}
+
+// level is the isolation level of the open or the next transaction.
+func (c *conn) level() string {
+	if c.tx != nil {
+		return c.tx.isolation
+	}
+	return cmp.Or(c.next, c.session.isolation)
+}
+
+// spend forgets what SET TRANSACTION said of the next transaction, if the last
+// statement was that.
+func (c *conn) spend() {
+	if c.spent && !c.inTransaction() {
+		c.next = ""
+	}
+	c.spent = false
 }
 
 // ended forgets the transaction.
@@ -120,6 +135,7 @@ func (c *conn) failed(err error) error {
 
 // plan returns the plan of a text.
 func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
+	c.spend()
 	s, err := c.connector.schema(ctx)
 	if err != nil {
 		return planUse{}, err
@@ -130,12 +146,18 @@ func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 		}
 		s = c.visible
 	}
+	if c.tx != nil {
+		c.tx.adopt(s)
+	}
 	p := c.planIn(s, text)
 	if p.named && c.dirty {
 		if err := c.probe(ctx, s); err != nil {
 			return planUse{}, err
 		}
 		p = c.planIn(s, text)
+	}
+	if c.next != "" && !c.inTransaction() {
+		c.spent = p.kind == kindOther && usesTables(tokenize(text, c.session.mode))
 	}
 	return p, nil
 }

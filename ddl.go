@@ -22,6 +22,12 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 			}
 		}()
 	}
+	if c.locked && p.kind == kindLock { // which unlocks first; what waited for that may increment
+		if _, err := c.do(ctx, "UNLOCK TABLES"); err != nil {
+			return outcome{}, err
+		}
+		c.locked = false
+	}
 	if c.locked {
 		return k.forward(ctx, k.text)
 	}
@@ -94,10 +100,19 @@ func (c *conn) drop(ctx context.Context, k *call) (outcome, error) {
 // everybody's increments out, and what they hold is rolled up first, so that
 // until UNLOCK TABLES the base tables say all.
 func (c *conn) lockTables(ctx context.Context, k *call) (outcome, error) {
-	text := strings.TrimRight(k.text, "; \t\r\n")
+	toks := tokenize(k.text, c.session.mode)
+	end := len(toks) // of the list: MariaDB may be told how long to wait
+	for end > 0 && (toks[end-1].punct(';') || toks[end-1].is("NOWAIT")) {
+		end--
+	}
+	if end > 2 && toks[end-2].is("WAIT") {
+		end -= 2
+	}
+	text, rest := k.text[:toks[end-1].end], k.text[toks[end-1].end:]
 	for _, t := range k.plan.lockTables {
 		text += ", " + t.slots() + " WRITE"
 	}
+	text += rest
 	for try := 0; ; try++ {
 		for _, t := range k.plan.lockTables {
 			if err := c.rollUpCommitted(ctx, t); err != nil {

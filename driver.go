@@ -226,6 +226,12 @@ func (c *Connector) learn(ctx context.Context) (*schema, error) {
 	return c.learnLocked(ctx)
 }
 
+// writesSame reports whether the server writes rows that an UPDATE does not change.
+func (c *Connector) writesSame() bool {
+	s := c.current.Load()
+	return s != nil && s.server.writesSame
+}
+
 // relearn is learn, unless somebody did so while it waited.
 func (c *Connector) relearn(ctx context.Context) (*schema, error) {
 	c.mu.Lock()
@@ -328,7 +334,7 @@ func (l lookupConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 1", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 1, SESSION sql_select_limit = " + noLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
 		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, set, nil); err != nil {
 			conn.Close()
 			return nil, err

@@ -3,6 +3,8 @@ package countermysql
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"time"
 )
 
 // runExact rolls up the keys concerned and runs the statement as it is, in one
@@ -38,8 +40,24 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 	return c.runAlone(ctx, k)
 }
 
-// runAlone is the exact way outside a transaction.
+// runAlone is the exact way outside a transaction. It is gone again after a
+// deadlock, which undid it: rows that are not there yet are locked before they are
+// inserted, so that two inserts side by side deadlock that never would by themselves.
 func (c *conn) runAlone(ctx context.Context, k *call) (outcome, error) {
+	for try := 0; ; try++ {
+		out, err := c.tryAlone(ctx, k)
+		if errorNumber(err) != errDeadlock || try == maxRetries {
+			return out, err
+		}
+		select {
+		case <-ctx.Done():
+			return out, err
+		case <-time.After(rand.N(time.Millisecond << try)): // or the same meet again
+		}
+	}
+}
+
+func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 	if _, err := c.do(ctx, "BEGIN"); err != nil {
 		return outcome{}, err
 	}

@@ -2,6 +2,7 @@ package countermysql
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -193,13 +194,36 @@ func (c *conn) slotRows(ctx context.Context, t *table, keys []key, read func(con
 	if err != nil {
 		return nil, err
 	}
-	found := map[string][]slotRow{}
+	found, given := map[string][]slotRow{}, map[string]bool{}
+	for _, k := range keys {
+		given[k.id()] = true
+	}
 	for _, r := range rows {
 		k := key(r[:len(t.key)])
+		id := k.id()
+		if !given[id] { // another client has spelled the base row's key anew
+			if len(keys) > 1 {
+				return c.slotRowsOfEach(ctx, t, keys, read)
+			}
+			id = keys[0].id()
+		}
 		r = r[max(len(t.key), 1):]
-		found[k.id()] = append(found[k.id()], slotRow{k, r[0], r[1 : 1+len(t.counters)], r[1+len(t.counters):]})
+		found[id] = append(found[id], slotRow{k, r[0], r[1 : 1+len(t.counters)], r[1+len(t.counters):]})
 	}
 	return found, nil
+}
+
+// slotRowsOfEach is slotRows, key by key: then it is plain whose slots they are.
+func (c *conn) slotRowsOfEach(ctx context.Context, t *table, keys []key, read func(context.Context, string) ([][]string, error)) (map[string][]slotRow, error) {
+	all := map[string][]slotRow{}
+	for _, k := range keys {
+		found, err := c.slotRows(ctx, t, []key{k}, read)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, found)
+	}
+	return all, nil
 }
 
 func (t *table) whereAnyOrAll(keys []key, name string) string {
@@ -284,6 +308,11 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 	}
 	for _, f := range folded { // not before: a statement may fail, and the transaction go on
 		c.noteFolded(t, f)
+	}
+	if taken != nil {
+		for _, s := range gone { // their key may be spelled otherwise
+			taken.rolledUp[s.key.id()] = true
+		}
 	}
 	return nil
 }

@@ -66,15 +66,18 @@ func (a *analysis) insertion(stmt *ast.InsertStmt, named []*table) *plan {
 	if p.writes == nil {
 		p.writes = []write{{t: t}}
 	}
-	p.writes[0].updates = stmt.OnDuplicate != nil
+	p.scopes = []scope{a.conflicts(stmt, t, cols)}
+	if t.allUnique > 1 && p.writes[0].pins != nil { // another key may decide which row it is
+		p.writes[0].pins = p.scopes[0].pins
+	}
+	p.writes[0].upserts = stmt.OnDuplicate != nil
 	if p.reason != "" {
 		p.class, p.reads = exact, named
 		p.increment = nil
-		if t.allUnique > 1 {
-			p.writes[0].pins = nil // another key may decide which row it is
+		if stmt.IsReplace && t.allUnique > 1 {
+			p.writes[0].pins = nil // rows may go that it does not name
 		}
 	}
-	p.scopes = []scope{a.conflicts(stmt, t, cols)}
 	return p
 }
 
@@ -190,6 +193,9 @@ func (a *analysis) conflicts(stmt *ast.InsertStmt, t *table, cols []*column) sco
 // way is right.
 func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *plan) string {
 	s := a.settings(stmt.OnDuplicate, t, t.spec.name)
+	if p.writes != nil {
+		p.writes[0].rekeys = s.unique
+	}
 	switch {
 	case s.reason != "":
 		return s.reason

@@ -74,7 +74,7 @@ func kindOf(toks []token) (k kind, arg string) {
 		}
 		return kindImplicit, ""
 	case "COMMIT":
-		return kindCommit, ""
+		return kindCommit, chained(toks)
 	case "ROLLBACK":
 		for i := range toks {
 			if word(i, "TO") {
@@ -84,7 +84,7 @@ func kindOf(toks []token) (k kind, arg string) {
 				return kindRollbackTo, name(i + 1)
 			}
 		}
-		return kindRollback, ""
+		return kindRollback, chained(toks)
 	case "SAVEPOINT":
 		return kindSavepoint, name(1)
 	case "RELEASE":
@@ -180,6 +180,24 @@ func switches(toks []token) string {
 		return "off"
 	}
 	return ""
+}
+
+// andChain is the argument of COMMIT and ROLLBACK AND CHAIN.
+const andChain = "chain"
+
+func chained(toks []token) string {
+	for i := 2; i < len(toks); i++ {
+		if toks[i].is("CHAIN") && toks[i-1].is("AND") {
+			return andChain
+		}
+	}
+	return ""
+}
+
+// usesTables reports whether a query or data change ends what SET TRANSACTION said
+// of the next transaction: outside one it is that transaction itself.
+func usesTables(toks []token) bool {
+	return len(toks) > 0 && (!toks[0].is("SELECT") || slices.ContainsFunc(toks, func(t token) bool { return t.is("FROM") }))
 }
 
 // withSnapshot is the argument of START TRANSACTION WITH CONSISTENT SNAPSHOT.

@@ -189,13 +189,25 @@ func (c *conn) outside(ctx context.Context, query string) ([][]string, error) {
 	}
 	inside := c.inTransaction()
 	if !inside || !c.transaction().inside {
-		rows, err := c.connector.query(ctx, query)
+		rows, err := c.connector.query(ctx, c.inZone(query))
 		if !inside || errorNumber(err) != errLockWait {
 			return rows, err
 		}
 		c.transaction().inside = true
 	}
 	return c.read(ctx, query+" "+shareMode)
+}
+
+// inZone makes a query on a look-up connection read TIMESTAMPs as this session
+// writes them: keys and times of touch columns.
+func (c *conn) inZone(query string) string {
+	if c.session.zone == c.initial.zone {
+		return query
+	}
+	if s := c.connector.current.Load(); s != nil && s.server.mariaDB {
+		return "SET STATEMENT time_zone = " + text(c.session.zone) + " FOR " + query
+	}
+	return "SELECT /*+ SET_VAR(time_zone = '" + c.session.zone + "') */" + strings.TrimPrefix(query, "SELECT")
 }
 
 // query runs a query of ours on a look-up connection.

@@ -145,6 +145,28 @@ func (e *entry) empty() bool {
 		!slices.ContainsFunc(e.touch, func(at string) bool { return at != "" })
 }
 
+// of is the entry with the counters of a newer version of its table.
+func (e *entry) of(old, t *table) *entry {
+	out := *e
+	out.deltas, out.touch = byColumn(e.deltas, old.counters, t.counters), byColumn(e.touch, old.touch, t.touch)
+	out.finds = slices.Clone(e.finds)
+	for i := range out.finds {
+		out.finds[i].deltas = byColumn(out.finds[i].deltas, old.counters, t.counters)
+	}
+	return &out
+}
+
+// byColumn puts values that are in the order of some columns into that of others.
+func byColumn[V any](values []V, old, cols []*column) []V {
+	out := make([]V, len(cols))
+	for i, c := range old {
+		if at := slices.IndexFunc(cols, func(n *column) bool { return strings.EqualFold(n.name, c.name) }); at >= 0 {
+			out[at] = values[i]
+		}
+	}
+	return out
+}
+
 // find is a condition of the application's that matched one row by another
 // key than the slots table's, and what was added by it.
 type find struct {

@@ -275,7 +275,11 @@ func (r *rollup) keysAfter(ctx context.Context, last key) ([]key, error) {
 	}
 	order := ""
 	if len(t.key) > 0 {
-		order = " ORDER BY " + strings.Join(quoteNames(t.key), ", ")
+		cols := quoteNames(t.key)
+		for i, c := range t.key {
+			cols[i] = c.ordered(cols[i])
+		}
+		order = " ORDER BY " + strings.Join(cols, ", ")
 	}
 	rows, err := r.c.read(ctx, "SELECT "+t.selectKey(privateName)+" FROM (SELECT DISTINCT "+strings.Join(append(quoteNames(t.key), "1"), ", ")+
 		" FROM "+t.slots()+" AS "+privateName+where+order+" LIMIT "+strconv.Itoa(r.size)+") AS "+privateName+order)
@@ -289,13 +293,22 @@ func (r *rollup) keysAfter(ctx context.Context, last key) ([]key, error) {
 	return keys, nil
 }
 
+// ordered is what a key column is ordered by: ENUM and SET are by their numbers,
+// but compare with a literal as strings.
+func (c *column) ordered(ref string) string {
+	if c.dataType == "enum" || c.dataType == "set" {
+		return "CONCAT(" + ref + ")"
+	}
+	return ref
+}
+
 // after selects the keys behind one, in a form that both servers serve from the
 // primary key (they do not for rows of values).
 func (t *table) after(k key, name string) string {
 	cond := ""
 	for i := len(t.key) - 1; i >= 0; i-- {
 		c := t.key[i]
-		col, value := name+"."+quoteIdent(c.name), c.literal(k[i])
+		col, value := c.ordered(name+"."+quoteIdent(c.name)), c.literal(k[i])
 		if cond == "" {
 			cond = col + " > " + value
 			continue

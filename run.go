@@ -34,9 +34,13 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case kindBegin, kindCommit, kindDDL, kindImplicit, kindLock:
 		return c.runCommit(ctx, k)
 	case kindRollback:
+		level := c.level()
 		out, err := k.forward(ctx, k.text)
 		if err == nil || !c.inTransaction() { // XA ROLLBACK of another transaction fails
 			c.ended()
+		}
+		if err == nil && p.arg == andChain {
+			c.next = level
 		}
 		return out, err
 	case kindSavepoint, kindRollbackTo, kindRelease:
@@ -101,12 +105,18 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 		}
 		return outcome{}, err
 	}
-	next := c.next
+	next, level := c.next, c.level()
 	out, err := c.runDDL(ctx, k)
+	if err == nil && p.kind == kindBegin {
+		c.locked = false // BEGIN unlocks tables
+	}
 	if err == nil || !c.inTransaction() {
 		c.ended()
 		if p.kind == kindBegin {
 			c.next, c.fixed = next, p.arg == withSnapshot
+		}
+		if err == nil && p.arg == andChain {
+			c.next = level
 		}
 	}
 	return out, err
@@ -204,6 +214,10 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		}
 		// perhaps it is the view that the server does not like here: then the base table has to do
 		c.connector.stats.exactly("the server does not accept the view")
+		return c.runExact(ctx, k)
+	}
+	if n := errorNumber(err); p.increment != nil && (n == errDataRange || n == errOutOfRange) {
+		c.connector.stats.exactly("the base row without its slots is at the end of its range")
 		return c.runExact(ctx, k)
 	}
 	if err != nil {

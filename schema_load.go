@@ -17,6 +17,7 @@ type server struct {
 	mariaDB           bool
 	foldNames         bool // lower_case_table_names is not 0
 	snapshotIsolation bool // MariaDB has innodb_snapshot_isolation
+	writesSame        bool // an UPDATE that changes nothing writes the row nevertheless
 }
 
 // loadServer asks a connection of the connector's for the server's kind.
@@ -33,7 +34,13 @@ func loadServer(ctx context.Context, db *sql.DB) (server, error) {
 	} else if !errors.Is(err, sql.ErrNoRows) {
 		return server{}, err
 	}
-	return server{mariaDB: strings.Contains(version, "MariaDB"), foldNames: lower != 0, snapshotIsolation: snapshot == 1}, nil
+	srv := server{mariaDB: strings.Contains(version, "MariaDB"), foldNames: lower != 0, snapshotIsolation: snapshot == 1}
+	if !srv.mariaDB { // MySQL compares what it has read, which is all columns only for such a log
+		err = db.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM performance_schema.session_variables
+ WHERE VARIABLE_NAME = 'log_bin' AND VARIABLE_VALUE <> 'ON' OR VARIABLE_NAME = 'binlog_format' AND VARIABLE_VALUE <> 'ROW'
+ OR VARIABLE_NAME = 'binlog_row_image' AND VARIABLE_VALUE <> 'FULL'`).Scan(&srv.writesSame)
+	}
+	return srv, err
 }
 
 // makeSlots runs the DDL that a table's slots table lacks. One that holds

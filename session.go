@@ -21,7 +21,11 @@ type session struct {
 	snapshot  bool // MariaDB's innodb_snapshot_isolation
 	readOnly  bool
 	server    string // host name and port
+	limit     string // sql_select_limit; "": none
 }
+
+// noLimit is the default of sql_select_limit.
+const noLimit = "18446744073709551615"
 
 // probe reads the session's state from the server.
 func (c *conn) probe(ctx context.Context, s *schema) error {
@@ -32,7 +36,8 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	if s.server.snapshotIsolation {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
-	rows, err := c.read(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", CONCAT(@@hostname, ':', @@port)")
+	c.session.limit = "" // it may be another now
+	rows, err := c.read(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", CONCAT(@@hostname, ':', @@port), CAST(@@sql_select_limit AS CHAR) LIMIT 1")
 	if err != nil {
 		return err
 	}
@@ -49,6 +54,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		snapshot:  v[6] == "1",
 		readOnly:  v[7] == "1",
 		server:    v[8],
+		limit:     strings.TrimPrefix(v[9], noLimit),
 	}
 	if c.initial.charset == "" {
 		c.initial = c.session
@@ -68,6 +74,12 @@ func (c *conn) altered() bool {
 // read runs a query of ours on this connection and returns its rows as text;
 // NULL is "".
 func (c *conn) read(ctx context.Context, query string) ([][]string, error) {
+	if c.session.limit != "" { // it is for the application's queries
+		if _, err := c.do(ctx, "SET sql_select_limit = "+noLimit); err != nil {
+			return nil, err
+		}
+		defer func() { _, _ = c.do(ctx, "SET sql_select_limit = "+c.session.limit) }()
+	}
 	rows, err := c.queryer.QueryContext(ctx, query, nil)
 	if err != nil {
 		return nil, c.failed(err)

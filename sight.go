@@ -176,9 +176,10 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 	return nil
 }
 
-// settle drops the rows that an UPDATE has matched but not changed, which the
-// server reports alike with clientFoundRows: the transaction sees them as of its
-// snapshot, and so does a read without locks, unlike one with.
+// settle drops the rows that a statement may not have changed, which the server
+// does not tell of an upsert, nor of an UPDATE with clientFoundRows: the
+// transaction sees them as of its snapshot, and so does a read without locks,
+// unlike one with.
 func (c *conn) settle(ctx context.Context, w *written) error {
 	for i := 0; i < len(w.rows); i++ {
 		if !w.rows[i].matched {
@@ -193,11 +194,13 @@ func (c *conn) settle(ctx context.Context, w *written) error {
 		if err != nil {
 			return err
 		}
-		now, err := c.read(ctx, c.unsnapshot()+query+" FOR UPDATE")
-		if err != nil {
-			return err
+		var now [][]string
+		if seen != nil { // or it locks the place of a row that is not there
+			if now, err = c.read(ctx, c.unsnapshot()+query+" FOR UPDATE"); err != nil {
+				return err
+			}
 		}
-		if slices.EqualFunc(seen, now, slices.Equal[[]string]) {
+		if seen != nil && slices.EqualFunc(seen, now, slices.Equal[[]string]) {
 			w.rows[i].matched = false
 			continue
 		}

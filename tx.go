@@ -16,6 +16,7 @@ const (
 // txState is what one transaction has done to counter tables.
 type txState struct {
 	isolation  string
+	schema     *schema             // that pending and written go by
 	pending    map[string]*pending // by table
 	written    map[string]*written // by table
 	savepoints []savepoint
@@ -183,6 +184,38 @@ func (x *txState) release(name string, later bool) {
 	}
 }
 
+// adopt goes over to a schema that was learned while the transaction was open:
+// it holds no lock that would keep others from adding a counter to a table.
+func (x *txState) adopt(s *schema) {
+	if x.schema == s {
+		return
+	}
+	x.schema = s
+	adoptTables(s, x.pending, x.written)
+	for _, p := range x.savepoints {
+		adoptTables(s, p.pending, p.written)
+	}
+}
+
+func adoptTables(s *schema, pendings map[string]*pending, writtens map[string]*written) {
+	for _, p := range pendings {
+		if t := s.lookup(p.t.spec.db, p.t.spec.name, ""); t != nil && t != p.t {
+			for id, e := range p.entries {
+				p.entries[id] = e.of(p.t, t)
+			}
+			p.t = t
+		}
+	}
+	for _, w := range writtens {
+		if t := s.lookup(w.t.spec.db, w.t.spec.name, ""); t != nil && t != w.t {
+			w.t = t
+			for i := range w.rows {
+				w.rows[i].sums = nil
+			}
+		}
+	}
+}
+
 func copyPending(from map[string]*pending) map[string]*pending {
 	to := make(map[string]*pending, len(from))
 	for name, p := range from {
@@ -206,23 +239,29 @@ func sortedKeys[V any](m map[string]V) []string {
 
 // noteWrites remembers which base rows the transaction has written.
 func (c *conn) noteWrites(writes []write, b binder, affected int64) {
-	if len(writes) == 0 || affected == 0 || !c.inTransaction() {
+	if len(writes) == 0 || !c.inTransaction() {
 		return
 	}
+	same := affected == 0 && c.connector.writesSame()
 	for _, w := range writes {
+		if affected == 0 && !(same && (w.updates || w.upserts)) {
+			continue
+		}
 		seen := c.transaction().writtenTo(w.t)
 		seen.thaw()
-		if w.pins == nil || w.rekeys || affected < int64(len(w.pins)) && !w.moves {
+		if w.pins == nil || w.rekeys || !b.soundPins(w.pins) || affected < int64(len(w.pins)) && !w.moves && !w.upserts && !same {
 			seen.any = true
 			continue
 		}
+		matched := same || (w.updates || w.upserts) && c.connector.cfg.ClientFoundRows ||
+			w.upserts && len(w.pins) > 1 && affected < 2*int64(len(w.pins)) // a row that it changes counts twice
 		for _, p := range w.pins {
 			base, ok := p.bind(w.t.spec.name, b)
 			if !ok || p.momentary() {
 				seen.any = true
 				break
 			}
-			seen.mark(writtenRow{base: base, slots: w.t.slotsOf(p, b), matched: w.updates && c.connector.cfg.ClientFoundRows})
+			seen.mark(writtenRow{base: base, slots: w.t.slotsOf(p, b), matched: matched})
 		}
 	}
 }

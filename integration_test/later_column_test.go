@@ -27,6 +27,29 @@ func TestLaterColumn(t *testing.T) {
 	})
 }
 
+// TestColumnAddedMeanwhile proves that increments pending in a transaction, and
+// those that a savepoint remembers, survive a counter that is added to their table.
+func TestColumnAddedMeanwhile(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE game (id INT PRIMARY KEY, wins INT NOT NULL DEFAULT 0);\nINSERT INTO game VALUES (1, 0), (2, 0), (3, 0)", counters("game", "points", "wins"))
+		answers := playOn(t, tw.ours, []string{
+			"A: BEGIN",
+			"A: UPDATE game SET wins = wins + 1 WHERE id = 1",
+			"A: SAVEPOINT s",
+			"A: UPDATE game SET wins = wins + 10 WHERE id IN (1, 2)",
+			"B: ALTER TABLE game ADD COLUMN points INT NOT NULL DEFAULT 0",
+			"A: UPDATE game SET points = points + 5 WHERE id IN (1, 2)",
+			"A: SELECT id, wins, points FROM game WHERE id = 2",
+			"A: ROLLBACK TO s",
+			"A: UPDATE game SET points = points + 7, wins = wins + 100 WHERE id IN (1, 3)",
+			"A: COMMIT",
+			"Z: SELECT id, wins, points FROM game ORDER BY id",
+		})
+		require.Equal(t, "[2 10 5]", brief(answers[6]))
+		require.Equal(t, "[1 101 7][2 0 0][3 100 7]", brief(answers[10]))
+	})
+}
+
 // TestNullWithSlots proves that slots left beside a NULL, which another client
 // has written, stand in nobody's way.
 func TestNullWithSlots(t *testing.T) {

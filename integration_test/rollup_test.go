@@ -178,6 +178,25 @@ INSERT INTO small_slots (id, slot, n, u, d) VALUES (3, 3, 1, 1, 5)`)
 	})
 }
 
+// TestRollupByEnums proves that a rollup passes all keys, also those that the
+// server orders by their numbers and compares by their names.
+func TestRollupByEnums(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE daily (kind ENUM('z', 'm', 'a') NOT NULL, places SET('y', 'b') NOT NULL, id INT NOT NULL, hits INT NOT NULL DEFAULT 0, PRIMARY KEY (kind, places, id))", counters("daily", "hits"))
+		for _, kind := range []string{"z", "m", "a"} {
+			for _, places := range []string{"y", "b", "y,b"} {
+				for id := range 20 {
+					affected(t, tw.direct, "INSERT INTO daily (kind, places, id) VALUES (?, ?, ?)", kind, places, id)
+					affected(t, tw.direct, "INSERT INTO daily_slots (kind, places, id, slot, hits) VALUES (?, ?, ?, 0, 1)", kind, places, id)
+				}
+			}
+		}
+		rollUp(t, tw.ours)
+		require.Zero(t, number(t, tw.direct, "SELECT COUNT(*) FROM daily_slots"))
+		require.EqualValues(t, 180, number(t, tw.direct, "SELECT SUM(hits) FROM daily"))
+	})
+}
+
 // TestRollupOfOrphans proves that slots whose base rows are gone are removed,
 // and that those of rows that are being inserted, deleted or locked are not.
 func TestRollupOfOrphans(t *testing.T) {

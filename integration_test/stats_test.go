@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql/internal/testserver"
@@ -62,5 +63,26 @@ func TestStats(t *testing.T) {
 		require.Equal(t, "SELECT n, ? FROM hot WHERE id = ? INTO @a, @b", s.Fallbacks[0].Digest)
 		require.Equal(t, 1, strings.Count(log.String(), "runs the exact way"), log.String())
 		require.NotContains(t, log.String(), "secret")
+	})
+}
+
+// TestPendingAfterDeadlock proves that increments whose batch is sent again are
+// pending once, and then no more.
+func TestPendingAfterDeadlock(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		tx, err := tw.ours.Begin()
+		require.NoError(t, err)
+		affected(t, tx, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+		n := 0
+		tw.sent.meddle(t, func(q string) error {
+			if n++; n == 1 && strings.HasPrefix(q, "INSERT") {
+				return &mysql.MySQLError{Number: 1213}
+			}
+			return nil
+		})
+		require.NoError(t, tx.Commit())
+		require.Zero(t, stats(t, tw.ours).Pending)
+		require.EqualValues(t, 11, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
 	})
 }

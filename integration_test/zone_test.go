@@ -1,0 +1,35 @@
+package integration_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestChangedZone proves that a session which has changed its time zone finds the
+// slots under TIMESTAMP keys, and takes over the times of touch columns as they are.
+func TestChangedZone(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		keyed := newTwin(t, srv, "CREATE TABLE hour (at TIMESTAMP NOT NULL PRIMARY KEY, hits INT NOT NULL DEFAULT 0);\nINSERT INTO hour (at) VALUES ('2026-01-01 10:00:00')", counters("hour", "hits"))
+		const hit = "B: UPDATE hour SET hits = hits + 5 WHERE at = '2026-01-01 10:00:00'"
+		keyed.play(t, "A: SET time_zone = '+05:00'", hit, "A: UPDATE hour SET hits = 1 WHERE hits > 2", "B: SELECT hits FROM hour",
+			hit, "A: BEGIN", "A: SELECT COUNT(*) FROM hour", "A: UPDATE hour SET hits = hits * 2 WHERE hits > 2", "A: SELECT hits FROM hour", "A: COMMIT", "B: SELECT hits FROM hour")
+
+		touched := newTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, title VARCHAR(9) NOT NULL DEFAULT '', at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP);\n"+
+			"INSERT INTO post (id, at) VALUES (1, '2026-01-01 00:00:00')", counters("post", "likes"))
+		for _, zone := range []string{"-05:00", "+05:00", "SYSTEM"} {
+			for _, steps := range [][]string{
+				{"A: UPDATE post SET likes = GREATEST(likes, 0) WHERE id = 1"},
+				{"A: BEGIN", "A: UPDATE post SET title = CONCAT(title, 'x') WHERE id = 1", "A: SELECT likes, UNIX_TIMESTAMP(at) - UNIX_TIMESTAMP() BETWEEN -5 AND 1 AS now FROM post", "A: COMMIT"},
+			} {
+				answers := playOn(t, touched.ours, append([]string{"B: UPDATE post SET at = '2026-01-01 00:00:00' WHERE id = 1", "B: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SET time_zone = '" + zone + "'"}, steps...))
+				require.NotContains(t, strings.Join(answers, "\n"), "error")
+				require.EqualValues(t, 1, number(t, touched.ours, "SELECT UNIX_TIMESTAMP(at) - UNIX_TIMESTAMP() BETWEEN -5 AND 1 FROM post"), zone)
+				require.EqualValues(t, 1, number(t, touched.direct, "SELECT UNIX_TIMESTAMP(at) - UNIX_TIMESTAMP() BETWEEN -5 AND 1 FROM post"), zone)
+			}
+		}
+	})
+}
