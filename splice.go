@@ -83,7 +83,7 @@ func (a *analysis) spliceList(t *table, name string, from int) (list string, ali
 				}
 				b.WriteString(t.spliced(c, name, c.name))
 			}
-		case tok.ident() && t.column(tok.name) != nil && (tok.kind == tokQuoted || qualified || !selectOptions[strings.ToUpper(tok.name)]):
+		case tok.ident() && t.column(tok.name) != nil && (tok.kind == tokName || qualified || !selectOptions[strings.ToUpper(tok.name)]):
 			c, as := t.column(tok.name), tok.name
 			next := at + 1
 			if next < from && a.toks[next].is("AS") {
