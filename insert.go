@@ -195,6 +195,8 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 		return s.reason
 	case t.checked && s.deltas != nil:
 		return "a CHECK constraint reads the counter"
+	case a.returns(t):
+		return "it returns a counter"
 	}
 	p.touches = s.touch
 	if s.deltas == nil {
@@ -245,6 +247,14 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 		}
 	}
 	return ""
+}
+
+// returns reports whether RETURNING may give a counter or touch column of the base row.
+func (a *analysis) returns(t *table) bool {
+	at := slices.IndexFunc(a.toks, func(tok token) bool { return tok.is("RETURNING") })
+	return at >= 0 && slices.ContainsFunc(a.toks[at:], func(tok token) bool {
+		return tok.punct('*') || tok.ident() && t.virtual(tok.name)
+	})
 }
 
 func (a *analysis) isConstant(row []ast.ExprNode, cols []*column, c *column) bool {
