@@ -174,6 +174,9 @@ func (a *analysis) parse() ast.StmtNode {
 		case t.punct(')'):
 			depth--
 		case depth == 0 && t.is("RETURNING") && (insert || a.toks[0].is("DELETE")):
+			if slices.ContainsFunc(a.toks[i:], func(t token) bool { return t.is("SELECT") }) {
+				return nil // its subquery may read a counter
+			}
 			last := len(a.toks) - 1
 			for a.toks[last].punct(';') {
 				last--
