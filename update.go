@@ -74,7 +74,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		return p
 	}
 	p.increment = &increment{t: t, name: name, deltas: s.deltas, touch: s.touch}
-	if s.ordinary || stmt.Order != nil || stmt.Limit != nil || stmt.IgnoreErr {
+	if s.ordinary || stmt.Order != nil || stmt.Limit != nil || stmt.IgnoreErr || len(source.Source.(*ast.TableName).PartitionNames) > 0 {
 		p.reads = nil
 		return p
 	}
