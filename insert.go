@@ -2,7 +2,6 @@ package countermysql
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 )
@@ -267,9 +266,17 @@ func (a *analysis) isConstant(row []ast.ExprNode, cols []*column, c *column) boo
 }
 
 // ddl plans a statement that changes the schema.
-func (a *analysis) ddl(tables []*table) *plan {
+func (a *analysis) ddl(tables []*table, via []dependent) *plan {
 	word := func(i int, w string) bool { return i < len(a.toks) && a.toks[i].is(w) }
-	named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) || t.unfit != nil || t.missing != "" })
+	named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
+	copies := word(0, "CREATE") && (word(1, "TABLE") || word(3, "TABLE")) && a.fromQuery()
+	for _, d := range via {
+		if copies && d.reads {
+			named = append(named, d.tables...)
+		}
+	}
+	sortTables(named)
+	named = slices.DeleteFunc(slices.Compact(named), func(t *table) bool { return t.unfit != nil || t.missing != "" })
 	switch {
 	case len(named) == 0:
 		return &plan{}
@@ -277,10 +284,24 @@ func (a *analysis) ddl(tables []*table) *plan {
 		return &plan{dropped: named}
 	case word(0, "ALTER") && word(1, "TABLE"), word(0, "RENAME"):
 		return &plan{class: exact, reason: "the table may change its key or its name", scopes: allOf(named)}
-	case word(0, "CREATE") && slices.ContainsFunc(a.toks, func(t token) bool { return t.is("SELECT") }) && !strings.Contains(strings.ToUpper(a.text), " VIEW "):
+	case copies:
 		return &plan{class: exact, reason: "it makes a table from a query", scopes: allOf(named)}
 	}
 	return &plan{}
+}
+
+// fromQuery reports whether CREATE TABLE fills the table: from SELECT, or from TABLE t.
+func (a *analysis) fromQuery() bool {
+	tables := 0
+	for _, t := range a.toks {
+		if t.is("TABLE") {
+			tables++
+		}
+		if t.is("SELECT") || tables > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // load plans LOAD DATA: rows whose keys are not known before.

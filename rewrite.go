@@ -48,7 +48,7 @@ func (a *analysis) plan() *plan {
 	case kindOther:
 		return a.dml(tables, via)
 	case kindDDL:
-		return a.ddl(tables)
+		return a.ddl(tables, via)
 	case kindLoad:
 		return a.load(tables, via)
 	case kindLock:
@@ -59,7 +59,7 @@ func (a *analysis) plan() *plan {
 		}
 		return a.opaque(tables, via, "it runs a text prepared earlier")
 	case kindTemporary:
-		if slices.ContainsFunc(a.toks, func(t token) bool { return t.is("SELECT") }) {
+		if a.fromQuery() {
 			return a.opaque(tables, via, "it makes a table from a query")
 		}
 		return &plan{}
