@@ -120,12 +120,19 @@ func (c *column) fraction() int {
 func (c *column) formatUnits(n int64) string { return string(c.appendUnits(nil, n)) }
 
 func (c *column) appendUnits(buf []byte, n int64) []byte {
-	f := c.fraction()
-	if f == 0 {
+	if c.fraction() == 0 {
 		return strconv.AppendInt(buf, n, 10)
 	}
-	s := strconv.FormatInt(n, 10)
-	if n < 0 {
+	return c.appendDigits(buf, strconv.FormatInt(n, 10))
+}
+
+// appendDigits writes digits, perhaps behind a sign, with the column's point among them.
+func (c *column) appendDigits(buf []byte, s string) []byte {
+	f := c.fraction()
+	if f == 0 {
+		return append(buf, s...)
+	}
+	if s[0] == '-' {
 		buf, s = append(buf, '-'), s[1:]
 	}
 	if len(s) <= f {
