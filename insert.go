@@ -107,7 +107,7 @@ func (a *analysis) insertedColumns(stmt *ast.InsertStmt, t *table) []*column {
 	}
 	for _, name := range stmt.Columns {
 		c := t.column(name.Name.O)
-		if c == nil {
+		if c == nil || slices.Contains(cols, c) {
 			return nil
 		}
 		cols = append(cols, c)

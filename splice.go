@@ -67,7 +67,7 @@ func (a *analysis) spliceList(t *table, name string, from int) (list string, ali
 		start := at
 		qualified := at+1 < from && a.toks[at].ident() && a.toks[at+1].punct('.')
 		if qualified {
-			if !strings.EqualFold(a.toks[at].name, name) {
+			if !a.means(a.toks[at].name, name) {
 				return "", false
 			}
 			at += 2

@@ -120,7 +120,7 @@ func (a *analysis) settings(list []*ast.Assignment, t *table, name string) setti
 	for _, set := range list {
 		c := t.column(set.Column.Name.O)
 		switch {
-		case c == nil:
+		case c == nil, !a.means(set.Column.Table.O, name):
 			s.ordinary = true // the server will say what is wrong
 		case t.counter(c.name) != nil:
 			d, ok := a.relative(c, name, set.Expr)

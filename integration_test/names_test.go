@@ -27,3 +27,22 @@ INSERT INTO msg (id, likes) VALUES (1, 10), (2, 20);
 			"A: SELECT * FROM msg")
 	})
 }
+
+// TestWrongNames proves that a statement with a wrong name fails though what
+// would go to the slots has no such name.
+func TestWrongNames(t *testing.T) {
+	const schema = `
+CREATE TABLE page (id INT PRIMARY KEY, hits INT NOT NULL);
+INSERT INTO page VALUES (1, 1), (2, 2);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("page", "hits"))
+		tw.play(t, "A: UPDATE page p SET page.hits = p.hits + 1 WHERE p.id = 1", "A: UPDATE page SET other.hits = hits + 1 WHERE id = 1",
+			"A: UPDATE page p SET P.hits = P.hits + 1 WHERE p.id = 1", "A: UPDATE page p SET hits = P.hits + 1 WHERE id = 1", "A: UPDATE page p SET hits = hits + 1 WHERE P.id = 1",
+			"A: SELECT P.hits FROM page p WHERE id = 1", "A: SELECT P.hits, id FROM page p ORDER BY P.hits LIMIT 1", "A: SELECT PAGE.hits FROM page",
+			"A: INSERT INTO page (id, hits, id) VALUES (1, 1, 2) ON DUPLICATE KEY UPDATE hits = hits + 1",
+			"A: INSERT INTO page (id, hits) VALUES (1, 1) ON DUPLICATE KEY UPDATE other.hits = hits + 1", "A: INSERT INTO page (id, hits) VALUES (1, 1) ON DUPLICATE KEY UPDATE hits = PAGE.hits + 1",
+			"A: INSERT INTO page (id, hits) VALUES (1, 1) AS n ON DUPLICATE KEY UPDATE hits = page.hits + N.hits",
+			"A: SELECT * FROM page")
+	})
+}
