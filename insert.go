@@ -270,13 +270,10 @@ func (a *analysis) ddl(tables []*table, via []dependent) *plan {
 	word := func(i int, w string) bool { return i < len(a.toks) && a.toks[i].is(w) }
 	named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
 	copies := word(0, "CREATE") && (word(1, "TABLE") || word(3, "TABLE")) && a.fromQuery()
-	for _, d := range via {
-		if copies && d.reads {
-			named = append(named, d.tables...)
-		}
+	if copies {
+		named = readThrough(named, via)
 	}
-	sortTables(named)
-	named = slices.DeleteFunc(slices.Compact(named), func(t *table) bool { return t.unfit != nil || t.missing != "" })
+	named = slices.DeleteFunc(named, func(t *table) bool { return t.unfit != nil || t.missing != "" })
 	switch {
 	case len(named) == 0:
 		return &plan{}
@@ -288,6 +285,18 @@ func (a *analysis) ddl(tables []*table, via []dependent) *plan {
 		return &plan{class: exact, reason: "it makes a table from a query", scopes: allOf(named)}
 	}
 	return &plan{}
+}
+
+// readThrough adds the tables that are read through views.
+func readThrough(tables []*table, via []dependent) []*table {
+	all := slices.Clone(tables)
+	for _, d := range via {
+		if d.reads {
+			all = append(all, d.tables...)
+		}
+	}
+	sortTables(all)
+	return slices.Compact(all)
 }
 
 // fromQuery reports whether CREATE TABLE fills the table: from SELECT, or from TABLE t.

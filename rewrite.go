@@ -52,7 +52,7 @@ func (a *analysis) plan() *plan {
 	case kindLoad:
 		return a.load(tables, via)
 	case kindLock:
-		return &plan{lockTables: tables}
+		return &plan{lockTables: readThrough(tables, via)}
 	case kindExecute:
 		if a.toks[0].is("PREPARE") {
 			return &plan{}

@@ -81,7 +81,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		return out, err
 	case kindUnlock:
 		out, err := k.forward(ctx, k.text)
-		c.locked = c.locked && err != nil
+		c.locked, c.elsewhere = c.locked && err != nil, c.elsewhere && err != nil
 		return out, err
 	case kindSet:
 		c.dirty, c.changed = true, true
@@ -120,6 +120,9 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	for _, s := range k.plan.scopes {
+		if c.locked || c.elsewhere {
+			break // to roll up would unlock
+		}
 		if err := c.rollUp(ctx, s.t); err != nil {
 			return outcome{}, err
 		}
@@ -154,7 +157,7 @@ func (c *conn) applyAll(ctx context.Context) error {
 // runData executes a query or a data change.
 func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
-	if c.locked || slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return v.Name != "" }) {
+	if c.locked || c.elsewhere || slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return v.Name != "" }) {
 		return k.forward(ctx, k.text) // everything was rolled up, and nobody else can write; named arguments are refused
 	}
 	exactly := p.class == exact
