@@ -231,12 +231,16 @@ func (a *analysis) deletion(stmt *ast.DeleteStmt, named []*table) *plan {
 	return p
 }
 
+// once are the functions that may not be called a second time where the guarded
+// statement matches a row and changes nothing.
+var once = wordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP RAND NEXTVAL SETVAL NEXT`)
+
 // guard adds to the statement's WHERE that the row has no slots: then one round
 // trip is enough. The subquery locks, because under READ COMMITTED it would
 // otherwise look at the moment before the statement got its row.
 func (a *analysis) guard(t *table, name string) string {
-	for _, tok := range a.toks {
-		if tok.is("RETURNING") {
+	for i, tok := range a.toks {
+		if tok.is("RETURNING") || tok.in(once) || tok.punct(':') && i+1 < len(a.toks) && a.toks[i+1].punct('=') {
 			return ""
 		}
 	}

@@ -176,3 +176,13 @@ func TestAssignedOnce(t *testing.T) {
 		require.EqualValues(t, 2, number(t, conn, "SELECT @n"))
 	})
 }
+
+// TestEvaluatedOnce proves that an exact statement that changes nothing assigns its
+// variables, and calls its functions, once.
+func TestEvaluatedOnce(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, stepsSchema, counters("c", "i", "u"))
+		playSteps(t, tw, []string{"SET @n = 0", "UPDATE c SET i = 3, title = IF(@n := @n + 1, title, '') WHERE id = 1", "SELECT @n",
+			"DELETE FROM c WHERE id = 1 AND GET_LOCK(" + xid + ", 0) = 1 AND title = 'no'", "SELECT RELEASE_LOCK(" + xid + ")", "SELECT RELEASE_LOCK(" + xid + ")"})
+	})
+}
