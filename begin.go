@@ -35,7 +35,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		if err != nil {
 			return nil, c.failed(err)
 		}
-		c.lost, c.locked = false, false // BEGIN unlocks tables
+		c.lost, c.locked, c.elsewhere = false, false, false // BEGIN unlocks tables
 		c.ended()
 		h.raw = raw
 	}
@@ -49,7 +49,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 // mayDefer reports whether it can't be told that BEGIN has not been sent yet.
 func (c *conn) mayDefer(opts driver.TxOptions) bool {
 	level := isolationName(opts.Isolation)
-	return c.grouped() && !c.inTransaction() && !c.dirty && !c.locked && !opts.ReadOnly && !c.session.readOnly &&
+	return c.grouped() && !c.inTransaction() && !c.dirty && !c.locked && !c.elsewhere && !opts.ReadOnly && !c.session.readOnly &&
 		level != serializable && (level != "" || opts.Isolation == 0 && c.session.isolation != serializable)
 }
 

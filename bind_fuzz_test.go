@@ -62,7 +62,7 @@ func FuzzIdent(f *testing.F) {
 		}
 		text := quoteIdent(s)
 		toks := tokenize(text, lexMode{})
-		if len(toks) != 1 || toks[0].kind != tokQuoted || toks[0].name != s || toks[0].end != len(text) {
+		if len(toks) != 1 || toks[0].kind != tokName || toks[0].name != s || toks[0].end != len(text) {
 			t.Fatalf("%q is written as %q: %v", s, text, toks)
 		}
 	})

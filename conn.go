@@ -20,18 +20,19 @@ type conn struct {
 	queryer   driver.QueryerContext
 	status    reflect.Value // of go-sql-driver's connection: the server's status flags
 
-	session  session
-	initial  session // as the DSN made it
-	literals literals
-	dirty    bool   // the session may have changed: probe before the next counter statement
-	lost     bool   // an error ended the transaction; the status flags do not know
-	locked   bool   // LOCK TABLES holds
-	next     string // isolation level of SET TRANSACTION, for the next transaction
-	spent    bool   // the last statement was that transaction
-	fixed    bool   // the transaction has a snapshot
-	tx       *txState
-	unbegun  *handle // the transaction whose BEGIN is not sent yet
-	changed  bool    // a statement of the application's has changed the session
+	session   session
+	initial   session // as the DSN made it
+	literals  literals
+	dirty     bool   // the session may have changed: probe before the next counter statement
+	lost      bool   // an error ended the transaction; the status flags do not know
+	locked    bool   // LOCK TABLES holds
+	elsewhere bool   // it holds other tables only: ours can't be used
+	next      string // isolation level of SET TRANSACTION, for the next transaction
+	spent     bool   // the last statement was that transaction
+	fixed     bool   // the transaction has a snapshot
+	tx        *txState
+	unbegun   *handle // the transaction whose BEGIN is not sent yet
+	changed   bool    // a statement of the application's has changed the session
 
 	filler   filler
 	lastRows rowCount // of the last statement, where the server has another

@@ -22,16 +22,26 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 			}
 		}()
 	}
-	if c.locked && p.kind == kindLock { // which unlocks first; what waited for that may increment
+	toks := tokenize(k.text, c.session.mode)
+	locks := p.kind == kindLock && len(toks) > 1 && (toks[1].is("TABLE") || toks[1].is("TABLES"))
+	if locks && (c.locked || c.elsewhere) { // as the server does first
 		if _, err := c.do(ctx, "UNLOCK TABLES"); err != nil {
 			return outcome{}, err
 		}
-		c.locked = false
+		c.locked, c.elsewhere = false, false
 	}
-	if c.locked {
-		return k.forward(ctx, k.text)
+	if c.locked || c.elsewhere {
+		out, err := k.forward(ctx, k.text)
+		if err == nil && p.kind == kindBegin && !toks[0].is("XA") {
+			c.locked, c.elsewhere = false, false // BEGIN unlocks
+		}
+		return out, err
 	}
 	switch {
+	case locks && p.lockTables == nil:
+		out, err := k.forward(ctx, k.text)
+		c.elsewhere = err == nil
+		return out, err
 	case p.lockTables != nil:
 		return c.lockTables(ctx, k)
 	case p.dropped != nil:
@@ -43,7 +53,7 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	out, err := k.forward(ctx, k.text)
-	if toks := tokenize(k.text, c.session.mode); err == nil && toks[0].is("DROP") {
+	if err == nil && toks[0].is("DROP") {
 		err = c.unhide(ctx, toks) // a temporary table is dropped first
 	} else if err == nil {
 		err = c.renamed(ctx, toks)

@@ -2,7 +2,6 @@ package countermysql
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 )
@@ -111,7 +110,7 @@ func (a *analysis) insertedColumns(stmt *ast.InsertStmt, t *table) []*column {
 	}
 	for _, name := range stmt.Columns {
 		c := t.column(name.Name.O)
-		if c == nil {
+		if c == nil || slices.Contains(cols, c) {
 			return nil
 		}
 		cols = append(cols, c)
@@ -201,6 +200,8 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 		return s.reason
 	case t.checked && s.deltas != nil:
 		return "a CHECK constraint reads the counter"
+	case a.returns(t):
+		return "it returns a counter"
 	}
 	p.touches = s.touch
 	if s.deltas == nil {
@@ -208,7 +209,7 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	}
 	inc := &increment{t: t, name: t.spec.name, deltas: s.deltas, touch: s.touch}
 	p.increment = inc
-	fast := !s.ordinary && !stmt.IgnoreErr && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
+	fast := !s.ordinary && !stmt.IgnoreErr && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
 		!slices.ContainsFunc(t.touch, func(c *column) bool { return true }) &&
 		!slices.ContainsFunc(a.toks, func(tok token) bool { return tok.is("RETURNING") || tok.is("DELAYED") })
 	for _, c := range t.cols {
@@ -253,6 +254,14 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	return ""
 }
 
+// returns reports whether RETURNING may give a counter or touch column of the base row.
+func (a *analysis) returns(t *table) bool {
+	at := slices.IndexFunc(a.toks, func(tok token) bool { return tok.is("RETURNING") })
+	return at >= 0 && slices.ContainsFunc(a.toks[at:], func(tok token) bool {
+		return tok.punct('*') || tok.ident() && t.virtual(tok.name)
+	})
+}
+
 func (a *analysis) isConstant(row []ast.ExprNode, cols []*column, c *column) bool {
 	i := slices.Index(cols, c)
 	if i < 0 || i >= len(row) {
@@ -263,9 +272,14 @@ func (a *analysis) isConstant(row []ast.ExprNode, cols []*column, c *column) boo
 }
 
 // ddl plans a statement that changes the schema.
-func (a *analysis) ddl(tables []*table) *plan {
+func (a *analysis) ddl(tables []*table, via []dependent) *plan {
 	word := func(i int, w string) bool { return i < len(a.toks) && a.toks[i].is(w) }
-	named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) || t.unfit != nil || t.missing != "" })
+	named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
+	copies := word(0, "CREATE") && (word(1, "TABLE") || word(3, "TABLE")) && a.fromQuery()
+	if copies {
+		named = readThrough(named, via)
+	}
+	named = slices.DeleteFunc(named, func(t *table) bool { return t.unfit != nil || t.missing != "" })
 	switch {
 	case len(named) == 0:
 		return &plan{}
@@ -273,10 +287,36 @@ func (a *analysis) ddl(tables []*table) *plan {
 		return &plan{dropped: named}
 	case word(0, "ALTER") && word(1, "TABLE"), word(0, "RENAME"):
 		return &plan{class: exact, reason: "the table may change its key or its name", scopes: allOf(named)}
-	case word(0, "CREATE") && slices.ContainsFunc(a.toks, func(t token) bool { return t.is("SELECT") }) && !strings.Contains(strings.ToUpper(a.text), " VIEW "):
+	case copies:
 		return &plan{class: exact, reason: "it makes a table from a query", scopes: allOf(named)}
 	}
 	return &plan{}
+}
+
+// readThrough adds the tables that are read through views.
+func readThrough(tables []*table, via []dependent) []*table {
+	all := slices.Clone(tables)
+	for _, d := range via {
+		if d.reads {
+			all = append(all, d.tables...)
+		}
+	}
+	sortTables(all)
+	return slices.Compact(all)
+}
+
+// fromQuery reports whether CREATE TABLE fills the table: from SELECT, or from TABLE t.
+func (a *analysis) fromQuery() bool {
+	tables := 0
+	for _, t := range a.toks {
+		if t.is("TABLE") {
+			tables++
+		}
+		if t.is("SELECT") || tables > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // load plans LOAD DATA: rows whose keys are not known before.

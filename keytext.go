@@ -78,7 +78,7 @@ func (b binder) sound(c *column, v value) bool {
 		switch c.dataType {
 		case "date", "datetime", "timestamp":
 			for _, layout := range []string{time.DateOnly, "2006-01-02 15:04:05.999999"} {
-				if _, err := time.Parse(layout, x); err == nil {
+				if _, err := time.Parse(layout, x); err == nil && len(x) <= len(layout) { // more digits would be cut off
 					return true
 				}
 			}

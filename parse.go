@@ -158,12 +158,18 @@ func (a *analysis) plain(e ast.Node, t *table, name string) bool {
 	return a.local(e, t, name) && !a.readsVirtualIn(t, e)
 }
 
+// means reports whether a column's qualifier, if it has one, is the table that
+// the statement calls name. Aliases have the case that table names have.
+func (a *analysis) means(qualifier, name string) bool {
+	return qualifier == "" || qualifier == name || a.schema.server.foldNames && strings.EqualFold(qualifier, name)
+}
+
 // local is plain, but for counters.
 func (a *analysis) local(e ast.Node, t *table, name string) bool {
 	return every(e, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ColumnName:
-			return t.column(n.Name.O) != nil && (n.Table.O == "" || strings.EqualFold(n.Table.O, name))
+			return t.column(n.Name.O) != nil && a.means(n.Table.O, name)
 		case *ast.FuncCallExpr:
 			return steady[n.FnName.L] && n.Schema.O == ""
 		case *ast.SubqueryExpr, *ast.VariableExpr, *ast.DefaultExpr, *ast.ValuesExpr, *ast.AggregateFuncExpr, *ast.WindowFuncExpr,

@@ -212,7 +212,8 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 
 // ambiguous reports whether ORDER BY or HAVING names table.counter while an alias
 // has the counter's name: for a column, but not for a view's expression, MySQL
-// then means the column. Or they, or GROUP BY, name what the select list has twice.
+// then means the column. Or GROUP BY names it. Or any of them names what the select
+// list has twice.
 func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 	virtual := func(name string) bool {
 		return slices.ContainsFunc(named, func(t *table) bool { return t.virtual(name) })
@@ -250,6 +251,12 @@ func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 			if s.OrderBy != nil && !every(s.OrderBy, bare) || s.GroupBy != nil && !every(s.GroupBy, bare) {
 				return false // two columns of this name may be an error, two expressions are not
 			}
+		}
+		if s.GroupBy != nil && !every(s.GroupBy, func(n ast.Node) bool {
+			c, ok := n.(*ast.ColumnName)
+			return !ok || !slices.Contains(aliases, c.Name.L)
+		}) {
+			return false // GROUP BY means the column before the alias, but not before a view's expression
 		}
 		return aliases == nil || (s.OrderBy == nil || !qualified(s.OrderBy)) && (s.Having == nil || !qualified(s.Having))
 	})

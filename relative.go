@@ -48,7 +48,7 @@ func (a *analysis) refersTo(c *column, name string, e ast.ExprNode) bool {
 		return isConstant && zero.literal == int64(0) && a.refersTo(c, name, f.Args[0])
 	}
 	ref, ok := columnRef(e)
-	return ok && strings.EqualFold(ref.Name.O, c.name) && (ref.Table.O == "" || strings.EqualFold(ref.Table.O, name))
+	return ok && strings.EqualFold(ref.Name.O, c.name) && a.means(ref.Table.O, name)
 }
 
 // insertedValue reads VALUES(c), and alias.c of the row alias.
@@ -58,7 +58,7 @@ func (a *analysis) insertedValue(c *column, e ast.ExprNode) bool {
 		return strings.EqualFold(v.Column.Name.Name.O, c.name)
 	}
 	ref, ok := columnRef(e)
-	return ok && a.alias != "" && strings.EqualFold(ref.Table.O, a.alias) && strings.EqualFold(ref.Name.O, c.name)
+	return ok && a.alias != "" && ref.Table.O != "" && a.means(ref.Table.O, a.alias) && strings.EqualFold(ref.Name.O, c.name)
 }
 
 // units is the delta in units of the counter's last digit. ok is false where
@@ -120,12 +120,19 @@ func (c *column) fraction() int {
 func (c *column) formatUnits(n int64) string { return string(c.appendUnits(nil, n)) }
 
 func (c *column) appendUnits(buf []byte, n int64) []byte {
-	f := c.fraction()
-	if f == 0 {
+	if c.fraction() == 0 {
 		return strconv.AppendInt(buf, n, 10)
 	}
-	s := strconv.FormatInt(n, 10)
-	if n < 0 {
+	return c.appendDigits(buf, strconv.FormatInt(n, 10))
+}
+
+// appendDigits writes digits, perhaps behind a sign, with the column's point among them.
+func (c *column) appendDigits(buf []byte, s string) []byte {
+	f := c.fraction()
+	if f == 0 {
+		return append(buf, s...)
+	}
+	if s[0] == '-' {
 		buf, s = append(buf, '-'), s[1:]
 	}
 	if len(s) <= f {

@@ -48,18 +48,18 @@ func (a *analysis) plan() *plan {
 	case kindOther:
 		return a.dml(tables, via)
 	case kindDDL:
-		return a.ddl(tables)
+		return a.ddl(tables, via)
 	case kindLoad:
 		return a.load(tables, via)
 	case kindLock:
-		return &plan{lockTables: tables}
+		return &plan{lockTables: readThrough(tables, via)}
 	case kindExecute:
 		if a.toks[0].is("PREPARE") {
 			return &plan{}
 		}
 		return a.opaque(tables, via, "it runs a text prepared earlier")
 	case kindTemporary:
-		if slices.ContainsFunc(a.toks, func(t token) bool { return t.is("SELECT") }) {
+		if a.fromQuery() {
 			return a.opaque(tables, via, "it makes a table from a query")
 		}
 		return &plan{}
@@ -174,6 +174,9 @@ func (a *analysis) parse() ast.StmtNode {
 		case t.punct(')'):
 			depth--
 		case depth == 0 && t.is("RETURNING") && (insert || a.toks[0].is("DELETE")):
+			if slices.ContainsFunc(a.toks[i:], func(t token) bool { return t.is("SELECT") }) {
+				return nil // its subquery may read a counter
+			}
 			last := len(a.toks) - 1
 			for a.toks[last].punct(';') {
 				last--

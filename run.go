@@ -85,7 +85,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		return out, err
 	case kindUnlock:
 		out, err := k.forward(ctx, k.text)
-		c.locked = c.locked && err != nil
+		c.locked, c.elsewhere = c.locked && err != nil, c.elsewhere && err != nil
 		return out, err
 	case kindSet:
 		c.dirty, c.changed = true, true
@@ -107,9 +107,6 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	}
 	next, level := c.next, c.level()
 	out, err := c.runDDL(ctx, k)
-	if err == nil && p.kind == kindBegin {
-		c.locked = false // BEGIN unlocks tables
-	}
 	if err == nil || !c.inTransaction() {
 		c.ended()
 		if p.kind == kindBegin {
@@ -130,6 +127,9 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	for _, s := range k.plan.scopes {
+		if c.locked || c.elsewhere {
+			break // to roll up would unlock
+		}
 		if err := c.rollUp(ctx, s.t); err != nil {
 			return outcome{}, err
 		}
@@ -164,7 +164,7 @@ func (c *conn) applyAll(ctx context.Context) error {
 // runData executes a query or a data change.
 func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
-	if c.locked || slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return v.Name != "" }) {
+	if c.locked || c.elsewhere || slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return v.Name != "" }) {
 		return k.forward(ctx, k.text) // everything was rolled up, and nobody else can write; named arguments are refused
 	}
 	exactly := p.class == exact

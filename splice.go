@@ -67,7 +67,7 @@ func (a *analysis) spliceList(t *table, name string, from int) (list string, ali
 		start := at
 		qualified := at+1 < from && a.toks[at].ident() && a.toks[at+1].punct('.')
 		if qualified {
-			if !strings.EqualFold(a.toks[at].name, name) {
+			if !a.means(a.toks[at].name, name) {
 				return "", false
 			}
 			at += 2
@@ -83,7 +83,7 @@ func (a *analysis) spliceList(t *table, name string, from int) (list string, ali
 				}
 				b.WriteString(t.spliced(c, name, c.name))
 			}
-		case tok.ident() && t.column(tok.name) != nil && (tok.kind == tokQuoted || qualified || !selectOptions[strings.ToUpper(tok.name)]):
+		case tok.ident() && t.column(tok.name) != nil && (tok.kind == tokName || qualified || !selectOptions[strings.ToUpper(tok.name)]):
 			c, as := t.column(tok.name), tok.name
 			next := at + 1
 			if next < from && a.toks[next].is("AS") {

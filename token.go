@@ -12,7 +12,7 @@ type tokenKind uint8
 
 const (
 	tokWord    tokenKind = iota // a bare identifier or a keyword
-	tokQuoted                   // `x`, and "x" under ANSI_QUOTES
+	tokName                     // an identifier for sure: `x`, "x" under ANSI_QUOTES, x behind a point
 	tokString                   // 'x', "x", x'00', N'x'
 	tokNumber                   // 1, 1.5, 1e3, 0x1F
 	tokParam                    // ?
@@ -36,7 +36,7 @@ func (t token) is(w string) bool { return t.kind == tokWord && strings.EqualFold
 func (t token) punct(p byte) bool { return t.kind == tokPunct && t.name[0] == p }
 
 // ident reports whether the token can be an identifier.
-func (t token) ident() bool { return t.kind == tokWord || t.kind == tokQuoted }
+func (t token) ident() bool { return t.kind == tokWord || t.kind == tokName }
 
 // tokenize splits a statement as the server's lexer does
 // (https://dev.mysql.com/doc/refman/8.4/en/language-structure.html).
@@ -49,6 +49,9 @@ func tokenize(text string, mode lexMode) []token {
 			continue
 		}
 		t := nextToken(text, i, mode)
+		if n := len(toks); n > 0 && t.kind == tokWord && toks[n-1].punct('.') && toks[n-1].end == t.start {
+			t.kind = tokName // even if it is a reserved word
+		}
 		toks = append(toks, t)
 		i = t.end
 	}
@@ -95,7 +98,7 @@ func nextToken(s string, i int, mode lexMode) token {
 		end := closeQuote(s, i, true)
 		q := string(c)
 		inner := strings.TrimSuffix(s[i+1:end], q)
-		return token{tokQuoted, i, end, strings.ReplaceAll(inner, q+q, q)}
+		return token{tokName, i, end, strings.ReplaceAll(inner, q+q, q)}
 	case c == '\'' || c == '"':
 		return token{kind: tokString, start: i, end: closeQuote(s, i, mode.noBackslashEscapes)}
 	case c == '?':

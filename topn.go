@@ -41,7 +41,7 @@ func (a *analysis) top(stmt ast.StmtNode, named []*table, q *query) *topRead {
 		return nil
 	}
 	name := nameOf(source)
-	order := t.sortKeys(s, name)
+	order := a.sortKeys(s, t, name)
 	if order == nil || !t.sortedBy(order) || !rowByRow(s.Fields) || !a.readInOrder(s.Where, t, name, order[0].c) {
 		return nil
 	}
@@ -50,11 +50,11 @@ func (a *analysis) top(stmt ast.StmtNode, named []*table, q *query) *topRead {
 
 // sortKeys are the columns of a query's order; nil if it has anything else, or
 // a name that an alias may have taken.
-func (t *table) sortKeys(s *ast.SelectStmt, name string) []sortKey {
+func (a *analysis) sortKeys(s *ast.SelectStmt, t *table, name string) []sortKey {
 	keys := make([]sortKey, len(s.OrderBy.Items))
 	for i, item := range s.OrderBy.Items {
 		ref, ok := columnRef(item.Expr)
-		if !ok || t.column(ref.Name.O) == nil || ref.Schema.O != "" || ref.Table.O != "" && !strings.EqualFold(ref.Table.O, name) {
+		if !ok || t.column(ref.Name.O) == nil || ref.Schema.O != "" || !a.means(ref.Table.O, name) {
 			return nil
 		}
 		for _, f := range s.Fields.Fields {

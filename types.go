@@ -126,6 +126,8 @@ func (c *conn) sessionTypes(ctx context.Context, k *call) []columnType {
 	switch {
 	case k.plan.query == nil || !k.rows:
 		return nil
+	case strings.Contains(k.text, ":=") && assignsWithin(tokenize(k.text, c.session.mode)):
+		return nil // a derived table is evaluated even if no row is returned
 	case c.namesTemporary(k.text), strings.Contains(k.text, "@"):
 		return k.typesOn(ctx, c.raw)
 	case !c.changed || !k.plan.computes():
@@ -141,6 +143,23 @@ func (c *conn) sessionTypes(ctx context.Context, k *call) []columnType {
 		c.types[k.plan] = &typesCache{}
 	}
 	return k.cachedTypes(c.types[k.plan], func() []columnType { return k.typesOn(ctx, c.raw) })
+}
+
+// assignsWithin reports whether a variable is assigned in parentheses, as in a
+// derived table.
+func assignsWithin(toks []token) bool {
+	depth := 0
+	for i, t := range toks {
+		switch {
+		case t.punct('('):
+			depth++
+		case t.punct(')'):
+			depth--
+		case depth > 0 && t.punct(':') && i+1 < len(toks) && toks[i+1].punct('='):
+			return true
+		}
+	}
+	return false
 }
 
 func (k *call) cachedTypes(cache *typesCache, ask func() []columnType) []columnType {

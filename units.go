@@ -50,13 +50,7 @@ func (c *column) parseUnits(s string) (*big.Int, error) {
 	return n, nil
 }
 
-func (c *column) formatBig(n *big.Int) string {
-	if n.IsInt64() {
-		return c.formatUnits(n.Int64())
-	}
-	s := n.String()
-	return s[:len(s)-c.fraction()] + strings.TrimSuffix("."+s[len(s)-c.fraction():], ".")
-}
+func (c *column) formatBig(n *big.Int) string { return string(c.appendDigits(nil, n.String())) }
 
 // inRange reports whether the column can hold the number of units.
 func (c *column) inRange(n *big.Int) bool { return c.clamp(n).Cmp(n) == 0 }

@@ -74,7 +74,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		return p
 	}
 	p.increment = &increment{t: t, name: name, deltas: s.deltas, touch: s.touch}
-	if s.ordinary || stmt.Order != nil || stmt.Limit != nil || stmt.IgnoreErr {
+	if s.ordinary || stmt.Order != nil || stmt.Limit != nil || stmt.IgnoreErr || len(source.Source.(*ast.TableName).PartitionNames) > 0 {
 		p.reads = nil
 		return p
 	}
@@ -120,7 +120,7 @@ func (a *analysis) settings(list []*ast.Assignment, t *table, name string) setti
 	for _, set := range list {
 		c := t.column(set.Column.Name.O)
 		switch {
-		case c == nil:
+		case c == nil, !a.means(set.Column.Table.O, name):
 			s.ordinary = true // the server will say what is wrong
 		case t.counter(c.name) != nil:
 			d, ok := a.relative(c, name, set.Expr)
@@ -231,12 +231,16 @@ func (a *analysis) deletion(stmt *ast.DeleteStmt, named []*table) *plan {
 	return p
 }
 
+// once are the functions that may not be called a second time where the guarded
+// statement matches a row and changes nothing.
+var once = wordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP RAND NEXTVAL SETVAL NEXT`)
+
 // guard adds to the statement's WHERE that the row has no slots: then one round
 // trip is enough. The subquery locks, because under READ COMMITTED it would
 // otherwise look at the moment before the statement got its row.
 func (a *analysis) guard(t *table, name string) string {
-	for _, tok := range a.toks {
-		if tok.is("RETURNING") {
+	for i, tok := range a.toks {
+		if tok.is("RETURNING") || tok.in(once) || tok.punct(':') && i+1 < len(a.toks) && a.toks[i+1].punct('=') {
 			return ""
 		}
 	}

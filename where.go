@@ -2,7 +2,6 @@ package countermysql
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
@@ -71,7 +70,7 @@ func (a *analysis) pins(t *table, name string, where ast.ExprNode) []pin {
 func (a *analysis) equality(t *table, name string, cond ast.ExprNode) (*column, []value) {
 	column := func(e ast.ExprNode) *column {
 		ref, ok := columnRef(e)
-		if !ok || ref.Table.O != "" && !strings.EqualFold(ref.Table.O, name) {
+		if !ok || !a.means(ref.Table.O, name) {
 			return nil
 		}
 		return t.column(ref.Name.O)

@@ -19,3 +19,19 @@ INSERT INTO post VALUES (1, 2, 1), (2, 3, 5);
 			"A: SELECT *, likes FROM post ORDER BY likes", "A: SELECT likes, n AS likes FROM post ORDER BY likes + 0", "A: SELECT likes, n AS likes FROM post GROUP BY likes, n ORDER BY 1")
 	})
 }
+
+// TestGroupedByAlias proves that GROUP BY means the column where an alias has its name.
+func TestGroupedByAlias(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, title VARCHAR(10) NOT NULL, likes INT NOT NULL DEFAULT 0);
+INSERT INTO post VALUES (1, 'x', 1), (2, 'x', 5), (3, 'y', 5);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, mode := range []string{"", "ONLY_FULL_GROUP_BY"} {
+			tw := newTwin(t, srv, schema, counters("post", "likes"), "sql_mode='"+mode+"'")
+			tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT title AS likes, COUNT(*) FROM post GROUP BY likes ORDER BY 1, 2",
+				"A: SELECT id AS likes FROM post GROUP BY likes ORDER BY 1", "A: SELECT title AS likes, COUNT(*) FROM post GROUP BY post.likes, title ORDER BY 1, 2",
+				"A: SELECT id % 2 AS likes, COUNT(*) FROM post GROUP BY likes, id ORDER BY 1, 2")
+		}
+	})
+}

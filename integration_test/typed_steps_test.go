@@ -162,3 +162,27 @@ INSERT INTO page VALUES (1, 0);
 		}
 	})
 }
+
+// TestAssignedOnce proves that a variable assigned in a derived table or subquery
+// is assigned once: asking for the types of the columns does not do it again.
+func TestAssignedOnce(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, stepsSchema, counters("c", "i"))
+		conn := session(t, tw.ours)
+		affected(t, conn, "SET @n = 0")
+		full(t, conn, "SELECT i, x.n FROM c, (SELECT @n := @n + 1 AS n) x WHERE id = 1")
+		require.EqualValues(t, 1, number(t, conn, "SELECT @n"))
+		require.EqualValues(t, 5, number(t, conn, "SELECT i + (SELECT @n := @n + 1) FROM c WHERE id = 1"))
+		require.EqualValues(t, 2, number(t, conn, "SELECT @n"))
+	})
+}
+
+// TestEvaluatedOnce proves that an exact statement that changes nothing assigns its
+// variables, and calls its functions, once.
+func TestEvaluatedOnce(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, stepsSchema, counters("c", "i", "u"))
+		playSteps(t, tw, []string{"SET @n = 0", "UPDATE c SET i = 3, title = IF(@n := @n + 1, title, '') WHERE id = 1", "SELECT @n",
+			"DELETE FROM c WHERE id = 1 AND GET_LOCK(" + xid + ", 0) = 1 AND title = 'no'", "SELECT RELEASE_LOCK(" + xid + ")", "SELECT RELEASE_LOCK(" + xid + ")"})
+	})
+}

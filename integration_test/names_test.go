@@ -1,0 +1,48 @@
+package integration_test
+
+import (
+	"testing"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestReservedNames proves that a reserved word behind a point is the name of a
+// column, as the servers have it.
+func TestReservedNames(t *testing.T) {
+	const schema = `
+CREATE TABLE msg (id INT PRIMARY KEY, likes INT NOT NULL, ` + "`from` INT NOT NULL DEFAULT 1, `group` INT NOT NULL DEFAULT 3, `limit` INT NOT NULL DEFAULT 8, `where` INT NOT NULL DEFAULT 5" + `);
+INSERT INTO msg (id, likes) VALUES (1, 10), (2, 20);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("msg", "likes"))
+		tw.play(t, "A: UPDATE msg m SET m.likes = m.likes + 1 WHERE m.id = 1 AND m.group = 3",
+			"A: BEGIN", "A: UPDATE msg m SET m.likes = m.likes + 1 WHERE m.limit = 8 AND m.id = 1", "A: COMMIT",
+			"A: UPDATE msg m SET m.likes = m.likes + 1 WHERE m.id = 1 AND m.group = 4",
+			"A: SELECT m.likes, m.from FROM msg m WHERE m.id = 1 AND m.limit = 8 AND m.group = 3",
+			"A: SELECT m.likes + m.from FROM msg m WHERE m.where = 5 ORDER BY m.limit, m.likes",
+			"A: UPDATE msg m SET m.likes = 0 WHERE m.id = 1 AND m.limit = 9",
+			"A: UPDATE msg m SET m.likes = 0 WHERE m.id = 1 AND m.limit = 8",
+			"A: DELETE FROM msg WHERE msg.id = 2 AND msg.limit = 9",
+			"A: DELETE FROM msg WHERE msg.group = 3 AND msg.id = 2",
+			"A: SELECT * FROM msg")
+	})
+}
+
+// TestWrongNames proves that a statement with a wrong name fails though what
+// would go to the slots has no such name.
+func TestWrongNames(t *testing.T) {
+	const schema = `
+CREATE TABLE page (id INT PRIMARY KEY, hits INT NOT NULL);
+INSERT INTO page VALUES (1, 1), (2, 2);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("page", "hits"))
+		tw.play(t, "A: UPDATE page p SET page.hits = p.hits + 1 WHERE p.id = 1", "A: UPDATE page SET other.hits = hits + 1 WHERE id = 1",
+			"A: UPDATE page p SET P.hits = P.hits + 1 WHERE p.id = 1", "A: UPDATE page p SET hits = P.hits + 1 WHERE id = 1", "A: UPDATE page p SET hits = hits + 1 WHERE P.id = 1",
+			"A: SELECT P.hits FROM page p WHERE id = 1", "A: SELECT P.hits, id FROM page p ORDER BY P.hits LIMIT 1", "A: SELECT PAGE.hits FROM page",
+			"A: INSERT INTO page (id, hits, id) VALUES (1, 1, 2) ON DUPLICATE KEY UPDATE hits = hits + 1",
+			"A: INSERT INTO page (id, hits) VALUES (1, 1) ON DUPLICATE KEY UPDATE other.hits = hits + 1", "A: INSERT INTO page (id, hits) VALUES (1, 1) ON DUPLICATE KEY UPDATE hits = PAGE.hits + 1",
+			"A: INSERT INTO page (id, hits) VALUES (1, 1) AS n ON DUPLICATE KEY UPDATE hits = page.hits + N.hits",
+			"A: SELECT * FROM page")
+	})
+}
