@@ -13,7 +13,9 @@ import (
 // slots goes with it.
 func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
-	defer c.connector.ddl.Add(1)
+	if p.kind == kindDDL || p.kind == kindImplicit {
+		defer c.connector.ddl.Add(1)
+	}
 	if p.kind == kindDDL && (p.named || ofDatabase(k.text, c.session.mode)) {
 		// learned before the caller hears of the change; others go on meanwhile
 		defer func() {
