@@ -1,8 +1,10 @@
 package countermysql
 
 import (
+	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/pingcap/tidb/pkg/parser"
 	"github.com/pingcap/tidb/pkg/parser/ast"
@@ -24,6 +26,9 @@ func parse(text string, mode lexMode) (stmt ast.StmtNode) {
 			stmt = nil
 		}
 	}()
+	if misread(text, mode) {
+		return nil
+	}
 	p := parsers.Get().(*parser.Parser)
 	var sqlMode mysql.SQLMode
 	if mode.ansiQuotes {
@@ -42,6 +47,14 @@ func parse(text string, mode lexMode) (stmt ast.StmtNode) {
 		parsers.Put(p)
 	}
 	return stmt
+}
+
+// misread reports whether the parser would take a byte for a space that is part
+// of a name to the server: 0x85 or 0xA0 where no character of UTF-8 can begin.
+func misread(text string, mode lexMode) bool {
+	return !utf8.ValidString(text) && slices.ContainsFunc(tokenize(text, mode), func(t token) bool {
+		return t.kind == tokWord && (text[t.start] == 0x85 || text[t.start] == 0xA0)
+	})
 }
 
 // unparen strips parentheses around an expression.

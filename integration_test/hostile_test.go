@@ -129,6 +129,22 @@ func TestHostileValues(t *testing.T) {
 	})
 }
 
+// TestHostileTexts proves that bytes which are no character of the text are
+// taken as by the server, which reads none of them as a space.
+func TestHostileTexts(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0);\nINSERT INTO t (id) VALUES (1)", counters("t", "n"))
+		for _, between := range []string{"\x85", "\xa0", " \x85", " \xa0", "\u00a0", " \u0085 ", "\u3000", "\xff "} {
+			for _, stmt := range []string{"UPDATE%st SET n = n + 1 WHERE id = 1", "UPDATE t SET n =%sn + 1 WHERE id = 1", "UPDATE t SET n = n + 1 WHERE%sid = 1", "SELECT n FROM%st", "DELETE FROM t WHERE%sn > 99"} {
+				text := fmt.Sprintf(stmt, between)
+				run := func(db *sql.DB) string { return told2(db.Exec(text)) }
+				require.Equal(t, run(tw.plain), run(tw.ours), "%q", text)
+			}
+		}
+		tw.same(t, "SELECT id, n FROM t")
+	})
+}
+
 func asText(v any) string {
 	if bytes, ok := v.([]byte); ok {
 		return string(bytes)
