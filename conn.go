@@ -130,6 +130,11 @@ func (c *conn) failed(err error) error {
 	case n == errDeadlock, n == errChangedRow && c.session.snapshot:
 		c.lost = true
 		c.ended()
+	case n == errLockWait && c.connector.rollbackOnTimeout():
+		// not if it was a table that was waited for: an answer has the status flags, an error has none
+		if _, serr := c.execer.ExecContext(context.Background(), "DO 0", nil); serr == nil && c.status.Uint()&statusInTransaction == 0 {
+			c.ended()
+		}
 	}
 	return err
 }
