@@ -152,10 +152,12 @@ func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 		}
 		s = c.visible
 	}
-	if c.tx != nil {
-		c.tx.adopt(s)
-	}
 	p := c.planIn(s, text)
+	if c.tx != nil && p.kind != kindRollback {
+		if t := c.tx.adopt(s); t != nil {
+			return planUse{}, c.giveUp(t)
+		}
+	}
 	if p.named && c.dirty {
 		if err := c.probe(ctx, s); err != nil {
 			return planUse{}, err
@@ -166,6 +168,17 @@ func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 		c.spent = p.kind == kindOther && usesTables(tokenize(text, c.session.mode))
 	}
 	return p, nil
+}
+
+// giveUp rolls the transaction back whose increments can't be counted any more.
+func (c *conn) giveUp(t *table) error {
+	if c.unbegun == nil {
+		if _, err := c.do(context.Background(), "ROLLBACK"); err != nil {
+			_ = c.raw.Close() // or the application might commit the rest
+		}
+	}
+	c.ended()
+	return fmt.Errorf("countermysql: the primary key of %s was changed while increments were pending; the transaction is rolled back", t)
 }
 
 func (c *conn) planIn(s *schema, text string) planUse {
