@@ -48,3 +48,16 @@ func TestInto(t *testing.T) {
 		}
 	})
 }
+
+// TestAcceptedReadOnly pins that what reads counters the exact way fails where nothing
+// may be written, while there are slots.
+func TestAcceptedReadOnly(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		tw.accepted(t, "A: START TRANSACTION READ ONLY", "A: SELECT likes FROM post WHERE id = 1",
+			"A: SET @v = (SELECT likes FROM post WHERE id = 1) ⇒ affected 0 ⇒ error 1792",
+			"A: SELECT likes, DEFAULT(likes) FROM post WHERE id = 1 ⇒ [10 0] ⇒ error 1792",
+			"A: SELECT likes FROM post WHERE id = 1", "A: COMMIT", rollUpStep,
+			"A: START TRANSACTION READ ONLY", "A: SET @v = (SELECT likes FROM post WHERE id = 1)", "A: SELECT likes, DEFAULT(likes) FROM post WHERE id = 1", "A: COMMIT")
+	})
+}
