@@ -78,6 +78,11 @@ func (c *conn) begin(ctx context.Context) error {
 // Commit sends the pending increments, then commits.
 func (h *handle) Commit() error {
 	c, ctx := h.conn, context.Background()
+	if s := c.connector.current.Load(); s != nil && c.tx != nil {
+		if t := c.tx.adopt(s); t != nil {
+			return c.giveUp(t)
+		}
+	}
 	if h.raw == nil {
 		if done, err := c.commitTogether(ctx); done {
 			c.ended()

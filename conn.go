@@ -130,6 +130,11 @@ func (c *conn) failed(err error) error {
 	case n == errDeadlock, n == errChangedRow && c.session.snapshot:
 		c.lost = true
 		c.ended()
+	case n == errLockWait && c.connector.rollbackOnTimeout():
+		// not if it was a table that was waited for: an answer has the status flags, an error has none
+		if _, serr := c.execer.ExecContext(context.Background(), "DO 0", nil); serr == nil && c.status.Uint()&statusInTransaction == 0 {
+			c.ended()
+		}
 	}
 	return err
 }
@@ -147,10 +152,12 @@ func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 		}
 		s = c.visible
 	}
-	if c.tx != nil {
-		c.tx.adopt(s)
-	}
 	p := c.planIn(s, text)
+	if c.tx != nil && p.kind != kindRollback {
+		if t := c.tx.adopt(s); t != nil {
+			return planUse{}, c.giveUp(t)
+		}
+	}
 	if p.named && c.dirty {
 		if err := c.probe(ctx, s); err != nil {
 			return planUse{}, err
@@ -161,6 +168,17 @@ func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 		c.spent = p.kind == kindOther && usesTables(tokenize(text, c.session.mode))
 	}
 	return p, nil
+}
+
+// giveUp rolls the transaction back whose increments can't be counted any more.
+func (c *conn) giveUp(t *table) error {
+	if c.unbegun == nil {
+		if _, err := c.do(context.Background(), "ROLLBACK"); err != nil {
+			_ = c.raw.Close() // or the application might commit the rest
+		}
+	}
+	c.ended()
+	return fmt.Errorf("countermysql: the primary key of %s was changed while increments were pending; the transaction is rolled back", t)
 }
 
 func (c *conn) planIn(s *schema, text string) planUse {

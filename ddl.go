@@ -80,9 +80,23 @@ func (c *conn) rollUpCommitted(ctx context.Context, t *table) error {
 	return c.rollUp(ctx, t)
 }
 
-// drop executes DROP TABLE and TRUNCATE: the slots go too.
-func (c *conn) drop(ctx context.Context, k *call) (outcome, error) {
+// drop executes DROP TABLE and TRUNCATE: the slots go too. Nobody gets in between
+// to fill an emptied table, whose increments would go with the slots.
+func (c *conn) drop(ctx context.Context, k *call) (_ outcome, err error) {
 	truncate := strings.EqualFold(tokenize(k.text, c.session.mode)[0].name, "TRUNCATE")
+	if truncate && len(k.plan.dropped) == 1 {
+		t := k.plan.dropped[0]
+		switch _, lerr := c.do(ctx, "LOCK TABLES "+t.base()+" WRITE, "+t.slots()+" WRITE"); {
+		case lerr == nil:
+			defer func() {
+				if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
+					err = uerr
+				}
+			}()
+		case errorNumber(lerr) == 0, errorNumber(lerr) == errLockWait:
+			return outcome{}, lerr
+		} // a missing privilege, say: then it has to do without
+	}
 	out, err := k.forward(ctx, k.text)
 	if err != nil {
 		return out, err

@@ -19,9 +19,10 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 			}
 		}
 		c.transaction().rolledUp = nil
-		out, err := outcome{}, c.take(ctx, p.scopes, k.binder())
+		out := outcome{}
+		text, err := c.takeFor(ctx, k)
 		if err == nil {
-			out, err = k.forward(ctx, k.text)
+			out, err = k.forward(ctx, text)
 			c.fixed = c.fixed || p.fixes
 		}
 		if err == nil {
@@ -70,9 +71,10 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 		_, err = c.do(ctx, "COMMIT")
 		return err
 	}
-	out, err := outcome{}, c.take(ctx, k.plan.scopes, k.binder())
+	out := outcome{}
+	text, err := c.takeFor(ctx, k)
 	if err == nil {
-		out, err = k.forward(ctx, k.text)
+		out, err = k.forward(ctx, text)
 	}
 	if err != nil {
 		_ = finish(err)
@@ -95,4 +97,45 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 		return finish(err)
 	}
 	return outcome{rows: rows}, nil
+}
+
+// maxNarrowed bounds the keys written into a statement.
+const maxNarrowed = 10000
+
+// takeFor rolls up the keys that a statement concerns and gives the text to send.
+// Where nothing keeps other rows from coming to meet its condition meanwhile, whose
+// slots would stay standing, the statement is kept to the rows locked here.
+func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
+	n, b := k.plan.narrowing, k.binder()
+	if n == nil || c.level() == repeatableRead || c.level() == serializable {
+		return k.text, c.take(ctx, k.plan.scopes, b)
+	}
+	s := k.plan.scopes[0]
+	where, ok := s.bind(b)
+	if !ok {
+		return k.text, c.take(ctx, k.plan.scopes, b)
+	}
+	name := quoteIdent(s.name)
+	rows, err := c.lock(ctx, s.t, name, s.from(), where)
+	if err != nil {
+		return "", err
+	}
+	if len(rows) > maxNarrowed { // no other row changes then, and a new one has no slots
+		if _, err := c.read(ctx, c.unsnapshot()+"SELECT COUNT("+quoteIdent(s.t.counters[0].name)+") FROM "+s.t.base()+s.t.forceKey()+" FOR UPDATE"); err != nil {
+			return "", err
+		}
+		return k.text, c.take(ctx, k.plan.scopes, b)
+	}
+	if err := c.fold(ctx, s.t, rows); err != nil || n.most > 0 && len(rows) == n.most {
+		return k.text, err
+	}
+	keys := "FALSE"
+	if len(rows) > 0 {
+		list := make([]key, len(rows))
+		for i, r := range rows {
+			list[i] = r.key
+		}
+		keys = s.t.whereAny(list, name)
+	}
+	return k.own(n.before + keys + n.after), nil
 }

@@ -23,6 +23,11 @@ func (c *column) stringKey() bool {
 	return false
 }
 
+// sameKey reports whether values of a key column mean the same in a newer version of it.
+func (c *column) sameKey(n *column) bool {
+	return strings.EqualFold(c.name, n.name) && c.collation == n.collation && (c.dataType == n.dataType || c.integer() && n.integer())
+}
+
 // selectKey is the select list that reads the key of the table called name.
 func (t *table) selectKey(name string) string {
 	exprs := make([]string, len(t.key))

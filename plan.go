@@ -42,6 +42,7 @@ type plan struct {
 	touches    []touch    // touch columns that are set
 	scopes     []scope    // rows to roll up when the statement runs the exact way
 	guarded    string     // the exact statement in one round trip; "" if there is none
+	narrowing  *narrowing // keeps the exact statement to given rows; nil: others than those that were locked can't come to meet its condition
 	writes     []write    // base rows the statement itself writes
 	cleaning   *cleaning  // keys named by an INSERT
 	split      []string   // the statements of a text that holds several
@@ -59,6 +60,12 @@ type scope struct {
 	name  string    // what where calls the table
 	where *fragment // nil: every row
 	pins  []pin     // where, if the statement gives the keys
+}
+
+// narrowing is a statement that waits for a condition on the key.
+type narrowing struct {
+	before, after string
+	most          int // rows that can meet the statement's own condition; 0: not known
 }
 
 // write says which base rows a statement writes.

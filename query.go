@@ -18,6 +18,7 @@ type query struct {
 	top   *topRead // sent in its place where it is known to read fewer rows
 
 	renamed bool // the server may name columns otherwise
+	into    bool // variables take the row: it returns none
 }
 
 type viewUse struct {
@@ -142,7 +143,10 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	} else if spliced := a.splice(stmt, named); spliced != "" {
 		q.sql = spliced
 	}
-	q.top = a.top(stmt, named, q)
+	q.into = a.into
+	if !a.into {
+		q.top = a.top(stmt, named, q)
+	}
 	p = &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
 	p.pins = a.readPins(stmt, named)
 	if locks := lockClause(stmt); locks != "" {

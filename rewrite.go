@@ -15,6 +15,7 @@ type analysis struct {
 	db     string // default database
 	toks   []token
 	params map[int]int // offset of a parameter → index of its argument
+	into   bool        // it sets variables: SELECT … INTO @v
 	alias  string      // of the inserted row: VALUES (…) AS alias ON DUPLICATE KEY UPDATE
 }
 
@@ -155,7 +156,7 @@ func (a *analysis) names(name string) bool {
 }
 
 // parse parses the statement without what the parser can't read: a RETURNING
-// clause and the row alias of an upsert. They are blanked out, so that offsets stay.
+// clause, the row alias of an upsert, the variables of SELECT … INTO. They are blanked out, so that offsets stay.
 func (a *analysis) parse() ast.StmtNode {
 	if slices.ContainsFunc(a.toks, func(t token) bool { return t.kind == tokVersion }) {
 		return nil
@@ -166,6 +167,7 @@ func (a *analysis) parse() ast.StmtNode {
 			text[i] = ' '
 		}
 	}
+	query := a.onlyReads() || a.toks[0].is("WITH")
 	depth, insert := 0, len(a.toks) > 0 && (a.toks[0].is("INSERT") || a.toks[0].is("REPLACE"))
 	for i, t := range a.toks {
 		switch {
@@ -173,6 +175,17 @@ func (a *analysis) parse() ast.StmtNode {
 			depth++
 		case t.punct(')'):
 			depth--
+		case depth == 0 && query && t.is("INTO"):
+			last := i
+			for last+1 < len(a.toks) && a.toks[last+1].kind == tokVar {
+				if last++; last+2 < len(a.toks) && a.toks[last+1].punct(',') && a.toks[last+2].kind == tokVar {
+					last++
+				}
+			}
+			if last > i { // or it is a file
+				blank(i, last)
+				a.into = true
+			}
 		case depth == 0 && t.is("RETURNING") && (insert || a.toks[0].is("DELETE")):
 			if slices.ContainsFunc(a.toks[i:], func(t token) bool { return t.is("SELECT") }) {
 				return nil // its subquery may read a counter

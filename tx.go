@@ -185,16 +185,38 @@ func (x *txState) release(name string, later bool) {
 }
 
 // adopt goes over to a schema that was learned while the transaction was open:
-// it holds no lock that would keep others from adding a counter to a table.
-func (x *txState) adopt(s *schema) {
+// it holds no lock that would keep others from adding a counter to a table. It does
+// not, and says so, if increments are pending by a key that is no longer the table's.
+func (x *txState) adopt(s *schema) (rekeyed *table) {
 	if x.schema == s {
-		return
+		return nil
+	}
+	if t := rekeyedIn(s, x.pending); t != nil {
+		return t
+	}
+	for _, p := range x.savepoints {
+		if t := rekeyedIn(s, p.pending); t != nil {
+			return t
+		}
 	}
 	x.schema = s
 	adoptTables(s, x.pending, x.written)
 	for _, p := range x.savepoints {
 		adoptTables(s, p.pending, p.written)
 	}
+	return nil
+}
+
+// rekeyedIn is a table with pending increments whose key is another one in a
+// schema; nil if there is none.
+func rekeyedIn(s *schema, pendings map[string]*pending) *table {
+	for _, p := range pendings {
+		t := s.lookup(p.t.spec.db, p.t.spec.name, "")
+		if len(p.entries) > 0 && t != nil && !slices.EqualFunc(p.t.key, t.key, (*column).sameKey) {
+			return t
+		}
+	}
+	return nil
 }
 
 func adoptTables(s *schema, pendings map[string]*pending, writtens map[string]*written) {

@@ -124,7 +124,7 @@ func (c *conn) columnTypes(k *call) []columnType {
 // are asked on its own connection, before the query; nil if they need not be.
 func (c *conn) sessionTypes(ctx context.Context, k *call) []columnType {
 	switch {
-	case k.plan.query == nil || !k.rows:
+	case k.plan.query == nil || k.plan.query.into || !k.rows:
 		return nil
 	case strings.Contains(k.text, ":=") && assignsWithin(tokenize(k.text, c.session.mode)):
 		return nil // a derived table is evaluated even if no row is returned

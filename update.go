@@ -54,7 +54,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		s.reason = "a CHECK constraint reads the counter"
 	}
 	if s.reason != "" {
-		p.class, p.reason = exact, s.reason
+		p.class, p.reason, p.narrowing = exact, s.reason, a.narrowing(p.scopes[0], stmt.Where)
 		if s.rekeyed {
 			to := a.newKey(stmt, t)
 			p.cleaning = &cleaning{t: t, pins: to}
@@ -224,7 +224,7 @@ func (a *analysis) deletion(stmt *ast.DeleteStmt, named []*table) *plan {
 	t, name := a.target(source), nameOf(source)
 	p := &plan{class: exact, reason: "the slots go with the row", reads: named, scopes: []scope{a.scope(t, name, stmt.Where)}, writes: anyRow(named)}
 	pins := a.pins(t, name, stmt.Where)
-	p.writes[0].pins = pins
+	p.writes[0].pins, p.narrowing = pins, a.narrowing(p.scopes[0], stmt.Where)
 	if len(pins) == 1 && stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && source.AsName.O == "" {
 		p.guarded = a.guard(t, name)
 	}
@@ -247,6 +247,22 @@ func (a *analysis) guard(t *table, name string) string {
 	start, end := a.whereSpan()
 	return a.text[:start] + " (" + a.text[start:end] + ") AND NOT EXISTS (SELECT 1 FROM " + t.slots() + " AS " + privateName +
 		" WHERE " + t.sameKey(privateName, quoteIdent(name)) + " LOCK IN SHARE MODE)" + a.text[end:]
+}
+
+// narrowing prepares the statement to be kept to the rows of its scope. A condition
+// on nothing but the key needs none: a row that comes to meet it has no slots.
+func (a *analysis) narrowing(s scope, where ast.ExprNode) *narrowing {
+	if len(s.t.key) == 0 || s.where == nil && (s.pins == nil || slices.Equal(keyColumns(s.pins), s.t.key)) {
+		return nil
+	}
+	if every(where, func(n ast.Node) bool {
+		ref, ok := n.(*ast.ColumnName)
+		return !ok || s.t.inKey(ref.Name.O)
+	}) {
+		return nil
+	}
+	start, end := a.whereSpan()
+	return &narrowing{a.text[:start] + " (" + a.text[start:end] + ") AND (", ")" + a.text[end:], len(a.pins(s.t, s.name, where))}
 }
 
 // newKey is the key that an UPDATE gives its row, if the key is one column and

@@ -127,11 +127,6 @@ SELECT * FROM popular
   because it reaches the table through popular
   exact for forum.post: every row
 
-SELECT likes INTO @n FROM post WHERE id = 1
-=> exact
-  because it could not be parsed
-  exact for forum.post: every row
-
 SELECT DEFAULT(likes) FROM post
 => exact
   because DEFAULT(column) needs the table itself

@@ -70,3 +70,29 @@ SELECT * FROM item ORDER BY updated_at
   sends SELECT /*+ MERGE(`item`) */ * FROM (SELECT `item`.`id`, `item`.`name`, CAST(`item`.`stock` + COALESCE(countermysql_slots.`stock`, 0) AS UNSIGNED) AS `stock`, GREATEST(COALESCE(`item`.`updated_at`, countermysql_slots.`updated_at`), COALESCE(countermysql_slots.`updated_at`, `item`.`updated_at`)) AS `updated_at` FROM `forum`.`item` LEFT JOIN (SELECT `id`, SUM(`stock`) AS `stock`, MAX(`updated_at`) AS `updated_at` FROM `forum`.`item_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `item`.`id`) AS `item` ORDER BY updated_at
   exact for forum.item: every row
 
+SELECT likes INTO @n FROM post WHERE id = 1
+=> sum
+  sends SELECT /*+ MERGE(`post`) */ likes INTO @n FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE id = 1
+  exact for forum.post: every row
+
+SELECT id, likes FROM post WHERE id = 1 INTO @id, @`n`
+=> sum
+  sends SELECT id, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes` FROM post WHERE id = 1 INTO @id, @`n`
+  exact for forum.post: every row
+
+SELECT MAX(likes) FROM post ORDER BY likes DESC LIMIT 1 INTO @n
+=> sum
+  sends SELECT /*+ MERGE(`post`) */ MAX(likes) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes DESC LIMIT 1 INTO @n
+  exact for forum.post: every row
+
+SELECT id, likes INTO @id, @n FROM post ORDER BY likes DESC LIMIT 1 FOR UPDATE
+=> sum
+  sends SELECT /*+ MERGE(`post`) */ id, likes INTO @id, @n FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` ORDER BY likes DESC LIMIT 1 FOR UPDATE
+  locks FOR UPDATE
+  exact for forum.post: every row
+
+(SELECT likes FROM post WHERE id = 1) UNION (SELECT 1) LIMIT 1 INTO @n
+=> sum
+  sends (SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE id = 1) UNION (SELECT 1) LIMIT 1 INTO @n
+  exact for forum.post: every row
+

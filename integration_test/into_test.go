@@ -1,0 +1,63 @@
+package integration_test
+
+import (
+	"database/sql"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestInto proves that SELECT … INTO variables reads as other queries do: it writes
+// nothing, and so works where nothing may be written.
+func TestInto(t *testing.T) {
+	reads := []string{
+		"A: SELECT likes INTO @v FROM post WHERE id = 1", "A: SELECT @v",
+		"A: SELECT id, likes FROM post WHERE id = 2 INTO @id, @`v`;", "A: SELECT @id, @v",
+		"A: SELECT title, likes INTO @'t', @v FROM post ORDER BY likes DESC LIMIT 1", "A: SELECT @t, @v",
+		"A: SELECT SUM(likes), MAX(views) FROM post INTO @s, @m", "A: SELECT @s, @m",
+		"A: SELECT likes INTO @v FROM post", "A: SELECT @v", "A: SELECT likes INTO @v FROM post WHERE id = 99", "A: SELECT @v", "A: SELECT likes INTO @v, @w FROM post WHERE id = 1",
+		"A: (SELECT likes FROM post WHERE id = 1) UNION (SELECT likes FROM post WHERE id = 1) INTO @v", "A: SELECT @v",
+		"A: SELECT likes INTO @v FROM post WHERE id = 2 FOR UPDATE", "A: SELECT @v",
+		"A: SELECT * FROM page WHERE day = '2026-01-02' INTO @d, @n, @h", "A: SELECT @d, @n, @h",
+		"A: WITH w AS (SELECT SUM(likes) AS s FROM post) SELECT s FROM w INTO @v", "A: SELECT @v",
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=true", "interpolateParams=false"} {
+			tw := newBlog(t, srv, blogCounters(), params)
+			for _, begin := range []string{"A: SELECT 1", "A: START TRANSACTION READ ONLY", "A: BEGIN"} {
+				tw.reset(t)
+				tw.play(t, slices.Concat([]string{begin}, reads, []string{"A: COMMIT"})...)
+				require.EqualValues(t, 3, number(t, tw.direct, "SELECT COUNT(*) FROM post_slots"), "they were rolled up")
+			}
+			tw.play(t, slices.Concat([]string{"A: BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id = 1"}, reads, []string{"A: COMMIT"})...)
+			for _, db := range []*sql.DB{tw.plain, tw.ours} {
+				conn := session(t, db)
+				_, err := conn.ExecContext(t.Context(), "SELECT likes INTO @v FROM post WHERE id = ?", 2)
+				require.NoError(t, err)
+				require.EqualValues(t, 9, number(t, conn, "SELECT @v"))
+				stmt, err := conn.PrepareContext(t.Context(), "SELECT likes INTO @v FROM post WHERE id = ?")
+				require.NoError(t, err)
+				_, err = stmt.Exec(1)
+				require.NoError(t, err)
+				require.EqualValues(t, 11, number(t, conn, "SELECT @v"))
+				require.NoError(t, stmt.Close())
+			}
+		}
+	})
+}
+
+// TestAcceptedReadOnly pins that what reads counters the exact way fails where nothing
+// may be written, while there are slots.
+func TestAcceptedReadOnly(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		tw.accepted(t, "A: START TRANSACTION READ ONLY", "A: SELECT likes FROM post WHERE id = 1",
+			"A: SET @v = (SELECT likes FROM post WHERE id = 1) ⇒ affected 0 ⇒ error 1792",
+			"A: SELECT likes, DEFAULT(likes) FROM post WHERE id = 1 ⇒ [10 0] ⇒ error 1792",
+			"A: SELECT likes FROM post WHERE id = 1", "A: COMMIT", rollUpStep,
+			"A: START TRANSACTION READ ONLY", "A: SET @v = (SELECT likes FROM post WHERE id = 1)", "A: SELECT likes, DEFAULT(likes) FROM post WHERE id = 1", "A: COMMIT")
+	})
+}

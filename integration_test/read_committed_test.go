@@ -1,0 +1,149 @@
+package integration_test
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestRowsThatComeToMatch proves that an exact statement by other columns than the
+// key leaves no slots standing at READ COMMITTED, where a row may come to meet its
+// condition between the rollup of the keys and the statement: it gets the whole row
+// or nothing of it.
+func TestRowsThatComeToMatch(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		variable := "transaction_isolation"
+		if mariaDB(srv) {
+			variable = "tx_isolation"
+		}
+		for _, params := range []string{"interpolateParams=true", "interpolateParams=false"} {
+			for _, level := range []string{"READ-COMMITTED", "READ-UNCOMMITTED", "REPEATABLE-READ"} {
+				tw := newBlog(t, srv, blogCounters(), params, variable+"=%27"+level+"%27", "innodb_lock_wait_timeout=1")
+				other := open(t, tw.oursDSN)
+				for _, begin := range []bool{false, true} {
+					if level == "REPEATABLE-READ" && (begin || params == "interpolateParams=false") {
+						continue // each waits for a second
+					}
+					for _, c := range []struct {
+						name, text string
+						args       []any
+						meddling   string
+						hit        int64 // rows that match at the beginning
+					}{
+						{"column", "UPDATE post SET likes = 0 WHERE title = 'second'", nil, "UPDATE post SET title = 'second' WHERE id = 1", 1},
+						{"argument", "UPDATE post SET likes = ?, title = ? WHERE title = ?", []any{0, "new", "second"}, "UPDATE post SET title = 'second' WHERE id = 1", 1},
+						{"none yet", "UPDATE post SET likes = 0 WHERE title = 'none'", nil, "UPDATE post SET title = 'none' WHERE id = 1", 0},
+						{"key and column", "UPDATE post SET likes = 0 WHERE id IN (1, 2) AND title = 'second'", nil, "UPDATE post SET title = 'second' WHERE id = 1", 1},
+						{"unique key", "UPDATE post SET likes = 0 WHERE slug = 'new'", nil, "UPDATE post SET slug = 'new' WHERE id = 1", 0},
+						{"unique key and counter", "UPDATE post SET likes = 0 WHERE slug IN ('b', 'new') AND likes < 100", nil, "UPDATE post SET slug = 'new' WHERE id = 1", 1},
+						{"order", "UPDATE post SET likes = 0 WHERE title <> '' ORDER BY likes DESC LIMIT 5", nil, "UPDATE post SET title = 'second' WHERE id = 1", 1}, // the third has none anyway
+						{"DELETE", "DELETE FROM post WHERE title = 'second'", nil, "UPDATE post SET title = 'second' WHERE id = 1", 1},
+					} {
+						t.Run(fmt.Sprint(params, " ", level, " in a transaction ", begin, " ", c.name), func(t *testing.T) {
+							tw.reset(t)
+							conn := session(t, tw.ours)
+							if begin {
+								affected(t, conn, "BEGIN")
+								number(t, conn, "SELECT COUNT(*) FROM note")
+							}
+							stmt, err := conn.PrepareContext(t.Context(), c.text)
+							require.NoError(t, err)
+							defer stmt.Close()
+							locked, met := false, false
+							tw.sent.meddle(t, func(query string) error {
+								if locked && !met {
+									met = true
+									_, _ = other.Exec(c.meddling) // at REPEATABLE READ it waits
+								}
+								locked = locked || strings.HasSuffix(query, " FOR UPDATE")
+								return nil
+							})
+							var res sql.Result
+							if len(c.args) > 0 {
+								res, err = stmt.ExecContext(t.Context(), c.args...)
+							} else {
+								res, err = conn.ExecContext(t.Context(), c.text)
+							}
+							require.NoError(t, err)
+							hit, _ := res.RowsAffected()
+							require.EqualValues(t, c.hit, hit)
+							require.True(t, met)
+							tw.sent.before.Store(nil)
+							if begin {
+								affected(t, conn, "COMMIT")
+							}
+							want := map[int64]string{0: "[1 10][2 9][3 0]", 1: "[1 10][2 0][3 0]"}[c.hit]
+							if c.name == "DELETE" {
+								want = "[1 10][3 0]"
+							}
+							require.Equal(t, "id INT, likes INT, "+want, queried(t.Context(), tw.ours, "SELECT id, likes FROM post ORDER BY id"))
+						})
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestManyRowsThatComeToMatch is the same for a statement that matches more rows than
+// can be written into it.
+func TestManyRowsThatComeToMatch(t *testing.T) {
+	const schema = `
+CREATE TABLE p (id INT PRIMARY KEY, title VARCHAR(9) NOT NULL DEFAULT 'x', n INT NOT NULL DEFAULT 7);
+INSERT INTO p (id) SELECT 1 + a.d + 10 * b.d + 100 * c.d + 1000 * e.d FROM digits a, digits b, digits c, digits e;
+INSERT INTO p (id, title) VALUES (20001, 'x'), (20002, 'y');
+`
+	digits := "CREATE TABLE digits (d INT PRIMARY KEY);\nINSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9);\n"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for locks, want := range map[int]int64{1: 0, 2: 12} {
+			tw := newTwin(t, srv, digits+schema, counters("p", "n"), "innodb_lock_wait_timeout=1")
+			affected(t, tw.ours, "UPDATE p SET n = n + 5 WHERE id = 20002")
+			other := open(t, tw.oursDSN)
+			conn := session(t, tw.ours)
+			affected(t, conn, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+			n := 0
+			tw.sent.meddle(t, func(query string) error {
+				if n == locks {
+					_, _ = other.Exec("UPDATE p SET title = 'x' WHERE id = 20002") // waits in vain once all is locked
+					n++
+				}
+				if strings.HasSuffix(query, " FOR UPDATE") {
+					n++
+				}
+				return nil
+			})
+			affected(t, conn, "UPDATE p SET n = 0 WHERE title = 'x'")
+			tw.sent.before.Store(nil)
+			require.Greater(t, n, locks)
+			require.Equal(t, want, number(t, tw.ours, "SELECT n FROM p WHERE id = 20002"))
+			require.Zero(t, number(t, tw.ours, "SELECT SUM(n) FROM p WHERE id < 20002"))
+		}
+	})
+}
+
+// TestAcceptedUpsertOfRenamed pins that at READ COMMITTED an upsert that runs the exact
+// way leaves the slots of a row standing that gets its unique key meanwhile.
+func TestAcceptedUpsertOfRenamed(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for level, want := range map[string]int64{"READ COMMITTED": 5, "REPEATABLE READ": 10} {
+			tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
+			other := open(t, tw.oursDSN)
+			conn := session(t, tw.ours)
+			affected(t, conn, "SET SESSION TRANSACTION ISOLATION LEVEL "+level)
+			tw.sent.meddle(t, func(query string) error {
+				if strings.HasPrefix(query, "INSERT INTO post") {
+					_, _ = other.Exec("UPDATE post SET slug = 'new' WHERE id = 1") // at REPEATABLE READ it waits
+				}
+				return nil
+			})
+			affected(t, conn, "INSERT INTO post (id, slug, likes) VALUES (9, 'new', 1) ON DUPLICATE KEY UPDATE likes = 0")
+			tw.sent.before.Store(nil)
+			require.Equal(t, want, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package integration_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestRekeyedTable proves that increments that are pending while the table gets
+// another primary key are counted on the right rows, or not at all: then the
+// transaction fails and is rolled back.
+func TestRekeyedTable(t *testing.T) {
+	const schema = `
+CREATE TABLE p (id INT NOT NULL, x INT NOT NULL, n INT NOT NULL DEFAULT 0, PRIMARY KEY (id), UNIQUE (x));
+INSERT INTO p VALUES (1, 2, 0), (2, 1, 0);
+CREATE TABLE note (id INT PRIMARY KEY);
+`
+	increment, note := "A: UPDATE p SET n = n + 1 WHERE id = 1", "A: INSERT INTO note VALUES (1)"
+	ends := map[string][]string{
+		"commit":         {"A: COMMIT"},
+		"read":           {"A: SELECT n FROM p WHERE id = 1", "A: COMMIT"},
+		"increment":      {"A: UPDATE p SET n = n + 1 WHERE id = 1", "A: COMMIT"},
+		"rolled back":    {"A: ROLLBACK"},
+		"rolled back to": {"A: ROLLBACK TO s", "A: COMMIT"},
+		"exact":          {"A: UPDATE p SET n = 0 WHERE x = 2", "A: COMMIT"},
+		"other table":    {"A: SELECT COUNT(*) FROM note", "A: COMMIT"},
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, c := range []struct {
+			alter string
+			keeps bool
+		}{
+			{"ALTER TABLE p DROP PRIMARY KEY, ADD PRIMARY KEY (id, x)", false},
+			{"ALTER TABLE p DROP PRIMARY KEY, ADD PRIMARY KEY (x)", false},
+			{"ALTER TABLE p MODIFY id VARCHAR(20) NOT NULL", false},
+			{"ALTER TABLE p MODIFY id BIGINT NOT NULL", true},
+			{"ALTER TABLE p ADD COLUMN y INT NOT NULL DEFAULT 0", true},
+		} {
+			for name, end := range ends {
+				for _, level := range []string{"BEGIN", "begin"} {
+					for _, more := range []bool{false, true} {
+						if more && name != "commit" || level == "begin" && name == "rolled back to" {
+							continue
+						}
+						t.Run(strings.Join([]string{c.alter, name, level, map[bool]string{true: "more"}[more]}, "/"), func(t *testing.T) {
+							tw := newTwin(t, srv, schema, counters("p", "n"), "lock_wait_timeout=5")
+							end := slices.Clone(end)
+							if level == "begin" {
+								for i := range end {
+									end[i] = strings.NewReplacer("A: COMMIT", "A: commit", "A: ROLLBACK TO", "A: ROLLBACK TO", "A: ROLLBACK", "A: rollback").Replace(end[i])
+								}
+							}
+							steps := []string{"A: " + level, increment}
+							if name == "rolled back to" {
+								steps = []string{"A: BEGIN", increment, "A: SAVEPOINT s", increment}
+							}
+							if more {
+								steps = append(steps, note)
+							}
+							answers := strings.Join(playOn(t, tw.ours, slices.Concat(steps, []string{"B: " + c.alter}, end)), "\n")
+							want := int64(1)
+							switch {
+							case name == "rolled back":
+								require.NotContains(t, answers, "changed")
+								want = 0
+							case c.keeps && name == "increment":
+								want = 2
+							case c.keeps && name == "exact":
+								want = 0
+							case !c.keeps:
+								require.Contains(t, answers, "countermysql: the primary key of")
+								want = 0
+								require.Zero(t, number(t, tw.direct, "SELECT COUNT(*) FROM note"), answers)
+							default:
+								require.NotContains(t, answers, "error", answers)
+							}
+							require.EqualValues(t, want, number(t, tw.ours, "SELECT n FROM p WHERE id = 1"), answers)
+							require.Zero(t, number(t, tw.ours, "SELECT n FROM p WHERE id = 2"))
+						})
+					}
+				}
+			}
+		}
+	})
+}
