@@ -225,7 +225,25 @@ func (r *splitRows) HasNextResultSet() bool {
 	return len(r.texts) > 0 || r.physicalRows.HasNextResultSet()
 }
 
+func (r *splitRows) Next(dest []driver.Value) error {
+	err := r.physicalRows.Next(dest)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.texts = nil
+	}
+	return err
+}
+
+// NextResultSet runs statements up to the next that has rows. Like the server it
+// stops for good at the first error.
 func (r *splitRows) NextResultSet() error {
+	err := r.next()
+	if err != nil {
+		r.texts = nil
+	}
+	return err
+}
+
+func (r *splitRows) next() error {
 	if r.physicalRows != nil {
 		if r.physicalRows.HasNextResultSet() {
 			return r.physicalRows.NextResultSet()
