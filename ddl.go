@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // runDDL executes a statement that ends a transaction: what it needs of the
@@ -172,13 +174,22 @@ func (c *conn) runSplit(ctx context.Context, k *call) (outcome, error) {
 		own, args = splitArgs(text, c.session.mode, args)
 		res, err := c.ExecContext(ctx, text, own)
 		if err != nil {
-			return outcome{}, err
+			return outcome{}, notAgain(err, len(all.affected) > 0)
 		}
 		n, _ := res.RowsAffected()
 		id, _ := res.LastInsertId()
 		all.affected, all.ids = append(all.affected, n), append(all.ids, id)
 	}
 	return outcome{res: all}, nil
+}
+
+// notAgain keeps database/sql from sending the whole text once more on another
+// connection where a part of it is done.
+func notAgain(err error, begun bool) error {
+	if begun && errors.Is(err, driver.ErrBadConn) {
+		return mysql.ErrInvalidConn
+	}
+	return err
 }
 
 func splitArgs(text string, mode lexMode, args []driver.NamedValue) (own, rest []driver.NamedValue) {
@@ -200,6 +211,7 @@ type splitRows struct {
 	ctx   context.Context
 	texts []string
 	args  []driver.NamedValue
+	begun bool // a statement was run
 }
 
 // Close runs the statements that nobody asked for, as the server would have.
@@ -259,8 +271,9 @@ func (r *splitRows) next() error {
 		own, r.args = splitArgs(text, r.conn.session.mode, r.args)
 		rows, err := r.conn.QueryContext(r.ctx, text, own)
 		if err != nil {
-			return err
+			return notAgain(err, r.begun)
 		}
+		r.begun = true
 		if p, ok := rows.(physicalRows); ok && len(rows.Columns()) > 0 {
 			r.physicalRows = p
 			return nil

@@ -3,10 +3,13 @@ package integration_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql/internal/testserver"
@@ -48,5 +51,41 @@ func TestErrorBetweenResultSets(t *testing.T) {
 			require.Equal(t, allQueried(t.Context(), tw.plain, text), allQueried(t.Context(), tw.ours, text), text)
 			tw.same(t, "SELECT id, likes FROM post ORDER BY id")
 		}
+	})
+}
+
+// TestLostBetweenStatements proves that a text is not sent again when the
+// connection turns out to be dead behind its first statement, whose increment
+// may have gone on another connection.
+func TestLostBetweenStatements(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters(), "multiStatements=true")
+		var lost atomic.Bool
+		tw.sent.meddle(t, func(query string) error {
+			if strings.Contains(query, "note") && lost.CompareAndSwap(true, false) {
+				return driver.ErrBadConn // as go-sql-driver does where nothing was sent
+			}
+			return nil
+		})
+		for i, run := range []func() error{
+			func() error {
+				_, err := tw.ours.Exec("UPDATE post SET likes = likes + 1 WHERE id = 1; UPDATE note SET body = 'x'")
+				return err
+			},
+			func() error {
+				rows, err := tw.ours.Query("UPDATE post SET likes = likes + 1 WHERE id = 1; SELECT body FROM note")
+				if err == nil {
+					rows.Close()
+				}
+				return err
+			},
+		} {
+			lost.Store(true)
+			require.ErrorIs(t, run(), mysql.ErrInvalidConn)
+			require.EqualValues(t, 11+i, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
+		}
+		lost.Store(true) // nothing was done yet: it is sent again
+		affected(t, tw.ours, "UPDATE note SET body = 'x'; UPDATE post SET likes = likes + 1 WHERE id = 1")
+		require.EqualValues(t, 13, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
 	})
 }
