@@ -193,14 +193,19 @@ func notAgain(err error, begun bool) error {
 }
 
 func splitArgs(text string, mode lexMode, args []driver.NamedValue) (own, rest []driver.NamedValue) {
+	n := min(parameters(text, mode), len(args))
+	return args[:n], args[n:]
+}
+
+// parameters is the number of ? in a text.
+func parameters(text string, mode lexMode) int {
 	n := 0
 	for _, t := range tokenize(text, mode) {
 		if t.kind == tokParam {
 			n++
 		}
 	}
-	n = min(n, len(args))
-	return args[:n], args[n:]
+	return n
 }
 
 // splitRows are the result sets of several statements, each run when it is

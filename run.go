@@ -15,7 +15,7 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	if p.split != nil && c.connector.cfg.MultiStatements && k.stmt == nil && (len(k.args) == 0 || c.connector.cfg.InterpolateParams) {
+	if p.split != nil && c.connector.cfg.MultiStatements && k.stmt == nil && k.interpolated() {
 		return c.runSplit(ctx, k)
 	}
 	if p.class == refused {

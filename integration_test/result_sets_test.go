@@ -89,3 +89,19 @@ func TestLostBetweenStatements(t *testing.T) {
 		require.EqualValues(t, 13, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
 	})
 }
+
+// TestArgumentsOfSeveralStatements proves that a text with too many or too few
+// arguments does nothing, as on plain MySQL, which is asked to prepare it.
+func TestArgumentsOfSeveralStatements(t *testing.T) {
+	const text = "UPDATE post SET likes = likes + ? WHERE id = 1; UPDATE post SET likes = likes + ? WHERE id = 2"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=true", "interpolateParams=false"} {
+			tw := newBlog(t, srv, blogCounters(), "multiStatements=true", params)
+			for _, args := range [][]any{{1, 2}, {1}, {1, 2, 3}, {}} {
+				require.Equal(t, told2(tw.plain.Exec(text, args...)), told2(tw.ours.Exec(text, args...)), args)
+				require.Equal(t, queried(t.Context(), tw.plain, text, args...), queried(t.Context(), tw.ours, text, args...), args)
+				tw.same(t, "SELECT id, likes FROM post ORDER BY id")
+			}
+		}
+	})
+}
