@@ -43,6 +43,7 @@ type plan struct {
 	scopes     []scope    // rows to roll up when the statement runs the exact way
 	guarded    string     // the exact statement in one round trip; "" if there is none
 	writes     []write    // base rows the statement itself writes
+	deletes    []*table   // whose rows may go by a cascade, and their pending increments with them
 	cleaning   *cleaning  // keys named by an INSERT
 	split      []string   // the statements of a text that holds several
 	lockTables []*table   // LOCK TABLES: the slots tables to lock as well

@@ -184,6 +184,13 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 			}
 		}
 	}
+	for _, t := range p.deletes {
+		if c.inTransaction() && c.transaction().hasPending(t) {
+			if err := c.apply(ctx, t, nil); err != nil {
+				return outcome{}, err
+			}
+		}
+	}
 	if p.cleaning != nil {
 		if err := c.clean(ctx, k); err != nil {
 			return outcome{}, err
