@@ -322,8 +322,18 @@ func (a *analysis) fromQuery() bool {
 // load plans LOAD DATA: rows whose keys are not known before.
 func (a *analysis) load(tables []*table, via []dependent) *plan {
 	named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
-	if len(named) != 1 || len(via) > 0 || slices.ContainsFunc(a.toks, func(t token) bool { return t.is("REPLACE") }) {
-		p := a.opaque(named, via, "it may replace rows")
+	has := func(word string) bool {
+		return slices.ContainsFunc(a.toks, func(t token) bool { return t.is(word) })
+	}
+	reason := ""
+	switch {
+	case has("SELECT"):
+		reason = "it reads a counter table in a subquery"
+	case len(named) != 1, len(via) > 0, has("REPLACE"):
+		reason = "it may replace rows"
+	}
+	if reason != "" {
+		p := a.opaque(named, via, reason)
 		if len(named) == 1 && p.class != refused {
 			p.cleaning = &cleaning{t: named[0]}
 		}

@@ -39,6 +39,22 @@ func TestLoadData(t *testing.T) {
 	})
 }
 
+// TestLoadDataReads proves that LOAD DATA with a subquery reads counters.
+func TestLoadDataReads(t *testing.T) {
+	mysql.RegisterReaderHandler("ids", func() io.Reader { return strings.NewReader("8\n9\n") })
+	t.Cleanup(func() { mysql.DeregisterReaderHandler("ids") })
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, load := range []string{
+			"A: LOAD DATA LOCAL INFILE 'Reader::ids' INTO TABLE note (id) SET body = (SELECT SUM(likes) FROM post)",
+			"A: LOAD DATA LOCAL INFILE 'Reader::ids' INTO TABLE page (@id) SET day = '2026-02-02', name = @id, hits = (SELECT MAX(likes) FROM post)",
+		} {
+			tw := newBlog(t, srv, blogCounters(), "allowAllFiles=true")
+			tw.play(t, load, "A: DELETE FROM note", "A: DELETE FROM page", "A: begin", "A: UPDATE post SET likes = likes + 20 WHERE id = 1", load, "A: commit",
+				"Z: SELECT * FROM note ORDER BY id", "Z: SELECT * FROM page ORDER BY name", "Z: SELECT id, likes FROM post ORDER BY id")
+		}
+	})
+}
+
 // TestExplain proves that EXPLAIN and SHOW answer for the statement as it is
 // written, and change nothing.
 func TestExplain(t *testing.T) {
