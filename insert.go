@@ -84,7 +84,9 @@ func (a *analysis) insertFromQuery(stmt *ast.InsertStmt, t *table, named []*tabl
 	p := &plan{cleaning: &cleaning{t: t}, writes: []write{{t: t}}}
 	if stmt.IsReplace || stmt.OnDuplicate != nil || len(t.key) == 0 {
 		o := a.opaque(named, nil, "rows from a query may replace others")
-		o.cleaning = p.cleaning
+		if len(t.key) > 0 {
+			o.cleaning = p.cleaning
+		}
 		return o
 	}
 	q, other := a.sums(stmt.Select, named)
@@ -325,16 +327,19 @@ func (a *analysis) load(tables []*table, via []dependent) *plan {
 	has := func(word string) bool {
 		return slices.ContainsFunc(a.toks, func(t token) bool { return t.is(word) })
 	}
+	keyless := slices.ContainsFunc(named, func(t *table) bool { return len(t.key) == 0 })
 	reason := ""
 	switch {
 	case has("SELECT"):
 		reason = "it reads a counter table in a subquery"
+	case keyless:
+		reason = "a keyless table must not grow"
 	case len(named) != 1, len(via) > 0, has("REPLACE"):
 		reason = "it may replace rows"
 	}
 	if reason != "" {
 		p := a.opaque(named, via, reason)
-		if len(named) == 1 && p.class != refused {
+		if len(named) == 1 && !keyless && p.class != refused {
 			p.cleaning = &cleaning{t: named[0]}
 		}
 		return p

@@ -55,6 +55,24 @@ func TestLoadDataReads(t *testing.T) {
 	})
 }
 
+// TestLoadKeyless proves that rows from elsewhere into a table without a key are
+// taken as on plain MySQL.
+func TestLoadKeyless(t *testing.T) {
+	mysql.RegisterReaderHandler("one", func() io.Reader { return strings.NewReader("5\n") })
+	t.Cleanup(func() { mysql.DeregisterReaderHandler("one") })
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, fill := range []string{
+			"A: LOAD DATA LOCAL INFILE 'Reader::one' INTO TABLE site (hits)",
+			"A: LOAD DATA LOCAL INFILE 'Reader::one' REPLACE INTO TABLE site (hits)",
+			"A: INSERT INTO site SELECT 5",
+			"A: INSERT INTO site SELECT id FROM number",
+		} {
+			tw := newTwin(t, srv, "CREATE TABLE site (hits INT NOT NULL DEFAULT 0);\nCREATE TABLE number (id INT PRIMARY KEY);\nINSERT INTO number VALUES (5);\n", counters("site", "hits"), "allowAllFiles=true")
+			tw.play(t, fill, "A: UPDATE site SET hits = hits + 1", "A: SELECT hits FROM site", "A: DELETE FROM site", fill, "A: UPDATE site SET hits = hits + 1", "A: SELECT hits FROM site")
+		}
+	})
+}
+
 // TestExplain proves that EXPLAIN and SHOW answer for the statement as it is
 // written, and change nothing.
 func TestExplain(t *testing.T) {
