@@ -21,7 +21,7 @@ func (c *Connector) startRollups() {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stopRollups != nil || c.closed {
+	if c.stopRollups != nil || c.closed.Load() {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())

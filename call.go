@@ -32,6 +32,13 @@ func (k *call) binder() binder {
 	return binder{l, k.args}
 }
 
+// interpolated reports whether go-sql-driver sends the text without parameters:
+// there are no arguments, or it writes them in, which it does only for as many as
+// the text has places.
+func (k *call) interpolated() bool {
+	return len(k.args) == 0 || k.conn.connector.cfg.InterpolateParams && len(k.args) == parameters(k.text, k.conn.session.mode)
+}
+
 // binary reports whether the answer comes in the binary protocol.
 func (k *call) binary() bool {
 	return k.stmt != nil || len(k.args) > 0 && !k.conn.connector.cfg.InterpolateParams

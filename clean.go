@@ -45,7 +45,11 @@ func (c *conn) clean(ctx context.Context, k *call) error {
 	// the base row is missing where its first key column is
 	orphans := " FROM " + t.slots() + " AS " + privateName + " LEFT JOIN " + t.base() + " AS base ON " + t.sameKey("base", privateName) +
 		" WHERE (" + where + ") AND base." + quoteIdent(t.key[0].name) + " IS NULL"
-	rows, err := c.outside(ctx, "SELECT 1"+orphans+" LIMIT 1")
+	some := orphans
+	if c.inTransaction() && c.transaction().writtenTo(t).any { // others do not see which rows it has deleted
+		some = " FROM " + t.slots() + " AS " + privateName + " WHERE " + where
+	}
+	rows, err := c.outside(ctx, "SELECT 1"+some+" LIMIT 1")
 	if err != nil || len(rows) == 0 {
 		return err
 	}

@@ -367,7 +367,9 @@ func (c *conn) IsValid() bool {
 // Close ends the session.
 func (c *conn) Close() error {
 	c.ended()
-	return c.raw.Close()
+	err := c.raw.Close()
+	c.connector.left()
+	return err
 }
 
 // digest is a statement's text for the log: short, and without its literals.

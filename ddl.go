@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // runDDL executes a statement that ends a transaction: what it needs of the
@@ -188,7 +190,7 @@ func (c *conn) runSplit(ctx context.Context, k *call) (outcome, error) {
 		own, args = splitArgs(text, c.session.mode, args)
 		res, err := c.ExecContext(ctx, text, own)
 		if err != nil {
-			return outcome{}, err
+			return outcome{}, notAgain(err, len(all.affected) > 0)
 		}
 		n, _ := res.RowsAffected()
 		id, _ := res.LastInsertId()
@@ -197,15 +199,29 @@ func (c *conn) runSplit(ctx context.Context, k *call) (outcome, error) {
 	return outcome{res: all}, nil
 }
 
+// notAgain keeps database/sql from sending the whole text once more on another
+// connection where a part of it is done.
+func notAgain(err error, begun bool) error {
+	if begun && errors.Is(err, driver.ErrBadConn) {
+		return mysql.ErrInvalidConn
+	}
+	return err
+}
+
 func splitArgs(text string, mode lexMode, args []driver.NamedValue) (own, rest []driver.NamedValue) {
+	n := min(parameters(text, mode), len(args))
+	return args[:n], args[n:]
+}
+
+// parameters is the number of ? in a text.
+func parameters(text string, mode lexMode) int {
 	n := 0
 	for _, t := range tokenize(text, mode) {
 		if t.kind == tokParam {
 			n++
 		}
 	}
-	n = min(n, len(args))
-	return args[:n], args[n:]
+	return n
 }
 
 // splitRows are the result sets of several statements, each run when it is
@@ -216,6 +232,7 @@ type splitRows struct {
 	ctx   context.Context
 	texts []string
 	args  []driver.NamedValue
+	begun bool // a statement was run
 }
 
 // Close runs the statements that nobody asked for, as the server would have.
@@ -241,7 +258,25 @@ func (r *splitRows) HasNextResultSet() bool {
 	return len(r.texts) > 0 || r.physicalRows.HasNextResultSet()
 }
 
+func (r *splitRows) Next(dest []driver.Value) error {
+	err := r.physicalRows.Next(dest)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.texts = nil
+	}
+	return err
+}
+
+// NextResultSet runs statements up to the next that has rows. Like the server it
+// stops for good at the first error.
 func (r *splitRows) NextResultSet() error {
+	err := r.next()
+	if err != nil {
+		r.texts = nil
+	}
+	return err
+}
+
+func (r *splitRows) next() error {
 	if r.physicalRows != nil {
 		if r.physicalRows.HasNextResultSet() {
 			return r.physicalRows.NextResultSet()
@@ -257,8 +292,9 @@ func (r *splitRows) NextResultSet() error {
 		own, r.args = splitArgs(text, r.conn.session.mode, r.args)
 		rows, err := r.conn.QueryContext(r.ctx, text, own)
 		if err != nil {
-			return err
+			return notAgain(err, r.begun)
 		}
+		r.begun = true
 		if p, ok := rows.(physicalRows); ok && len(rows.Columns()) > 0 {
 			r.physicalRows = p
 			return nil

@@ -89,7 +89,8 @@ type Connector struct {
 	stats    stats
 
 	stopRollups context.CancelFunc // nil: none were started
-	closed      bool
+	closed      atomic.Bool
+	open        atomic.Int64 // connections
 }
 
 func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, error) {
@@ -166,9 +167,11 @@ func (c *Connector) connect(ctx context.Context) (driver.Conn, error) {
 	if below == nil {
 		below = raw
 	}
+	c.open.Add(1)
 	conn, err := c.wrap(ctx, raw, below)
 	if err != nil {
 		raw.Close()
+		c.left()
 		return nil, err
 	}
 	return conn, nil
@@ -206,7 +209,7 @@ func (c *Connector) schema(ctx context.Context) (*schema, error) {
 		if age > schemaTooOld {
 			return c.relearn(ctx)
 		}
-		if age > schemaAge && c.checking.CompareAndSwap(false, true) {
+		if age > schemaAge && !c.closed.Load() && c.checking.CompareAndSwap(false, true) {
 			c.work.Go(func() {
 				defer c.checking.Store(false)
 				ctx, cancel := context.WithTimeout(context.Background(), schemaAge)
@@ -316,9 +319,13 @@ func (c *Connector) Close() error {
 	if c.stopRollups != nil {
 		c.stopRollups()
 	}
-	c.closed = true
+	c.closed.Store(true)
 	c.mu.Unlock()
 	c.work.Wait()
+	return c.closeLookups()
+}
+
+func (c *Connector) closeLookups() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	look := c.look.Swap(nil)
@@ -327,6 +334,14 @@ func (c *Connector) Close() error {
 	}
 	c.current.Store(nil)
 	return look.Close()
+}
+
+// left notes that a connection has ended. A transaction that is open while the
+// sql.DB is closed goes on, and has its own look-ups.
+func (c *Connector) left() {
+	if c.open.Add(-1) == 0 && c.closed.Load() {
+		_ = c.closeLookups() // nobody is left who could be told
+	}
 }
 
 // lookupConnector makes the look-up connections: they see what is committed,

@@ -84,7 +84,9 @@ func (a *analysis) insertFromQuery(stmt *ast.InsertStmt, t *table, named []*tabl
 	p := &plan{cleaning: &cleaning{t: t}, writes: []write{{t: t}}}
 	if stmt.IsReplace || stmt.OnDuplicate != nil || len(t.key) == 0 {
 		o := a.opaque(named, nil, "rows from a query may replace others")
-		o.cleaning = p.cleaning
+		if len(t.key) > 0 {
+			o.cleaning = p.cleaning
+		}
 		return o
 	}
 	q, other := a.sums(stmt.Select, named)
@@ -322,9 +324,22 @@ func (a *analysis) fromQuery() bool {
 // load plans LOAD DATA: rows whose keys are not known before.
 func (a *analysis) load(tables []*table, via []dependent) *plan {
 	named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
-	if len(named) != 1 || len(via) > 0 || slices.ContainsFunc(a.toks, func(t token) bool { return t.is("REPLACE") }) {
-		p := a.opaque(named, via, "it may replace rows")
-		if len(named) == 1 && p.class != refused {
+	has := func(word string) bool {
+		return slices.ContainsFunc(a.toks, func(t token) bool { return t.is(word) })
+	}
+	keyless := slices.ContainsFunc(named, func(t *table) bool { return len(t.key) == 0 })
+	reason := ""
+	switch {
+	case has("SELECT"):
+		reason = "it reads a counter table in a subquery"
+	case keyless:
+		reason = "a keyless table must not grow"
+	case len(named) != 1, len(via) > 0, has("REPLACE"):
+		reason = "it may replace rows"
+	}
+	if reason != "" {
+		p := a.opaque(named, via, reason)
+		if len(named) == 1 && !keyless && p.class != refused {
 			p.cleaning = &cleaning{t: named[0]}
 		}
 		return p

@@ -44,6 +44,7 @@ type plan struct {
 	guarded    string     // the exact statement in one round trip; "" if there is none
 	narrowing  *narrowing // keeps the exact statement to given rows; nil: others than those that were locked can't come to meet its condition
 	writes     []write    // base rows the statement itself writes
+	deletes    []*table   // whose rows may go by a cascade, and their pending increments with them
 	cleaning   *cleaning  // keys named by an INSERT
 	split      []string   // the statements of a text that holds several
 	lockTables []*table   // LOCK TABLES: the slots tables to lock as well

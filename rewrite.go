@@ -245,16 +245,18 @@ func (a *analysis) through(stmt ast.Node, via []dependent) []dependent {
 // indirect plans a statement that reaches a counter table through another
 // object; nil if that changes nothing.
 func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) *plan {
-	isWrite, rekeys := true, false
+	isWrite, rekeys, deletes := true, false, false
 	switch s := stmt.(type) {
 	case *ast.SelectStmt, *ast.SetOprStmt:
 		isWrite = false
 	case *ast.UpdateStmt:
 		rekeys = true
+	case *ast.DeleteStmt:
+		deletes = true
 	case *ast.InsertStmt:
-		rekeys = s.IsReplace || s.OnDuplicate != nil
+		rekeys, deletes = s.IsReplace || s.OnDuplicate != nil, s.IsReplace
 	}
-	var touched []*table
+	var touched, deleted []*table
 	for _, d := range via {
 		switch {
 		case d.reads:
@@ -262,12 +264,15 @@ func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) 
 		case !isWrite:
 		case d.foreignKey && (!d.changesKey || !rekeys), !d.foreignKey && a.schema.relative(d.body, d.db):
 			touched = append(touched, d.tables...)
+			if d.foreignKey && deletes {
+				deleted = append(deleted, d.tables...)
+			}
 		default:
 			return a.opaque(named, via, "it writes the table through "+d.name)
 		}
 	}
 	if len(touched) > 0 && len(named) == 0 {
-		return &plan{writes: anyRow(touched)}
+		return &plan{writes: anyRow(touched), deletes: deleted}
 	}
 	if len(touched) > 0 {
 		return a.opaque(named, via, "it writes the table through another one as well")

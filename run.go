@@ -15,7 +15,7 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	if p.split != nil && c.connector.cfg.MultiStatements && k.stmt == nil && (len(k.args) == 0 || c.connector.cfg.InterpolateParams) {
+	if p.split != nil && c.connector.cfg.MultiStatements && k.stmt == nil && k.interpolated() {
 		return c.runSplit(ctx, k)
 	}
 	if p.class == refused {
@@ -181,6 +181,13 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		for _, t := range p.touches {
 			if _, ok := t.sql(k.binder()); !ok {
 				exactly = true
+			}
+		}
+	}
+	for _, t := range p.deletes {
+		if c.inTransaction() && c.transaction().hasPending(t) {
+			if err := c.apply(ctx, t, nil); err != nil {
+				return outcome{}, err
 			}
 		}
 	}

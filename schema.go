@@ -65,7 +65,7 @@ type table struct {
 	lookups group
 }
 
-// foreignKey is a foreign key of a counter table.
+// foreignKey is a foreign key of a counter table, or of a parent of it.
 type foreignKey struct {
 	parentDB, parent     string
 	changesKey, cascades bool // an UPDATE of the parent changes the key; either rule writes the base row

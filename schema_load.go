@@ -316,23 +316,50 @@ func (l *loader) slotsTables(ctx context.Context) {
 	}
 }
 
-func (l *loader) foreignKeys(ctx context.Context) {
-	l.each(ctx, "k.", baseName, `SELECT k.TABLE_SCHEMA, k.TABLE_NAME, k.COLUMN_NAME, k.REFERENCED_TABLE_SCHEMA, k.REFERENCED_TABLE_NAME, r.DELETE_RULE, r.UPDATE_RULE
+const foreignKeyFields = `SELECT k.TABLE_SCHEMA, k.TABLE_NAME, k.COLUMN_NAME, k.REFERENCED_TABLE_SCHEMA, k.REFERENCED_TABLE_NAME, r.DELETE_RULE, r.UPDATE_RULE
  FROM information_schema.KEY_COLUMN_USAGE k JOIN information_schema.REFERENTIAL_CONSTRAINTS r
  ON r.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA AND r.CONSTRAINT_NAME = k.CONSTRAINT_NAME AND r.TABLE_NAME = k.TABLE_NAME
- WHERE k.REFERENCED_TABLE_NAME IS NOT NULL AND {tables} ORDER BY k.TABLE_NAME, k.CONSTRAINT_NAME, k.ORDINAL_POSITION`,
-		func(v []string) {
-			t := l.find(v[0], v[1])
-			if t == nil {
-				return
-			}
-			acts := func(rule string) bool { return rule != "RESTRICT" && rule != "NO ACTION" }
-			t.parents = append(t.parents, foreignKey{
-				parentDB: v[3], parent: v[4],
-				changesKey: acts(v[6]) && t.inKey(v[2]),
-				cascades:   acts(v[5]) || acts(v[6]),
-			})
+ WHERE k.REFERENCED_TABLE_NAME IS NOT NULL AND {tables} ORDER BY k.TABLE_NAME, k.CONSTRAINT_NAME, k.ORDINAL_POSITION`
+
+// acts reports whether a rule of a foreign key writes the row that has it.
+func acts(rule string) bool { return rule != "RESTRICT" && rule != "NO ACTION" }
+
+func (l *loader) foreignKeys(ctx context.Context) {
+	l.each(ctx, "k.", baseName, foreignKeyFields, func(v []string) {
+		t := l.find(v[0], v[1])
+		if t == nil {
+			return
+		}
+		t.parents = append(t.parents, foreignKey{
+			parentDB: v[3], parent: v[4],
+			changesKey: acts(v[6]) && t.inKey(v[2]),
+			cascades:   acts(v[5]) || acts(v[6]),
 		})
+	})
+	for _, key := range sortedKeys(l.tables) {
+		l.ancestors(ctx, l.tables[key])
+	}
+}
+
+// ancestors adds the parents of parents: a cascade goes on from table to table.
+func (l *loader) ancestors(ctx context.Context, t *table) {
+	for i := 0; i < len(t.parents); i++ {
+		child := t.parents[i]
+		if !child.cascades {
+			continue
+		}
+		in := "k.TABLE_SCHEMA = " + text(child.parentDB) + " AND k.TABLE_NAME = " + text(child.parent)
+		l.rows(ctx, strings.ReplaceAll(foreignKeyFields, "{tables}", in), func(v []string) {
+			parent := foreignKey{
+				parentDB: v[3], parent: v[4],
+				changesKey: acts(v[6]) && child.changesKey,
+				cascades:   acts(v[5]) || acts(v[6]),
+			}
+			if !slices.Contains(t.parents, parent) {
+				t.parents = append(t.parents, parent)
+			}
+		})
+	}
 }
 
 const ownSchemas = "NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')"

@@ -226,6 +226,19 @@ func TestNoGoroutineLeaks(t *testing.T) {
 			goleak.VerifyNone(t, append(ownServers(), ignore)...)
 			require.Eventually(t, func() bool { return number(t, tw.direct, connections) <= before }, 5*time.Second, 20*time.Millisecond)
 
+			// one that is closed while a transaction is open, which goes on
+			db, _ = openOurs(t, tw.oursDSN, &config)
+			tx, err = db.Begin()
+			require.NoError(t, err)
+			affected(t, tx, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+			require.NoError(t, db.Close())
+			affected(t, tx, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+			affected(t, tx, "UPDATE note SET body = 'x'")
+			require.EqualValues(t, 12, number(t, tx, "SELECT likes FROM post WHERE id = 1"))
+			require.NoError(t, tx.Commit())
+			goleak.VerifyNone(t, append(ownServers(), ignore)...)
+			require.Eventually(t, func() bool { return number(t, tw.direct, connections) <= before }, 5*time.Second, 20*time.Millisecond)
+
 			// one that could not connect, and one that never did
 			cfg, err := mysql.ParseDSN(tw.oursDSN)
 			require.NoError(t, err)

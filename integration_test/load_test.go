@@ -39,6 +39,40 @@ func TestLoadData(t *testing.T) {
 	})
 }
 
+// TestLoadDataReads proves that LOAD DATA with a subquery reads counters.
+func TestLoadDataReads(t *testing.T) {
+	mysql.RegisterReaderHandler("ids", func() io.Reader { return strings.NewReader("8\n9\n") })
+	t.Cleanup(func() { mysql.DeregisterReaderHandler("ids") })
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, load := range []string{
+			"A: LOAD DATA LOCAL INFILE 'Reader::ids' INTO TABLE note (id) SET body = (SELECT SUM(likes) FROM post)",
+			"A: LOAD DATA LOCAL INFILE 'Reader::ids' INTO TABLE page (@id) SET day = '2026-02-02', name = @id, hits = (SELECT MAX(likes) FROM post)",
+		} {
+			tw := newBlog(t, srv, blogCounters(), "allowAllFiles=true")
+			tw.play(t, load, "A: DELETE FROM note", "A: DELETE FROM page", "A: begin", "A: UPDATE post SET likes = likes + 20 WHERE id = 1", load, "A: commit",
+				"Z: SELECT * FROM note ORDER BY id", "Z: SELECT * FROM page ORDER BY name", "Z: SELECT id, likes FROM post ORDER BY id")
+		}
+	})
+}
+
+// TestLoadKeyless proves that rows from elsewhere into a table without a key are
+// taken as on plain MySQL.
+func TestLoadKeyless(t *testing.T) {
+	mysql.RegisterReaderHandler("one", func() io.Reader { return strings.NewReader("5\n") })
+	t.Cleanup(func() { mysql.DeregisterReaderHandler("one") })
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, fill := range []string{
+			"A: LOAD DATA LOCAL INFILE 'Reader::one' INTO TABLE site (hits)",
+			"A: LOAD DATA LOCAL INFILE 'Reader::one' REPLACE INTO TABLE site (hits)",
+			"A: INSERT INTO site SELECT 5",
+			"A: INSERT INTO site SELECT id FROM number",
+		} {
+			tw := newTwin(t, srv, "CREATE TABLE site (hits INT NOT NULL DEFAULT 0);\nCREATE TABLE number (id INT PRIMARY KEY);\nINSERT INTO number VALUES (5);\n", counters("site", "hits"), "allowAllFiles=true")
+			tw.play(t, fill, "A: UPDATE site SET hits = hits + 1", "A: SELECT hits FROM site", "A: DELETE FROM site", fill, "A: UPDATE site SET hits = hits + 1", "A: SELECT hits FROM site")
+		}
+	})
+}
+
 // TestExplain proves that EXPLAIN and SHOW answer for the statement as it is
 // written, and change nothing.
 func TestExplain(t *testing.T) {

@@ -1,0 +1,63 @@
+package integration_test
+
+import (
+	"testing"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestInsertedAfterCascade proves that a row which is inserted under a key that a
+// cascade of the same transaction has freed has nothing of the old row: neither
+// its slots nor what was pending for it.
+func TestInsertedAfterCascade(t *testing.T) {
+	const schema = `CREATE TABLE author (id INT PRIMARY KEY, name VARCHAR(9) NOT NULL);
+CREATE TABLE post (author INT, no INT, likes INT NOT NULL DEFAULT 0, PRIMARY KEY (author, no),
+  FOREIGN KEY (author) REFERENCES author (id) ON DELETE CASCADE ON UPDATE CASCADE);
+INSERT INTO author VALUES (1, 'ann'), (2, 'bob');
+INSERT INTO post VALUES (1, 1, 5), (1, 2, 0), (2, 1, 0);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, begin := range []string{"A: begin", "A: begin RC"} {
+			for _, steps := range [][]string{
+				{"A: DELETE FROM author WHERE id = 1", "A: INSERT INTO author VALUES (1, 'ann')"},
+				{"A: SELECT * FROM post ORDER BY author, no", "A: REPLACE INTO author VALUES (1, 'eve')"},
+				{"A: SAVEPOINT s", "A: DELETE FROM author WHERE id = 1", "A: ROLLBACK TO s", "A: DELETE FROM author WHERE id = 1", "A: INSERT INTO author VALUES (1, 'ann')"},
+			} {
+				tw := newTwin(t, srv, schema, counters("post", "likes"))
+				all := []string{
+					"A: UPDATE post SET likes = likes + 3 WHERE author = 1 AND no = 1", // in a slot
+					begin,
+					"A: UPDATE post SET likes = likes + 7 WHERE author = 1 AND no = 1",
+					"A: UPDATE post SET likes = likes + 7 WHERE author = 2 AND no = 1",
+				}
+				all = append(all, steps...)
+				tw.play(t, append(all,
+					"A: INSERT INTO post VALUES (1, 1, 0)",
+					"A: UPDATE post SET likes = likes + 1 WHERE author = 1 AND no = 1",
+					"A: commit",
+					"Z: SELECT * FROM post ORDER BY author, no")...)
+			}
+		}
+	})
+}
+
+// TestCascadeOfCascade proves that a table whose rows change and go through two
+// foreign keys keeps its counts under the new keys, and only those.
+func TestCascadeOfCascade(t *testing.T) {
+	const schema = `CREATE TABLE author (id INT PRIMARY KEY);
+CREATE TABLE thread (author INT, no INT, PRIMARY KEY (author, no), FOREIGN KEY (author) REFERENCES author (id) ON DELETE CASCADE ON UPDATE CASCADE);
+CREATE TABLE post (author INT, thread INT, no INT, likes INT NOT NULL DEFAULT 0, PRIMARY KEY (author, thread, no),
+  FOREIGN KEY (author, thread) REFERENCES thread (author, no) ON DELETE CASCADE ON UPDATE CASCADE);
+INSERT INTO author VALUES (1), (2);
+INSERT INTO thread VALUES (1, 1), (2, 1);
+INSERT INTO post VALUES (1, 1, 1, 5), (2, 1, 1, 0);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes"))
+		const like, show = "A: UPDATE post SET likes = likes + 3 WHERE author = 1 AND thread = 1 AND no = 1", "A: SELECT * FROM post ORDER BY author, no"
+		tw.play(t, like, "A: UPDATE author SET id = 10 WHERE id = 1", show, "A: UPDATE author SET id = 1 WHERE id = 10", show,
+			"A: begin", like, "A: UPDATE author SET id = 10 WHERE id = 1", show, "A: UPDATE author SET id = 1 WHERE id = 10", "A: commit", show,
+			like, "A: begin", like, "A: DELETE FROM author WHERE id = 1", "A: INSERT INTO author VALUES (1)", "A: INSERT INTO thread VALUES (1, 1)",
+			"A: INSERT INTO post VALUES (1, 1, 1, 0)", "A: commit", show)
+	})
+}
