@@ -28,11 +28,24 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	}
 	toks := tokenize(k.text, c.session.mode)
 	locks := p.kind == kindLock && len(toks) > 1 && (toks[1].is("TABLE") || toks[1].is("TABLES"))
-	if locks && (c.locked || c.elsewhere) { // as the server does first
+	if locks && (c.locked || c.elsewhere || c.inTransaction()) {
+		// as it is first: a list that makes no sense unlocks and commits nothing
+		out, err := k.forward(ctx, k.text)
+		if n := errorNumber(err); n != errSyntax && n != errNotUnique {
+			c.locked, c.elsewhere = false, err == nil
+		}
+		if err != nil || p.lockTables == nil {
+			return out, err
+		}
+		if out.rows != nil {
+			if err := out.rows.Close(); err != nil {
+				return outcome{}, err
+			}
+		}
 		if _, err := c.do(ctx, "UNLOCK TABLES"); err != nil {
 			return outcome{}, err
 		}
-		c.locked, c.elsewhere = false, false
+		c.elsewhere = false
 	}
 	if c.locked || c.elsewhere {
 		out, err := k.forward(ctx, k.text)

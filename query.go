@@ -149,20 +149,25 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	}
 	p = &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
 	p.pins = a.readPins(stmt, named)
-	if locks := lockClause(stmt); locks != "" {
-		p.locks, p.scopes = locks, a.lockedRows(stmt, named)
+	if locks, shared := lockClause(stmt); locks != "" {
+		p.locks, p.shared, p.scopes = locks, shared, a.lockedRows(stmt, named)
 	}
 	return p
 }
 
 // lockClause is how a locking SELECT locks base rows: always exclusively,
-// because shared locks do not keep increments away.
-func lockClause(stmt ast.Node) string {
-	clause := ""
+// because shared locks do not keep increments away. shared says that the
+// statement asks for shared locks only.
+func lockClause(stmt ast.Node) (clause string, shared bool) {
+	shared = true
 	every(stmt, func(n ast.Node) bool {
 		s, ok := n.(*ast.SelectStmt)
 		if !ok || s.LockInfo == nil {
 			return true
+		}
+		switch s.LockInfo.LockType {
+		case ast.SelectLockForUpdate, ast.SelectLockForUpdateNoWait, ast.SelectLockForUpdateSkipLocked, ast.SelectLockForUpdateWaitN:
+			shared = false
 		}
 		switch s.LockInfo.LockType {
 		case ast.SelectLockNone:
@@ -175,7 +180,7 @@ func lockClause(stmt ast.Node) string {
 		}
 		return true
 	})
-	return clause
+	return clause, shared
 }
 
 // sums rewrites the query parts of a statement; nil if they read no counter,

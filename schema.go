@@ -116,6 +116,17 @@ func (t *table) skipLocked() string {
 	return "FOR SHARE SKIP LOCKED"
 }
 
+// share is a clause that locks exclusively, with shared locks.
+func (t *table) share(exclusive string) string {
+	switch {
+	case strings.HasSuffix(exclusive, "NOWAIT"):
+		return t.noWait()
+	case strings.HasSuffix(exclusive, "SKIP LOCKED"):
+		return t.skipLocked()
+	}
+	return shareMode
+}
+
 func (t *table) base() string  { return quoteIdent(t.spec.db) + "." + quoteIdent(t.spec.name) }
 func (t *table) slots() string { return quoteIdent(t.spec.db) + "." + quoteIdent(t.spec.slotsTable) }
 

@@ -13,6 +13,9 @@ func (c *conn) sightOf(ctx context.Context, t *table, k *call) (sight, error) {
 	var s sight
 	if !c.inTransaction() {
 		s.locks = k.plan.locks
+		if k.plan.shared && (c.next != "" || c.session.readOnly) { // READ ONLY refuses FOR UPDATE
+			s.locks = t.share(s.locks)
+		}
 		return s, nil
 	}
 	x := c.transaction()
@@ -24,6 +27,9 @@ func (c *conn) sightOf(ctx context.Context, t *table, k *call) (sight, error) {
 		} else if err := c.apply(ctx, t, ids); err != nil {
 			return s, err
 		}
+	}
+	if k.plan.shared && c.readOnly() {
+		return sight{locks: t.share(k.plan.locks)}, nil
 	}
 	if k.plan.locks != "" {
 		return c.lockingSight(ctx, t, k)

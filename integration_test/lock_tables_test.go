@@ -20,6 +20,9 @@ func TestLockTables(t *testing.T) {
 			{"A: LOCK TABLES post WRITE", "A: begin RC", "B: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT likes FROM post WHERE id = 1", "A: commit"},
 			{"A: LOCK TABLES note READ", "B: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: LOCK TABLES post WRITE", "A: SELECT likes FROM post WHERE id = 1", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: LOCK TABLES post WRITE, note READ",
 				"A: SELECT likes FROM post WHERE id = 1", "A: LOCK TABLES note READ", "B: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: UNLOCK TABLES"},
+			{"A: LOCK TABLES post WRITE", "A: LOCK TABLES post AS p READ, note AS p WRITE", "A: SELECT title FROM page", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: LOCK TABLES post p nonsense", "A: SELECT title FROM page", "A: LOCK TABLES nosuch READ", "A: UPDATE post SET likes = likes + 1 WHERE id = 1"},
+			{"A: LOCK TABLES note WRITE", "A: LOCK TABLES note AS p READ, page AS p WRITE", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: UNLOCK TABLES"},
+			{"A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: LOCK TABLES post AS p READ, note AS p WRITE", "A: SELECT likes FROM post WHERE id = 1", "A: rollback"},
 			{"B: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: LOCK TABLES liked WRITE", "A: SELECT * FROM liked ORDER BY id", "A: UPDATE liked SET likes = likes * 2 WHERE id = 1", "A: SELECT * FROM liked ORDER BY id", "A: UNLOCK TABLES"},
 		} {
 			tw.reset(t)

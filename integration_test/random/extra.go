@@ -21,20 +21,20 @@ func (g *gen) extraSchema() {
 		return true
 	}
 	c := t.counters()[0].name
-	g.x.view = add(10, pick(g, "CREATE VIEW {db}.v AS SELECT * FROM {db}.post", "CREATE VIEW {db}.v AS SELECT "+names(t.cols)+" FROM {db}.post WHERE n > 1"))
+	g.x.view = add(25, pick(g, "CREATE VIEW {db}.v AS SELECT * FROM {db}.post", "CREATE VIEW {db}.v AS SELECT "+names(t.cols)+" FROM {db}.post WHERE n > 1"))
 	g.x.trigger = add(6, "CREATE TRIGGER {db}.tr AFTER INSERT ON {db}.note FOR EACH ROW UPDATE {db}.post SET `"+c+"` = `"+c+"` + 1 WHERE n = NEW.n")
 	if !g.x.trigger {
 		add(4, "CREATE TRIGGER {db}.tr2 BEFORE INSERT ON {db}.post FOR EACH ROW SET NEW.title = 'trig'")
 	}
 	g.x.procedure = add(6, "CREATE PROCEDURE {db}.bump(x INT) UPDATE {db}.post SET `"+c+"` = `"+c+"` + 1 WHERE n = x")
-	if len(t.key) == 1 && t.key[0].typ == "int" && g.chance(8) {
+	if len(t.key) == 1 && t.key[0].typ == "int" && !t.partitioned && g.chance(8) {
 		kid := &table{name: "kid", configured: true}
 		id, post := g.intCol("id", "INT", 6), g.intCol("post_id", t.key[0].keyType(), 6)
 		n, title := g.intCol("n", "INT NULL", 4), g.stringCol("title", "VARCHAR(30) NULL DEFAULT 't'")
 		n.must, title.must, id.key = false, false, true
 		kid.key, kid.cols = []*col{id}, []*col{id, post, g.counterCol("likes"), n, title}
 		create := kid.create(g)
-		create = strings.Replace(create, ") ENGINE", ", FOREIGN KEY (post_id) REFERENCES {db}.post ("+t.key[0].name+") ON DELETE CASCADE ON UPDATE "+pick(g, "CASCADE", "RESTRICT")+") ENGINE", 1)
+		create = strings.Replace(create, ") ENGINE", ", FOREIGN KEY (post_id) REFERENCES {db}.post (`"+t.key[0].name+"`) ON DELETE CASCADE ON UPDATE "+pick(g, "CASCADE", "RESTRICT")+") ENGINE", 1)
 		g.script.Setup = append(g.script.Setup, create)
 		for range 4 {
 			g.script.Setup = append(g.script.Setup, kid.insertRow())

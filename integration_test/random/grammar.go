@@ -124,8 +124,10 @@ func (g *gen) exec(text string) {
 func (g *gen) step() {
 	r := g.IntN(100)
 	switch {
-	case r < 74:
+	case r < 67:
 		g.data()
+	case r < 74:
+		g.odd()
 	case r < 80:
 		g.rare()
 	case g.begun:

@@ -64,6 +64,10 @@ func (g *gen) insert() (text string, rows bool) {
 		t = g.tables[len(g.tables)-1]
 	}
 	cols := g.insertCols(t)
+	table := g.plainTable(t)
+	if t.partitioned && g.chance(15) {
+		table += " PARTITION (p0, p1)"
+	}
 	verb := pick(g, "INSERT INTO ", "INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO ", "INSERT ", "REPLACE INTO ", "REPLACE ", "insert into ")
 	switch r := g.IntN(100); {
 	case r < 12:
@@ -71,13 +75,13 @@ func (g *gen) insert() (text string, rows bool) {
 		for i, c := range cols {
 			sets[i] = g.ident(c.name) + " = " + g.insertValue(c)
 		}
-		text = verb + g.plainTable(t) + " SET " + strings.Join(sets, ", ")
+		text = verb + table + " SET " + strings.Join(sets, ", ")
 	case r < 22:
-		text = verb + g.plainTable(t) + " " + g.insertSelect(t)
+		text = verb + table + " " + g.insertSelect(t)
 	case r < 26 && !slices.ContainsFunc(t.cols, func(c *col) bool { return c.kind == touch }):
-		text = verb + g.plainTable(t) + " VALUES " + g.rows(t.cols, 1)
+		text = verb + table + " VALUES " + g.rows(t.cols, 1)
 	default:
-		text = verb + g.plainTable(t) + " (" + g.columnList(cols) + ") " + pick(g, "VALUES ", "VALUES ", "VALUE ") + g.rows(cols, pick(g, 1, 1, 1, 2, 3))
+		text = verb + table + " (" + g.columnList(cols) + ") " + pick(g, "VALUES ", "VALUES ", "VALUE ") + g.rows(cols, pick(g, 1, 1, 1, 2, 3))
 	}
 	if g.d.mariaDB && g.chance(20) {
 		return text + " RETURNING " + pick(g, "*", g.columnList(t.key), g.columnList(t.key)+", "+g.ident(comparableCols(t.cols)[g.IntN(len(comparableCols(t.cols)))].name)), true

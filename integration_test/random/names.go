@@ -29,6 +29,13 @@ func (g *gen) from(t *table) source {
 	default:
 		s.text, s.full = name, true
 	}
+	if t.partitioned && g.chance(25) {
+		partition := pick(g, " PARTITION (p0)", " PARTITION (p0, p2)", " partition(p1)")
+		s.text, s.alias, s.full = name+partition, "", true
+		if g.chance(30) {
+			s.text, s.alias, s.full = name+partition+" AS p", "p", false
+		}
+	}
 	return s
 }
 
@@ -51,8 +58,15 @@ func (g *gen) ref(s source, c *col) string {
 	return name
 }
 
-// qualified names a column with its table.
+// qualified names a column with its table. Behind a point no word is reserved.
 func (g *gen) qualified(s source, c *col) string {
+	if reserved[c.name] && g.chance(50) {
+		name := s.alias
+		if name == "" {
+			name = s.t.name
+		}
+		return g.tableName(name) + "." + pick(g, c.name, c.name, strings.ToUpper(c.name))
+	}
 	if s.alias != "" {
 		return g.tableName(s.alias) + "." + g.ident(c.name)
 	}

@@ -2,6 +2,7 @@ package random
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -22,19 +23,21 @@ type col struct {
 	unsigned bool
 	auto     bool
 	small    bool // TINYINT
+	digits   bool // DECIMAL with many digits
 	key      bool
 	must     bool // NOT NULL without default
 	value    func() value
 }
 
 type table struct {
-	name       string
-	cols       []*col
-	key        []*col
-	unique     [][]*col
-	keyless    bool
-	configured bool
-	checked    bool
+	name        string
+	cols        []*col
+	key         []*col
+	unique      [][]*col
+	keyless     bool
+	partitioned bool
+	configured  bool
+	checked     bool
 }
 
 func (t *table) counters() []*col {
@@ -92,7 +95,9 @@ func (g *gen) stringCol(name, sqlType string) *col {
 func (g *gen) counterTable(name string) *table {
 	t := &table{name: name, configured: true}
 	var cols []*col
-	switch g.IntN(9) {
+	switch g.IntN(11) {
+	case 9, 10:
+		t.key = g.oddKey()
 	case 0, 1:
 		t.key = []*col{g.intCol("id", pick(g, "INT", "BIGINT", "INT UNSIGNED", "SMALLINT"), 6)}
 	case 2, 3:
@@ -121,9 +126,18 @@ func (g *gen) counterTable(name string) *table {
 	cols = append(cols, t.key...)
 	var counters []*col
 	for i := range 1 + g.IntN(3) {
-		counters = append(counters, g.counterCol([]string{"likes", "views", pick(g, "amount", "order", "rank")}[i]))
+		name := []string{"likes", "views", pick(g, "amount", "order", "rank", "group", "limit", "where")}[i]
+		if slices.ContainsFunc(t.key, func(c *col) bool { return c.name == name }) {
+			name = "amount"
+		}
+		counters = append(counters, g.counterCol(name))
 	}
 	rest := g.ordinaryCols(t)
+	if g.chance(10) {
+		desc := g.intCol("desc", "INT NULL", 4)
+		desc.must, desc.nullable = false, true
+		rest = append(rest, desc)
+	}
 	if g.chance(25) {
 		rest = append(rest, &col{name: "updated_at", typ: "time", kind: touch, nullable: true,
 			def: pick(g, "TIMESTAMP NULL DEFAULT '2020-01-01 00:00:00' ON UPDATE CURRENT_TIMESTAMP", "DATETIME(3) NULL DEFAULT '2020-01-01 00:00:00' ON UPDATE CURRENT_TIMESTAMP(3)")})
@@ -166,12 +180,13 @@ func (g *gen) ordinaryCols(t *table) []*col {
 
 func (g *gen) counterCol(name string) *col {
 	c := &col{name: name, kind: counter, typ: "int", nullable: g.chance(30)}
-	sqlType := pick(g, "INT", "INT", "BIGINT", "TINYINT", "INT UNSIGNED", "BIGINT UNSIGNED", "SMALLINT", "DECIMAL(10,2)", "DECIMAL(12,0)", "MEDIUMINT UNSIGNED")
+	sqlType := pick(g, "INT", "INT", "BIGINT", "TINYINT", "INT UNSIGNED", "BIGINT UNSIGNED", "SMALLINT", "DECIMAL(10,2)", "DECIMAL(12,0)", "MEDIUMINT UNSIGNED", "DECIMAL(65,30)", "DECIMAL(40,25)")
 	c.unsigned = strings.Contains(sqlType, "UNSIGNED")
 	c.small = sqlType == "TINYINT"
-	if sqlType == "DECIMAL(10,2)" {
+	if strings.HasPrefix(sqlType, "DECIMAL") && sqlType != "DECIMAL(12,0)" {
 		c.typ = "decimal"
 	}
+	c.digits = sqlType == "DECIMAL(65,30)" || sqlType == "DECIMAL(40,25)"
 	c.def = sqlType
 	if c.nullable {
 		c.def += pick(g, " NULL", " NULL DEFAULT 0", " DEFAULT NULL", "")
@@ -182,6 +197,9 @@ func (g *gen) counterCol(name string) *col {
 	c.value = again(func() value {
 		if c.nullable && g.chance(15) {
 			return null
+		}
+		if c.digits { // no float64: a prepared statement on MySQL keeps its type
+			return g.digits()
 		}
 		if c.typ == "decimal" {
 			return g.decimal(g.IntN(2000))
@@ -223,7 +241,7 @@ func (t *table) create(g *gen) string {
 	if t.has("n") && g.chance(30) {
 		parts = append(parts, "KEY by_n (n)")
 	}
-	return "CREATE TABLE {db}.`" + t.name + "` (" + strings.Join(parts, ", ") + ") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
+	return "CREATE TABLE {db}.`" + t.name + "` (" + strings.Join(parts, ", ") + ") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4" + g.partitions(t, strings.Join(parts, " "))
 }
 
 func names(cols []*col) string {

@@ -4,6 +4,7 @@
 package random
 
 import (
+	"database/sql/driver"
 	"fmt"
 	"strings"
 	"time"
@@ -123,11 +124,14 @@ func goLiteral(v any) string {
 	case []byte:
 		return fmt.Sprintf("[]byte(%q)", v)
 	case time.Time:
-		return fmt.Sprintf("time.Date(%d, %d, %d, %d, %d, %d, 0, time.UTC)", v.Year(), v.Month(), v.Day(), v.Hour(), v.Minute(), v.Second())
+		return fmt.Sprintf("time.Date(%d, %d, %d, %d, %d, %d, %d, time.UTC)", v.Year(), v.Month(), v.Day(), v.Hour(), v.Minute(), v.Second(), v.Nanosecond())
 	case string:
 		return fmt.Sprintf("%q", v)
 	case int, bool:
 		return fmt.Sprint(v)
+	}
+	if _, ok := v.(driver.Valuer); ok {
+		return fmt.Sprintf("%#v", v)
 	}
 	return fmt.Sprintf("%T(%v)", v, v)
 }

@@ -1,6 +1,7 @@
 package random
 
 import (
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -135,6 +136,7 @@ func (g *gen) integer(n int) value {
 	if n >= 0 {
 		v.args = append(v.args, uint64(n), uint8(n))
 	}
+	v.args = append(v.args, sql.NullInt64{Int64: int64(n), Valid: true})
 	if n == 0 || n == 1 {
 		v.args = append(v.args, n == 1)
 	}
@@ -161,6 +163,12 @@ func (g *gen) decimal(cents int) value {
 }
 
 var null = value{lit: "NULL", args: []any{nil}}
+
+// digits is a number with more digits after the point than Go's numbers have.
+func (g *gen) digits() value {
+	s := pick(g, "0.0000000000000000000000001", "0.1234567890123456789012345", "-0.0000000000000000000000003", "7.0000000000000000000000009", "0.5", "12345678901234.1234567890123456789012345")
+	return value{lit: s, args: []any{s, []byte(s)}}
+}
 
 // str is a string constant.
 func (g *gen) str(s string) value {
@@ -219,4 +227,4 @@ func (g *gen) tableName(name string) string {
 	return name
 }
 
-var reserved = map[string]bool{"order": true, "group": true, "key": true, "rank": true}
+var reserved = map[string]bool{"order": true, "group": true, "key": true, "rank": true, "limit": true, "where": true, "desc": true}

@@ -1,0 +1,26 @@
+package integration_test
+
+import (
+	"testing"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestReadOnlyLocks proves that shared locks are to be had where writes are refused,
+// as on plain MySQL, and exclusive ones are not.
+func TestReadOnlyLocks(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, steps := range [][]string{
+			{"A: SET TRANSACTION READ ONLY", "A: SELECT likes FROM post WHERE id = 1 FOR UPDATE", "A: SELECT likes FROM post WHERE id = 1"},
+			{"A: SET TRANSACTION READ ONLY", "A: SELECT likes FROM post WHERE id = 1 LOCK IN SHARE MODE", "A: SELECT likes FROM post WHERE id = 1"},
+			{"A: SET SESSION TRANSACTION READ ONLY", "A: SELECT likes FROM post WHERE id = 1 FOR UPDATE", "A: UPDATE post SET likes = 3 WHERE id = 1", "A: SET SESSION TRANSACTION READ WRITE"},
+			{"A: START TRANSACTION READ ONLY", "A: SELECT likes FROM post WHERE id = 1 FOR UPDATE", "A: COMMIT"},
+			{"A: START TRANSACTION READ ONLY", "A: SELECT likes FROM post WHERE id = 1 LOCK IN SHARE MODE", "A: SELECT id, likes FROM post ORDER BY id LOCK IN SHARE MODE", "A: COMMIT"},
+			{"A: SET SESSION TRANSACTION READ ONLY", "A: SELECT likes FROM post WHERE id = 1 LOCK IN SHARE MODE", "A: begin", "A: SELECT likes FROM post WHERE id = 1 LOCK IN SHARE MODE", "A: commit", "A: SET SESSION TRANSACTION READ WRITE"},
+		} {
+			tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
+			tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1")
+			tw.play(t, append(steps, everything...)...)
+		}
+	})
+}
