@@ -130,7 +130,17 @@ func (c *conn) sendBatch(ctx context.Context, b *batch, entries []*entry) error 
 	} else {
 		stmt = u.many()
 	}
-	return c.sendUpsert(ctx, stmt, len(entries) == 1)
+	err := c.sendUpsert(ctx, stmt, len(entries) == 1)
+	c.unheard(err)
+	return err
+}
+
+// unheard takes a refusal to wait for a lock out of the statistics: those that
+// can't go at once go by themselves.
+func (c *conn) unheard(err error) {
+	if n := errorNumber(err); n == errLockWait || n == errNoWait {
+		c.connector.stats.unheard(n)
+	}
 }
 
 func (b *batch) upsert(c *conn, entries []*entry) *upsert {

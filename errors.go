@@ -37,6 +37,7 @@ func (e *SlotsTableError) Error() string {
 const (
 	errNoColumn      = 1054
 	errLockWait      = 1205
+	errNoWait        = 3572 // MySQL's answer to NOWAIT
 	errDeadlock      = 1213
 	errOutOfRange    = 1690
 	errBadNull       = 1048

@@ -112,6 +112,7 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 	}
 	sent, err := first()
 	if together && err != nil && undone(err) && !errors.Is(err, errRowGone) {
+		c.unheard(err)
 		lock = shareMode
 		sent, err = send()
 	}

@@ -38,7 +38,7 @@ func (r *rollup) batch(ctx context.Context, keys []key) error {
 }
 
 // passing are errors that another try may not meet: locks, and a killed query.
-var passing = map[uint16]bool{errLockWait: true, errDeadlock: true, errChangedRow: true, 1317: true, 3572: true}
+var passing = map[uint16]bool{errLockWait: true, errDeadlock: true, errChangedRow: true, 1317: true, errNoWait: true}
 
 // alone rolls up one key in a transaction of its own.
 func (r *rollup) alone(ctx context.Context, k key) error {

@@ -128,6 +128,15 @@ func (s *stats) failed(number uint16) {
 	s.errors[number]++
 }
 
+// unheard takes back an error that no application gets to hear.
+func (s *stats) unheard(number uint16) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.errors[number]--; s.errors[number] <= 0 {
+		delete(s.errors, number)
+	}
+}
+
 // fallback notes a text that was not understood, and reports whether it is new.
 func (s *stats) fallback(digest, reason string) bool {
 	s.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
@@ -84,5 +85,26 @@ func TestPendingAfterDeadlock(t *testing.T) {
 		require.NoError(t, tx.Commit())
 		require.Zero(t, stats(t, tw.ours).Pending)
 		require.EqualValues(t, 11, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
+	})
+}
+
+// TestLockedRowIsNoError proves that an increment that finds its row locked, and
+// waits for it, does not count as an error of the server.
+func TestLockedRowIsNoError(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, hot, counters("hot", "n"))
+		tx, err := tw.direct.Begin()
+		require.NoError(t, err)
+		defer tx.Rollback()
+		number(t, tx, "SELECT n FROM hot WHERE id = 10 FOR UPDATE")
+		answer := later(t, session(t, tw.ours), "UPDATE hot SET n = n + 1 WHERE id = 10")
+		select {
+		case a := <-answer:
+			require.Fail(t, "it did not wait", a)
+		case <-time.After(300 * time.Millisecond):
+		}
+		require.NoError(t, tx.Rollback())
+		require.Equal(t, "affected 1", soon(t, answer))
+		require.Empty(t, stats(t, tw.ours).Errors)
 	})
 }
