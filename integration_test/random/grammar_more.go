@@ -11,6 +11,9 @@ func (g *gen) returning() {
 		return
 	}
 	t, c, table, name := g.subject()
+	if t.keyless {
+		return // a row more, and it can't have counters
+	}
 	s := source{t: t, cols: t.cols, full: true}
 	list := pick(g, "*", name, "n, "+name+" + 1 AS x", "(SELECT MAX(q."+name+") FROM "+table+" q) AS m", "(SELECT COUNT(*) FROM note) AS m, "+name)
 	switch g.IntN(4) {

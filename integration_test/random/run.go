@@ -108,8 +108,9 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind) (*Differenc
 		return nil, err
 	}
 	plain, ours := sides[0], sides[1]
+	failed := false // the last statement
 	for i, step := range s.Steps {
-		if step.SQL == "SELECT FOUND_ROWS()" && (i == 0 || !strings.Contains(s.Steps[i-1].SQL, "SQL_CALC_FOUND_ROWS")) {
+		if step.SQL == "SELECT FOUND_ROWS()" && (failed || i == 0 || !strings.Contains(s.Steps[i-1].SQL, "SQL_CALC_FOUND_ROWS")) {
 			continue // the number is of no statement
 		}
 		calls := len(step.Args)
@@ -129,7 +130,8 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind) (*Differenc
 			x.rename(plain.db)
 			y.rename(ours.db)
 			r.Steps++
-			if x.err != 0 {
+			failed = x.err != 0
+			if failed {
 				r.Failed++
 			}
 			if d := differ(x, y, step, r.MariaDB); d != nil {
