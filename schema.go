@@ -20,7 +20,7 @@ type column struct {
 	autoInc    bool
 	onUpdate   bool // ON UPDATE CURRENT_TIMESTAMP
 	invisible  bool
-	hasDefault bool // an INSERT may leave it out
+	hasDefault bool // an INSERT may leave it out, and nothing else happens
 	generated  string
 	scale      int // digits after the point: DECIMAL, or fractional seconds
 }
@@ -142,6 +142,9 @@ func (t *table) fitness(engine string, rowsOverOne bool, createSQL string) []str
 	add := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	if !strings.EqualFold(engine, "InnoDB") {
 		add("its engine %s has no row locks; convert it with ALTER TABLE %s ENGINE=InnoDB", engine, t.base())
+	}
+	if _, options, _ := strings.Cut(createSQL, "\n) ENGINE="); strings.Contains(options, " WITH SYSTEM VERSIONING") {
+		add("it is system-versioned, and increments in slots would make no history; drop the versioning or take the table from the list")
 	}
 	if len(t.key) == 0 && rowsOverOne {
 		add("it has no primary key and more than one row; add a primary key")

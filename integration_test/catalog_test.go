@@ -140,7 +140,9 @@ func TestMissingSlotsTable(t *testing.T) {
 // TestUnfit proves that a table that can't have counters says why, for every
 // reason, and that it heals when the reason goes.
 func TestUnfit(t *testing.T) {
-	cases := []struct{ name, ddl, reason, remedy string }{
+	type unfit struct{ name, ddl, reason, remedy string }
+	versioned := unfit{"system versioning", "CREATE TABLE u (id INT PRIMARY KEY, n INT) WITH SYSTEM VERSIONING", "versioned", "ALTER TABLE u DROP SYSTEM VERSIONING"}
+	cases := []unfit{
 		{"no key", "CREATE TABLE u (id INT, n INT); INSERT INTO u VALUES (1, 1), (2, 2)", "primary key", "ALTER TABLE u ADD PRIMARY KEY (id)"},
 		{"unique counter", "CREATE TABLE u (id INT PRIMARY KEY, n INT UNIQUE)", "unique key", "ALTER TABLE u DROP INDEX n"},
 		{"key counter", "CREATE TABLE u (id INT, n INT, PRIMARY KEY (n))", "part of the key", "ALTER TABLE u DROP PRIMARY KEY, ADD PRIMARY KEY (id)"},
@@ -154,6 +156,10 @@ func TestUnfit(t *testing.T) {
 		{"view", "CREATE TABLE below (id INT PRIMARY KEY, n INT); CREATE VIEW u AS SELECT * FROM below", "view", "DROP VIEW u; CREATE TABLE u (id INT PRIMARY KEY, n INT)"},
 	}
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		cases := cases
+		if mariaDB(srv) {
+			cases = append(slices.Clone(cases), versioned)
+		}
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				tw := newTwin(t, srv, strings.ReplaceAll(c.ddl, "; ", ";\n"), counters("u", "n"))
