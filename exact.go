@@ -129,7 +129,8 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	if err := c.fold(ctx, s.t, rows); err != nil || n.most > 0 && len(rows) == n.most {
 		return k.text, err
 	}
-	keys := "FALSE"
+	col := name + "." + quoteIdent(s.t.key[0].name)
+	keys := "NULLIF(" + col + ", " + col + ") = " + col // of none; for FALSE, MariaDB's RETURNING would give no columns
 	if len(rows) > 0 {
 		list := make([]key, len(rows))
 		for i, r := range rows {

@@ -90,6 +90,23 @@ func TestRowsThatComeToMatch(t *testing.T) {
 	})
 }
 
+// TestNoRowsThatMatch proves that a statement that finds no row answers as it would.
+func TestNoRowsThatMatch(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		steps := []string{"A: SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "A: UPDATE post SET likes = 0 WHERE title = 'none'",
+			"A: DELETE FROM post WHERE title = 'none'", "A: DELETE FROM page WHERE hits IS NULL AND name = 'none'"}
+		tw.play(t, steps...)
+		if mariaDB(srv) {
+			for _, db := range []*sql.DB{tw.plain, tw.ours} {
+				conn := session(t, db)
+				affected(t, conn, steps[0][len("A: "):])
+				require.Equal(t, "likes INT, id INT, ", queried(t.Context(), conn, "DELETE FROM post WHERE title = 'none' RETURNING likes, id"))
+			}
+		}
+	})
+}
+
 // TestManyRowsThatComeToMatch is the same for a statement that matches more rows than
 // can be written into it.
 func TestManyRowsThatComeToMatch(t *testing.T) {
