@@ -126,6 +126,8 @@ func (c *conn) sessionTypes(ctx context.Context, k *call) []columnType {
 	switch {
 	case k.plan.query == nil || k.plan.query.into || !k.rows:
 		return nil
+	case c.next != "" && !c.inTransaction():
+		return nil // SET TRANSACTION is for the query itself
 	case strings.Contains(k.text, ":=") && assignsWithin(tokenize(k.text, c.session.mode)):
 		return nil // a derived table is evaluated even if no row is returned
 	case c.namesTemporary(k.text), strings.Contains(k.text, "@"):

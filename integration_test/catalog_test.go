@@ -252,3 +252,16 @@ func routine(t *testing.T, db *sql.DB) string {
 	affected(t, db, "UPDATE post SET likes = likes + 1 WHERE id = 3")
 	return queried(t.Context(), db, "CALL likes_of(3)")
 }
+
+// TestSequenceAsDefault proves that an upsert draws from the sequence that is
+// another column's default as often as on plain MariaDB: even where the row exists.
+func TestSequenceAsDefault(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		if !mariaDB(srv) {
+			return // MySQL has no sequences
+		}
+		tw := newTwin(t, srv, "CREATE SEQUENCE s;\nCREATE TABLE u (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, m INT NOT NULL DEFAULT (NEXT VALUE FOR s))", counters("u", "n"))
+		const upsert = "A: INSERT INTO u (id, n) VALUES (1, 1) ON DUPLICATE KEY UPDATE n = n + 1"
+		tw.play(t, upsert, upsert, upsert, "A: INSERT INTO u (id) VALUES (2)", "A: SELECT * FROM u ORDER BY id")
+	})
+}

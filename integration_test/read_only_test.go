@@ -13,6 +13,7 @@ func TestReadOnlyLocks(t *testing.T) {
 		for _, steps := range [][]string{
 			{"A: SET TRANSACTION READ ONLY", "A: SELECT likes FROM post WHERE id = 1 FOR UPDATE", "A: SELECT likes FROM post WHERE id = 1"},
 			{"A: SET TRANSACTION READ ONLY", "A: SELECT likes FROM post WHERE id = 1 LOCK IN SHARE MODE", "A: SELECT likes FROM post WHERE id = 1"},
+			{"A: SET @v = 1", "A: SET TRANSACTION READ ONLY", "A: SELECT likes + @v FROM post WHERE id = 1 FOR UPDATE", "A: SELECT likes + @v FROM post WHERE id = 1"},
 			{"A: SET SESSION TRANSACTION READ ONLY", "A: SELECT likes FROM post WHERE id = 1 FOR UPDATE", "A: UPDATE post SET likes = 3 WHERE id = 1", "A: SET SESSION TRANSACTION READ WRITE"},
 			{"A: START TRANSACTION READ ONLY", "A: SELECT likes FROM post WHERE id = 1 FOR UPDATE", "A: COMMIT"},
 			{"A: START TRANSACTION READ ONLY", "A: SELECT likes FROM post WHERE id = 1 LOCK IN SHARE MODE", "A: SELECT id, likes FROM post ORDER BY id LOCK IN SHARE MODE", "A: COMMIT"},
