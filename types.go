@@ -132,7 +132,7 @@ func (c *conn) sessionTypes(ctx context.Context, k *call) []columnType {
 		return nil // a derived table is evaluated even if no row is returned
 	case c.namesTemporary(k.text), strings.Contains(k.text, "@"):
 		return k.typesOn(ctx, c.raw)
-	case !c.changed || !k.plan.computes():
+	case !c.changed || !k.plan.computes() && c.session.sqlMode == c.initial.sqlMode: // strictness decides what may be NULL
 		return nil
 	}
 	if c.types == nil {

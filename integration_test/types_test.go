@@ -85,6 +85,7 @@ INSERT INTO post VALUES (1, 1, 5, 2.5), (2, 2, 6, NULL);
 			"CREATE TEMPORARY TABLE recent (n INT PRIMARY KEY)/INSERT INTO recent VALUES (1)/SELECT * FROM recent JOIN post USING (n)/SELECT p.likes FROM post p JOIN recent r ON r.n = p.n WHERE p.id = 1",
 			"USE information_schema/SELECT * FROM {db}.post ORDER BY id/SELECT likes FROM {db}.post WHERE id = 2/USE {db}",
 			"SET sql_mode = 'ANSI_QUOTES'/SELECT \"likes\", \"LIKES\" + 1 FROM post WHERE id = 1",
+			"SET sql_mode = ''/SELECT CAST(likes AS CHAR) FROM post WHERE id = 1",
 		} {
 			t.Run(steps, func(t *testing.T) {
 				play := func(db *sql.DB) (answers []string) {

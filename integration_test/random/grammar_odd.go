@@ -104,10 +104,6 @@ func (g *gen) unchanged() {
 
 // nextLevel sets the isolation level of the next transaction.
 func (g *gen) nextLevel() {
-	if g.chance(20) {
-		g.asIs("exec", "SET TRANSACTION READ ONLY")
-		g.query()
-	}
 	g.asIs("exec", "SET TRANSACTION %s", pick(g, "ISOLATION LEVEL READ COMMITTED", "ISOLATION LEVEL SERIALIZABLE", "ISOLATION LEVEL REPEATABLE READ", "READ WRITE, ISOLATION LEVEL READ COMMITTED"))
 	for range g.IntN(3) {
 		g.data()

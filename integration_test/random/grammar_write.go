@@ -189,7 +189,7 @@ func (g *gen) counterCondition(s source, c *col, must bool) string {
 		func() string { return "NOT (" + r() + " = " + g.v(c.value()) + ")" },
 		func() string { return r() + " <=> " + g.v(c.value()) },
 		func() string { return g.v(c.value()) + " <= " + r() },
-		func() string { return r() + " > (SELECT AVG(o.likes) FROM note o)" },
+		func() string { return r() + " > (SELECT ROUND(AVG(o.likes)) FROM note o)" },
 		func() string { return r() + " IN (SELECT o.likes FROM note o)" },
 		func() string { return r() + " LIKE '1%'" },
 	)
