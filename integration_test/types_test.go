@@ -85,7 +85,6 @@ INSERT INTO post VALUES (1, 1, 5, 2.5), (2, 2, 6, NULL);
 			"CREATE TEMPORARY TABLE recent (n INT PRIMARY KEY)/INSERT INTO recent VALUES (1)/SELECT * FROM recent JOIN post USING (n)/SELECT p.likes FROM post p JOIN recent r ON r.n = p.n WHERE p.id = 1",
 			"USE information_schema/SELECT * FROM {db}.post ORDER BY id/SELECT likes FROM {db}.post WHERE id = 2/USE {db}",
 			"SET sql_mode = 'ANSI_QUOTES'/SELECT \"likes\", \"LIKES\" + 1 FROM post WHERE id = 1",
-			"SET sql_mode = ''/SELECT CAST(likes AS CHAR) FROM post WHERE id = 1",
 		} {
 			t.Run(steps, func(t *testing.T) {
 				play := func(db *sql.DB) (answers []string) {
@@ -194,5 +193,31 @@ INSERT INTO c VALUES (1, 3, 4), (2, 3, 2);
 			return all
 		}
 		pin(afterFloat(tw.plain), afterFloat(tw.ours))
+	})
+}
+
+// TestTypesByStrictness proves that types are those of the session's sql_mode:
+// a cast can be NULL where it is not strict.
+func TestTypesByStrictness(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);\nINSERT INTO post (id) VALUES (1)", counters("post", "likes"))
+		play := func(db *sql.DB) (answers []bool) {
+			c, err := db.Conn(t.Context())
+			require.NoError(t, err)
+			defer c.Close()
+			for _, mode := range []string{"STRICT_ALL_TABLES", "", "STRICT_ALL_TABLES"} {
+				_, err = c.ExecContext(t.Context(), "SET sql_mode = '"+mode+"'")
+				require.NoError(t, err)
+				rows, err := c.QueryContext(t.Context(), "SELECT CAST(likes AS CHAR) FROM post WHERE id = 1")
+				require.NoError(t, err)
+				types, err := rows.ColumnTypes()
+				require.NoError(t, err)
+				nullable, _ := types[0].Nullable()
+				answers = append(answers, nullable)
+				require.NoError(t, rows.Close())
+			}
+			return answers
+		}
+		require.Equal(t, play(tw.plain), play(tw.ours))
 	})
 }
