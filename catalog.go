@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -74,9 +75,31 @@ func (s *schema) closure(all []dependent) []dependent {
 			}
 		}
 	}
+	return append(found, cascading(all, words)...)
+}
+
+// cascading are the parents of counter tables, and what reaches one: a view of it,
+// and a routine or trigger that may change a key of it.
+func cascading(all []dependent, words []map[string]bool) []dependent {
+	var found []dependent
 	for _, d := range all {
 		if d.foreignKey {
 			found = append(found, d)
+		}
+	}
+	seen := map[string]bool{}
+	for at := 0; at < len(found); at++ { // found grows
+		parent := found[at]
+		for i, d := range all {
+			id := fmt.Sprintf("%q%q%q%s%t", d.db, d.name, d.kind, parent.tables[0], parent.changesKey)
+			table := parent.foreignKey // or a view: to name it is not yet to write it
+			if d.foreignKey || seen[id] || !words[i][strings.ToLower(parent.name)] ||
+				d.kind != "view" && (!parent.changesKey || table && !words[i]["update"] && !words[i]["replace"]) {
+				continue
+			}
+			seen[id] = true
+			found = append(found, dependent{db: d.db, name: d.name, kind: d.kind, body: d.body, tables: parent.tables,
+				reads: d.kind == "routine", foreignKey: d.kind == "view" && table, changesKey: parent.changesKey})
 		}
 	}
 	return found

@@ -61,3 +61,30 @@ INSERT INTO post VALUES (1, 1, 1, 5), (2, 1, 1, 0);
 			"A: INSERT INTO post VALUES (1, 1, 1, 0)", "A: commit", show)
 	})
 }
+
+// TestCascadeThrough proves that slots follow a key that a cascade changes, where
+// the statement reaches the parent through a view, a view of it, a routine, a
+// routine that calls it, or a trigger.
+func TestCascadeThrough(t *testing.T) {
+	const schema = `CREATE TABLE author (id INT PRIMARY KEY);
+CREATE TABLE post (author INT, no INT, likes INT NOT NULL DEFAULT 0, PRIMARY KEY (author, no), FOREIGN KEY (author) REFERENCES author (id) ON DELETE CASCADE ON UPDATE CASCADE);
+CREATE TABLE rename_request (id INT PRIMARY KEY, later INT);
+INSERT INTO author VALUES (1), (2);
+INSERT INTO post VALUES (1, 1, 5), (2, 1, 0);
+CREATE VIEW people AS SELECT id FROM author;
+CREATE VIEW everybody AS SELECT id FROM people;
+CREATE PROCEDURE move(a INT, b INT) UPDATE author SET id = b WHERE id = a;
+CREATE PROCEDURE move_twice(a INT, b INT, c INT) BEGIN CALL move(a, b); CALL move(b, c); END;
+CREATE TRIGGER moving AFTER INSERT ON rename_request FOR EACH ROW UPDATE author SET id = NEW.later WHERE id = NEW.id;
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes"))
+		const show = "A: SELECT * FROM post ORDER BY author, no"
+		for _, move := range []string{"UPDATE people SET id = 10 WHERE id = 1", "UPDATE everybody SET id = 10 WHERE id = 1", "CALL move(1, 10)", "CALL move_twice(1, 7, 10)", "INSERT INTO rename_request VALUES (1, 10)"} {
+			const like = "A: UPDATE post SET likes = likes + 3 WHERE author = 1 AND no = 1"
+			tw.play(t, like, "A: "+move, show, "A: UPDATE author SET id = 1 WHERE id = 10", "A: DELETE FROM rename_request", show)
+			tw.play(t, like, "A: begin", like, "A: "+move, show, "A: rollback", show)
+		}
+		tw.play(t, "A: UPDATE post SET likes = likes + 3 WHERE author = 1 AND no = 1", "A: SELECT * FROM people ORDER BY id", "A: DELETE FROM people WHERE id = 1", "A: INSERT INTO people VALUES (1)", "A: INSERT INTO post VALUES (1, 1, 0)", show)
+	})
+}
