@@ -91,15 +91,20 @@ func cascading(all []dependent, words []map[string]bool) []dependent {
 	for at := 0; at < len(found); at++ { // found grows
 		parent := found[at]
 		for i, d := range all {
+			if d.foreignKey || !words[i][strings.ToLower(parent.name)] {
+				continue
+			}
+			rows := parent.foreignKey // a table or a view: to name it is not yet to write it
+			if d.kind != "view" && (!parent.changesKey || rows && !words[i]["update"] && !words[i]["replace"]) {
+				continue
+			}
 			id := fmt.Sprintf("%q%q%q%s%t", d.db, d.name, d.kind, parent.tables[0], parent.changesKey)
-			table := parent.foreignKey // or a view: to name it is not yet to write it
-			if d.foreignKey || seen[id] || !words[i][strings.ToLower(parent.name)] ||
-				d.kind != "view" && (!parent.changesKey || table && !words[i]["update"] && !words[i]["replace"]) {
+			if seen[id] {
 				continue
 			}
 			seen[id] = true
 			found = append(found, dependent{db: d.db, name: d.name, kind: d.kind, body: d.body, tables: parent.tables,
-				reads: d.kind == "routine", foreignKey: d.kind == "view" && table, changesKey: parent.changesKey})
+				reads: d.kind == "routine", foreignKey: d.kind == "view" && rows, changesKey: parent.changesKey})
 		}
 	}
 	return found

@@ -150,7 +150,7 @@ func (k *inspection) table(t *table) {
 	for _, col := range t.counters {
 		for _, row := range k.ask("SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = " + text(t.spec.db) +
 			" AND TABLE_NAME = " + text(t.spec.name) + " AND COLUMN_NAME = " + text(col.name)) {
-			k.add(Warning, name, "index "+row[0]+" has counter "+col.name+", which serves no conditions on it, and orders only with LIMIT", "drop it, if nothing else needs it", "")
+			k.add(Warning, name, "index "+row[0]+" has counter "+col.name+": it serves no conditions on the counter, and orders only with LIMIT", "drop it, if nothing else needs it", "")
 		}
 	}
 }

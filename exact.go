@@ -41,8 +41,8 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 	return c.runAlone(ctx, k)
 }
 
-// runAlone is the exact way outside a transaction. It is gone again after a
-// deadlock, which undid it: rows that are not there yet are locked before they are
+// runAlone is the exact way outside a transaction. It is tried again
+// after a deadlock, which undid it: rows that are not there yet are locked before they are
 // inserted, so that two inserts side by side deadlock that never would by themselves.
 func (c *conn) runAlone(ctx context.Context, k *call) (outcome, error) {
 	for try := 0; ; try++ {

@@ -156,7 +156,8 @@ func (a *analysis) names(name string) bool {
 }
 
 // parse parses the statement without what the parser can't read: a RETURNING
-// clause, the row alias of an upsert, the variables of SELECT … INTO. They are blanked out, so that offsets stay.
+// clause, the row alias of an upsert, the variables of SELECT … INTO. They are
+// blanked out, so that offsets stay.
 func (a *analysis) parse() ast.StmtNode {
 	if slices.ContainsFunc(a.toks, func(t token) bool { return t.kind == tokVersion }) {
 		return nil

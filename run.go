@@ -165,7 +165,7 @@ func (c *conn) applyAll(ctx context.Context) error {
 func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
 	if c.locked || c.elsewhere || slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return v.Name != "" }) {
-		return k.forward(ctx, k.text) // everything was rolled up, and nobody else can write; named arguments are refused
+		return k.forward(ctx, k.text) // locked: all was rolled up, and nobody else writes; elsewhere, and for named arguments: the server refuses
 	}
 	exactly := p.class == exact
 	if p.increment != nil {

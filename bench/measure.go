@@ -33,12 +33,14 @@ type result struct {
 func (r result) perSecond() float64 {
 	return median(r.rounds, func(r round) float64 { return r.perSecond })
 }
-func (r result) p50() time.Duration {
-	return time.Duration(median(r.rounds, func(r round) float64 { return float64(r.p50) }))
+
+// duration is the median of a figure of the rounds.
+func (r result) duration(of func(round) time.Duration) time.Duration {
+	return time.Duration(median(r.rounds, func(r round) float64 { return float64(of(r)) }))
 }
-func (r result) p99() time.Duration {
-	return time.Duration(median(r.rounds, func(r round) float64 { return float64(r.p99) }))
-}
+
+func (r result) p50() time.Duration { return r.duration(func(r round) time.Duration { return r.p50 }) }
+func (r result) p99() time.Duration { return r.duration(func(r round) time.Duration { return r.p99 }) }
 func (r result) refusals() float64 {
 	return median(r.rounds, func(r round) float64 { return r.refusals })
 }
@@ -46,10 +48,10 @@ func (r result) mallocs() float64 {
 	return median(r.rounds, func(r round) float64 { return r.mallocs })
 }
 func (r result) clientCPU() time.Duration {
-	return time.Duration(median(r.rounds, func(r round) float64 { return float64(r.clientCPU) }))
+	return r.duration(func(r round) time.Duration { return r.clientCPU })
 }
 func (r result) serverCPU() time.Duration {
-	return time.Duration(median(r.rounds, func(r round) float64 { return float64(r.serverCPU) }))
+	return r.duration(func(r round) time.Duration { return r.serverCPU })
 }
 func (r result) idle() float64 {
 	return median(r.rounds, func(r round) float64 { return r.idle })
