@@ -19,10 +19,23 @@ import (
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
+func TestMain(m *testing.M) {
+	if dsn := os.Getenv(clientDSN); dsn != "" {
+		if err := work(dsn); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
 // world is a server with a load on it, reached through a proxy.
 type world struct {
 	srv   *testserver.Server
 	proxy *Proxy
+	load  *Load
+	dsn   string  // of the load's clients
 	admin *sql.DB // around the proxy, as root
 	name  string  // of the database
 	disk  string  // a small file system that the server is on, or ""
@@ -33,7 +46,7 @@ type fault struct {
 	name     string
 	patience time.Duration
 	every    time.Duration
-	strike   func(w *world) error
+	strike   func(w *world) error // nil: nothing beyond the patience
 	heal     func(w *world) error
 	disk     bool
 }
@@ -69,7 +82,7 @@ func kill(how string) func(w *world) error {
 }
 
 var faults = []fault{
-	{name: "none", every: 50 * time.Millisecond, strike: func(*world) error { return nil }},
+	{name: "none", every: 50 * time.Millisecond},
 	{name: "killed server", every: 500 * time.Millisecond, strike: func(w *world) error {
 		if err := w.srv.Kill(); err != nil {
 			return err
@@ -78,6 +91,7 @@ var faults = []fault{
 		defer cancel()
 		return w.srv.Restart(ctx)
 	}},
+	{name: "killed client", every: 20 * time.Millisecond, strike: killClient},
 	{name: "cut before", every: 4 * time.Millisecond, strike: cuts(CutBefore)},
 	{name: "cut after", every: 4 * time.Millisecond, strike: cuts(CutAfter)},
 	{name: "cut at any byte", every: 4 * time.Millisecond, strike: cuts(CutWithin, CutAnswer)},
@@ -85,7 +99,7 @@ var faults = []fault{
 	{name: "slow", every: 20 * time.Millisecond, strike: cuts(Slow)},
 	{name: "KILL QUERY", every: 2 * time.Millisecond, strike: kill("KILL QUERY %d")},
 	{name: "KILL", every: 3 * time.Millisecond, strike: kill("KILL %d")},
-	{name: "contexts that end", patience: 15 * time.Millisecond, every: 50 * time.Millisecond, strike: func(*world) error { return nil }},
+	{name: "contexts that end", patience: 15 * time.Millisecond, every: 50 * time.Millisecond},
 	{name: "lock waits", every: 100 * time.Millisecond, strike: func(w *world) error { // longer than innodb_lock_wait_timeout
 		tx, err := w.admin.Begin()
 		if err != nil {
@@ -156,7 +170,7 @@ var faults = []fault{
 }
 
 // newWorld makes a database, its user, a proxy and a load of clients.
-func newWorld(t *testing.T, srv *testserver.Server, disk string, params ...string) (*world, *Load) {
+func newWorld(t *testing.T, srv *testserver.Server, disk string, params ...string) *world {
 	t.Helper()
 	w := &world{srv: srv, name: fmt.Sprintf("faults_%d", rand.Uint32()), disk: disk}
 	root, err := sql.Open("mysql", srv.DSN(""))
@@ -182,37 +196,47 @@ func newWorld(t *testing.T, srv *testserver.Server, disk string, params ...strin
 	db, err := openOurs(cfg.FormatDSN())
 	require.NoError(t, err)
 	db.SetMaxOpenConns(60)
-	db.SetMaxIdleConns(24)
+	db.SetMaxIdleConns(32)
 	require.NoError(t, db.Ping())
-	return w, &Load{db: db}
+	w.dsn, w.load = cfg.FormatDSN(), &Load{db: db}
+	return w
 }
 
-func (w *world) end(t *testing.T, l *Load) {
-	l.db.Close()
-	w.proxy.Close()
+func (w *world) end(t *testing.T) {
+	w.hangUp()
 	_, err := w.admin.Exec("DROP DATABASE " + w.name)
 	require.NoError(t, err)
 	w.admin.Close()
 }
 
-// endure runs a load under a fault for a while, and checks the books.
-func endure(t *testing.T, srv *testserver.Server, f fault, disk string, d time.Duration) {
+// hangUp closes the clients' connections.
+func (w *world) hangUp() {
+	w.load.db.Close()
+	w.proxy.Close()
+}
+
+// endure runs a load under a fault for a while, checks the books, and returns
+// how often it struck.
+func endure(t *testing.T, srv *testserver.Server, f fault, disk string, d time.Duration) (strikes int) {
 	t.Helper()
 	params := []string{"interpolateParams=true"}
 	if rand.IntN(2) == 0 {
 		params = nil
 	}
-	w, l := newWorld(t, srv, disk, params...)
-	defer w.end(t, l)
+	w := newWorld(t, srv, disk, params...)
+	defer w.end(t)
+	l := w.load
 	l.patience = f.patience
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var working sync.WaitGroup
-	working.Go(func() { l.run(ctx, 24) })
-	strikes := 0
+	working.Go(func() { l.run(ctx, 32) })
 	var failed error
-	for begun := time.Now(); failed == nil && time.Since(begun) < time.Minute && (time.Since(begun) < d || l.Done.Load() < 50); strikes++ {
-		failed = f.strike(w)
+	for begun := time.Now(); failed == nil && time.Since(begun) < time.Minute && (time.Since(begun) < d || l.Done.Load() < 50); {
+		if f.strike != nil {
+			failed = f.strike(w)
+			strikes++
+		}
 		time.Sleep(f.every)
 	}
 	cancel()
@@ -226,16 +250,17 @@ func endure(t *testing.T, srv *testserver.Server, f fault, disk string, d time.D
 	ours, err := openOurs(srv.DSN(w.name))
 	require.NoError(t, err)
 	defer ours.Close()
-	// what was under way when a client gave up may still be on the server
+	w.hangUp() // what was under way when a client gave up may still be on the server
 	require.Eventually(t, func() bool {
 		var n int
-		err := w.admin.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = ? AND USER = 'app' AND COMMAND <> 'Sleep'", w.name).Scan(&n)
+		err := w.admin.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = ? AND USER = 'app'", w.name).Scan(&n)
 		return err == nil && n == 0
 	}, 20*time.Second, 20*time.Millisecond)
 	require.NoError(t, l.check(t.Context(), ours))
 	_, err = countermysql.Rollup(t.Context(), ours, nil)
 	require.NoError(t, err)
 	require.NoError(t, l.check(t.Context(), w.admin), "after a rollup, in the base rows")
+	return strikes
 }
 
 // start starts a server of our own, which may be killed.
@@ -268,17 +293,17 @@ func TestFaults(t *testing.T) {
 		t.Run(string(flavor), func(t *testing.T) {
 			t.Parallel()
 			srv := start(t, flavor)
-			end := time.Now().Add(soak(t))
+			end, strikes := time.Now().Add(soak(t)), 0
 			for round := 0; ; round++ {
 				for _, f := range faults {
 					if f.disk {
 						continue
 					}
 					t.Run(f.name, func(t *testing.T) {
-						endure(t, srv, f, "", min(max(time.Second, soak(t)/time.Duration(len(faults))), 10*time.Second))
+						strikes += endure(t, srv, f, "", min(max(time.Second, soak(t)/time.Duration(len(faults))), 10*time.Second))
 					})
 					if soak(t) > 0 {
-						fmt.Fprintf(os.Stderr, "%s  %s: %s, round %d, %s left\n", time.Now().Format(time.TimeOnly), flavor, f.name, round+1, time.Until(end).Round(time.Second))
+						fmt.Fprintf(os.Stderr, "%s  %s: %s, round %d, struck %d times, %s left\n", time.Now().Format(time.TimeOnly), flavor, f.name, round+1, strikes, time.Until(end).Round(time.Second))
 					}
 				}
 				if time.Now().After(end) || t.Failed() {

@@ -38,6 +38,8 @@ type Load struct {
 	Failed   atomic.Int64
 	patience time.Duration // of a client; 0: it waits for ever
 	wrong    atomic.Pointer[error]
+
+	say func(word string, ids []int) // nil: nobody listens
 }
 
 func openOurs(dsn string) (*sql.DB, error) {
@@ -115,6 +117,12 @@ func (l *Load) step() {
 
 // note writes down what a client was told of increments by one.
 func (l *Load) note(ids []int, err error) {
+	switch {
+	case err == nil:
+		l.tell(acknowledged, ids)
+	case refused(err):
+		l.tell(failed, ids)
+	}
 	for _, id := range ids {
 		switch {
 		case err == nil:
@@ -125,12 +133,19 @@ func (l *Load) note(ids []int, err error) {
 	}
 }
 
+func (l *Load) tell(word string, ids []int) {
+	if l.say != nil {
+		l.say(word, ids)
+	}
+}
+
 func (l *Load) alone(ctx context.Context, ids []int, text string, args ...any) error {
 	conn, err := l.db.Conn(ctx)
 	if err != nil {
 		return err // nothing was done
 	}
 	defer conn.Close()
+	l.tell(tries, ids)
 	res, err := conn.ExecContext(ctx, text, args...) // an answer of a lone connection is not tried again
 	if err == nil {
 		if n, _ := res.RowsAffected(); n != int64(len(ids)) {
@@ -154,6 +169,7 @@ func (l *Load) aloneInTx(ctx context.Context, ids ...int) error {
 			return err
 		}
 	}
+	l.tell(tries, ids)
 	err = tx.Commit()
 	l.note(ids, err)
 	return err
