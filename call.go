@@ -89,6 +89,7 @@ func (k *call) forwardWith(ctx context.Context, text string, args []driver.Named
 	if errors.Is(err, driver.ErrSkip) {
 		out, err = k.prepared(ctx, text, args)
 	}
+	out.rows = k.conn.watched(out.rows)
 	return out, k.conn.noted(err)
 }
 

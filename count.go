@@ -138,6 +138,9 @@ func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 			return out, how, err
 		}
 	}
+	if err := c.beginImplied(ctx); err != nil {
+		return outcome{}, done, err
+	}
 	b, ok := inc.bind(k.binder())
 	switch {
 	case !ok:

@@ -235,12 +235,6 @@ func (c *Connector) writesSame() bool {
 	return s != nil && s.server.writesSame
 }
 
-// rollbackOnTimeout reports whether a lock wait timeout may end a transaction.
-func (c *Connector) rollbackOnTimeout() bool {
-	s := c.current.Load()
-	return s != nil && s.server.rollbackOnTimeout
-}
-
 // relearn is learn, unless somebody did so while it waited.
 func (c *Connector) relearn(ctx context.Context) (*schema, error) {
 	c.mu.Lock()

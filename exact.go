@@ -64,7 +64,7 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 	}
 	finish := func(err error) error {
 		c.ended()
-		if err != nil || c.lost {
+		if err != nil {
 			_, rerr := c.do(context.WithoutCancel(ctx), "ROLLBACK")
 			return errors.Join(err, rerr)
 		}

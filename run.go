@@ -44,6 +44,9 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		}
 		return out, err
 	case kindSavepoint, kindRollbackTo, kindRelease:
+		if err := c.beginImplied(ctx); err != nil { // a BEGIN after it would end it
+			return outcome{}, err
+		}
 		out, err := k.forward(ctx, k.text)
 		if err != nil || !c.inTransaction() {
 			return out, err
@@ -69,11 +72,6 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		}
 		return k.forward(ctx, k.text)
 	case kindSetTransaction:
-		if c.tx != nil && len(c.tx.tables()) > 0 && c.status.Uint()&statusInTransaction == 0 {
-			if _, err := c.do(ctx, "BEGIN"); err != nil { // plain MySQL's UPDATE would have begun one
-				return outcome{}, err
-			}
-		}
 		out, err := k.forward(ctx, k.text)
 		switch {
 		case err != nil:

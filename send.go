@@ -62,12 +62,11 @@ func (c *conn) sendUpsert(ctx context.Context, stmt string, one bool) error {
 	inside := c.inTransaction() // a deadlock ends the transaction, with all that was in it
 	for try := 0; ; try++ {
 		affected, err := c.do(ctx, stmt)
-		switch n := errorNumber(err); {
-		case rowGone(err) && !one, err == nil && affected == 0 && one, badValue[n] && !inside:
+		n := errorNumber(err)
+		if rowGone(err) && !one || err == nil && affected == 0 && one || badValue[n] && !inside {
 			return errRowGone // or so: the statement itself finds out
-		case n == errDeadlock && try < maxRetries && !inside:
-			c.lost = false
-		default:
+		}
+		if n != errDeadlock || try == maxRetries || inside {
 			return err
 		}
 	}

@@ -84,8 +84,18 @@ func (c *conn) read(ctx context.Context, query string) ([][]string, error) {
 	if err != nil {
 		return nil, c.failed(err)
 	}
-	defer rows.Close()
-	var all [][]string
+	all, err := drain(rows)
+	if cerr := rows.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	return all, nil
+}
+
+// drain reads rows as text; NULL is "".
+func drain(rows driver.Rows) (all [][]string, err error) {
 	dest := make([]driver.Value, len(rows.Columns()))
 	for {
 		err := rows.Next(dest)
@@ -93,7 +103,7 @@ func (c *conn) read(ctx context.Context, query string) ([][]string, error) {
 			return all, nil
 		}
 		if err != nil {
-			return nil, c.failed(err)
+			return nil, err
 		}
 		all = append(all, texts(dest))
 	}
@@ -105,7 +115,6 @@ func (c *conn) do(ctx context.Context, stmt string) (int64, error) {
 	if err != nil {
 		return 0, c.failed(err)
 	}
-	c.lost = false
 	return res.RowsAffected()
 }
 

@@ -89,7 +89,7 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 		}
 		s.conn.fixed = s.conn.fixed || p.fixes
 		rows, err := s.raw.(driver.StmtQueryContext).QueryContext(ctx, args)
-		return rows, s.conn.noted(err)
+		return s.conn.watched(rows), s.conn.noted(err)
 	}
 	out, err := s.conn.run(ctx, &call{conn: s.conn, planUse: p, text: s.text, args: args, stmt: s, rows: true})
 	return out.rows, err
