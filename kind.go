@@ -158,7 +158,7 @@ func kindOfSet(toks []token) (kind, string) {
 		if t.is("STATEMENT") && i == 1 {
 			return kindCall, "" // MariaDB's SET STATEMENT … FOR runs another statement
 		}
-		if strings.EqualFold(t.name, "autocommit") {
+		if strings.EqualFold(t.name[strings.LastIndexByte(t.name, '.')+1:], "autocommit") { // @@session.autocommit too
 			return kindAutocommit, switches(toks[i+1:])
 		}
 	}
