@@ -161,8 +161,34 @@ func kindOfSet(toks []token) (kind, string) {
 		if strings.EqualFold(t.name[strings.LastIndexByte(t.name, '.')+1:], "autocommit") { // @@session.autocommit too
 			return kindAutocommit, switches(toks[i+1:])
 		}
+		if t.kind == tokVar && nextOnly[strings.ToLower(t.name)] {
+			return kindSetTransaction, byVariable
+		}
 	}
 	return kindSet, ""
+}
+
+// nextOnly are the variables that, without a scope, are for the next transaction only.
+var nextOnly = map[string]bool{"transaction_isolation": true, "tx_isolation": true, "transaction_read_only": true, "tx_read_only": true}
+
+// byVariable is the argument of SET @@transaction_isolation and the like.
+const byVariable = "@@"
+
+// nextLevel is the level that SET @@transaction_isolation gives; "" if the text
+// does not tell.
+func nextLevel(text string, mode lexMode) string {
+	toks := tokenize(text, mode)
+	for i, t := range toks {
+		if t.kind != tokVar || !strings.HasSuffix(strings.ToLower(t.name), "isolation") {
+			continue
+		}
+		for i++; i < len(toks) && (toks[i].punct(':') || toks[i].punct('=')); i++ {
+		}
+		if i < len(toks) && toks[i].kind == tokString {
+			return strings.ToUpper(strings.ReplaceAll(strings.Trim(text[toks[i].start:toks[i].end], `'"`), "-", " "))
+		}
+	}
+	return ""
 }
 
 // switches reads "= 1;" and the like: "on", "off", or "" if it can't be told.

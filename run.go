@@ -63,7 +63,9 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case kindTemporary:
 		return c.runTemporary(ctx, k)
 	case kindAutocommit:
-		c.dirty, c.changed = true, true
+		if err := c.changes(ctx); err != nil {
+			return outcome{}, err
+		}
 		if p.arg == "on" && !c.autocommit() {
 			return c.runCommit(ctx, k)
 		}
@@ -72,11 +74,18 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		}
 		return k.forward(ctx, k.text)
 	case kindSetTransaction:
+		level := p.arg
+		if level == byVariable { // other settings may stand beside it
+			if err := c.changes(ctx); err != nil {
+				return outcome{}, err
+			}
+			level = nextLevel(k.text, c.session.mode)
+		}
 		out, err := k.forward(ctx, k.text)
 		switch {
 		case err != nil:
-		case p.arg != "":
-			c.next = p.arg
+		case level != "":
+			c.next = level
 		case c.next == "": // READ ONLY: nobody else may run what comes next
 			c.next = c.session.isolation
 		}
@@ -86,7 +95,9 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		c.locked, c.elsewhere = c.locked && err != nil, c.elsewhere && err != nil
 		return out, err
 	case kindSet:
-		c.dirty, c.changed = true, true
+		if err := c.changes(ctx); err != nil {
+			return outcome{}, err
+		}
 	case kindCall, kindExecute:
 		return c.runAnything(ctx, k)
 	}
@@ -120,7 +131,9 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 // runAnything executes CALL, EXECUTE and the like, which may read and write
 // counters and end the transaction.
 func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
-	c.dirty, c.changed = true, true
+	if err := c.changes(ctx); err != nil {
+		return outcome{}, err
+	}
 	if err := c.applyAll(ctx); err != nil {
 		return outcome{}, err
 	}

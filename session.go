@@ -64,6 +64,21 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	return nil
 }
 
+// changes notes that the next statement may change the session. The level of the
+// open transaction stays as it is.
+func (c *conn) changes(ctx context.Context) error {
+	if c.begun() && c.tx == nil {
+		if s := c.connector.current.Load(); c.dirty && s != nil {
+			if err := c.probe(ctx, s); err != nil {
+				return err
+			}
+		}
+		c.tx = newTx(c.level())
+	}
+	c.dirty, c.changed = true, true
+	return nil
+}
+
 // altered reports whether the session computes otherwise than a look-up
 // connection, which is as the DSN made it.
 func (c *conn) altered() bool {
