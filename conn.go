@@ -29,6 +29,7 @@ type conn struct {
 	next      string // isolation level of SET TRANSACTION, for the next transaction
 	spent     bool   // the last statement was that transaction
 	fixed     bool   // the transaction has a snapshot
+	xaEnded   bool   // XA END: until the transaction is over the server refuses all else
 	tx        *txState
 	unbegun   *handle // the transaction whose BEGIN is not sent yet
 	changed   bool    // a statement of the application's has changed the session
@@ -118,7 +119,7 @@ func (c *conn) ended() {
 	if c.tx != nil {
 		c.connector.stats.pending.Add(-c.tx.increments)
 	}
-	c.tx, c.unbegun, c.next, c.fixed = nil, nil, "", false
+	c.tx, c.unbegun, c.next, c.fixed, c.xaEnded = nil, nil, "", false, false
 	c.unlease()
 }
 

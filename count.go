@@ -133,6 +133,9 @@ const (
 // arguments of this call.
 func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 	inc := k.plan.increment
+	if c.xaEnded {
+		return outcome{}, takeVerbatim, nil
+	}
 	if inc.text != nil && !inc.t.closed && !c.inTransaction() {
 		if out, how, err := c.countAlone(ctx, k); how != notTried {
 			return out, how, err

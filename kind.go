@@ -12,7 +12,7 @@ const (
 	kindOther          kind = iota // nothing
 	kindBegin                      // BEGIN, START TRANSACTION, XA START: commits what is open
 	kindCommit                     // COMMIT, XA END
-	kindRollback                   // ROLLBACK, XA ROLLBACK
+	kindRollback                   // ROLLBACK, XA ROLLBACK, XA COMMIT
 	kindSavepoint                  // SAVEPOINT x
 	kindRollbackTo                 // ROLLBACK TO x
 	kindRelease                    // RELEASE SAVEPOINT x
@@ -94,8 +94,8 @@ func kindOf(toks []token) (k kind, arg string) {
 		case word(1, "START"), word(1, "BEGIN"):
 			return kindBegin, ""
 		case word(1, "END"):
-			return kindCommit, ""
-		case word(1, "ROLLBACK"):
+			return kindCommit, xaEnd
+		case word(1, "ROLLBACK"), word(1, "COMMIT"): // what was pending was sent by XA END
 			return kindRollback, ""
 		}
 		return kindOther, ""
@@ -210,6 +210,9 @@ func switches(toks []token) string {
 
 // andChain is the argument of COMMIT and ROLLBACK AND CHAIN.
 const andChain = "chain"
+
+// xaEnd is the argument of XA END.
+const xaEnd = "end"
 
 func chained(toks []token) string {
 	for i := 2; i < len(toks); i++ {

@@ -124,6 +124,7 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 		if err == nil && p.arg == andChain {
 			c.next = level
 		}
+		c.xaEnded = err == nil && p.arg == xaEnd
 	}
 	return out, err
 }
