@@ -20,7 +20,7 @@ func (c *conn) Begin() (driver.Tx, error) {
 
 // BeginTx starts a transaction.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if err := c.send(ctx); err != nil { // START TRANSACTION commits what is open
+	if err := c.sendOrRollBack(ctx); err != nil { // START TRANSACTION commits what is open
 		return nil, err
 	}
 	c.spend()

@@ -107,11 +107,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 // runCommit executes a statement that commits what is open.
 func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
-	if err := c.send(ctx); err != nil {
-		c.ended()
-		if _, rerr := c.do(context.Background(), "ROLLBACK"); rerr != nil {
-			c.connector.log.Warn("countermysql: rolling back after a failed commit", "error", rerr)
-		}
+	if err := c.sendOrRollBack(ctx); err != nil {
 		return outcome{}, err
 	}
 	next, level := c.next, c.level()

@@ -40,6 +40,19 @@ func (c *conn) send(ctx context.Context) error {
 	return nil
 }
 
+// sendOrRollBack sends before a statement that commits. What can't be sent as a whole
+// is not committed in part, nor sent again.
+func (c *conn) sendOrRollBack(ctx context.Context) error {
+	err := c.send(ctx)
+	if err != nil {
+		c.ended()
+		if _, rerr := c.do(context.Background(), "ROLLBACK"); rerr != nil {
+			c.connector.log.Warn("countermysql: rolling back after a failed commit", "error", rerr)
+		}
+	}
+	return err
+}
+
 // sendTable adds sorted entries to their slots in one strict statement.
 func (c *conn) sendTable(ctx context.Context, t *table, entries []*entry) error {
 	u := c.upsert(t, entries)

@@ -103,3 +103,27 @@ func TestCommitRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestBeginAfterFailedSending proves that BeginTx, which commits what is open, rolls
+// it back where its increments can't be sent: the next try would send some twice.
+func TestBeginAfterFailedSending(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
+		conn := session(t, tw.ours)
+		affected(t, conn, "SET autocommit = 0")
+		for _, id := range []string{"1", "2", "3"} {
+			require.EqualValues(t, 1, affected(t, conn, "UPDATE post SET likes = likes + 100 WHERE id = "+id))
+		}
+		other := session(t, tw.direct)
+		execAll(t, tw.direct, "DELETE FROM post WHERE id = 1") // so that they are sent one by one
+		tx, err := other.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		affected(t, tx, "UPDATE post SET title = 'theirs' WHERE id = 3")
+		_, err = conn.BeginTx(t.Context(), nil)
+		require.Equal(t, 1205, errorNumber(err))
+		require.NoError(t, tx.Rollback())
+		affected(t, conn, "COMMIT")
+		affected(t, conn, "SET autocommit = 1")
+		require.Equal(t, "id INT, likes INT, [2 9][3 0]", queried(t.Context(), tw.ours, "SELECT id, likes FROM post ORDER BY id"))
+	})
+}
