@@ -272,6 +272,7 @@ func (c *conn) ExecContext(ctx context.Context, text string, args []driver.Named
 			return nil, err
 		}
 		res, err := c.execer.ExecContext(ctx, text, args)
+		c.fixed = c.fixed || p.fixes && err == nil
 		return res, c.noted(err)
 	}
 	out, err := c.run(ctx, &call{conn: c, planUse: p, text: text, args: args})
@@ -289,8 +290,8 @@ func (c *conn) QueryContext(ctx context.Context, text string, args []driver.Name
 		if err := c.begin(ctx); err != nil {
 			return nil, err
 		}
-		c.fixed = c.fixed || p.fixes
 		rows, err := c.queryer.QueryContext(ctx, text, args)
+		c.fixed = c.fixed || p.fixes && err == nil
 		return c.watched(rows), c.noted(err)
 	}
 	out, err := c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, rows: true})

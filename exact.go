@@ -23,7 +23,7 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 		text, err := c.takeFor(ctx, k)
 		if err == nil {
 			out, err = k.forward(ctx, text)
-			c.fixed = c.fixed || p.fixes
+			c.fixed = c.fixed || p.fixes && err == nil
 		}
 		if err == nil {
 			c.noteWrites(p.writes, k.binder(), out.affected())

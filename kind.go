@@ -232,20 +232,33 @@ func usesTables(toks []token) bool {
 // withSnapshot is the argument of START TRANSACTION WITH CONSISTENT SNAPSHOT.
 const withSnapshot = "snapshot"
 
+// readers begin the statements that may read tables without locks.
+var readers = wordSet(`SELECT WITH TABLE VALUES SET DO EXPLAIN DESCRIBE DESC`)
+
 // consistentRead reports whether a statement reads tables without locks.
 func consistentRead(toks []token) bool {
-	from := false
+	if len(toks) == 0 || !toks[0].punct('(') && !toks[0].in(readers) {
+		return len(toks) > 0 && toks[0].is("CHECKSUM")
+	}
+	if toks[0].is("EXPLAIN") || toks[0].is("DESCRIBE") || toks[0].is("DESC") {
+		if len(toks) < 2 || !toks[1].is("ANALYZE") {
+			return false // only that one runs the query
+		}
+	}
+	from, unlocked := false, 0 // SELECTs: the locks of one are not for another
 	for i, t := range toks {
 		switch {
-		case i == 0 && !t.is("SELECT") && !t.is("WITH") && !t.punct('(') && !t.is("TABLE") && !t.is("SET") && !t.is("DO"):
-			return false
+		case t.is("SELECT"):
+			unlocked++
 		case t.is("FROM"), t.is("TABLE"):
 			from = true
 		case t.is("FOR") && i+1 < len(toks) && (toks[i+1].is("UPDATE") || toks[i+1].is("SHARE")), t.is("LOCK"):
-			return false
+			if i+2 >= len(toks) || !toks[i+2].is("OF") { // which leaves other tables out
+				unlocked--
+			}
 		}
 	}
-	return from
+	return from && (unlocked > 0 || toks[0].is("TABLE"))
 }
 
 // words joins the words up to the first punctuation.

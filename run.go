@@ -221,8 +221,8 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		c.connector.stats.plain(p)
 	}
 	types := c.sessionTypes(ctx, k)
-	c.fixed = c.fixed || p.fixes
 	out, err := k.forwardWith(ctx, text, args)
+	c.fixed = c.fixed || p.fixes && err == nil
 	if err != nil && p.query != nil && notResolved[errorNumber(err)] {
 		if err := k.makesSense(ctx); err != nil {
 			return outcome{}, c.noted(err)

@@ -76,6 +76,7 @@ func (c *conn) changes(ctx context.Context) error {
 		c.tx = newTx(c.level())
 	}
 	c.dirty, c.changed = true, true
+	c.fixed = c.fixed && c.begun() // autocommit = 0 begins without one
 	return nil
 }
 
