@@ -127,3 +127,27 @@ func TestBeginAfterFailedSending(t *testing.T) {
 		require.Equal(t, "id INT, likes INT, [2 9][3 0]", queried(t.Context(), tw.ours, "SELECT id, likes FROM post ORDER BY id"))
 	})
 }
+
+// TestMovedRowLocked proves that an increment whose row has moved to another key
+// stays pending where the row can't be locked in time.
+func TestMovedRowLocked(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
+		ours, other := session(t, tw.ours), session(t, tw.direct)
+		tx, err := ours.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		defer tx.Rollback()
+		for _, slug := range []string{"a", "b"} {
+			require.EqualValues(t, 1, affected(t, tx, "UPDATE post SET likes = likes + 100 WHERE slug = '"+slug+"'"))
+		}
+		execAll(t, tw.ours, "UPDATE post SET id = id + 10")
+		holds, err := other.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		affected(t, holds, "UPDATE post SET title = 'theirs'")
+		_, err = tx.ExecContext(t.Context(), "SELECT likes FROM post")
+		require.Equal(t, 1205, errorNumber(err))
+		require.NoError(t, holds.Rollback())
+		require.NoError(t, tx.Commit())
+		require.Equal(t, "id INT, likes INT, [11 110][12 109][13 0]", queried(t.Context(), tw.ours, "SELECT id, likes FROM post ORDER BY id"))
+	})
+}
