@@ -20,7 +20,7 @@ func (c *conn) Begin() (driver.Tx, error) {
 
 // BeginTx starts a transaction.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if err := c.send(ctx); err != nil { // START TRANSACTION commits what is open
+	if err := c.sendOrRollBack(ctx); err != nil { // START TRANSACTION commits what is open
 		return nil, err
 	}
 	c.spend()
@@ -35,7 +35,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		if err != nil {
 			return nil, c.failed(err)
 		}
-		c.lost, c.locked, c.elsewhere = false, false, false // BEGIN unlocks tables
+		c.locked, c.elsewhere = false, false // BEGIN unlocks tables
 		c.ended()
 		h.raw = raw
 	}
@@ -71,8 +71,18 @@ func (c *conn) begin(ctx context.Context) error {
 	if err != nil {
 		return c.failed(err)
 	}
-	c.unbegun, h.raw, c.lost = nil, raw, false
+	c.unbegun, h.raw = nil, raw
 	return nil
+}
+
+// beginImplied begins the transaction that an increment begins on plain MySQL with
+// autocommit = 0.
+func (c *conn) beginImplied(ctx context.Context) error {
+	if c.autocommit() || c.begun() {
+		return nil
+	}
+	_, err := c.do(ctx, "BEGIN")
+	return err
 }
 
 // Commit sends the pending increments, then commits.
@@ -103,7 +113,10 @@ func (h *handle) Commit() error {
 		return err
 	}
 	defer c.ended()
-	return h.raw.Commit()
+	if err := h.raw.Commit(); err != nil {
+		return c.failed(err)
+	}
+	return nil
 }
 
 // commitInOnePacket sends the pending increments of one table and COMMIT as one

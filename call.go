@@ -78,6 +78,18 @@ func (k *call) makesSense(ctx context.Context) error {
 	return err
 }
 
+// parses has the server look whether the text is a statement at all.
+func (k *call) parses(ctx context.Context) error {
+	s, err := k.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, k.text)
+	switch {
+	case err == nil:
+		return s.Close()
+	case errorNumber(err) == errSyntax:
+		return err
+	}
+	return nil // what else is wrong with it comes after the COMMIT
+}
+
 // forward sends the user's statement, or what stands in its place, the way the
 // user sent it: as text, with arguments, or prepared.
 func (k *call) forward(ctx context.Context, text string) (outcome, error) {
@@ -89,6 +101,7 @@ func (k *call) forwardWith(ctx context.Context, text string, args []driver.Named
 	if errors.Is(err, driver.ErrSkip) {
 		out, err = k.prepared(ctx, text, args)
 	}
+	out.rows = k.conn.watched(out.rows)
 	return out, k.conn.noted(err)
 }
 

@@ -24,12 +24,12 @@ type conn struct {
 	initial   session // as the DSN made it
 	literals  literals
 	dirty     bool   // the session may have changed: probe before the next counter statement
-	lost      bool   // an error ended the transaction; the status flags do not know
 	locked    bool   // LOCK TABLES holds
 	elsewhere bool   // it holds other tables only: ours can't be used
 	next      string // isolation level of SET TRANSACTION, for the next transaction
 	spent     bool   // the last statement was that transaction
 	fixed     bool   // the transaction has a snapshot
+	xaEnded   bool   // XA END: until the transaction is over the server refuses all else
 	tx        *txState
 	unbegun   *handle // the transaction whose BEGIN is not sent yet
 	changed   bool    // a statement of the application's has changed the session
@@ -79,8 +79,11 @@ func (c *conn) autocommit() bool { return c.status.Uint()&statusAutocommit != 0 
 // inTransaction reports whether the next statement belongs to a transaction
 // that somebody else ends.
 func (c *conn) inTransaction() bool {
-	return c.unbegun != nil || c.status.Uint()&statusInTransaction != 0 && !c.lost || !c.autocommit()
+	return c.unbegun != nil || c.begun() || !c.autocommit()
 }
+
+// begun reports whether a transaction is open on the server.
+func (c *conn) begun() bool { return c.status.Uint()&statusInTransaction != 0 }
 
 // readOnly reports whether the open transaction refuses writes; then the
 // server says so at once.
@@ -116,27 +119,32 @@ func (c *conn) ended() {
 	if c.tx != nil {
 		c.connector.stats.pending.Add(-c.tx.increments)
 	}
-	c.tx, c.unbegun, c.next, c.fixed = nil, nil, "", false
+	c.tx, c.unbegun, c.next, c.fixed, c.xaEnded = nil, nil, "", false, false
 	c.unlease()
 }
 
-// failed notes an error that ended the transaction on the server.
+// failed notes an error. It may have ended the transaction (a deadlock, DDL that
+// commits and then fails), which the server does not tell with it.
 func (c *conn) failed(err error) error {
 	n := errorNumber(err)
-	if n != 0 {
-		c.connector.stats.failed(n)
+	if n == 0 {
+		return err
 	}
-	switch {
-	case n == errDeadlock, n == errChangedRow && c.session.snapshot:
-		c.lost = true
+	c.connector.stats.failed(n)
+	if c.begun() && c.askStatus() == nil && !c.begun() {
 		c.ended()
-	case n == errLockWait && c.connector.rollbackOnTimeout():
-		// not if it was a table that was waited for: an answer has the status flags, an error has none
-		if _, serr := c.execer.ExecContext(context.Background(), "DO 0", nil); serr == nil && c.status.Uint()&statusInTransaction == 0 {
-			c.ended()
-		}
 	}
 	return err
+}
+
+// askStatus asks for the status flags, which an error does not bring, by a
+// statement that leaves warnings and ROW_COUNT() as they are.
+func (c *conn) askStatus() error {
+	rows, err := c.queryer.QueryContext(context.Background(), "SHOW WARNINGS LIMIT 0", nil)
+	if err != nil {
+		return err
+	}
+	return rows.Close()
 }
 
 // plan returns the plan of a text.
@@ -264,6 +272,7 @@ func (c *conn) ExecContext(ctx context.Context, text string, args []driver.Named
 			return nil, err
 		}
 		res, err := c.execer.ExecContext(ctx, text, args)
+		c.fixed = c.fixed || p.fixes && err == nil
 		return res, c.noted(err)
 	}
 	out, err := c.run(ctx, &call{conn: c, planUse: p, text: text, args: args})
@@ -281,9 +290,9 @@ func (c *conn) QueryContext(ctx context.Context, text string, args []driver.Name
 		if err := c.begin(ctx); err != nil {
 			return nil, err
 		}
-		c.fixed = c.fixed || p.fixes
 		rows, err := c.queryer.QueryContext(ctx, text, args)
-		return rows, c.noted(err)
+		c.fixed = c.fixed || p.fixes && err == nil
+		return c.watched(rows), c.noted(err)
 	}
 	out, err := c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, rows: true})
 	return out.rows, err
@@ -293,7 +302,6 @@ func (c *conn) QueryContext(ctx context.Context, text string, args []driver.Name
 func (c *conn) noted(err error) error {
 	c.lastRows.known = false
 	if err == nil {
-		c.lost = false
 		return nil
 	}
 	return c.failed(err)

@@ -133,10 +133,16 @@ const (
 // arguments of this call.
 func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 	inc := k.plan.increment
+	if c.xaEnded {
+		return outcome{}, takeVerbatim, nil
+	}
 	if inc.text != nil && !inc.t.closed && !c.inTransaction() {
 		if out, how, err := c.countAlone(ctx, k); how != notTried {
 			return out, how, err
 		}
+	}
+	if err := c.beginImplied(ctx); err != nil {
+		return outcome{}, done, err
 	}
 	b, ok := inc.bind(k.binder())
 	switch {

@@ -54,6 +54,11 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 		}
 		return out, err
 	}
+	if (p.scopes != nil || p.dropped != nil) && c.inTransaction() {
+		if err := k.parses(ctx); err != nil { // or it would be committed for nothing
+			return outcome{}, c.noted(err)
+		}
+	}
 	switch {
 	case locks && p.lockTables == nil:
 		out, err := k.forward(ctx, k.text)

@@ -76,7 +76,7 @@ type Connector struct {
 	log       *slog.Logger
 	raw       driver.Connector // go-sql-driver's
 
-	mu       sync.Mutex             // held while the schema is learned
+	mu       gate                   // held while the schema is learned
 	look     atomic.Pointer[sql.DB] // the look-up connections; nil until needed, and once closed
 	current  atomic.Pointer[schema]
 	stale    atomic.Bool
@@ -109,7 +109,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	if log == nil {
 		log = slog.Default()
 	}
-	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw}
+	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, mu: make(gate, 1)}
 	c.slotRange, _ = parseSlotRange(config.SlotRange) // checked by resolve
 	c.driver = &Driver{registered, c}                 // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {
@@ -224,9 +224,26 @@ func (c *Connector) schema(ctx context.Context) (*schema, error) {
 
 // learn reads the schema; unchanged, the old one stays with its plans.
 func (c *Connector) learn(ctx context.Context) (*schema, error) {
-	c.mu.Lock()
+	if err := c.mu.enter(ctx); err != nil {
+		return nil, err
+	}
 	defer c.mu.Unlock()
 	return c.learnLocked(ctx)
+}
+
+// gate is a mutex that a context ends the wait for.
+type gate chan struct{}
+
+func (g gate) Lock()   { g <- struct{}{} }
+func (g gate) Unlock() { <-g }
+
+func (g gate) enter(ctx context.Context) error {
+	select {
+	case g <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // writesSame reports whether the server writes rows that an UPDATE does not change.
@@ -235,15 +252,11 @@ func (c *Connector) writesSame() bool {
 	return s != nil && s.server.writesSame
 }
 
-// rollbackOnTimeout reports whether a lock wait timeout may end a transaction.
-func (c *Connector) rollbackOnTimeout() bool {
-	s := c.current.Load()
-	return s != nil && s.server.rollbackOnTimeout
-}
-
 // relearn is learn, unless somebody did so while it waited.
 func (c *Connector) relearn(ctx context.Context) (*schema, error) {
-	c.mu.Lock()
+	if err := c.mu.enter(ctx); err != nil {
+		return nil, err
+	}
 	defer c.mu.Unlock()
 	if s := c.current.Load(); s != nil && time.Now().UnixNano()-c.checked.Load() < int64(schemaAge) {
 		return s, nil

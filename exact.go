@@ -23,7 +23,7 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 		text, err := c.takeFor(ctx, k)
 		if err == nil {
 			out, err = k.forward(ctx, text)
-			c.fixed = c.fixed || p.fixes
+			c.fixed = c.fixed || p.fixes && err == nil
 		}
 		if err == nil {
 			c.noteWrites(p.writes, k.binder(), out.affected())
@@ -64,7 +64,7 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 	}
 	finish := func(err error) error {
 		c.ended()
-		if err != nil || c.lost {
+		if err != nil {
 			_, rerr := c.do(context.WithoutCancel(ctx), "ROLLBACK")
 			return errors.Join(err, rerr)
 		}

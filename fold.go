@@ -103,7 +103,6 @@ func (c *conn) apply(ctx context.Context, t *table, ids []string) error {
 	for _, e := range p.sorted() {
 		if keys[e.id] != nil {
 			left = append(left, e)
-			delete(p.entries, e.id)
 		}
 	}
 	for _, e := range left {
@@ -111,6 +110,7 @@ func (c *conn) apply(ctx context.Context, t *table, ids []string) error {
 		if err != nil {
 			return err
 		}
+		delete(p.entries, e.id) // not before: the transaction may go on after an error
 		for _, m := range moved {
 			p.entries[m.id] = m
 			if err := c.takeKeys(ctx, t, map[string]key{m.key.id(): m.key}); err != nil {

@@ -12,7 +12,7 @@ const (
 	kindOther          kind = iota // nothing
 	kindBegin                      // BEGIN, START TRANSACTION, XA START: commits what is open
 	kindCommit                     // COMMIT, XA END
-	kindRollback                   // ROLLBACK, XA ROLLBACK
+	kindRollback                   // ROLLBACK, XA ROLLBACK, XA COMMIT
 	kindSavepoint                  // SAVEPOINT x
 	kindRollbackTo                 // ROLLBACK TO x
 	kindRelease                    // RELEASE SAVEPOINT x
@@ -94,8 +94,8 @@ func kindOf(toks []token) (k kind, arg string) {
 		case word(1, "START"), word(1, "BEGIN"):
 			return kindBegin, ""
 		case word(1, "END"):
-			return kindCommit, ""
-		case word(1, "ROLLBACK"):
+			return kindCommit, xaEnd
+		case word(1, "ROLLBACK"), word(1, "COMMIT"): // what was pending was sent by XA END
 			return kindRollback, ""
 		}
 		return kindOther, ""
@@ -158,11 +158,37 @@ func kindOfSet(toks []token) (kind, string) {
 		if t.is("STATEMENT") && i == 1 {
 			return kindCall, "" // MariaDB's SET STATEMENT … FOR runs another statement
 		}
-		if strings.EqualFold(t.name, "autocommit") {
+		if strings.EqualFold(t.name[strings.LastIndexByte(t.name, '.')+1:], "autocommit") { // @@session.autocommit too
 			return kindAutocommit, switches(toks[i+1:])
+		}
+		if t.kind == tokVar && nextOnly[strings.ToLower(t.name)] {
+			return kindSetTransaction, byVariable
 		}
 	}
 	return kindSet, ""
+}
+
+// nextOnly are the variables that, without a scope, are for the next transaction only.
+var nextOnly = map[string]bool{"transaction_isolation": true, "tx_isolation": true, "transaction_read_only": true, "tx_read_only": true}
+
+// byVariable is the argument of SET @@transaction_isolation and the like.
+const byVariable = "@@"
+
+// nextLevel is the level that SET @@transaction_isolation gives; "" if the text
+// does not tell.
+func nextLevel(text string, mode lexMode) string {
+	toks := tokenize(text, mode)
+	for i, t := range toks {
+		if t.kind != tokVar || !strings.HasSuffix(strings.ToLower(t.name), "isolation") {
+			continue
+		}
+		for i++; i < len(toks) && (toks[i].punct(':') || toks[i].punct('=')); i++ {
+		}
+		if i < len(toks) && toks[i].kind == tokString {
+			return strings.ToUpper(strings.ReplaceAll(strings.Trim(text[toks[i].start:toks[i].end], `'"`), "-", " "))
+		}
+	}
+	return ""
 }
 
 // switches reads "= 1;" and the like: "on", "off", or "" if it can't be told.
@@ -185,6 +211,9 @@ func switches(toks []token) string {
 // andChain is the argument of COMMIT and ROLLBACK AND CHAIN.
 const andChain = "chain"
 
+// xaEnd is the argument of XA END.
+const xaEnd = "end"
+
 func chained(toks []token) string {
 	for i := 2; i < len(toks); i++ {
 		if toks[i].is("CHAIN") && toks[i-1].is("AND") {
@@ -203,20 +232,33 @@ func usesTables(toks []token) bool {
 // withSnapshot is the argument of START TRANSACTION WITH CONSISTENT SNAPSHOT.
 const withSnapshot = "snapshot"
 
+// readers begin the statements that may read tables without locks.
+var readers = wordSet(`SELECT WITH TABLE VALUES SET DO EXPLAIN DESCRIBE DESC`)
+
 // consistentRead reports whether a statement reads tables without locks.
 func consistentRead(toks []token) bool {
-	from := false
+	if len(toks) == 0 || !toks[0].punct('(') && !toks[0].in(readers) {
+		return len(toks) > 0 && toks[0].is("CHECKSUM")
+	}
+	if toks[0].is("EXPLAIN") || toks[0].is("DESCRIBE") || toks[0].is("DESC") {
+		if len(toks) < 2 || !toks[1].is("ANALYZE") {
+			return false // only that one runs the query
+		}
+	}
+	from, unlocked := false, 0 // SELECTs: the locks of one are not for another
 	for i, t := range toks {
 		switch {
-		case i == 0 && !t.is("SELECT") && !t.is("WITH") && !t.punct('(') && !t.is("TABLE") && !t.is("SET") && !t.is("DO"):
-			return false
+		case t.is("SELECT"):
+			unlocked++
 		case t.is("FROM"), t.is("TABLE"):
 			from = true
 		case t.is("FOR") && i+1 < len(toks) && (toks[i+1].is("UPDATE") || toks[i+1].is("SHARE")), t.is("LOCK"):
-			return false
+			if i+2 >= len(toks) || !toks[i+2].is("OF") { // which leaves other tables out
+				unlocked--
+			}
 		}
 	}
-	return from
+	return from && (unlocked > 0 || toks[0].is("TABLE"))
 }
 
 // words joins the words up to the first punctuation.

@@ -165,3 +165,46 @@ func texts(row []driver.Value) []string {
 	}
 	return out
 }
+
+// watchedRows are rows of a transaction. An error in their midst may have ended it.
+type watchedRows struct {
+	physicalRows
+	conn   *conn
+	failed error
+}
+
+func (c *conn) watched(rows driver.Rows) driver.Rows {
+	if rows == nil || !c.begun() {
+		return rows
+	}
+	return &watchedRows{physicalRows: rows.(physicalRows), conn: c}
+}
+
+func (r *watchedRows) Next(dest []driver.Value) error {
+	err := r.physicalRows.Next(dest)
+	r.note(err)
+	return err
+}
+
+func (r *watchedRows) NextResultSet() error {
+	err := r.physicalRows.NextResultSet()
+	r.note(err)
+	return err
+}
+
+func (r *watchedRows) note(err error) {
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.failed = err
+	}
+}
+
+// Close looks at an error: nothing can be asked of the server before.
+func (r *watchedRows) Close() error {
+	err := r.physicalRows.Close()
+	r.note(err)
+	if r.failed != nil {
+		_ = r.conn.failed(r.failed)
+		r.failed = nil
+	}
+	return err
+}

@@ -44,6 +44,9 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		}
 		return out, err
 	case kindSavepoint, kindRollbackTo, kindRelease:
+		if err := c.beginImplied(ctx); err != nil { // a BEGIN after it would end it
+			return outcome{}, err
+		}
 		out, err := k.forward(ctx, k.text)
 		if err != nil || !c.inTransaction() {
 			return out, err
@@ -60,7 +63,9 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case kindTemporary:
 		return c.runTemporary(ctx, k)
 	case kindAutocommit:
-		c.dirty, c.changed = true, true
+		if err := c.changes(ctx); err != nil {
+			return outcome{}, err
+		}
 		if p.arg == "on" && !c.autocommit() {
 			return c.runCommit(ctx, k)
 		}
@@ -69,16 +74,18 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		}
 		return k.forward(ctx, k.text)
 	case kindSetTransaction:
-		if c.tx != nil && len(c.tx.tables()) > 0 && c.status.Uint()&statusInTransaction == 0 {
-			if _, err := c.do(ctx, "BEGIN"); err != nil { // plain MySQL's UPDATE would have begun one
+		level := p.arg
+		if level == byVariable { // other settings may stand beside it
+			if err := c.changes(ctx); err != nil {
 				return outcome{}, err
 			}
+			level = nextLevel(k.text, c.session.mode)
 		}
 		out, err := k.forward(ctx, k.text)
 		switch {
 		case err != nil:
-		case p.arg != "":
-			c.next = p.arg
+		case level != "":
+			c.next = level
 		case c.next == "": // READ ONLY: nobody else may run what comes next
 			c.next = c.session.isolation
 		}
@@ -88,7 +95,9 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		c.locked, c.elsewhere = c.locked && err != nil, c.elsewhere && err != nil
 		return out, err
 	case kindSet:
-		c.dirty, c.changed = true, true
+		if err := c.changes(ctx); err != nil {
+			return outcome{}, err
+		}
 	case kindCall, kindExecute:
 		return c.runAnything(ctx, k)
 	}
@@ -98,11 +107,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 // runCommit executes a statement that commits what is open.
 func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
-	if err := c.send(ctx); err != nil {
-		c.ended()
-		if _, rerr := c.do(context.Background(), "ROLLBACK"); rerr != nil {
-			c.connector.log.Warn("countermysql: rolling back after a failed commit", "error", rerr)
-		}
+	if err := c.sendOrRollBack(ctx); err != nil {
 		return outcome{}, err
 	}
 	next, level := c.next, c.level()
@@ -115,6 +120,7 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 		if err == nil && p.arg == andChain {
 			c.next = level
 		}
+		c.xaEnded = err == nil && p.arg == xaEnd
 	}
 	return out, err
 }
@@ -122,7 +128,9 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 // runAnything executes CALL, EXECUTE and the like, which may read and write
 // counters and end the transaction.
 func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
-	c.dirty, c.changed = true, true
+	if err := c.changes(ctx); err != nil {
+		return outcome{}, err
+	}
 	if err := c.applyAll(ctx); err != nil {
 		return outcome{}, err
 	}
@@ -213,8 +221,8 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		c.connector.stats.plain(p)
 	}
 	types := c.sessionTypes(ctx, k)
-	c.fixed = c.fixed || p.fixes
 	out, err := k.forwardWith(ctx, text, args)
+	c.fixed = c.fixed || p.fixes && err == nil
 	if err != nil && p.query != nil && notResolved[errorNumber(err)] {
 		if err := k.makesSense(ctx); err != nil {
 			return outcome{}, c.noted(err)

@@ -18,15 +18,13 @@ type server struct {
 	foldNames         bool // lower_case_table_names is not 0
 	snapshotIsolation bool // MariaDB has innodb_snapshot_isolation
 	writesSame        bool // an UPDATE that changes nothing writes the row nevertheless
-	rollbackOnTimeout bool // a lock wait timeout ends the transaction
 }
 
 // loadServer asks a connection of the connector's for the server's kind.
 func loadServer(ctx context.Context, db *sql.DB) (server, error) {
 	var version, name string
 	var lower, snapshot int
-	var rollback bool
-	err := db.QueryRowContext(ctx, "SELECT VERSION(), @@lower_case_table_names, @@innodb_rollback_on_timeout").Scan(&version, &lower, &rollback)
+	err := db.QueryRowContext(ctx, "SELECT VERSION(), @@lower_case_table_names").Scan(&version, &lower)
 	if err != nil {
 		return server{}, err
 	}
@@ -36,7 +34,7 @@ func loadServer(ctx context.Context, db *sql.DB) (server, error) {
 	} else if !errors.Is(err, sql.ErrNoRows) {
 		return server{}, err
 	}
-	srv := server{mariaDB: strings.Contains(version, "MariaDB"), foldNames: lower != 0, snapshotIsolation: snapshot == 1, rollbackOnTimeout: rollback}
+	srv := server{mariaDB: strings.Contains(version, "MariaDB"), foldNames: lower != 0, snapshotIsolation: snapshot == 1}
 	if !srv.mariaDB { // MySQL compares what it has read, which is all columns only for such a log
 		err = db.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM performance_schema.session_variables
  WHERE VARIABLE_NAME = 'log_bin' AND VARIABLE_VALUE <> 'ON' OR VARIABLE_NAME = 'binlog_format' AND VARIABLE_VALUE <> 'ROW'

@@ -40,6 +40,19 @@ func (c *conn) send(ctx context.Context) error {
 	return nil
 }
 
+// sendOrRollBack sends before a statement that commits. What can't be sent as a whole
+// is not committed in part, nor sent again.
+func (c *conn) sendOrRollBack(ctx context.Context) error {
+	err := c.send(ctx)
+	if err != nil {
+		c.ended()
+		if _, rerr := c.do(context.Background(), "ROLLBACK"); rerr != nil {
+			c.connector.log.Warn("countermysql: rolling back after a failed commit", "error", rerr)
+		}
+	}
+	return err
+}
+
 // sendTable adds sorted entries to their slots in one strict statement.
 func (c *conn) sendTable(ctx context.Context, t *table, entries []*entry) error {
 	u := c.upsert(t, entries)
@@ -62,12 +75,11 @@ func (c *conn) sendUpsert(ctx context.Context, stmt string, one bool) error {
 	inside := c.inTransaction() // a deadlock ends the transaction, with all that was in it
 	for try := 0; ; try++ {
 		affected, err := c.do(ctx, stmt)
-		switch n := errorNumber(err); {
-		case rowGone(err) && !one, err == nil && affected == 0 && one, badValue[n] && !inside:
+		n := errorNumber(err)
+		if rowGone(err) && !one || err == nil && affected == 0 && one || badValue[n] && !inside {
 			return errRowGone // or so: the statement itself finds out
-		case n == errDeadlock && try < maxRetries && !inside:
-			c.lost = false
-		default:
+		}
+		if n != errDeadlock || try == maxRetries || inside {
 			return err
 		}
 	}

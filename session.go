@@ -64,6 +64,22 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	return nil
 }
 
+// changes notes that the next statement may change the session. The level of the
+// open transaction stays as it is.
+func (c *conn) changes(ctx context.Context) error {
+	if c.begun() && c.tx == nil {
+		if s := c.connector.current.Load(); c.dirty && s != nil {
+			if err := c.probe(ctx, s); err != nil {
+				return err
+			}
+		}
+		c.tx = newTx(c.level())
+	}
+	c.dirty, c.changed = true, true
+	c.fixed = c.fixed && c.begun() // autocommit = 0 begins without one
+	return nil
+}
+
 // altered reports whether the session computes otherwise than a look-up
 // connection, which is as the DSN made it.
 func (c *conn) altered() bool {
@@ -84,8 +100,18 @@ func (c *conn) read(ctx context.Context, query string) ([][]string, error) {
 	if err != nil {
 		return nil, c.failed(err)
 	}
-	defer rows.Close()
-	var all [][]string
+	all, err := drain(rows)
+	if cerr := rows.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	return all, nil
+}
+
+// drain reads rows as text; NULL is "".
+func drain(rows driver.Rows) (all [][]string, err error) {
 	dest := make([]driver.Value, len(rows.Columns()))
 	for {
 		err := rows.Next(dest)
@@ -93,7 +119,7 @@ func (c *conn) read(ctx context.Context, query string) ([][]string, error) {
 			return all, nil
 		}
 		if err != nil {
-			return nil, c.failed(err)
+			return nil, err
 		}
 		all = append(all, texts(dest))
 	}
@@ -105,7 +131,6 @@ func (c *conn) do(ctx context.Context, stmt string) (int64, error) {
 	if err != nil {
 		return 0, c.failed(err)
 	}
-	c.lost = false
 	return res.RowsAffected()
 }
 

@@ -71,6 +71,7 @@ func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 			return nil, err
 		}
 		res, err := s.raw.(driver.StmtExecContext).ExecContext(ctx, args)
+		s.conn.fixed = s.conn.fixed || p.fixes && err == nil
 		return res, s.conn.noted(err)
 	}
 	out, err := s.conn.run(ctx, &call{conn: s.conn, planUse: p, text: s.text, args: args, stmt: s})
@@ -87,9 +88,9 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 		if err := s.conn.begin(ctx); err != nil {
 			return nil, err
 		}
-		s.conn.fixed = s.conn.fixed || p.fixes
 		rows, err := s.raw.(driver.StmtQueryContext).QueryContext(ctx, args)
-		return rows, s.conn.noted(err)
+		s.conn.fixed = s.conn.fixed || p.fixes && err == nil
+		return s.conn.watched(rows), s.conn.noted(err)
 	}
 	out, err := s.conn.run(ctx, &call{conn: s.conn, planUse: p, text: s.text, args: args, stmt: s, rows: true})
 	return out.rows, err

@@ -26,7 +26,7 @@ const (
 type token struct {
 	kind       tokenKind
 	start, end int
-	name       string // an identifier's name without quotes; a number; a punctuation byte; else ""
+	name       string // an identifier's name without quotes; a variable's without @@; a number; a punctuation byte; else ""
 }
 
 // is reports whether the token is the bare word w, which must be upper case.
@@ -147,7 +147,7 @@ func variable(s string, i int) token {
 	for end < len(s) && (isWordByte(s[end]) || s[end] == '.') {
 		end++
 	}
-	return token{kind: tokVar, start: i, end: end}
+	return token{tokVar, i, end, strings.TrimPrefix(s[i:end], "@@")}
 }
 
 // number reads a number, or an identifier that begins with digits.

@@ -1,0 +1,156 @@
+package integration_test
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestEndedByError proves that an increment after an error goes where the server
+// is then: on with the transaction, or outside if the error has ended it.
+func TestEndedByError(t *testing.T) {
+	const like = "A: UPDATE post SET likes = likes + 100 WHERE id = 1"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		tw.play(t, "A: CREATE PROCEDURE half() BEGIN COMMIT; SIGNAL SQLSTATE '45000'; END")
+		for _, steps := range [][]string{
+			{"A: BEGIN", like, "A: CREATE TABLE note (id INT)", like, "A: ROLLBACK"},
+			{"A: begin", like, "A: DROP TABLE nosuch", like, "A: rollback"},
+			{"A: SET autocommit = 0", like, "A: ALTER TABLE nosuch ADD x INT", like, "A: ROLLBACK"},
+			{"A: BEGIN", like, "A: ALTER TABLE post ADD nonsense", like, "A: ROLLBACK"},
+			{"A: begin", like, "A: TRUNCATE TABLE post nonsense", like, "A: rollback"},
+			{"A: begin", like, "A: ALTER TABLE post ADD title INT", like, "A: rollback"},
+			{"A: BEGIN", like, "A: CALL half()", like, "A: ROLLBACK"},
+			{"A: BEGIN", like, "A: SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213", like, "A: COMMIT"},
+			{"A: BEGIN", like, "A: INSERT INTO author VALUES (1, '')", "A: SHOW WARNINGS", like, "A: SELECT ROW_COUNT()", "A: COMMIT"},
+			{"A: SET autocommit = 0", like, "A: SELECT nonsense", like, "A: COMMIT"},
+			{"A: SET autocommit = 0", "A: SAVEPOINT a", like, "A: ROLLBACK TO a", "A: COMMIT"},
+		} {
+			tw.reset(t)
+			tw.play(t, append(steps, everything...)...)
+		}
+	})
+}
+
+// TestDeadlockAmongRows proves that a deadlock which the server tells in the place
+// of a row has ended the transaction, with its pending increments.
+func TestDeadlockAmongRows(t *testing.T) {
+	const like = "A: UPDATE post SET likes = likes + 100 WHERE id = 1"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		for _, c := range []struct {
+			begin string
+			after []string
+		}{
+			{"A: BEGIN", []string{like, "A: ROLLBACK"}},
+			{"A: begin", []string{"A: commit"}},
+			{"A: SET autocommit = 0", []string{"A: COMMIT"}},
+		} {
+			tw.reset(t)
+			var answers [2]string
+			for i, db := range []*sql.DB{tw.plain, tw.ours} {
+				s := &script{db: db, clients: map[string]*client{}}
+				for _, step := range []string{c.begin, like, "A: UPDATE author SET name = 'x' WHERE id = 1",
+					"B: begin", "B: INSERT INTO note VALUES (11, ''), (12, ''), (13, ''), (14, ''), (15, ''), (16, ''), (17, ''), (18, ''), (19, '')"} {
+					s.do(t, step)
+				}
+				waits := make(chan string)
+				go func() {
+					waits <- queried(context.WithoutCancel(t.Context()), s.clients["B"].tx, "SELECT name FROM author WHERE name <> '' FOR UPDATE")
+				}()
+				require.Eventually(t, func() bool {
+					return number(t, tw.direct, "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_query LIKE '%name <>%'") > 0
+				}, 10*time.Second, 200*time.Millisecond) // read more often, it stays as it is
+				s.do(t, "A: SELECT body FROM note WHERE body <> 'x' FOR UPDATE") // its writes are fewer: it has to give way
+				s.answers = append(s.answers, <-waits)
+				for _, step := range append(append(c.after, "B: rollback"), everything...) {
+					s.do(t, step)
+				}
+				s.end()
+				answers[i] = strings.Join(s.answers, "\n")
+			}
+			require.Contains(t, answers[0], "error 1213")
+			require.Equal(t, answers[0], answers[1])
+		}
+	})
+}
+
+// TestCommitRefused proves that what comes after a COMMIT that the server has
+// refused, and rolled back, is no part of the transaction.
+func TestCommitRefused(t *testing.T) {
+	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
+		t.Run(string(flavor), func(t *testing.T) {
+			t.Parallel()
+			srv, err := testserver.Start(t.Context(), flavor)
+			require.NoError(t, err)
+			t.Cleanup(srv.Stop)
+			tw := newBlog(t, srv, blogCounters())
+			execAll(t, tw.direct, "CREATE USER app@'%';\nGRANT SELECT, INSERT, UPDATE, DELETE ON *.* TO app@'%'")
+			app, _ := openOurs(t, strings.Replace(tw.oursDSN, "root@", "app@", 1), tw.config)
+			conn := session(t, app)
+			tx, err := conn.BeginTx(t.Context(), nil)
+			require.NoError(t, err)
+			affected(t, tx, "INSERT INTO note VALUES (1, '')")
+			execAll(t, tw.direct, "SET GLOBAL read_only = ON")
+			require.Equal(t, 1290, errorNumber(tx.Commit()))
+			execAll(t, tw.direct, "SET GLOBAL read_only = OFF")
+			require.EqualValues(t, 1, affected(t, conn, "UPDATE post SET likes = likes + 100 WHERE id = 1"))
+			require.EqualValues(t, 1, number(t, conn, "SELECT 1"))
+			require.EqualValues(t, 110, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
+		})
+	}
+}
+
+// TestBeginAfterFailedSending proves that BeginTx, which commits what is open, rolls
+// it back where its increments can't be sent: the next try would send some twice.
+func TestBeginAfterFailedSending(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
+		conn := session(t, tw.ours)
+		affected(t, conn, "SET autocommit = 0")
+		for _, id := range []string{"1", "2", "3"} {
+			require.EqualValues(t, 1, affected(t, conn, "UPDATE post SET likes = likes + 100 WHERE id = "+id))
+		}
+		other := session(t, tw.direct)
+		execAll(t, tw.direct, "DELETE FROM post WHERE id = 1") // so that they are sent one by one
+		tx, err := other.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		affected(t, tx, "UPDATE post SET title = 'theirs' WHERE id = 3")
+		_, err = conn.BeginTx(t.Context(), nil)
+		require.Equal(t, 1205, errorNumber(err))
+		require.NoError(t, tx.Rollback())
+		affected(t, conn, "COMMIT")
+		affected(t, conn, "SET autocommit = 1")
+		require.Equal(t, "id INT, likes INT, [2 9][3 0]", queried(t.Context(), tw.ours, "SELECT id, likes FROM post ORDER BY id"))
+	})
+}
+
+// TestMovedRowLocked proves that an increment whose row has moved to another key
+// stays pending where the row can't be locked in time.
+func TestMovedRowLocked(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
+		ours, other := session(t, tw.ours), session(t, tw.direct)
+		tx, err := ours.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		defer tx.Rollback()
+		for _, slug := range []string{"a", "b"} {
+			require.EqualValues(t, 1, affected(t, tx, "UPDATE post SET likes = likes + 100 WHERE slug = '"+slug+"'"))
+		}
+		execAll(t, tw.ours, "UPDATE post SET id = id + 10")
+		holds, err := other.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		affected(t, holds, "UPDATE post SET title = 'theirs'")
+		_, err = tx.ExecContext(t.Context(), "SELECT likes FROM post")
+		require.Equal(t, 1205, errorNumber(err))
+		require.NoError(t, holds.Rollback())
+		require.NoError(t, tx.Commit())
+		require.Equal(t, "id INT, likes INT, [11 110][12 109][13 0]", queried(t.Context(), tw.ours, "SELECT id, likes FROM post ORDER BY id"))
+	})
+}
