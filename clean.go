@@ -53,6 +53,9 @@ func (c *conn) clean(ctx context.Context, k *call) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	_, err = c.do(ctx, c.unsnapshot()+"DELETE "+privateName+orphans)
+	n, err := c.do(ctx, c.unsnapshot()+"DELETE "+privateName+orphans)
+	if n > 0 && c.inTransaction() {
+		c.transaction().inside = true // others still see them
+	}
 	return err
 }
