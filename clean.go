@@ -37,7 +37,7 @@ func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error 
 func (c *conn) clean(ctx context.Context, k *call) error {
 	t := k.plan.cleaning.t
 	where := "TRUE"
-	if pins := k.plan.cleaning.pins; pins != nil && k.binder().soundPins(pins) {
+	if pins := k.plan.cleaning.pins; pins != nil {
 		if s, ok := bindPins(pins, privateName, k.binder()); ok {
 			where = s
 		}

@@ -147,7 +147,7 @@ func (a *analysis) namedKeys(stmt *ast.InsertStmt, t *table, cols []*column) *cl
 // rowKey reads the values of a unique key from one row of VALUES. generated
 // means that AUTO_INCREMENT makes it.
 func (a *analysis) rowKey(row []ast.ExprNode, cols, key []*column) (p pin, generated, ok bool) {
-	p.cols = key
+	p.cols, p.stored = key, true
 	for _, c := range key {
 		i := slices.Index(cols, c)
 		if i < 0 || i >= len(row) {

@@ -274,7 +274,7 @@ func (a *analysis) newKey(stmt *ast.UpdateStmt, t *table) []pin {
 	for _, set := range stmt.List {
 		if strings.EqualFold(set.Column.Name.O, t.key[0].name) {
 			if v, ok := a.constant(set.Expr); ok {
-				return []pin{{t.key, []value{v}}}
+				return []pin{{t.key, []value{v}, true}}
 			}
 		}
 	}

@@ -115,7 +115,7 @@ func product(cols []*column, found map[*column][]value) []pin {
 		var next []pin
 		for _, p := range pins {
 			for _, v := range found[c] {
-				next = append(next, pin{cols, append(slices.Clone(p.values), v)})
+				next = append(next, pin{cols: cols, values: append(slices.Clone(p.values), v)})
 			}
 		}
 		pins = next
