@@ -276,8 +276,9 @@ func (a *analysis) isConstant(row []ast.ExprNode, cols []*column, c *column) boo
 // ddl plans a statement that changes the schema.
 func (a *analysis) ddl(tables []*table, via []dependent) *plan {
 	word := func(i int, w string) bool { return i < len(a.toks) && a.toks[i].is(w) }
-	named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
-	copies := word(0, "CREATE") && (word(1, "TABLE") || word(3, "TABLE")) && a.fromQuery()
+	ofTable := slices.ContainsFunc(a.toks[:min(4, len(a.toks))], func(t token) bool { return t.is("TABLE") || t.is("TABLES") })
+	named := a.namedTables(tables)
+	copies := word(0, "CREATE") && ofTable && a.fromQuery()
 	if copies {
 		named = readThrough(named, via)
 	}
@@ -285,14 +286,31 @@ func (a *analysis) ddl(tables []*table, via []dependent) *plan {
 	switch {
 	case len(named) == 0:
 		return &plan{}
-	case word(0, "DROP") && word(1, "TABLE"), word(0, "TRUNCATE"):
+	case word(0, "DROP") && ofTable, word(0, "TRUNCATE"):
 		return &plan{dropped: named}
-	case word(0, "ALTER") && word(1, "TABLE"), word(0, "RENAME"):
+	case word(0, "ALTER") && ofTable, word(0, "RENAME"), word(0, "CREATE") && word(1, "OR") && ofTable && !copies:
 		return &plan{class: exact, reason: "the table may change its key or its name", scopes: allOf(named)}
 	case copies:
 		return &plan{class: exact, reason: "it makes a table from a query", scopes: allOf(named)}
 	}
 	return &plan{}
+}
+
+// namedTables keeps the tables whose names, and not only those of tables in
+// other databases, stand outside strings.
+func (a *analysis) namedTables(tables []*table) []*table {
+	return slices.DeleteFunc(slices.Clone(tables), func(t *table) bool {
+		for i, tok := range a.toks {
+			db := a.db
+			if i > 1 && a.toks[i-1].punct('.') && a.toks[i-2].ident() {
+				db = a.toks[i-2].name
+			}
+			if tok.kind == tokVersion || tok.ident() && a.schema.key(db, tok.name) == a.schema.key(t.spec.db, t.spec.name) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // readThrough adds the tables that are read through views.
@@ -323,7 +341,7 @@ func (a *analysis) fromQuery() bool {
 
 // load plans LOAD DATA: rows whose keys are not known before.
 func (a *analysis) load(tables []*table, via []dependent) *plan {
-	named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
+	named := a.namedTables(tables)
 	has := func(word string) bool {
 		return slices.ContainsFunc(a.toks, func(t token) bool { return t.is(word) })
 	}
