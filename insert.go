@@ -128,6 +128,9 @@ func (a *analysis) insertedColumns(stmt *ast.InsertStmt, t *table) []*column {
 // namedKeys are the keys that the rows name; nil if the server makes new ones.
 func (a *analysis) namedKeys(stmt *ast.InsertStmt, t *table, cols []*column) *cleaning {
 	named := &cleaning{t: t}
+	if t.makesKeys {
+		return named
+	}
 	for _, row := range stmt.Lists {
 		p, generated, ok := a.rowKey(row, cols, t.key)
 		switch {
@@ -168,7 +171,7 @@ func (a *analysis) rowKey(row []ast.ExprNode, cols, key []*column) (p pin, gener
 // conflicts are the rows that the rows of VALUES could collide with.
 func (a *analysis) conflicts(stmt *ast.InsertStmt, t *table, cols []*column) scope {
 	s := scope{t: t, name: t.spec.name}
-	if len(t.unique) != t.allUnique {
+	if len(t.unique) != t.allUnique || t.makesKeys {
 		return s
 	}
 	var pins []pin

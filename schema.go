@@ -54,6 +54,7 @@ type table struct {
 	allUnique      int  // number of unique keys, usable or not
 	checked        bool // a CHECK constraint reads a counter
 	insertTriggers bool
+	makesKeys      bool // one of them may give a row other keys than the INSERT names
 	parents        []foreignKey
 	unfit          []string // why it can't be a counter table
 	closed         bool     // its slots table takes no more increments: it is being left

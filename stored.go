@@ -107,3 +107,19 @@ func (c *column) length() int {
 	n, _ := strconv.Atoi(firstNumber.FindString(c.columnType)) // 0: nothing fits
 	return n
 }
+
+// setsKey reports whether the body of a trigger may set a column of a unique key:
+// SET NEW.id = …, or as an argument of a procedure.
+func (t *table) setsKey(body string) bool {
+	toks := tokenize(body, lexMode{})
+	for i, tok := range toks {
+		switch {
+		case tok.is("CALL"):
+			return true
+		case !tok.is("NEW") || i+3 >= len(toks) || !toks[i+3].punct('=') && !toks[i+3].punct(':'):
+		case slices.ContainsFunc(t.unique, func(k uniqueKey) bool { return findColumn(k.cols, toks[i+2].name) != nil }):
+			return true
+		}
+	}
+	return false
+}

@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"database/sql"
+	"slices"
 	"testing"
 	"time"
 
@@ -75,6 +76,30 @@ func TestStoredOtherwise(t *testing.T) {
 						require.Equal(t, told(plain, tw.plain), told(ours, tw.direct), "%s: %s with %T %v, interpolated %t", k.column, a.stmt, given, given, interpolated)
 					}
 				}
+			}
+		}
+	})
+}
+
+// TestKeysOfTriggers proves that an INSERT meets the row of the key that a trigger
+// gives it.
+func TestKeysOfTriggers(t *testing.T) {
+	const schema = `CREATE TABLE page (id INT PRIMARY KEY AUTO_INCREMENT, slug VARCHAR(20) NOT NULL UNIQUE, hits INT NOT NULL DEFAULT 0);
+INSERT INTO page VALUES (1, 'abc', 10), (2, 'def', 20);
+CREATE PROCEDURE make(INOUT slug VARCHAR(20)) SET slug = 'abc';
+`
+	bodies := []string{"SET NEW.slug = REPLACE(NEW.slug, ' ', '')", "CALL make(NEW.slug)", "SET NEW.hits = NEW.hits, NEW.id = 1"}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, body := range bodies {
+			tw := newTwin(t, srv, schema+"CREATE TRIGGER makes BEFORE INSERT ON page FOR EACH ROW "+body, counters("page", "hits"))
+			for _, steps := range [][]string{
+				{"A: INSERT INTO page (slug, hits) VALUES ('a b c', 3) ON DUPLICATE KEY UPDATE hits = VALUES(hits)"},
+				{"A: REPLACE INTO page (id, slug, hits) VALUES (1, 'a b c', 3)"},
+				{"O: DELETE FROM page WHERE id = 1", "A: INSERT INTO page (id, slug, hits) VALUES (1, 'a b c', 3)"},
+				{"A: begin", "A: SELECT * FROM page", "A: INSERT INTO page (slug, hits) VALUES ('a b c', 3) ON DUPLICATE KEY UPDATE hits = hits + 1", "A: SELECT * FROM page", "A: commit"},
+			} {
+				all := slices.Concat([]string{"O: DELETE FROM page", "O: INSERT INTO page VALUES (1, 'abc', 10)", "A: UPDATE page SET hits = hits + 5 WHERE id = 1"}, steps, []string{"A: SELECT * FROM page"})
+				tw.accepted(t, all...)
 			}
 		}
 	})
