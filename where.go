@@ -21,6 +21,7 @@ func (a *analysis) whereSpan() (start, end int) {
 		case depth > 0:
 		case start == 0 && t.is("WHERE"):
 			start = t.end
+		case start > 0 && t.is("RETURNING") && !a.schema.server.mariaDB: // a name
 		case start > 0 && (t.in(endOfWhere) || t.punct(';')):
 			return start, a.toks[i-1].end
 		}
