@@ -283,6 +283,9 @@ func (l *loader) describe(ctx context.Context, t *table) {
 			t.checked = t.checked || slices.ContainsFunc(t.counters, func(c *column) bool { return mentionsWord(clause, c.name) })
 		}
 	}
+	t.derived = slices.ContainsFunc(t.cols, func(g *column) bool {
+		return g.generated != "" && slices.ContainsFunc(t.touch, func(c *column) bool { return mentionsWord(g.generated, c.name) })
+	})
 	t.indexed = t.indexes(create, toks)
 	t.unfit = t.fitness(l.kinds[t].engine, tooMany, create)
 	if t.unfit == nil {

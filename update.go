@@ -74,7 +74,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		return p
 	}
 	p.increment = &increment{t: t, name: name, deltas: s.deltas, touch: s.touch}
-	if s.ordinary || stmt.Order != nil || stmt.Limit != nil || stmt.IgnoreErr || hinted(source) || a.astray(stmt, t, name) {
+	if s.ordinary || stmt.Order != nil || stmt.Limit != nil || stmt.IgnoreErr || t.derived || hinted(source) || a.astray(stmt, t, name) {
 		p.reads = nil
 		return p
 	}
