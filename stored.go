@@ -2,7 +2,6 @@ package countermysql
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,11 +99,12 @@ func (c *column) hasCharacters(s string) bool {
 	return strings.HasPrefix(c.charset, "utf8") && !slices.ContainsFunc([]rune(s), func(r rune) bool { return r > 0xffff })
 }
 
-var firstNumber = regexp.MustCompile(`\d+`)
-
-// length is the first number in the column's type: of char(20), of decimal(20,2).
-func (c *column) length() int {
-	n, _ := strconv.Atoi(firstNumber.FindString(c.columnType)) // 0: nothing fits
+// length is the first number in the column's type, of char(20), of decimal(20,2); 0 if there is none.
+func (c *column) length() (n int) {
+	_, number, _ := strings.Cut(c.columnType, "(")
+	for i := 0; i < len(number) && '0' <= number[i] && number[i] <= '9'; i++ {
+		n = 10*n + int(number[i]-'0')
+	}
 	return n
 }
 
