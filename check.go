@@ -135,6 +135,9 @@ func (k *inspection) table(t *table) {
 	if t.checked {
 		k.add(Warning, name, "a CHECK constraint reads a counter, so that increments are as slow as on plain MySQL", "drop the constraint, or check in the application", "")
 	}
+	if t.derived {
+		k.add(Warning, name, "a generated column reads a touch column, so that increments are as slow as on plain MySQL", "drop the generated column, or compute it in the query", "")
+	}
 	for _, fk := range t.parents {
 		if fk.cascades {
 			k.add(Warning, name, fmt.Sprintf("a foreign key to %s.%s changes or deletes its rows, whose slots then stay behind, invisible, until a rollup", fk.parentDB, fk.parent),

@@ -37,7 +37,7 @@ func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error 
 func (c *conn) clean(ctx context.Context, k *call) error {
 	t := k.plan.cleaning.t
 	where := "TRUE"
-	if pins := k.plan.cleaning.pins; pins != nil && k.binder().soundPins(pins) {
+	if pins := k.plan.cleaning.pins; pins != nil {
 		if s, ok := bindPins(pins, privateName, k.binder()); ok {
 			where = s
 		}
@@ -53,6 +53,9 @@ func (c *conn) clean(ctx context.Context, k *call) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	_, err = c.do(ctx, c.unsnapshot()+"DELETE "+privateName+orphans)
+	n, err := c.do(ctx, c.unsnapshot()+"DELETE "+privateName+orphans)
+	if n > 0 && c.inTransaction() {
+		c.transaction().inside = true // others still see them
+	}
 	return err
 }

@@ -43,7 +43,7 @@ func (inc *increment) bind(b binder) (*bound, bool) {
 func (inc *increment) times(b binder, into []string) bool {
 	for i, c := range inc.t.touch {
 		if c.onUpdate {
-			into[i] = currentTimestamp(c)
+			into[i] = currentTimestamp(int64(c.scale))
 		}
 		for _, set := range inc.touch {
 			if set.c == c {

@@ -118,7 +118,8 @@ func (c *conn) drop(ctx context.Context, k *call) (_ outcome, err error) {
 		} // a missing privilege, say: then it has to do without
 	}
 	out, err := k.forward(ctx, k.text)
-	if err != nil {
+	missing := !truncate && errorNumber(err) == errUnknownTable // MariaDB has dropped the others
+	if err != nil && !missing {
 		return out, err
 	}
 	if out.rows != nil { // nothing else can be sent while they are open
@@ -132,12 +133,17 @@ func (c *conn) drop(ctx context.Context, k *call) (_ outcome, err error) {
 		if truncate {
 			stmt = "TRUNCATE TABLE " + t.slots()
 		}
-		if _, err := c.do(ctx, stmt); err != nil {
-			return out, err
+		if missing {
+			if _, rerr := c.read(ctx, "SELECT 1 FROM "+t.base()+" LIMIT 0"); errorNumber(rerr) != errNoTable {
+				continue
+			}
+		}
+		if _, derr := c.do(ctx, stmt); derr != nil {
+			return out, derr
 		}
 	}
-	if truncate {
-		return out, nil
+	if truncate || err != nil {
+		return out, err
 	}
 	return out, c.unhide(ctx, tokenize(k.text, c.session.mode))
 }

@@ -46,6 +46,8 @@ const (
 	errNotPreparable = 1295
 	errSyntax        = 1064
 	errNotUnique     = 1066
+	errUnknownTable  = 1051
+	errNoTable       = 1146
 
 	errServerShutdown   = 1053
 	errConnectionKilled = 1927 // MariaDB

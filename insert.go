@@ -128,6 +128,9 @@ func (a *analysis) insertedColumns(stmt *ast.InsertStmt, t *table) []*column {
 // namedKeys are the keys that the rows name; nil if the server makes new ones.
 func (a *analysis) namedKeys(stmt *ast.InsertStmt, t *table, cols []*column) *cleaning {
 	named := &cleaning{t: t}
+	if t.makesKeys {
+		return named
+	}
 	for _, row := range stmt.Lists {
 		p, generated, ok := a.rowKey(row, cols, t.key)
 		switch {
@@ -147,7 +150,7 @@ func (a *analysis) namedKeys(stmt *ast.InsertStmt, t *table, cols []*column) *cl
 // rowKey reads the values of a unique key from one row of VALUES. generated
 // means that AUTO_INCREMENT makes it.
 func (a *analysis) rowKey(row []ast.ExprNode, cols, key []*column) (p pin, generated, ok bool) {
-	p.cols = key
+	p.cols, p.stored = key, true
 	for _, c := range key {
 		i := slices.Index(cols, c)
 		if i < 0 || i >= len(row) {
@@ -168,7 +171,7 @@ func (a *analysis) rowKey(row []ast.ExprNode, cols, key []*column) (p pin, gener
 // conflicts are the rows that the rows of VALUES could collide with.
 func (a *analysis) conflicts(stmt *ast.InsertStmt, t *table, cols []*column) scope {
 	s := scope{t: t, name: t.spec.name}
-	if len(t.unique) != t.allUnique {
+	if len(t.unique) != t.allUnique || t.makesKeys {
 		return s
 	}
 	var pins []pin
@@ -211,7 +214,7 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	}
 	inc := &increment{t: t, name: t.spec.name, deltas: s.deltas, touch: s.touch}
 	p.increment = inc
-	fast := !s.ordinary && !stmt.IgnoreErr && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
+	fast := !s.ordinary && !stmt.IgnoreErr && !a.astray(stmt, t, t.spec.name) && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
 		!slices.ContainsFunc(t.touch, func(c *column) bool { return true }) &&
 		!slices.ContainsFunc(a.toks, func(tok token) bool { return tok.is("RETURNING") || tok.is("DELAYED") })
 	for _, c := range t.cols {
@@ -276,8 +279,9 @@ func (a *analysis) isConstant(row []ast.ExprNode, cols []*column, c *column) boo
 // ddl plans a statement that changes the schema.
 func (a *analysis) ddl(tables []*table, via []dependent) *plan {
 	word := func(i int, w string) bool { return i < len(a.toks) && a.toks[i].is(w) }
-	named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
-	copies := word(0, "CREATE") && (word(1, "TABLE") || word(3, "TABLE")) && a.fromQuery()
+	ofTable := slices.ContainsFunc(a.toks[:min(4, len(a.toks))], func(t token) bool { return t.is("TABLE") || t.is("TABLES") })
+	named := a.namedTables(tables)
+	copies := word(0, "CREATE") && ofTable && a.fromQuery()
 	if copies {
 		named = readThrough(named, via)
 	}
@@ -285,14 +289,31 @@ func (a *analysis) ddl(tables []*table, via []dependent) *plan {
 	switch {
 	case len(named) == 0:
 		return &plan{}
-	case word(0, "DROP") && word(1, "TABLE"), word(0, "TRUNCATE"):
+	case word(0, "DROP") && ofTable, word(0, "TRUNCATE"):
 		return &plan{dropped: named}
-	case word(0, "ALTER") && word(1, "TABLE"), word(0, "RENAME"):
+	case word(0, "ALTER") && ofTable, word(0, "RENAME"), word(0, "CREATE") && word(1, "OR") && ofTable && !copies:
 		return &plan{class: exact, reason: "the table may change its key or its name", scopes: allOf(named)}
 	case copies:
 		return &plan{class: exact, reason: "it makes a table from a query", scopes: allOf(named)}
 	}
 	return &plan{}
+}
+
+// namedTables keeps the tables whose names, and not only those of tables in
+// other databases, stand outside strings.
+func (a *analysis) namedTables(tables []*table) []*table {
+	return slices.DeleteFunc(slices.Clone(tables), func(t *table) bool {
+		for i, tok := range a.toks {
+			db := a.db
+			if i > 1 && a.toks[i-1].punct('.') && a.toks[i-2].ident() {
+				db = a.toks[i-2].name
+			}
+			if tok.kind == tokVersion || tok.ident() && a.schema.key(db, tok.name) == a.schema.key(t.spec.db, t.spec.name) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // readThrough adds the tables that are read through views.
@@ -323,7 +344,7 @@ func (a *analysis) fromQuery() bool {
 
 // load plans LOAD DATA: rows whose keys are not known before.
 func (a *analysis) load(tables []*table, via []dependent) *plan {
-	named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
+	named := a.namedTables(tables)
 	has := func(word string) bool {
 		return slices.ContainsFunc(a.toks, func(t token) bool { return t.is(word) })
 	}

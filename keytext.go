@@ -100,11 +100,14 @@ func (b binder) sound(c *column, v value) bool {
 	return false
 }
 
-// soundPins is sound for all values of keys.
+// soundPins reports whether each pin selects its row and no other.
 func (b binder) soundPins(pins []pin) bool {
 	for _, p := range pins {
 		for i, c := range p.cols {
 			if !b.sound(c, p.values[i]) {
+				return false
+			}
+			if _, ok := b.asStored(c, p.values[i]); p.stored && !ok {
 				return false
 			}
 		}

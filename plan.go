@@ -90,9 +90,11 @@ type cleaning struct {
 type pin struct {
 	cols   []*column
 	values []value
+	stored bool // it is given to a row, as the columns will hold it
 }
 
-// bind writes the condition that selects the pinned row of the table called name.
+// bind writes the condition that selects the pinned row of the table called name;
+// all that begin like it where the server may store the other columns otherwise.
 func (p pin) bind(name string, b binder) (string, bool) {
 	buf, ok := p.append(nil, name, b)
 	return string(buf), ok
@@ -103,11 +105,17 @@ func (p pin) append(buf []byte, name string, b binder) (_ []byte, ok bool) {
 		return append(buf, "TRUE"...), true // the row of a keyless table
 	}
 	for i, c := range p.cols {
+		v := p.values[i]
+		if p.stored {
+			if v, ok = b.asStored(c, v); !ok {
+				return buf, i > 0
+			}
+		}
 		if i > 0 {
 			buf = append(buf, " AND "...)
 		}
 		buf = append(buf, quoteIdent(name)+"."+quoteIdent(c.name)+" = "...)
-		if buf, ok = b.value(buf, p.values[i]); !ok {
+		if buf, ok = b.value(buf, v); !ok {
 			return buf, false
 		}
 	}

@@ -96,7 +96,17 @@ func (d delta) signed(n int64, ok bool) (int64, bool) {
 		ok = ok && n != math.MinInt64
 		n = -n
 	}
-	return n, ok && (n >= 0 || !d.c.unsigned())
+	return n, ok && (n >= 0 || !d.c.unsigned()) && d.c.spans(n)
+}
+
+// spans reports whether two numbers of the column can differ by n. If not, the
+// statement fails, and its slot could never be added to the base row.
+func (c *column) spans(n int64) bool {
+	if c.decimal() {
+		return c.length() > 17 || math.Abs(float64(n)) < 2*math.Pow10(c.length())
+	}
+	bits := integerBits[c.dataType]
+	return bits == 64 || n > -1<<bits && n < 1<<bits
 }
 
 func (d delta) decimal(s string) (int64, bool) {

@@ -53,7 +53,7 @@ func (a *analysis) plan() *plan {
 	case kindLoad:
 		return a.load(tables, via)
 	case kindLock:
-		return &plan{lockTables: readThrough(tables, via)}
+		return &plan{lockTables: readThrough(a.namedTables(tables), via)}
 	case kindExecute:
 		if a.toks[0].is("PREPARE") {
 			return &plan{}

@@ -53,7 +53,9 @@ type table struct {
 	indexed        []index
 	allUnique      int  // number of unique keys, usable or not
 	checked        bool // a CHECK constraint reads a counter
+	derived        bool // a generated column reads a touch column
 	insertTriggers bool
+	makesKeys      bool // one of them may give a row other keys than the INSERT names
 	parents        []foreignKey
 	unfit          []string // why it can't be a counter table
 	closed         bool     // its slots table takes no more increments: it is being left
@@ -182,8 +184,11 @@ func (t *table) fitness(engine string, rowsOverOne bool, createSQL string) []str
 		case c == nil: // not added yet
 		case !slices.Contains([]string{"datetime", "timestamp"}, c.dataType):
 			add("touch column %s is %s; DATETIME and TIMESTAMP can be touched", name, c.columnType)
-		case t.inKey(name):
-			add("touch column %s is part of the key", name)
+		}
+	}
+	for _, c := range t.touch {
+		if t.inKey(c.name) {
+			add("touch column %s is part of the key", c.name)
 		}
 	}
 	for _, c := range t.key {

@@ -281,6 +281,9 @@ func (l *loader) describe(ctx context.Context, t *table) {
 			t.checked = t.checked || slices.ContainsFunc(t.counters, func(c *column) bool { return mentionsWord(clause, c.name) })
 		}
 	}
+	t.derived = slices.ContainsFunc(t.cols, func(g *column) bool {
+		return g.generated != "" && slices.ContainsFunc(t.touch, func(c *column) bool { return mentionsWord(g.generated, c.name) })
+	})
 	t.indexed = t.indexes(create, toks)
 	t.unfit = t.fitness(l.kinds[t].engine, tooMany, create)
 	if t.unfit == nil {
@@ -375,13 +378,14 @@ func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 		func(v []string) {
 			all = append(all, dependent{db: v[0], name: v[1], kind: "routine", body: v[2], reads: true})
 		})
-	l.rows(ctx, `SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, ACTION_STATEMENT, EVENT_MANIPULATION FROM information_schema.TRIGGERS
+	l.rows(ctx, `SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, ACTION_STATEMENT, EVENT_MANIPULATION, ACTION_TIMING FROM information_schema.TRIGGERS
  WHERE EVENT_OBJECT_SCHEMA `+ownSchemas+" ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME", func(v []string) {
 		if t := l.find(v[0], v[1]); t != nil {
 			if v[3] == "UPDATE" && !t.closed { // a closed table's increments fire it
 				t.unfit = append(t.unfit, "it has an UPDATE trigger, which an increment would not fire; drop it or take the table from the list")
 			}
 			t.insertTriggers = t.insertTriggers || v[3] == "INSERT"
+			t.makesKeys = t.makesKeys || v[3] == "INSERT" && v[4] == "BEFORE" && t.setsKey(v[2])
 		}
 		all = append(all, dependent{db: v[0], name: v[1], body: v[2]})
 	})
@@ -398,7 +402,7 @@ func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 		fmt.Fprintf(&l.seen, "%q%q%q%q", d.db, d.name, d.kind, d.body)
 	}
 	for _, key := range sortedKeys(s.tables) {
-		fmt.Fprint(&l.seen, s.tables[key].insertTriggers, s.tables[key].unfit)
+		fmt.Fprint(&l.seen, s.tables[key].insertTriggers, s.tables[key].makesKeys, s.tables[key].unfit)
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
@@ -8,9 +9,10 @@ import (
 
 // touch is the setting of a touch column beside an increment.
 type touch struct {
-	c   *column
-	now bool // the server's clock
-	v   value
+	c      *column
+	now    bool  // the server's clock
+	digits int64 // of it, after the point
+	v      value
 }
 
 // touchOf reads col = NOW() and col = constant.
@@ -19,7 +21,12 @@ func (a *analysis) touchOf(c *column, e ast.ExprNode) (touch, bool) {
 	if f, ok := e.(*ast.FuncCallExpr); ok {
 		switch f.FnName.L {
 		case "now", "current_timestamp", "localtime", "localtimestamp":
-			return touch{c: c, now: true}, len(f.Args) == 0 || c.scale > 0
+			set := touch{c: c, now: true}
+			if len(f.Args) > 0 {
+				v, _ := a.constant(f.Args[0])
+				set.digits, _ = v.literal.(int64)
+			}
+			return set, set.digits <= int64(c.scale) // more would be rounded
 		}
 		return touch{}, false
 	}
@@ -35,7 +42,7 @@ const clockSkew = 2 * time.Second
 // slots keep the newest time, and plain MySQL keeps the last one written.
 func (t touch) sql(b binder) (string, bool) {
 	if t.now {
-		return currentTimestamp(t.c), true
+		return currentTimestamp(t.digits), true
 	}
 	x, ok := b.raw(t.v)
 	if !ok {
@@ -62,6 +69,6 @@ func (t touch) sql(b binder) (string, bool) {
 	return b.time(at)
 }
 
-func currentTimestamp(c *column) string {
-	return "CURRENT_TIMESTAMP(" + string(rune('0'+c.scale)) + ")"
+func currentTimestamp(digits int64) string {
+	return "CURRENT_TIMESTAMP(" + strconv.FormatInt(digits, 10) + ")"
 }

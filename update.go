@@ -74,7 +74,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		return p
 	}
 	p.increment = &increment{t: t, name: name, deltas: s.deltas, touch: s.touch}
-	if s.ordinary || stmt.Order != nil || stmt.Limit != nil || stmt.IgnoreErr || len(source.Source.(*ast.TableName).PartitionNames) > 0 {
+	if s.ordinary || stmt.Order != nil || stmt.Limit != nil || stmt.IgnoreErr || t.derived || hinted(source) || a.astray(stmt, t, name) {
 		p.reads = nil
 		return p
 	}
@@ -98,6 +98,22 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		p.increment.mayJoin(pins[0])
 	}
 	return p
+}
+
+// hinted reports whether partitions or indexes are named, which have to exist.
+func hinted(source *ast.TableSource) bool {
+	name := source.Source.(*ast.TableName)
+	return len(name.PartitionNames) > 0 || len(name.IndexHints) > 0
+}
+
+// astray reports whether a column is said to be of another table than that which
+// the statement calls name, or in another database.
+func (a *analysis) astray(stmt ast.Node, t *table, name string) bool {
+	return !every(stmt, func(n ast.Node) bool {
+		c, ok := n.(*ast.ColumnName)
+		return !ok || c.Table.O == "" || a.alias != "" && c.Table.O == a.alias ||
+			a.means(c.Table.O, name) && (c.Schema.O == "" || a.schema.lookup(c.Schema.O, c.Table.O, "") == t)
+	})
 }
 
 // settings is what the assignments of an UPDATE do.
@@ -274,7 +290,7 @@ func (a *analysis) newKey(stmt *ast.UpdateStmt, t *table) []pin {
 	for _, set := range stmt.List {
 		if strings.EqualFold(set.Column.Name.O, t.key[0].name) {
 			if v, ok := a.constant(set.Expr); ok {
-				return []pin{{t.key, []value{v}}}
+				return []pin{{t.key, []value{v}, true}}
 			}
 		}
 	}

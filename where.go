@@ -21,6 +21,7 @@ func (a *analysis) whereSpan() (start, end int) {
 		case depth > 0:
 		case start == 0 && t.is("WHERE"):
 			start = t.end
+		case start > 0 && t.is("RETURNING") && !a.schema.server.mariaDB: // a name
 		case start > 0 && (t.in(endOfWhere) || t.punct(';')):
 			return start, a.toks[i-1].end
 		}
@@ -115,7 +116,7 @@ func product(cols []*column, found map[*column][]value) []pin {
 		var next []pin
 		for _, p := range pins {
 			for _, v := range found[c] {
-				next = append(next, pin{cols, append(slices.Clone(p.values), v)})
+				next = append(next, pin{cols: cols, values: append(slices.Clone(p.values), v)})
 			}
 		}
 		pins = next

@@ -41,6 +41,36 @@ INSERT INTO post VALUES (1, 1, 5), (1, 2, 0), (2, 1, 0);
 	})
 }
 
+// TestInsertedOverOrphans proves that a row which a transaction inserts under the
+// key of one that a cascade has deleted long since has nothing of the old row
+// inside that transaction, whatever it does with the row, nor afterwards.
+func TestInsertedOverOrphans(t *testing.T) {
+	const schema = `CREATE TABLE author (id INT PRIMARY KEY);
+CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, FOREIGN KEY (id) REFERENCES author (id) ON DELETE CASCADE);
+INSERT INTO author VALUES (1), (2);
+INSERT INTO post VALUES (1, 10), (2, 20);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, begin := range []string{"A: begin", "A: begin RC"} {
+			for _, step := range []string{
+				"A: SELECT * FROM post",
+				"A: UPDATE post SET likes = GREATEST(likes, 0) WHERE id = 2",
+				"A: INSERT INTO post VALUES (2, 0) ON DUPLICATE KEY UPDATE likes = GREATEST(likes, 1)",
+				"A: SELECT likes FROM post WHERE id = 2 FOR UPDATE",
+			} {
+				tw := newTwin(t, srv, schema, counters("post", "likes"))
+				tw.play(t,
+					"A: UPDATE post SET likes = likes + 5 WHERE id IN (1, 2)", // in slots
+					"A: DELETE FROM author WHERE id = 2",
+					begin, "A: SELECT * FROM post",
+					"A: INSERT INTO author VALUES (2)", "A: INSERT INTO post VALUES (2, 3)", step, "A: SELECT * FROM post",
+					"A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", step, "A: commit",
+					"Z: SELECT * FROM post ORDER BY id")
+			}
+		}
+	})
+}
+
 // TestCascadeOfCascade proves that a table whose rows change and go through two
 // foreign keys keeps its counts under the new keys, and only those.
 func TestCascadeOfCascade(t *testing.T) {

@@ -22,9 +22,13 @@ INSERT INTO msg (id, likes) VALUES (1, 10), (2, 20);
 			"A: SELECT m.likes + m.from FROM msg m WHERE m.where = 5 ORDER BY m.limit, m.likes",
 			"A: UPDATE msg m SET m.likes = 0 WHERE m.id = 1 AND m.limit = 9",
 			"A: UPDATE msg m SET m.likes = 0 WHERE m.id = 1 AND m.limit = 8",
+			"A: ALTER TABLE msg ADD `returning` INT NOT NULL DEFAULT 6", "A: UPDATE msg SET likes = likes + 1 WHERE `returning` = 6 AND id = 1",
 			"A: DELETE FROM msg WHERE msg.id = 2 AND msg.limit = 9",
 			"A: DELETE FROM msg WHERE msg.group = 3 AND msg.id = 2",
 			"A: SELECT * FROM msg")
+		if !mariaDB(srv) { // to which it is a reserved word
+			tw.play(t, "A: UPDATE msg SET likes = likes + 1 WHERE returning = 6 AND id = 1", "A: UPDATE msg SET likes = GREATEST(likes, 30) WHERE id = 1 AND returning = 7", "A: SELECT * FROM msg")
+		}
 	})
 }
 
@@ -43,6 +47,10 @@ INSERT INTO page VALUES (1, 1), (2, 2);
 			"A: INSERT INTO page (id, hits, id) VALUES (1, 1, 2) ON DUPLICATE KEY UPDATE hits = hits + 1",
 			"A: INSERT INTO page (id, hits) VALUES (1, 1) ON DUPLICATE KEY UPDATE other.hits = hits + 1", "A: INSERT INTO page (id, hits) VALUES (1, 1) ON DUPLICATE KEY UPDATE hits = PAGE.hits + 1",
 			"A: INSERT INTO page (id, hits) VALUES (1, 1) AS n ON DUPLICATE KEY UPDATE hits = page.hits + N.hits",
+			"A: UPDATE page USE INDEX (nosuch) SET hits = hits + 1 WHERE id = 1", "A: UPDATE page p FORCE INDEX (PRIMARY) SET hits = hits + 1 WHERE id = 1",
+			"A: UPDATE page SET nosuch.page.hits = hits + 1 WHERE id = 1", "A: UPDATE page SET hits = nosuch.page.hits + 1 WHERE id = 1", "A: UPDATE page SET hits = hits + 1 WHERE nosuch.page.id = 1",
+			"A: INSERT INTO page (nosuch.page.id, hits) VALUES (1, 1) ON DUPLICATE KEY UPDATE hits = hits + 1", "A: INSERT INTO page (other.id, hits) VALUES (1, 1) ON DUPLICATE KEY UPDATE hits = hits + 1",
+			"A: INSERT INTO page (id, hits) VALUES (1, 1) ON DUPLICATE KEY UPDATE hits = hits + VALUES(other.hits)",
 			"A: SELECT * FROM page")
 	})
 }

@@ -22,3 +22,18 @@ func TestBaseRowAtItsEnd(t *testing.T) {
 		}
 	})
 }
+
+// TestBeyondRange proves that an increment fails that no number of the column can
+// take. In a slot it would stand for ever, and so would all that came after it.
+func TestBeyondRange(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, score TINYINT NOT NULL DEFAULT 0, likes INT UNSIGNED NOT NULL DEFAULT 0, price DECIMAL(4,2) NOT NULL DEFAULT 0);\nINSERT INTO post (id, score) VALUES (1, -128), (2, 127)",
+			counters("post", "score", "likes", "price"))
+		for _, end := range [][2]string{{"A: SELECT 1", "A: SELECT 2"}, {"A: begin", "A: commit"}} {
+			tw.play(t, end[0], "A: UPDATE post SET score = score + 255 WHERE id = 1", "A: UPDATE post SET score = score + 256 WHERE id = 1", "A: UPDATE post SET score = score - 256 WHERE id = 2",
+				"A: UPDATE post SET likes = likes + 4294967296 WHERE id = 1", "A: UPDATE post SET price = price + 200 WHERE id = 1", "A: UPDATE post SET price = price + 99.99 WHERE id = 1",
+				"A: INSERT INTO post (id, likes) VALUES (1, 5000000000) ON DUPLICATE KEY UPDATE likes = likes + 1",
+				end[1], "A: SELECT * FROM post", "A: UPDATE post SET score = -128, price = 0 WHERE id = 1")
+		}
+	})
+}

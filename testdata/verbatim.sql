@@ -24,6 +24,12 @@ UPDATE post SET likes = likes + 1, title = ? WHERE id = ?
   exact for forum.post: id = {argument 2}
   writes forum.post: (id = argument 2)
 
+UPDATE post USE INDEX (PRIMARY) SET likes = likes + 1 WHERE id = ?
+=> verbatim
+  adds to forum.post.likes: + 1
+  exact for forum.post: id = {argument 1}
+  writes forum.post: (id = argument 1)
+
 UPDATE post SET likes = likes + 1 WHERE title = ?
 => verbatim
   adds to forum.post.likes: + 1

@@ -1,0 +1,114 @@
+package integration_test
+
+import (
+	"database/sql"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestStoredOtherwise proves that an INSERT meets the row, and the slots, of the
+// key that the server makes of the value it is given: it rounds, cuts and pads.
+func TestStoredOtherwise(t *testing.T) {
+	keys := []struct {
+		column, stored string
+		given          []any
+	}{
+		{"INT", "2", []any{"1.6", "2abc", uint64(2), 1.6}},
+		{"TINYINT", "127", []any{300, "300", int64(127)}},
+		{"BIGINT UNSIGNED", "18446744073709551615", []any{uint64(1<<64 - 1)}},
+		{"DECIMAL(5,2)", "1.01", []any{"1.006", "1.01"}},
+		{"DATE", "2024-01-02", []any{"2024-01-02 10:00:00", time.Date(2024, 1, 2, 10, 0, 0, 0, time.UTC), time.Date(2024, 1, 2, 23, 59, 59, 4e8, time.UTC), "2024-01-02"}},
+		{"DATETIME", "2024-01-02 10:00:01", []any{time.Date(2024, 1, 2, 10, 0, 1, 2e8, time.UTC), "2024-01-02 10:00:01.2", "2024-01-02 10:00:01"}},
+		{"DATETIME(3)", "2024-01-02 10:00:01.123", []any{time.Date(2024, 1, 2, 10, 0, 1, 123123000, time.UTC), "2024-01-02 10:00:01.123"}},
+		{"YEAR", "2024", []any{24, "24", 2024}},
+		{"BINARY(3)", "a\x00\x00", []any{"a", []byte("a"), "a\x00\x00"}},
+		{"VARBINARY(3)", "abc", []any{"abcd", []byte("abcd")}},
+		{"VARCHAR(3)", "abc", []any{"abcd", "ABC", []byte("ABC")}},
+		{"CHAR(3)", "ab", []any{"ab ", "ab"}},
+		{"VARCHAR(3) CHARACTER SET latin1", "?", []any{"\u4e16"}},
+		{"ENUM('a','b')", "a", []any{1, "1", "A"}},
+	}
+	attempts := []struct {
+		stmt    string
+		deleted bool
+	}{
+		{"INSERT INTO k (id, c) VALUES (?, 3) ON DUPLICATE KEY UPDATE c = VALUES(c)", false},
+		{"INSERT INTO k (id, c) VALUES (?, 3) ON DUPLICATE KEY UPDATE c = c + 1", false},
+		{"REPLACE INTO k (id, c) VALUES (?, 3)", false},
+		{"INSERT INTO k (id, c) VALUES (?, 3)", true},
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, k := range keys {
+			tw := newTwin(t, srv, "CREATE TABLE k (id "+k.column+" PRIMARY KEY, c INT NOT NULL DEFAULT 0)", counters("k", "c"), "sql_mode=''")
+			for _, interpolated := range []bool{false, true} {
+				plain, ours := tw.plain, tw.ours
+				if interpolated {
+					plain, ours = open(t, tw.dsnOf(t, tw.plain, "interpolateParams=true")), tw.bare(t, "&interpolateParams=true")
+				}
+				for _, given := range k.given {
+					for _, a := range attempts {
+						told := func(db *sql.DB, direct *sql.DB) string {
+							affected(t, db, "DELETE FROM k")
+							affected(t, db, "INSERT INTO k (id, c) VALUES (?, 10)", k.stored)
+							require.EqualValues(t, 1, affected(t, db, "UPDATE k SET c = c + 5 WHERE id = ?", k.stored))
+							if a.deleted { // by another client
+								affected(t, direct, "DELETE FROM k")
+							}
+							tx, err := db.Begin()
+							require.NoError(t, err)
+							defer tx.Rollback()
+							number(t, tx, "SELECT COUNT(*) FROM k")
+							n, err := tx.Exec(a.stmt, given)
+							if err != nil {
+								return told(err)
+							}
+							rows, err := n.RowsAffected()
+							require.NoError(t, err)
+							inside := queried(t.Context(), tx, "SELECT id, c FROM k")
+							require.NoError(t, tx.Commit())
+							return queried(t.Context(), db, "SELECT ? AS n, id, c, ? AS inside FROM k", rows, inside)
+						}
+						require.Equal(t, told(plain, tw.plain), told(ours, tw.direct), "%s: %s with %T %v, interpolated %t", k.column, a.stmt, given, given, interpolated)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestKeysOfTriggers proves that an INSERT meets the row of the key that a trigger
+// gives it.
+func TestKeysOfTriggers(t *testing.T) {
+	const schema = `CREATE TABLE page (id INT PRIMARY KEY AUTO_INCREMENT, slug VARCHAR(20) NOT NULL UNIQUE, hits INT NOT NULL DEFAULT 0);
+INSERT INTO page VALUES (1, 'abc', 10), (2, 'def', 20);
+CREATE PROCEDURE make(INOUT slug VARCHAR(20)) SET slug = 'abc';
+`
+	bodies := []string{"SET NEW.slug = REPLACE(NEW.slug, ' ', '')", "CALL make(NEW.slug)", "SET NEW.hits = NEW.hits, NEW.id = 1"}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, body := range bodies {
+			tw := newTwin(t, srv, schema+"CREATE TRIGGER makes BEFORE INSERT ON page FOR EACH ROW "+body, counters("page", "hits"))
+			for _, steps := range [][]string{
+				{"A: INSERT INTO page (slug, hits) VALUES ('a b c', 3) ON DUPLICATE KEY UPDATE hits = VALUES(hits)"},
+				{"A: REPLACE INTO page (id, slug, hits) VALUES (1, 'a b c', 3)"},
+				{"O: DELETE FROM page WHERE id = 1", "A: INSERT INTO page (id, slug, hits) VALUES (1, 'a b c', 3)"},
+				{"A: begin", "A: SELECT * FROM page", "A: INSERT INTO page (slug, hits) VALUES ('a b c', 3) ON DUPLICATE KEY UPDATE hits = hits + 1", "A: SELECT * FROM page", "A: commit"},
+			} {
+				all := slices.Concat([]string{"O: DELETE FROM page", "O: INSERT INTO page VALUES (1, 'abc', 10)", "A: UPDATE page SET hits = hits + 5 WHERE id = 1"}, steps, []string{"A: SELECT * FROM page"})
+				tw.accepted(t, all...)
+			}
+		}
+	})
+}
+
+// dsnOf is the DSN of one of the twin's databases, with one more parameter.
+func (tw *twin) dsnOf(t *testing.T, db *sql.DB, param string) string {
+	t.Helper()
+	var name string
+	require.NoError(t, db.QueryRow("SELECT DATABASE()").Scan(&name))
+	return tw.srv.DSN(name, "innodb_lock_wait_timeout=5", "sql_mode=''", param)
+}
