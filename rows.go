@@ -174,10 +174,10 @@ type watchedRows struct {
 }
 
 func (c *conn) watched(rows driver.Rows) driver.Rows {
-	if rows == nil || !c.begun() {
-		return rows
+	if r, ok := rows.(physicalRows); ok && c.begun() {
+		return &watchedRows{physicalRows: r, conn: c}
 	}
-	return &watchedRows{physicalRows: rows.(physicalRows), conn: c}
+	return rows
 }
 
 func (r *watchedRows) Next(dest []driver.Value) error {

@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func TestEndedByError(t *testing.T) {
 			{"A: SET autocommit = 0", "A: SAVEPOINT a", like, "A: ROLLBACK TO a", "A: COMMIT"},
 		} {
 			tw.reset(t)
-			tw.play(t, append(steps, everything...)...)
+			tw.play(t, slices.Concat(steps, []string{"A: SET autocommit = 1"}, everything)...)
 		}
 	})
 }
