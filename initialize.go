@@ -21,9 +21,11 @@ type InitOptions struct {
 }
 
 // Init makes the slots tables that are missing, adds the columns of new
-// counters, and opens slots tables that Drop has closed; it returns the
-// statements for it, in order. It may be repeated: what is there already needs no statement. A slots table that holds increments is
-// never dropped: one that no longer fits has to be rolled up first.
+// counters, gives keys and counters the types that they have in their tables, and
+// opens slots tables that Drop has closed; it returns the statements for it, in
+// order. It may be repeated: what is there already needs no statement. A slots
+// table that holds increments is never dropped: one whose table has another key
+// has to be rolled up first.
 func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []string, err error) {
 	if options == nil {
 		options = &InitOptions{}

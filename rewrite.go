@@ -105,8 +105,18 @@ func refusal(tables []*table) *plan {
 	return nil
 }
 
-// dml plans a query or a data change.
+// dml plans a query or a data change. One that may insert rows, and whose keys are
+// not understood, clears all left-over slots.
 func (a *analysis) dml(tables []*table, via []dependent) *plan {
+	p := a.understood(tables, via)
+	inserts := a.toks[0].is("INSERT") || a.toks[0].is("REPLACE")
+	if p.class == exact && p.cleaning == nil && (inserts || p.fallback) && len(p.writes) == 1 && p.writes[0].pins == nil && len(p.writes[0].t.key) > 0 {
+		p.cleaning = &cleaning{t: p.writes[0].t}
+	}
+	return p
+}
+
+func (a *analysis) understood(tables []*table, via []dependent) *plan {
 	stmt := a.parse()
 	if stmt == nil {
 		named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })

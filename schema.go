@@ -266,25 +266,31 @@ func (t *table) upgradeSQL(slots []*column) string {
 		return t.createSQL()
 	}
 	rest := slots
+	var changes []string
 	for _, c := range t.key {
-		if len(rest) == 0 || !strings.EqualFold(rest[0].name, c.name) || rest[0].columnType != c.columnType || rest[0].collation != c.collation {
+		if len(rest) == 0 || !strings.EqualFold(rest[0].name, c.name) || (rest[0].dataType == "timestamp") != (c.dataType == "timestamp") { // in which time zone?
 			return "DROP TABLE " + t.slots() + "; " + t.createSQL()
+		}
+		if rest[0].columnType != c.columnType || rest[0].collation != c.collation { // what the slots hold stays right, as the base rows do
+			changes = append(changes, "MODIFY COLUMN "+t.keyDefinition(c))
 		}
 		rest = rest[1:]
 	}
 	if len(rest) == 0 || !strings.EqualFold(rest[0].name, t.slotCol) {
 		return "DROP TABLE " + t.slots() + "; " + t.createSQL()
 	}
-	var add []string
 	for _, c := range append(slices.Clone(t.counters), t.touch...) {
-		if findColumn(rest, c.name) == nil {
-			add = append(add, "ADD COLUMN "+t.slotDefinition(c))
+		switch slot := findColumn(rest, c.name); {
+		case slot == nil:
+			changes = append(changes, "ADD COLUMN "+t.slotDefinition(c))
+		case c.decimal() && (!slot.decimal() || slot.scale < c.scale), c.integer() && slot.dataType != "bigint" && !slot.decimal(), slices.Contains(t.touch, c) && slot.scale < c.scale: // it would round
+			changes = append(changes, "MODIFY COLUMN "+t.slotDefinition(c))
 		}
 	}
-	if add == nil {
+	if changes == nil {
 		return ""
 	}
-	return "ALTER TABLE " + t.slots() + " " + strings.Join(add, ", ")
+	return "ALTER TABLE " + t.slots() + " " + strings.Join(changes, ", ")
 }
 
 func quoteNames(cols []*column) []string {

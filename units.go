@@ -43,9 +43,10 @@ func (c *column) sum(base string, i int, slots []slotRow, e *entry) (*big.Int, e
 
 func (c *column) parseUnits(s string) (*big.Int, error) {
 	whole, frac, _ := strings.Cut(s, ".")
-	n, ok := new(big.Int).SetString(whole+frac+strings.Repeat("0", c.fraction()-len(frac)), 10)
-	if !ok {
-		return nil, fmt.Errorf("countermysql: counter %s holds %q, which is no number", c.name, s)
+	frac = strings.TrimRight(frac, "0") // an ALTER TABLE may have given it more digits
+	n, ok := new(big.Int).SetString(whole+frac+strings.Repeat("0", max(0, c.fraction()-len(frac))), 10)
+	if !ok || len(frac) > c.fraction() {
+		return nil, fmt.Errorf("countermysql: counter %s holds %q, which is no number that it had when the schema was read", c.name, s)
 	}
 	return n, nil
 }

@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/countermysql/countermysql/internal/testserver"
@@ -67,6 +68,36 @@ INSERT INTO post VALUES (1, 10), (2, 20);
 					"A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", step, "A: commit",
 					"Z: SELECT * FROM post ORDER BY id")
 			}
+		}
+	})
+}
+
+// TestUnreadInsert proves that a row which gets the key of one that a cascade has
+// deleted has nothing of it either where the parser can't read the statement.
+func TestUnreadInsert(t *testing.T) {
+	const schema = `CREATE TABLE author (id INT PRIMARY KEY);
+CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, ` + "`rank`" + ` INT NOT NULL DEFAULT 0, FOREIGN KEY (id) REFERENCES author (id) ON DELETE CASCADE);
+INSERT INTO author VALUES (1), (2);
+INSERT INTO post (id, likes) VALUES (1, 10), (2, 20);
+`
+	both := []string{
+		"A: INSERT INTO post (id, likes) VALUES (1, 1) /*!50000 ON DUPLICATE KEY UPDATE likes = 7 */",
+		"A: REPLACE INTO post (id, likes) VALUES /*!50000 (1, 1) */",
+		"A: UPDATE post SET id = 1 WHERE id = /*!50000 2 */",
+		"A: INSERT INTO post (id, likes) SELECT 1, COUNT(*) FROM author WHERE id NOT IN (SELECT MAX(likes) FROM post) ON DUPLICATE KEY UPDATE likes = 3",
+	}
+	mariaOnly := []string{ // to MySQL, rank is a reserved word
+		"A: INSERT INTO post (id, likes, rank) VALUES (1, 1, 1)",
+		"A: UPDATE post SET id = 1, rank = 2 WHERE id = 2",
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		statements := both
+		if mariaDB(srv) {
+			statements = slices.Concat(both, mariaOnly)
+		}
+		for _, stmt := range statements {
+			tw := newTwin(t, srv, schema, counters("post", "likes"))
+			tw.play(t, "A: UPDATE post SET likes = likes + 5 WHERE id IN (1, 2)", "A: DELETE FROM author WHERE id = 1", "A: INSERT INTO author VALUES (1)", stmt, "A: SELECT * FROM post ORDER BY id")
 		}
 	})
 }

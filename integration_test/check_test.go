@@ -214,11 +214,16 @@ func TestInit(t *testing.T) {
 		require.Len(t, did, 1)
 		require.Contains(t, did[0], "ADD COLUMN `sold`")
 
-		affected(t, tw.direct, "ALTER TABLE item MODIFY id BIGINT")
+		affected(t, tw.direct, "ALTER TABLE item CHANGE id item BIGINT")
 		_, err = countermysql.Init(t.Context(), more, nil)
 		require.ErrorContains(t, err, "holds increments")
 		require.EqualValues(t, 1, number(t, tw.direct, "SELECT COUNT(*) FROM item_slots"))
-		affected(t, tw.direct, "ALTER TABLE item MODIFY id INT")
+		affected(t, tw.direct, "ALTER TABLE item CHANGE item id BIGINT") // of the same name: the slots keep what they hold
+		did, err = countermysql.Init(t.Context(), more, nil)
+		require.NoError(t, err)
+		require.Len(t, did, 1)
+		require.Contains(t, did[0], "MODIFY COLUMN `id`")
+		require.EqualValues(t, 1, number(t, tw.direct, "SELECT COUNT(*) FROM item_slots"))
 
 		affected(t, tw.direct, "DELETE FROM item WHERE id = 1") // leaves an orphan, which a foreign key forbids
 		options := &countermysql.InitOptions{ForeignKeys: []string{"item"}}

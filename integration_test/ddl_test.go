@@ -61,3 +61,35 @@ func TestDDLOfNamesakes(t *testing.T) {
 		}
 	})
 }
+
+// TestTypesOfSlots proves that a counter or a touch column which gets other
+// digits keeps them in its slots, and that slots with more digits can be folded.
+func TestTypesOfSlots(t *testing.T) {
+	const schema = "CREATE TABLE post (id INT PRIMARY KEY, score DECIMAL(10,2) NOT NULL DEFAULT 0, seen DATETIME NULL ON UPDATE CURRENT_TIMESTAMP);\nINSERT INTO post (id) VALUES (1), (2);\n"
+	add := func(d string) string { return "A: UPDATE post SET score = score + " + d + " WHERE id = 1" }
+	alter := func(to string) string { return "A: ALTER TABLE post MODIFY " + to }
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, steps := range [][]string{
+			{add("1.5"), alter("score DECIMAL(10,4) NOT NULL DEFAULT 0"), add("0.0005")},
+			{add("1.5"), alter("score DECIMAL(10,4) NOT NULL DEFAULT 0"), add("0.0005"), alter("score DECIMAL(10,1) NOT NULL DEFAULT 0"), add("0.5")},
+			{add("1.5"), alter("score INT NOT NULL DEFAULT 0"), add("5"), alter("score DECIMAL(10,1) NOT NULL DEFAULT 0"), add("0.4"), add("0.4")},
+			{add("1"), alter("score BIGINT UNSIGNED NOT NULL DEFAULT 0"), add("5"), add("-1")},
+			{add("1"), alter("seen DATETIME(6) NULL ON UPDATE CURRENT_TIMESTAMP(6)"), add("5")},
+			{add("1"), alter("id BIGINT NOT NULL"), add("1"), "A: UPDATE post SET id = 5000000000 WHERE id = 1", "A: UPDATE post SET score = score + 1 WHERE id = 5000000000"},
+			{add("1"), alter("id VARCHAR(9) CHARACTER SET ascii NOT NULL"), add("1")},
+		} {
+			tw := newTwin(t, srv, schema, counters("post", "score"), "timestamp=1700000000.654321")
+			tw.play(t, slices.Concat(steps, []string{"A: SELECT * FROM post ORDER BY id", "A: UPDATE post SET score = GREATEST(score, 0)", "A: SELECT * FROM post ORDER BY id"})...)
+		}
+	})
+}
+
+// TestForeignDigits proves that nothing panics and nothing is lost where another
+// client gives a counter more digits, which the driver does not know yet.
+func TestForeignDigits(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, score DECIMAL(10,2) NOT NULL DEFAULT 0);\nINSERT INTO post VALUES (1, 1.5)", counters("post", "score"))
+		tw.accepted(t, "A: UPDATE post SET score = score + 1.25 WHERE id = 1", "O: ALTER TABLE post MODIFY score DECIMAL(12,4) NOT NULL",
+			"A: UPDATE post SET score = GREATEST(score, 0) WHERE id = 1", "O: SELECT score FROM post")
+	})
+}
