@@ -208,6 +208,9 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 			return nil, a.opaque(named, nil, "DEFAULT(column) needs the table itself")
 		}
 	}
+	if assignsInOrder(stmt) {
+		return nil, a.opaque(named, nil, "it assigns variables row by row, in an order")
+	}
 	if a.ambiguous(stmt, named) {
 		return nil, a.opaque(named, nil, "an alias has the name of a counter that is ordered by")
 	}
@@ -268,6 +271,19 @@ func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 			return false // GROUP BY means the column before the alias, but not before a view's expression
 		}
 		return aliases == nil || (s.OrderBy == nil || !qualified(s.OrderBy)) && (s.Having == nil || !qualified(s.Having))
+	})
+}
+
+// assignsInOrder reports whether a select list assigns variables in a query with
+// ORDER BY: the servers sort by a column first, and by a view's expression only
+// what the select list has computed.
+func assignsInOrder(stmt ast.Node) bool {
+	return !every(stmt, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectStmt)
+		return !ok || s.OrderBy == nil || s.Fields == nil || every(s.Fields, func(n ast.Node) bool {
+			v, ok := n.(*ast.VariableExpr)
+			return !ok || v.Value == nil
+		})
 	})
 }
 
