@@ -203,20 +203,23 @@ func usesTables(toks []token) bool {
 // withSnapshot is the argument of START TRANSACTION WITH CONSISTENT SNAPSHOT.
 const withSnapshot = "snapshot"
 
-// consistentRead reports whether a statement reads tables without locks.
+// consistentRead reports whether a statement may read tables without locks.
 func consistentRead(toks []token) bool {
-	from := false
+	from, of, queries, locking := false, false, 0, 0
 	for i, t := range toks {
 		switch {
 		case i == 0 && !t.is("SELECT") && !t.is("WITH") && !t.punct('(') && !t.is("TABLE") && !t.is("SET") && !t.is("DO"):
 			return false
 		case t.is("FROM"), t.is("TABLE"):
 			from = true
-		case t.is("FOR") && i+1 < len(toks) && (toks[i+1].is("UPDATE") || toks[i+1].is("SHARE")), t.is("LOCK"):
-			return false
+		case t.is("SELECT"):
+			queries++
+		case locks(toks, i):
+			locking++
+			of = of || i+2 < len(toks) && toks[i+2].is("OF")
 		}
 	}
-	return from
+	return from && (locking == 0 || locking < queries || of)
 }
 
 // words joins the words up to the first punctuation.

@@ -19,16 +19,36 @@ type query struct {
 
 	renamed bool // the server may name columns otherwise
 	into    bool // variables take the row: it returns none
+	locking bool // some view locks what it reads
 }
 
 type viewUse struct {
 	t     *table
 	hints string // PARTITION and index hints
+	locks locking
 }
 
 // render writes the text with the views as the transaction sees them.
-func (q *query) render(as func(*table) sight) string {
-	return q.with(func(v viewUse) string { return v.t.view(as(v.t), v.hints) })
+func (q *query) render(as func(viewUse) sight) string {
+	return q.with(func(v viewUse) string { return v.t.view(as(v), v.hints) })
+}
+
+// lockings are the ways in which the query locks a table, those that do first.
+func (q *query) lockings(t *table) []locking {
+	var all []locking
+	for _, v := range q.views {
+		switch {
+		case v.t != t || slices.Contains(all, v.locks):
+		case v.locks.clause != "":
+			all = slices.Insert(all, 0, v.locks)
+		default:
+			all = append(all, v.locks)
+		}
+	}
+	if all == nil {
+		all = []locking{{}} // the table is written
+	}
+	return all
 }
 
 // renderWide writes the text with wide views.
@@ -53,9 +73,8 @@ type edit struct {
 	ref        *tableRef // a view comes first
 }
 
-// rewrite puts views in place of the tables.
-func (a *analysis) rewrite(refs []tableRef) *query {
-	var edits []edit
+// rewrite puts views in place of the tables, and makes other edits.
+func (a *analysis) rewrite(refs []tableRef, edits []edit) *query {
 	merges := map[int][]string{}
 	for i, r := range refs {
 		edits = append(edits, edit{r.start, r.end, " AS " + quoteIdent(r.name), &refs[i]})
@@ -90,7 +109,8 @@ func (a *analysis) rewrite(refs []tableRef) *query {
 		b.WriteString(a.text[at:e.start])
 		if e.ref != nil {
 			q.text = append(q.text, b.String())
-			q.views = append(q.views, viewUse{e.ref.t, e.ref.hints})
+			q.views = append(q.views, viewUse{e.ref.t, e.ref.hints, e.ref.locks})
+			q.locking = q.locking || e.ref.locks.clause != ""
 			b.Reset()
 		}
 		b.WriteString(e.text)
@@ -98,7 +118,7 @@ func (a *analysis) rewrite(refs []tableRef) *query {
 	}
 	b.WriteString(a.text[at:])
 	q.text = append(q.text, b.String())
-	q.sql = q.render(func(*table) sight { return sight{} })
+	q.sql = q.render(func(viewUse) sight { return sight{} })
 	return q
 }
 
@@ -149,38 +169,10 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	}
 	p = &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
 	p.pins = a.readPins(stmt, named)
-	if locks, shared := lockClause(stmt); locks != "" {
-		p.locks, p.shared, p.scopes = locks, shared, a.lockedRows(stmt, named)
+	if q.locking {
+		p.scopes = a.lockedRows(stmt, named)
 	}
 	return p
-}
-
-// lockClause is how a locking SELECT locks base rows: always exclusively,
-// because shared locks do not keep increments away. shared says that the
-// statement asks for shared locks only.
-func lockClause(stmt ast.Node) (clause string, shared bool) {
-	shared = true
-	every(stmt, func(n ast.Node) bool {
-		s, ok := n.(*ast.SelectStmt)
-		if !ok || s.LockInfo == nil {
-			return true
-		}
-		switch s.LockInfo.LockType {
-		case ast.SelectLockForUpdate, ast.SelectLockForUpdateNoWait, ast.SelectLockForUpdateSkipLocked, ast.SelectLockForUpdateWaitN:
-			shared = false
-		}
-		switch s.LockInfo.LockType {
-		case ast.SelectLockNone:
-		case ast.SelectLockForUpdateNoWait, ast.SelectLockForShareNoWait:
-			clause = "FOR UPDATE NOWAIT"
-		case ast.SelectLockForUpdateSkipLocked, ast.SelectLockForShareSkipLocked:
-			clause = "FOR UPDATE SKIP LOCKED"
-		default:
-			clause = "FOR UPDATE"
-		}
-		return true
-	})
-	return clause, shared
 }
 
 // sums rewrites the query parts of a statement; nil if they read no counter,
@@ -219,7 +211,13 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 			return nil, a.opaque(named, nil, "the table has invisible columns")
 		}
 	}
-	return a.rewrite(refs), nil
+	var edits []edit
+	if !a.toks[0].is("INSERT") && !a.toks[0].is("REPLACE") {
+		if edits, ok = a.lockings(stmt, refs); !ok {
+			return nil, a.opaque(named, nil, "its locks could not be followed")
+		}
+	}
+	return a.rewrite(refs, edits), nil
 }
 
 // ambiguous reports whether ORDER BY or HAVING names table.counter while an alias
@@ -316,9 +314,22 @@ func refsOf(tables []*table) []tableRef {
 // countTables counts the places where the statement's FROM clauses name counter tables.
 func (a *analysis) countTables(stmt ast.Node) int {
 	n := 0
+	one := func(t *ast.TableName) int {
+		if a.schema.lookup(t.Schema.O, t.Name.O, a.db) != nil {
+			return 1
+		}
+		return 0
+	}
 	every(stmt, func(node ast.Node) bool {
-		if t, ok := node.(*ast.TableName); ok && a.schema.lookup(t.Schema.O, t.Name.O, a.db) != nil {
-			n++
+		switch node := node.(type) {
+		case *ast.TableName:
+			n += one(node)
+		case *ast.SelectStmt:
+			if node.LockInfo != nil {
+				for _, t := range node.LockInfo.Tables {
+					n -= one(t) // FOR UPDATE OF t, which is visited too
+				}
+			}
 		}
 		return true
 	})

@@ -251,25 +251,31 @@ func (c *conn) rewritten(ctx context.Context, k *call) (string, []driver.NamedVa
 		return k.text, k.args, nil
 	}
 	c.connector.stats.sums.Add(1)
-	if p.locks == "" && (!c.inTransaction() || c.tx == nil) {
+	if !p.query.locking && (!c.inTransaction() || c.tx == nil) {
 		text, args := k.summed()
 		return text, args, nil
 	}
-	sights := map[*table]sight{}
+	type use struct {
+		t *table
+		l locking
+	}
+	sights := map[use]sight{}
 	plain := true
 	for _, t := range p.reads {
-		s, err := c.sightOf(ctx, t, k)
-		if err != nil {
-			return "", nil, err
+		for _, l := range p.query.lockings(t) {
+			s, err := c.sightOf(ctx, t, l, k)
+			if err != nil {
+				return "", nil, err
+			}
+			plain = plain && s.locks == "" && s.own == nil && s.pending == nil
+			sights[use{t, l}] = s
 		}
-		plain = plain && s.locks == "" && s.own == nil && s.pending == nil
-		sights[t] = s
 	}
 	if plain {
 		text, args := k.summed()
 		return text, args, nil
 	}
-	return k.own(p.query.render(func(t *table) sight { return sights[t] })), k.args, nil
+	return k.own(p.query.render(func(v viewUse) sight { return sights[use{v.t, v.locks}] })), k.args, nil
 }
 
 // countedRows gives the rows of a rewritten query the column types of the original,

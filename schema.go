@@ -124,7 +124,8 @@ func (t *table) share(exclusive string) string {
 	case strings.HasSuffix(exclusive, "SKIP LOCKED"):
 		return t.skipLocked()
 	}
-	return shareMode
+	_, wait, _ := strings.Cut(exclusive, "FOR UPDATE")
+	return shareMode + wait // WAIT n, on MariaDB
 }
 
 func (t *table) base() string  { return quoteIdent(t.spec.db) + "." + quoteIdent(t.spec.name) }

@@ -27,3 +27,53 @@ INSERT INTO post VALUES (1, 1, 5), (2, 1, 3), (3, 2, 9), (4, 2, 1), (5, 3, 4);
 		}
 	})
 }
+
+// TestLocksOfQueries proves that a query locks the tables that it locks on plain
+// MySQL: those of its own FROM clause, or of OF, and not those of its subqueries.
+func TestLocksOfQueries(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, title VARCHAR(9) NOT NULL DEFAULT '', likes INT NOT NULL DEFAULT 0);
+CREATE TABLE job (id INT PRIMARY KEY, post_id INT NOT NULL);
+INSERT INTO post (id, likes) VALUES (1, 5), (2, 3), (3, 9);
+INSERT INTO job VALUES (1, 1), (2, 1), (3, 2), (4, 9);
+`
+	both := []string{
+		"SELECT j.id, (SELECT likes FROM post p WHERE p.id = j.post_id) l FROM job j ORDER BY j.id FOR UPDATE",
+		"SELECT j.id FROM job j WHERE j.post_id IN (SELECT id FROM post WHERE likes > 4) ORDER BY j.id FOR UPDATE NOWAIT",
+		"SELECT j.id, q.likes FROM job j JOIN (SELECT id, likes FROM post) q ON q.id = j.post_id ORDER BY j.id FOR UPDATE",
+		"SELECT id, likes FROM post WHERE likes = (SELECT MAX(likes) FROM post) ORDER BY id FOR UPDATE SKIP LOCKED",
+		"SELECT id, likes FROM post WHERE id = 1 UNION SELECT id, likes FROM post WHERE id = 2 FOR UPDATE",
+		"SELECT id, likes FROM post WHERE id = 2 UNION SELECT id, likes FROM post WHERE id = 1 FOR UPDATE SKIP LOCKED",
+		"(SELECT id, likes FROM post WHERE id = 2 FOR UPDATE) UNION (SELECT id, likes FROM post WHERE id = 1) ORDER BY id",
+		"WITH c AS (SELECT id, likes FROM post) SELECT * FROM c ORDER BY id FOR UPDATE",
+		"SELECT j.id, p.likes FROM (job j JOIN post p ON p.id = j.post_id) ORDER BY j.id FOR UPDATE SKIP LOCKED",
+		"SELECT * FROM (SELECT id, likes FROM post FOR UPDATE SKIP LOCKED) x ORDER BY id",
+		"SELECT id FROM job WHERE id IN (SELECT id FROM post WHERE likes > 1 FOR UPDATE SKIP LOCKED) ORDER BY id",
+	}
+	more := map[bool][]string{
+		true: {
+			"SELECT id, likes FROM post p ORDER BY id LOCK IN SHARE MODE SKIP LOCKED",
+			"SELECT id, likes FROM post p WHERE id = 1 LOCK IN SHARE MODE NOWAIT",
+			"SELECT id, likes FROM post p WHERE id = 1 FOR UPDATE WAIT 0",
+		},
+		false: {
+			"SELECT j.id, p.likes FROM job j JOIN post p ON p.id = j.post_id ORDER BY j.id FOR UPDATE OF j SKIP LOCKED",
+			"SELECT j.id, p.likes FROM job j JOIN post p ON p.id = j.post_id ORDER BY j.id FOR UPDATE OF j NOWAIT",
+			"SELECT j.id, p.likes FROM job j JOIN post p ON p.id = j.post_id ORDER BY j.id FOR UPDATE OF p SKIP LOCKED",
+			"SELECT j.id, p.likes FROM job j JOIN post p ON p.id = j.post_id ORDER BY j.id FOR SHARE OF p, j SKIP LOCKED",
+			"SELECT * FROM `post` WHERE likes > 1 ORDER BY post.id LIMIT 1 FOR UPDATE OF `post` SKIP LOCKED",
+			"SELECT * FROM post WHERE id = 1 FOR SHARE OF post NOWAIT",
+			"SELECT id, likes FROM post p FOR UPDATE OF post",
+			"SELECT a.likes, b.likes FROM post a JOIN post b ON b.id = a.id + 1 ORDER BY a.id FOR UPDATE OF b NOWAIT",
+		},
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes"), "innodb_lock_wait_timeout=1")
+		for _, query := range append(both, more[mariaDB(srv)]...) {
+			tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "A: BEGIN", "A: UPDATE post SET title = 'x' WHERE id = 1",
+				"B: "+query, "A: ROLLBACK")
+			tw.play(t, "B: begin RR", "B: SELECT COUNT(*) FROM job", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "B: UPDATE post SET likes = likes + 1 WHERE id = 2",
+				"B: "+query, "B: SELECT id, likes FROM post ORDER BY id", "B: commit")
+		}
+	})
+}
