@@ -211,6 +211,9 @@ func identifiers(sql string) map[string]bool {
 		if t.ident() {
 			words[strings.ToLower(t.name)] = true
 		}
+		if t.kind == tokString && sql[t.start] == '"' { // a name under ANSI_QUOTES
+			words[strings.ToLower(strings.ReplaceAll(strings.Trim(sql[t.start:t.end], `"`), `""`, `"`))] = true
+		}
 		if t.kind == tokVersion && len(sql) > t.end-t.start {
 			maps.Copy(words, identifiers(sql[t.start+3:t.end]))
 		}

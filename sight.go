@@ -161,7 +161,8 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 		cols = append(cols, "CAST(COALESCE(SUM("+quoteIdent(col.name)+"), 0) AS CHAR)")
 	}
 	for _, col := range t.touch {
-		cols = append(cols, "COALESCE(CONCAT('CAST(''', MAX("+quoteIdent(col.name)+"), ''' AS DATETIME("+strconv.Itoa(col.scale)+"))'), 'NULL')")
+		newest := "MAX(" + quoteIdent(col.name) + ")" // under ORACLE, MariaDB's CONCAT leaves NULL out
+		cols = append(cols, "IF("+newest+" IS NULL, 'NULL', CONCAT('CAST(''', "+newest+", ''' AS DATETIME("+strconv.Itoa(col.scale)+"))'))")
 	}
 	group := ""
 	if len(t.key) > 0 {

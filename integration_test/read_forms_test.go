@@ -1,8 +1,10 @@
 package integration_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -74,6 +76,44 @@ INSERT INTO job VALUES (1, 1), (2, 1), (3, 2), (4, 9);
 				"B: "+query, "A: ROLLBACK")
 			tw.play(t, "B: begin RR", "B: SELECT COUNT(*) FROM job", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "B: UPDATE post SET likes = likes + 1 WHERE id = 2",
 				"B: "+query, "B: SELECT id, likes FROM post ORDER BY id", "B: commit")
+		}
+	})
+}
+
+// TestModes proves that counters are what they are under any sql_mode of the DSN:
+// MariaDB shows names in double quotes under ANSI_QUOTES, and opens a block by BEGIN
+// under ORACLE.
+func TestModes(t *testing.T) {
+	const schema = `
+CREATE TABLE page (id INT PRIMARY KEY, hits INT NOT NULL DEFAULT 0, seen DATETIME NULL, title VARCHAR(9), CHECK (hits < 20));
+CREATE TABLE other (id INT PRIMARY KEY, hits INT NOT NULL DEFAULT 0, seen DATETIME NULL, title VARCHAR(9));
+CREATE FUNCTION hits_of() RETURNS INT READS SQL DATA RETURN (SELECT hits FROM "other" WHERE id = 1);
+CREATE TRIGGER seen AFTER INSERT ON page FOR EACH ROW UPDATE "other" SET "title" = "hits" WHERE "hits" > 1;
+INSERT INTO page (id) VALUES (1), (2);
+INSERT INTO other (id) VALUES (1), (2);
+`
+	config := &countermysql.Config{Tables: []countermysql.TableConfig{
+		{Table: "page", Counters: []string{"hits"}, Touch: []string{"seen"}}, {Table: "other", Counters: []string{"hits"}, Touch: []string{"seen"}},
+	}}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		modes := []string{"ANSI_QUOTES"}
+		if mariaDB(srv) {
+			modes = append(modes, "ORACLE")
+		}
+		for _, mode := range modes {
+			statements := schema
+			if mode == "ORACLE" { // has another syntax for what is stored
+				statements = strings.ReplaceAll(statements, "RETURNS INT READS SQL DATA RETURN (", "RETURN INT AS BEGIN RETURN (")
+				statements = strings.ReplaceAll(statements, "id = 1);", "id = 1); END;")
+				statements = strings.ReplaceAll(statements, `UPDATE "other"`, `BEGIN UPDATE "other"`)
+				statements = strings.ReplaceAll(statements, `"hits" > 1;`, `"hits" > 1; END;`)
+			}
+			tw := newTwin(t, srv, "SET sql_mode = '"+mode+"';\n"+statements, config, "sql_mode='"+mode+"'")
+			tw.play(t, "A: UPDATE page SET hits = hits + 15 WHERE id = 1", "A: UPDATE page SET hits = hits + 15 WHERE id = 1", "A: SELECT id, hits FROM page ORDER BY id",
+				"A: UPDATE other SET hits = hits + 2 WHERE id = 1", "A: SELECT hits_of()", "A: UPDATE other SET hits = hits + 2 WHERE id IN (1, 2)", "A: INSERT INTO page (id) VALUES (3)",
+				"A: SELECT id, hits, title FROM other ORDER BY id", "A: UPDATE other SET hits = hits * 2", "A: DELETE FROM page WHERE hits > 3",
+				"A: UPDATE other SET hits = hits + 1 WHERE id = 1", "B: begin RR", "B: SELECT hits FROM other", "B: UPDATE other SET title = 'x' WHERE id = 1",
+				"B: SELECT * FROM other ORDER BY id", "B: commit", "A: SELECT MAX(hits) FROM other WHERE hits > 1 FOR UPDATE")
 		}
 	})
 }
