@@ -92,17 +92,12 @@ func (a *analysis) rewrite(refs []tableRef, edits []edit) *query {
 			}
 		}
 	}
-	shortened := false
-	for i := 0; i+4 < len(a.toks); i++ { // db.table.column: the view has no database
-		t := a.toks[i : i+5]
-		if t[0].ident() && t[1].punct('.') && t[2].ident() && t[3].punct('.') && a.schema.lookup(t[0].name, t[2].name, "") != nil &&
-			!slices.ContainsFunc(refs, func(r tableRef) bool { return r.start == t[0].start }) {
-			edits = append(edits, edit{t[0].start, t[2].start, "", nil})
-			shortened = true
-		}
+	full := a.fullNames()
+	for _, t := range full { // the view has no database
+		edits = append(edits, edit{t[0].start, t[2].start, "", nil})
 	}
 	slices.SortFunc(edits, func(x, y edit) int { return x.start - y.start })
-	q := &query{renamed: a.inSelectList(refs) || shortened || a.respelled(refs)}
+	q := &query{renamed: a.inSelectList(refs) || full != nil || a.respelled(refs)}
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
@@ -200,6 +195,9 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 			return nil, a.opaque(named, nil, "DEFAULT(column) needs the table itself")
 		}
 	}
+	if a.namesakes(stmt) {
+		return nil, a.opaque(named, nil, "tables of two databases have one name")
+	}
 	if assignsInOrder(stmt) {
 		return nil, a.opaque(named, nil, "it assigns variables row by row, in an order")
 	}
@@ -218,89 +216,6 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 		}
 	}
 	return a.rewrite(refs, edits), nil
-}
-
-// ambiguous reports whether ORDER BY or HAVING names table.counter while an alias
-// has the counter's name: for a column, but not for a view's expression, MySQL
-// then means the column. Or GROUP BY names it. Or any of them names what the select
-// list has twice.
-func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
-	virtual := func(name string) bool {
-		return slices.ContainsFunc(named, func(t *table) bool { return t.virtual(name) })
-	}
-	return !every(stmt, func(n ast.Node) bool {
-		s, ok := n.(*ast.SelectStmt)
-		if !ok || s.Fields == nil {
-			return true
-		}
-		var aliases []string
-		for _, f := range s.Fields.Fields {
-			isColumn := false
-			if f.Expr != nil {
-				name, is := columnRef(f.Expr)
-				isColumn = is && strings.EqualFold(name.Name.O, f.AsName.O)
-			}
-			if f.AsName.O != "" && !isColumn && virtual(f.AsName.O) {
-				aliases = append(aliases, f.AsName.L)
-			}
-		}
-		qualified := func(n ast.Node) bool {
-			return !every(n, func(n ast.Node) bool {
-				c, ok := n.(*ast.ColumnName)
-				return !ok || c.Table.O == "" || !slices.Contains(aliases, c.Name.L)
-			})
-		}
-		if twice := slices.DeleteFunc(repeated(s.Fields), func(name string) bool { return !virtual(name) }); len(twice) > 0 {
-			if s.Having != nil {
-				return false // HAVING sees columns in one way, and expressions of their names in another
-			}
-			bare := func(n ast.Node) bool {
-				c, ok := n.(*ast.ColumnName)
-				return !ok || c.Table.O != "" || !slices.Contains(twice, c.Name.L)
-			}
-			if s.OrderBy != nil && !every(s.OrderBy, bare) || s.GroupBy != nil && !every(s.GroupBy, bare) {
-				return false // two columns of this name may be an error, two expressions are not
-			}
-		}
-		if s.GroupBy != nil && !every(s.GroupBy, func(n ast.Node) bool {
-			c, ok := n.(*ast.ColumnName)
-			return !ok || !slices.Contains(aliases, c.Name.L)
-		}) {
-			return false // GROUP BY means the column before the alias, but not before a view's expression
-		}
-		return aliases == nil || (s.OrderBy == nil || !qualified(s.OrderBy)) && (s.Having == nil || !qualified(s.Having))
-	})
-}
-
-// assignsInOrder reports whether a select list assigns variables in a query with
-// ORDER BY: the servers sort by a column first, and by a view's expression only
-// what the select list has computed.
-func assignsInOrder(stmt ast.Node) bool {
-	return !every(stmt, func(n ast.Node) bool {
-		s, ok := n.(*ast.SelectStmt)
-		return !ok || s.OrderBy == nil || s.Fields == nil || every(s.Fields, func(n ast.Node) bool {
-			v, ok := n.(*ast.VariableExpr)
-			return !ok || v.Value == nil
-		})
-	})
-}
-
-// repeated are the names that a select list has more than once.
-func repeated(list *ast.FieldList) []string {
-	var names, more []string
-	for _, f := range list.Fields {
-		name := f.AsName.L
-		if f.Expr != nil && name == "" {
-			if c, ok := columnRef(f.Expr); ok {
-				name = c.Name.L
-			}
-		}
-		if name != "" && slices.Contains(names, name) {
-			more = append(more, name)
-		}
-		names = append(names, name)
-	}
-	return more
 }
 
 func refsOf(tables []*table) []tableRef {

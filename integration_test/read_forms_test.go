@@ -1,8 +1,11 @@
 package integration_test
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/internal/testserver"
@@ -115,5 +118,44 @@ INSERT INTO other (id) VALUES (1), (2);
 				"A: UPDATE other SET hits = hits + 1 WHERE id = 1", "B: begin RR", "B: SELECT hits FROM other", "B: UPDATE other SET title = 'x' WHERE id = 1",
 				"B: SELECT * FROM other ORDER BY id", "B: commit", "A: SELECT MAX(hits) FROM other WHERE hits > 1 FOR UPDATE")
 		}
+	})
+}
+
+// TestNamesakes proves that db.table.column is the table of that database where
+// another's has the same name and no counters.
+func TestNamesakes(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);
+INSERT INTO post VALUES (1, 5), (2, 3);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes"))
+		other := newDatabase(t, srv)
+		execAll(t, tw.direct, "CREATE TABLE "+other+".post (id INT PRIMARY KEY, n INT NOT NULL, likes INT NOT NULL);\nINSERT INTO "+other+".post VALUES (1, 100, 1), (2, 200, 2)")
+		var all [2]string
+		for i, db := range []*sql.DB{tw.plain, tw.ours} {
+			affected(t, db, "UPDATE post SET likes = likes + 10 WHERE id = 1")
+			var name string
+			require.NoError(t, db.QueryRow("SELECT DATABASE()").Scan(&name))
+			for _, query := range []string{
+				"SELECT {db}.post.likes, {other}.post.n FROM {db}.post JOIN {other}.post USING (id) ORDER BY {db}.post.likes",
+				"SELECT {other}.post.likes, {db}.post.likes FROM post JOIN {other}.post USING (id) ORDER BY 1",
+				"SELECT {db}.post.* FROM post, {other}.post WHERE {db}.post.id = {other}.post.id AND {db}.post.likes > 4",
+				"SELECT id, (SELECT {db}.post.likes + {other}.post.n FROM {other}.post WHERE {other}.post.id = {db}.post.id) x FROM post ORDER BY id",
+				"SELECT {db}.post.likes FROM post JOIN (SELECT 1 AS likes) POST ORDER BY 1",
+				"SELECT {db}.post.likes FROM {db}.post ORDER BY {db}.post.likes",
+			} {
+				all[i] += query + " → " + queried(t.Context(), db, strings.NewReplacer("{db}", name, "{other}", other).Replace(query)) + "\n"
+			}
+		}
+		require.Equal(t, all[0], all[1])
+	})
+}
+
+// TestFetchFirst proves that MariaDB's other LIMIT changes no type.
+func TestFetchFirst(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, stepsSchema, counters("c", "i", "u"))
+		playSteps(t, tw, []string{"UPDATE c SET i = i + 1, u = u + 1 WHERE id = 1", "SELECT i, u FROM c ORDER BY i FETCH FIRST 2 ROWS ONLY", "SELECT i, u FROM c WHERE id = 1 FETCH FIRST ROW ONLY"})
 	})
 }
