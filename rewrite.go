@@ -270,6 +270,8 @@ func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) 
 	var touched, deleted []*table
 	for _, d := range via {
 		switch {
+		case d.hidden():
+			return a.opaque(named, via, "the user may not see the definition of "+d.name)
 		case d.reads:
 			return a.opaque(named, via, "it reaches the table through "+d.name)
 		case !isWrite:

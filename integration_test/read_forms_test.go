@@ -2,9 +2,12 @@ package integration_test
 
 import (
 	"database/sql"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql"
@@ -157,5 +160,47 @@ func TestFetchFirst(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newTwin(t, srv, stepsSchema, counters("c", "i", "u"))
 		playSteps(t, tw, []string{"UPDATE c SET i = i + 1, u = u + 1 WHERE id = 1", "SELECT i, u FROM c ORDER BY i FETCH FIRST 2 ROWS ONLY", "SELECT i, u FROM c WHERE id = 1 FETCH FIRST ROW ONLY"})
+	})
+}
+
+// TestHiddenDefinitions proves that a view or routine shows counters as they are to a
+// user who may not see its definition.
+func TestHiddenDefinitions(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);
+INSERT INTO post VALUES (1, 5), (2, 3);
+CREATE VIEW liked AS SELECT id, likes FROM post WHERE likes > 4;
+CREATE FUNCTION likes_of(n INT) RETURNS INT READS SQL DATA RETURN (SELECT likes FROM post WHERE id = n);
+CREATE PROCEDURE top() SELECT MAX(likes) FROM post;
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, &countermysql.Config{Tables: []countermysql.TableConfig{{Table: "post", Counters: []string{"likes"}}, {Table: "later", Counters: []string{"hits"}}}})
+		affected(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 1") // makes the slots table
+		cfg, err := mysql.ParseDSN(tw.oursDSN)
+		require.NoError(t, err)
+		cfg.User, cfg.Passwd = fmt.Sprintf("itg_hidden_%d", os.Getpid()), "secret"
+		host := "'" + cfg.User + "'@'127.0.0.1'"
+		for _, stmt := range []string{"DROP USER IF EXISTS " + host, "CREATE USER " + host + " IDENTIFIED BY 'secret'",
+			"GRANT SELECT, INSERT, UPDATE, DELETE, TRIGGER, EXECUTE ON " + cfg.DBName + ".* TO " + host} {
+			affected(t, tw.direct, stmt)
+		}
+		t.Cleanup(func() {
+			admin, err := sql.Open("mysql", srv.DSN(""))
+			require.NoError(t, err)
+			defer admin.Close()
+			_, err = admin.Exec("DROP USER " + host)
+			require.NoError(t, err)
+		})
+		connector, err := countermysql.NewConnector(cfg, tw.config)
+		require.NoError(t, err)
+		db := sql.OpenDB(connector)
+		defer db.Close()
+		for i, query := range []string{"SELECT likes FROM liked WHERE id = 1", "SELECT likes_of(1)", "CALL top()", "SELECT MAX(l.likes) FROM liked l JOIN post USING (id)"} {
+			affected(t, db, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+			require.EqualValues(t, 7+i, number(t, db, query), query)
+		}
+		findings, err := countermysql.Check(t.Context(), db)
+		require.NoError(t, err)
+		require.Contains(t, fmt.Sprint(findings), "may not see the definition of liked")
 	})
 }
