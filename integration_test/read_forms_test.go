@@ -202,5 +202,15 @@ CREATE PROCEDURE top() SELECT MAX(likes) FROM post;
 		findings, err := countermysql.Check(t.Context(), db)
 		require.NoError(t, err)
 		require.Contains(t, fmt.Sprint(findings), "may not see the definition of liked")
+
+		affected(t, tw.direct, "REVOKE UPDATE, DELETE ON "+cfg.DBName+".* FROM "+host)
+		affected(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+		reader, err := countermysql.NewConnector(cfg, tw.config)
+		require.NoError(t, err)
+		reading := sql.OpenDB(reader)
+		defer reading.Close()
+		require.EqualValues(t, 11, number(t, reading, "SELECT MAX(likes) FROM post"))
+		_, err = reading.Query("SELECT likes FROM liked WHERE id = 1")
+		require.Equal(t, 1142, errorNumber(err), "a sum without its slots would be stale")
 	})
 }
