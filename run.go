@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"slices"
+	"strings"
 )
 
 // run executes a statement that is more than simple.
@@ -89,6 +90,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		return out, err
 	case kindSet:
 		c.dirty, c.changed = true, true
+		c.clock = c.clock || strings.Contains(strings.ToLower(k.text), "timestamp")
 	case kindCall, kindExecute:
 		return c.runAnything(ctx, k)
 	}

@@ -68,7 +68,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 // connection, which is as the DSN made it.
 func (c *conn) altered() bool {
 	a, b := c.session, c.initial
-	return a.zone != b.zone || a.collation != b.collation || a.sqlMode != b.sqlMode || a.charset != b.charset
+	return c.clock || a.zone != b.zone || a.collation != b.collation || a.sqlMode != b.sqlMode || a.charset != b.charset
 }
 
 // read runs a query of ours on this connection and returns its rows as text;
