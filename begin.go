@@ -81,7 +81,7 @@ func (c *conn) beginImplied(ctx context.Context) error {
 	if c.autocommit() || c.begun() {
 		return nil
 	}
-	_, err := c.do(ctx, "BEGIN")
+	_, err := c.do(ctx, startTransaction)
 	return err
 }
 

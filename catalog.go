@@ -34,6 +34,10 @@ type dependent struct {
 	tables     []*table
 }
 
+// hidden reports whether the user may not see the definition, which may then name
+// any counter table.
+func (d dependent) hidden() bool { return d.kind != "" && d.body == "" }
+
 // namesakes are all that have one name, in whatever database.
 type namesakes struct {
 	tables []*table
@@ -68,6 +72,9 @@ func (s *schema) closure(all []dependent) []dependent {
 		for i := range all {
 			d := &all[i]
 			tables := s.reached(words[i], found)
+			if d.hidden() {
+				tables = s.ready()
+			}
 			if len(tables) > len(d.tables) {
 				d.tables, changed = tables, true
 				found = slices.DeleteFunc(found, func(f dependent) bool { return f.db == d.db && f.name == d.name && f.reads == d.reads })
@@ -204,6 +211,11 @@ func (s *schema) without(hidden map[string]bool) *schema {
 	maps.DeleteFunc(less.tables, func(_ string, t *table) bool { return hidden[t.String()] })
 	less.index()
 	return &less
+}
+
+// ready lists the tables that can be rolled up, in order.
+func (s *schema) ready() []*table {
+	return slices.DeleteFunc(s.all(), func(t *table) bool { return len(t.counters) == 0 || t.unfit != nil || t.missing != "" })
 }
 
 // all lists the counter tables in order.

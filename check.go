@@ -41,6 +41,7 @@ func Check(ctx context.Context, db *sql.DB) ([]Finding, error) {
 	}
 	k := &inspection{ctx: ctx, c: c, s: s}
 	k.server()
+	k.hidden()
 	for _, spec := range c.specs {
 		if s.lookup(spec.db, spec.name, "") == nil && !slices.ContainsFunc(s.absent, func(name string) bool { return strings.HasPrefix(name, spec.db+"."+spec.name+".") }) {
 			k.add(Failure, spec.db+"."+spec.name, "it does not exist, or the user may not see it", "create it, correct the list of counters, or grant SELECT on it", "")
@@ -105,6 +106,16 @@ func (k *inspection) server() {
 	if rows := k.ask("SELECT 1 FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE = 'TRIGGER' UNION SELECT 1 FROM information_schema.SCHEMA_PRIVILEGES " +
 		"WHERE PRIVILEGE_TYPE = 'TRIGGER' UNION SELECT 1 FROM information_schema.TABLE_PRIVILEGES WHERE PRIVILEGE_TYPE = 'TRIGGER'"); rows == nil {
 		k.add(Warning, "", "the user may not see triggers, and an UPDATE trigger would go unnoticed", "grant TRIGGER on the counter tables, or make sure that they have none", "")
+	}
+}
+
+// hidden tells what may read counters without being seen.
+func (k *inspection) hidden() {
+	for _, d := range k.s.dependents {
+		if d.hidden() {
+			k.add(Warning, "", "the user may not see the definition of "+d.name+", so that a statement that uses this "+d.kind+" rolls all counters up first",
+				"grant SHOW VIEW; for routines SHOW_ROUTINE on MySQL, SHOW CREATE ROUTINE or SELECT on mysql.proc on MariaDB", "")
+		}
 	}
 }
 

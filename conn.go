@@ -33,6 +33,7 @@ type conn struct {
 	tx        *txState
 	unbegun   *handle // the transaction whose BEGIN is not sent yet
 	changed   bool    // a statement of the application's has changed the session
+	clock     bool    // and perhaps its clock: SET timestamp
 
 	filler   filler
 	lastRows rowCount // of the last statement, where the server has another

@@ -7,6 +7,10 @@ import (
 	"time"
 )
 
+// startTransaction begins a transaction whatever the sql_mode: under ORACLE,
+// MariaDB's BEGIN opens a block.
+const startTransaction = "START TRANSACTION"
+
 // runExact rolls up the keys concerned and runs the statement as it is, in one
 // transaction: the open one, or one of its own.
 func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
@@ -59,7 +63,7 @@ func (c *conn) runAlone(ctx context.Context, k *call) (outcome, error) {
 }
 
 func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
-	if _, err := c.do(ctx, "BEGIN"); err != nil {
+	if _, err := c.do(ctx, startTransaction); err != nil {
 		return outcome{}, err
 	}
 	finish := func(err error) error {

@@ -252,7 +252,7 @@ func consistentRead(toks []token) bool {
 			unlocked++
 		case t.is("FROM"), t.is("TABLE"):
 			from = true
-		case t.is("FOR") && i+1 < len(toks) && (toks[i+1].is("UPDATE") || toks[i+1].is("SHARE")), t.is("LOCK"):
+		case locks(toks, i):
 			if i+2 >= len(toks) || !toks[i+2].is("OF") { // which leaves other tables out
 				unlocked--
 			}

@@ -37,8 +37,6 @@ type plan struct {
 	reads      []*table   // whose counters the statement may read: pending increments come first
 	pins       []pin      // the rows of the only table read, if the statement gives their keys as numbers
 	query      *query     // the text with views in place of base tables
-	locks      string     // FOR UPDATE …: the query locks what it reads
-	shared     bool       // it asks for shared locks
 	increment  *increment // what a relative write adds
 	touches    []touch    // touch columns that are set
 	scopes     []scope    // rows to roll up when the statement runs the exact way

@@ -113,8 +113,10 @@ func describe(p *plan) string {
 			line("  or %s", describeFragment(top.text))
 		}
 	}
-	if p.locks != "" {
-		line("  locks %s", p.locks)
+	if p.query != nil && p.query.locking {
+		for _, t := range p.reads {
+			line("  locks %s", p.query.lockings(t)[0].clause)
+		}
 	}
 	if p.guarded != "" {
 		line("  tries %s", p.guarded)

@@ -19,16 +19,36 @@ type query struct {
 
 	renamed bool // the server may name columns otherwise
 	into    bool // variables take the row: it returns none
+	locking bool // some view locks what it reads
 }
 
 type viewUse struct {
 	t     *table
 	hints string // PARTITION and index hints
+	locks locking
 }
 
 // render writes the text with the views as the transaction sees them.
-func (q *query) render(as func(*table) sight) string {
-	return q.with(func(v viewUse) string { return v.t.view(as(v.t), v.hints) })
+func (q *query) render(as func(viewUse) sight) string {
+	return q.with(func(v viewUse) string { return v.t.view(as(v), v.hints) })
+}
+
+// lockings are the ways in which the query locks a table, those that do first.
+func (q *query) lockings(t *table) []locking {
+	var all []locking
+	for _, v := range q.views {
+		switch {
+		case v.t != t || slices.Contains(all, v.locks):
+		case v.locks.clause != "":
+			all = slices.Insert(all, 0, v.locks)
+		default:
+			all = append(all, v.locks)
+		}
+	}
+	if all == nil {
+		all = []locking{{}} // the table is written
+	}
+	return all
 }
 
 // renderWide writes the text with wide views.
@@ -53,9 +73,8 @@ type edit struct {
 	ref        *tableRef // a view comes first
 }
 
-// rewrite puts views in place of the tables.
-func (a *analysis) rewrite(refs []tableRef) *query {
-	var edits []edit
+// rewrite puts views in place of the tables, and makes other edits.
+func (a *analysis) rewrite(refs []tableRef, edits []edit) *query {
 	merges := map[int][]string{}
 	for i, r := range refs {
 		edits = append(edits, edit{r.start, r.end, " AS " + quoteIdent(r.name), &refs[i]})
@@ -73,24 +92,20 @@ func (a *analysis) rewrite(refs []tableRef) *query {
 			}
 		}
 	}
-	shortened := false
-	for i := 0; i+4 < len(a.toks); i++ { // db.table.column: the view has no database
-		t := a.toks[i : i+5]
-		if t[0].ident() && t[1].punct('.') && t[2].ident() && t[3].punct('.') && a.schema.lookup(t[0].name, t[2].name, "") != nil &&
-			!slices.ContainsFunc(refs, func(r tableRef) bool { return r.start == t[0].start }) {
-			edits = append(edits, edit{t[0].start, t[2].start, "", nil})
-			shortened = true
-		}
+	full := a.fullNames()
+	for _, t := range full { // the view has no database
+		edits = append(edits, edit{t[0].start, t[2].start, "", nil})
 	}
 	slices.SortFunc(edits, func(x, y edit) int { return x.start - y.start })
-	q := &query{renamed: a.inSelectList(refs) || shortened || a.respelled(refs)}
+	q := &query{renamed: a.inSelectList(refs) || full != nil || a.respelled(refs)}
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
 		b.WriteString(a.text[at:e.start])
 		if e.ref != nil {
 			q.text = append(q.text, b.String())
-			q.views = append(q.views, viewUse{e.ref.t, e.ref.hints})
+			q.views = append(q.views, viewUse{e.ref.t, e.ref.hints, e.ref.locks})
+			q.locking = q.locking || e.ref.locks.clause != ""
 			b.Reset()
 		}
 		b.WriteString(e.text)
@@ -98,7 +113,7 @@ func (a *analysis) rewrite(refs []tableRef) *query {
 	}
 	b.WriteString(a.text[at:])
 	q.text = append(q.text, b.String())
-	q.sql = q.render(func(*table) sight { return sight{} })
+	q.sql = q.render(func(viewUse) sight { return sight{} })
 	return q
 }
 
@@ -149,38 +164,10 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	}
 	p = &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
 	p.pins = a.readPins(stmt, named)
-	if locks, shared := lockClause(stmt); locks != "" {
-		p.locks, p.shared, p.scopes = locks, shared, a.lockedRows(stmt, named)
+	if q.locking {
+		p.scopes = a.lockedRows(stmt, named)
 	}
 	return p
-}
-
-// lockClause is how a locking SELECT locks base rows: always exclusively,
-// because shared locks do not keep increments away. shared says that the
-// statement asks for shared locks only.
-func lockClause(stmt ast.Node) (clause string, shared bool) {
-	shared = true
-	every(stmt, func(n ast.Node) bool {
-		s, ok := n.(*ast.SelectStmt)
-		if !ok || s.LockInfo == nil {
-			return true
-		}
-		switch s.LockInfo.LockType {
-		case ast.SelectLockForUpdate, ast.SelectLockForUpdateNoWait, ast.SelectLockForUpdateSkipLocked, ast.SelectLockForUpdateWaitN:
-			shared = false
-		}
-		switch s.LockInfo.LockType {
-		case ast.SelectLockNone:
-		case ast.SelectLockForUpdateNoWait, ast.SelectLockForShareNoWait:
-			clause = "FOR UPDATE NOWAIT"
-		case ast.SelectLockForUpdateSkipLocked, ast.SelectLockForShareSkipLocked:
-			clause = "FOR UPDATE SKIP LOCKED"
-		default:
-			clause = "FOR UPDATE"
-		}
-		return true
-	})
-	return clause, shared
 }
 
 // sums rewrites the query parts of a statement; nil if they read no counter,
@@ -208,6 +195,12 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 			return nil, a.opaque(named, nil, "DEFAULT(column) needs the table itself")
 		}
 	}
+	if a.namesakes(stmt) {
+		return nil, a.opaque(named, nil, "tables of two databases have one name")
+	}
+	if assignsInOrder(stmt) {
+		return nil, a.opaque(named, nil, "it assigns variables row by row, in an order")
+	}
 	if a.ambiguous(stmt, named) {
 		return nil, a.opaque(named, nil, "an alias has the name of a counter that is ordered by")
 	}
@@ -216,77 +209,13 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 			return nil, a.opaque(named, nil, "the table has invisible columns")
 		}
 	}
-	return a.rewrite(refs), nil
-}
-
-// ambiguous reports whether ORDER BY or HAVING names table.counter while an alias
-// has the counter's name: for a column, but not for a view's expression, MySQL
-// then means the column. Or GROUP BY names it. Or any of them names what the select
-// list has twice.
-func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
-	virtual := func(name string) bool {
-		return slices.ContainsFunc(named, func(t *table) bool { return t.virtual(name) })
+	var edits []edit
+	if !a.toks[0].is("INSERT") && !a.toks[0].is("REPLACE") {
+		if edits, ok = a.lockings(stmt, refs); !ok {
+			return nil, a.opaque(named, nil, "its locks could not be followed")
+		}
 	}
-	return !every(stmt, func(n ast.Node) bool {
-		s, ok := n.(*ast.SelectStmt)
-		if !ok || s.Fields == nil {
-			return true
-		}
-		var aliases []string
-		for _, f := range s.Fields.Fields {
-			isColumn := false
-			if f.Expr != nil {
-				name, is := columnRef(f.Expr)
-				isColumn = is && strings.EqualFold(name.Name.O, f.AsName.O)
-			}
-			if f.AsName.O != "" && !isColumn && virtual(f.AsName.O) {
-				aliases = append(aliases, f.AsName.L)
-			}
-		}
-		qualified := func(n ast.Node) bool {
-			return !every(n, func(n ast.Node) bool {
-				c, ok := n.(*ast.ColumnName)
-				return !ok || c.Table.O == "" || !slices.Contains(aliases, c.Name.L)
-			})
-		}
-		if twice := slices.DeleteFunc(repeated(s.Fields), func(name string) bool { return !virtual(name) }); len(twice) > 0 {
-			if s.Having != nil {
-				return false // HAVING sees columns in one way, and expressions of their names in another
-			}
-			bare := func(n ast.Node) bool {
-				c, ok := n.(*ast.ColumnName)
-				return !ok || c.Table.O != "" || !slices.Contains(twice, c.Name.L)
-			}
-			if s.OrderBy != nil && !every(s.OrderBy, bare) || s.GroupBy != nil && !every(s.GroupBy, bare) {
-				return false // two columns of this name may be an error, two expressions are not
-			}
-		}
-		if s.GroupBy != nil && !every(s.GroupBy, func(n ast.Node) bool {
-			c, ok := n.(*ast.ColumnName)
-			return !ok || !slices.Contains(aliases, c.Name.L)
-		}) {
-			return false // GROUP BY means the column before the alias, but not before a view's expression
-		}
-		return aliases == nil || (s.OrderBy == nil || !qualified(s.OrderBy)) && (s.Having == nil || !qualified(s.Having))
-	})
-}
-
-// repeated are the names that a select list has more than once.
-func repeated(list *ast.FieldList) []string {
-	var names, more []string
-	for _, f := range list.Fields {
-		name := f.AsName.L
-		if f.Expr != nil && name == "" {
-			if c, ok := columnRef(f.Expr); ok {
-				name = c.Name.L
-			}
-		}
-		if name != "" && slices.Contains(names, name) {
-			more = append(more, name)
-		}
-		names = append(names, name)
-	}
-	return more
+	return a.rewrite(refs, edits), nil
 }
 
 func refsOf(tables []*table) []tableRef {
@@ -300,9 +229,22 @@ func refsOf(tables []*table) []tableRef {
 // countTables counts the places where the statement's FROM clauses name counter tables.
 func (a *analysis) countTables(stmt ast.Node) int {
 	n := 0
+	one := func(t *ast.TableName) int {
+		if a.schema.lookup(t.Schema.O, t.Name.O, a.db) != nil {
+			return 1
+		}
+		return 0
+	}
 	every(stmt, func(node ast.Node) bool {
-		if t, ok := node.(*ast.TableName); ok && a.schema.lookup(t.Schema.O, t.Name.O, a.db) != nil {
-			n++
+		switch node := node.(type) {
+		case *ast.TableName:
+			n += one(node)
+		case *ast.SelectStmt:
+			if node.LockInfo != nil {
+				for _, t := range node.LockInfo.Tables {
+					n -= one(t) // FOR UPDATE OF t, which is visited too
+				}
+			}
 		}
 		return true
 	})

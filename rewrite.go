@@ -166,8 +166,8 @@ func (a *analysis) names(name string) bool {
 }
 
 // parse parses the statement without what the parser can't read: a RETURNING
-// clause, the row alias of an upsert, the variables of SELECT … INTO. They are
-// blanked out, so that offsets stay.
+// clause, the row alias of an upsert, the variables of SELECT … INTO, NOWAIT and
+// its like behind LOCK IN SHARE MODE. They are blanked out, so that offsets stay.
 func (a *analysis) parse() ast.StmtNode {
 	if slices.ContainsFunc(a.toks, func(t token) bool { return t.kind == tokVersion }) {
 		return nil
@@ -177,6 +177,12 @@ func (a *analysis) parse() ast.StmtNode {
 		for i := a.toks[from].start; i < a.toks[to].end; i++ {
 			text[i] = ' '
 		}
+	}
+	toks := func(i int) token {
+		if i < 0 || i >= len(a.toks) {
+			return token{kind: tokString}
+		}
+		return a.toks[i]
 	}
 	query := a.onlyReads() || a.toks[0].is("WITH")
 	depth, insert := 0, len(a.toks) > 0 && (a.toks[0].is("INSERT") || a.toks[0].is("REPLACE"))
@@ -197,6 +203,10 @@ func (a *analysis) parse() ast.StmtNode {
 				blank(i, last)
 				a.into = true
 			}
+		case t.is("MODE") && toks(i-1).is("SHARE") && toks(i+1).is("NOWAIT"):
+			blank(i+1, i+1)
+		case t.is("MODE") && toks(i-1).is("SHARE") && (toks(i+1).is("SKIP") || toks(i+1).is("WAIT")):
+			blank(i+1, min(i+2, len(a.toks)-1))
 		case depth == 0 && t.is("RETURNING") && (insert || a.toks[0].is("DELETE")):
 			if slices.ContainsFunc(a.toks[i:], func(t token) bool { return t.is("SELECT") }) {
 				return nil // its subquery may read a counter
@@ -270,6 +280,8 @@ func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) 
 	var touched, deleted []*table
 	for _, d := range via {
 		switch {
+		case d.hidden():
+			return a.opaque(named, via, "the user may not see the definition of "+d.name)
 		case d.reads:
 			return a.opaque(named, via, "it reaches the table through "+d.name)
 		case !isWrite:

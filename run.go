@@ -63,7 +63,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case kindTemporary:
 		return c.runTemporary(ctx, k)
 	case kindAutocommit:
-		if err := c.changes(ctx); err != nil {
+		if err := c.changes(ctx, k.text); err != nil {
 			return outcome{}, err
 		}
 		if p.arg == "on" && !c.autocommit() {
@@ -76,7 +76,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case kindSetTransaction:
 		level := p.arg
 		if level == byVariable { // other settings may stand beside it
-			if err := c.changes(ctx); err != nil {
+			if err := c.changes(ctx, k.text); err != nil {
 				return outcome{}, err
 			}
 			level = nextLevel(k.text, c.session.mode)
@@ -95,7 +95,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		c.locked, c.elsewhere = c.locked && err != nil, c.elsewhere && err != nil
 		return out, err
 	case kindSet:
-		if err := c.changes(ctx); err != nil {
+		if err := c.changes(ctx, k.text); err != nil {
 			return outcome{}, err
 		}
 	case kindCall, kindExecute:
@@ -128,7 +128,7 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 // runAnything executes CALL, EXECUTE and the like, which may read and write
 // counters and end the transaction.
 func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
-	if err := c.changes(ctx); err != nil {
+	if err := c.changes(ctx, k.text); err != nil {
 		return outcome{}, err
 	}
 	if err := c.applyAll(ctx); err != nil {
@@ -259,25 +259,31 @@ func (c *conn) rewritten(ctx context.Context, k *call) (string, []driver.NamedVa
 		return k.text, k.args, nil
 	}
 	c.connector.stats.sums.Add(1)
-	if p.locks == "" && (!c.inTransaction() || c.tx == nil) {
+	if !p.query.locking && (!c.inTransaction() || c.tx == nil) {
 		text, args := k.summed()
 		return text, args, nil
 	}
-	sights := map[*table]sight{}
+	type use struct {
+		t *table
+		l locking
+	}
+	sights := map[use]sight{}
 	plain := true
 	for _, t := range p.reads {
-		s, err := c.sightOf(ctx, t, k)
-		if err != nil {
-			return "", nil, err
+		for _, l := range p.query.lockings(t) {
+			s, err := c.sightOf(ctx, t, l, k)
+			if err != nil {
+				return "", nil, err
+			}
+			plain = plain && s.locks == "" && s.own == nil && s.pending == nil
+			sights[use{t, l}] = s
 		}
-		plain = plain && s.locks == "" && s.own == nil && s.pending == nil
-		sights[t] = s
 	}
 	if plain {
 		text, args := k.summed()
 		return text, args, nil
 	}
-	return k.own(p.query.render(func(t *table) sight { return sights[t] })), k.args, nil
+	return k.own(p.query.render(func(v viewUse) sight { return sights[use{v.t, v.locks}] })), k.args, nil
 }
 
 // countedRows gives the rows of a rewritten query the column types of the original,

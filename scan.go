@@ -13,6 +13,7 @@ type tableRef struct {
 	name       string // what the statement calls it
 	hints      string // PARTITION and index hints, as written
 	sel        int    // its SELECT's token, where an optimizer hint goes
+	locks      locking
 }
 
 // frame is one level of parentheses during a scan.

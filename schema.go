@@ -126,7 +126,8 @@ func (t *table) share(exclusive string) string {
 	case strings.HasSuffix(exclusive, "SKIP LOCKED"):
 		return t.skipLocked()
 	}
-	return shareMode
+	_, wait, _ := strings.Cut(exclusive, "FOR UPDATE")
+	return shareMode + wait // WAIT n, on MariaDB
 }
 
 func (t *table) base() string  { return quoteIdent(t.spec.db) + "." + quoteIdent(t.spec.name) }
@@ -214,6 +215,9 @@ func identifiers(sql string) map[string]bool {
 	for _, t := range tokenize(sql, lexMode{}) {
 		if t.ident() {
 			words[strings.ToLower(t.name)] = true
+		}
+		if t.kind == tokString && sql[t.start] == '"' { // a name under ANSI_QUOTES
+			words[strings.ToLower(strings.ReplaceAll(strings.Trim(sql[t.start:t.end], `"`), `""`, `"`))] = true
 		}
 		if t.kind == tokVersion && len(sql) > t.end-t.start {
 			maps.Copy(words, identifiers(sql[t.start+3:t.end]))

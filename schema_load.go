@@ -201,8 +201,10 @@ func columnOf(v []string) *column {
 }
 
 func (l *loader) find(db, name string) *table {
-	return l.tables[(&schema{server: l.server}).key(db, name)]
+	return l.tables[l.key(db, name)]
 }
+
+func (l *loader) key(db, name string) string { return (&schema{server: l.server}).key(db, name) }
 
 func (l *loader) columns(ctx context.Context) {
 	l.each(ctx, "", baseName, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE {tables} ORDER BY TABLE_NAME, ORDINAL_POSITION",
@@ -297,13 +299,14 @@ func (l *loader) describe(ctx context.Context, t *table) {
 func (l *loader) slotsTables(ctx context.Context) {
 	found := map[string][]*column{}
 	l.each(ctx, "", slotsName, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE {tables} ORDER BY TABLE_NAME, ORDINAL_POSITION",
-		func(v []string) { found[v[0]+"."+v[1]] = append(found[v[0]+"."+v[1]], columnOf(v)) })
+		func(v []string) { found[l.key(v[0], v[1])] = append(found[l.key(v[0], v[1])], columnOf(v)) })
 	closed := map[string]bool{}
 	l.each(ctx, "", slotsName, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_COMMENT = '"+closedComment+"' AND {tables} ORDER BY TABLE_NAME",
-		func(v []string) { closed[v[0]+"."+v[1]] = true })
+		func(v []string) { closed[l.key(v[0], v[1])] = true })
 	l.slots = map[*table][]*column{}
 	for _, t := range l.tables {
-		l.slots[t], t.closed = found[t.spec.db+"."+t.spec.slotsTable], closed[t.spec.db+"."+t.spec.slotsTable]
+		slots := l.key(t.spec.db, t.spec.slotsTable)
+		l.slots[t], t.closed = found[slots], closed[slots]
 		for _, slot := range l.slots[t] {
 			c := t.column(slot.name)
 			switch {

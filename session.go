@@ -64,9 +64,9 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	return nil
 }
 
-// changes notes that the next statement may change the session. The level of the
-// open transaction stays as it is.
-func (c *conn) changes(ctx context.Context) error {
+// changes notes that a statement may change the session. The level of the open
+// transaction stays as it is.
+func (c *conn) changes(ctx context.Context, text string) error {
 	if c.begun() && c.tx == nil {
 		if s := c.connector.current.Load(); c.dirty && s != nil {
 			if err := c.probe(ctx, s); err != nil {
@@ -76,6 +76,7 @@ func (c *conn) changes(ctx context.Context) error {
 		c.tx = newTx(c.level())
 	}
 	c.dirty, c.changed = true, true
+	c.clock = c.clock || strings.Contains(strings.ToLower(text), "timestamp")
 	c.fixed = c.fixed && c.begun() // autocommit = 0 begins without one
 	return nil
 }
@@ -84,7 +85,7 @@ func (c *conn) changes(ctx context.Context) error {
 // connection, which is as the DSN made it.
 func (c *conn) altered() bool {
 	a, b := c.session, c.initial
-	return a.zone != b.zone || a.collation != b.collation || a.sqlMode != b.sqlMode || a.charset != b.charset
+	return c.clock || a.zone != b.zone || a.collation != b.collation || a.sqlMode != b.sqlMode || a.charset != b.charset
 }
 
 // read runs a query of ours on this connection and returns its rows as text;

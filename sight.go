@@ -9,18 +9,18 @@ import (
 
 // sightOf is how the open transaction sees a table, after its pending
 // increments have been taken the exact way or noted in the sight.
-func (c *conn) sightOf(ctx context.Context, t *table, k *call) (sight, error) {
+func (c *conn) sightOf(ctx context.Context, t *table, l locking, k *call) (sight, error) {
 	var s sight
 	if !c.inTransaction() {
-		s.locks = k.plan.locks
-		if k.plan.shared && (c.next != "" || c.session.readOnly) { // READ ONLY refuses FOR UPDATE
+		s.locks = l.clause
+		if l.shared && (c.next != "" || c.session.readOnly) { // READ ONLY refuses FOR UPDATE
 			s.locks = t.share(s.locks)
 		}
 		return s, nil
 	}
 	x := c.transaction()
 	if ids, may := k.mayRead(t); may && x.hasPending(t) {
-		if t.spec.readOwn == ReadOwnSnapshot && k.plan.locks == "" {
+		if t.spec.readOwn == ReadOwnSnapshot && l.clause == "" {
 			for _, e := range x.pending[t.String()].sorted() {
 				s.pending = append(s.pending, t.ownIncrement(e))
 			}
@@ -28,11 +28,11 @@ func (c *conn) sightOf(ctx context.Context, t *table, k *call) (sight, error) {
 			return s, err
 		}
 	}
-	if k.plan.shared && c.readOnly() {
-		return sight{locks: t.share(k.plan.locks)}, nil
+	if l.shared && c.readOnly() {
+		return sight{locks: t.share(l.clause)}, nil
 	}
-	if k.plan.locks != "" {
-		return c.lockingSight(ctx, t, k)
+	if l.clause != "" {
+		return c.lockingSight(ctx, t, l, k)
 	}
 	own, err := c.ownSight(ctx, t)
 	own.pending = s.pending
@@ -90,8 +90,8 @@ func (c *conn) ownSight(ctx context.Context, t *table) (sight, error) {
 // lockingSight is how a locking SELECT sees a table: as it is now. The rows are
 // locked first, which keeps their slots as they are; reading those under locks
 // as well would keep others from the first slots of neighbouring keys.
-func (c *conn) lockingSight(ctx context.Context, t *table, k *call) (sight, error) {
-	s := sight{locks: k.plan.locks}
+func (c *conn) lockingSight(ctx context.Context, t *table, l locking, k *call) (sight, error) {
+	s := sight{locks: l.clause}
 	for _, rows := range k.plan.scopes {
 		where, ok := rows.bind(k.binder())
 		if rows.t != t || !ok || where == "" {
@@ -161,7 +161,8 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 		cols = append(cols, "CAST(COALESCE(SUM("+quoteIdent(col.name)+"), 0) AS CHAR)")
 	}
 	for _, col := range t.touch {
-		cols = append(cols, "COALESCE(CONCAT('CAST(''', MAX("+quoteIdent(col.name)+"), ''' AS DATETIME("+strconv.Itoa(col.scale)+"))'), 'NULL')")
+		newest := "MAX(" + quoteIdent(col.name) + ")" // under ORACLE, MariaDB's CONCAT leaves NULL out
+		cols = append(cols, "IF("+newest+" IS NULL, 'NULL', CONCAT('CAST(''', "+newest+", ''' AS DATETIME("+strconv.Itoa(col.scale)+"))'))")
 	}
 	group := ""
 	if len(t.key) > 0 {

@@ -291,7 +291,7 @@ func withoutRows(query string, mode lexMode) (text string, params int) {
 // endsRows reports whether what follows says only which rows are returned, and how.
 func endsRows(toks []token, i int) bool {
 	t := toks[i]
-	return t.is("LIMIT") || t.is("LOCK") || t.is("INTO") || t.punct(';') ||
+	return t.is("LIMIT") || t.is("FETCH") || t.is("LOCK") || t.is("INTO") || t.punct(';') ||
 		t.is("FOR") && i+1 < len(toks) && (toks[i+1].is("UPDATE") || toks[i+1].is("SHARE"))
 }
 

@@ -33,3 +33,19 @@ func TestChangedZone(t *testing.T) {
 		}
 	})
 }
+
+// TestChangedClock proves that a session which has set its clock counts on the days
+// and at the times that it shows.
+func TestChangedClock(t *testing.T) {
+	const schema = `
+CREATE TABLE daily (day DATE NOT NULL, page INT NOT NULL, hits INT NOT NULL DEFAULT 0, at DATETIME NULL ON UPDATE CURRENT_TIMESTAMP, PRIMARY KEY (day, page));
+INSERT INTO daily (day, page) VALUES ('2023-11-14', 1), ('2023-11-14', 2), (CURRENT_DATE, 1), (CURRENT_DATE, 2);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("daily", "hits"))
+		const show = "A: SELECT page, hits, at FROM daily WHERE day = '2023-11-14' ORDER BY page"
+		tw.play(t, "A: SET timestamp = 1700000000", "A: UPDATE daily SET hits = hits + 1 WHERE day = CURRENT_DATE AND page IN (1, 2)", show,
+			"A: BEGIN", "A: UPDATE daily SET hits = hits + 1 WHERE day = CURRENT_DATE AND page = 1", show, "A: COMMIT",
+			"A: SET timestamp = 1700000060", "A: begin", "A: UPDATE daily SET hits = hits + 1 WHERE day = CURRENT_DATE AND page = 2", "A: commit", show, "B: SELECT SUM(hits) FROM daily WHERE day = CURRENT_DATE")
+	})
+}

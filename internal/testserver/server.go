@@ -118,7 +118,13 @@ func (s *Server) initialize(ctx context.Context) error {
 	if err := os.WriteFile(s.dir.host("init.sql"), []byte(grants), 0o600); err != nil {
 		return err
 	}
-	proc, err := s.spawn(s.inst.initProgram, s.flavor.initArgs(s.dir))
+	args := s.flavor.initArgs(s.dir)
+	for _, arg := range s.opts.args {
+		if strings.HasPrefix(arg, "--lower-case-table-names=") { // MySQL keeps it for ever
+			args = append(args, arg)
+		}
+	}
+	proc, err := s.spawn(s.inst.initProgram, args)
 	if err != nil {
 		return err
 	}
