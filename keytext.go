@@ -107,8 +107,10 @@ func (b binder) soundPins(pins []pin) bool {
 			if !b.sound(c, p.values[i]) {
 				return false
 			}
-			if _, ok := b.asStored(c, p.values[i]); p.stored && !ok {
-				return false
+			if p.stored {
+				if _, ok := b.asStored(c, p.values[i]); !ok {
+					return false
+				}
 			}
 		}
 	}
