@@ -21,7 +21,7 @@ type InitOptions struct {
 }
 
 // Init makes the slots tables that are missing, adds the columns of new
-// counters, and opens slots tables that Drop has closed; it returns the
+// counters, widens those whose base column has more digits now, and opens slots tables that Drop has closed; it returns the
 // statements for it, in order. It may be repeated: what is there already needs no statement. A slots table that holds increments is
 // never dropped: one that no longer fits has to be rolled up first.
 func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []string, err error) {
@@ -72,6 +72,9 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 				}
 			}
 			run(t, strings.SplitN(t.missing, "; ", 2)...)
+		}
+		if t.narrow != "" {
+			run(t, t.narrow)
 		}
 		if t.closed {
 			run(t, "ALTER TABLE "+t.slots()+" COMMENT = ''")

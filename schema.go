@@ -58,6 +58,7 @@ type table struct {
 	unfit          []string // why it can't be a counter table
 	closed         bool     // its slots table takes no more increments: it is being left
 	missing        string   // DDL that has to run first; "" when the slots table is in order
+	narrow         string   // DDL for slots that can't hold every digit of a column's new type; "": they can
 
 	mariaDB bool
 	batches sync.Map // *batch, by the name and key that conditions use
@@ -83,6 +84,9 @@ func (t *table) column(name string) *column {
 }
 
 func (t *table) counter(name string) *column { return findColumn(t.counters, name) }
+
+// verbatim reports whether increments go to the base row, where they are as right.
+func (t *table) verbatim() bool { return t.closed || t.narrow != "" }
 
 // virtual reports whether the column's value is not in the base row alone.
 func (t *table) virtual(name string) bool {
@@ -280,6 +284,23 @@ func (t *table) upgradeSQL(slots []*column) string {
 		return ""
 	}
 	return "ALTER TABLE " + t.slots() + " " + strings.Join(add, ", ")
+}
+
+// widenSQL is the DDL for columns of the slots table that would round what
+// another type of the base column can hold; "" if none does.
+func (t *table) widenSQL(slots []*column) string {
+	var modify []string
+	for _, c := range slices.Concat(t.counters, t.touch) {
+		s := findColumn(slots, c.name)
+		sameKind := c.integer() || s.dataType == c.dataType
+		if !sameKind || s.scale < c.fraction() || t.counter(c.name) == nil && s.scale < c.scale {
+			modify = append(modify, "MODIFY COLUMN "+t.slotDefinition(c))
+		}
+	}
+	if modify == nil {
+		return ""
+	}
+	return "ALTER TABLE " + t.slots() + " " + strings.Join(modify, ", ")
 }
 
 func quoteNames(cols []*column) []string {
