@@ -293,7 +293,10 @@ func (c *Connector) read(ctx context.Context) (*schema, error) {
 	made := false
 	for _, key := range sortedKeys(s.tables) {
 		if t := s.tables[key]; t.missing != "" && t.unfit == nil {
-			if err := makeSlots(ctx, look, t); err != nil {
+			var full *SlotsTableError
+			if err := makeSlots(ctx, look, t); errors.As(err, &full) {
+				continue // the table's own statements say so, and no others fail
+			} else if err != nil {
 				return nil, fmt.Errorf("countermysql: making the slots table of %s: %w", t, err)
 			}
 			made = true
