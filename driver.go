@@ -349,23 +349,3 @@ func (c *Connector) left() {
 		_ = c.closeLookups() // nobody is left who could be told
 	}
 }
-
-// lookupConnector makes the look-up connections: they see what is committed,
-// and do not wait for long behind an ALTER that waits for us.
-type lookupConnector struct{ raw driver.Connector }
-
-func (l lookupConnector) Driver() driver.Driver { return l.raw.Driver() }
-
-func (l lookupConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := l.raw.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 1, SESSION sql_select_limit = " + noLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
-		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, set, nil); err != nil {
-			conn.Close()
-			return nil, err
-		}
-	}
-	return conn, nil
-}

@@ -37,7 +37,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
 	c.session.limit = "" // it may be another now
-	rows, err := c.read(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", CONCAT(@@hostname, ':', @@port), CAST(@@sql_select_limit AS CHAR) LIMIT 1")
+	rows, err := c.read(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR) LIMIT 1")
 	if err != nil {
 		return err
 	}
