@@ -252,10 +252,12 @@ func (c *Connector) relearn(ctx context.Context) (*schema, error) {
 }
 
 func (c *Connector) learnLocked(ctx context.Context) (*schema, error) {
-	c.stale.Store(false)
+	stale := c.stale.Swap(false)
 	s, err := c.read(ctx)
 	if err != nil {
-		c.stale.Store(true)
+		if stale {
+			c.stale.Store(true) // or what is known will do until it is too old
+		}
 		return nil, err
 	}
 	c.checked.Store(time.Now().UnixNano())
