@@ -33,6 +33,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	} else {
 		raw, err := c.raw.(driver.ConnBeginTx).BeginTx(ctx, opts)
 		if err != nil {
+			c.askStatus(err)
 			return nil, c.failed(err)
 		}
 		c.lost, c.locked, c.elsewhere = false, false, false // BEGIN unlocks tables
@@ -103,7 +104,9 @@ func (h *handle) Commit() error {
 		return err
 	}
 	defer c.ended()
-	return h.raw.Commit()
+	err := h.raw.Commit()
+	c.askStatus(err)
+	return err
 }
 
 // commitInOnePacket sends the pending increments of one table and COMMIT as one

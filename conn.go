@@ -131,12 +131,23 @@ func (c *conn) failed(err error) error {
 		c.lost = true
 		c.ended()
 	case n == errLockWait && c.connector.rollbackOnTimeout():
-		// not if it was a table that was waited for: an answer has the status flags, an error has none
-		if _, serr := c.execer.ExecContext(context.Background(), "DO 0", nil); serr == nil && c.status.Uint()&statusInTransaction == 0 {
+		// not if it was a table that was waited for
+		if c.askStatus(err); c.status.Uint()&statusInTransaction == 0 {
 			c.ended()
 		}
 	}
 	return err
+}
+
+// askStatus learns after an error of the server's whether a transaction is open:
+// an answer has the status flags, an error has none.
+func (c *conn) askStatus(err error) {
+	if errorNumber(err) == 0 || c.status.Uint()&statusInTransaction == 0 {
+		return
+	}
+	if _, serr := c.execer.ExecContext(context.Background(), "DO 0", nil); serr == nil {
+		c.lost = false
+	}
 }
 
 // plan returns the plan of a text.

@@ -64,11 +64,15 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 	}
 	finish := func(err error) error {
 		c.ended()
-		if err != nil || c.lost {
-			_, rerr := c.do(context.WithoutCancel(ctx), "ROLLBACK")
-			return errors.Join(err, rerr)
+		if err == nil && !c.lost {
+			if _, err = c.do(ctx, "COMMIT"); err == nil {
+				return nil
+			}
 		}
-		_, err = c.do(ctx, "COMMIT")
+		_, rerr := c.do(context.WithoutCancel(ctx), "ROLLBACK")
+		if err == nil {
+			err = rerr
+		}
 		return err
 	}
 	out := outcome{}

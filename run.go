@@ -107,6 +107,7 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	}
 	next, level := c.next, c.level()
 	out, err := c.runDDL(ctx, k)
+	c.askStatus(err)
 	if err == nil || !c.inTransaction() {
 		c.ended()
 		if p.kind == kindBegin {
