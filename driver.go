@@ -205,7 +205,7 @@ const (
 // schema returns what is known of the schema, and learns it if need be.
 func (c *Connector) schema(ctx context.Context) (*schema, error) {
 	if s := c.current.Load(); s != nil && !c.stale.Load() {
-		age := time.Duration(time.Now().UnixNano() - c.checked.Load())
+		age := c.age()
 		if age > schemaTooOld {
 			return c.relearn(ctx)
 		}
@@ -220,6 +220,12 @@ func (c *Connector) schema(ctx context.Context) (*schema, error) {
 		return s, nil
 	}
 	return c.learn(ctx)
+}
+
+// age is how long ago the schema was learned. A clock that was set back makes it
+// old, or it would stay for as long as the clock was set back by.
+func (c *Connector) age() time.Duration {
+	return time.Duration(time.Now().UnixNano() - c.checked.Load()).Abs()
 }
 
 // learn reads the schema; unchanged, the old one stays with its plans.
@@ -245,7 +251,7 @@ func (c *Connector) rollbackOnTimeout() bool {
 func (c *Connector) relearn(ctx context.Context) (*schema, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s := c.current.Load(); s != nil && time.Now().UnixNano()-c.checked.Load() < int64(schemaAge) {
+	if s := c.current.Load(); s != nil && c.age() < schemaAge {
 		return s, nil
 	}
 	return c.learnLocked(ctx)

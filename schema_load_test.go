@@ -111,6 +111,8 @@ func TestSchemaUnread(t *testing.T) {
 			require.ErrorContains(t, run(0), "too many connections")
 			full.Store(false)
 			require.NoError(t, run(0))
+			require.NoError(t, run(-time.Hour)) // the clock was set back
+			require.Less(t, c.age(), schemaAge)
 		})
 	}
 }
