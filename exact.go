@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// begin begins a transaction of ours: BEGIN is none in MariaDB's sql_mode ORACLE.
+const begin = "START TRANSACTION"
+
 // runExact rolls up the keys concerned and runs the statement as it is, in one
 // transaction: the open one, or one of its own.
 func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
@@ -59,7 +62,7 @@ func (c *conn) runAlone(ctx context.Context, k *call) (outcome, error) {
 }
 
 func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
-	if _, err := c.do(ctx, "BEGIN"); err != nil {
+	if _, err := c.do(ctx, begin); err != nil {
 		return outcome{}, err
 	}
 	finish := func(err error) error {

@@ -376,7 +376,7 @@ func (c *conn) rollUp(ctx context.Context, t *table) error {
 	if c.inTransaction() {
 		return c.takeAll(ctx, t)
 	}
-	if _, err := c.do(ctx, "BEGIN"); err != nil {
+	if _, err := c.do(ctx, begin); err != nil {
 		return err
 	}
 	err := c.takeAll(ctx, t)

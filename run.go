@@ -70,7 +70,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		return k.forward(ctx, k.text)
 	case kindSetTransaction:
 		if c.tx != nil && len(c.tx.tables()) > 0 && c.status.Uint()&statusInTransaction == 0 {
-			if _, err := c.do(ctx, "BEGIN"); err != nil { // plain MySQL's UPDATE would have begun one
+			if _, err := c.do(ctx, begin); err != nil { // plain MySQL's UPDATE would have begun one
 				return outcome{}, err
 			}
 		}
