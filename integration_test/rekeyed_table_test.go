@@ -80,8 +80,8 @@ CREATE TABLE note (id INT PRIMARY KEY);
 							default:
 								require.NotContains(t, answers, "error", answers)
 							}
-							require.EqualValues(t, want, number(t, tw.ours, "SELECT n FROM p WHERE id = 1"), answers)
-							require.Zero(t, number(t, tw.ours, "SELECT n FROM p WHERE id = 2"))
+							require.EqualValues(t, want, number(t, tw.ours, "SELECT CAST(n AS SIGNED) FROM p WHERE id = 1"), answers)
+							require.Zero(t, number(t, tw.ours, "SELECT CAST(n AS SIGNED) FROM p WHERE id = 2"))
 						})
 					}
 				}
