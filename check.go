@@ -143,6 +143,9 @@ func (k *inspection) table(t *table) {
 	if t.closed {
 		k.add(Warning, name, "its slots table is closed (countermysql drop), so that increments are as slow as on plain MySQL", "go on with countermysql drop, or back with countermysql init", "ALTER TABLE "+t.slots()+" COMMENT = ''")
 	}
+	if t.narrow != "" {
+		k.add(Warning, name, "its slots table can't hold every digit of a column's new type, so that increments are as slow as on plain MySQL", "run countermysql init, or the statement", t.narrow)
+	}
 	if t.checked {
 		k.add(Warning, name, "a CHECK constraint reads a counter, so that increments are as slow as on plain MySQL", "drop the constraint, or check in the application", "")
 	}

@@ -24,7 +24,7 @@ func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error 
 			}
 			rows[n] = "SELECT " + strings.Join(f, ", ")
 		}
-		if _, err := c.do(ctx, c.unsnapshot()+"DELETE "+privateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
+		if _, err := c.do(ctx, c.unsafeUpdates()+"DELETE "+privateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
 			" STRAIGHT_JOIN "+t.slots()+" AS "+privateName+" ON "+strings.Join(on, " AND ")); err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (c *conn) clean(ctx context.Context, k *call) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	n, err := c.do(ctx, c.unsnapshot()+"DELETE "+privateName+orphans)
+	n, err := c.do(ctx, c.unsafeUpdates()+"DELETE "+privateName+orphans)
 	if n > 0 && c.inTransaction() {
 		c.transaction().inside = true // others still see them
 	}

@@ -187,7 +187,7 @@ func (c *conn) giveUp(t *table) error {
 		}
 	}
 	c.ended()
-	return fmt.Errorf("countermysql: the primary key of %s was changed while increments were pending; the transaction is rolled back", t)
+	return fmt.Errorf("countermysql: the primary key of %s, or the digits of a counter or touch column, were changed while increments were pending; the transaction is rolled back", t)
 }
 
 func (c *conn) planIn(s *schema, text string) planUse {

@@ -136,7 +136,7 @@ func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 	if c.xaEnded {
 		return outcome{}, takeVerbatim, nil
 	}
-	if inc.text != nil && !inc.t.closed && !c.inTransaction() {
+	if inc.text != nil && !inc.t.verbatim() && !c.inTransaction() {
 		if out, how, err := c.countAlone(ctx, k); how != notTried {
 			return out, how, err
 		}
@@ -148,7 +148,7 @@ func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 	switch {
 	case !ok:
 		return outcome{}, takeExact, nil
-	case b.zero || k.plan.class != counting || inc.t.closed || !k.binder().soundPins(inc.pins) || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
+	case b.zero || k.plan.class != counting || inc.t.verbatim() || !k.binder().soundPins(inc.pins) || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
 		return outcome{}, takeVerbatim, nil
 	}
 	return c.count(ctx, k, b)

@@ -205,7 +205,7 @@ const (
 // schema returns what is known of the schema, and learns it if need be.
 func (c *Connector) schema(ctx context.Context) (*schema, error) {
 	if s := c.current.Load(); s != nil && !c.stale.Load() {
-		age := time.Duration(time.Now().UnixNano() - c.checked.Load())
+		age := c.age()
 		if age > schemaTooOld {
 			return c.relearn(ctx)
 		}
@@ -220,6 +220,12 @@ func (c *Connector) schema(ctx context.Context) (*schema, error) {
 		return s, nil
 	}
 	return c.learn(ctx)
+}
+
+// age is how long ago the schema was learned. A clock that was set back makes it
+// old, or it would stay for as long as the clock was set back by.
+func (c *Connector) age() time.Duration {
+	return time.Duration(time.Now().UnixNano() - c.checked.Load()).Abs()
 }
 
 // learn reads the schema; unchanged, the old one stays with its plans.
@@ -258,17 +264,19 @@ func (c *Connector) relearn(ctx context.Context) (*schema, error) {
 		return nil, err
 	}
 	defer c.mu.Unlock()
-	if s := c.current.Load(); s != nil && time.Now().UnixNano()-c.checked.Load() < int64(schemaAge) {
+	if s := c.current.Load(); s != nil && c.age() < schemaAge {
 		return s, nil
 	}
 	return c.learnLocked(ctx)
 }
 
 func (c *Connector) learnLocked(ctx context.Context) (*schema, error) {
-	c.stale.Store(false)
+	stale := c.stale.Swap(false)
 	s, err := c.read(ctx)
 	if err != nil {
-		c.stale.Store(true)
+		if stale {
+			c.stale.Store(true) // or what is known will do until it is too old
+		}
 		return nil, err
 	}
 	c.checked.Store(time.Now().UnixNano())
@@ -306,10 +314,16 @@ func (c *Connector) read(ctx context.Context) (*schema, error) {
 	made := false
 	for _, key := range sortedKeys(s.tables) {
 		if t := s.tables[key]; t.missing != "" && t.unfit == nil {
-			if err := makeSlots(ctx, look, t); err != nil {
+			var full *SlotsTableError
+			if err := makeSlots(ctx, look, t); errors.As(err, &full) {
+				continue // the table's own statements say so, and no others fail
+			} else if err != nil {
 				return nil, fmt.Errorf("countermysql: making the slots table of %s: %w", t, err)
 			}
 			made = true
+		} else if t.narrow != "" { // perhaps the table is in use: until then increments are verbatim
+			_, err := look.ExecContext(ctx, t.narrow)
+			made = made || err == nil
 		}
 	}
 	if made {
@@ -355,24 +369,4 @@ func (c *Connector) left() {
 	if c.open.Add(-1) == 0 && c.closed.Load() {
 		_ = c.closeLookups() // nobody is left who could be told
 	}
-}
-
-// lookupConnector makes the look-up connections: they see what is committed,
-// and do not wait for long behind an ALTER that waits for us.
-type lookupConnector struct{ raw driver.Connector }
-
-func (l lookupConnector) Driver() driver.Driver { return l.raw.Driver() }
-
-func (l lookupConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := l.raw.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 1, SESSION sql_select_limit = " + noLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
-		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, set, nil); err != nil {
-			conn.Close()
-			return nil, err
-		}
-	}
-	return conn, nil
 }

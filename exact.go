@@ -68,11 +68,12 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 	}
 	finish := func(err error) error {
 		c.ended()
-		if err != nil {
-			_, rerr := c.do(context.WithoutCancel(ctx), "ROLLBACK")
-			return errors.Join(err, rerr)
+		if err == nil {
+			if _, err = c.do(ctx, "COMMIT"); err == nil {
+				return nil
+			}
 		}
-		_, err = c.do(ctx, "COMMIT")
+		_, _ = c.do(context.WithoutCancel(ctx), "ROLLBACK")
 		return err
 	}
 	out := outcome{}

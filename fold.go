@@ -381,10 +381,11 @@ func (c *conn) rollUp(ctx context.Context, t *table) error {
 	}
 	err := c.takeAll(ctx, t)
 	c.ended()
+	if err == nil {
+		_, err = c.do(ctx, "COMMIT")
+	}
 	if err != nil {
 		_, _ = c.do(context.WithoutCancel(ctx), "ROLLBACK")
-		return err
 	}
-	_, err = c.do(ctx, "COMMIT")
 	return err
 }

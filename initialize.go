@@ -21,11 +21,11 @@ type InitOptions struct {
 }
 
 // Init makes the slots tables that are missing, adds the columns of new
-// counters, gives keys and counters the types that they have in their tables, and
-// opens slots tables that Drop has closed; it returns the statements for it, in
-// order. It may be repeated: what is there already needs no statement. A slots
-// table that holds increments is never dropped: one whose table has another key
-// has to be rolled up first.
+// counters, gives keys their tables' types, widens columns whose base column has
+// more digits now, and opens slots tables that Drop has closed; it returns the
+// statements for it, in order. It may be repeated: what is there already needs no
+// statement. A slots table that holds increments is never dropped: one whose table
+// has another key has to be rolled up first.
 func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []string, err error) {
 	if options == nil {
 		options = &InitOptions{}
@@ -74,6 +74,9 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 				}
 			}
 			run(t, strings.SplitN(t.missing, "; ", 2)...)
+		}
+		if t.narrow != "" {
+			run(t, t.narrow)
 		}
 		if t.closed {
 			run(t, "ALTER TABLE "+t.slots()+" COMMENT = ''")

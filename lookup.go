@@ -160,7 +160,7 @@ func (c *conn) lookUpAll(ctx context.Context, units []*unit) {
 	if c.unbegun != nil {
 		rows, err = c.read(ctx, query)
 	} else {
-		rows, err = c.connector.query(ctx, query)
+		rows, err = c.connector.query(on(ctx, c.session.server), query)
 	}
 	found := make([][][]string, len(queries))
 	for _, r := range rows {
@@ -171,7 +171,7 @@ func (c *conn) lookUpAll(ctx context.Context, units []*unit) {
 		u.found = found[number[u.look.text]]
 		switch {
 		case err == nil:
-		case errorNumber(err) != 0:
+		case errorNumber(err) != 0, c.unbegun == nil && ctx.Err() == nil:
 			u.verdict.alone = true
 		case i > 0:
 			u.verdict.again = true
@@ -181,17 +181,21 @@ func (c *conn) lookUpAll(ctx context.Context, units []*unit) {
 	}
 }
 
-// outside runs a query on a look-up connection. If that gets stuck behind an
-// ALTER TABLE that waits for this transaction, the transaction itself has to read.
+// outside runs a query on a look-up connection. Where none answers for this
+// session's server (no connection is to be had, it leads to another server, it is
+// stuck behind an ALTER TABLE that waits for this transaction), the session reads.
 func (c *conn) outside(ctx context.Context, query string) ([][]string, error) {
 	if c.unbegun != nil {
 		return c.read(ctx, query)
 	}
 	inside := c.inTransaction()
 	if !inside || !c.transaction().inside {
-		rows, err := c.connector.query(ctx, c.inZone(query))
-		if !inside || errorNumber(err) != errLockWait {
+		rows, err := c.connector.query(on(ctx, c.session.server), c.inZone(query))
+		if err == nil || ctx.Err() != nil {
 			return rows, err
+		}
+		if !inside {
+			return c.read(ctx, query)
 		}
 		c.transaction().inside = true
 	}

@@ -133,12 +133,11 @@ func (c *column) appendUnits(buf []byte, n int64) []byte {
 	if c.fraction() == 0 {
 		return strconv.AppendInt(buf, n, 10)
 	}
-	return c.appendDigits(buf, strconv.FormatInt(n, 10))
+	return appendDigits(buf, strconv.FormatInt(n, 10), c.fraction())
 }
 
-// appendDigits writes digits, perhaps behind a sign, with the column's point among them.
-func (c *column) appendDigits(buf []byte, s string) []byte {
-	f := c.fraction()
+// appendDigits writes digits, perhaps behind a sign, with a point before the last f.
+func appendDigits(buf []byte, s string, f int) []byte {
 	if f == 0 {
 		return append(buf, s...)
 	}

@@ -12,7 +12,7 @@ func (t *table) overflow(row lockedRow, slots []slotRow) string {
 		if row.counters[i] == "" {
 			continue
 		}
-		if sum, err := col.sum(row.counters[i], i, slots, nil); err == nil && !col.inRange(sum) {
+		if sum, err := col.sum(row.counters[i], i, slots); err == nil && !col.inRange(sum) {
 			return col.name
 		}
 	}
@@ -30,7 +30,7 @@ func (r *rollup) foldPart(ctx context.Context, row lockedRow, slots []slotRow) e
 		if row.counters[i] == "" {
 			continue
 		}
-		sum, err := col.sum(row.counters[i], i, slots, nil)
+		sum, err := col.sum(row.counters[i], i, slots)
 		if err != nil {
 			return err
 		}

@@ -60,6 +60,7 @@ type table struct {
 	unfit          []string // why it can't be a counter table
 	closed         bool     // its slots table takes no more increments: it is being left
 	missing        string   // DDL that has to run first; "" when the slots table is in order
+	narrow         string   // DDL for slots that can't hold every digit of a column's new type; "": they can
 
 	mariaDB bool
 	batches sync.Map // *batch, by the name and key that conditions use
@@ -85,6 +86,9 @@ func (t *table) column(name string) *column {
 }
 
 func (t *table) counter(name string) *column { return findColumn(t.counters, name) }
+
+// verbatim reports whether increments go to the base row, where they are as right.
+func (t *table) verbatim() bool { return t.closed || t.narrow != "" }
 
 // virtual reports whether the column's value is not in the base row alone.
 func (t *table) virtual(name string) bool {
@@ -284,17 +288,31 @@ func (t *table) upgradeSQL(slots []*column) string {
 		return "DROP TABLE " + t.slots() + "; " + t.createSQL()
 	}
 	for _, c := range append(slices.Clone(t.counters), t.touch...) {
-		switch slot := findColumn(rest, c.name); {
-		case slot == nil:
+		if findColumn(rest, c.name) == nil {
 			changes = append(changes, "ADD COLUMN "+t.slotDefinition(c))
-		case c.decimal() && (!slot.decimal() || slot.scale < c.scale), c.integer() && slot.dataType != "bigint" && !slot.decimal(), slices.Contains(t.touch, c) && slot.scale < c.scale: // it would round
-			changes = append(changes, "MODIFY COLUMN "+t.slotDefinition(c))
 		}
 	}
 	if changes == nil {
 		return ""
 	}
 	return "ALTER TABLE " + t.slots() + " " + strings.Join(changes, ", ")
+}
+
+// widenSQL is the DDL for columns of the slots table that would round what
+// another type of the base column can hold; "" if none does.
+func (t *table) widenSQL(slots []*column) string {
+	var modify []string
+	for _, c := range slices.Concat(t.counters, t.touch) {
+		s := findColumn(slots, c.name)
+		sameKind := c.integer() || s.dataType == c.dataType
+		if !sameKind || s.scale < c.fraction() || t.counter(c.name) == nil && s.scale < c.scale {
+			modify = append(modify, "MODIFY COLUMN "+t.slotDefinition(c))
+		}
+	}
+	if modify == nil {
+		return ""
+	}
+	return "ALTER TABLE " + t.slots() + " " + strings.Join(modify, ", ")
 }
 
 func quoteNames(cols []*column) []string {

@@ -289,7 +289,9 @@ func (l *loader) describe(ctx context.Context, t *table) {
 	t.indexed = t.indexes(create, toks)
 	t.unfit = t.fitness(l.kinds[t].engine, tooMany, create)
 	if t.unfit == nil {
-		t.missing = t.upgradeSQL(l.slots[t])
+		if t.missing = t.upgradeSQL(l.slots[t]); t.missing == "" {
+			t.narrow = t.widenSQL(l.slots[t])
+		}
 	}
 }
 
@@ -311,7 +313,7 @@ func (l *loader) slotsTables(ctx context.Context) {
 			c := t.column(slot.name)
 			switch {
 			case c == nil, t.inKey(c.name), t.virtual(c.name), strings.EqualFold(c.name, t.slotCol):
-			case c.integer() && slot.dataType == "bigint", c.decimal() && slot.decimal():
+			case (c.integer() || c.decimal()) && (slot.dataType == "bigint" || slot.decimal()):
 				t.counters = append(t.counters, c)
 			case slices.Contains([]string{"datetime", "timestamp"}, c.dataType):
 				t.touch = append(t.touch, c)

@@ -3,9 +3,13 @@ package countermysql
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,6 +66,53 @@ func TestSchemaStays(t *testing.T) {
 				require.False(t, first == changed, change)
 				first = changed
 			}
+		})
+	}
+}
+
+// TestSchemaUnread proves that a schema that can't be read again goes on to serve
+// until it is too old, if no DDL is known of.
+func TestSchemaUnread(t *testing.T) {
+	servers, err := testserver.FromEnv(context.Background())
+	require.NoError(t, err)
+	for _, srv := range servers {
+		t.Run(fmt.Sprint(srv.Flavor()), func(t *testing.T) {
+			defer srv.Stop()
+			cfg, _, err := ParseDSN(srv.DSN(""))
+			require.NoError(t, err)
+			var full atomic.Bool
+			cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+				if full.Load() {
+					return nil, errors.New("too many connections")
+				}
+				return new(net.Dialer).DialContext(ctx, network, address)
+			}
+			c, err := NewConnector(cfg, &Config{Tables: []TableConfig{{Table: "none.t", Counters: []string{"n"}}}, Logger: slog.New(slog.DiscardHandler)})
+			require.NoError(t, err)
+			db := sql.OpenDB(c)
+			defer db.Close()
+			conn, err := db.Conn(t.Context())
+			require.NoError(t, err)
+			defer conn.Close()
+			run := func(age time.Duration) error {
+				c.checked.Store(time.Now().Add(-age).UnixNano())
+				_, err := conn.ExecContext(t.Context(), "DO 1")
+				require.Eventually(t, func() bool { return !c.checking.Load() }, 10*time.Second, time.Millisecond)
+				return err
+			}
+			full.Store(true)
+			c.look.Load().SetMaxIdleConns(-1)
+			for range 3 {
+				require.NoError(t, run(schemaAge+time.Second))
+			}
+			require.ErrorContains(t, run(schemaTooOld+time.Second), "too many connections")
+			c.stale.Store(true) // after DDL
+			require.ErrorContains(t, run(0), "too many connections")
+			require.ErrorContains(t, run(0), "too many connections")
+			full.Store(false)
+			require.NoError(t, run(0))
+			require.NoError(t, run(-time.Hour)) // the clock was set back
+			require.Less(t, c.age(), schemaAge)
 		})
 	}
 }

@@ -19,6 +19,7 @@ type session struct {
 	collation string
 	sqlMode   string
 	snapshot  bool // MariaDB's innodb_snapshot_isolation
+	safe      bool // MariaDB's sql_safe_updates
 	readOnly  bool
 	server    string // host name and port
 	limit     string // sql_select_limit; "": none
@@ -37,7 +38,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
 	c.session.limit = "" // it may be another now
-	rows, err := c.read(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", CONCAT(@@hostname, ':', @@port), CAST(@@sql_select_limit AS CHAR) LIMIT 1")
+	rows, err := c.read(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates LIMIT 1")
 	if err != nil {
 		return err
 	}
@@ -54,6 +55,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		snapshot:  v[6] == "1",
 		readOnly:  v[7] == "1",
 		server:    v[8],
+		safe:      v[10] == "1" && s.server.mariaDB,
 		limit:     strings.TrimPrefix(v[9], noLimit),
 	}
 	if c.initial.charset == "" {

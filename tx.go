@@ -207,12 +207,18 @@ func (x *txState) adopt(s *schema) (rekeyed *table) {
 	return nil
 }
 
-// rekeyedIn is a table with pending increments whose key is another one in a
-// schema; nil if there is none.
+// rekeyedIn is a table with pending increments that a schema has another key for,
+// or other digits in what is incremented; nil if there is none.
 func rekeyedIn(s *schema, pendings map[string]*pending) *table {
 	for _, p := range pendings {
 		t := s.lookup(p.t.spec.db, p.t.spec.name, "")
-		if len(p.entries) > 0 && t != nil && !slices.EqualFunc(p.t.key, t.key, (*column).sameKey) {
+		if len(p.entries) == 0 || t == nil {
+			continue
+		}
+		if !slices.EqualFunc(p.t.key, t.key, (*column).sameKey) || slices.ContainsFunc(slices.Concat(p.t.counters, p.t.touch), func(c *column) bool {
+			now := t.column(c.name)
+			return now != nil && now.scale != c.scale
+		}) {
 			return t
 		}
 	}

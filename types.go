@@ -229,7 +229,7 @@ func (c *conn) askTypes(k *call) (types []columnType) {
 		}
 	}
 	_ = conn.Raw(func(raw any) error {
-		types = k.typesOn(ctx, raw.(driver.Conn))
+		types = k.typesOn(ctx, raw.(*lookupConn).Conn)
 		return nil
 	})
 	return types

@@ -11,47 +11,80 @@ import (
 
 // total is base plus slots plus pending, if the column can hold it.
 func (c *column) total(base string, i int, slots []slotRow, e *entry) (string, error) {
-	sum, err := c.sum(base, i, slots, e)
+	sum, digits, err := c.exactSum(base, i, slots, e)
 	if err != nil {
 		return "", err
 	}
-	if !c.inRange(sum) {
+	if !c.inRange(round(sum, digits-c.fraction())) {
 		return "", &mysql.MySQLError{Number: errDataRange, SQLState: [5]byte([]byte("22003")),
 			Message: fmt.Sprintf("Out of range value for column '%s' at row 1", c.name)}
 	}
-	return c.formatBig(sum), nil
+	return string(appendDigits(nil, sum.String(), digits)), nil
 }
 
-// sum is total without a look at the column.
-func (c *column) sum(base string, i int, slots []slotRow, e *entry) (*big.Int, error) {
-	sum, err := c.parseUnits(base)
+// sum is total without a look at the column's range.
+func (c *column) sum(base string, i int, slots []slotRow) (*big.Int, error) {
+	sum, digits, err := c.exactSum(base, i, slots, nil)
 	if err != nil {
 		return nil, err
 	}
+	return round(sum, digits-c.fraction()), nil
+}
+
+// exactSum is total in units of the last of some digits: the base row may have
+// more than is known of the column, and slots those that it had before an ALTER TABLE.
+func (c *column) exactSum(base string, i int, slots []slotRow, e *entry) (sum *big.Int, digits int, err error) {
+	digits = max(c.fraction(), fraction(base))
 	for _, s := range slots {
-		n, err := c.parseUnits(s.amounts[i])
+		digits = max(digits, fraction(s.amounts[i]))
+	}
+	if sum, err = c.parseUnits(base, digits); err != nil {
+		return nil, 0, err
+	}
+	for _, s := range slots {
+		n, err := c.parseUnits(s.amounts[i], digits)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		sum.Add(sum, n)
 	}
 	if e != nil {
-		sum.Add(sum, big.NewInt(e.deltas[i]))
+		sum.Add(sum, new(big.Int).Mul(big.NewInt(e.deltas[i]), powerOfTen(digits-c.fraction())))
 	}
-	return sum, nil
+	return sum, digits, nil
 }
 
-func (c *column) parseUnits(s string) (*big.Int, error) {
+// fraction is how many digits a number has behind the point.
+func fraction(s string) int {
+	_, frac, _ := strings.Cut(s, ".")
+	return len(frac)
+}
+
+func powerOfTen(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+
+// parseUnits reads a number in units of a digit behind the point.
+func (c *column) parseUnits(s string, digits int) (*big.Int, error) {
 	whole, frac, _ := strings.Cut(s, ".")
-	frac = strings.TrimRight(frac, "0") // an ALTER TABLE may have given it more digits
-	n, ok := new(big.Int).SetString(whole+frac+strings.Repeat("0", max(0, c.fraction()-len(frac))), 10)
-	if !ok || len(frac) > c.fraction() {
-		return nil, fmt.Errorf("countermysql: counter %s holds %q, which is no number that it had when the schema was read", c.name, s)
+	n, ok := new(big.Int).SetString(whole+frac+strings.Repeat("0", digits-len(frac)), 10)
+	if !ok {
+		return nil, fmt.Errorf("countermysql: counter %s holds %q, which is no number", c.name, s)
 	}
 	return n, nil
 }
 
-func (c *column) formatBig(n *big.Int) string { return string(c.appendDigits(nil, n.String())) }
+// round takes digits from a number as the server does: half away from zero.
+func round(n *big.Int, digits int) *big.Int {
+	unit := powerOfTen(digits)
+	half := new(big.Int).Rsh(unit, 1)
+	if n.Sign() < 0 {
+		half.Neg(half)
+	}
+	return half.Quo(half.Add(half, n), unit)
+}
+
+func (c *column) formatBig(n *big.Int) string {
+	return string(appendDigits(nil, n.String(), c.fraction()))
+}
 
 // inRange reports whether the column can hold the number of units.
 func (c *column) inRange(n *big.Int) bool { return c.clamp(n).Cmp(n) == 0 }

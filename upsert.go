@@ -223,6 +223,19 @@ func usedTouch(t *table, entries []*entry) []int {
 	return used
 }
 
+// unsafeUpdates lets MariaDB delete slots, by their primary key, under sql_safe_updates:
+// it refuses any join with a list of values
+// (https://mariadb.com/kb/en/server-system-variables/#sql_safe_updates).
+func (c *conn) unsafeUpdates() string {
+	switch {
+	case !c.session.safe:
+		return c.unsnapshot()
+	case c.session.snapshot:
+		return "SET STATEMENT sql_safe_updates=OFF, innodb_snapshot_isolation=OFF FOR "
+	}
+	return "SET STATEMENT sql_safe_updates=OFF FOR "
+}
+
 // unsnapshot lets MariaDB write a slot that changed since the transaction's
 // snapshot (https://mariadb.com/kb/en/innodb-system-variables/#innodb_snapshot_isolation).
 func (c *conn) unsnapshot() string {

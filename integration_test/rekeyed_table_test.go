@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -37,6 +38,7 @@ CREATE TABLE note (id INT PRIMARY KEY);
 			{"ALTER TABLE p DROP PRIMARY KEY, ADD PRIMARY KEY (id, x)", false},
 			{"ALTER TABLE p DROP PRIMARY KEY, ADD PRIMARY KEY (x)", false},
 			{"ALTER TABLE p MODIFY id VARCHAR(20) NOT NULL", false},
+			{"ALTER TABLE p MODIFY n DECIMAL(10,2) NOT NULL DEFAULT 0", false},
 			{"ALTER TABLE p MODIFY id BIGINT NOT NULL", true},
 			{"ALTER TABLE p ADD COLUMN y INT NOT NULL DEFAULT 0", true},
 		} {
@@ -78,12 +80,38 @@ CREATE TABLE note (id INT PRIMARY KEY);
 							default:
 								require.NotContains(t, answers, "error", answers)
 							}
-							require.EqualValues(t, want, number(t, tw.ours, "SELECT n FROM p WHERE id = 1"), answers)
-							require.Zero(t, number(t, tw.ours, "SELECT n FROM p WHERE id = 2"))
+							require.EqualValues(t, want, number(t, tw.ours, "SELECT CAST(n AS SIGNED) FROM p WHERE id = 1"), answers)
+							require.Zero(t, number(t, tw.ours, "SELECT CAST(n AS SIGNED) FROM p WHERE id = 2"))
 						})
 					}
 				}
 			}
 		}
+	})
+}
+
+// TestKeyTypeBesideOthers proves that a table whose slots no longer fit its key
+// fails its own statements, and those of no other table.
+func TestKeyTypeBesideOthers(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := counters("p", "n")
+		config.Tables = append(config.Tables, counters("q", "n").Tables...)
+		tw := newTwin(t, srv, "CREATE TABLE p (id INT PRIMARY KEY, n INT NOT NULL);\nINSERT INTO p VALUES (1, 0);\n"+
+			"CREATE TABLE q (id INT PRIMARY KEY, n INT NOT NULL);\nINSERT INTO q VALUES (1, 0);\nCREATE TABLE note (id INT PRIMARY KEY);\n", config)
+		tw.play(t, "A: UPDATE p SET n = n + 1 WHERE id = 1", "A: UPDATE q SET n = n + 1 WHERE id = 1")
+		affected(t, tw.direct, "ALTER TABLE p MODIFY id BIGINT NOT NULL")
+		_, err := countermysql.Check(t.Context(), tw.ours) // notices it
+		require.NoError(t, err)
+		tw.play(t, "A: INSERT INTO note VALUES (1)", "A: UPDATE q SET n = n + 1 WHERE id = 1", "A: SELECT * FROM q")
+		_, err = tw.ours.Exec("UPDATE p SET n = n + 1 WHERE id = 1")
+		var unfit *countermysql.SlotsTableError
+		require.ErrorAs(t, err, &unfit)
+		require.EqualValues(t, 1, number(t, tw.direct, "SELECT SUM(n) FROM p_slots"))
+
+		affected(t, tw.direct, "UPDATE p SET n = n + (SELECT SUM(n) FROM p_slots)")
+		affected(t, tw.direct, "DELETE FROM p_slots")
+		_, err = countermysql.Check(t.Context(), tw.ours)
+		require.NoError(t, err)
+		tw.play(t, "A: UPDATE p SET n = n + 1 WHERE id = 1", "A: SELECT n FROM p")
 	})
 }

@@ -1,0 +1,140 @@
+package integration_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestOtherServer proves that no count is lost where look-up connections lead to
+// another server than the application's: those of before a failover lead to what
+// is a replica now, which may be behind.
+func TestOtherServer(t *testing.T) {
+	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
+		t.Run(string(flavor), func(t *testing.T) {
+			t.Parallel()
+			before, err := testserver.Start(t.Context(), flavor)
+			require.NoError(t, err)
+			t.Cleanup(before.Stop)
+			now, err := testserver.Start(t.Context(), flavor)
+			require.NoError(t, err)
+			t.Cleanup(now.Stop)
+
+			var address atomic.Value
+			address.Store(before.Addr())
+			network := "failover_" + string(flavor)
+			mysql.RegisterDialContext(network, func(ctx context.Context, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, "tcp", address.Load().(string))
+			})
+			t.Cleanup(func() { mysql.DeregisterDialContext(network) })
+			cfg, err := mysql.ParseDSN(before.DSN("forum", "innodb_lock_wait_timeout=5"))
+			require.NoError(t, err)
+			cfg.Net, cfg.Addr = network, "moves"
+			for _, srv := range []*testserver.Server{before, now} {
+				db := open(t, srv.DSN(""))
+				affected(t, db, "CREATE DATABASE forum")
+				affected(t, db, "CREATE TABLE forum.p (id INT PRIMARY KEY, n INT NOT NULL)")
+				affected(t, db, "CREATE TABLE forum.p_slots (id INT NOT NULL, slot SMALLINT UNSIGNED NOT NULL, n BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (id, slot)) STATS_PERSISTENT=0")
+				affected(t, db, "INSERT INTO forum.p VALUES (1, 0), (2, 0)")
+			}
+			connector, err := countermysql.NewConnector(cfg, counters("p", "n"))
+			require.NoError(t, err)
+			ours := sql.OpenDB(connector)
+			t.Cleanup(func() { require.NoError(t, ours.Close()) })
+			one := session(t, ours)
+			affected(t, one, "UPDATE p SET n = n + 1 WHERE id = 1")
+			affected(t, one, "UPDATE p SET n = GREATEST(n, 0) WHERE id = 1") // opens a look-up connection
+			require.EqualValues(t, 1, number(t, one, "SELECT n FROM p WHERE id = 1"))
+
+			address.Store(now.Addr())
+			two := session(t, ours)
+			affected(t, two, "UPDATE p SET n = n + 10 WHERE id = 1")
+			affected(t, two, "UPDATE p SET n = GREATEST(n + 5, 0) WHERE id = 1")
+			require.EqualValues(t, 15, number(t, two, "SELECT n FROM p WHERE id = 1"))
+			affected(t, two, "UPDATE p SET n = n + 10 WHERE id = 2")
+			affected(t, two, "UPDATE p SET n = 7 WHERE id = 2")
+			require.EqualValues(t, 7, number(t, two, "SELECT n FROM p WHERE id = 2"))
+			require.EqualValues(t, 1, number(t, one, "SELECT n FROM p WHERE id = 1"))
+
+			affected(t, one, "UPDATE p SET n = n + 10 WHERE id = 2") // while new ones lead elsewhere
+			affected(t, one, "UPDATE p SET n = 8 WHERE id = 2")
+			require.EqualValues(t, 8, number(t, one, "SELECT n FROM p WHERE id = 2"))
+			affected(t, one, "BEGIN")
+			require.EqualValues(t, 1, affected(t, one, "UPDATE p SET n = n + 1 WHERE id = 2"))
+			require.EqualValues(t, 9, number(t, one, "SELECT n FROM p WHERE id = 2"))
+			affected(t, one, "COMMIT")
+			require.EqualValues(t, 9, number(t, one, "SELECT n FROM p WHERE id = 2"))
+		})
+	}
+}
+
+// TestNoLookups proves that statements on open connections go on where no look-up
+// connection is to be had any more, as they do on plain MySQL when the server has
+// as many connections as it can.
+func TestNoLookups(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, begin := range []string{"begin RC", "begin RR", "BEGIN"} {
+			t.Run(begin, func(t *testing.T) {
+				tw := newBlog(t, srv, blogCounters())
+				cfg, err := mysql.ParseDSN(tw.oursDSN)
+				require.NoError(t, err)
+				var full atomic.Bool
+				cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+					if full.Load() {
+						return nil, errors.New("too many connections")
+					}
+					return new(net.Dialer).DialContext(ctx, network, address)
+				}
+				connector, err := countermysql.NewConnector(cfg, tw.config)
+				require.NoError(t, err)
+				ours := sql.OpenDB(connector)
+				t.Cleanup(func() { require.NoError(t, ours.Close()) })
+				one, plain := session(t, ours), session(t, tw.plain)
+				own := number(t, one, "SELECT CONNECTION_ID()")
+				for _, query := range []string{"SELECT likes FROM post WHERE id = 1", "SELECT id, likes FROM post ORDER BY id"} {
+					queried(t.Context(), one, query) // asks for its column types
+				}
+				full.Store(true)
+				rows, err := tw.direct.Query("SELECT id FROM information_schema.PROCESSLIST WHERE db = DATABASE() AND id NOT IN (CONNECTION_ID(), ?)", own)
+				require.NoError(t, err)
+				var lookups []int64
+				for rows.Next() {
+					var id int64
+					require.NoError(t, rows.Scan(&id))
+					lookups = append(lookups, id)
+				}
+				require.NoError(t, rows.Close())
+				require.NotEmpty(t, lookups)
+				for _, id := range lookups {
+					affected(t, tw.direct, fmt.Sprint("KILL ", id))
+				}
+				end := "commit"
+				if begin == "BEGIN" {
+					end = "COMMIT"
+				}
+				steps := []string{"UPDATE post SET likes = likes + 1 WHERE id = 1", begin, "INSERT INTO note VALUES (9, '')", "UPDATE post SET likes = likes + 2 WHERE id = 1",
+					"UPDATE post SET likes = likes + 2 WHERE id = 77", "SELECT likes FROM post WHERE id = 1", "UPDATE post SET likes = GREATEST(likes, 3) WHERE id = 1",
+					"UPDATE post SET title = 'x' WHERE id = 1", "SELECT likes FROM post WHERE id = 1", end,
+					"UPDATE post SET likes = likes + 1 WHERE id = 1", "UPDATE post SET likes = GREATEST(likes + 1, 3) WHERE id = 1", "INSERT INTO post (id, slug) VALUES (50, 'y')", "DELETE FROM post WHERE id = 2", "SELECT id, likes FROM post ORDER BY id"}
+				answers := func(conn *sql.Conn) (all []string) {
+					c := &client{conn: conn}
+					for _, s := range steps {
+						all = append(all, s+" → "+c.answer(t, t.Context(), s))
+					}
+					return all
+				}
+				require.Equal(t, answers(plain), answers(one))
+			})
+		}
+	})
+}

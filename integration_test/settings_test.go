@@ -1,0 +1,48 @@
+package integration_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestSettings proves that settings of sessions which make the server refuse
+// statements do not make it refuse the driver's own.
+func TestSettings(t *testing.T) {
+	add := "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2, 3)"
+	steps := []string{
+		add, "A: UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE id = 1", "A: UPDATE post SET likes = 4 WHERE id = 2 AND likes > 3",
+		add, "A: UPDATE post SET title = CONCAT('l', likes) WHERE id IN (1, 2, 3)", "A: SELECT id, likes FROM post WHERE id = 1 FOR UPDATE",
+		add, "A: DELETE FROM post WHERE id = 3", "A: REPLACE INTO post (id, slug, likes) VALUES (3, 'c', 1)", add,
+		"A: INSERT INTO post (id, slug) VALUES (3, 'c') ON DUPLICATE KEY UPDATE likes = likes + 1",
+		"A: BEGIN WORK", "A: COMMIT", "A: begin", add, "A: SELECT likes FROM post WHERE id = 1", "A: UPDATE post SET likes = GREATEST(likes, 3) WHERE id = 2", "A: commit",
+		add, "A: UPDATE post SET id = 10 WHERE id = 1", "A: UPDATE post SET views = likes + views WHERE slug = 'b'", "A: SELECT id, slug, title, likes, views FROM post ORDER BY id",
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		settings := []string{"sql_safe_updates=1"}
+		if mariaDB(srv) {
+			settings = append(settings, "sql_mode='ORACLE'", "sql_safe_updates=1&innodb_snapshot_isolation=1")
+		}
+		for _, set := range settings {
+			t.Run(set, func(t *testing.T) {
+				tw := newBlog(t, srv, blogCounters())
+				plain := open(t, srv.DSN(dbName(t, tw.plain), set))
+				ours, _ := openOurs(t, srv.DSN(dbName(t, tw.ours), set), tw.config)
+				s := steps
+				if set == "sql_mode='ORACLE'" { // BEGIN is the start of a block there
+					s = s[:11:11]
+					s = append(s, steps[13:]...)
+				}
+				require.Equal(t, playOn(t, plain, s), playOn(t, ours, s))
+				affected(t, tw.direct, "DELETE FROM post WHERE id = 3") // its slots stay behind
+				affected(t, ours, "INSERT INTO post (id, slug) VALUES (3, 'c')")
+				require.Zero(t, number(t, ours, "SELECT likes FROM post WHERE id = 3"))
+				_, err := countermysql.Rollup(t.Context(), ours, nil)
+				require.NoError(t, err)
+			})
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+// lookupConnector makes the look-up connections: they see what is committed,
+// and do not wait for long behind an ALTER that waits for us.
+type lookupConnector struct{ raw driver.Connector }
+
+func (l lookupConnector) Driver() driver.Driver { return l.raw.Driver() }
+
+func (l lookupConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	raw, err := l.raw.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn := &lookupConn{Conn: raw}
+	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 1, SESSION sql_select_limit = " + noLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+		if _, err := conn.ExecContext(ctx, set, nil); err != nil {
+			conn.Close()
+			return nil, err
+		}
+	}
+	if conn.server, err = conn.ask(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// serverName is the SQL of a server's name.
+const serverName = "CONCAT(@@hostname, ':', @@port)"
+
+// lookupConn is a look-up connection that knows its server. After a failover, or
+// behind a load balancer, that may be another than a session's, and what it shows
+// of slots may be old: to fold that would lose counts.
+type lookupConn struct {
+	driver.Conn
+	server string
+}
+
+var (
+	_ driver.QueryerContext  = (*lookupConn)(nil)
+	_ driver.ExecerContext   = (*lookupConn)(nil)
+	_ driver.SessionResetter = (*lookupConn)(nil)
+	_ driver.Validator       = (*lookupConn)(nil)
+)
+
+func (l *lookupConn) ask(ctx context.Context) (string, error) {
+	rows, err := l.Conn.(driver.QueryerContext).QueryContext(ctx, "SELECT "+serverName, nil)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	name := make([]driver.Value, 1)
+	err = rows.Next(name)
+	return texts(name)[0], err
+}
+
+type serverKey struct{}
+
+// on is a context for queries that only one server can answer.
+func on(ctx context.Context, server string) context.Context {
+	return context.WithValue(ctx, serverKey{}, server)
+}
+
+// QueryContext runs a query; a connection to another server than the wanted one
+// is given up for a new one.
+func (l *lookupConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if want, ok := ctx.Value(serverKey{}).(string); ok && want != l.server {
+		return nil, driver.ErrBadConn
+	}
+	return l.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
+// ExecContext runs a statement.
+func (l *lookupConn) ExecContext(ctx context.Context, stmt string, args []driver.NamedValue) (driver.Result, error) {
+	return l.Conn.(driver.ExecerContext).ExecContext(ctx, stmt, args)
+}
+
+// ResetSession finds out whether the connection is dead.
+func (l *lookupConn) ResetSession(ctx context.Context) error {
+	return l.Conn.(driver.SessionResetter).ResetSession(ctx)
+}
+
+// IsValid reports whether the connection may go back to the pool.
+func (l *lookupConn) IsValid() bool { return l.Conn.(driver.Validator).IsValid() }
