@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 )
 
@@ -246,12 +245,7 @@ func (c *conn) planText(s *schema, k planKey) *plan {
 		p = &plan{}
 		toks := tokenize(k.text, k.mode)
 		p.kind, p.arg = kindOf(toks)
-		if parts := statements(k.text, toks); len(parts) > 1 && slices.ContainsFunc(parts, func(part string) bool {
-			kind, _ := kindOf(tokenize(part, k.mode))
-			return kind != kindOther
-		}) {
-			p.split = parts
-		}
+		p.split = apart(k.text, toks, k.mode)
 	}
 	p.rowCount = strings.Contains(strings.ToUpper(k.text), "ROW_COUNT")
 	toks := tokenize(k.text, k.mode)

@@ -39,8 +39,8 @@ func (a *analysis) plan() *plan {
 	if k == kindExecute && a.toks[0].is("EXECUTE") {
 		tables = a.schema.all() // the prepared text may name any
 	}
-	if len(tables) == 0 && len(via) == 0 {
-		return &plan{}
+	if len(tables) == 0 && len(via) == 0 { // a comment mentions one, say
+		return &plan{split: apart(a.text, a.toks, a.mode)}
 	}
 	if parts := statements(a.text, a.toks); len(parts) > 1 && k != kindCall {
 		return &plan{split: parts}

@@ -214,3 +214,16 @@ func statements(text string, toks []token) []string {
 	}
 	return parts
 }
+
+// apart returns the statements of a text that names no counter table, if they have
+// to be sent one by one, as one of them changes the session or its transaction.
+func apart(text string, toks []token, mode lexMode) []string {
+	parts := statements(text, toks)
+	if len(parts) < 2 || !slices.ContainsFunc(parts, func(part string) bool {
+		kind, _ := kindOf(tokenize(part, mode))
+		return kind != kindOther
+	}) {
+		return nil
+	}
+	return parts
+}

@@ -198,6 +198,7 @@ func TestMultiStatements(t *testing.T) {
 		{"A: BEGIN; UPDATE post SET likes = likes + 1 WHERE id = 1; UPDATE nosuch SET a = 1", "A: COMMIT"},
 		{"A: INSERT INTO note VALUES (1, 'a; b'); BEGIN; INSERT INTO note VALUES (2, ''); UPDATE post SET title = 'x; y' WHERE id = 1; ROLLBACK"},
 		{"A: BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: INSERT INTO note VALUES (1, ''); COMMIT; INSERT INTO note VALUES (2, '')", "A: ROLLBACK"},
+		{"A: BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: INSERT INTO note VALUES (1, '') /* post */; COMMIT; INSERT INTO note VALUES (2, '')", "A: ROLLBACK"},
 		{"A: BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: INSERT INTO note VALUES (1, ''); ROLLBACK; INSERT INTO note VALUES (2, '')", "A: COMMIT"},
 		{"A: BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT 1; COMMIT; BEGIN", "A: UPDATE post SET likes = likes + 10 WHERE id = 1", "A: ROLLBACK"},
 		{"A: SELECT 1; BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: INSERT INTO note VALUES (1, ''); CREATE TABLE other (id INT); DROP TABLE other", "A: ROLLBACK"},
