@@ -2,6 +2,7 @@ package countermysql
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -113,6 +114,9 @@ func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdic
 	var l turn
 	if g.lead == 0 {
 		l = g.begin()
+		g.mu.Unlock()
+		runtime.Gosched() // others who are ready to run may come along
+		g.mu.Lock()
 	} else {
 		g.wait(u)
 		g.mu.Unlock()
@@ -132,12 +136,11 @@ func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdic
 			}
 			return verdict{err: ctx.Err()}
 		}
-		g.mu.Lock()
-		if u.ended {
-			g.mu.Unlock()
+		if u.ended { // it was written before wake was closed: nobody has to queue for the lock
 			return u.verdict
 		}
 		l = u.leads
+		g.mu.Lock()
 	}
 	batch := g.take(u)
 	g.mu.Unlock()
@@ -155,16 +158,16 @@ func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdic
 	return u.verdict
 }
 
-// finish ends the units of a batch, or lets them go on waiting, and passes the lead.
+// finish ends the units of a batch, or lets them go on waiting, and passes the
+// lead: first, as everybody else waits for the next batch.
 func (g *group) finish(l turn, batch []*unit) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	var again []*unit
+	ended, again := batch[:0], []*unit(nil)
 	for _, w := range batch {
 		switch {
 		case !w.verdict.again:
 			w.ended = true
-			close(w.wake)
+			ended = append(ended, w)
 		case !w.left:
 			w.verdict = verdict{}
 			again = append(again, w)
@@ -177,6 +180,10 @@ func (g *group) finish(l turn, batch []*unit) {
 	g.pass(l)
 	if !g.watched && len(g.waiting) > 0 {
 		g.look()
+	}
+	g.mu.Unlock()
+	for _, w := range ended {
+		close(w.wake)
 	}
 }
 
