@@ -44,9 +44,6 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		}
 		return out, err
 	case kindSavepoint, kindRollbackTo, kindRelease:
-		if err := c.beginImplied(ctx); err != nil { // a BEGIN after it would end it
-			return outcome{}, err
-		}
 		out, err := k.forward(ctx, k.text)
 		if err != nil || !c.inTransaction() {
 			return out, err

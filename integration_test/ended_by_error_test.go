@@ -32,6 +32,7 @@ func TestEndedByError(t *testing.T) {
 			{"A: BEGIN", like, "A: INSERT INTO author VALUES (1, '')", "A: SHOW WARNINGS", like, "A: SELECT ROW_COUNT()", "A: COMMIT"},
 			{"A: SET autocommit = 0", like, "A: SELECT nonsense", like, "A: COMMIT"},
 			{"A: SET autocommit = 0", "A: SAVEPOINT a", like, "A: ROLLBACK TO a", "A: COMMIT"},
+			{"A: SET autocommit = 0", "A: SAVEPOINT a", "A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED", like, like, "A: ROLLBACK TO a", like, "A: SAVEPOINT b", like, "A: ROLLBACK TO b", "A: COMMIT"},
 		} {
 			tw.reset(t)
 			tw.play(t, slices.Concat(steps, []string{"A: SET autocommit = 1"}, everything)...)
