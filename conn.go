@@ -140,7 +140,9 @@ func (c *conn) failed(err error) error {
 // askStatus asks for the status flags, which an error does not bring, by a
 // statement that leaves warnings and ROW_COUNT() as they are.
 func (c *conn) askStatus() error {
-	rows, err := c.queryer.QueryContext(context.Background(), "SHOW WARNINGS LIMIT 0", nil)
+	ctx, cancel := context.WithTimeout(context.Background(), linger)
+	defer cancel()
+	rows, err := c.queryer.QueryContext(ctx, "SHOW WARNINGS LIMIT 0", nil)
 	if err != nil {
 		return err
 	}
