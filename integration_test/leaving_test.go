@@ -167,7 +167,7 @@ func TestCancelledOften(t *testing.T) {
 		tw := newBlog(t, srv, blogCounters())
 		acknowledged, tried := int64(0), int64(0)
 		for i := range 200 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i*20)*time.Microsecond)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i*i)*2*time.Microsecond)
 			tried++
 			if i%2 == 0 {
 				if _, err := tw.ours.ExecContext(ctx, "UPDATE post SET likes = likes + 1 WHERE id = 3"); err == nil {
