@@ -235,25 +235,24 @@ func (t *table) whereAnyOrAll(keys []key, name string) string {
 
 func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found map[string][]slotRow) error {
 	name := quoteIdent(t.spec.name)
-	before, err := c.snapshotTotals(ctx, t, rows, found)
-	if err != nil {
-		return err
-	}
 	var taken *written
 	if c.inTransaction() {
 		taken = c.transaction().writtenTo(t)
+		for id, slots := range found { // by their own key too: the row's may be spelled otherwise now
+			found[id] = slices.DeleteFunc(slots, func(s slotRow) bool { return taken.rolledUp[id] || taken.rolledUp[s.key.id()] })
+		}
+	}
+	before, err := c.snapshotTotals(ctx, t, rows, found)
+	if err != nil {
+		return err
 	}
 	sets := make([][]string, len(t.counters)+len(t.touch)) // WHEN … THEN …, by column
 	var changed []string
 	var gone []slotRow
 	var folded []foldedRow
 	for _, r := range rows {
-		slots := found[r.key.id()]
-		if taken != nil && taken.rolledUp[r.key.id()] {
-			slots = nil
-		}
-		e := c.pendingOf(t, r.key)
-		if slots == nil && e == nil {
+		slots, e := found[r.key.id()], c.pendingOf(t, r.key)
+		if len(slots) == 0 && e == nil {
 			continue
 		}
 		where := t.where(r.key, name)

@@ -28,3 +28,23 @@ func TestKeySpelledAnew(t *testing.T) {
 		require.Zero(t, number(t, tw.direct, "SELECT COUNT(*) FROM page_slots"), "the rollup has left slots")
 	})
 }
+
+// TestKeySpelledAnewInside proves that slots which a transaction has rolled up are
+// not rolled up again when it has written their row's key in other letters.
+func TestKeySpelledAnewInside(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		const rows = "A: SELECT * FROM page ORDER BY day, name"
+		for _, spell := range [][]string{
+			{"A: REPLACE INTO page (day, name) VALUES ('2026-01-01', 'HOME')"},
+			{"A: UPDATE page SET name = 'HOME', hits = 0 WHERE day = '2026-01-01' AND name = 'home'"},
+			{"A: DELETE FROM page WHERE day = '2026-01-01' AND name = 'home'", "A: INSERT INTO page VALUES ('2026-01-01', 'Home', 0)"},
+		} {
+			for _, exact := range []string{"A: DELETE FROM page WHERE hits BETWEEN 1 AND 6", "A: UPDATE page SET hits = hits * 2", "A: UPDATE page SET hits = GREATEST(hits - 1, 0) WHERE name = 'hoME'"} {
+				tw.reset(t)
+				steps := append([]string{"A: UPDATE page SET hits = hits + 4 WHERE day = '2026-01-01' AND name = 'home'", "A: BEGIN"}, spell...)
+				tw.play(t, append(steps, exact, rows, exact, rows, "A: COMMIT", rows)...)
+			}
+		}
+	})
+}
