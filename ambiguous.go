@@ -37,7 +37,13 @@ func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 				return !ok || c.Table.O == "" || !slices.Contains(aliases, c.Name.L)
 			})
 		}
-		if twice := slices.DeleteFunc(repeated(s.Fields), func(name string) bool { return !virtual(name) }); len(twice) > 0 {
+		aliased := func(name string) bool { // for a counter
+			return slices.ContainsFunc(s.Fields.Fields, func(f *ast.SelectField) bool {
+				c, ok := columnRef(f.Expr)
+				return ok && f.AsName.L == name && virtual(c.Name.O)
+			})
+		}
+		if twice := slices.DeleteFunc(repeated(s.Fields), func(name string) bool { return !virtual(name) && !aliased(name) }); len(twice) > 0 {
 			if s.Having != nil {
 				return false // HAVING sees columns in one way, and expressions of their names in another
 			}

@@ -73,6 +73,7 @@ type write struct {
 	t       *table
 	pins    []pin // unique keys of the rows; nil: any row
 	updates bool  // it is an UPDATE: with clientFoundRows a row counts that it has not changed
+	reads   bool  // it reads all columns that it sets: no server writes a row that stays as it is
 	upserts bool  // it is an upsert: by some of the pins there may be no row, or one that it leaves as it is
 	moves   bool  // the pins are a row's old key and its new one
 	rekeys  bool  // it sets a column of a unique key: rows noted by one may no longer be found by it

@@ -270,8 +270,8 @@ func (c *conn) noteWrites(writes []write, b binder, affected int64) {
 	if len(writes) == 0 || !c.inTransaction() {
 		return
 	}
-	same := affected == 0 && c.connector.writesSame()
 	for _, w := range writes {
+		same := affected == 0 && !w.reads && c.connector.writesSame()
 		if affected == 0 && !(same && (w.updates || w.upserts)) {
 			continue
 		}

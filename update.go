@@ -30,6 +30,24 @@ type increment struct {
 	rest  *fragment // where, with the key's parameters read from the batch; nil: the key is all
 }
 
+// readsAll reports whether an UPDATE reads all columns that it sets.
+func readsAll(stmt *ast.UpdateStmt) bool {
+	read := map[string]bool{}
+	note := func(n ast.Node) bool {
+		if c, ok := n.(*ast.ColumnName); ok {
+			read[c.Name.L] = true
+		}
+		return true
+	}
+	for _, set := range stmt.List {
+		every(set.Expr, note)
+	}
+	if stmt.Where != nil {
+		every(stmt.Where, note)
+	}
+	return !slices.ContainsFunc(stmt.List, func(set *ast.Assignment) bool { return !read[set.Column.Name.L] })
+}
+
 // update plans an UPDATE.
 func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 	source := singleTable(stmt.TableRefs)
@@ -45,7 +63,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		reads:   named,
 		touches: s.touch,
 		scopes:  []scope{a.scope(t, name, stmt.Where)},
-		writes:  []write{{t: t, pins: a.pins(t, name, stmt.Where), rekeys: s.unique, updates: true}},
+		writes:  []write{{t: t, pins: a.pins(t, name, stmt.Where), rekeys: s.unique, updates: true, reads: readsAll(stmt)}},
 	}
 	switch {
 	case s.reason == "" && a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):

@@ -16,6 +16,7 @@ INSERT INTO post VALUES (1, 2, 1), (2, 3, 5);
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newTwin(t, srv, schema, counters("post", "likes"))
 		tw.play(t, "A: SELECT n AS likes, post.LIKES FROM post ORDER BY likes DESC", "A: SELECT likes, likes FROM post ORDER BY likes", "A: SELECT n likes, likes FROM post ORDER BY post.likes",
+			"A: SELECT likes x, n x FROM post HAVING x > 1", "A: SELECT likes x, n x FROM post ORDER BY x", "A: SELECT likes x, n x FROM post GROUP BY x",
 			"A: SELECT *, likes FROM post ORDER BY likes", "A: SELECT likes, n AS likes FROM post ORDER BY likes + 0", "A: SELECT likes, n AS likes FROM post GROUP BY likes, n ORDER BY 1")
 	})
 }

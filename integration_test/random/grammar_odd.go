@@ -74,7 +74,7 @@ func (g *gen) variables() {
 	s := source{t: t, cols: t.cols, full: true}
 	switch g.IntN(4) {
 	case 0:
-		g.send("exec", "SELECT %s INTO @a FROM %s WHERE %s LIMIT 1", g.ref(s, c), table, g.pin(s, false))
+		g.send("exec", "SELECT %s INTO @a FROM %s WHERE %s ORDER BY %s LIMIT 1", g.ref(s, c), table, g.pin(s, false), g.orderByKey(s, false))
 		g.asIs("query", "SELECT @a")
 	case 1:
 		g.asIs("exec", "SELECT MAX(%s), COUNT(*) INTO @a, @b FROM %s", name, table)
