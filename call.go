@@ -78,6 +78,20 @@ func (k *call) makesSense(ctx context.Context) error {
 	return err
 }
 
+// refused has the server refuse the query itself where that begins a transaction:
+// MariaDB with autocommit = 0.
+func (k *call) refused(ctx context.Context, why error) error {
+	if k.conn.autocommit() || k.conn.begun() {
+		return why
+	}
+	out, err := k.forward(ctx, k.text)
+	if err == nil {
+		_ = out.rows.Close()
+		return why
+	}
+	return err
+}
+
 // parses has the server look whether the text is a statement at all.
 func (k *call) parses(ctx context.Context) error {
 	s, err := k.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, k.text)

@@ -204,7 +204,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	if exactly {
 		if p.fallback {
 			if err := k.makesSense(ctx); err != nil {
-				return outcome{}, c.noted(err)
+				return outcome{}, c.noted(k.refused(ctx, err))
 			}
 		}
 		c.connector.stats.exactly(cmp.Or(p.reason, "an argument, the row's state or the transaction asks for it"))

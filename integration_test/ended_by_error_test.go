@@ -31,6 +31,8 @@ func TestEndedByError(t *testing.T) {
 			{"A: BEGIN", like, "A: SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213", like, "A: COMMIT"},
 			{"A: BEGIN", like, "A: INSERT INTO author VALUES (1, '')", "A: SHOW WARNINGS", like, "A: SELECT ROW_COUNT()", "A: COMMIT"},
 			{"A: SET autocommit = 0", like, "A: SELECT nonsense", like, "A: COMMIT"},
+			{"A: SET autocommit = 0", "A: SELECT likes FROM post PROCEDURE nosuch()", "A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED", like, "A: COMMIT"},
+			{"A: SET autocommit = 0", "A: SELECT nosuch FROM post", "A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED", like, "A: COMMIT"},
 			{"A: SET autocommit = 0", "A: SAVEPOINT a", like, "A: ROLLBACK TO a", "A: COMMIT"},
 			{"A: SET autocommit = 0", "A: SAVEPOINT a", "A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED", like, like, "A: ROLLBACK TO a", like, "A: SAVEPOINT b", like, "A: ROLLBACK TO b", "A: COMMIT"},
 		} {
