@@ -57,6 +57,7 @@ func TestAcceptedReadOnly(t *testing.T) {
 		tw.accepted(t, "A: START TRANSACTION READ ONLY", "A: SELECT likes FROM post WHERE id = 1",
 			"A: SET @v = (SELECT likes FROM post WHERE id = 1) ⇒ affected 0 ⇒ error 1792",
 			"A: SELECT likes, DEFAULT(likes) FROM post WHERE id = 1 ⇒ [10 0] ⇒ error 1792",
+			"A: WITH post AS (SELECT 7 AS likes) SELECT likes FROM post ⇒ [7] ⇒ error 1792",
 			"A: SELECT likes FROM post WHERE id = 1", "A: COMMIT", rollUpStep,
 			"A: START TRANSACTION READ ONLY", "A: SET @v = (SELECT likes FROM post WHERE id = 1)", "A: SELECT likes, DEFAULT(likes) FROM post WHERE id = 1", "A: COMMIT")
 	})
