@@ -55,7 +55,7 @@ func killClient(w *world) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	out, err := client.StdoutPipe()
 	if err != nil {
 		return err
