@@ -203,8 +203,11 @@ func statements(text string, toks []token) []string {
 	start := 0
 	for i, t := range toks {
 		if t.punct(';') {
-			if i > 0 && !toks[i-1].punct(';') {
+			switch {
+			case i > 0 && !toks[i-1].punct(';'):
 				parts = append(parts, text[start:t.start])
+			case slices.ContainsFunc(toks[i:], func(t token) bool { return !t.punct(';') }):
+				return append(parts, text[start:]) // an empty one, which is wrong unless it is the last
 			}
 			start = t.end
 		}
