@@ -85,32 +85,6 @@ func TestDeadlockAmongRows(t *testing.T) {
 	})
 }
 
-// TestCommitRefused proves that what comes after a COMMIT that the server has
-// refused, and rolled back, is no part of the transaction.
-func TestCommitRefused(t *testing.T) {
-	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
-		t.Run(string(flavor), func(t *testing.T) {
-			t.Parallel()
-			srv, err := testserver.Start(t.Context(), flavor)
-			require.NoError(t, err)
-			t.Cleanup(srv.Stop)
-			tw := newBlog(t, srv, blogCounters())
-			execAll(t, tw.direct, "CREATE USER app@'%';\nGRANT SELECT, INSERT, UPDATE, DELETE ON *.* TO app@'%'")
-			app, _ := openOurs(t, strings.Replace(tw.oursDSN, "root@", "app@", 1), tw.config)
-			conn := session(t, app)
-			tx, err := conn.BeginTx(t.Context(), nil)
-			require.NoError(t, err)
-			affected(t, tx, "INSERT INTO note VALUES (1, '')")
-			execAll(t, tw.direct, "SET GLOBAL read_only = ON")
-			require.Equal(t, 1290, errorNumber(tx.Commit()))
-			execAll(t, tw.direct, "SET GLOBAL read_only = OFF")
-			require.EqualValues(t, 1, affected(t, conn, "UPDATE post SET likes = likes + 100 WHERE id = 1"))
-			require.EqualValues(t, 1, number(t, conn, "SELECT 1"))
-			require.EqualValues(t, 110, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
-		})
-	}
-}
-
 // TestBeginAfterFailedSending proves that BeginTx, which commits what is open, rolls
 // it back where its increments can't be sent: the next try would send some twice.
 func TestBeginAfterFailedSending(t *testing.T) {
