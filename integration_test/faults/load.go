@@ -84,7 +84,8 @@ func (l *Load) run(ctx context.Context, clients int) {
 func (l *Load) step() {
 	ctx, cancel := context.Background(), func() {}
 	if l.patience > 0 {
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(rand.Int64N(int64(l.patience))))
+		longest := l.patience << rand.IntN(6) // some contexts are long enough on any machine
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(rand.Int64N(int64(longest))))
 	}
 	defer cancel()
 	id := 1 + rand.IntN(counters)
