@@ -16,10 +16,11 @@ const (
 	maxBatchBytes = 1 << 20 // well below the smallest usual max_allowed_packet, 16 MiB
 )
 
-// group combines what many callers want to send. The first runs at once; those
-// that arrive while it is under way wait, and go together on the connection of
-// the one that has waited longest. Nobody waits for company. (Two batches under
-// way at once were slower: each pays for a statement and a COMMIT.)
+// group combines what many callers want to send. The first runs at once, with
+// those that were ready to run beside it; those that arrive while it is under way
+// wait, and go together on the connection of the one that has waited longest. No
+// timer waits for company. (Several batches under way at once were slower: each
+// pays for a statement and a COMMIT.)
 type group struct {
 	mu      sync.Mutex
 	lead    turn // 0: nothing is under way
