@@ -91,7 +91,7 @@ func (k *inspection) server() {
 		k.add(Warning, "", "the server is read-only", "check the server that takes the writes", "")
 	}
 	if variables["wsrep_on"] == "ON" {
-		k.add(Warning, "", "the server is a node of a Galera cluster, on which two nodes that write one slot conflict", "let all processes write through one node", "")
+		k.add(Warning, "", "the server is a node of a Galera cluster, on which two nodes that write one slot conflict", "give the processes of each node a range of slots, counterSlotRange=auto for one, or let all write through one node", "")
 	}
 	var major, minor int
 	if _, err := fmt.Sscanf(variables["version"], "%d.%d", &major, &minor); err == nil {

@@ -5,15 +5,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/go-sql-driver/mysql"
 )
 
-// removeSlots deletes rows of the slots table, each by its full primary key:
-// as a condition both servers scan a small table, and lock it all.
+// removeSlots deletes rows of the slots table that were read before, each by its
+// full primary key: as a condition both servers scan a small table, and lock it
+// all. One that holds something else by now was written by another node of a
+// cluster, which the base row's lock does not keep from it: the transaction is
+// rolled back.
 func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error {
 	const v = "countermysql_v"
 	on := []string{privateName + "." + quoteIdent(t.slotCol) + " = " + v + ".slot"}
 	for i, k := range t.key {
 		on = append(on, fmt.Sprintf("%s.%s = %s.k%d", privateName, quoteIdent(k.name), v, i))
+	}
+	for i, col := range t.counters {
+		on = append(on, fmt.Sprintf("%s.%s = %s.c%d", privateName, quoteIdent(col.name), v, i))
 	}
 	for batch := range slices.Chunk(gone, sendBatch) {
 		rows := make([]string, len(batch))
@@ -22,10 +30,20 @@ func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error 
 			for i, k := range t.key {
 				f = append(f, fmt.Sprintf("%s AS k%d", k.literal(s.key[i]), i))
 			}
+			for i, amount := range s.amounts {
+				f = append(f, fmt.Sprintf("%s AS c%d", amount, i))
+			}
 			rows[n] = "SELECT " + strings.Join(f, ", ")
 		}
-		if _, err := c.do(ctx, c.unsafeUpdates()+"DELETE "+privateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
-			" STRAIGHT_JOIN "+t.slots()+" AS "+privateName+" ON "+strings.Join(on, " AND ")); err != nil {
+		n, err := c.do(ctx, c.unsafeUpdates()+"DELETE "+privateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
+			" STRAIGHT_JOIN "+t.slots()+" AS "+privateName+" ON "+strings.Join(on, " AND "))
+		if err == nil && n < int64(len(batch)) {
+			_, err = c.do(context.WithoutCancel(ctx), "ROLLBACK")
+			if err == nil {
+				err = &mysql.MySQLError{Number: errDeadlock, SQLState: [5]byte([]byte("40001")), Message: "countermysql: another node of the cluster has written the slots of " + t.String() + " meanwhile; try restarting transaction"}
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}

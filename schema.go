@@ -63,6 +63,7 @@ type table struct {
 	narrow         string   // DDL for slots that can't hold every digit of a column's new type; "": they can
 
 	mariaDB bool
+	galera  bool
 	batches sync.Map // *batch, by the name and key that conditions use
 	leases  atomic.Pointer[leases]
 	lookups group
@@ -106,9 +107,14 @@ func findColumn(cols []*column, name string) *column {
 	return nil
 }
 
-// noWait is shareMode that fails at once where it would wait.
+// noWait is shareMode that fails at once where it would wait. On Galera it waits:
+// where another node's write ends a statement with NOWAIT, the server forgets the
+// session's own timeouts, and every later lock wait fails at once.
 func (t *table) noWait() string {
-	if t.mariaDB {
+	switch {
+	case t.galera:
+		return shareMode
+	case t.mariaDB:
 		return "LOCK IN SHARE MODE NOWAIT"
 	}
 	return "FOR SHARE NOWAIT"

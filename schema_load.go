@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -18,28 +17,38 @@ type server struct {
 	foldNames         bool // lower_case_table_names is not 0
 	snapshotIsolation bool // MariaDB has innodb_snapshot_isolation
 	writesSame        bool // an UPDATE that changes nothing writes the row nevertheless
+	galera            bool // a node of a Galera cluster
 }
 
 // loadServer asks a connection of the connector's for the server's kind.
 func loadServer(ctx context.Context, db *sql.DB) (server, error) {
-	var version, name string
-	var lower, snapshot int
+	var version string
+	var lower int
 	err := db.QueryRowContext(ctx, "SELECT VERSION(), @@lower_case_table_names").Scan(&version, &lower)
 	if err != nil {
 		return server{}, err
 	}
-	err = db.QueryRowContext(ctx, "SHOW VARIABLES LIKE 'innodb\\_snapshot\\_isolation'").Scan(&name, new(string))
-	if err == nil {
-		snapshot = 1
-	} else if !errors.Is(err, sql.ErrNoRows) {
-		return server{}, err
+	srv := server{mariaDB: strings.Contains(version, "MariaDB"), foldNames: lower != 0}
+	if srv.mariaDB {
+		rows, err := db.QueryContext(ctx, "SHOW VARIABLES WHERE Variable_name = 'innodb_snapshot_isolation' OR Variable_name = 'wsrep_on' AND Value = 'ON'")
+		if err != nil {
+			return server{}, err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var name, value string
+			if err := rows.Scan(&name, &value); err != nil {
+				return server{}, err
+			}
+			srv.snapshotIsolation = srv.snapshotIsolation || name == "innodb_snapshot_isolation"
+			srv.galera = srv.galera || name == "wsrep_on"
+		}
+		return srv, rows.Err()
 	}
-	srv := server{mariaDB: strings.Contains(version, "MariaDB"), foldNames: lower != 0, snapshotIsolation: snapshot == 1}
-	if !srv.mariaDB { // MySQL compares what it has read, which is all columns only for such a log
-		err = db.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM performance_schema.session_variables
+	// MySQL compares what it has read, which is all columns only for such a log
+	err = db.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM performance_schema.session_variables
  WHERE VARIABLE_NAME = 'log_bin' AND VARIABLE_VALUE <> 'ON' OR VARIABLE_NAME = 'binlog_format' AND VARIABLE_VALUE <> 'ROW'
  OR VARIABLE_NAME = 'binlog_row_image' AND VARIABLE_VALUE <> 'FULL'`).Scan(&srv.writesSame)
-	}
 	return srv, err
 }
 
@@ -92,7 +101,7 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 	}
 	l := &loader{db: db, server: srv, specs: specs, tables: s.tables, kinds: map[*table]tableKind{}}
 	for _, spec := range specs {
-		l.tables[s.key(spec.db, spec.name)] = &table{spec: spec, mariaDB: srv.mariaDB}
+		l.tables[s.key(spec.db, spec.name)] = &table{spec: spec, mariaDB: srv.mariaDB, galera: srv.galera}
 	}
 	l.columns(ctx)
 	l.keys(ctx)
