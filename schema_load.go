@@ -310,6 +310,9 @@ func (l *loader) slotsTables(ctx context.Context) {
 		slots := l.key(t.spec.db, t.spec.slotsTable)
 		l.slots[t], t.closed = found[slots], closed[slots]
 		for _, slot := range l.slots[t] {
+			if !slot.invisible {
+				t.slotsWidth++
+			}
 			c := t.column(slot.name)
 			switch {
 			case c == nil, t.inKey(c.name), t.virtual(c.name), strings.EqualFold(c.name, t.slotCol):
