@@ -22,7 +22,7 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 		// learned before the caller hears of the change; others go on meanwhile
 		defer func() {
 			if _, err := c.connector.learn(context.WithoutCancel(ctx)); err != nil {
-				c.connector.stale.Store(true)
+				c.connector.changes.Add(1)
 			}
 		}()
 	}

@@ -5,13 +5,11 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"reflect"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/ngrok/sqlmw"
@@ -76,21 +74,24 @@ type Connector struct {
 	log       *slog.Logger
 	raw       driver.Connector // go-sql-driver's
 
-	mu       gate                   // held while the schema is learned
-	look     atomic.Pointer[sql.DB] // the look-up connections; nil until needed, and once closed
-	current  atomic.Pointer[schema]
-	stale    atomic.Bool
-	ddl      atomic.Int64 // statements so far
-	checked  atomic.Int64 // when the schema was learned, Unix nanoseconds
-	checking atomic.Bool
-	work     sync.WaitGroup
-	leases   sync.Map // by table: *leases
-	warned   sync.Map // what has been logged once
-	stats    stats
+	look    atomic.Pointer[sql.DB] // the look-up connections; nil until needed, and once closed
+	current atomic.Pointer[schema]
+	checked atomic.Int64 // when the schema was learned, Unix nanoseconds
+	changes atomic.Int64 // of the schema, which a statement must not miss
+	learned atomic.Int64 // so many of them
+	ddl     atomic.Int64 // statements so far
+	work    sync.WaitGroup
+	leases  sync.Map // by table: *leases
+	warned  sync.Map // what has been logged once
+	stats   stats
 
+	mu          sync.Mutex // guards what follows
+	under, next *reading   // of the schema: under way, and to come; nil if not
+	stopReading context.CancelFunc
 	stopRollups context.CancelFunc // nil: none were started
-	closed      atomic.Bool
-	open        atomic.Int64 // connections
+
+	closed atomic.Bool
+	open   atomic.Int64 // connections
 }
 
 func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, error) {
@@ -109,7 +110,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	if log == nil {
 		log = slog.Default()
 	}
-	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, mu: make(gate, 1)}
+	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw}
 	c.slotRange, _ = parseSlotRange(config.SlotRange) // checked by resolve
 	c.driver = &Driver{registered, c}                 // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {
@@ -194,142 +195,10 @@ func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, er
 // maxLookups bounds the look-up connections of a connector.
 const maxLookups = 8
 
-// schemaAge is how old the knowledge of the schema may be before it is renewed
-// in the background, for DDL by other clients. A statement that finds it older
-// than schemaTooOld, in a process that was idle, waits for that.
-const (
-	schemaAge    = 10 * time.Second
-	schemaTooOld = 30 * time.Second
-)
-
-// schema returns what is known of the schema, and learns it if need be.
-func (c *Connector) schema(ctx context.Context) (*schema, error) {
-	if s := c.current.Load(); s != nil && !c.stale.Load() {
-		age := c.age()
-		if age > schemaTooOld {
-			return c.relearn(ctx)
-		}
-		if age > schemaAge && !c.closed.Load() && c.checking.CompareAndSwap(false, true) {
-			c.work.Go(func() {
-				defer c.checking.Store(false)
-				ctx, cancel := context.WithTimeout(context.Background(), schemaAge)
-				defer cancel()
-				_, _ = c.learn(ctx) // tried again by the next statement
-			})
-		}
-		return s, nil
-	}
-	return c.learn(ctx)
-}
-
-// age is how long ago the schema was learned. A clock that was set back makes it
-// old, or it would stay for as long as the clock was set back by.
-func (c *Connector) age() time.Duration {
-	return time.Duration(time.Now().UnixNano() - c.checked.Load()).Abs()
-}
-
-// learn reads the schema; unchanged, the old one stays with its plans.
-func (c *Connector) learn(ctx context.Context) (*schema, error) {
-	if err := c.mu.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer c.mu.Unlock()
-	return c.learnLocked(ctx)
-}
-
-// gate is a mutex that a context ends the wait for.
-type gate chan struct{}
-
-func (g gate) Lock()   { g <- struct{}{} }
-func (g gate) Unlock() { <-g }
-
-func (g gate) enter(ctx context.Context) error {
-	select {
-	case g <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // writesSame reports whether the server writes rows that an UPDATE does not change.
 func (c *Connector) writesSame() bool {
 	s := c.current.Load()
 	return s != nil && s.server.writesSame
-}
-
-// relearn is learn, unless somebody did so while it waited.
-func (c *Connector) relearn(ctx context.Context) (*schema, error) {
-	if err := c.mu.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer c.mu.Unlock()
-	if s := c.current.Load(); s != nil && c.age() < schemaAge {
-		return s, nil
-	}
-	return c.learnLocked(ctx)
-}
-
-func (c *Connector) learnLocked(ctx context.Context) (*schema, error) {
-	stale := c.stale.Swap(false)
-	s, err := c.read(ctx)
-	if err != nil {
-		if stale {
-			c.stale.Store(true) // or what is known will do until it is too old
-		}
-		return nil, err
-	}
-	c.checked.Store(time.Now().UnixNano())
-	if old := c.current.Load(); old != nil && old.fingerprint == s.fingerprint {
-		return old, nil
-	}
-	c.current.Store(s)
-	for _, name := range s.absent {
-		c.once("absent "+name, "countermysql: there is no such column yet; it counts from when it is added", "column", name)
-	}
-	for _, t := range s.tables {
-		if t.unfit != nil {
-			c.once("unfit "+t.String(), "countermysql: table can't have counters", "table", t.String(), "reasons", t.unfit)
-		}
-	}
-	return s, nil
-}
-
-func (c *Connector) read(ctx context.Context) (*schema, error) {
-	look := c.look.Load()
-	if look == nil {
-		look = sql.OpenDB(lookupConnector{c.raw})
-		look.SetMaxOpenConns(maxLookups)
-		look.SetMaxIdleConns(maxLookups)
-		c.look.Store(look)
-	}
-	srv, err := loadServer(ctx, look)
-	if err != nil {
-		return nil, err
-	}
-	s, err := loadSchema(ctx, look, srv, c.specs)
-	if err != nil || !c.config.CreateSlots {
-		return s, err
-	}
-	made := false
-	for _, key := range sortedKeys(s.tables) {
-		if t := s.tables[key]; t.missing != "" && t.unfit == nil {
-			var full *SlotsTableError
-			if err := makeSlots(ctx, look, t); errors.As(err, &full) {
-				continue // the table's own statements say so, and no others fail
-			} else if err != nil {
-				return nil, fmt.Errorf("countermysql: making the slots table of %s: %w", t, err)
-			}
-			made = true
-		} else if t.narrow != "" { // perhaps the table is in use: until then increments are verbatim
-			_, err := look.ExecContext(ctx, t.narrow)
-			made = made || err == nil
-		}
-	}
-	if made {
-		return loadSchema(ctx, look, srv, c.specs)
-	}
-	return s, nil
 }
 
 // once logs a rare event a single time.
@@ -347,6 +216,9 @@ func (c *Connector) Close() error {
 		c.stopRollups()
 	}
 	c.closed.Store(true)
+	if c.under != nil && c.open.Load() == 0 {
+		c.stopReading()
+	}
 	c.mu.Unlock()
 	c.work.Wait()
 	return c.closeLookups()

@@ -110,7 +110,7 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 			return done, fmt.Errorf("countermysql: leaving %s: %w", t, err)
 		}
 	}
-	c.stale.Store(true)
+	c.changes.Add(1)
 	return done, nil
 }
 

@@ -158,7 +158,9 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	out, err := k.forward(ctx, k.text)
-	c.connector.stale.Store(c.connector.stale.Load() || k.plan.kind == kindExecute)
+	if k.plan.kind == kindExecute {
+		c.connector.changes.Add(1)
+	}
 	if !c.inTransaction() {
 		c.ended()
 		return out, err

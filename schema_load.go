@@ -107,9 +107,6 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 	}
 	l.foreignKeys(ctx)
 	s.dependents = l.dependents(ctx, s)
-	if ctx.Err() != nil {
-		return nil, ctx.Err() // bare, as go-sql-driver returns it
-	}
 	if l.err != nil {
 		return nil, fmt.Errorf("countermysql: reading the schema: %w", l.err)
 	}

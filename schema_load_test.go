@@ -97,7 +97,11 @@ func TestSchemaUnread(t *testing.T) {
 			run := func(age time.Duration) error {
 				c.checked.Store(time.Now().Add(-age).UnixNano())
 				_, err := conn.ExecContext(t.Context(), "DO 1")
-				require.Eventually(t, func() bool { return !c.checking.Load() }, 10*time.Second, time.Millisecond)
+				require.Eventually(t, func() bool {
+					c.mu.Lock()
+					defer c.mu.Unlock()
+					return c.under == nil
+				}, 10*time.Second, time.Millisecond)
 				return err
 			}
 			full.Store(true)
@@ -106,7 +110,7 @@ func TestSchemaUnread(t *testing.T) {
 				require.NoError(t, run(schemaAge+time.Second))
 			}
 			require.ErrorContains(t, run(schemaTooOld+time.Second), "too many connections")
-			c.stale.Store(true) // after DDL
+			c.changes.Add(1) // DDL
 			require.ErrorContains(t, run(0), "too many connections")
 			require.ErrorContains(t, run(0), "too many connections")
 			full.Store(false)

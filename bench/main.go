@@ -73,10 +73,10 @@ func benchmark(ctx context.Context, s settings, screen *screen) error {
 	}
 	defer servers.stop()
 
-	rounds := turns(s, servers, chosen)
-	r := report{settings: s, round: roundLength(s, rounds), machine: machine, servers: servers}
-	screen.begin(servers, r.round, rounds)
-	if r.measured, err = measureAll(ctx, s, r.round, servers, chosen, screen); err != nil {
+	sched := newSchedule(s, servers, chosen)
+	r := report{settings: s, schedule: sched, machine: machine, servers: servers}
+	screen.begin(servers, sched)
+	if r.measured, err = measureAll(ctx, s, sched, servers, chosen, screen); err != nil {
 		return err
 	}
 	r.targets = judge(servers, r.measured)

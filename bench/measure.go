@@ -87,30 +87,54 @@ const roundOverhead = 250 * time.Millisecond
 
 const (
 	warmUpShare   = 0.3 // of a round
+	goalFactor    = 4   // a point with a goal has rounds of so many times the usual length
 	shortestRound = 50 * time.Millisecond
 	longestRound  = 2 * time.Second // a longer one tells no more
 )
 
-// turns is how many rounds all contestants play.
-func turns(s settings, all *servers, chosen []*workload) (n int) {
+// schedule is how many rounds all contestants play, and how long they are.
+type schedule struct {
+	rounds      int
+	usual, goal time.Duration
+}
+
+// newSchedule makes the run fit into its budget.
+func newSchedule(s settings, all *servers, chosen []*workload) (sched schedule) {
+	usual := 0 // the rounds, as so many usual ones
 	for _, w := range chosen {
 		for _, p := range w.points(s) {
 			list, _ := contestants(all, w, p)
-			n += len(list) * w.roundsOf(s)
+			n := len(list) * w.roundsOf(s)
+			sched.rounds += n
+			if w.hasGoal(p) {
+				n *= goalFactor
+			}
+			usual += n
 		}
 	}
-	return n
+	length := (s.budget - time.Duration(sched.rounds)*roundOverhead) / time.Duration(max(usual, 1))
+	within := func(d time.Duration) time.Duration {
+		return max(min(d.Round(10*time.Millisecond), longestRound), shortestRound)
+	}
+	sched.usual, sched.goal = within(length), within(goalFactor*length)
+	return sched
 }
 
 func (w *workload) roundsOf(s settings) int { return s.rounds * max(w.rounds, 1) }
 
-// roundLength makes the run fit into its budget.
-func roundLength(s settings, turns int) time.Duration {
-	length := s.budget/time.Duration(max(turns, 1)) - roundOverhead
-	return max(min(length.Round(10*time.Millisecond), longestRound), shortestRound)
+// hasGoal reports whether something must be shown at a point.
+func (w *workload) hasGoal(p point) bool {
+	return slices.ContainsFunc(goals, func(g goal) bool { return g.workload == w.name && g.x == p.x })
 }
 
-func measureAll(ctx context.Context, s settings, length time.Duration, all *servers, chosen []*workload, screen *screen) (list []measured, err error) {
+func (s schedule) length(w *workload, p point) time.Duration {
+	if w.hasGoal(p) {
+		return s.goal
+	}
+	return s.usual
+}
+
+func measureAll(ctx context.Context, s settings, sched schedule, all *servers, chosen []*workload, screen *screen) (list []measured, err error) {
 	for _, w := range chosen {
 		m := measured{workload: w}
 		for _, p := range w.points(s) {
@@ -119,7 +143,7 @@ func measureAll(ctx context.Context, s settings, length time.Duration, all *serv
 			if len(players) == 0 {
 				continue
 			}
-			mp, err := measurePoint(ctx, w.roundsOf(s), length, players, screen)
+			mp, err := measurePoint(ctx, w.roundsOf(s), sched.length(w, p), players, screen)
 			if err != nil {
 				return nil, err
 			}

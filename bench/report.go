@@ -9,13 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	text "text/template"
-	"time"
 )
 
 // report is all that is written.
 type report struct {
 	settings settings
-	round    time.Duration // the length of one
+	schedule schedule
 	machine  []fact
 	servers  *servers
 	measured []measured
@@ -30,13 +29,14 @@ var page string
 
 // content is what the templates show.
 type content struct {
-	Command  string
-	Machine  []fact
-	Servers  []fact
-	Round    string
-	Targets  []targetRow
-	Reads    *figure
-	Sections []section
+	Command   string
+	Machine   []fact
+	Servers   []fact
+	Round     string
+	GoalRound string
+	Targets   []targetRow
+	Reads     *figure
+	Sections  []section
 }
 
 type targetRow struct{ Workload, Server, Against, Goal, Value, Verdict string }
@@ -83,7 +83,7 @@ func (r report) write(screen *screen) error {
 }
 
 func (r report) content() (c content, files map[string][]byte, err error) {
-	c = content{Command: r.settings.command(), Machine: r.machine, Round: r.round.String()}
+	c = content{Command: r.settings.command(), Machine: r.machine, Round: r.schedule.usual.String(), GoalRound: r.schedule.goal.String()}
 	for _, srv := range r.servers.sql {
 		c.Servers = append(c.Servers, fact{srv.name + " " + srv.version, strings.Join(srv.settings, ", ")})
 	}

@@ -73,15 +73,15 @@ func (s *screen) color(c text.Color, what string) string {
 // note is a line on something that takes time.
 func (s *screen) note(what string) { s.line("%s", s.color(text.Faint, what+" …")) }
 
-func (s *screen) begin(all *servers, length time.Duration, turns int) {
-	s.turns, s.began = turns, time.Now()
+func (s *screen) begin(all *servers, sched schedule) {
+	s.turns, s.began = sched.rounds, time.Now()
 	for _, srv := range all.sql {
 		s.line("%s %s: %v", srv.name, srv.version, srv.settings)
 	}
 	for _, r := range all.redis {
 		s.line("Redis %s, appendfsync %s", r.version, r.peer.appendfsync)
 	}
-	s.line("%d rounds of %v, all peers in turn; the counts are checked after each", turns, length)
+	s.line("%d rounds of %v, %v where something must be shown, all peers in turn; the counts are checked after each", sched.rounds, sched.usual, sched.goal)
 }
 
 func (s *screen) status() string {

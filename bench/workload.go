@@ -130,12 +130,12 @@ var counting = []workload{
 	},
 	{
 		name: "lone", title: "A lone client, autocommit", axis: noAxis, peers: calmPeers, points: loneClient, rounds: 3,
-		about: "Increments of the hot counter by one client, in many short rounds.",
+		about: "Increments of the hot counter by one client, in many rounds.",
 		do:    func(ctx context.Context, c *client) error { return c.increment(ctx, hotID) },
 	},
 	{
 		name: "without", title: "Statements without counters", axis: noAxis, peers: []peer{plain, counterMySQL}, points: loneClient, rounds: 5,
-		about: "SELECT body FROM note WHERE id = ?, by one client, in many short rounds. The driver has counters, but not in this table.",
+		about: "SELECT body FROM note WHERE id = ?, by one client, in many rounds. The driver has counters, but not in this table.",
 		notes: true, do: withoutCounters,
 	},
 	{

@@ -146,7 +146,7 @@ func (g *gen) simple() (string, bool) {
 		return text, false
 	}
 	if g.chance(4) {
-		text += " HAVING " + pick(g, "likes", "views", g.ident(t.counterName())) + " > " + g.i(1)
+		text += " HAVING " + pick(g, "likes", "views", g.ident(t.counterName())) + " > " + g.c(g.integer(1))
 	}
 	ordered := false
 	if g.chance(50) && len(t.key) > 0 {

@@ -178,17 +178,20 @@ func (g *gen) plainTable(t *table) string { return pick(g, "", "", "{db}.") + g.
 
 func (g *gen) counterCondition(s source, c *col, must bool) string {
 	r := func() string { return g.name(s, c, must) }
+	v := func() string { return g.v(c.compared(c.value())) }
+	i := func(n int) string { return g.v(c.compared(g.integer(n))) }
+	list := func() string { return v() + strings.Repeat(", "+v(), g.IntN(4)) }
 	return g.one(
-		func() string { return r() + pick(g, " > ", " >= ", " < ", " <> ", " = ") + g.v(c.value()) },
-		func() string { return r() + " >= " + g.i(1) },
+		func() string { return r() + pick(g, " > ", " >= ", " < ", " <> ", " = ") + v() },
+		func() string { return r() + " >= " + i(1) },
 		func() string { return r() + " IS NULL" },
 		func() string { return r() + " IS NOT NULL" },
-		func() string { return r() + " BETWEEN " + g.i(1) + " AND " + g.i(6) },
-		func() string { return r() + " IN (" + g.list(c) + ")" },
-		func() string { return "COALESCE(" + r() + ", 0) + 1 > " + g.i(3) },
-		func() string { return "NOT (" + r() + " = " + g.v(c.value()) + ")" },
-		func() string { return r() + " <=> " + g.v(c.value()) },
-		func() string { return g.v(c.value()) + " <= " + r() },
+		func() string { return r() + " BETWEEN " + i(1) + " AND " + i(6) },
+		func() string { return r() + " IN (" + list() + ")" },
+		func() string { return "COALESCE(" + r() + ", 0) + 1 > " + i(3) },
+		func() string { return "NOT (" + r() + " = " + v() + ")" },
+		func() string { return r() + " <=> " + v() },
+		func() string { return v() + " <= " + r() },
 		func() string { return r() + " > (SELECT ROUND(AVG(o.likes)) FROM note o)" },
 		func() string { return r() + " IN (SELECT o.likes FROM note o)" },
 		func() string { return r() + " LIKE '1%'" },

@@ -170,6 +170,23 @@ func (g *gen) digits() value {
 	return value{lit: s, args: []any{s, []byte(s)}}
 }
 
+// compared is x for a comparison with the column. What has more digits than
+// floating-point numbers is compared with exact numbers only: the others are a
+// documented difference.
+func (c *col) compared(x value) value {
+	if !c.digits {
+		return x
+	}
+	exact := value{lit: strings.Trim(x.lit, "'")}
+	for _, arg := range x.args {
+		switch arg.(type) {
+		case int64, int, uint64, nil:
+			exact.args = append(exact.args, arg)
+		}
+	}
+	return exact
+}
+
 // str is a string constant.
 func (g *gen) str(s string) value {
 	return value{lit: g.quote(s), args: []any{s, []byte(s)}}

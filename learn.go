@@ -1,0 +1,180 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// schemaAge is how old the knowledge of the schema may be before it is renewed
+// in the background, for DDL by other clients. A statement that finds it older
+// than schemaTooOld, in a process that was idle, waits for that.
+const (
+	schemaAge    = 10 * time.Second
+	schemaTooOld = 30 * time.Second
+)
+
+// schemaTimeout bounds a reading of the schema.
+const schemaTimeout = time.Minute
+
+// reading is one reading of the schema. It goes on when the context of a
+// statement that waits for it ends: the next statement needs it too.
+type reading struct {
+	done   chan struct{} // closed at the end
+	schema *schema
+	err    error
+}
+
+func newReading() *reading { return &reading{done: make(chan struct{})} }
+
+func (r *reading) wait(ctx context.Context) (*schema, error) {
+	select {
+	case <-r.done:
+		return r.schema, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err() // bare, as go-sql-driver returns it
+	}
+}
+
+// schema returns what is known of the schema, and learns it if need be.
+func (c *Connector) schema(ctx context.Context) (*schema, error) {
+	if c.learned.Load() < c.changes.Load() {
+		return c.learn(ctx)
+	}
+	s := c.current.Load()
+	if age := c.age(); s == nil || age > schemaTooOld {
+		return c.read(false).wait(ctx)
+	} else if age > schemaAge && !c.closed.Load() {
+		c.read(false)
+	}
+	return s, nil
+}
+
+// age is how long ago the schema was learned. A clock that was set back makes it
+// old, or it would stay for as long as the clock was set back by.
+func (c *Connector) age() time.Duration {
+	return time.Duration(time.Now().UnixNano() - c.checked.Load()).Abs()
+}
+
+// learn returns the schema as it is now; unchanged, the old one stays with its plans.
+func (c *Connector) learn(ctx context.Context) (*schema, error) {
+	return c.read(true).wait(ctx)
+}
+
+// read joins the reading that is under way. One that must see what was done just
+// now begins after that; all who want it share it.
+func (c *Connector) read(anew bool) *reading {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.under == nil {
+		c.begin(newReading())
+	} else if anew {
+		if c.next == nil {
+			c.next = newReading()
+		}
+		return c.next
+	}
+	return c.under
+}
+
+// begin starts a reading; mu is held.
+func (c *Connector) begin(r *reading) {
+	ctx, cancel := context.WithTimeout(context.Background(), schemaTimeout)
+	c.under, c.next, c.stopReading = r, nil, cancel
+	run := func() {
+		defer cancel()
+		r.schema, r.err = c.readSchema(ctx)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		close(r.done)
+		c.under = nil
+		if c.next != nil {
+			c.begin(c.next)
+		}
+	}
+	if c.closed.Load() {
+		go run() // for a transaction that is still open: Close does not wait for it
+	} else {
+		c.work.Go(run)
+	}
+}
+
+func (c *Connector) readSchema(ctx context.Context) (*schema, error) {
+	changes := c.changes.Load()
+	s, err := c.load(ctx)
+	if err != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			err = fmt.Errorf("countermysql: reading the schema took longer than %s: %w", schemaTimeout, err)
+		}
+		return nil, err
+	}
+	c.checked.Store(time.Now().UnixNano())
+	if old := c.current.Load(); old != nil && old.fingerprint == s.fingerprint {
+		c.learned.Store(changes)
+		return old, nil
+	}
+	c.current.Store(s)
+	c.learned.Store(changes)
+	for _, name := range s.absent {
+		c.once("absent "+name, "countermysql: there is no such column yet; it counts from when it is added", "column", name)
+	}
+	for _, t := range s.tables {
+		if t.unfit != nil {
+			c.once("unfit "+t.String(), "countermysql: table can't have counters", "table", t.String(), "reasons", t.unfit)
+		}
+	}
+	return s, nil
+}
+
+// lookups returns the look-up connections, and makes them if need be.
+func (c *Connector) lookups() (*sql.DB, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	look := c.look.Load()
+	if look == nil {
+		if c.closed.Load() && c.open.Load() == 0 {
+			return nil, sql.ErrConnDone // nobody would close them
+		}
+		look = sql.OpenDB(lookupConnector{c.raw})
+		look.SetMaxOpenConns(maxLookups)
+		look.SetMaxIdleConns(maxLookups)
+		c.look.Store(look)
+	}
+	return look, nil
+}
+
+func (c *Connector) load(ctx context.Context) (*schema, error) {
+	look, err := c.lookups()
+	if err != nil {
+		return nil, err
+	}
+	srv, err := loadServer(ctx, look)
+	if err != nil {
+		return nil, err
+	}
+	s, err := loadSchema(ctx, look, srv, c.specs)
+	if err != nil || !c.config.CreateSlots {
+		return s, err
+	}
+	made := false
+	for _, key := range sortedKeys(s.tables) {
+		if t := s.tables[key]; t.missing != "" && t.unfit == nil {
+			var full *SlotsTableError
+			if err := makeSlots(ctx, look, t); errors.As(err, &full) {
+				continue // the table's own statements say so, and no others fail
+			} else if err != nil {
+				return nil, fmt.Errorf("countermysql: making the slots table of %s: %w", t, err)
+			}
+			made = true
+		} else if t.narrow != "" { // perhaps the table is in use: until then increments are verbatim
+			_, err := look.ExecContext(ctx, t.narrow)
+			made = made || err == nil
+		}
+	}
+	if made {
+		return loadSchema(ctx, look, srv, c.specs)
+	}
+	return s, nil
+}

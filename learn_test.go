@@ -1,0 +1,174 @@
+package countermysql
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// slowReading delays what asks information_schema, and counts readings.
+type slowReading struct {
+	delay atomic.Int64 // nanoseconds
+	reads atomic.Int64
+}
+
+func (s *slowReading) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	return &slowConn{Conn: conn, slow: s, closed: make(chan struct{})}, err
+}
+
+type slowConn struct {
+	net.Conn
+	slow   *slowReading
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *slowConn) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("information_schema.VIEWS")) {
+		c.slow.reads.Add(1)
+	}
+	if bytes.Contains(b, []byte("information_schema.")) {
+		select {
+		case <-time.After(time.Duration(c.slow.delay.Load())):
+		case <-c.closed:
+		}
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *slowConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+// eachSlow runs f on both servers, with a connector of a table n.t.
+func eachSlow(t *testing.T, f func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string))) {
+	servers, err := testserver.FromEnv(context.Background())
+	require.NoError(t, err)
+	for _, srv := range servers {
+		t.Run(fmt.Sprint(srv.Flavor()), func(t *testing.T) {
+			defer srv.Stop()
+			name := fmt.Sprintf("slow_%p", t)
+			admin, err := sql.Open("mysql", srv.DSN(""))
+			require.NoError(t, err)
+			defer admin.Close()
+			exec := func(text string) {
+				_, err := admin.Exec(text)
+				require.NoError(t, err, text)
+			}
+			exec("CREATE DATABASE " + name)
+			defer exec("DROP DATABASE " + name)
+			exec("CREATE TABLE " + name + ".t (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
+			exec("USE " + name)
+			cfg, _, err := ParseDSN(srv.DSN(name))
+			require.NoError(t, err)
+			slow := &slowReading{}
+			cfg.DialFunc = slow.dial
+			c, err := NewConnector(cfg, &Config{CreateSlots: true, Logger: slog.New(slog.DiscardHandler),
+				Tables: []TableConfig{{Table: "t", Counters: []string{"n"}}}})
+			require.NoError(t, err)
+			db := sql.OpenDB(c)
+			defer db.Close()
+			f(t, slow, c, db, func(text string) { exec(fmt.Sprintf(text, name)) })
+		})
+	}
+}
+
+// TestSchemaSlowerThanContexts proves that a schema whose reading takes longer
+// than the context of every caller lasts is learned nevertheless.
+func TestSchemaSlowerThanContexts(t *testing.T) {
+	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string)) {
+		slow.delay.Store(int64(100 * time.Millisecond))
+		failed := 0
+		for {
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			err := db.PingContext(ctx)
+			cancel()
+			if err == nil {
+				break
+			}
+			require.Equal(t, context.DeadlineExceeded, err)
+			failed++
+			require.Less(t, failed, 100)
+		}
+		require.Positive(t, failed)
+	})
+}
+
+// TestSchemaReadOnce proves that connections that are opened together share a
+// reading of the schema.
+func TestSchemaReadOnce(t *testing.T) {
+	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string)) {
+		slow.delay.Store(int64(10 * time.Millisecond))
+		var wg sync.WaitGroup
+		for range 32 {
+			wg.Go(func() {
+				conn, err := db.Conn(t.Context())
+				if err == nil {
+					err = conn.Close()
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		require.EqualValues(t, 2, slow.reads.Load()) // before and after the slots table was made
+	})
+}
+
+// TestSchemaChangeNotMissed proves that everybody waits for what is known to have
+// changed, also who comes while it is read, or during a reading that began before.
+func TestSchemaChangeNotMissed(t *testing.T) {
+	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string)) {
+		require.NoError(t, db.Ping())
+		slow.delay.Store(int64(10 * time.Millisecond))
+		before := c.read(true)
+		exec("ALTER TABLE %s.t ADD COLUMN x INT")
+		c.changes.Add(1)
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * 20 * time.Millisecond)
+				s, err := c.schema(t.Context())
+				if err != nil || s.all()[0].column("x") == nil {
+					t.Error(err, "the new column is not known")
+				}
+			})
+		}
+		wg.Wait()
+		_, err := before.wait(t.Context())
+		require.NoError(t, err)
+	})
+}
+
+// TestCloseStopsReading proves that sql.DB.Close does not wait for a reading that
+// nobody needs any more.
+func TestCloseStopsReading(t *testing.T) {
+	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string)) {
+		slow.delay.Store(int64(time.Hour))
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		require.Equal(t, context.DeadlineExceeded, db.PingContext(ctx))
+		closed := make(chan error)
+		go func() { closed <- db.Close() }()
+		select {
+		case err := <-closed:
+			require.NoError(t, err)
+		case <-time.After(schemaTimeout / 2):
+			t.Fatal("Close waits")
+		}
+	})
+}
