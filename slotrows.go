@@ -39,7 +39,7 @@ func (c *conn) slotRows(ctx context.Context, t *table, keys []key, read func(con
 	}
 	for _, r := range rows {
 		if len(r) != max(len(t.key), 1)+1+len(cols)+t.slotsWidth {
-			c.connector.stale.Store(true)
+			c.connector.changes.Add(1)
 			return nil, errOtherSlots
 		}
 		k := key(r[:len(t.key)])
