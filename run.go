@@ -122,7 +122,11 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 // runCommit executes a statement that commits what is open.
 func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
-	if err := c.sendOrRollBack(ctx); err != nil {
+	send := c.sendOrRollBack
+	if p.arg == xaEnd { // a prepared transaction may lose the shared locks that keep others from its slots
+		send = c.applyAll
+	}
+	if err := send(ctx); err != nil {
 		return outcome{}, err
 	}
 	next, level := c.next, c.level()
