@@ -63,7 +63,7 @@ func (c *conn) takeKeys(ctx context.Context, t *table, keys map[string]key) erro
 	}
 	slices.SortFunc(sorted, t.compare)
 	for batch := range slices.Chunk(sorted, foldBatch) {
-		rows, err := c.lock(ctx, t, quoteIdent(t.spec.name), t.base()+t.forceKey(), t.whereAny(batch, quoteIdent(t.spec.name)))
+		rows, err := c.lock(ctx, t, t.ref(), t.from()+t.forceKey(), t.whereAny(batch, t.ref()))
 		if err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (c *conn) fold(ctx context.Context, t *table, rows []lockedRow) error {
 }
 
 func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found map[string][]slotRow) error {
-	name := quoteIdent(t.spec.name)
+	name := t.ref()
 	var taken *written
 	if c.inTransaction() {
 		taken = c.transaction().writtenTo(t)
@@ -235,7 +235,7 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 		}
 	}
 	if assignments != nil { // counters that are NULL get nothing
-		if _, err := c.do(ctx, c.unsnapshot()+"UPDATE "+t.base()+t.forceKey()+" SET "+strings.Join(assignments, ", ")+" WHERE "+strings.Join(changed, " OR ")); err != nil {
+		if _, err := c.do(ctx, c.unsnapshot()+"UPDATE "+t.from()+t.forceKey()+" SET "+strings.Join(assignments, ", ")+" WHERE "+strings.Join(changed, " OR ")); err != nil {
 			return err
 		}
 	}

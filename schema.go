@@ -52,6 +52,8 @@ type table struct {
 
 	slotsWidth int // columns that SELECT * gives of the slots table
 
+	elsewhere string // where folds find the base rows; "": in the base table
+
 	indexed        []index
 	allUnique      int  // number of unique keys, usable or not
 	checked        bool // a CHECK constraint reads a counter
