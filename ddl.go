@@ -74,7 +74,7 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	out, err := k.forward(ctx, k.text)
+	out, err := c.alter(ctx, k, toks)
 	if err == nil && toks[0].is("DROP") {
 		err = c.unhide(ctx, toks) // a temporary table is dropped first
 	} else if err == nil {
@@ -146,58 +146,6 @@ func (c *conn) drop(ctx context.Context, k *call) (_ outcome, err error) {
 		return out, err
 	}
 	return out, c.unhide(ctx, tokenize(k.text, c.session.mode))
-}
-
-// lockTables executes LOCK TABLES. The slots tables are locked too, which keeps
-// everybody's increments out, and what they hold is rolled up first, so that
-// until UNLOCK TABLES the base tables say all.
-func (c *conn) lockTables(ctx context.Context, k *call) (outcome, error) {
-	toks := tokenize(k.text, c.session.mode)
-	end := len(toks) // of the list: MariaDB may be told how long to wait
-	for end > 0 && (toks[end-1].punct(';') || toks[end-1].is("NOWAIT")) {
-		end--
-	}
-	if end > 2 && toks[end-2].is("WAIT") {
-		end -= 2
-	}
-	text, rest := k.text[:toks[end-1].end], k.text[toks[end-1].end:]
-	for _, t := range k.plan.lockTables {
-		text += ", " + t.slots() + " WRITE"
-	}
-	text += rest
-	for try := 0; ; try++ {
-		for _, t := range k.plan.lockTables {
-			if err := c.rollUpCommitted(ctx, t); err != nil {
-				return outcome{}, err
-			}
-		}
-		out, err := k.forward(ctx, text)
-		if err != nil {
-			return out, err
-		}
-		if out.rows != nil {
-			if err := out.rows.Close(); err != nil {
-				return outcome{}, err
-			}
-			out.rows = noRows{}
-		}
-		c.locked = true
-		clean := true
-		for _, t := range k.plan.lockTables {
-			rows, err := c.read(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
-			if err != nil {
-				return out, err
-			}
-			clean = clean && len(rows) == 0
-		}
-		if clean || try == maxRetries {
-			return out, nil
-		}
-		if _, err := c.do(ctx, "UNLOCK TABLES"); err != nil { // somebody was faster
-			return outcome{}, err
-		}
-		c.locked = false
-	}
 }
 
 // runSplit executes a text of several statements one by one, as the server

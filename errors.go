@@ -35,19 +35,20 @@ func (e *SlotsTableError) Error() string {
 // Server error numbers
 // (https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html).
 const (
-	errNoColumn      = 1054
-	errLockWait      = 1205
-	errNoWait        = 3572 // MySQL's answer to NOWAIT
-	errDeadlock      = 1213
-	errOutOfRange    = 1690
-	errBadNull       = 1048
-	errDataRange     = 1264
-	errChangedRow    = 1020 // MariaDB: a row changed since the snapshot
-	errNotPreparable = 1295
-	errSyntax        = 1064
-	errNotUnique     = 1066
-	errUnknownTable  = 1051
-	errNoTable       = 1146
+	errNoColumn        = 1054
+	errLockWait        = 1205
+	errNoWait          = 3572 // MySQL's answer to NOWAIT
+	errDeadlock        = 1213
+	errOutOfRange      = 1690
+	errBadNull         = 1048
+	errDataRange       = 1264
+	errChangedRow      = 1020 // MariaDB: a row changed since the snapshot
+	errNotPreparable   = 1295
+	errSyntax          = 1064
+	errNotUnique       = 1066
+	errUnknownTable    = 1051
+	errDuplicateColumn = 1060
+	errNoTable         = 1146
 
 	errServerShutdown   = 1053
 	errConnectionKilled = 1927 // MariaDB

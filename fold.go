@@ -2,7 +2,6 @@ package countermysql
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -14,14 +13,6 @@ const foldBatch = 100
 type lockedRow struct {
 	key      key
 	counters []string // "" for NULL
-}
-
-// slotRow is one row of a slots table.
-type slotRow struct {
-	key     key
-	slot    string
-	amounts []string // by counter
-	touch   []string // by touch column
 }
 
 // take locks the base rows of the scopes and rolls up their slots, together
@@ -72,7 +63,7 @@ func (c *conn) takeKeys(ctx context.Context, t *table, keys map[string]key) erro
 	}
 	slices.SortFunc(sorted, t.compare)
 	for batch := range slices.Chunk(sorted, foldBatch) {
-		rows, err := c.lock(ctx, t, quoteIdent(t.spec.name), t.base()+t.forceKey(), t.whereAny(batch, quoteIdent(t.spec.name)))
+		rows, err := c.lock(ctx, t, t.ref(), t.from()+t.forceKey(), t.whereAny(batch, t.ref()))
 		if err != nil {
 			return err
 		}
@@ -182,59 +173,8 @@ func (c *conn) fold(ctx context.Context, t *table, rows []lockedRow) error {
 	return nil
 }
 
-// slotRows reads the slots of some keys. Other keys' slots are not looked at,
-// which may be locked.
-func (c *conn) slotRows(ctx context.Context, t *table, keys []key, read func(context.Context, string) ([][]string, error)) (map[string][]slotRow, error) {
-	var cols []string
-	for _, col := range slices.Concat(t.counters, t.touch) {
-		cols = append(cols, "CAST("+privateName+"."+quoteIdent(col.name)+" AS CHAR)")
-	}
-	rows, err := read(ctx, "SELECT "+t.selectKey(privateName)+", "+privateName+"."+quoteIdent(t.slotCol)+", "+strings.Join(cols, ", ")+
-		" FROM "+t.slots()+" AS "+privateName+" FORCE INDEX (PRIMARY) WHERE "+t.whereAnyOrAll(keys, privateName))
-	if err != nil {
-		return nil, err
-	}
-	found, given := map[string][]slotRow{}, map[string]bool{}
-	for _, k := range keys {
-		given[k.id()] = true
-	}
-	for _, r := range rows {
-		k := key(r[:len(t.key)])
-		id := k.id()
-		if !given[id] { // another client has spelled the base row's key anew
-			if len(keys) > 1 {
-				return c.slotRowsOfEach(ctx, t, keys, read)
-			}
-			id = keys[0].id()
-		}
-		r = r[max(len(t.key), 1):]
-		found[id] = append(found[id], slotRow{k, r[0], r[1 : 1+len(t.counters)], r[1+len(t.counters):]})
-	}
-	return found, nil
-}
-
-// slotRowsOfEach is slotRows, key by key: then it is plain whose slots they are.
-func (c *conn) slotRowsOfEach(ctx context.Context, t *table, keys []key, read func(context.Context, string) ([][]string, error)) (map[string][]slotRow, error) {
-	all := map[string][]slotRow{}
-	for _, k := range keys {
-		found, err := c.slotRows(ctx, t, []key{k}, read)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(all, found)
-	}
-	return all, nil
-}
-
-func (t *table) whereAnyOrAll(keys []key, name string) string {
-	if len(t.key) == 0 {
-		return "TRUE"
-	}
-	return t.whereAny(keys, name)
-}
-
 func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found map[string][]slotRow) error {
-	name := quoteIdent(t.spec.name)
+	name := t.ref()
 	var taken *written
 	if c.inTransaction() {
 		taken = c.transaction().writtenTo(t)
@@ -295,7 +235,7 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 		}
 	}
 	if assignments != nil { // counters that are NULL get nothing
-		if _, err := c.do(ctx, c.unsnapshot()+"UPDATE "+t.base()+t.forceKey()+" SET "+strings.Join(assignments, ", ")+" WHERE "+strings.Join(changed, " OR ")); err != nil {
+		if _, err := c.do(ctx, c.unsnapshot()+"UPDATE "+t.from()+t.forceKey()+" SET "+strings.Join(assignments, ", ")+" WHERE "+strings.Join(changed, " OR ")); err != nil {
 			return err
 		}
 	}

@@ -73,7 +73,12 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 					continue
 				}
 			}
-			run(t, strings.SplitN(t.missing, "; ", 2)...)
+			statements = append(statements, strings.SplitN(t.missing, "; ", 2)...)
+			if !options.DryRun {
+				if err := makeSlots(ctx, c.look.Load(), t); err != nil {
+					errs = append(errs, fmt.Errorf("countermysql: the slots table of %s: %w", t, err))
+				}
+			}
 		}
 		if t.narrow != "" {
 			run(t, t.narrow)

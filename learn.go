@@ -140,6 +140,7 @@ func (c *Connector) lookups() (*sql.DB, error) {
 		look = sql.OpenDB(lookupConnector{c.raw})
 		look.SetMaxOpenConns(maxLookups)
 		look.SetMaxIdleConns(maxLookups)
+		look.SetConnMaxLifetime(c.lookupAge)
 		c.look.Store(look)
 	}
 	return look, nil
@@ -154,27 +155,14 @@ func (c *Connector) load(ctx context.Context) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := loadSchema(ctx, look, srv, c.specs)
-	if err != nil || !c.config.CreateSlots {
-		return s, err
-	}
-	made := false
-	for _, key := range sortedKeys(s.tables) {
-		if t := s.tables[key]; t.missing != "" && t.unfit == nil {
-			var full *SlotsTableError
-			if err := makeSlots(ctx, look, t); errors.As(err, &full) {
-				continue // the table's own statements say so, and no others fail
-			} else if err != nil {
-				return nil, fmt.Errorf("countermysql: making the slots table of %s: %w", t, err)
-			}
-			made = true
-		} else if t.narrow != "" { // perhaps the table is in use: until then increments are verbatim
-			_, err := look.ExecContext(ctx, t.narrow)
-			made = made || err == nil
+	for try := 0; ; try++ {
+		s, err := loadSchema(ctx, look, srv, c.specs)
+		if err != nil || !c.config.CreateSlots || try == maxRetries {
+			return s, err
+		}
+		again, err := createSlots(ctx, look, s, try == 0)
+		if err != nil || !again {
+			return s, err
 		}
 	}
-	if made {
-		return loadSchema(ctx, look, srv, c.specs)
-	}
-	return s, nil
 }

@@ -209,7 +209,10 @@ func (c *Connector) rollUpTable(ctx context.Context, t *table, options *RollupOp
 		if err != nil || len(keys) == 0 {
 			return r.out, err
 		}
-		if err := r.batch(ctx, keys); err != nil {
+		if err := r.batch(ctx, keys); errors.Is(err, errOtherSlots) && r.renew(ctx) {
+			t, next = r.t, nil
+			continue
+		} else if err != nil {
 			return r.out, err
 		}
 		if options.Progress != nil {
@@ -220,6 +223,20 @@ func (c *Connector) rollUpTable(ctx context.Context, t *table, options *RollupOp
 			return r.out, nil
 		}
 	}
+}
+
+// renew goes over to the table as it is now; false if it is not another.
+func (r *rollup) renew(ctx context.Context) bool {
+	s, err := r.c.connector.schema(ctx)
+	if err != nil {
+		return false
+	}
+	now := s.lookup(r.t.spec.db, r.t.spec.name, "")
+	if now == nil || now == r.t || now.unfit != nil || now.missing != "" {
+		return false
+	}
+	r.t = now
+	return true
 }
 
 // prepare makes the session one for rollups: READ COMMITTED, so that no gap is

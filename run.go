@@ -4,11 +4,29 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
+	"errors"
 	"slices"
 )
 
-// run executes a statement that is more than simple.
+// run executes a statement that is more than simple. Where it meets a slots table
+// that another process has given a counter, it has done nothing yet, and is planned anew.
 func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
+	out, err := c.runOnce(ctx, k)
+	if !errors.Is(err, errOtherSlots) {
+		return out, err
+	}
+	p, err := c.plan(ctx, k.text)
+	if err != nil {
+		return outcome{}, err
+	}
+	k.planUse, k.merged = p, nil
+	if out, err = c.runOnce(ctx, k); errors.Is(err, errOtherSlots) {
+		err = errors.New(err.Error()) // not once more: it may be one of several statements
+	}
+	return out, err
+}
+
+func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
 	if p.increment == nil {
 		if err := c.begin(ctx); err != nil {
@@ -104,7 +122,11 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 // runCommit executes a statement that commits what is open.
 func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
-	if err := c.sendOrRollBack(ctx); err != nil {
+	send := c.sendOrRollBack
+	if p.arg == xaEnd { // a prepared transaction may lose the shared locks that keep others from its slots
+		send = c.applyAll
+	}
+	if err := send(ctx); err != nil {
 		return outcome{}, err
 	}
 	next, level := c.next, c.level()

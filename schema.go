@@ -50,6 +50,10 @@ type table struct {
 	touch    []*column // spec.touch and ON UPDATE CURRENT_TIMESTAMP columns
 	slotCol  string    // name of the slot number's column
 
+	slotsWidth int // columns that SELECT * gives of the slots table
+
+	elsewhere string // where folds find the base rows; "": in the base table
+
 	indexed        []index
 	allUnique      int  // number of unique keys, usable or not
 	checked        bool // a CHECK constraint reads a counter

@@ -52,28 +52,6 @@ func loadServer(ctx context.Context, db *sql.DB) (server, error) {
 	return srv, err
 }
 
-// makeSlots runs the DDL that a table's slots table lacks. One that holds
-// slots is never dropped.
-func makeSlots(ctx context.Context, db *sql.DB, t *table) error {
-	drop, create, found := strings.Cut(t.missing, "; ")
-	if !found {
-		_, err := db.ExecContext(ctx, t.missing)
-		return err
-	}
-	var n int
-	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+t.slots()+" LIMIT 1) one").Scan(&n); err != nil {
-		return err
-	}
-	if n > 0 {
-		return &SlotsTableError{Table: t.String(), SlotsTable: t.spec.slotsTable, DDL: t.missing}
-	}
-	if _, err := db.ExecContext(ctx, drop); err != nil {
-		return err
-	}
-	_, err := db.ExecContext(ctx, create)
-	return err
-}
-
 // loader reads information_schema for the configured tables.
 type loader struct {
 	db     *sql.DB
@@ -316,6 +294,9 @@ func (l *loader) slotsTables(ctx context.Context) {
 		slots := l.key(t.spec.db, t.spec.slotsTable)
 		l.slots[t], t.closed = found[slots], closed[slots]
 		for _, slot := range l.slots[t] {
+			if !slot.invisible {
+				t.slotsWidth++
+			}
 			c := t.column(slot.name)
 			switch {
 			case c == nil, t.inKey(c.name), t.virtual(c.name), strings.EqualFold(c.name, t.slotCol):

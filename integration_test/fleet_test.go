@@ -1,8 +1,13 @@
 package integration_test
 
 import (
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql"
@@ -34,6 +39,116 @@ INSERT INTO post (id) VALUES (1), (2)`
 			want := queried(t.Context(), tw.plain, values)
 			require.Equal(t, want, queried(t.Context(), older, values), stmt)
 			require.Equal(t, want, queried(t.Context(), tw.ours, values), stmt)
+		}
+	})
+}
+
+// TestListChangesMeanwhile proves that a process loses nothing of a counter that
+// another process has listed since it learned the schema, whatever takes the slots
+// away: its next statement, in a transaction or not, or its rollup.
+func TestListChangesMeanwhile(t *testing.T) {
+	const schema = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, views INT NOT NULL DEFAULT 0);\nINSERT INTO post (id) VALUES (1), (2), (3)"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for name, steps := range map[string][]string{
+			"exact":       {"A: UPDATE post SET likes = likes * 2 WHERE id = 1", "A: UPDATE post SET likes = 0 WHERE id = 2"},
+			"delete":      {"A: DELETE FROM post WHERE id = 1"},
+			"upsert":      {"A: INSERT INTO post (id) VALUES (1) ON DUPLICATE KEY UPDATE likes = likes * 2"},
+			"lock":        {"A: begin", "A: SELECT likes FROM post WHERE id = 1 FOR UPDATE", "A: UPDATE post SET likes = likes - 1 WHERE id = 1", "A: SELECT likes FROM post WHERE id = 1", "A: commit"},
+			"own":         {"A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT likes, views FROM post WHERE id = 1", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: commit"},
+			"old, RC":     {"A: begin RC", "A: UPDATE post SET likes = likes * 2", "A: SELECT likes, views FROM post ORDER BY id", "A: commit"},
+			"LOCK TABLES": {"A: LOCK TABLES post WRITE", "A: SELECT likes, views FROM post ORDER BY id", "A: UNLOCK TABLES"},
+			"several":     {"A: UPDATE post SET likes = likes + 1 WHERE id = 2; UPDATE post SET likes = likes * 2 WHERE id = 1; UPDATE post SET likes = likes + 1 WHERE id = 2"},
+			"rollup":      nil,
+		} {
+			t.Run(name, func(t *testing.T) {
+				tw := newTwin(t, srv, schema, counters("post", "likes"), "multiStatements=true")
+				config := *tw.config
+				config.Tables = []countermysql.TableConfig{{Table: "post", Counters: []string{"likes", "views"}}}
+				newer, _ := openOurs(t, tw.oursDSN, &config)
+				for _, stmt := range []string{"UPDATE post SET likes = likes + 3, views = views + 5 WHERE id = 1", "UPDATE post SET views = views + 7 WHERE id IN (1, 2)"} {
+					affected(t, tw.plain, stmt)
+					affected(t, newer, stmt)
+				}
+				tw.play(t, steps...)
+				if steps == nil {
+					require.EqualValues(t, 2, rollUp(t, tw.ours)["post"].Keys)
+				}
+				const values = "SELECT id, likes, views FROM post ORDER BY id"
+				want := queried(t.Context(), tw.plain, values)
+				require.Equal(t, want, queried(t.Context(), newer, values))
+				require.Equal(t, want, queried(t.Context(), tw.ours, values))
+			})
+		}
+	})
+}
+
+// TestDeploy proves that processes which begin at the same time with a new list of
+// counters do not keep each other from making the slots tables that they need.
+func TestDeploy(t *testing.T) {
+	const schema = "CREATE TABLE post (id INT PRIMARY KEY, a INT NOT NULL, b INT NOT NULL, c INT NOT NULL, d INT NOT NULL);\nINSERT INTO post VALUES (1, 0, 0, 0, 0)"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "a"))
+		cfg, err := mysql.ParseDSN(tw.oursDSN)
+		require.NoError(t, err)
+		lists := [][]string{{"a", "b"}, {"a", "b", "c"}, {"d", "b"}, {"c", "d"}}
+		errs := make([]error, 3*len(lists))
+		var wg sync.WaitGroup
+		for i := range errs {
+			list := lists[i%len(lists)]
+			config := *tw.config
+			config.Tables = []countermysql.TableConfig{{Table: "post", Counters: list}}
+			wg.Go(func() {
+				connector, err := countermysql.NewConnector(cfg, &config)
+				if err != nil {
+					errs[i] = err
+					return
+				}
+				db := sql.OpenDB(connector)
+				_, errs[i] = db.Exec("UPDATE post SET " + list[0] + " = " + list[0] + " + 1, " + list[1] + " = " + list[1] + " + 1 WHERE id = 1")
+				errs[i] = errors.Join(errs[i], db.Close())
+			})
+		}
+		wg.Wait()
+		require.NoError(t, errors.Join(errs...))
+		_, err = countermysql.Check(t.Context(), tw.ours) // notices it
+		require.NoError(t, err)
+		require.Equal(t, "a INT, b INT, c INT, d INT, [6 9 3 6]", queried(t.Context(), tw.ours, "SELECT a, b, c, d FROM post"))
+	})
+}
+
+// TestSlotsOfOldKey proves that a slots table which no longer fits is not dropped
+// with an increment that another process puts there at the last moment.
+func TestSlotsOfOldKey(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, way := range []string{"by itself", "init"} {
+			t.Run(way, func(t *testing.T) {
+				tw := newTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, no INT NOT NULL UNIQUE, likes INT NOT NULL);\nINSERT INTO post VALUES (1, 7, 0)", counters("post", "likes"), "lock_wait_timeout=1")
+				affected(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+				rollUp(t, tw.ours)
+				affected(t, tw.direct, "ALTER TABLE post DROP PRIMARY KEY, ADD PRIMARY KEY (no)")
+				config := *tw.config
+				config.CreateSlots = way == "by itself"
+				sent := newRecorder()
+				config.Interceptor = sent
+				var late error
+				dropped := false
+				sent.meddle(t, func(query string) error {
+					if strings.HasPrefix(query, "DROP TABLE") {
+						dropped = true
+						_, late = tw.ours.ExecContext(t.Context(), "UPDATE post SET likes = likes + 1 WHERE id = 1")
+					}
+					return nil
+				})
+				newer, _ := openOurs(t, tw.oursDSN, &config)
+				if !config.CreateSlots {
+					_, err := countermysql.Init(t.Context(), newer, nil)
+					require.NoError(t, err)
+				}
+				require.True(t, dropped)
+				require.Equal(t, 1205, errorNumber(late))
+				require.EqualValues(t, 1, affected(t, newer, "UPDATE post SET likes = likes + 1 WHERE id = 1"))
+				require.EqualValues(t, 2, number(t, newer, "SELECT likes FROM post"))
+			})
 		}
 	})
 }

@@ -1,0 +1,117 @@
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// hammer increments rows 1 to 8 of post from as many clients until stop is called,
+// which returns how many increments succeeded. Errors of names that are gone are none.
+func hammer(t *testing.T, tw *twin) (counted *atomic.Int64, stop func() int64) {
+	t.Helper()
+	counted = &atomic.Int64{}
+	ctx, cancel := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for i := range 8 {
+		writers.Go(func() {
+			for ctx.Err() == nil {
+				res, err := tw.ours.Exec("UPDATE post SET likes = likes + 1 WHERE id = ?", i+1)
+				var wrong *mysql.MySQLError
+				if err == nil {
+					n, _ := res.RowsAffected()
+					counted.Add(n)
+				} else if !errors.As(err, &wrong) || wrong.Number != 1054 && wrong.Number != 1146 {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	return counted, func() int64 {
+		cancel()
+		writers.Wait()
+		return counted.Load()
+	}
+}
+
+const hammered = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);\nINSERT INTO post (id) VALUES (1), (2), (3), (4), (5), (6), (7), (8)"
+
+// TestLockTablesBesideWriters proves that under LOCK TABLES the tables show every
+// increment that was counted before, however many arrive until the lock is there.
+func TestLockTablesBesideWriters(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, hammered+";\nCREATE VIEW liked AS SELECT id, likes FROM post", counters("post", "likes"))
+		counted, stop := hammer(t, tw)
+		for _, c := range []struct{ lock, read string }{
+			{"LOCK TABLES post WRITE", "SELECT SUM(likes) FROM post"},
+			{"LOCK TABLES post READ", "SELECT SUM(likes) FROM post"},
+			{"LOCK TABLES post AS p WRITE;", "SELECT SUM(likes) FROM post AS p"},
+			{"LOCK TABLES liked READ", "SELECT SUM(likes) FROM liked"},
+		} {
+			for _, autocommit := range []string{"1", "0"} {
+				for range 10 {
+					conn := session(t, tw.ours)
+					affected(t, conn, "SET autocommit = "+autocommit)
+					affected(t, conn, c.lock)
+					before := counted.Load()
+					shown := number(t, conn, c.read)
+					require.GreaterOrEqual(t, shown, before, c.lock)
+					require.EqualValues(t, autocommit, queriedValue(t, conn, "SELECT @@autocommit"))
+					if c.lock == "LOCK TABLES post WRITE" {
+						affected(t, conn, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+						affected(t, conn, "UPDATE post SET likes = likes - 1 WHERE id = 1")
+						require.Equal(t, shown, number(t, conn, c.read))
+					}
+					affected(t, conn, "ROLLBACK")
+					affected(t, conn, "UNLOCK TABLES")
+					affected(t, conn, "SET autocommit = 1")
+					require.NoError(t, conn.Close())
+					time.Sleep(5 * time.Millisecond)
+				}
+			}
+		}
+		total := stop()
+		require.Equal(t, total, number(t, tw.ours, "SELECT SUM(likes) FROM post"))
+	})
+}
+
+func queriedValue(t *testing.T, db querier, query string) (value string) {
+	t.Helper()
+	require.NoError(t, db.QueryRowContext(t.Context(), query).Scan(&value))
+	return value
+}
+
+// TestRenameBesideWriters proves that nothing stays in the slots that was counted
+// before a table, a counter or a key got a new name.
+func TestRenameBesideWriters(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for ddl, read := range map[string]string{
+			"RENAME TABLE post TO story":                                "SELECT SUM(likes) FROM story",
+			"ALTER TABLE post RENAME TO story":                          "SELECT SUM(likes) FROM story",
+			"ALTER TABLE post RENAME COLUMN likes TO hearts":            "SELECT SUM(hearts) FROM post",
+			"ALTER TABLE post CHANGE likes hearts BIGINT NOT NULL":      "SELECT SUM(hearts) FROM post",
+			"ALTER TABLE post CHANGE COLUMN id no INT NOT NULL":         "SELECT SUM(likes) FROM post",
+			"ALTER TABLE post CHANGE likes hearts INT, RENAME AS story": "SELECT SUM(hearts) FROM story",
+		} {
+			for range 3 {
+				tw := newTwin(t, srv, hammered, counters("post", "likes"))
+				_, stop := hammer(t, tw)
+				time.Sleep(20 * time.Millisecond)
+				_, err := session(t, tw.ours).ExecContext(t.Context(), ddl)
+				require.NoError(t, err, ddl)
+				total := stop()
+				require.NotZero(t, total)
+				require.Equal(t, total, number(t, tw.direct, read), ddl)
+			}
+		}
+	})
+}

@@ -1,0 +1,218 @@
+package countermysql
+
+import (
+	"cmp"
+	"context"
+	"strings"
+)
+
+// privateBase is what folds call a base table that is locked, or named, otherwise.
+const privateBase = "countermysql_base"
+
+// at is the table for folds into base rows under another name or lock.
+func (t *table) at(base string) *table {
+	return &table{spec: t.spec, key: t.key, unique: t.unique, counters: t.counters, touch: t.touch,
+		slotCol: t.slotCol, slotsWidth: t.slotsWidth, mariaDB: t.mariaDB, elsewhere: base + " AS " + privateBase}
+}
+
+// ref is what folds call the base row, and from the table that it is in.
+func (t *table) ref() string {
+	if t.elsewhere != "" {
+		return privateBase
+	}
+	return quoteIdent(t.spec.name)
+}
+
+func (t *table) from() string { return cmp.Or(t.elsewhere, t.base()) }
+
+// lockTables executes LOCK TABLES. The slots tables are locked too, which keeps
+// everybody's increments out, and what they hold is rolled up first, so that
+// until UNLOCK TABLES the base tables say all. Where others add to them up to the
+// last moment, the base tables are locked once more, for the rest to be rolled up
+// under the lock.
+func (c *conn) lockTables(ctx context.Context, k *call) (outcome, error) {
+	toks := tokenize(k.text, c.session.mode)
+	end := len(toks) // of the list: MariaDB may be told how long to wait
+	for end > 0 && (toks[end-1].punct(';') || toks[end-1].is("NOWAIT")) {
+		end--
+	}
+	if end > 2 && toks[end-2].is("WAIT") {
+		end -= 2
+	}
+	list, rest := k.text[:toks[end-1].end], k.text[toks[end-1].end:]
+	for _, t := range k.plan.lockTables {
+		list += ", " + t.slots() + " WRITE"
+	}
+	for last := false; ; last = true {
+		for _, t := range k.plan.lockTables {
+			if err := c.rollUpCommitted(ctx, t); err != nil {
+				return outcome{}, err
+			}
+		}
+		out, err := k.forward(ctx, list+rest)
+		if err != nil {
+			return out, err
+		}
+		if out.rows != nil {
+			if err := out.rows.Close(); err != nil {
+				return outcome{}, err
+			}
+			out.rows = noRows{}
+		}
+		c.ended() // it commits
+		c.locked = true
+		clean, err := c.settleLocked(ctx, k.plan.lockTables, last)
+		if clean {
+			return out, nil
+		}
+		if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr == nil {
+			c.locked = false
+		} else if err == nil {
+			err = uerr
+		}
+		if err != nil {
+			return outcome{}, err
+		}
+		for _, t := range k.plan.lockTables {
+			list += ", " + t.slots() + " AS " + privateName + " WRITE, " + t.base() + " AS " + privateBase + " WRITE"
+		}
+	}
+}
+
+// settleLocked reports whether locked tables have no slots, after folding them
+// if that is allowed.
+func (c *conn) settleLocked(ctx context.Context, tables []*table, fold bool) (bool, error) {
+	clean := true
+	for _, t := range tables {
+		rows, err := c.read(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
+		if err != nil {
+			return false, err
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		if clean = clean && fold; fold {
+			if err := c.foldLocked(ctx, t.at(t.base())); err != nil {
+				return false, err
+			}
+		}
+	}
+	return clean, nil
+}
+
+// foldLocked rolls up a table that this session has locked, with its slots
+// table. A BEGIN would unlock them.
+func (c *conn) foldLocked(ctx context.Context, t *table) (err error) {
+	if c.autocommit() {
+		if _, err := c.do(ctx, "SET autocommit = 0"); err != nil {
+			return err
+		}
+		defer func() {
+			if _, serr := c.do(context.WithoutCancel(ctx), "SET autocommit = 1"); err == nil {
+				err = serr
+			}
+		}()
+	}
+	err = c.takeAll(ctx, t)
+	c.ended()
+	if err == nil {
+		_, err = c.do(ctx, "COMMIT")
+	}
+	if err != nil {
+		_, _ = c.do(context.WithoutCancel(ctx), "ROLLBACK") // the first error is the one to report
+	}
+	return err
+}
+
+// alter executes DDL. A new name of a key or a counter would leave standing what
+// others add to the slots between the rollup and the ALTER: they are kept out. What
+// was added before a table got a new name goes with it.
+func (c *conn) alter(ctx context.Context, k *call, toks []token) (out outcome, err error) {
+	if len(k.plan.scopes) != 1 || !toks[0].is("ALTER") && !toks[0].is("RENAME") {
+		return k.forward(ctx, k.text)
+	}
+	t := k.plan.scopes[0].t
+	locked := false
+	if t.renamesIn(toks) {
+		if locked, err = c.lockOut(ctx, t); err != nil {
+			return outcome{}, err
+		}
+	}
+	out, err = k.forward(ctx, k.text)
+	if locked {
+		if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
+			err = uerr
+		}
+		c.locked = false
+		if notUnderLock[errorNumber(err)] {
+			out, err = k.forward(ctx, k.text)
+		}
+	}
+	if to := newName(toks); err == nil && to != nil {
+		c.follow(ctx, t, to)
+	}
+	return out, err
+}
+
+// notUnderLock are the errors of DDL that needs tables which are not locked,
+// those of foreign keys for example.
+var notUnderLock = map[uint16]bool{1099: true, 1100: true, 1192: true}
+
+// renamesIn reports whether ALTER TABLE gives a key column, counter or touch
+// column another name.
+func (t *table) renamesIn(toks []token) bool {
+	for i, tok := range toks {
+		rest := toks[i+1:]
+		if !tok.is("CHANGE") && (!tok.is("RENAME") || len(rest) == 0 || !rest[0].is("COLUMN")) {
+			continue
+		}
+		for len(rest) > 2 && (rest[0].is("COLUMN") || rest[0].is("IF") || rest[0].is("EXISTS")) {
+			rest = rest[1:]
+		}
+		if len(rest) < 2 || !t.inKey(rest[0].name) && !t.virtual(rest[0].name) {
+			continue
+		}
+		if to := rest[1]; !to.is("TO") || len(rest) < 3 {
+			if !strings.EqualFold(to.name, rest[0].name) {
+				return true
+			}
+		} else if !strings.EqualFold(rest[2].name, rest[0].name) {
+			return true
+		}
+	}
+	return false
+}
+
+// lockOut keeps everybody else from a table and its slots table, which it leaves
+// empty, until UNLOCK TABLES; locked is false where that is not allowed.
+func (c *conn) lockOut(ctx context.Context, t *table) (locked bool, err error) {
+	switch _, err := c.do(ctx, "LOCK TABLES "+t.base()+" WRITE, "+t.slots()+" WRITE, "+t.slots()+" AS "+privateName+" WRITE"); {
+	case errorNumber(err) == 0 && err != nil, errorNumber(err) == errLockWait:
+		return false, err
+	case err != nil: // a missing privilege, say: then it has to do without
+		return false, nil
+	}
+	c.ended() // it commits
+	c.locked = true
+	if err := c.foldLocked(ctx, t); err != nil {
+		_, _ = c.do(context.WithoutCancel(ctx), "UNLOCK TABLES") // the first error is the one to report
+		c.locked = false
+		return false, err
+	}
+	return true, nil
+}
+
+// follow adds what was counted between the rollup and the renaming of a table to
+// its base rows, which have no slots table any more.
+func (c *conn) follow(ctx context.Context, t *table, to []token) {
+	db, name, ok := tableName(to)
+	if !ok {
+		return
+	}
+	if _, err := c.read(ctx, "SELECT 1 FROM "+t.base()+" LIMIT 0"); errorNumber(err) != errNoTable {
+		return // another table has the name now, and the slots
+	}
+	if err := c.rollUp(ctx, t.at(quoteIdent(cmp.Or(db, c.session.db))+"."+quoteIdent(name))); err != nil && errorNumber(err) != errNoTable { // the slots table may have been renamed too
+		c.connector.once("renamed "+t.String(), "countermysql: slots of a renamed table are left", "table", t.String(), "error", err)
+	}
+}

@@ -1,0 +1,72 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// createSlots runs the DDL that slots tables lack, and reports whether there may be
+// news: many processes that start together do the same.
+func createSlots(ctx context.Context, look *sql.DB, s *schema, first bool) (again bool, err error) {
+	for _, key := range sortedKeys(s.tables) {
+		if t := s.tables[key]; t.missing != "" && t.unfit == nil {
+			err := makeSlots(ctx, look, t)
+			var full *SlotsTableError
+			switch n := errorNumber(err); {
+			case err == nil, n == errDuplicateColumn, n == errNoTable:
+				again = true
+			case errors.As(err, &full): // the table's own statements say so, and no others fail
+				again = again || first // perhaps it is another's new one
+			default:
+				return false, fmt.Errorf("countermysql: making the slots table of %s: %w", t, err)
+			}
+		} else if t.narrow != "" { // perhaps the table is in use: until then increments are verbatim
+			_, err := look.ExecContext(ctx, t.narrow)
+			again = again || err == nil
+		}
+	}
+	return again, nil
+}
+
+// makeSlots runs the DDL that a table's slots table lacks. One that holds
+// slots is never dropped: it is locked first, because others may still write to it.
+func makeSlots(ctx context.Context, db *sql.DB, t *table) (err error) {
+	drop, create, found := strings.Cut(t.missing, "; ")
+	if !found {
+		_, err := db.ExecContext(ctx, t.missing)
+		return err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	switch _, err := conn.ExecContext(ctx, "LOCK TABLES "+t.slots()+" WRITE"); {
+	case err == nil:
+		defer func() {
+			if _, uerr := conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
+				err = uerr
+			}
+		}()
+	case !denied[errorNumber(err)]: // without the privilege it has to do without
+		return err
+	}
+	var some bool
+	if err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+t.slots()+")").Scan(&some); err != nil {
+		return err
+	}
+	if some {
+		return &SlotsTableError{Table: t.String(), SlotsTable: t.spec.slotsTable, DDL: t.missing}
+	}
+	if _, err := conn.ExecContext(ctx, drop); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, "UNLOCK TABLES"); err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, create)
+	return err
+}
