@@ -183,7 +183,7 @@ func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 // giveUp rolls the transaction back whose increments can't be counted any more.
 func (c *conn) giveUp(t *table) error {
 	if c.unbegun == nil {
-		if _, err := c.do(context.Background(), "ROLLBACK"); err != nil {
+		if _, err := c.do(context.Background(), rollback); err != nil {
 			_ = c.raw.Close() // or the application might commit the rest
 		}
 	}

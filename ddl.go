@@ -92,7 +92,7 @@ func ofDatabase(text string, mode lexMode) bool {
 // anyway, so that its increments are seen, and rolls up a table.
 func (c *conn) rollUpCommitted(ctx context.Context, t *table) error {
 	if c.inTransaction() {
-		if _, err := c.do(ctx, "COMMIT"); err != nil {
+		if _, err := c.do(ctx, commit); err != nil {
 			return err
 		}
 	}

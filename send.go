@@ -46,7 +46,7 @@ func (c *conn) sendOrRollBack(ctx context.Context) error {
 	err := c.send(ctx)
 	if err != nil {
 		c.ended()
-		if _, rerr := c.do(context.Background(), "ROLLBACK"); rerr != nil {
+		if _, rerr := c.do(context.Background(), rollback); rerr != nil {
 			c.connector.log.Warn("countermysql: rolling back after a failed commit", "error", rerr)
 		}
 	}
