@@ -132,7 +132,7 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(rows) > maxNarrowed { // no other row changes then, and a new one has no slots
+	if len(rows) > maxNarrowed || n.before == "" { // no other row changes then, and a new one has no slots
 		if _, err := c.read(ctx, c.unsnapshot()+"SELECT COUNT("+quoteIdent(s.t.counters[0].name)+") FROM "+s.t.base()+s.t.forceKey()+" FOR UPDATE"); err != nil {
 			return "", err
 		}
