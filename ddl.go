@@ -27,25 +27,8 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 		}()
 	}
 	toks := tokenize(k.text, c.session.mode)
-	locks := p.kind == kindLock && len(toks) > 1 && (toks[1].is("TABLE") || toks[1].is("TABLES"))
-	if locks && (c.locked || c.elsewhere || c.inTransaction()) {
-		// as it is first: a list that makes no sense unlocks and commits nothing
-		out, err := k.forward(ctx, k.text)
-		if n := errorNumber(err); n != errSyntax && n != errNotUnique {
-			c.locked, c.elsewhere = false, err == nil
-		}
-		if err != nil || p.lockTables == nil {
-			return out, err
-		}
-		if out.rows != nil {
-			if err := out.rows.Close(); err != nil {
-				return outcome{}, err
-			}
-		}
-		if _, err := c.do(ctx, "UNLOCK TABLES"); err != nil {
-			return outcome{}, err
-		}
-		c.elsewhere = false
+	if locksTables(toks) {
+		return c.runLock(ctx, k)
 	}
 	if c.locked || c.elsewhere {
 		out, err := k.forward(ctx, k.text)
@@ -59,14 +42,7 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, c.noted(err)
 		}
 	}
-	switch {
-	case locks && p.lockTables == nil:
-		out, err := k.forward(ctx, k.text)
-		c.elsewhere = err == nil
-		return out, err
-	case p.lockTables != nil:
-		return c.lockTables(ctx, k)
-	case p.dropped != nil:
+	if p.dropped != nil {
 		return c.drop(ctx, k)
 	}
 	for _, s := range p.scopes {
@@ -146,58 +122,6 @@ func (c *conn) drop(ctx context.Context, k *call) (_ outcome, err error) {
 		return out, err
 	}
 	return out, c.unhide(ctx, tokenize(k.text, c.session.mode))
-}
-
-// lockTables executes LOCK TABLES. The slots tables are locked too, which keeps
-// everybody's increments out, and what they hold is rolled up first, so that
-// until UNLOCK TABLES the base tables say all.
-func (c *conn) lockTables(ctx context.Context, k *call) (outcome, error) {
-	toks := tokenize(k.text, c.session.mode)
-	end := len(toks) // of the list: MariaDB may be told how long to wait
-	for end > 0 && (toks[end-1].punct(';') || toks[end-1].is("NOWAIT")) {
-		end--
-	}
-	if end > 2 && toks[end-2].is("WAIT") {
-		end -= 2
-	}
-	text, rest := k.text[:toks[end-1].end], k.text[toks[end-1].end:]
-	for _, t := range k.plan.lockTables {
-		text += ", " + t.slots() + " WRITE"
-	}
-	text += rest
-	for try := 0; ; try++ {
-		for _, t := range k.plan.lockTables {
-			if err := c.rollUpCommitted(ctx, t); err != nil {
-				return outcome{}, err
-			}
-		}
-		out, err := k.forward(ctx, text)
-		if err != nil {
-			return out, err
-		}
-		if out.rows != nil {
-			if err := out.rows.Close(); err != nil {
-				return outcome{}, err
-			}
-			out.rows = noRows{}
-		}
-		c.locked = true
-		clean := true
-		for _, t := range k.plan.lockTables {
-			rows, err := c.read(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
-			if err != nil {
-				return out, err
-			}
-			clean = clean && len(rows) == 0
-		}
-		if clean || try == maxRetries {
-			return out, nil
-		}
-		if _, err := c.do(ctx, "UNLOCK TABLES"); err != nil { // somebody was faster
-			return outcome{}, err
-		}
-		c.locked = false
-	}
 }
 
 // runSplit executes a text of several statements one by one, as the server

@@ -48,6 +48,7 @@ const (
 	errNotUnique     = 1066
 	errUnknownTable  = 1051
 	errNoTable       = 1146
+	errNotLocked     = 1100
 
 	errServerShutdown   = 1053
 	errConnectionKilled = 1927 // MariaDB

@@ -79,7 +79,7 @@ type scope struct {
 // narrowing is a statement that waits for a condition on the key.
 type narrowing struct {
 	before, after string // "" if the text may not be changed
-	most          int // rows that can meet the statement's own condition; 0: not known
+	most          int    // rows that can meet the statement's own condition; 0: not known
 }
 
 // write says which base rows a statement writes.
