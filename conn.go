@@ -192,12 +192,18 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 // giveUp rolls the transaction back whose increments can't be counted any more.
 func (c *conn) giveUp(t *table) error {
 	if c.unbegun == nil {
-		if _, err := c.do(context.Background(), rollback); err != nil {
-			_ = c.raw.Close() // or the application might commit the rest
-		}
+		c.abandon()
 	}
 	c.ended()
 	return fmt.Errorf("countermysql: the primary key of %s, or the digits of a counter or touch column, were changed while increments were pending; the transaction is rolled back", t)
+}
+
+// abandon rolls the transaction back.
+func (c *conn) abandon() {
+	if _, err := c.do(context.Background(), rollback); err != nil {
+		_ = c.raw.Close() // or the application might commit the rest
+	}
+	c.ended()
 }
 
 func (c *conn) planIn(s *schema, text string) planUse {

@@ -49,6 +49,7 @@ const (
 	errUnknownTable  = 1051
 	errNoTable       = 1146
 	errNotLocked     = 1100
+	errNoSavepoint   = 1305
 
 	errServerShutdown   = 1053
 	errConnectionKilled = 1927 // MariaDB

@@ -9,6 +9,9 @@ import (
 // sendBatch is how many entries one statement carries.
 const sendBatch = 500
 
+// ownSavepoint is a savepoint of ours.
+const ownSavepoint = "countermysql_own"
+
 // errRowGone says that a row to be incremented is missing or has become NULL.
 var errRowGone = errors.New("countermysql: the row is gone")
 
