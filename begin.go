@@ -49,7 +49,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 // mayDefer reports whether it can't be told that BEGIN has not been sent yet.
 func (c *conn) mayDefer(opts driver.TxOptions) bool {
 	level := isolationName(opts.Isolation)
-	return c.grouped() && !c.inTransaction() && !c.dirty && !c.locked && !c.elsewhere && !opts.ReadOnly && !c.session.readOnly &&
+	return c.grouped() && !c.inTransaction() && !c.dirty && !c.locked && !c.elsewhere && !opts.ReadOnly && !c.session.readOnly && !c.session.completes &&
 		level != serializable && (level != "" || opts.Isolation == 0 && c.session.isolation != serializable)
 }
 
@@ -144,7 +144,7 @@ func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
 	case rowGone(err): // perhaps to another key
 		return false, nil
 	case errorNumber(err) != 0 && c.inTransaction():
-		_, _ = c.do(ctx, "ROLLBACK") // the first error is the one to report
+		_, _ = c.do(ctx, rollback) // the first error is the one to report
 	}
 	return true, err
 }

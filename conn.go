@@ -151,6 +151,11 @@ func (c *conn) askStatus() error {
 
 // plan returns the plan of a text.
 func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
+	return c.planOf(ctx, text, nil)
+}
+
+// planOf is plan for a text that may have been prepared.
+func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse, error) {
 	c.spend()
 	s, err := c.connector.schema(ctx)
 	if err != nil {
@@ -174,6 +179,10 @@ func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 		}
 		p = c.planIn(s, text)
 	}
+	if prepared != nil && p.named && !prepared.current() {
+		p = c.planBy(s, planKey{text, prepared.session.mode, prepared.session.db})
+		p.plan = p.asPrepared()
+	}
 	if c.next != "" && !c.inTransaction() {
 		c.spent = p.kind == kindOther && usesTables(tokenize(text, c.session.mode))
 	}
@@ -183,23 +192,32 @@ func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 // giveUp rolls the transaction back whose increments can't be counted any more.
 func (c *conn) giveUp(t *table) error {
 	if c.unbegun == nil {
-		if _, err := c.do(context.Background(), "ROLLBACK"); err != nil {
-			_ = c.raw.Close() // or the application might commit the rest
-		}
+		c.abandon()
 	}
 	c.ended()
 	return fmt.Errorf("countermysql: the primary key of %s, or the digits of a counter or touch column, were changed while increments were pending; the transaction is rolled back", t)
 }
 
+// abandon rolls the transaction back.
+func (c *conn) abandon() {
+	if _, err := c.do(context.Background(), rollback); err != nil {
+		_ = c.raw.Close() // or the application might commit the rest
+	}
+	c.ended()
+}
+
 func (c *conn) planIn(s *schema, text string) planUse {
-	k := planKey{text, c.session.mode, c.session.db}
+	return c.planBy(s, planKey{text, c.session.mode, c.session.db})
+}
+
+func (c *conn) planBy(s *schema, k planKey) planUse {
 	if use := s.plans.get(k); use.plan != nil {
 		return use
 	}
 	use := c.planShared(s, k)
 	if use.plan == nil {
 		use.plan = c.planText(s, k)
-		c.noteFallback(use.plan, text)
+		c.noteFallback(use.plan, k.text)
 	}
 	s.plans.put(k, use)
 	return use
@@ -340,7 +358,13 @@ func (c *conn) PrepareContext(ctx context.Context, text string) (driver.Stmt, er
 	if err != nil {
 		return nil, err
 	}
-	return &stmt{conn: c, text: text, raw: raw}, nil
+	if s := c.connector.current.Load(); c.dirty && s != nil && s.mentions(text) {
+		if err := c.probe(ctx, s); err != nil {
+			raw.Close()
+			return nil, err
+		}
+	}
+	return &stmt{conn: c, text: text, raw: raw, session: c.session}, nil
 }
 
 // CheckNamedValue converts an argument as go-sql-driver does.

@@ -27,25 +27,8 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 		}()
 	}
 	toks := tokenize(k.text, c.session.mode)
-	locks := p.kind == kindLock && len(toks) > 1 && (toks[1].is("TABLE") || toks[1].is("TABLES"))
-	if locks && (c.locked || c.elsewhere || c.inTransaction()) {
-		// as it is first: a list that makes no sense unlocks and commits nothing
-		out, err := k.forward(ctx, k.text)
-		if n := errorNumber(err); n != errSyntax && n != errNotUnique {
-			c.locked, c.elsewhere = false, err == nil
-		}
-		if err != nil || p.lockTables == nil {
-			return out, err
-		}
-		if out.rows != nil {
-			if err := out.rows.Close(); err != nil {
-				return outcome{}, err
-			}
-		}
-		if _, err := c.do(ctx, "UNLOCK TABLES"); err != nil {
-			return outcome{}, err
-		}
-		c.elsewhere = false
+	if locksTables(toks) {
+		return c.runLock(ctx, k)
 	}
 	if c.locked || c.elsewhere {
 		out, err := k.forward(ctx, k.text)
@@ -59,14 +42,7 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, c.noted(err)
 		}
 	}
-	switch {
-	case locks && p.lockTables == nil:
-		out, err := k.forward(ctx, k.text)
-		c.elsewhere = err == nil
-		return out, err
-	case p.lockTables != nil:
-		return c.lockTables(ctx, k)
-	case p.dropped != nil:
+	if p.dropped != nil {
 		return c.drop(ctx, k)
 	}
 	for _, s := range p.scopes {
@@ -92,7 +68,7 @@ func ofDatabase(text string, mode lexMode) bool {
 // anyway, so that its increments are seen, and rolls up a table.
 func (c *conn) rollUpCommitted(ctx context.Context, t *table) error {
 	if c.inTransaction() {
-		if _, err := c.do(ctx, "COMMIT"); err != nil {
+		if _, err := c.do(ctx, commit); err != nil {
 			return err
 		}
 	}

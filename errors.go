@@ -49,6 +49,8 @@ const (
 	errUnknownTable    = 1051
 	errDuplicateColumn = 1060
 	errNoTable         = 1146
+	errNotLocked       = 1100
+	errNoSavepoint     = 1305
 
 	errServerShutdown   = 1053
 	errConnectionKilled = 1927 // MariaDB

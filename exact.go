@@ -11,6 +11,13 @@ import (
 // MariaDB's BEGIN opens a block.
 const startTransaction = "START TRANSACTION"
 
+// Ends of transactions of ours: after them the application is where it was, whatever
+// its completion_type.
+const (
+	commit   = "COMMIT AND NO CHAIN NO RELEASE"
+	rollback = "ROLLBACK AND NO CHAIN NO RELEASE"
+)
+
 // runExact rolls up the keys concerned and runs the statement as it is, in one
 // transaction: the open one, or one of its own.
 func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
@@ -69,11 +76,11 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 	finish := func(err error) error {
 		c.ended()
 		if err == nil {
-			if _, err = c.do(ctx, "COMMIT"); err == nil {
+			if _, err = c.do(ctx, commit); err == nil {
 				return nil
 			}
 		}
-		_, _ = c.do(context.WithoutCancel(ctx), "ROLLBACK")
+		_, _ = c.do(context.WithoutCancel(ctx), rollback)
 		return err
 	}
 	out := outcome{}
@@ -125,7 +132,7 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(rows) > maxNarrowed { // no other row changes then, and a new one has no slots
+	if len(rows) > maxNarrowed || n.before == "" { // no other row changes then, and a new one has no slots
 		if _, err := c.read(ctx, c.unsnapshot()+"SELECT COUNT("+quoteIdent(s.t.counters[0].name)+") FROM "+s.t.base()+s.t.forceKey()+" FOR UPDATE"); err != nil {
 			return "", err
 		}

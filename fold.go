@@ -321,10 +321,10 @@ func (c *conn) rollUp(ctx context.Context, t *table) error {
 	err := c.takeAll(ctx, t)
 	c.ended()
 	if err == nil {
-		_, err = c.do(ctx, "COMMIT")
+		_, err = c.do(ctx, commit)
 	}
 	if err != nil {
-		_, _ = c.do(context.WithoutCancel(ctx), "ROLLBACK")
+		_, _ = c.do(context.WithoutCancel(ctx), rollback)
 	}
 	return err
 }

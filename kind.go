@@ -25,7 +25,7 @@ const (
 	kindExecute                    // PREPARE and EXECUTE as text
 	kindLoad                       // LOAD DATA
 	kindExplain                    // answers about a statement
-	kindLock                       // LOCK TABLES
+	kindLock                       // LOCK TABLES, FLUSH TABLES … WITH READ LOCK
 	kindUnlock                     // UNLOCK TABLES
 	kindTemporary                  // CREATE or DROP TEMPORARY TABLE
 )
@@ -115,7 +115,7 @@ func kindOf(toks []token) (k kind, arg string) {
 	case "EXPLAIN", "DESCRIBE", "DESC", "SHOW", "HELP":
 		return kindExplain, ""
 	case "LOCK":
-		return kindLock, ""
+		return kindLock, "" // TABLES, or INSTANCE
 	case "UNLOCK":
 		return kindUnlock, ""
 	case "ANALYZE":
@@ -130,6 +130,8 @@ func kindOf(toks []token) (k kind, arg string) {
 			}
 		}
 		switch {
+		case locksTables(toks):
+			return kindLock, ""
 		case toks[0].in(ddl):
 			return kindDDL, ""
 		case toks[0].in(implicit):

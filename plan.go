@@ -54,6 +54,20 @@ type plan struct {
 	typedByArgs bool       // its parameters may decide about them
 }
 
+// asPrepared is the plan of a statement that has to run as the server has prepared it,
+// because the session would take its text otherwise now.
+func (p *plan) asPrepared() *plan {
+	if p.kind != kindOther || p.class != counting && p.class != summing && p.class != exact {
+		return p
+	}
+	own := &plan{class: exact, named: true, rowCount: p.rowCount, fixes: p.fixes, reason: "the session has changed since it was prepared",
+		scopes: p.scopes, writes: p.writes, deletes: p.deletes, cleaning: p.cleaning}
+	if p.narrowing != nil {
+		own.narrowing = &narrowing{}
+	}
+	return own
+}
+
 // scope selects rows of a base table.
 type scope struct {
 	t     *table
@@ -64,8 +78,8 @@ type scope struct {
 
 // narrowing is a statement that waits for a condition on the key.
 type narrowing struct {
-	before, after string
-	most          int // rows that can meet the statement's own condition; 0: not known
+	before, after string // "" if the text may not be changed
+	most          int    // rows that can meet the statement's own condition; 0: not known
 }
 
 // write says which base rows a statement writes.

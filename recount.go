@@ -178,7 +178,7 @@ func (n *recount) differences(ctx context.Context, c *conn) ([][]string, error) 
 	}
 	rows, err := c.read(ctx, n.sql("")+order)
 	c.ended()
-	if _, rerr := c.do(context.WithoutCancel(ctx), "ROLLBACK"); err == nil {
+	if _, rerr := c.do(context.WithoutCancel(ctx), rollback); err == nil {
 		err = rerr
 	}
 	return rows, err

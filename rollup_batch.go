@@ -83,11 +83,11 @@ func (r *rollup) transaction(ctx context.Context, f func() error) error {
 	err := f()
 	r.c.ended()
 	if err == nil {
-		_, err = r.c.do(ctx, "COMMIT")
+		_, err = r.c.do(ctx, commit)
 	}
 	if err != nil {
 		*r.out = before
-		_, _ = r.c.do(context.WithoutCancel(ctx), "ROLLBACK") // the first error is the one to report
+		_, _ = r.c.do(context.WithoutCancel(ctx), rollback) // the first error is the one to report
 	}
 	return err
 }

@@ -161,7 +161,7 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	out, err := k.forward(ctx, k.text)
+	out, err := c.forwardWatched(ctx, k)
 	if k.plan.kind == kindExecute {
 		c.connector.changes.Add(1)
 	}
@@ -170,10 +170,39 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 		return out, err
 	}
 	c.fixed = true // it may have read anything
+	c.transaction().noteCall()
 	for _, w := range k.plan.writes {
 		c.transaction().writtenTo(w.t).any = true
 	}
 	return out, err
+}
+
+// forwardWatched sends a statement that may go back to a savepoint. Increments that
+// were made before that savepoint have been applied after it: they would be lost. A
+// savepoint of ours tells whether it did, by being gone.
+func (c *conn) forwardWatched(ctx context.Context, k *call) (outcome, error) {
+	if !c.inTransaction() || c.tx == nil || !c.tx.keepsPending() {
+		return k.forward(ctx, k.text)
+	}
+	if _, err := c.do(ctx, "SAVEPOINT "+ownSavepoint); err != nil {
+		return outcome{}, err
+	}
+	check := func(err error) error {
+		if !c.inTransaction() {
+			return err
+		}
+		if _, rerr := c.do(context.WithoutCancel(ctx), "RELEASE SAVEPOINT "+ownSavepoint); errorNumber(rerr) != errNoSavepoint {
+			return cmp.Or(err, rerr)
+		}
+		c.abandon()
+		return errors.New("countermysql: a routine went back to a savepoint that was set after increments; the transaction is rolled back")
+	}
+	out, err := k.forward(ctx, k.text)
+	if rows, ok := out.rows.(physicalRows); ok {
+		out.rows = &countedRows{physicalRows: rows, finish: check}
+		return out, err
+	}
+	return out, check(err)
 }
 
 // applyAll takes every pending increment the exact way, before a statement that

@@ -9,6 +9,9 @@ import (
 // sendBatch is how many entries one statement carries.
 const sendBatch = 500
 
+// ownSavepoint is a savepoint of ours.
+const ownSavepoint = "countermysql_own"
+
 // errRowGone says that a row to be incremented is missing or has become NULL.
 var errRowGone = errors.New("countermysql: the row is gone")
 
@@ -46,7 +49,7 @@ func (c *conn) sendOrRollBack(ctx context.Context) error {
 	err := c.send(ctx)
 	if err != nil {
 		c.ended()
-		if _, rerr := c.do(context.Background(), "ROLLBACK"); rerr != nil {
+		if _, rerr := c.do(context.Background(), rollback); rerr != nil {
 			c.connector.log.Warn("countermysql: rolling back after a failed commit", "error", rerr)
 		}
 	}

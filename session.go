@@ -23,6 +23,7 @@ type session struct {
 	readOnly  bool
 	server    string // host name and port
 	limit     string // sql_select_limit; "": none
+	completes bool   // completion_type: COMMIT does more than that
 }
 
 // noLimit is the default of sql_select_limit.
@@ -38,7 +39,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
 	c.session.limit = "" // it may be another now
-	rows, err := c.read(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates LIMIT 1")
+	rows, err := c.read(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type LIMIT 1")
 	if err != nil {
 		return err
 	}
@@ -57,6 +58,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		server:    v[8],
 		safe:      v[10] == "1" && s.server.mariaDB,
 		limit:     strings.TrimPrefix(v[9], noLimit),
+		completes: v[11] != "NO_CHAIN",
 	}
 	if c.initial.charset == "" {
 		c.initial = c.session

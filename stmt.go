@@ -12,6 +12,8 @@ type stmt struct {
 	text   string
 	raw    driver.Stmt // of the text as it is
 	others map[string]driver.Stmt
+
+	session session // in which it was prepared
 }
 
 var (
@@ -21,6 +23,14 @@ var (
 	_ driver.NamedValueChecker = (*stmt)(nil)
 	_ driver.ColumnConverter   = (*stmt)(nil) //nolint:staticcheck // go-sql-driver has it too
 )
+
+// current reports whether the session reads texts as it did when the statement was
+// prepared. The server goes on to take the statement as it was then: its tables are
+// of the default database of that time, for one.
+func (s *stmt) current() bool {
+	now := &s.conn.session
+	return s.session.db == now.db && s.session.sqlMode == now.sqlMode
+}
 
 func (s *stmt) NumInput() int { return s.raw.NumInput() }
 
@@ -61,7 +71,7 @@ func (s *stmt) physical(ctx context.Context, text string) (driver.Stmt, error) {
 }
 
 func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	p, err := s.conn.plan(ctx, s.text)
+	p, err := s.conn.planOf(ctx, s.text, s)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +89,7 @@ func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 }
 
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	p, err := s.conn.plan(ctx, s.text)
+	p, err := s.conn.planOf(ctx, s.text, s)
 	if err != nil {
 		return nil, err
 	}

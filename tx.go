@@ -23,6 +23,7 @@ type txState struct {
 	rolledUp   []rolledUp // by the running statement
 	increments int64      // statements that were added to pending
 	inside     bool       // it looks up for itself: others wait for it, or do not see slots that it has written
+	called     bool       // it ran what may have set savepoints, or gone back to one
 }
 
 // rolledUp is a row that the running statement rolled up.
@@ -167,6 +168,39 @@ func (x *txState) rollbackTo(name string) {
 			x.savepoints = x.savepoints[:i+1]
 			return
 		}
+	}
+	x.pending = map[string]*pending{} // a routine has set it, and before it ran all was applied
+	x.doubt()
+}
+
+// keepsPending reports whether to go back to some savepoint makes increments pending
+// again.
+func (x *txState) keepsPending() bool {
+	return slices.ContainsFunc(x.savepoints, func(s savepoint) bool {
+		for _, p := range s.pending {
+			if len(p.entries) > 0 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// noteCall notes that a statement ran which may have done anything.
+func (x *txState) noteCall() {
+	if x.called || len(x.savepoints) > 0 {
+		x.doubt()
+	}
+	x.called = true
+}
+
+// doubt forgets what the transaction has done to rows: it is not known how much of
+// that stands.
+func (x *txState) doubt() {
+	x.inside = true
+	for _, w := range x.written {
+		w.any, w.rows = true, nil
+		clear(w.rolledUp)
 	}
 }
 

@@ -114,3 +114,18 @@ func TestAcceptedForeignSchema(t *testing.T) {
 		require.Equal(t, 7, columns(idle))
 	})
 }
+
+// TestAcceptedSavepointAfterIncrements: what a procedure does with savepoints where the
+// application has one that is behind increments.
+func TestAcceptedSavepointAfterIncrements(t *testing.T) {
+	const like, look = "A: UPDATE post SET likes = likes + 100 WHERE id = 1", "A: SELECT likes FROM post WHERE id = 1"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		tw.play(t, "A: CREATE PROCEDURE sets() SAVEPOINT a", "A: CREATE PROCEDURE goesback() ROLLBACK TO a", "A: CREATE PROCEDURE asks() BEGIN SELECT 1; SELECT 2; END")
+		tw.accepted(t, "A: BEGIN", like, "A: SAVEPOINT a", like,
+			"A: CALL goesback() ⇒ affected 0 ⇒ countermysql: a routine went back to a savepoint that was set after increments; the transaction is rolled back",
+			look+" ⇒ [110] ⇒ [10]", "A: COMMIT", look+" ⇒ [110] ⇒ [10]")
+		tw.reset(t)
+		tw.accepted(t, "A: BEGIN", like, "A: SAVEPOINT b", like, "A: CALL asks()", "A: CALL sets()", look, like, "A: ROLLBACK TO a ⇒ affected 0 ⇒ error 1305", "A: ROLLBACK TO b", look, "A: COMMIT", look)
+	})
+}

@@ -58,7 +58,7 @@ func TestFailedCommit(t *testing.T) {
 							} else if last {
 								var once atomic.Bool
 								tw.sent.meddle(t, func(query string) error {
-									if query == "COMMIT" && once.CompareAndSwap(false, true) {
+									if strings.HasPrefix(query, "COMMIT") && once.CompareAndSwap(false, true) {
 										writable("1")
 									}
 									return nil

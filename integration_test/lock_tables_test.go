@@ -8,11 +8,14 @@ import (
 
 // TestLockTables proves that LOCK TABLES means for counter tables what it means
 // for all: those that it leaves out can't be used, and nothing of ours unlocks
-// them; BEGIN and another LOCK TABLES do.
+// them; BEGIN and another LOCK TABLES do. Those that the server locks along with others
+// can be used, and say all.
 func TestLockTables(t *testing.T) {
+	const likes1 = "A: UPDATE post SET likes = likes + 1 WHERE id = 1"
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
-		tw.play(t, "A: CREATE VIEW liked AS SELECT id, likes FROM post")
+		tw.play(t, "A: CREATE VIEW liked AS SELECT id, likes FROM post", "A: CREATE TABLE word (id INT PRIMARY KEY)",
+			"A: CREATE TRIGGER said BEFORE INSERT ON word FOR EACH ROW UPDATE page SET hits = hits + 1 WHERE name = 'home'")
 		for _, steps := range [][]string{
 			{"A: LOCK TABLES note WRITE", "A: DELETE FROM post WHERE likes > 3", "A: UPDATE post SET likes = likes * 2", "A: SELECT likes FROM post", "A: UPDATE post SET likes = likes + 1 WHERE id = 1",
 				"A: INSERT INTO note VALUES (1, '')", "A: SELECT title FROM page", "A: UNLOCK TABLES", "A: UPDATE post SET likes = likes + 1 WHERE id = 1"},
@@ -24,6 +27,17 @@ func TestLockTables(t *testing.T) {
 			{"A: LOCK TABLES note WRITE", "A: LOCK TABLES note AS p READ, page AS p WRITE", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: UNLOCK TABLES"},
 			{"A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: LOCK TABLES post AS p READ, note AS p WRITE", "A: SELECT likes FROM post WHERE id = 1", "A: rollback"},
 			{"B: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: LOCK TABLES liked WRITE", "A: SELECT * FROM liked ORDER BY id", "A: UPDATE liked SET likes = likes * 2 WHERE id = 1", "A: SELECT * FROM liked ORDER BY id", "A: UNLOCK TABLES"},
+			// a foreign key or a trigger locks more tables than are named
+			{"A: LOCK TABLES author WRITE", "A: SELECT likes FROM post", likes1, "A: UPDATE post SET likes = likes * 2 WHERE id = 1", "A: SELECT hits FROM page", "A: SELECT likes FROM post", "A: UNLOCK TABLES", likes1},
+			{"A: LOCK TABLES author WRITE", "A: LOCK TABLES note WRITE", "A: SELECT likes FROM post", likes1, "A: UNLOCK TABLES"},
+			{"A: SET autocommit = 0", "A: LOCK TABLES author WRITE", likes1, "A: SELECT likes FROM post", "A: ROLLBACK", "A: SELECT likes FROM post", "A: UNLOCK TABLES", "A: SET autocommit = 1"},
+			{"A: UPDATE page SET hits = hits + 1 WHERE name = 'home'", "A: LOCK TABLES word WRITE", "A: SELECT hits FROM page ORDER BY day", "A: INSERT INTO word VALUES (1)", "A: SELECT hits FROM page ORDER BY day", "A: UNLOCK TABLES", "A: DELETE FROM word"},
+			{"A: LOCK TABLES note WRITE", "A: LOCK TABLES information_schema.tables WRITE", likes1, "A: SELECT likes FROM post", "A: UNLOCK TABLES"},
+			{"A: FLUSH TABLES post WITH READ LOCK", "A: SELECT likes FROM post", likes1, "A: SELECT name FROM author", "A: UNLOCK TABLES", likes1},
+			{"A: FLUSH LOCAL TABLES post, note FOR EXPORT;", "A: SELECT likes FROM post", "A: UNLOCK TABLES", likes1},
+			{"A: begin", likes1, "A: FLUSH TABLES note WITH READ LOCK", "A: SELECT likes FROM post", "A: UNLOCK TABLES", "A: rollback"},
+			{"A: begin", likes1, "A: FLUSH TABLES post", likes1, "A: rollback"},
+			{"A: LOCK TABLES post WRITE", "A: FLUSH TABLES post WITH READ LOCK", likes1, "A: SELECT likes FROM post", "A: UNLOCK TABLES"},
 		} {
 			tw.reset(t)
 			tw.play(t, append(steps, everything...)...)

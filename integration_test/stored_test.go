@@ -112,3 +112,25 @@ func (tw *twin) dsnOf(t *testing.T, db *sql.DB, param string) string {
 	require.NoError(t, db.QueryRow("SELECT DATABASE()").Scan(&name))
 	return tw.srv.DSN(name, "innodb_lock_wait_timeout=5", "sql_mode=''", param)
 }
+
+// TestSavepointsOfRoutines proves that a savepoint may be set in one place, by the
+// application or a procedure, and gone back to in another.
+func TestSavepointsOfRoutines(t *testing.T) {
+	const like, look = "A: UPDATE post SET likes = likes + 100 WHERE id = 1", "A: SELECT likes FROM post WHERE id = 1"
+	const exact = "A: UPDATE post SET likes = GREATEST(likes, 1) WHERE id = 1"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		tw.play(t, "A: CREATE PROCEDURE sets() SAVEPOINT a", "A: CREATE PROCEDURE goesback() ROLLBACK TO a")
+		for _, steps := range [][]string{
+			{"A: BEGIN", like, "A: CALL sets()", like, "A: ROLLBACK TO a", look, like, "A: COMMIT"},
+			{"A: BEGIN", "A: CALL sets()", exact, like, look, "A: ROLLBACK TO a", look, exact, look, "A: COMMIT"},
+			{"A: BEGIN", "A: CALL sets()", like, "A: CALL goesback()", look, like, "A: COMMIT"},
+			{"A: BEGIN", "A: SAVEPOINT a", like, "A: CALL goesback()", look, exact, look, "A: COMMIT"},
+			{"A: begin RC", exact, "A: SAVEPOINT a", exact, like, "A: CALL goesback()", exact, like, look, "A: commit"},
+			{"A: begin", like, "A: CALL sets()", like, "A: SAVEPOINT b", like, "A: ROLLBACK TO b", look, "A: ROLLBACK TO a", look, "A: ROLLBACK TO b", like, "A: commit"},
+		} {
+			tw.reset(t)
+			tw.play(t, append(steps, everything...)...)
+		}
+	})
+}

@@ -1,0 +1,47 @@
+package integration_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestCompletionType proves that completion_type, which makes COMMIT begin another
+// transaction or end the session, does so with the application's COMMITs only: those
+// of exact statements are not its own, and that of a transaction of nothing but
+// increments is.
+func TestCompletionType(t *testing.T) {
+	const like, exact = "A: UPDATE post SET likes = likes + 100 WHERE id = 1", "A: UPDATE post SET likes = likes * 2 WHERE title <> 'x'"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, c := range []struct {
+			params  []string
+			scripts [][]string
+		}{
+			{nil, [][]string{
+				{"A: SET completion_type = CHAIN", exact, like, "A: INSERT INTO note VALUES (1, '')", "A: ROLLBACK"},
+				{"A: SET completion_type = 1", "A: begin", like, "A: commit", like, "A: ROLLBACK"},
+				{"A: SET completion_type = 'RELEASE'", exact, like, "A: SET completion_type = 0"},
+			}},
+			{[]string{"completion_type=1"}, [][]string{
+				{exact, like, "A: INSERT INTO note VALUES (1, '')", "A: ROLLBACK"},
+				{"A: UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE id = 1", like, "A: ROLLBACK"},
+				{"A: begin", like, "A: commit", like, "A: ROLLBACK"},
+				{"A: begin RC", like, "A: rollback", like, "A: COMMIT AND NO CHAIN", like, "A: ROLLBACK"},
+				{"A: BEGIN", like, "A: ALTER TABLE post COMMENT 'x'", like, "A: ROLLBACK"},
+			}},
+			{[]string{"completion_type=2"}, [][]string{
+				{exact, like, "A: INSERT INTO note VALUES (1, '')"},
+				{"A: begin", like, "A: commit"},
+			}},
+		} {
+			tw := newBlog(t, srv, blogCounters(), c.params...)
+			tw.plain.SetMaxIdleConns(0) // nobody takes over what a script leaves
+			tw.ours.SetMaxIdleConns(0)
+			for _, steps := range c.scripts {
+				tw.reset(t)
+				tw.play(t, slices.Concat(steps, everything)...)
+			}
+		}
+	})
+}

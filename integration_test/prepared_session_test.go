@@ -1,0 +1,82 @@
+package integration_test
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestPreparedBeforeTheSessionChanged proves that a prepared statement goes on to be
+// what it was when it was prepared, whatever the default database and the sql_mode are
+// by then: its tables are those of the database of that time, and its quotes mean what
+// they meant.
+func TestPreparedBeforeTheSessionChanged(t *testing.T) {
+	const other, ansi, none = "USE mysql", "sql_mode='ANSI_QUOTES'", "SET sql_mode = ''"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for params, cases := range map[string][]struct {
+			before, text, change string
+			arg                  int
+		}{
+			"sql_mode=''": {
+				{"", "SELECT likes FROM post WHERE id = ?", other, 1},
+				{"", "SELECT title, likes FROM post WHERE likes > ? FOR UPDATE", other, 3},
+				{"", "UPDATE post SET likes = likes + 1 WHERE id = ?", other, 1},
+				{"BEGIN", "UPDATE post SET likes = likes + 1 WHERE id = ?", other, 1},
+				{"", "UPDATE post SET likes = GREATEST(likes - ?, 0) WHERE id = 1", other, 3},
+				{"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "UPDATE post SET likes = likes * ? WHERE title <> 'x'", other, 3},
+				{"", "INSERT INTO post (id, slug, likes) VALUES (?, 'z', 1) ON DUPLICATE KEY UPDATE likes = likes + 1", other, 4},
+				{"", "DELETE FROM post WHERE likes > ?", other, 9},
+				{"", `UPDATE post SET title = "x" WHERE likes > ?`, "SET sql_mode = 'ANSI_QUOTES'", 7},
+			},
+			ansi: {
+				{"", `SELECT likes FROM post WHERE "slug" = 'a' AND id > ?`, none, 0},
+				{"", `UPDATE "post" SET likes = likes + ? WHERE "slug" = 'a'`, none, 3},
+			},
+			"sql_mode='NO_UNSIGNED_SUBTRACTION'": {
+				{"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "UPDATE IGNORE post SET views = GREATEST(views - ?, 0) WHERE title <> 'x'", none, 1},
+			},
+		} {
+			tw := newBlog(t, srv, blogCounters(), params)
+			tw.plain.SetMaxIdleConns(0) // nobody takes over what a script leaves
+			tw.ours.SetMaxIdleConns(0)
+			for _, c := range cases {
+				t.Run(c.text+"/"+c.before+"/"+c.change, func(t *testing.T) {
+					tw.reset(t)
+					var answers [2][]string
+					for i, db := range []*sql.DB{tw.plain, tw.ours} {
+						s := &script{db: db, clients: map[string]*client{}}
+						if c.before != "" {
+							s.do(t, "A: "+c.before)
+						} else {
+							s.do(t, "A: SELECT 1")
+						}
+						stmt, err := s.clients["A"].conn.PrepareContext(t.Context(), c.text)
+						require.NoError(t, err)
+						s.do(t, "A: "+c.change)
+						if isQuery.MatchString(c.text) {
+							s.answers = append(s.answers, queried(t.Context(), stmtQuerier{stmt}, "", c.arg))
+						} else {
+							res, err := stmt.ExecContext(t.Context(), c.arg)
+							n := int64(-1)
+							if err == nil {
+								n, err = res.RowsAffected()
+							}
+							s.answers = append(s.answers, fmt.Sprint(told(err), n))
+						}
+						require.NoError(t, stmt.Close())
+						s.do(t, "A: COMMIT")
+						s.do(t, everything[0])
+						s.end()
+						answers[i] = s.answers
+					}
+					require.Equal(t, strings.Join(answers[0], "\n"), strings.Join(answers[1], "\n"))
+				})
+			}
+		}
+	})
+}

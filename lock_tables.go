@@ -1,0 +1,147 @@
+package countermysql
+
+import (
+	"context"
+	"slices"
+)
+
+// locksTables reports whether a statement is LOCK TABLES, or a FLUSH TABLES that
+// keeps its tables locked.
+func locksTables(toks []token) bool {
+	if len(toks) < 2 {
+		return false
+	}
+	tables := func(t token) bool { return t.is("TABLE") || t.is("TABLES") }
+	return toks[0].is("LOCK") && tables(toks[1]) || toks[0].is("FLUSH") && listEnd(toks) > 0
+}
+
+// listEnd is the token behind the list of FLUSH TABLES … WITH READ LOCK and FOR
+// EXPORT; 0 if that is not what it is, or if it names no table.
+func listEnd(toks []token) int {
+	at := 1
+	if toks[at].is("NO_WRITE_TO_BINLOG") || toks[at].is("LOCAL") {
+		at++
+	}
+	if at >= len(toks) || !toks[at].is("TABLE") && !toks[at].is("TABLES") {
+		return 0
+	}
+	for i := at + 2; i+1 < len(toks); i++ {
+		if toks[i].is("WITH") && toks[i+1].is("READ") || toks[i].is("FOR") && toks[i+1].is("EXPORT") {
+			return i
+		}
+	}
+	return 0
+}
+
+// runLock executes LOCK TABLES: first as it is, because a list that makes no sense
+// unlocks and commits nothing, and because the server locks more than is named: the
+// tables of foreign keys and triggers. Only it knows which counter tables can be
+// used under the locks.
+func (c *conn) runLock(ctx context.Context, k *call) (outcome, error) {
+	s, err := c.connector.schema(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	out, err := k.forward(ctx, k.text)
+	if err != nil {
+		if (c.locked || c.elsewhere) && !c.holdsLocks(ctx, s) {
+			c.locked, c.elsewhere = false, false
+		}
+		return out, err
+	}
+	c.locked, c.elsewhere = false, true
+	if out.rows != nil { // nothing else can be sent while they are open
+		if err := out.rows.Close(); err != nil {
+			return outcome{}, err
+		}
+		out.rows = noRows{}
+	}
+	tables := slices.Clone(k.plan.lockTables)
+	for _, t := range s.all() {
+		if t.unfit == nil && t.missing == "" && !slices.Contains(tables, t) && c.asks(ctx, t.base()) == 0 {
+			tables = append(tables, t)
+		}
+	}
+	if len(tables) == 0 {
+		return out, nil
+	}
+	if _, err := c.do(ctx, "UNLOCK TABLES"); err != nil {
+		return outcome{}, err
+	}
+	c.elsewhere = false
+	return c.lockTables(ctx, k, tables)
+}
+
+// asks has the server open a table, and is the number of its error.
+func (c *conn) asks(ctx context.Context, table string) uint16 {
+	rows, err := c.queryer.QueryContext(ctx, "SELECT 1 FROM "+table+" LIMIT 0", nil)
+	if err == nil {
+		err = rows.Close()
+	}
+	return errorNumber(err)
+}
+
+// holdsLocks reports whether LOCK TABLES still holds: then no table can be used by
+// a name that was not locked.
+func (c *conn) holdsLocks(ctx context.Context, s *schema) bool {
+	return slices.ContainsFunc(s.all(), func(t *table) bool { return c.asks(ctx, t.base()+" AS "+privateName) == errNotLocked })
+}
+
+// lockTables locks the slots tables too, which keeps everybody's increments out, and
+// what they hold is rolled up first, so that until UNLOCK TABLES the base tables say all.
+func (c *conn) lockTables(ctx context.Context, k *call, tables []*table) (outcome, error) {
+	text := withSlots(k.text, tokenize(k.text, c.session.mode), tables)
+	for try := 0; ; try++ {
+		for _, t := range tables {
+			if err := c.rollUpCommitted(ctx, t); err != nil {
+				return outcome{}, err
+			}
+		}
+		out, err := k.forward(ctx, text)
+		if err != nil {
+			return out, err
+		}
+		if out.rows != nil {
+			if err := out.rows.Close(); err != nil {
+				return outcome{}, err
+			}
+			out.rows = noRows{}
+		}
+		c.locked = true
+		clean := true
+		for _, t := range tables {
+			rows, err := c.read(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
+			if err != nil {
+				return out, err
+			}
+			clean = clean && len(rows) == 0
+		}
+		if clean || try == maxRetries {
+			return out, nil
+		}
+		if _, err := c.do(ctx, "UNLOCK TABLES"); err != nil { // somebody was faster
+			return outcome{}, err
+		}
+		c.locked = false
+	}
+}
+
+// withSlots adds slots tables to the list of LOCK TABLES.
+func withSlots(text string, toks []token, tables []*table) string {
+	how := " WRITE"
+	end := len(toks) // of the list: MariaDB may be told how long to wait
+	if toks[0].is("FLUSH") {
+		end, how = listEnd(toks), ""
+	}
+	for end > 0 && (toks[end-1].punct(';') || toks[end-1].is("NOWAIT")) {
+		end--
+	}
+	if end > 2 && toks[end-2].is("WAIT") {
+		end -= 2
+	}
+	list, rest := text[:toks[end-1].end], text[toks[end-1].end:]
+	for _, t := range tables {
+		list += ", " + t.slots() + how
+	}
+	return list + rest
+}
