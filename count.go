@@ -3,6 +3,7 @@ package countermysql
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // bound is an increment with its arguments.
@@ -128,6 +129,15 @@ const (
 	takeVerbatim
 	takeExact
 )
+
+// mayCut reports whether the server may cut what the base row alone would hold,
+// although it would not cut the sum. (What adds to an UNSIGNED counter can't: its
+// slots are never below zero. An upsert that could go to slots has found no row.)
+func (c *conn) mayCut(p *plan) bool {
+	inc := p.increment
+	return (inc.ignores || !c.session.strict) && (inc.rows == nil || p.class != counting) &&
+		slices.ContainsFunc(inc.deltas, func(d delta) bool { return !d.c.unsigned() })
+}
 
 // increment runs a relative write as an increment, if it is one with the
 // arguments of this call.

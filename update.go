@@ -17,6 +17,7 @@ type increment struct {
 	byKey bool // where gives the key itself: a row under another key is another row
 
 	narrowed bool // where has more than the key
+	ignores  bool // IGNORE: a number out of range is cut
 	deltas   []delta
 	touch    []touch
 	rows     []upsertRow // the rows of an upsert; then where is empty
@@ -91,7 +92,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		p.reads = nil
 		return p
 	}
-	p.increment = &increment{t: t, name: name, deltas: s.deltas, touch: s.touch}
+	p.increment = &increment{t: t, name: name, deltas: s.deltas, touch: s.touch, ignores: stmt.IgnoreErr}
 	if s.ordinary || stmt.Order != nil || stmt.Limit != nil || stmt.IgnoreErr || t.derived || hinted(source) || a.astray(stmt, t, name) {
 		p.reads = nil
 		return p
@@ -244,7 +245,7 @@ func (a *analysis) joinedUpdate(stmt *ast.UpdateStmt, named []*table) *plan {
 	}
 	plan := &plan{scopes: p.scopes, writes: p.writes}
 	if deltas != nil {
-		plan.increment = &increment{t: t, deltas: deltas}
+		plan.increment = &increment{t: t, deltas: deltas, ignores: stmt.IgnoreErr}
 	}
 	return plan
 }

@@ -1,0 +1,37 @@
+package integration_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestCutValues: where the server cuts a number out of range, it cuts the counter's
+// value, and not what the base row holds of it.
+func TestCutValues(t *testing.T) {
+	const schema = `CREATE TABLE post (id INT PRIMARY KEY, title VARCHAR(20) NOT NULL, likes TINYINT NOT NULL);
+CREATE TABLE news (id INT PRIMARY KEY);
+INSERT INTO post VALUES (1, 'a', 100), (2, 'b', -100);
+INSERT INTO news VALUES (1), (2);
+`
+	down := []string{"A: UPDATE post SET likes = likes - 50 WHERE id = 1", "A: UPDATE post SET likes = likes + 50 WHERE id = 2"}
+	read := "A: SELECT * FROM post ORDER BY id"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for name, write := range map[string]string{
+			"more":   "UPDATE %post SET likes = likes + 60, title = 'x' WHERE id = 1",
+			"less":   "UPDATE %post SET likes = likes - 60 WHERE title = 'b'",
+			"limit":  "UPDATE %post SET likes = likes + 60 ORDER BY id LIMIT 1",
+			"joined": "UPDATE %post JOIN news ON news.id = post.id SET post.likes = post.likes + 20",
+			"upsert": "INSERT %INTO post VALUES (1, 'n', 0), (3, 'new', 5) ON DUPLICATE KEY UPDATE likes = likes + 60, title = 'x'",
+		} {
+			t.Run(name, func(t *testing.T) {
+				tw := newTwin(t, srv, schema, counters("post", "likes"))
+				ignoring, plain := "A: "+strings.ReplaceAll(write, "%", "IGNORE "), "A: "+strings.ReplaceAll(write, "%", "")
+				tw.play(t, append(down, ignoring, read, ignoring, read)...)
+				tw = newTwin(t, srv, schema, counters("post", "likes"))
+				tw.play(t, append(down, "A: SET sql_mode = ''", plain, read, plain, read)...)
+			})
+		}
+	})
+}
