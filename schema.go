@@ -97,6 +97,14 @@ func (t *table) virtual(name string) bool {
 
 func (t *table) inKey(name string) bool { return findColumn(t.key, name) != nil }
 
+// changes reports whether to set the column called name changes one of cols: it is
+// one, or one is generated from it.
+func (t *table) changes(cols []*column, name string) bool {
+	return findColumn(cols, name) != nil || slices.ContainsFunc(t.cols, func(g *column) bool {
+		return g.generated != "" && !strings.EqualFold(g.name, name) && mentionsWord(g.generated, name) && t.changes(cols, g.name)
+	})
+}
+
 func findColumn(cols []*column, name string) *column {
 	for _, c := range cols {
 		if strings.EqualFold(c.name, name) {

@@ -338,7 +338,7 @@ func (l *loader) foreignKeys(ctx context.Context) {
 		}
 		t.parents = append(t.parents, foreignKey{
 			parentDB: v[3], parent: v[4],
-			changesKey: acts(v[6]) && t.inKey(v[2]),
+			changesKey: acts(v[6]) && t.changes(t.key, v[2]),
 			cascades:   acts(v[5]) || acts(v[6]),
 		})
 	})

@@ -177,9 +177,9 @@ func (a *analysis) settings(list []*ast.Assignment, t *table, name string) setti
 		default:
 			s.ordinary = true
 			for _, k := range t.unique {
-				s.unique = s.unique || findColumn(k.cols, c.name) != nil
+				s.unique = s.unique || t.changes(k.cols, c.name)
 			}
-			if t.inKey(c.name) {
+			if t.changes(t.key, c.name) {
 				s.rekeyed = true
 				because("it changes the key")
 			}
@@ -236,7 +236,7 @@ func (a *analysis) joinedUpdate(stmt *ast.UpdateStmt, named []*table) *plan {
 			ok = ok && !t.checked
 			deltas = append(deltas, d)
 		}
-		if !ok && (t.virtual(set.Column.Name.O) || t.inKey(set.Column.Name.O) || a.readsVirtualIn(t, set.Expr)) {
+		if !ok && (t.virtual(set.Column.Name.O) || t.changes(t.key, set.Column.Name.O) || a.readsVirtualIn(t, set.Expr)) {
 			return p
 		}
 	}

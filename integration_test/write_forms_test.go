@@ -35,3 +35,34 @@ INSERT INTO news VALUES (1), (2);
 		}
 	})
 }
+
+// TestGeneratedKeys: what a key is generated from changes the key.
+func TestGeneratedKeys(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		writes := map[string][]string{
+			"update": {"A: UPDATE page SET url = 'z' WHERE k = 'A'", "A: UPDATE page SET url = 'x' WHERE url = 'z'"},
+			"joined": {"A: UPDATE page JOIN news ON news.url = page.url SET page.url = 'z'"},
+			"upsert": {"A: INSERT INTO page (url, hits) VALUES ('a', 1) ON DUPLICATE KEY UPDATE url = 'z'"},
+			"counts": {"A: INSERT INTO page (url, hits) VALUES ('a', 1) ON DUPLICATE KEY UPDATE hits = hits + 1", "A: UPDATE page SET hits = hits + 1 WHERE k = 'A'"},
+		}
+		keys := map[string]string{"unique": "id INT AUTO_INCREMENT PRIMARY KEY, url VARCHAR(20), v VARCHAR(30) AS (UPPER(url)), k VARCHAR(40) AS (v), UNIQUE (k)"}
+		if !mariaDB(srv) { // which has no such keys
+			keys["primary"] = "url VARCHAR(20), v VARCHAR(30) AS (UPPER(url)), k VARCHAR(40) AS (v) STORED PRIMARY KEY"
+			keys["virtual"] = "url VARCHAR(20), v VARCHAR(30) AS (UPPER(url)), k VARCHAR(40) AS (v) NOT NULL, UNIQUE (k)"
+		}
+		for kind, key := range keys {
+			for name, steps := range writes {
+				t.Run(kind+"/"+name, func(t *testing.T) {
+					tw := newTwin(t, srv, "CREATE TABLE page ("+key+`, hits INT);
+CREATE TABLE news (url VARCHAR(20));
+INSERT INTO news VALUES ('a');
+INSERT INTO page (url, hits) VALUES ('a', 1), ('b', 2);
+`, counters("page", "hits"))
+					read := "A: SELECT url, hits FROM page ORDER BY url"
+					tw.play(t, append([]string{"B: UPDATE page SET hits = hits + 10 WHERE k IN ('A', 'B')", "A: begin RR", read, "B: UPDATE page SET hits = hits + 10 WHERE k = 'A'"},
+						append(steps, read, "A: UPDATE page SET hits = hits + 5 WHERE k = 'Z'", read, "A: commit", read, "A: UPDATE page SET hits = 3 WHERE k = 'X'", read)...)...)
+				})
+			}
+		}
+	})
+}
