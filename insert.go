@@ -200,6 +200,9 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	if p.writes != nil {
 		p.writes[0].rekeys = s.unique
 	}
+	if s.rekeyed {
+		p.cleaning = p.cleaning.and(t, a.newKey(stmt.OnDuplicate, t))
+	}
 	switch {
 	case s.reason != "":
 		return s.reason

@@ -75,7 +75,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 	if s.reason != "" {
 		p.class, p.reason, p.narrowing = exact, s.reason, a.narrowing(p.scopes[0], stmt.Where)
 		if s.rekeyed {
-			to := a.newKey(stmt, t)
+			to := a.newKey(stmt.List, t)
 			p.cleaning = &cleaning{t: t, pins: to}
 			if to == nil || !slices.Equal(t.key, keyColumns(p.writes[0].pins)) {
 				p.writes[0].pins = nil
@@ -174,6 +174,8 @@ func (a *analysis) settings(list []*ast.Assignment, t *table, name string) setti
 				because("it sets touch column " + c.name + " to another time than now")
 			}
 			s.touch = append(s.touch, touched)
+		case a.keeps(c, name, set.Expr):
+			s.ordinary = true
 		default:
 			s.ordinary = true
 			for _, k := range t.unique {
@@ -189,6 +191,16 @@ func (a *analysis) settings(list []*ast.Assignment, t *table, name string) setti
 		}
 	}
 	return s
+}
+
+// keeps reads c = c and c = LAST_INSERT_ID(c), with which upserts ask for the id of
+// the row that they meet.
+func (a *analysis) keeps(c *column, name string, e ast.ExprNode) bool {
+	if f, ok := unparen(e).(*ast.FuncCallExpr); ok && f.FnName.L == "last_insert_id" && f.Schema.O == "" && len(f.Args) == 1 {
+		e = f.Args[0]
+	}
+	ref, ok := columnRef(e)
+	return ok && strings.EqualFold(ref.Name.O, c.name) && a.means(ref.Table.O, name) && (a.alias == "" || ref.Table.O != "")
 }
 
 // readsVirtualIn reports whether any of the nodes names a counter or touch
@@ -300,13 +312,13 @@ func (a *analysis) narrowing(s scope, where ast.ExprNode) *narrowing {
 	return &narrowing{a.text[:start] + " (" + a.text[start:end] + ") AND (", ")" + a.text[end:], len(a.pins(s.t, s.name, where))}
 }
 
-// newKey is the key that an UPDATE gives its row, if the key is one column and
-// the statement says it outright.
-func (a *analysis) newKey(stmt *ast.UpdateStmt, t *table) []pin {
+// newKey is the key that assignments give a row, if the key is one column and
+// they say it outright.
+func (a *analysis) newKey(list []*ast.Assignment, t *table) []pin {
 	if len(t.key) != 1 {
 		return nil
 	}
-	for _, set := range stmt.List {
+	for _, set := range list {
 		if strings.EqualFold(set.Column.Name.O, t.key[0].name) {
 			if v, ok := a.constant(set.Expr); ok {
 				return []pin{{t.key, []value{v}, true}}

@@ -1,8 +1,11 @@
 package integration_test
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql/internal/testserver"
 )
@@ -64,5 +67,71 @@ INSERT INTO page (url, hits) VALUES ('a', 1), ('b', 2);
 				})
 			}
 		}
+	})
+}
+
+// TestRekeyedOverOrphans: a row that gets the key of a row that a cascade has
+// deleted has nothing of it, whatever gives it the key.
+func TestRekeyedOverOrphans(t *testing.T) {
+	const schema = `CREATE TABLE author (id INT PRIMARY KEY);
+CREATE TABLE news (id INT PRIMARY KEY);
+CREATE TABLE post (id INT PRIMARY KEY, title VARCHAR(20) UNIQUE, likes INT NOT NULL, FOREIGN KEY (id) REFERENCES author (id) ON DELETE CASCADE ON UPDATE CASCADE);
+INSERT INTO author VALUES (1), (7);
+INSERT INTO news VALUES (1);
+INSERT INTO post VALUES (1, 'a', 1), (7, 'b', 5);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for name, write := range map[string]string{
+			"upsert":          "INSERT INTO post VALUES (1, 'x', 0) ON DUPLICATE KEY UPDATE id = 7",
+			"upsert computed": "INSERT INTO post VALUES (1, 'x', 0) ON DUPLICATE KEY UPDATE id = post.id + 6",
+			"upsert by title": "INSERT INTO post VALUES (8, 'a', 0), (9, 'a', 0) ON DUPLICATE KEY UPDATE id = 7",
+			"joined":          "UPDATE post JOIN news ON news.id = post.id SET post.id = 7",
+			"cascade":         "UPDATE author SET id = 7 WHERE id = 1",
+			"update":          "UPDATE post SET id = 7 WHERE title = 'a'",
+		} {
+			for _, begin := range []string{"begin RR", "begin RC", "SELECT 1"} {
+				t.Run(name+"/"+begin, func(t *testing.T) {
+					tw := newTwin(t, srv, schema, counters("post", "likes"))
+					steps := []string{"A: UPDATE post SET likes = likes + 100 WHERE id IN (1, 7)", "A: DELETE FROM author WHERE id = 7"}
+					if name != "cascade" {
+						steps = append(steps, "A: INSERT INTO author VALUES (7), (8), (9)")
+					}
+					steps = append(steps, "A: "+begin, "A: "+write, "A: SELECT * FROM post", "A: UPDATE post SET likes = likes + 1 WHERE id = 7", "A: SELECT * FROM post")
+					if begin != "SELECT 1" {
+						steps = append(steps, "A: commit", "A: SELECT * FROM post")
+					}
+					tw.play(t, append(steps, "A: UPDATE post SET likes = likes + 1, title = 'z' WHERE likes = 102", "A: SELECT * FROM post")...)
+				})
+			}
+		}
+		t.Run("without a key", func(t *testing.T) {
+			tw := newTwin(t, srv, "CREATE TABLE site (visits INT);\nINSERT INTO site VALUES (1);\n", counters("site", "visits"))
+			likeBoth := "UPDATE site SET visits = visits + 100"
+			tw.play(t, "A: "+likeBoth, "A: SELECT * FROM site")
+			for _, other := range []*sql.DB{tw.plain, tw.direct} {
+				affected(t, other, "DELETE FROM site")
+			}
+			tw.play(t, "A: INSERT INTO site VALUES (2)", "A: SELECT * FROM site", "A: "+likeBoth, "A: SELECT * FROM site")
+		})
+	})
+}
+
+// TestUpsertsThatKeepTheirKey: they ask for the id of the row that they meet, or
+// for nothing at all, and roll nothing up.
+func TestUpsertsThatKeepTheirKey(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, `CREATE TABLE post (id INT AUTO_INCREMENT PRIMARY KEY, title VARCHAR(20) UNIQUE, likes INT NOT NULL);
+INSERT INTO post VALUES (1, 'a', 1), (2, 'b', 5);
+`, counters("post", "likes"))
+		read := "A: SELECT * FROM post ORDER BY title"
+		tw.play(t, "A: UPDATE post SET likes = likes + 100 WHERE id IN (1, 2)",
+			"A: INSERT INTO post (title, likes) VALUES ('b', 1) ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id), likes = likes + 1", read,
+			"A: INSERT INTO post (title, likes) VALUES ('b', 1) ON DUPLICATE KEY UPDATE id = id", read,
+			"A: INSERT INTO post (title, likes) VALUES ('b', 1) ON DUPLICATE KEY UPDATE title = post.title, post.id = post.id", read,
+			"A: INSERT INTO post (title, likes) VALUES ('c', 1) ON DUPLICATE KEY UPDATE id = last_insert_id(post.id), likes = likes + VALUES(likes)", read,
+			"A: SELECT LAST_INSERT_ID()", "A: UPDATE post SET id = id, likes = likes + 1 WHERE id = 1", read)
+		require.Empty(t, stats(t, tw.ours).Exact)
+		tw.play(t, "A: INSERT INTO post (id, title, likes) VALUES (9, 'b', 1) ON DUPLICATE KEY UPDATE id = VALUES(id)", read,
+			"A: INSERT INTO post (title, likes) VALUES ('b', 1) ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id + 1)", read)
 	})
 }
