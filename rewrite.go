@@ -326,6 +326,12 @@ func (s *schema) relative(body, db string) bool {
 		if parse(stmt, lexMode{}) == nil {
 			return false
 		}
+		if p.increment == nil {
+			continue
+		}
+		if _, ok := p.increment.bind(binder{}); !ok { // it takes from an UNSIGNED counter, say
+			return false
+		}
 	}
 	return true
 }

@@ -135,3 +135,25 @@ INSERT INTO post VALUES (1, 'a', 1), (2, 'b', 5);
 			"A: INSERT INTO post (title, likes) VALUES ('b', 1) ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id + 1)", read)
 	})
 }
+
+// TestTriggerThatDecrements: what a trigger takes from an UNSIGNED counter may be in
+// its slots.
+func TestTriggerThatDecrements(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, body := range []string{
+			"UPDATE post SET comments = comments - 1 WHERE id = OLD.post",
+			"BEGIN UPDATE post SET comments = comments + 0 WHERE id = OLD.post; UPDATE post SET comments = comments + -1 ORDER BY id LIMIT 1; END",
+			"INSERT INTO post VALUES (OLD.post, 0) ON DUPLICATE KEY UPDATE comments = comments - 1",
+		} {
+			tw := newTwin(t, srv, `CREATE TABLE post (id INT PRIMARY KEY, comments INT UNSIGNED NOT NULL);
+CREATE TABLE comment (id INT PRIMARY KEY, post INT);
+CREATE TRIGGER gone AFTER DELETE ON comment FOR EACH ROW `+body+`;
+INSERT INTO post VALUES (1, 0);
+INSERT INTO comment VALUES (1, 1), (2, 1), (3, 1);
+`, counters("post", "comments"))
+			read := "A: SELECT * FROM post"
+			tw.play(t, "A: UPDATE post SET comments = comments + 2 WHERE id = 1", "A: DELETE FROM comment WHERE id = 1", read,
+				"A: begin", "A: DELETE FROM comment WHERE id = 2", read, "A: commit", "A: DELETE FROM comment WHERE id = 3", read)
+		}
+	})
+}
