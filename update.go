@@ -16,8 +16,10 @@ type increment struct {
 	one   bool // where matches one row at most
 	byKey bool // where gives the key itself: a row under another key is another row
 
-	narrowed bool // where has more than the key
-	ignores  bool // IGNORE: a number out of range is cut
+	narrowed bool         // where has more than the key
+	ignores  bool         // IGNORE: a number out of range is cut
+	compares []comparison // of a narrowed where
+	doubtful bool         // which does more than compare
 	deltas   []delta
 	touch    []touch
 	rows     []upsertRow // the rows of an upsert; then where is empty
@@ -111,7 +113,10 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		p.increment.where = fragment{pieces: []string{"TRUE"}}
 	}
 	p.increment.pins = pins
-	p.increment.narrowed = len(conjuncts(stmt.Where)) > len(pins[0].cols)
+	if p.increment.narrowed = len(conjuncts(stmt.Where)) > len(pins[0].cols); p.increment.narrowed {
+		all, ok := a.comparisons(t, name, stmt.Where)
+		p.increment.compares, p.increment.doubtful = all, !ok
+	}
 	if len(pins) == 1 {
 		p.increment.prepare()
 		p.increment.mayJoin(pins[0])

@@ -157,3 +157,33 @@ INSERT INTO comment VALUES (1, 1), (2, 1), (3, 1);
 		}
 	})
 }
+
+// TestConditionsThatWarn: what is a warning in a query is an error in an UPDATE, also
+// where the rows of an increment are looked up by a query.
+func TestConditionsThatWarn(t *testing.T) {
+	const schema = `CREATE TABLE post (id INT PRIMARY KEY, title VARCHAR(20), body TEXT, n INT, score DOUBLE, at DATETIME, likes INT NOT NULL);
+INSERT INTO post VALUES (1, '5abc', 'b', 0, 1.5, '2020-01-01 00:00:00', 1), (2, '7', 'b', NULL, NULL, NULL, 1), (3, '5abc', 'b', 0, 1, '2020-01-01 00:00:00', 1);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes"))
+		warning := []string{"title = 5", "title", "title + 0 = 5", "10 / n IS NULL", "n = 'x'", "n <> '0x'", "at > '2019-13-01'", "at < 'never'", "score > '1x'",
+			"(n = 0 OR title = 5) AND title", "NOT title", "title BETWEEN 1 AND 9", "title IN (5, 7)", "5 < title", "n = 5 OR 'a'", "body = 0", "title LIKE 5"}
+		quiet := []string{"title = '5abc'", "NOT (title <> '5abc' OR n > 3)", "n < 0.5", "score >= 1", "score < 1.6", "at < NOW()", "at <= '2020-01-01'", "n IN (0, 3)",
+			"n NOT IN (1, 2)", "n BETWEEN -1 AND 1", "body = 'b'", "n IS NOT NULL AND at IS NOT NULL", "0 >= n", "NOT n", "title <=> NULL", "n <=> 0"}
+		for _, key := range []string{"id = 1", "id IN (1, 3)"} {
+			for _, cond := range append(warning, quiet...) {
+				increment := "A: UPDATE post SET likes = likes + 1 WHERE " + key + " AND (" + cond + ")"
+				tw.play(t, increment, "A: begin", increment, increment, "A: commit", "A: SELECT * FROM post ORDER BY id")
+			}
+		}
+		tx, err := tw.ours.Begin()
+		require.NoError(t, err)
+		before := stats(t, tw.ours)
+		for _, cond := range quiet {
+			affected(t, tx, "UPDATE post SET likes = likes + 1 WHERE id = 1 AND ("+cond+")")
+		}
+		require.NoError(t, tx.Commit())
+		after := stats(t, tw.ours)
+		require.EqualValues(t, len(quiet)-1, after.Increments-before.Increments, "they are increments all the same, but for one without a row")
+	})
+}
