@@ -218,7 +218,7 @@ func (a *analysis) parse() ast.StmtNode {
 			if last >= i {
 				blank(i, last)
 			}
-		case depth == 0 && insert && t.is("AS") && i+3 < len(a.toks) && a.toks[i+2].is("ON") && a.toks[i+3].is("DUPLICATE") && a.toks[i+1].ident():
+		case depth == 0 && insert && !a.schema.server.mariaDB && t.is("AS") && i+3 < len(a.toks) && a.toks[i+2].is("ON") && a.toks[i+3].is("DUPLICATE") && a.toks[i+1].ident():
 			a.alias = a.toks[i+1].name
 			blank(i, i+1)
 		}

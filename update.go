@@ -205,7 +205,7 @@ func (a *analysis) keeps(c *column, name string, e ast.ExprNode) bool {
 		e = f.Args[0]
 	}
 	ref, ok := columnRef(e)
-	return ok && strings.EqualFold(ref.Name.O, c.name) && a.means(ref.Table.O, name) && (a.alias == "" || ref.Table.O != "")
+	return ok && strings.EqualFold(ref.Name.O, c.name) && a.means(ref.Table.O, name) && !a.aliased(ref)
 }
 
 // readsVirtualIn reports whether any of the nodes names a counter or touch

@@ -187,3 +187,18 @@ INSERT INTO post VALUES (1, '5abc', 'b', 0, 1.5, '2020-01-01 00:00:00', 1), (2, 
 		require.EqualValues(t, len(quiet)-1, after.Increments-before.Increments, "they are increments all the same, but for one without a row")
 	})
 }
+
+// TestRowAlias: a column that could be the inserted row's as well is ambiguous.
+func TestRowAlias(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, `CREATE TABLE post (id INT PRIMARY KEY, title VARCHAR(20), likes INT NOT NULL DEFAULT 0);
+INSERT INTO post VALUES (1, 'a', 1), (2, 'b', 5);
+`, counters("post", "likes"))
+		for _, tail := range []string{"new ON DUPLICATE KEY UPDATE likes = likes + new.likes", "new ON DUPLICATE KEY UPDATE likes = likes + 1", "new ON DUPLICATE KEY UPDATE likes = post.likes + new.likes",
+			"new ON DUPLICATE KEY UPDATE post.likes = post.likes + 1", "new ON DUPLICATE KEY UPDATE likes = new.likes + 1", "new ON DUPLICATE KEY UPDATE likes = new.likes + post.likes",
+			"post ON DUPLICATE KEY UPDATE likes = post.likes + 1", "post ON DUPLICATE KEY UPDATE likes = likes + 1", "new ON DUPLICATE KEY UPDATE id = id", "new ON DUPLICATE KEY UPDATE id = new.id"} {
+			insert := "A: INSERT INTO post (id, likes) VALUES (1, 3) AS " + tail
+			tw.play(t, insert, "A: begin", insert, "A: commit", "A: SELECT * FROM post ORDER BY id")
+		}
+	})
+}
