@@ -392,7 +392,7 @@ func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 			t.insertTriggers = t.insertTriggers || v[3] == "INSERT"
 			t.makesKeys = t.makesKeys || v[3] == "INSERT" && v[4] == "BEFORE" && t.setsKey(v[2])
 		}
-		all = append(all, dependent{db: v[0], name: v[1], body: v[2]})
+		all = append(all, dependent{db: v[0], name: v[1], body: v[2], event: v[3]})
 	})
 	for _, key := range sortedKeys(s.tables) {
 		t := s.tables[key]

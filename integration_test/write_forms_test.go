@@ -202,3 +202,20 @@ INSERT INTO post VALUES (1, 'a', 1), (2, 'b', 5);
 		}
 	})
 }
+
+// TestSeveralTriggers: each trigger of a table counts, whatever the others do.
+func TestSeveralTriggers(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, events := range [][2]string{{"INSERT", "DELETE"}, {"DELETE", "INSERT"}} {
+			tw := newTwin(t, srv, `CREATE TABLE post (id INT PRIMARY KEY, comments INT NOT NULL);
+CREATE TABLE comment (id INT PRIMARY KEY, body VARCHAR(20));
+CREATE TRIGGER a AFTER `+events[0]+` ON comment FOR EACH ROW UPDATE post SET comments = 50;
+CREATE TRIGGER b AFTER `+events[1]+` ON comment FOR EACH ROW UPDATE post SET comments = comments + 1;
+INSERT INTO post VALUES (1, 0);
+`, counters("post", "comments"))
+			for _, write := range []string{"INSERT INTO comment VALUES (1, 'a')", "UPDATE comment SET body = 'b'", "REPLACE INTO comment VALUES (1, 'c')", "DELETE FROM comment"} {
+				tw.play(t, "A: UPDATE post SET comments = comments + 2 WHERE id = 1", "A: "+write, "A: SELECT * FROM post")
+			}
+		}
+	})
+}
