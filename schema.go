@@ -71,7 +71,8 @@ type table struct {
 // foreignKey is a foreign key of a counter table, or of a parent of it.
 type foreignKey struct {
 	parentDB, parent     string
-	changesKey, cascades bool // an UPDATE of the parent changes the key; either rule writes the base row
+	column               string // of the parent, that is referenced
+	changesKey, cascades bool   // an UPDATE of the parent changes the key; either rule writes the base row
 }
 
 func (t *table) String() string { return t.spec.db + "." + t.spec.name }

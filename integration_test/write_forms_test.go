@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"database/sql"
+	"slices"
 	"strings"
 	"testing"
 
@@ -217,5 +218,51 @@ INSERT INTO post VALUES (1, 0);
 				tw.play(t, "A: UPDATE post SET comments = comments + 2 WHERE id = 1", "A: "+write, "A: SELECT * FROM post")
 			}
 		}
+	})
+}
+
+// TestFamilies: tables whose foreign keys and triggers lead to other counter tables,
+// or to themselves, count as fast as any, and are inserted into and edited as they are.
+func TestFamilies(t *testing.T) {
+	const schema = `CREATE TABLE user (id INT PRIMARY KEY, name VARCHAR(20) UNIQUE, posts INT UNSIGNED NOT NULL DEFAULT 0);
+CREATE TABLE post (id INT PRIMARY KEY, user INT, author VARCHAR(20), likes INT NOT NULL DEFAULT 0,
+  FOREIGN KEY (user) REFERENCES user (id) ON DELETE CASCADE, FOREIGN KEY (author) REFERENCES user (name) ON UPDATE CASCADE ON DELETE CASCADE);
+CREATE TABLE comment (id INT PRIMARY KEY, post INT, parent INT, likes INT NOT NULL DEFAULT 0,
+  FOREIGN KEY (post) REFERENCES post (id) ON DELETE CASCADE, FOREIGN KEY (parent) REFERENCES comment (id) ON DELETE CASCADE ON UPDATE CASCADE);
+CREATE TRIGGER wrote AFTER INSERT ON post FOR EACH ROW UPDATE user SET posts = posts + 1 WHERE id = NEW.user;
+CREATE TRIGGER removed AFTER DELETE ON post FOR EACH ROW UPDATE user SET posts = posts - 1 WHERE id = OLD.user;
+INSERT INTO user VALUES (1, 'ann', 1), (2, 'bob', 2), (3, 'eve', 0);
+INSERT INTO post VALUES (1, 1, 'ann', 1), (2, 2, 'bob', 2), (3, 3, 'eve', 2);
+INSERT INTO comment VALUES (1, 1, NULL, 1), (2, 1, 1, 2), (3, 2, NULL, 0), (4, 3, NULL, 0);
+`
+	fast := []string{
+		"A: UPDATE user SET posts = posts + 10 WHERE id = 1", "A: UPDATE post SET likes = likes + 10 WHERE id IN (1, 2)", "A: UPDATE comment SET likes = likes + 10 WHERE id IN (1, 2, 3)",
+		"A: INSERT INTO user VALUES (4, 'kim', 0)", "A: INSERT INTO post VALUES (4, 4, 'kim', 0)", "A: INSERT INTO comment VALUES (5, 1, 1, 0)",
+		"A: INSERT INTO comment VALUES (5, 1, 1, 0) ON DUPLICATE KEY UPDATE likes = likes + 1", "A: UPDATE comment SET post = 2 WHERE id = 5", "A: UPDATE post SET user = 2 WHERE id = 3",
+	}
+	slow := []string{ // in an order
+		"A: UPDATE user SET name = 'x', posts = posts + 1 WHERE id = 2", "A: UPDATE comment SET id = 11 WHERE id = 1", "A: DELETE FROM comment WHERE id = 11", "A: INSERT INTO comment VALUES (2, 1, NULL, 0)",
+		"A: DELETE FROM post WHERE id = 1", "A: INSERT INTO post VALUES (1, 1, 'ann', 3)", "A: INSERT INTO comment VALUES (2, 1, NULL, 7)", "A: REPLACE INTO post VALUES (4, 1, 'ann', 3)", "A: DELETE FROM user WHERE id = 2",
+	}
+	read := []string{"A: SELECT * FROM user ORDER BY id", "A: SELECT * FROM post ORDER BY id", "A: SELECT * FROM comment ORDER BY id"}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := counters("user", "posts")
+		config.Tables = append(config.Tables, counters("post", "likes").Tables[0], counters("comment", "likes").Tables[0])
+		for _, begin := range []string{"SELECT 1", "begin RR", "begin RC"} {
+			for _, pending := range [][]string{nil, fast[:3]} {
+				tw := newTwin(t, srv, schema, config)
+				all := append(slices.Concat(fast, []string{"A: " + begin}, read[:1]), fast[:3]...)
+				for _, step := range slow {
+					all = append(append(append(all, pending...), step), read...)
+				}
+				if begin != "SELECT 1" {
+					all = append(all, "A: commit")
+				}
+				tw.play(t, append(all, read...)...)
+			}
+		}
+		tw := newTwin(t, srv, schema, config)
+		tw.play(t, append(fast, "A: begin", fast[0], fast[1], fast[2], "A: commit")...)
+		require.Empty(t, stats(t, tw.ours).Exact)
 	})
 }
