@@ -27,10 +27,12 @@ type schema struct {
 type dependent struct {
 	db, name   string
 	kind       string // "view" or "routine"; "" for what has another's name
+	event      string // that a trigger is for: INSERT, UPDATE or DELETE
 	body       string
 	reads      bool // reading it is enough; else only a write to it counts
 	foreignKey bool // it only writes base rows, and only changesKey changes what a slot belongs to
 	changesKey bool
+	column     string // that a foreign key references
 	tables     []*table
 }
 
@@ -77,7 +79,9 @@ func (s *schema) closure(all []dependent) []dependent {
 			}
 			if len(tables) > len(d.tables) {
 				d.tables, changed = tables, true
-				found = slices.DeleteFunc(found, func(f dependent) bool { return f.db == d.db && f.name == d.name && f.reads == d.reads })
+				found = slices.DeleteFunc(found, func(f dependent) bool {
+					return f.db == d.db && f.name == d.name && f.reads == d.reads && f.event == d.event && f.body == d.body
+				})
 				found = append(found, *d)
 			}
 		}

@@ -60,10 +60,7 @@ func (c *conn) clean(ctx context.Context, k *call) error {
 			where = s
 		}
 	}
-	// the base row is missing where its first key column is
-	orphans := " FROM " + t.slots() + " AS " + privateName + " LEFT JOIN " + t.base() + " AS base ON " + t.sameKey("base", privateName) +
-		" WHERE (" + where + ") AND base." + quoteIdent(t.key[0].name) + " IS NULL"
-	some := orphans
+	some := t.orphans(where)
 	if c.inTransaction() && c.transaction().writtenTo(t).any { // others do not see which rows it has deleted
 		some = " FROM " + t.slots() + " AS " + privateName + " WHERE " + where
 	}
@@ -71,7 +68,20 @@ func (c *conn) clean(ctx context.Context, k *call) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	n, err := c.do(ctx, c.unsafeUpdates()+"DELETE "+privateName+orphans)
+	return c.removeOrphans(ctx, t, where)
+}
+
+// orphans selects slots without a base row, which is missing where its first key column is.
+func (t *table) orphans(where string) string {
+	if len(t.key) == 0 {
+		return " FROM " + t.slots() + " AS " + privateName + " WHERE NOT EXISTS (SELECT 1 FROM " + t.base() + ")"
+	}
+	return " FROM " + t.slots() + " AS " + privateName + " LEFT JOIN " + t.base() + " AS base ON " + t.sameKey("base", privateName) +
+		" WHERE (" + where + ") AND base." + quoteIdent(t.key[0].name) + " IS NULL"
+}
+
+func (c *conn) removeOrphans(ctx context.Context, t *table, where string) error {
+	n, err := c.do(ctx, c.unsafeUpdates()+"DELETE "+privateName+t.orphans(where))
 	if n > 0 && c.inTransaction() {
 		c.transaction().inside = true // others still see them
 	}

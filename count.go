@@ -3,6 +3,7 @@ package countermysql
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // bound is an increment with its arguments.
@@ -129,6 +130,15 @@ const (
 	takeExact
 )
 
+// mayCut reports whether the server may cut what the base row alone would hold,
+// although it would not cut the sum. (What adds to an UNSIGNED counter can't: its
+// slots are never below zero. An upsert that could go to slots has found no row.)
+func (c *conn) mayCut(p *plan) bool {
+	inc := p.increment
+	return (inc.ignores || !c.session.strict) && (inc.rows == nil || p.class != counting) &&
+		slices.ContainsFunc(inc.deltas, func(d delta) bool { return !d.c.unsigned() })
+}
+
 // increment runs a relative write as an increment, if it is one with the
 // arguments of this call.
 func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
@@ -148,7 +158,8 @@ func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 	switch {
 	case !ok:
 		return outcome{}, takeExact, nil
-	case b.zero || k.plan.class != counting || inc.t.verbatim() || !k.binder().soundPins(inc.pins) || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()):
+	case b.zero || k.plan.class != counting || inc.t.verbatim() || !k.binder().soundPins(inc.pins) || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()),
+		(c.inTransaction() || !inc.one) && inc.warns(k.binder()): // it is looked up
 		return outcome{}, takeVerbatim, nil
 	}
 	return c.count(ctx, k, b)

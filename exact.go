@@ -120,12 +120,12 @@ const maxNarrowed = 10000
 func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	n, b := k.plan.narrowing, k.binder()
 	if n == nil || c.level() == repeatableRead || c.level() == serializable {
-		return k.text, c.take(ctx, k.plan.scopes, b)
+		return k.text, c.take(ctx, k.plan, b)
 	}
 	s := k.plan.scopes[0]
 	where, ok := s.bind(b)
 	if !ok {
-		return k.text, c.take(ctx, k.plan.scopes, b)
+		return k.text, c.take(ctx, k.plan, b)
 	}
 	name := quoteIdent(s.name)
 	rows, err := c.lock(ctx, s.t, name, s.from(), where)
@@ -136,7 +136,7 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 		if _, err := c.read(ctx, c.unsnapshot()+"SELECT COUNT("+quoteIdent(s.t.counters[0].name)+") FROM "+s.t.base()+s.t.forceKey()+" FOR UPDATE"); err != nil {
 			return "", err
 		}
-		return k.text, c.take(ctx, k.plan.scopes, b)
+		return k.text, c.take(ctx, k.plan, b)
 	}
 	if err := c.fold(ctx, s.t, rows); err != nil || n.most > 0 && len(rows) == n.most {
 		return k.text, err

@@ -15,13 +15,13 @@ type lockedRow struct {
 	counters []string // "" for NULL
 }
 
-// take locks the base rows of the scopes and rolls up their slots, together
+// take locks the base rows of a plan's scopes and rolls up their slots, together
 // with what the transaction has pending for them: after it the base rows say all.
-func (c *conn) take(ctx context.Context, scopes []scope, b binder) error {
-	for _, s := range scopes {
+func (c *conn) take(ctx context.Context, p *plan, b binder) error {
+	for _, s := range p.scopes {
 		where, ok := s.bind(b)
 		if !ok || s.where == nil && s.pins == nil {
-			if err := c.takeAll(ctx, s.t); err != nil {
+			if err := c.takeAll(ctx, s.t, p.writes != nil); err != nil {
 				return err
 			}
 			continue
@@ -37,8 +37,9 @@ func (c *conn) take(ctx context.Context, scopes []scope, b binder) error {
 	return nil
 }
 
-// takeAll takes every key of a table that has slots or pending increments.
-func (c *conn) takeAll(ctx context.Context, t *table) error {
+// takeAll takes every key of a table that has slots or pending increments. For a
+// statement that may give rows other keys, slots without a row go too.
+func (c *conn) takeAll(ctx context.Context, t *table, writes bool) error {
 	keys := map[string]key{}
 	if c.inTransaction() && c.tx != nil && c.tx.hasPending(t) {
 		for id, e := range c.tx.pending[t.String()].entries {
@@ -53,10 +54,17 @@ func (c *conn) takeAll(ctx context.Context, t *table) error {
 		k := key(r[:len(t.key)])
 		keys[k.id()] = k
 	}
-	return c.takeKeys(ctx, t, keys)
+	gone, err := c.takeKeys(ctx, t, keys)
+	for batch := range slices.Chunk(gone, foldBatch) {
+		if err == nil && writes {
+			err = c.removeOrphans(ctx, t, t.whereAnyOrAll(batch, privateName))
+		}
+	}
+	return err
 }
 
-func (c *conn) takeKeys(ctx context.Context, t *table, keys map[string]key) error {
+// takeKeys takes the given keys, and returns those that no row has.
+func (c *conn) takeKeys(ctx context.Context, t *table, keys map[string]key) (gone []key, err error) {
 	var sorted []key
 	for _, k := range keys {
 		sorted = append(sorted, k)
@@ -65,13 +73,16 @@ func (c *conn) takeKeys(ctx context.Context, t *table, keys map[string]key) erro
 	for batch := range slices.Chunk(sorted, foldBatch) {
 		rows, err := c.lock(ctx, t, t.ref(), t.from()+t.forceKey(), t.whereAny(batch, t.ref()))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := c.fold(ctx, t, rows); err != nil {
-			return err
+			return nil, err
+		}
+		if len(rows) < len(batch) { // a key may be spelled otherwise in its row, which is then left alone
+			gone = append(gone, batch...)
 		}
 	}
-	return nil
+	return gone, nil
 }
 
 // apply takes keys of a table's pending increments, given by their ids, or all.
@@ -87,7 +98,7 @@ func (c *conn) apply(ctx context.Context, t *table, ids []string) error {
 			keys[id] = e.key
 		}
 	}
-	if err := c.takeKeys(ctx, t, keys); err != nil {
+	if _, err := c.takeKeys(ctx, t, keys); err != nil {
 		return err
 	}
 	var left []*entry // their rows are no longer under their keys
@@ -104,7 +115,7 @@ func (c *conn) apply(ctx context.Context, t *table, ids []string) error {
 		delete(p.entries, e.id) // not before: the transaction may go on after an error
 		for _, m := range moved {
 			p.entries[m.id] = m
-			if err := c.takeKeys(ctx, t, map[string]key{m.key.id(): m.key}); err != nil {
+			if _, err := c.takeKeys(ctx, t, map[string]key{m.key.id(): m.key}); err != nil {
 				return err
 			}
 		}
@@ -313,12 +324,12 @@ func newestTouch(i int, slots []slotRow, e *entry) string {
 // statement that can't share one.
 func (c *conn) rollUp(ctx context.Context, t *table) error {
 	if c.inTransaction() {
-		return c.takeAll(ctx, t)
+		return c.takeAll(ctx, t, true)
 	}
 	if _, err := c.do(ctx, startTransaction); err != nil {
 		return err
 	}
-	err := c.takeAll(ctx, t)
+	err := c.takeAll(ctx, t, true)
 	c.ended()
 	if err == nil {
 		_, err = c.do(ctx, commit)

@@ -200,6 +200,9 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	if p.writes != nil {
 		p.writes[0].rekeys = s.unique
 	}
+	if s.rekeyed {
+		p.cleaning = p.cleaning.and(t, a.newKey(stmt.OnDuplicate, t))
+	}
 	switch {
 	case s.reason != "":
 		return s.reason
@@ -212,7 +215,7 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	if s.deltas == nil {
 		return ""
 	}
-	inc := &increment{t: t, name: t.spec.name, deltas: s.deltas, touch: s.touch}
+	inc := &increment{t: t, name: t.spec.name, deltas: s.deltas, touch: s.touch, ignores: stmt.IgnoreErr}
 	p.increment = inc
 	fast := !s.ordinary && !stmt.IgnoreErr && !a.astray(stmt, t, t.spec.name) && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
 		!slices.ContainsFunc(t.touch, func(c *column) bool { return true }) &&

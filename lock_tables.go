@@ -88,9 +88,14 @@ func (c *conn) holdsLocks(ctx context.Context, s *schema) bool {
 }
 
 // lockTables locks the slots tables too, which keeps everybody's increments out, and
-// what they hold is rolled up first, so that until UNLOCK TABLES the base tables say all.
+// what they hold is rolled up first, so that until UNLOCK TABLES the base tables say
+// all. Where others add to them up to the last moment, the base tables are locked
+// once more, for the rest to be rolled up under the lock; under the shared locks of
+// FLUSH TABLES nothing can be.
 func (c *conn) lockTables(ctx context.Context, k *call, tables []*table) (outcome, error) {
-	text := withSlots(k.text, tokenize(k.text, c.session.mode), tables)
+	toks := tokenize(k.text, c.session.mode)
+	flush := toks[0].is("FLUSH")
+	text := withSlots(k.text, toks, tables, false)
 	for try := 0; ; try++ {
 		for _, t := range tables {
 			if err := c.rollUpCommitted(ctx, t); err != nil {
@@ -107,27 +112,27 @@ func (c *conn) lockTables(ctx context.Context, k *call, tables []*table) (outcom
 			}
 			out.rows = noRows{}
 		}
+		c.ended() // it commits
 		c.locked = true
-		clean := true
-		for _, t := range tables {
-			rows, err := c.read(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
-			if err != nil {
-				return out, err
-			}
-			clean = clean && len(rows) == 0
-		}
-		if clean || try == maxRetries {
+		clean, err := c.settleLocked(ctx, tables, try > 0 && !flush)
+		if clean || flush && err == nil && try == maxRetries {
 			return out, nil
 		}
-		if _, err := c.do(ctx, "UNLOCK TABLES"); err != nil { // somebody was faster
+		if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr == nil {
+			c.locked = false
+		} else if err == nil {
+			err = uerr
+		}
+		if err != nil {
 			return outcome{}, err
 		}
-		c.locked = false
+		text = withSlots(k.text, toks, tables, !flush)
 	}
 }
 
-// withSlots adds slots tables to the list of LOCK TABLES.
-func withSlots(text string, toks []token, tables []*table) string {
+// withSlots adds slots tables to the list of LOCK TABLES, and both tables by the
+// names that folds use, if they are to fold.
+func withSlots(text string, toks []token, tables []*table, fold bool) string {
 	how := " WRITE"
 	end := len(toks) // of the list: MariaDB may be told how long to wait
 	if toks[0].is("FLUSH") {
@@ -142,6 +147,54 @@ func withSlots(text string, toks []token, tables []*table) string {
 	list, rest := text[:toks[end-1].end], text[toks[end-1].end:]
 	for _, t := range tables {
 		list += ", " + t.slots() + how
+		if fold {
+			list += ", " + t.slots() + " AS " + privateName + how + ", " + t.base() + " AS " + privateBase + how
+		}
 	}
 	return list + rest
+}
+
+// settleLocked reports whether locked tables have no slots, after folding them
+// if that is allowed.
+func (c *conn) settleLocked(ctx context.Context, tables []*table, fold bool) (bool, error) {
+	clean := true
+	for _, t := range tables {
+		rows, err := c.read(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
+		if err != nil {
+			return false, err
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		if clean = clean && fold; fold {
+			if err := c.foldLocked(ctx, t.at(t.base())); err != nil {
+				return false, err
+			}
+		}
+	}
+	return clean, nil
+}
+
+// foldLocked rolls up a table that this session has locked, with its slots
+// table. A BEGIN would unlock them.
+func (c *conn) foldLocked(ctx context.Context, t *table) (err error) {
+	if c.autocommit() {
+		if _, err := c.do(ctx, "SET autocommit = 0"); err != nil {
+			return err
+		}
+		defer func() {
+			if _, serr := c.do(context.WithoutCancel(ctx), "SET autocommit = 1"); err == nil {
+				err = serr
+			}
+		}()
+	}
+	err = c.takeAll(ctx, t, false)
+	c.ended()
+	if err == nil {
+		_, err = c.do(ctx, "COMMIT")
+	}
+	if err != nil {
+		_, _ = c.do(context.WithoutCancel(ctx), "ROLLBACK") // the first error is the one to report
+	}
+	return err
 }

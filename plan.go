@@ -93,10 +93,21 @@ type write struct {
 	rekeys  bool  // it sets a column of a unique key: rows noted by one may no longer be found by it
 }
 
-// cleaning are the keys an INSERT names; left-over slots under them have to go.
+// cleaning are the keys that an INSERT names or that rows get; left-over slots under them have to go.
 type cleaning struct {
 	t    *table
 	pins []pin // nil: any key
+}
+
+// and adds keys; nil: any.
+func (c *cleaning) and(t *table, pins []pin) *cleaning {
+	switch {
+	case pins == nil || c != nil && c.pins == nil:
+		return &cleaning{t: t}
+	case c == nil:
+		return &cleaning{t, pins}
+	}
+	return &cleaning{t, slices.Concat(c.pins, pins)}
 }
 
 // pin is one value of a unique key, as a statement gives it.

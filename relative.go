@@ -48,7 +48,13 @@ func (a *analysis) refersTo(c *column, name string, e ast.ExprNode) bool {
 		return isConstant && zero.literal == int64(0) && a.refersTo(c, name, f.Args[0])
 	}
 	ref, ok := columnRef(e)
-	return ok && strings.EqualFold(ref.Name.O, c.name) && a.means(ref.Table.O, name)
+	return ok && strings.EqualFold(ref.Name.O, c.name) && a.means(ref.Table.O, name) && !a.aliased(ref)
+}
+
+// aliased reports whether a column could be the inserted row's as well: the server
+// refuses it.
+func (a *analysis) aliased(ref *ast.ColumnName) bool {
+	return a.alias != "" && (ref.Table.O == "" || a.means(ref.Table.O, a.alias))
 }
 
 // insertedValue reads VALUES(c), and alias.c of the row alias.

@@ -105,18 +105,8 @@ func refusal(tables []*table) *plan {
 	return nil
 }
 
-// dml plans a query or a data change. One that may insert rows, and whose keys are
-// not understood, clears all left-over slots.
+// dml plans a query or a data change.
 func (a *analysis) dml(tables []*table, via []dependent) *plan {
-	p := a.understood(tables, via)
-	inserts := a.toks[0].is("INSERT") || a.toks[0].is("REPLACE")
-	if p.class == exact && p.cleaning == nil && (inserts || p.fallback) && len(p.writes) == 1 && p.writes[0].pins == nil && len(p.writes[0].t.key) > 0 {
-		p.cleaning = &cleaning{t: p.writes[0].t}
-	}
-	return p
-}
-
-func (a *analysis) understood(tables []*table, via []dependent) *plan {
 	stmt := a.parse()
 	if stmt == nil {
 		named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
@@ -141,9 +131,11 @@ func (a *analysis) understood(tables []*table, via []dependent) *plan {
 			return a.opaque(named, through, "a common table expression has the table's name")
 		}
 	}
-	if p := a.indirect(stmt, named, through); p != nil {
-		return p
-	}
+	return a.indirect(stmt, named, through)
+}
+
+// direct plans a parsed statement that names counter tables.
+func (a *analysis) direct(stmt ast.StmtNode, named []*table) *plan {
 	switch stmt := stmt.(type) {
 	case *ast.SelectStmt, *ast.SetOprStmt:
 		return a.selection(stmt, named)
@@ -218,7 +210,7 @@ func (a *analysis) parse() ast.StmtNode {
 			if last >= i {
 				blank(i, last)
 			}
-		case depth == 0 && insert && t.is("AS") && i+3 < len(a.toks) && a.toks[i+2].is("ON") && a.toks[i+3].is("DUPLICATE") && a.toks[i+1].ident():
+		case depth == 0 && insert && !a.schema.server.mariaDB && t.is("AS") && i+3 < len(a.toks) && a.toks[i+2].is("ON") && a.toks[i+3].is("DUPLICATE") && a.toks[i+1].ident():
 			a.alias = a.toks[i+1].name
 			blank(i, i+1)
 		}
@@ -263,8 +255,8 @@ func (a *analysis) through(stmt ast.Node, via []dependent) []dependent {
 	})
 }
 
-// indirect plans a statement that reaches a counter table through another
-// object; nil if that changes nothing.
+// indirect plans a parsed statement, and what it does to counter tables through
+// other objects.
 func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) *plan {
 	isWrite, rekeys, deletes := true, false, false
 	switch s := stmt.(type) {
@@ -280,6 +272,7 @@ func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) 
 	var touched, deleted []*table
 	for _, d := range via {
 		switch {
+		case !a.fires(stmt, d):
 		case d.hidden():
 			return a.opaque(named, via, "the user may not see the definition of "+d.name)
 		case d.reads:
@@ -294,16 +287,47 @@ func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) 
 			return a.opaque(named, via, "it writes the table through "+d.name)
 		}
 	}
-	if len(touched) > 0 && len(named) == 0 {
-		return &plan{writes: anyRow(touched), deletes: deleted}
+	p := &plan{}
+	if len(named) > 0 {
+		p = a.direct(stmt, named)
 	}
-	if len(touched) > 0 {
+	if len(touched) > 0 && p.class == counting { // it sets a counter that a foreign key references
 		return a.opaque(named, via, "it writes the table through another one as well")
 	}
-	if len(named) == 0 {
-		return &plan{}
+	if len(touched) > 0 {
+		p.writes, p.deletes = slices.Concat(p.writes, anyRow(touched)), deleted
 	}
-	return nil
+	return p
+}
+
+// fires reports whether a statement may fire a trigger of the tables that it names,
+// or make a foreign key act.
+func (a *analysis) fires(stmt ast.StmtNode, d dependent) bool {
+	if d.event == "" && !d.foreignKey || d.kind != "" {
+		return true
+	}
+	var inserts, updates, deletes bool
+	var list []*ast.Assignment
+	switch s := stmt.(type) {
+	case *ast.InsertStmt:
+		inserts, updates, deletes, list = true, s.IsReplace || s.OnDuplicate != nil, s.IsReplace, s.OnDuplicate
+	case *ast.UpdateStmt:
+		updates, list = true, s.List
+	case *ast.DeleteStmt:
+		deletes = true
+	}
+	if d.event != "" {
+		return inserts && strings.Contains(d.event, "INSERT") || updates && strings.Contains(d.event, "UPDATE") || deletes && strings.Contains(d.event, "DELETE")
+	}
+	if deletes || !updates {
+		return deletes
+	}
+	parent := a.schema.lookup(d.db, d.name, "")
+	if parent == nil || parent.column(d.column) == nil || parent.virtual(d.column) {
+		return true
+	}
+	referenced := []*column{parent.column(d.column)}
+	return slices.ContainsFunc(list, func(set *ast.Assignment) bool { return parent.changes(referenced, set.Column.Name.O) })
 }
 
 // relative reports whether a trigger's body does nothing to counters but
@@ -324,6 +348,12 @@ func (s *schema) relative(body, db string) bool {
 			return false
 		}
 		if parse(stmt, lexMode{}) == nil {
+			return false
+		}
+		if p.increment == nil {
+			continue
+		}
+		if _, ok := p.increment.bind(binder{}); !ok { // it takes from an UNSIGNED counter, say
 			return false
 		}
 	}

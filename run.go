@@ -231,7 +231,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		if err != nil || how == done {
 			return out, err
 		}
-		exactly = exactly || how == takeExact
+		exactly = exactly || how == takeExact || c.mayCut(p)
 		if err := c.begin(ctx); err != nil {
 			return outcome{}, err
 		}

@@ -76,7 +76,8 @@ type table struct {
 // foreignKey is a foreign key of a counter table, or of a parent of it.
 type foreignKey struct {
 	parentDB, parent     string
-	changesKey, cascades bool // an UPDATE of the parent changes the key; either rule writes the base row
+	column               string // of the parent, that is referenced
+	changesKey, cascades bool   // an UPDATE of the parent changes the key; either rule writes the base row
 }
 
 func (t *table) String() string { return t.spec.db + "." + t.spec.name }
@@ -101,6 +102,14 @@ func (t *table) virtual(name string) bool {
 }
 
 func (t *table) inKey(name string) bool { return findColumn(t.key, name) != nil }
+
+// changes reports whether to set the column called name changes one of cols: it is
+// one, or one is generated from it.
+func (t *table) changes(cols []*column, name string) bool {
+	return findColumn(cols, name) != nil || slices.ContainsFunc(t.cols, func(g *column) bool {
+		return g.generated != "" && !strings.EqualFold(g.name, name) && mentionsWord(g.generated, name) && t.changes(cols, g.name)
+	})
+}
 
 func findColumn(cols []*column, name string) *column {
 	for _, c := range cols {

@@ -309,7 +309,7 @@ func (l *loader) slotsTables(ctx context.Context) {
 	}
 }
 
-const foreignKeyFields = `SELECT k.TABLE_SCHEMA, k.TABLE_NAME, k.COLUMN_NAME, k.REFERENCED_TABLE_SCHEMA, k.REFERENCED_TABLE_NAME, r.DELETE_RULE, r.UPDATE_RULE
+const foreignKeyFields = `SELECT k.TABLE_SCHEMA, k.TABLE_NAME, k.COLUMN_NAME, k.REFERENCED_TABLE_SCHEMA, k.REFERENCED_TABLE_NAME, r.DELETE_RULE, r.UPDATE_RULE, k.REFERENCED_COLUMN_NAME
  FROM information_schema.KEY_COLUMN_USAGE k JOIN information_schema.REFERENTIAL_CONSTRAINTS r
  ON r.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA AND r.CONSTRAINT_NAME = k.CONSTRAINT_NAME AND r.TABLE_NAME = k.TABLE_NAME
  WHERE k.REFERENCED_TABLE_NAME IS NOT NULL AND {tables} ORDER BY k.TABLE_NAME, k.CONSTRAINT_NAME, k.ORDINAL_POSITION`
@@ -324,8 +324,8 @@ func (l *loader) foreignKeys(ctx context.Context) {
 			return
 		}
 		t.parents = append(t.parents, foreignKey{
-			parentDB: v[3], parent: v[4],
-			changesKey: acts(v[6]) && t.inKey(v[2]),
+			parentDB: v[3], parent: v[4], column: v[7],
+			changesKey: acts(v[6]) && t.changes(t.key, v[2]),
 			cascades:   acts(v[5]) || acts(v[6]),
 		})
 	})
@@ -344,7 +344,7 @@ func (l *loader) ancestors(ctx context.Context, t *table) {
 		in := "k.TABLE_SCHEMA = " + text(child.parentDB) + " AND k.TABLE_NAME = " + text(child.parent)
 		l.rows(ctx, strings.ReplaceAll(foreignKeyFields, "{tables}", in), func(v []string) {
 			parent := foreignKey{
-				parentDB: v[3], parent: v[4],
+				parentDB: v[3], parent: v[4], column: v[7],
 				changesKey: acts(v[6]) && child.changesKey,
 				cascades:   acts(v[5]) || acts(v[6]),
 			}
@@ -379,19 +379,19 @@ func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 			t.insertTriggers = t.insertTriggers || v[3] == "INSERT"
 			t.makesKeys = t.makesKeys || v[3] == "INSERT" && v[4] == "BEFORE" && t.setsKey(v[2])
 		}
-		all = append(all, dependent{db: v[0], name: v[1], body: v[2]})
+		all = append(all, dependent{db: v[0], name: v[1], body: v[2], event: v[3]})
 	})
 	for _, key := range sortedKeys(s.tables) {
 		t := s.tables[key]
 		for _, fk := range t.parents {
 			if fk.cascades {
-				all = append(all, dependent{db: fk.parentDB, name: fk.parent, tables: []*table{t}, foreignKey: true, changesKey: fk.changesKey})
+				all = append(all, dependent{db: fk.parentDB, name: fk.parent, tables: []*table{t}, foreignKey: true, changesKey: fk.changesKey, column: fk.column})
 			}
 		}
 	}
 	all = s.closure(all)
 	for _, d := range all {
-		fmt.Fprintf(&l.seen, "%q%q%q%q", d.db, d.name, d.kind, d.body)
+		fmt.Fprintf(&l.seen, "%q%q%q%q%q%q", d.db, d.name, d.kind, d.event, d.column, d.body)
 	}
 	for _, key := range sortedKeys(s.tables) {
 		fmt.Fprint(&l.seen, s.tables[key].insertTriggers, s.tables[key].makesKeys, s.tables[key].unfit)

@@ -18,6 +18,7 @@ type session struct {
 	zone      string
 	collation string
 	sqlMode   string
+	strict    bool // a number out of range is an error, and is not cut to what the column can hold
 	snapshot  bool // MariaDB's innodb_snapshot_isolation
 	safe      bool // MariaDB's sql_safe_updates
 	readOnly  bool
@@ -53,6 +54,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		zone:      v[4],
 		collation: v[5],
 		sqlMode:   v[1],
+		strict:    strings.Contains(mode, ",STRICT_"),
 		snapshot:  v[6] == "1",
 		readOnly:  v[7] == "1",
 		server:    v[8],

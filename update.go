@@ -16,7 +16,10 @@ type increment struct {
 	one   bool // where matches one row at most
 	byKey bool // where gives the key itself: a row under another key is another row
 
-	narrowed bool // where has more than the key
+	narrowed bool         // where has more than the key
+	ignores  bool         // IGNORE: a number out of range is cut
+	compares []comparison // of a narrowed where
+	doubtful bool         // which does more than compare
 	deltas   []delta
 	touch    []touch
 	rows     []upsertRow // the rows of an upsert; then where is empty
@@ -74,7 +77,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 	if s.reason != "" {
 		p.class, p.reason, p.narrowing = exact, s.reason, a.narrowing(p.scopes[0], stmt.Where)
 		if s.rekeyed {
-			to := a.newKey(stmt, t)
+			to := a.newKey(stmt.List, t)
 			p.cleaning = &cleaning{t: t, pins: to}
 			if to == nil || !slices.Equal(t.key, keyColumns(p.writes[0].pins)) {
 				p.writes[0].pins = nil
@@ -91,7 +94,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		p.reads = nil
 		return p
 	}
-	p.increment = &increment{t: t, name: name, deltas: s.deltas, touch: s.touch}
+	p.increment = &increment{t: t, name: name, deltas: s.deltas, touch: s.touch, ignores: stmt.IgnoreErr}
 	if s.ordinary || stmt.Order != nil || stmt.Limit != nil || stmt.IgnoreErr || t.derived || hinted(source) || a.astray(stmt, t, name) {
 		p.reads = nil
 		return p
@@ -110,7 +113,10 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		p.increment.where = fragment{pieces: []string{"TRUE"}}
 	}
 	p.increment.pins = pins
-	p.increment.narrowed = len(conjuncts(stmt.Where)) > len(pins[0].cols)
+	if p.increment.narrowed = len(conjuncts(stmt.Where)) > len(pins[0].cols); p.increment.narrowed {
+		all, ok := a.comparisons(t, name, stmt.Where)
+		p.increment.compares, p.increment.doubtful = all, !ok
+	}
 	if len(pins) == 1 {
 		p.increment.prepare()
 		p.increment.mayJoin(pins[0])
@@ -173,12 +179,14 @@ func (a *analysis) settings(list []*ast.Assignment, t *table, name string) setti
 				because("it sets touch column " + c.name + " to another time than now")
 			}
 			s.touch = append(s.touch, touched)
+		case a.keeps(c, name, set.Expr):
+			s.ordinary = true
 		default:
 			s.ordinary = true
 			for _, k := range t.unique {
-				s.unique = s.unique || findColumn(k.cols, c.name) != nil
+				s.unique = s.unique || t.changes(k.cols, c.name)
 			}
-			if t.inKey(c.name) {
+			if t.changes(t.key, c.name) {
 				s.rekeyed = true
 				because("it changes the key")
 			}
@@ -188,6 +196,16 @@ func (a *analysis) settings(list []*ast.Assignment, t *table, name string) setti
 		}
 	}
 	return s
+}
+
+// keeps reads c = c and c = LAST_INSERT_ID(c), with which upserts ask for the id of
+// the row that they meet.
+func (a *analysis) keeps(c *column, name string, e ast.ExprNode) bool {
+	if f, ok := unparen(e).(*ast.FuncCallExpr); ok && f.FnName.L == "last_insert_id" && f.Schema.O == "" && len(f.Args) == 1 {
+		e = f.Args[0]
+	}
+	ref, ok := columnRef(e)
+	return ok && strings.EqualFold(ref.Name.O, c.name) && a.means(ref.Table.O, name) && !a.aliased(ref)
 }
 
 // readsVirtualIn reports whether any of the nodes names a counter or touch
@@ -235,7 +253,7 @@ func (a *analysis) joinedUpdate(stmt *ast.UpdateStmt, named []*table) *plan {
 			ok = ok && !t.checked
 			deltas = append(deltas, d)
 		}
-		if !ok && (t.virtual(set.Column.Name.O) || t.inKey(set.Column.Name.O) || a.readsVirtualIn(t, set.Expr)) {
+		if !ok && (t.virtual(set.Column.Name.O) || t.changes(t.key, set.Column.Name.O) || a.readsVirtualIn(t, set.Expr)) {
 			return p
 		}
 	}
@@ -244,7 +262,7 @@ func (a *analysis) joinedUpdate(stmt *ast.UpdateStmt, named []*table) *plan {
 	}
 	plan := &plan{scopes: p.scopes, writes: p.writes}
 	if deltas != nil {
-		plan.increment = &increment{t: t, deltas: deltas}
+		plan.increment = &increment{t: t, deltas: deltas, ignores: stmt.IgnoreErr}
 	}
 	return plan
 }
@@ -299,13 +317,13 @@ func (a *analysis) narrowing(s scope, where ast.ExprNode) *narrowing {
 	return &narrowing{a.text[:start] + " (" + a.text[start:end] + ") AND (", ")" + a.text[end:], len(a.pins(s.t, s.name, where))}
 }
 
-// newKey is the key that an UPDATE gives its row, if the key is one column and
-// the statement says it outright.
-func (a *analysis) newKey(stmt *ast.UpdateStmt, t *table) []pin {
+// newKey is the key that assignments give a row, if the key is one column and
+// they say it outright.
+func (a *analysis) newKey(list []*ast.Assignment, t *table) []pin {
 	if len(t.key) != 1 {
 		return nil
 	}
-	for _, set := range stmt.List {
+	for _, set := range list {
 		if strings.EqualFold(set.Column.Name.O, t.key[0].name) {
 			if v, ok := a.constant(set.Expr); ok {
 				return []pin{{t.key, []value{v}, true}}

@@ -102,7 +102,9 @@ INSERT INTO page (id) VALUES (1), (2);
 		tw.accepted(t, "A: UPDATE page SET hits = hits + 1, last = NOW() WHERE id = 1",
 			"A: UPDATE page SET last = CURRENT_TIMESTAMP WHERE title = '' ⇒ affected 1 ⇒ affected 2",
 			"A: SELECT * FROM page ORDER BY id")
-		tw.accepted(t, "A: UPDATE page SET hits = hits + 1, last = NOW() WHERE id = 1", "A: UPDATE page SET last = NOW() WHERE id = 1") // by key
+		tw.accepted(t, "A: UPDATE page SET hits = hits + 1, last = NOW() WHERE id = 1", "A: UPDATE page SET last = NOW() WHERE id = 1") // which the base row has by now
+		tw = newTwin(t, srv, schema, config, "timestamp=1700000000")
+		tw.accepted(t, "A: UPDATE page SET hits = hits + 1, last = NOW() WHERE id = 1", "A: UPDATE page SET last = NOW() WHERE id = 1 ⇒ affected 0 ⇒ affected 1")
 	})
 }
 
