@@ -65,9 +65,21 @@ func (a *analysis) plan() *plan {
 		}
 		return &plan{}
 	case kindSet, kindCall:
+		if k == kindSet || a.toks[0].is("DO") { // whose strings nothing runs, unlike those of CALL
+			if tables, via = a.outsideStrings(tables, via); len(tables) == 0 && len(via) == 0 {
+				return &plan{}
+			}
+		}
 		return a.opaque(tables, via, "it can do anything")
 	}
 	return &plan{}
+}
+
+// outsideStrings keeps the tables and dependents whose names do not stand in
+// strings only.
+func (a *analysis) outsideStrings(tables []*table, via []dependent) ([]*table, []dependent) {
+	tables = slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
+	return tables, slices.DeleteFunc(slices.Clone(via), func(d dependent) bool { return !a.names(d.name) })
 }
 
 // opaque is the exact way for what is not understood: every key of every
@@ -119,10 +131,9 @@ func (a *analysis) dml(tables []*table, via []dependent) *plan {
 func (a *analysis) understood(tables []*table, via []dependent) *plan {
 	stmt := a.parse()
 	if stmt == nil {
-		named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
-		reached := slices.DeleteFunc(slices.Clone(via), func(d dependent) bool { return !a.names(d.name) })
+		named, reached := a.outsideStrings(tables, via)
 		if len(named) == 0 && len(reached) == 0 {
-			return &plan{} // the name stands in a string only
+			return &plan{}
 		}
 		p := a.opaque(named, reached, "it could not be parsed")
 		p.fallback = true
@@ -157,11 +168,12 @@ func (a *analysis) understood(tables []*table, via []dependent) *plan {
 	return a.opaque(named, nil, "it is no statement that the driver knows")
 }
 
-// names reports whether the name stands outside strings.
+// names reports whether the name stands outside strings, or is all of one in double
+// quotes: a name under ANSI_QUOTES.
 func (a *analysis) names(name string) bool {
 	return slices.ContainsFunc(a.toks, func(t token) bool {
 		return t.ident() && strings.EqualFold(t.name, name) || t.kind == tokVersion ||
-			t.kind == tokString && a.text[t.start] == '"' && strings.Contains(strings.ToLower(a.text), strings.ToLower(name))
+			t.kind == tokString && a.text[t.start] == '"' && strings.EqualFold(strings.ReplaceAll(strings.Trim(a.text[t.start:t.end], `"`), `""`, `"`), name)
 	})
 }
 
