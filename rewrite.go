@@ -9,14 +9,15 @@ import (
 
 // analysis is one statement on its way to a plan.
 type analysis struct {
-	schema *schema
-	text   string
-	mode   lexMode
-	db     string // default database
-	toks   []token
-	params map[int]int // offset of a parameter → index of its argument
-	into   bool        // it sets variables: SELECT … INTO @v
-	alias  string      // of the inserted row: VALUES (…) AS alias ON DUPLICATE KEY UPDATE
+	schema    *schema
+	text      string
+	mode      lexMode
+	db        string // default database
+	toks      []token
+	params    map[int]int // offset of a parameter → index of its argument
+	into      bool        // it sets variables: SELECT … INTO @v
+	moreLocks int         // locking clauses behind the first of a query
+	alias     string      // of the inserted row: VALUES (…) AS alias ON DUPLICATE KEY UPDATE
 }
 
 // plan decides what becomes of a statement. It does no I/O.
@@ -179,7 +180,7 @@ func (a *analysis) names(name string) bool {
 
 // parse parses the statement without what the parser can't read: a RETURNING
 // clause, the row alias of an upsert, the variables of SELECT … INTO, NOWAIT and
-// its like behind LOCK IN SHARE MODE. They are blanked out, so that offsets stay.
+// its like behind LOCK IN SHARE MODE, a second locking clause. They are blanked out, so that offsets stay.
 func (a *analysis) parse() ast.StmtNode {
 	if slices.ContainsFunc(a.toks, func(t token) bool { return t.kind == tokVersion }) {
 		return nil
@@ -197,6 +198,7 @@ func (a *analysis) parse() ast.StmtNode {
 		return a.toks[i]
 	}
 	query := a.onlyReads() || a.toks[0].is("WITH")
+	locked := -1 // the token behind a locking clause
 	depth, insert := 0, len(a.toks) > 0 && (a.toks[0].is("INSERT") || a.toks[0].is("REPLACE"))
 	for i, t := range a.toks {
 		switch {
@@ -215,6 +217,13 @@ func (a *analysis) parse() ast.StmtNode {
 				blank(i, last)
 				a.into = true
 			}
+		case locks(a.toks, i):
+			_, _, end := readLock(a.toks, i)
+			if i == locked {
+				blank(i, end-1)
+				a.moreLocks++
+			}
+			locked = end
 		case t.is("MODE") && toks(i-1).is("SHARE") && toks(i+1).is("NOWAIT"):
 			blank(i+1, i+1)
 		case t.is("MODE") && toks(i-1).is("SHARE") && (toks(i+1).is("SKIP") || toks(i+1).is("WAIT")):
