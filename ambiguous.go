@@ -9,8 +9,8 @@ import (
 
 // ambiguous reports whether ORDER BY or HAVING names table.counter while an alias
 // has the counter's name: for a column, but not for a view's expression, MySQL
-// then means the column. Or GROUP BY names it. Or any of them names what the select
-// list has twice.
+// then means the column. Or GROUP BY, or a window on MySQL, names it. Or any of them
+// names what the select list has twice.
 func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 	virtual := func(name string) bool {
 		return slices.ContainsFunc(named, func(t *table) bool { return t.virtual(name) })
@@ -43,7 +43,7 @@ func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 				return ok && f.AsName.L == name && virtual(c.Name.O)
 			})
 		}
-		if twice := slices.DeleteFunc(repeated(s.Fields), func(name string) bool { return !virtual(name) && !aliased(name) }); len(twice) > 0 {
+		if twice := slices.DeleteFunc(repeated(a.listed(s)), func(name string) bool { return !virtual(name) && !aliased(name) }); len(twice) > 0 {
 			if s.Having != nil {
 				return false // HAVING sees columns in one way, and expressions of their names in another
 			}
@@ -61,8 +61,27 @@ func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 		}) {
 			return false // GROUP BY means the column before the alias, but not before a view's expression
 		}
+		if aliases != nil && !a.schema.server.mariaDB && !every(s, func(n ast.Node) bool {
+			w, ok := n.(*ast.WindowSpec)
+			return !ok || !slices.ContainsFunc(windowItems(w), func(item *ast.ByItem) bool {
+				c, ok := columnRef(item.Expr)
+				return ok && slices.Contains(aliases, c.Name.L)
+			})
+		}) {
+			return false // as GROUP BY
+		}
 		return aliases == nil || (s.OrderBy == nil || !qualified(s.OrderBy)) && (s.Having == nil || !qualified(s.Having))
 	})
+}
+
+func windowItems(w *ast.WindowSpec) (items []*ast.ByItem) {
+	if w.PartitionBy != nil {
+		items = append(items, w.PartitionBy.Items...)
+	}
+	if w.OrderBy != nil {
+		items = append(items, w.OrderBy.Items...)
+	}
+	return items
 }
 
 // assignsInOrder reports whether a select list assigns variables in a query with
@@ -78,22 +97,61 @@ func assignsInOrder(stmt ast.Node) bool {
 	})
 }
 
-// repeated are the names that a select list has more than once.
-func repeated(list *ast.FieldList) []string {
-	var names, more []string
-	for _, f := range list.Fields {
-		name := f.AsName.L
-		if f.Expr != nil && name == "" {
-			if c, ok := columnRef(f.Expr); ok {
-				name = c.Name.L
-			}
-		}
-		if name != "" && slices.Contains(names, name) {
+// repeated are the names that a list has more than once.
+func repeated(list []string) []string {
+	var more []string
+	for i, name := range list {
+		if name != "" && slices.Contains(list[:i], name) {
 			more = append(more, name)
 		}
-		names = append(names, name)
 	}
 	return more
+}
+
+// listed are the names of a select list, in lower case. A wildcard has counters only:
+// the columns of other tables are not known, and those of a derived table are columns
+// on both sides.
+func (a *analysis) listed(s *ast.SelectStmt) []string {
+	var names []string
+	for _, f := range s.Fields.Fields {
+		switch c, ok := columnRef(f.Expr); {
+		case f.WildCard != nil && !a.schema.server.mariaDB: // which takes the alias before any column
+			names = append(names, a.wildcard(f.WildCard.Table.O, s)...)
+		case f.WildCard == nil && f.AsName.L == "" && ok:
+			names = append(names, c.Name.L)
+		default:
+			names = append(names, f.AsName.L)
+		}
+	}
+	return names
+}
+
+// wildcard are the names of the counters in * or table.* of a query.
+func (a *analysis) wildcard(qualifier string, s *ast.SelectStmt) (names []string) {
+	if s.From == nil {
+		return nil
+	}
+	var join func(ast.ResultSetNode)
+	join = func(n ast.ResultSetNode) {
+		switch n := n.(type) {
+		case *ast.Join:
+			join(n.Left)
+			join(n.Right)
+		case *ast.TableSource:
+			switch source := n.Source.(type) {
+			case *ast.Join:
+				join(source)
+			case *ast.TableName:
+				if t := a.target(n); t != nil && a.means(qualifier, nameOf(n)) {
+					for _, c := range slices.Concat(t.counters, t.touch) {
+						names = append(names, strings.ToLower(c.name))
+					}
+				}
+			}
+		}
+	}
+	join(s.From.TableRefs)
+	return names
 }
 
 // fullNames are the tokens of each db.table.column of a counter table.

@@ -18,7 +18,7 @@ type locking struct {
 // lockings notes with each table how it is locked. A view can't be named behind OF:
 // the edits take its name out of there. ok is false where that can't be followed.
 func (a *analysis) lockings(stmt ast.Node, refs []tableRef) (edits []edit, ok bool) {
-	clauses := 0
+	clauses := a.moreLocks
 	every(stmt, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectStmt); ok && s.LockInfo != nil && s.LockInfo.LockType != ast.SelectLockNone {
 			clauses++
@@ -54,53 +54,63 @@ func locks(toks []token, i int) bool {
 	return toks[i].is("FOR") && (next("UPDATE") || next("SHARE")) || toks[i].is("LOCK") && next("IN")
 }
 
-// lock reads the clause at token i of the SELECT at token sel.
+// lock notes what the clause at token i locks of the SELECT at token sel.
 func (a *analysis) lock(i, sel int, refs []tableRef) []edit {
-	toks, at := a.toks, i+2
-	is := func(w string) bool { return at < len(toks) && toks[at].is(w) }
-	l := locking{"FOR UPDATE", !toks[i+1].is("UPDATE")}
-	if toks[i].is("LOCK") {
-		at = i + 4 // LOCK IN SHARE MODE
-	}
-	all, list := !is("OF"), at+1
+	toks := a.toks
+	l, of, end := readLock(toks, i)
 	var named, others []string
-	for at++; !all && at < len(toks); at++ {
-		start := at
-		if at+2 < len(toks) && toks[at+1].punct('.') {
-			at += 2
-		}
-		name := toks[at].name
-		if slices.ContainsFunc(refs, func(r tableRef) bool { return r.sel == sel && a.means(name, r.name) }) {
+	for _, at := range of {
+		name := toks[at[1]].name
+		switch r := slices.IndexFunc(refs, func(r tableRef) bool { return r.sel == sel && a.means(name, r.name) }); {
+		case r >= 0 && refs[r].locks.clause != "":
+			return nil // named twice, which the server refuses
+		case r >= 0:
+			refs[r].locks = l
 			named = append(named, name)
-		} else {
-			others = append(others, a.text[toks[start].start:toks[at].end])
-		}
-		if at++; at == len(toks) || !toks[at].punct(',') {
-			break
+		default:
+			others = append(others, a.text[toks[at[0]].start:toks[at[1]].end])
 		}
 	}
-	listed := at - 1
-	if all {
-		at = list - 1
+	for n := range refs {
+		if of == nil && refs[n].sel == sel {
+			refs[n].locks = l
+		}
+	}
+	switch {
+	case named == nil || a.schema.server.mariaDB: // which has no OF
+		return nil
+	case others == nil:
+		return []edit{{toks[i].start, toks[end-1].end, "", nil}}
+	}
+	return []edit{{toks[of[0][0]].start, toks[of[len(of)-1][1]].end, strings.Join(others, ", "), nil}}
+}
+
+// readLock reads the locking clause at token i: the first and last tokens of the names
+// behind OF, and the token behind it all.
+func readLock(toks []token, i int) (l locking, of [][2]int, end int) {
+	l = locking{"FOR UPDATE", !toks[i+1].is("UPDATE")}
+	end = i + 2
+	if toks[i].is("LOCK") {
+		end = i + 4 // LOCK IN SHARE MODE
+	}
+	is := func(w string) bool { return end < len(toks) && toks[end].is(w) }
+	for more := is("OF"); more && end+1 < len(toks); {
+		first := end + 1
+		last := first
+		if last+2 < len(toks) && toks[last+1].punct('.') {
+			last += 2
+		}
+		of = append(of, [2]int{first, last})
+		end = last + 1
+		more = end < len(toks) && toks[end].punct(',')
 	}
 	switch {
 	case is("NOWAIT"):
-		l.clause, at = l.clause+" NOWAIT", at+1
+		l.clause, end = l.clause+" NOWAIT", end+1
 	case is("SKIP"):
-		l.clause, at = l.clause+" SKIP LOCKED", at+2
-	case is("WAIT") && at+1 < len(toks):
-		l.clause, at = l.clause+" WAIT "+toks[at+1].name, at+2
+		l.clause, end = l.clause+" SKIP LOCKED", end+2
+	case is("WAIT") && end+1 < len(toks):
+		l.clause, end = l.clause+" WAIT "+toks[end+1].name, end+2
 	}
-	for n := range refs {
-		if r := &refs[n]; r.sel == sel && (all || slices.ContainsFunc(named, func(name string) bool { return a.means(name, r.name) })) {
-			r.locks = l
-		}
-	}
-	switch {
-	case named == nil:
-		return nil
-	case others == nil:
-		return []edit{{toks[i].start, toks[min(at, len(toks))-1].end, "", nil}}
-	}
-	return []edit{{toks[list].start, toks[listed].end, strings.Join(others, ", "), nil}}
+	return l, of, min(end, len(toks))
 }

@@ -128,20 +128,27 @@ func (a *analysis) respelled(refs []tableRef) bool {
 	})
 }
 
-// inSelectList reports whether a table stands before the query's own FROM.
+// inSelectList reports whether a table stands in a subquery of some select list,
+// whose text is the name of a column without an alias.
 func (a *analysis) inSelectList(refs []tableRef) bool {
-	depth := 0
+	lists := []bool{false} // of the query and of each parenthesis that is open: between its SELECT and FROM
 	for _, t := range a.toks {
+		last := len(lists) - 1
 		switch {
 		case t.punct('('):
-			depth++
-		case t.punct(')'):
-			depth--
-		case depth == 0 && t.is("FROM"):
-			return slices.ContainsFunc(refs, func(r tableRef) bool { return r.end <= t.start }) && !a.toks[0].is("WITH")
+			lists = append(lists, false)
+		case t.punct(')') && last > 0:
+			lists = lists[:last]
+		case t.is("SELECT"):
+			lists[last] = true
+		case t.is("FROM"):
+			lists[last] = false
+		}
+		if slices.Contains(lists, true) && slices.ContainsFunc(refs, func(r tableRef) bool { return r.start == t.start }) {
+			return true
 		}
 	}
-	return !a.toks[0].punct('(') && !a.toks[0].is("WITH") // SELECT (SELECT …)
+	return false
 }
 
 // selection plans a SELECT, a UNION, a WITH.

@@ -9,14 +9,15 @@ import (
 
 // analysis is one statement on its way to a plan.
 type analysis struct {
-	schema *schema
-	text   string
-	mode   lexMode
-	db     string // default database
-	toks   []token
-	params map[int]int // offset of a parameter → index of its argument
-	into   bool        // it sets variables: SELECT … INTO @v
-	alias  string      // of the inserted row: VALUES (…) AS alias ON DUPLICATE KEY UPDATE
+	schema    *schema
+	text      string
+	mode      lexMode
+	db        string // default database
+	toks      []token
+	params    map[int]int // offset of a parameter → index of its argument
+	into      bool        // it sets variables: SELECT … INTO @v
+	moreLocks int         // locking clauses behind the first of a query
+	alias     string      // of the inserted row: VALUES (…) AS alias ON DUPLICATE KEY UPDATE
 }
 
 // plan decides what becomes of a statement. It does no I/O.
@@ -65,9 +66,21 @@ func (a *analysis) plan() *plan {
 		}
 		return &plan{}
 	case kindSet, kindCall:
+		if k == kindSet || a.toks[0].is("DO") { // whose strings nothing runs, unlike those of CALL
+			if tables, via = a.outsideStrings(tables, via); len(tables) == 0 && len(via) == 0 {
+				return &plan{}
+			}
+		}
 		return a.opaque(tables, via, "it can do anything")
 	}
 	return &plan{}
+}
+
+// outsideStrings keeps the tables and dependents whose names do not stand in
+// strings only.
+func (a *analysis) outsideStrings(tables []*table, via []dependent) ([]*table, []dependent) {
+	tables = slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
+	return tables, slices.DeleteFunc(slices.Clone(via), func(d dependent) bool { return !a.names(d.name) })
 }
 
 // opaque is the exact way for what is not understood: every key of every
@@ -109,10 +122,9 @@ func refusal(tables []*table) *plan {
 func (a *analysis) dml(tables []*table, via []dependent) *plan {
 	stmt := a.parse()
 	if stmt == nil {
-		named := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
-		reached := slices.DeleteFunc(slices.Clone(via), func(d dependent) bool { return !a.names(d.name) })
+		named, reached := a.outsideStrings(tables, via)
 		if len(named) == 0 && len(reached) == 0 {
-			return &plan{} // the name stands in a string only
+			return &plan{}
 		}
 		p := a.opaque(named, reached, "it could not be parsed")
 		p.fallback = true
@@ -149,17 +161,18 @@ func (a *analysis) direct(stmt ast.StmtNode, named []*table) *plan {
 	return a.opaque(named, nil, "it is no statement that the driver knows")
 }
 
-// names reports whether the name stands outside strings.
+// names reports whether the name stands outside strings, or is all of one in double
+// quotes: a name under ANSI_QUOTES.
 func (a *analysis) names(name string) bool {
 	return slices.ContainsFunc(a.toks, func(t token) bool {
 		return t.ident() && strings.EqualFold(t.name, name) || t.kind == tokVersion ||
-			t.kind == tokString && a.text[t.start] == '"' && strings.Contains(strings.ToLower(a.text), strings.ToLower(name))
+			t.kind == tokString && a.text[t.start] == '"' && strings.EqualFold(strings.ReplaceAll(strings.Trim(a.text[t.start:t.end], `"`), `""`, `"`), name)
 	})
 }
 
 // parse parses the statement without what the parser can't read: a RETURNING
 // clause, the row alias of an upsert, the variables of SELECT … INTO, NOWAIT and
-// its like behind LOCK IN SHARE MODE. They are blanked out, so that offsets stay.
+// its like behind LOCK IN SHARE MODE, a second locking clause. They are blanked out, so that offsets stay.
 func (a *analysis) parse() ast.StmtNode {
 	if slices.ContainsFunc(a.toks, func(t token) bool { return t.kind == tokVersion }) {
 		return nil
@@ -177,6 +190,7 @@ func (a *analysis) parse() ast.StmtNode {
 		return a.toks[i]
 	}
 	query := a.onlyReads() || a.toks[0].is("WITH")
+	locked := -1 // the token behind a locking clause
 	depth, insert := 0, len(a.toks) > 0 && (a.toks[0].is("INSERT") || a.toks[0].is("REPLACE"))
 	for i, t := range a.toks {
 		switch {
@@ -195,6 +209,13 @@ func (a *analysis) parse() ast.StmtNode {
 				blank(i, last)
 				a.into = true
 			}
+		case locks(a.toks, i):
+			_, _, end := readLock(a.toks, i)
+			if i == locked {
+				blank(i, end-1)
+				a.moreLocks++
+			}
+			locked = end
 		case t.is("MODE") && toks(i-1).is("SHARE") && toks(i+1).is("NOWAIT"):
 			blank(i+1, i+1)
 		case t.is("MODE") && toks(i-1).is("SHARE") && (toks(i+1).is("SKIP") || toks(i+1).is("WAIT")):

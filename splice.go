@@ -42,6 +42,9 @@ func (a *analysis) splice(stmt ast.StmtNode, named []*table) string {
 			}
 		}
 	}
+	if a.toks[0].end == a.toks[1].start { // SELECT*, which the sums would continue
+		list = " " + list
+	}
 	return a.text[:a.toks[1].start] + list + a.text[a.toks[from-1].end:]
 }
 

@@ -3,6 +3,9 @@ package integration_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -33,6 +36,64 @@ INSERT INTO post VALUES (1, 'x', 1), (2, 'x', 5), (3, 'y', 5);
 			tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT title AS likes, COUNT(*) FROM post GROUP BY likes ORDER BY 1, 2",
 				"A: SELECT id AS likes FROM post GROUP BY likes ORDER BY 1", "A: SELECT title AS likes, COUNT(*) FROM post GROUP BY post.likes, title ORDER BY 1, 2",
 				"A: SELECT id % 2 AS likes, COUNT(*) FROM post GROUP BY likes, id ORDER BY 1, 2")
+		}
+	})
+}
+
+// TestNamedByWildcard proves that an alias of a counter's name beside the wildcard that
+// has the counter is found where plain MySQL finds it: it means the column in ORDER BY
+// and the alias in HAVING, or neither.
+func TestNamedByWildcard(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, n INT NULL, likes INT NULL DEFAULT 0);
+CREATE TABLE tag (post_id INT, name VARCHAR(9), likes INT NOT NULL DEFAULT 0, PRIMARY KEY (post_id, name));
+CREATE TABLE author (id INT PRIMARY KEY, likes INT NOT NULL);
+INSERT INTO post VALUES (1, 2, 1), (2, 3, 5), (3, NULL, NULL);
+INSERT INTO tag VALUES (1, 'x', 4), (2, 'y', 3);
+INSERT INTO author VALUES (1, 9), (2, 4);
+`
+	config := &countermysql.Config{Tables: []countermysql.TableConfig{{Table: "post", Counters: []string{"likes"}}, {Table: "tag", Counters: []string{"likes"}}}}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, config)
+		for _, query := range []string{
+			"SELECT *, -likes AS likes FROM post ORDER BY likes",
+			"SELECT p.*, -id likes FROM post p ORDER BY likes",
+			"SELECT DISTINCT p.*, -p.likes AS likes FROM post p ORDER BY likes",
+			"SELECT *, IFNULL(likes, 5) AS likes FROM post HAVING likes > 3 ORDER BY id",
+			"SELECT *, IFNULL(likes, 99) AS likes FROM post ORDER BY likes DESC LIMIT 1",
+			"SELECT *, n AS likes FROM post ORDER BY likes",
+			"SELECT n AS likes, post.* FROM post HAVING likes > 1",
+			"SELECT * FROM (post p JOIN tag t ON t.post_id = p.id) ORDER BY likes",
+			"SELECT p.*, a.likes FROM post p JOIN author a USING (id) ORDER BY likes",
+			"SELECT a.*, -p.likes AS likes FROM post p JOIN author a USING (id) ORDER BY likes",
+			"SELECT a.id, p.likes FROM author a JOIN post p USING (id) ORDER BY likes",
+		} {
+			tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: "+query)
+		}
+		exact := stats(t, tw.ours).Exact
+		tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT a.*, p.likes AS l FROM author a JOIN post p USING (id) ORDER BY l",
+			"A: SELECT p.*, a.id AS author FROM post p JOIN author a USING (id) ORDER BY likes, p.id", "A: SELECT *, -likes AS l FROM post HAVING l < 3 ORDER BY likes")
+		require.Equal(t, exact, stats(t, tw.ours).Exact)
+	})
+}
+
+// TestOrderedByAlias proves that a window's PARTITION BY and ORDER BY mean the column
+// where an alias has its name.
+func TestOrderedByAlias(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, n INT NOT NULL, likes INT NOT NULL DEFAULT 0);
+INSERT INTO post VALUES (1, 1, 1), (2, 1, 5), (3, 2, 5);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes"))
+		for _, query := range []string{
+			"SELECT id, -likes AS likes, RANK() OVER (ORDER BY likes DESC) r FROM post ORDER BY id",
+			"SELECT id, n AS likes, COUNT(*) OVER (PARTITION BY likes) c FROM post ORDER BY id",
+			"SELECT id, n AS likes, SUM(id) OVER w s FROM post WINDOW w AS (PARTITION BY (likes) ORDER BY id) ORDER BY id",
+			"SELECT id, n AS likes, RANK() OVER (ORDER BY post.likes DESC, id) r FROM post ORDER BY id",
+			"SELECT id, -likes AS likes, RANK() OVER (ORDER BY likes + 0) r FROM post ORDER BY id",
+		} {
+			tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: "+query)
 		}
 	})
 }

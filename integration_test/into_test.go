@@ -62,3 +62,20 @@ func TestAcceptedReadOnly(t *testing.T) {
 			"A: START TRANSACTION READ ONLY", "A: SET @v = (SELECT likes FROM post WHERE id = 1)", "A: SELECT likes, DEFAULT(likes) FROM post WHERE id = 1", "A: COMMIT")
 	})
 }
+
+// TestNamesInStrings proves that a table's name in a string of SET or DO concerns no
+// table: nothing is locked for it.
+func TestNamesInStrings(t *testing.T) {
+	const schema = `
+CREATE TABLE user (id INT PRIMARY KEY, name VARCHAR(9), logins INT NOT NULL DEFAULT 0);
+CREATE VIEW seen AS SELECT * FROM user;
+INSERT INTO user VALUES (1, 'ann', 5);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("user", "logins"), "innodb_lock_wait_timeout=1")
+		tw.play(t, "A: UPDATE user SET logins = logins + 1 WHERE id = 1", "A: BEGIN", "A: UPDATE user SET name = 'x' WHERE id = 1",
+			"B: SET @who = 'user-1', @what = \"has seen it\"", "B: DO GET_LOCK('user:1', 1), RELEASE_LOCK('user:1')", "B: SELECT @who", "A: COMMIT",
+			"B: SET @n = (SELECT logins FROM user WHERE id = 1)", "B: SELECT @n", "A: UPDATE user SET logins = logins + 1 WHERE id = 1",
+			"B: SET sql_mode = 'ANSI_QUOTES'", `B: SET @n = (SELECT "logins" FROM "user" WHERE id = 1)`, "B: SELECT @n")
+	})
+}

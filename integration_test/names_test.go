@@ -3,6 +3,8 @@ package integration_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -52,5 +54,41 @@ INSERT INTO page VALUES (1, 1), (2, 2);
 			"A: INSERT INTO page (nosuch.page.id, hits) VALUES (1, 1) ON DUPLICATE KEY UPDATE hits = hits + 1", "A: INSERT INTO page (other.id, hits) VALUES (1, 1) ON DUPLICATE KEY UPDATE hits = hits + 1",
 			"A: INSERT INTO page (id, hits) VALUES (1, 1) ON DUPLICATE KEY UPDATE hits = hits + VALUES(other.hits)",
 			"A: SELECT * FROM page")
+	})
+}
+
+// TestNamesOfSubqueries proves that a subquery of a select list gives its column the
+// name that the user's text gives it, however deep it stands.
+func TestNamesOfSubqueries(t *testing.T) {
+	const schema = `
+CREATE TABLE post (likes INT NOT NULL DEFAULT 0, id INT PRIMARY KEY);
+CREATE TABLE other (id INT PRIMARY KEY, post_id INT NOT NULL);
+INSERT INTO post VALUES (5, 1), (3, 2);
+INSERT INTO other VALUES (1, 1), (2, 2);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes"))
+		for _, query := range []string{
+			"WITH c AS (SELECT (SELECT likes FROM post WHERE id = 1)) SELECT * FROM c",
+			"WITH c AS (SELECT 1 FROM other) SELECT (SELECT likes FROM post WHERE id = 1) FROM c LIMIT 1",
+			"(SELECT (SELECT MAX(likes) FROM post))",
+			"SELECT * FROM (SELECT o.id, (SELECT likes FROM post p WHERE p.id = o.post_id) FROM other o) q ORDER BY id",
+			"SELECT * FROM (SELECT EXISTS (SELECT likes FROM post WHERE likes > 6)) q",
+			"SELECT EXTRACT(YEAR FROM (SELECT MAX(likes) FROM post) + 20240100) FROM other LIMIT 1",
+		} {
+			tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: "+query)
+		}
+	})
+}
+
+// TestNamesWithoutSpaces proves that nothing has to stand between SELECT and the first
+// column: sums are written there.
+func TestNamesWithoutSpaces(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE post (likes INT NOT NULL DEFAULT 0, id INT PRIMARY KEY);\nINSERT INTO post VALUES (5, 1)", counters("post", "likes"))
+		for _, query := range []string{"SELECT*FROM post WHERE id=1", "SELECT`likes`FROM`post`WHERE`id`=1"} {
+			tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: "+query)
+		}
+		require.Empty(t, stats(t, tw.ours).Exact)
 	})
 }
