@@ -32,6 +32,15 @@ func (k *call) binder() binder {
 	return binder{l, k.args}
 }
 
+// miscounted reports whether the server will refuse the number of arguments.
+func (k *call) miscounted() bool {
+	given := len(k.args)
+	if k.lits != nil {
+		given += len(k.lits.at)
+	}
+	return given != k.plan.params
+}
+
 // interpolated reports whether go-sql-driver sends the text without parameters:
 // there are no arguments, or it writes them in, which it does only for as many as
 // the text has places.

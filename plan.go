@@ -26,6 +26,7 @@ type plan struct {
 	class    class
 	kind     kind
 	arg      string // of the kind: a savepoint's name, an isolation level
+	params   int    // how many arguments it takes
 	named    bool   // the text could concern a counter table
 	simple   bool   // goes to the server and that is all
 	rowCount bool   // it may ask for ROW_COUNT()

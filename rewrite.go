@@ -30,7 +30,7 @@ func (s *schema) plan(text string, mode lexMode, db string) *plan {
 	}
 	p := a.plan()
 	k, arg := kindOf(a.toks)
-	p.kind, p.arg = k, arg
+	p.kind, p.arg, p.params = k, arg, len(a.params)
 	return p
 }
 

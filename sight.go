@@ -75,6 +75,9 @@ func (c *conn) ownSight(ctx context.Context, t *table) (sight, error) {
 		return s, err
 	}
 	for i := range w.rows {
+		if w.rows[i].absent {
+			continue
+		}
 		if err := c.sums(ctx, t, &w.rows[i]); err != nil {
 			return s, err
 		}
@@ -186,10 +189,11 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 // settle drops the rows that a statement may not have changed, which the server
 // does not tell of an upsert, nor of an UPDATE with clientFoundRows: the
 // transaction sees them as of its snapshot, and so does a read without locks,
-// unlike one with.
+// unlike one with. A row that is not there may have been taken away, by another key
+// or a DELETE: look-ups of others still find it, so it stays noted.
 func (c *conn) settle(ctx context.Context, w *written) error {
 	for i := 0; i < len(w.rows); i++ {
-		if !w.rows[i].matched {
+		if !w.rows[i].matched || w.rows[i].absent {
 			continue
 		}
 		cols := make([]string, len(w.t.counters))
@@ -201,13 +205,15 @@ func (c *conn) settle(ctx context.Context, w *written) error {
 		if err != nil {
 			return err
 		}
-		var now [][]string
-		if seen != nil { // or it locks the place of a row that is not there
-			if now, err = c.read(ctx, c.unsnapshot()+query+" FOR UPDATE"); err != nil {
-				return err
-			}
+		if seen == nil { // FOR UPDATE would lock its place
+			w.rows[i].absent = true
+			continue
 		}
-		if seen != nil && slices.EqualFunc(seen, now, slices.Equal[[]string]) {
+		now, err := c.read(ctx, c.unsnapshot()+query+" FOR UPDATE")
+		if err != nil {
+			return err
+		}
+		if slices.EqualFunc(seen, now, slices.Equal[[]string]) {
 			w.rows[i].matched = false
 			continue
 		}

@@ -51,6 +51,7 @@ type writtenRow struct {
 	sums  map[string]string // of the slots, by column; nil: not read yet
 
 	matched bool // perhaps not written
+	absent  bool // and not there
 
 	// A row that was only rolled up is written for the server, but not for the
 	// application, which goes on to see it as of its snapshot. vain says what is
@@ -118,6 +119,10 @@ const maxWritten = 100
 func (w *written) mark(row writtenRow) {
 	for i := range w.rows {
 		if w.rows[i].base == row.base {
+			if w.rows[i].absent {
+				w.rows[i] = row
+				return
+			}
 			if row.sums != nil {
 				w.rows[i].sums = row.sums
 			}

@@ -105,3 +105,34 @@ func TestArgumentsOfSeveralStatements(t *testing.T) {
 		}
 	})
 }
+
+// TestArgumentsOfIncrements proves that an increment with too many or too few
+// arguments fails and counts nothing, as on plain MySQL.
+func TestArgumentsOfIncrements(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=true", "interpolateParams=false"} {
+			tw := newBlog(t, srv, blogCounters(), params)
+			for _, text := range []string{
+				"UPDATE post SET likes = likes + ? WHERE id = ?",
+				"UPDATE post SET likes = likes + 2 WHERE slug = 'a' AND id = ? AND 1 = ?",
+				"INSERT INTO post (id, slug, likes) VALUES (1, 'a', ?) ON DUPLICATE KEY UPDATE likes = likes + ?",
+			} {
+				for _, args := range [][]any{{1, 1}, {1}, {1, 1, 1}, {}} {
+					require.Equal(t, told2(tw.plain.Exec(text, args...)), told2(tw.ours.Exec(text, args...)), "%s %v", text, args)
+					require.Equal(t, toldInTransaction(t, tw.plain, text, args...), toldInTransaction(t, tw.ours, text, args...), "%s %v", text, args)
+					tw.same(t, "SELECT id, likes FROM post ORDER BY id")
+				}
+			}
+		}
+	})
+}
+
+// toldInTransaction tells what becomes of a statement inside a transaction.
+func toldInTransaction(t *testing.T, db *sql.DB, text string, args ...any) string {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	answer := told2(tx.Exec(text, args...))
+	require.NoError(t, tx.Commit())
+	return answer
+}

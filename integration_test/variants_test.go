@@ -186,6 +186,23 @@ func TestFoundRowsUnchanged(t *testing.T) {
 	})
 }
 
+// TestFoundRowsMoved proves that with clientFoundRows a row that a transaction has
+// given another key is not found by the old one, also after a query has looked
+// which rows the transaction has written.
+func TestFoundRowsMoved(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE tag (id INT PRIMARY KEY, uses INT NOT NULL DEFAULT 0)",
+			&countermysql.Config{Tables: []countermysql.TableConfig{{Table: "tag", Counters: []string{"uses"}}}}, "clientFoundRows=true")
+		const increment, all = "A: UPDATE tag SET uses = uses + 1 WHERE id = 2", "A: SELECT id, uses FROM tag ORDER BY id"
+		for _, took := range []string{"A: UPDATE tag SET id = 7 WHERE id = 2", "A: DELETE FROM tag WHERE id = 2"} {
+			for _, more := range []string{"A: SELECT 1", "A: INSERT INTO tag VALUES (2, 100)"} {
+				tw.play(t, "A: DELETE FROM tag", "A: INSERT INTO tag VALUES (1, 10), (2, 20)",
+					"A: begin RR", took, all, increment, all, more, all, increment, all, "A: commit", all)
+			}
+		}
+	})
+}
+
 // TestMultiStatements proves that several statements in one text, transactions
 // among them, do what they do on plain MySQL.
 func TestMultiStatements(t *testing.T) {
