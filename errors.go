@@ -21,14 +21,19 @@ func (e *UnfitError) Error() string {
 
 // SlotsTableError says that a counter table's slots table is missing or does
 // not fit, and which DDL puts that right. With counterCreateSlots=true the
-// driver runs the DDL itself.
+// driver runs the DDL itself, unless it would drop slots or a table of the
+// application's.
 type SlotsTableError struct {
 	Table      string // database.table
 	SlotsTable string
 	DDL        string
+	Taken      bool // the name is that of another table, which the DDL drops
 }
 
 func (e *SlotsTableError) Error() string {
+	if e.Taken {
+		return fmt.Sprintf("countermysql: table %s can't have its slots in %s, which is another table; choose another name with slots_table, or, if nobody needs that table, run:\n%s", e.Table, e.SlotsTable, e.DDL)
+	}
 	return fmt.Sprintf("countermysql: table %s has no slots table %s that fits; set counterCreateSlots=true, or run:\n%s", e.Table, e.SlotsTable, e.DDL)
 }
 

@@ -44,25 +44,26 @@ func loadServer(ctx context.Context, db *sql.DB) (server, error) {
 }
 
 // makeSlots runs the DDL that a table's slots table lacks. One that holds
-// slots is never dropped.
+// slots is never dropped, nor is a table of the application's.
 func makeSlots(ctx context.Context, db *sql.DB, t *table) error {
-	drop, create, found := strings.Cut(t.missing, "; ")
-	if !found {
-		_, err := db.ExecContext(ctx, t.missing)
-		return err
+	steps := t.missingSteps()
+	if len(steps) > 1 {
+		n := 1
+		if !t.taken {
+			if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+t.slots()+" LIMIT 1) one").Scan(&n); err != nil {
+				return err
+			}
+		}
+		if n > 0 {
+			return t.slotsError()
+		}
 	}
-	var n int
-	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+t.slots()+" LIMIT 1) one").Scan(&n); err != nil {
-		return err
+	for _, step := range steps {
+		if _, err := db.ExecContext(ctx, step); err != nil {
+			return err
+		}
 	}
-	if n > 0 {
-		return &SlotsTableError{Table: t.String(), SlotsTable: t.spec.slotsTable, DDL: t.missing}
-	}
-	if _, err := db.ExecContext(ctx, drop); err != nil {
-		return err
-	}
-	_, err := db.ExecContext(ctx, create)
-	return err
+	return nil
 }
 
 // loader reads information_schema for the configured tables.
@@ -255,7 +256,7 @@ func (l *loader) keys(ctx context.Context) {
 				break
 			}
 		}
-		t.slotCol = "slot"
+		t.slotCol = slotColumn
 		for t.inKey(t.slotCol) || t.virtual(t.slotCol) {
 			t.slotCol = "countermysql_" + t.slotCol
 		}
@@ -292,6 +293,7 @@ func (l *loader) describe(ctx context.Context, t *table) {
 		if t.missing = t.upgradeSQL(l.slots[t]); t.missing == "" {
 			t.narrow = t.widenSQL(l.slots[t])
 		}
+		t.taken = len(t.missingSteps()) > 1 && !slices.ContainsFunc(l.slots[t], numbersSlots)
 	}
 }
 
