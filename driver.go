@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"reflect"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -97,8 +98,14 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	if config == nil {
 		config = &Config{}
 	}
-	specs, err := config.resolve(cfg.DBName)
-	if err != nil {
+	specs, mistakes := config.check(cfg.DBName)
+	for _, key := range sortedKeys(cfg.Params) {
+		if ourParam(key) {
+			mistakes = append(mistakes, &ConfigError{Place: "mysql.Config.Params[" + strconv.Quote(key) + "]", Problem: "it is not for the server",
+				Remedy: "read the DSN with countermysql.ParseDSN, or set it in countermysql.Config"})
+		}
+	}
+	if err := errors.Join(mistakes...); err != nil {
 		return nil, err
 	}
 	raw, err := mysql.NewConnector(cfg)
