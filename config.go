@@ -200,7 +200,7 @@ func (c *Config) clone() *Config {
 
 // merge returns c overridden and extended by another Config, sharing nothing
 // with either. The same table in both is merged too; what either has twice
-// stays there twice, to be reported by resolve.
+// stays there twice, to be reported by check.
 func (c *Config) merge(over *Config) *Config {
 	if c == nil || over == nil {
 		return cmp.Or(c, over).clone()

@@ -117,7 +117,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 		log = slog.Default()
 	}
 	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, mu: make(gate, 1)}
-	c.slotRange, _ = parseSlotRange(config.SlotRange) // checked by resolve
+	c.slotRange, _ = parseSlotRange(config.SlotRange) // checked by check
 	c.driver = &Driver{registered, c}                 // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {
 		wrapped, err := sqlmw.Driver(connectorDriver{raw}, config.Interceptor).(driver.DriverContext).OpenConnector("")
