@@ -54,9 +54,24 @@ const (
 	errUnknownTable  = 1051
 	errNoTable       = 1146
 
-	errServerShutdown   = 1053
-	errConnectionKilled = 1927 // MariaDB
+	errServerShutdown      = 1053
+	errUnknown             = 1105
+	errNetRead             = 1158
+	errNetWriteInterrupted = 1161
+	errCommit              = 1180
+	errConnectionKilled    = 1927 // MariaDB
 )
+
+// uncertain reports whether an error leaves open what became of the statement:
+// its connection, or its COMMIT, failed. Numbers from 2000 to 2999 are of clients,
+// those from 9000 on no server's: a proxy that has lost the server answers so.
+func uncertain(n uint16) bool {
+	switch n {
+	case errServerShutdown, errConnectionKilled, errUnknown, errCommit:
+		return true
+	}
+	return n >= errNetRead && n <= errNetWriteInterrupted || n >= 2000 && n < 3000 || n >= 9000
+}
 
 // notResolved are the errors of a query that the server could not make sense of.
 var notResolved = map[uint16]bool{1052: true, errNoColumn: true, 1055: true, 1056: true, 1060: true, errSyntax: true, errNotUnique: true, 1111: true,
