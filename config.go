@@ -89,7 +89,8 @@ type Config struct {
 
 	// Interceptor sees every statement that is really sent to the server, for
 	// logging, tracing and tests; nil: none, at no cost. It must be safe for
-	// concurrent use.
+	// concurrent use, and connect by the connector and the context that its
+	// ConnectorConnect is given.
 	Interceptor sqlmw.Interceptor
 
 	// Logger gets rare events, such as a table that can't have counters; nil

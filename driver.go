@@ -171,8 +171,12 @@ func (c *Connector) connect(ctx context.Context) (driver.Conn, error) {
 	if len(c.specs) == 0 {
 		return raw, nil
 	}
-	if below == nil {
+	switch {
+	case c.config.Interceptor == nil:
 		below = raw
+	case below == nil:
+		raw.Close()
+		return nil, errors.New("countermysql: ConnectorConnect of Config.Interceptor has to connect by the connector and the context that it is given")
 	}
 	c.open.Add(1)
 	conn, err := c.wrap(ctx, raw, below)
