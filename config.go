@@ -135,7 +135,8 @@ type TableConfig struct {
 
 	// SlotsTable is the name of the slots table, which lives in the table's
 	// own database, so a name without one; "" means the table's name and
-	// "_slots".
+	// "_slots". It is the same in every process. Who changes it renames the table
+	// too, or rolls up before: slots under another name are not seen.
 	//
 	// YAML: slots_table.
 	SlotsTable string
