@@ -146,7 +146,7 @@ func (k *call) explainCount(ctx context.Context, b *bound) (stmt string, shared 
 	}
 	p := &pending{t: b.t, entries: map[string]*entry{}}
 	for _, h := range hits {
-		if !p.add(h.entry) {
+		if !p.add(h) {
 			return "", false, nil
 		}
 	}

@@ -28,7 +28,7 @@ type column struct {
 func (c *column) unsigned() bool { return strings.Contains(c.columnType, "unsigned") }
 func (c *column) decimal() bool  { return c.dataType == "decimal" }
 
-// integerRange is the range of an integer column, in decimal digits of its limits.
+// integerBits is the size of an integer column.
 var integerBits = map[string]uint{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 
 func (c *column) integer() bool { return integerBits[c.dataType] != 0 }
