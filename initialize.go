@@ -78,6 +78,13 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 					errs = append(errs, fmt.Errorf("countermysql: slots table %s no longer fits %s and holds increments; add them to the base rows and run:\n%s", t.spec.slotsTable, t, t.missing))
 					continue
 				}
+				if !options.DryRun {
+					statements = append(statements, steps...)
+					if err := makeSlots(ctx, c.look.Load(), t); err != nil {
+						errs = append(errs, fmt.Errorf("countermysql: the slots table of %s: %w", t, err))
+					}
+					continue
+				}
 			}
 			run(t, steps...)
 		}

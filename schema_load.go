@@ -48,22 +48,41 @@ func loadServer(ctx context.Context, db *sql.DB) (server, error) {
 func makeSlots(ctx context.Context, db *sql.DB, t *table) error {
 	steps := t.missingSteps()
 	if len(steps) > 1 {
-		n := 1
-		if !t.taken {
-			if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+t.slots()+" LIMIT 1) one").Scan(&n); err != nil {
-				return err
-			}
-		}
-		if n > 0 {
+		if t.taken {
 			return t.slotsError()
 		}
-	}
-	for _, step := range steps {
-		if _, err := db.ExecContext(ctx, step); err != nil {
+		if err := dropEmpty(ctx, db, t, steps[0]); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := db.ExecContext(ctx, steps[len(steps)-1])
+	return err
+}
+
+// dropEmpty drops a slots table that holds nothing, while nobody can write to it:
+// a process that does not know the new key yet may count by the old one.
+func dropEmpty(ctx context.Context, db *sql.DB, t *table, drop string) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "LOCK TABLES "+t.slots()+" WRITE"); errorNumber(err) != 0 {
+		return t.slotsError() // it is in use, or the user may not
+	} else if err != nil {
+		return err
+	}
+	var n int
+	err = conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+t.slots()).Scan(&n)
+	if err == nil && n > 0 {
+		err = t.slotsError()
+	} else if err == nil {
+		_, err = conn.ExecContext(ctx, drop)
+	}
+	if _, uerr := conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
+		err = uerr
+	}
+	return err
 }
 
 // loader reads information_schema for the configured tables.
