@@ -121,6 +121,9 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 		step("the counters are read as base row + slots", text, args)
 	default:
 		step("as it is", k.text, args)
+		for _, t := range p.dropped {
+			step("then the slots go too", t.endSQL(k.truncates()), nil)
+		}
 	}
 	return out, nil
 }
