@@ -113,11 +113,8 @@ func (c *conn) sendUnits(ctx context.Context, b *batch, units []*unit) {
 // undone reports whether the server has refused or rolled back the statement.
 // A connection that broke, or was killed, says nothing about that.
 func undone(err error) bool {
-	var e *mysql.MySQLError
-	if !errors.As(err, &e) {
-		return errors.Is(err, errRowGone)
-	}
-	return e.Number != errServerShutdown && e.Number != errConnectionKilled
+	n := errorNumber(err)
+	return errors.Is(err, errRowGone) || n != 0 && !uncertain(n)
 }
 
 // sendBatch sends merged entries in one statement. It does not wait for a base

@@ -137,6 +137,8 @@ func (k *inspection) table(t *table) {
 		k.privileges(t)
 	case t.missing == t.createSQL():
 		k.add(Failure, name, "its slots table "+t.spec.slotsTable+" is missing", "run countermysql init, or the statement", t.missing)
+	case t.taken:
+		k.add(Failure, name, "its slots table's name, "+t.spec.slotsTable+", is that of another table", "choose another name with slots_table", "")
 	default:
 		k.add(Failure, name, "its slots table "+t.spec.slotsTable+" does not fit", "roll up, then run countermysql init, or the statement", t.missing)
 	}

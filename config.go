@@ -89,7 +89,8 @@ type Config struct {
 
 	// Interceptor sees every statement that is really sent to the server, for
 	// logging, tracing and tests; nil: none, at no cost. It must be safe for
-	// concurrent use.
+	// concurrent use, and connect by the connector and the context that its
+	// ConnectorConnect is given.
 	Interceptor sqlmw.Interceptor
 
 	// Logger gets rare events, such as a table that can't have counters; nil
@@ -134,7 +135,8 @@ type TableConfig struct {
 
 	// SlotsTable is the name of the slots table, which lives in the table's
 	// own database, so a name without one; "" means the table's name and
-	// "_slots".
+	// "_slots". It is the same in every process. Who changes it renames the table
+	// too, or rolls up before: slots under another name are not seen.
 	//
 	// YAML: slots_table.
 	SlotsTable string
@@ -200,7 +202,7 @@ func (c *Config) clone() *Config {
 
 // merge returns c overridden and extended by another Config, sharing nothing
 // with either. The same table in both is merged too; what either has twice
-// stays there twice, to be reported by resolve.
+// stays there twice, to be reported by check.
 func (c *Config) merge(over *Config) *Config {
 	if c == nil || over == nil {
 		return cmp.Or(c, over).clone()

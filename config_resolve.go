@@ -21,22 +21,8 @@ type tableSpec struct {
 	recount    map[string]string // by counter
 }
 
-// resolve fills in the defaults and sorts by db and name, or reports all
-// mistakes together, each a *ConfigError.
-func (c *Config) resolve(defaultDB string) ([]tableSpec, error) {
-	specs, mistakes := c.check(defaultDB)
-	if err := errors.Join(mistakes...); err != nil {
-		return nil, err
-	}
-	return specs, nil
-}
-
-// validate reports all mistakes together.
-func (c *Config) validate(defaultDB string) error {
-	_, err := c.resolve(defaultDB)
-	return err
-}
-
+// check fills in the defaults and sorts by db and name, or reports all mistakes,
+// each a *ConfigError.
 func (c *Config) check(defaultDB string) ([]tableSpec, []error) {
 	if c == nil {
 		return nil, nil

@@ -46,7 +46,7 @@ tables:
 				{Table: "log", Counters: []string{"hits"}, at: tablePlaces{table: "counters.yaml:14", counters: []string{"counters.yaml:13"}}},
 			},
 		}, c)
-		require.NoError(t, c.validate("forum"))
+		require.NoError(t, second(c.resolve("forum")))
 	})
 }
 

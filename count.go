@@ -185,7 +185,7 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 			h.id += "\x01" + h.rest
 			h.where = b.t.where(h.key, quoteIdent(b.name)) + " AND (" + h.rest + ")"
 		}
-		if !p.add(h.entry) {
+		if !p.add(h) {
 			return outcome{}, takeVerbatim, nil
 		}
 	}
@@ -273,12 +273,12 @@ func (c *conn) countLater(ctx context.Context, k *call, b *bound) (outcome, afte
 	}
 	p := c.transaction().pendingFor(b.t)
 	for _, h := range hits {
-		if !p.add(h.entry) {
+		if !p.add(h) {
 			if err := c.apply(ctx, b.t, nil); err != nil {
 				return outcome{}, done, err
 			}
 			p = c.transaction().pendingFor(b.t)
-			p.add(h.entry)
+			p.add(h)
 		}
 	}
 	p.late = p.late || c.fixed

@@ -76,10 +76,23 @@ func (c *conn) rollUpCommitted(ctx context.Context, t *table) error {
 	return c.rollUp(ctx, t)
 }
 
+// truncates tells a TRUNCATE from a DROP TABLE.
+func (k *call) truncates() bool {
+	return strings.EqualFold(tokenize(k.text, k.conn.session.mode)[0].name, "TRUNCATE")
+}
+
+// endSQL ends the slots as TRUNCATE or DROP TABLE has ended the base rows.
+func (t *table) endSQL(truncate bool) string {
+	if truncate {
+		return "TRUNCATE TABLE " + t.slots()
+	}
+	return "DROP TABLE IF EXISTS " + t.slots()
+}
+
 // drop executes DROP TABLE and TRUNCATE: the slots go too. Nobody gets in between
 // to fill an emptied table, whose increments would go with the slots.
 func (c *conn) drop(ctx context.Context, k *call) (_ outcome, err error) {
-	truncate := strings.EqualFold(tokenize(k.text, c.session.mode)[0].name, "TRUNCATE")
+	truncate := k.truncates()
 	if truncate && len(k.plan.dropped) == 1 {
 		t := k.plan.dropped[0]
 		switch _, lerr := c.do(ctx, "LOCK TABLES "+t.base()+" WRITE, "+t.slots()+" WRITE"); {
@@ -105,16 +118,12 @@ func (c *conn) drop(ctx context.Context, k *call) (_ outcome, err error) {
 		out.rows = noRows{}
 	}
 	for _, t := range k.plan.dropped {
-		stmt := "DROP TABLE IF EXISTS " + t.slots()
-		if truncate {
-			stmt = "TRUNCATE TABLE " + t.slots()
-		}
 		if missing {
 			if _, rerr := c.read(ctx, "SELECT 1 FROM "+t.base()+" LIMIT 0"); errorNumber(rerr) != errNoTable {
 				continue
 			}
 		}
-		if _, derr := c.do(ctx, stmt); derr != nil {
+		if _, derr := c.do(ctx, t.endSQL(truncate)); derr != nil {
 			return out, derr
 		}
 	}

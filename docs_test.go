@@ -104,3 +104,22 @@ func TestDifferencesArePinned(t *testing.T) {
 		}
 	}
 }
+
+// TestMakeCommands proves that the shell understands each make command with
+// arguments that is written somewhere: echo stands in for go.
+func TestMakeCommands(t *testing.T) {
+	commands := 0
+	for _, file := range []string{"README.md", "bench/README.md", "bench/main.go", "docs/benchmark.md", "examples/demo/main.go"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`make (demo|bench) ARGS=('[^']*'|\S+)`).FindAllStringSubmatch(string(text), -1) {
+			commands++
+			out, err := exec.Command("bash", "-c", m[0]+" GO=echo").CombinedOutput()
+			require.NoError(t, err, "%s: %s\n%s", file, m[0], out)
+			for word := range strings.FieldsSeq(strings.Trim(m[2], "'")) {
+				require.Contains(t, string(out), strings.Trim(word, `"`), "%s: %s", file, m[0])
+			}
+		}
+	}
+	require.GreaterOrEqual(t, commands, 8)
+}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"reflect"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -100,8 +101,14 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	if config == nil {
 		config = &Config{}
 	}
-	specs, err := config.resolve(cfg.DBName)
-	if err != nil {
+	specs, mistakes := config.check(cfg.DBName)
+	for _, key := range sortedKeys(cfg.Params) {
+		if ourParam(key) {
+			mistakes = append(mistakes, &ConfigError{Place: "mysql.Config.Params[" + strconv.Quote(key) + "]", Problem: "it is not for the server",
+				Remedy: "read the DSN with countermysql.ParseDSN, or set it in countermysql.Config"})
+		}
+	}
+	if err := errors.Join(mistakes...); err != nil {
 		return nil, err
 	}
 	raw, err := mysql.NewConnector(cfg)
@@ -113,7 +120,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 		log = slog.Default()
 	}
 	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, lookupAge: maxLookupAge}
-	c.slotRange, _ = parseSlotRange(config.SlotRange) // checked by resolve
+	c.slotRange, _ = parseSlotRange(config.SlotRange) // checked by check
 	c.driver = &Driver{registered, c}                 // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {
 		wrapped, err := sqlmw.Driver(connectorDriver{raw}, config.Interceptor).(driver.DriverContext).OpenConnector("")
@@ -167,8 +174,12 @@ func (c *Connector) connect(ctx context.Context) (driver.Conn, error) {
 	if len(c.specs) == 0 {
 		return raw, nil
 	}
-	if below == nil {
+	switch {
+	case c.config.Interceptor == nil:
 		below = raw
+	case below == nil:
+		raw.Close()
+		return nil, errors.New("countermysql: ConnectorConnect of Config.Interceptor has to connect by the connector and the context that it is given")
 	}
 	c.open.Add(1)
 	conn, err := c.wrap(ctx, raw, below)

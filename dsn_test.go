@@ -140,6 +140,21 @@ func TestParseDSNMistakes(t *testing.T) {
 	})
 }
 
+// TestParametersInGo proves that a DSN that go-sql-driver has read does not send
+// our parameters to the server.
+func TestParametersInGo(t *testing.T) {
+	cfg, err := mysql.ParseDSN("u@tcp(h)/forum?counters=post.likes&counterSlot=3&charset=utf8mb4&sql_mode=%27%27")
+	require.NoError(t, err)
+	_, err = NewConnector(cfg, &Config{Slots: -1})
+	require.Equal(t, []string{
+		"Config.Slots: -1 is not a possible number of slots; use 1 to 1024",
+		`mysql.Config.Params["counterSlot"]: it is not for the server; read the DSN with countermysql.ParseDSN, or set it in countermysql.Config`,
+		`mysql.Config.Params["counters"]: it is not for the server; read the DSN with countermysql.ParseDSN, or set it in countermysql.Config`,
+	}, mistakesOf(t, err))
+	_, err = NewConnector(&mysql.Config{Params: map[string]string{"sql_mode": "''"}}, nil)
+	require.NoError(t, err)
+}
+
 func TestParseDSNFile(t *testing.T) {
 	const file = `
 slots: 32

@@ -21,14 +21,19 @@ func (e *UnfitError) Error() string {
 
 // SlotsTableError says that a counter table's slots table is missing or does
 // not fit, and which DDL puts that right. With counterCreateSlots=true the
-// driver runs the DDL itself.
+// driver runs the DDL itself, unless it would drop slots or a table of the
+// application's.
 type SlotsTableError struct {
 	Table      string // database.table
 	SlotsTable string
 	DDL        string
+	Taken      bool // the name is that of another table, which the DDL drops
 }
 
 func (e *SlotsTableError) Error() string {
+	if e.Taken {
+		return fmt.Sprintf("countermysql: table %s can't have its slots in %s, which is another table; choose another name with slots_table, or, if nobody needs that table, run:\n%s", e.Table, e.SlotsTable, e.DDL)
+	}
 	return fmt.Sprintf("countermysql: table %s has no slots table %s that fits; set counterCreateSlots=true, or run:\n%s", e.Table, e.SlotsTable, e.DDL)
 }
 
@@ -52,9 +57,24 @@ const (
 	errNotLocked       = 1100
 	errNoSavepoint     = 1305
 
-	errServerShutdown   = 1053
-	errConnectionKilled = 1927 // MariaDB
+	errServerShutdown      = 1053
+	errUnknown             = 1105
+	errNetRead             = 1158
+	errNetWriteInterrupted = 1161
+	errCommit              = 1180
+	errConnectionKilled    = 1927 // MariaDB
 )
+
+// uncertain reports whether an error leaves open what became of the statement:
+// its connection, or its COMMIT, failed. Numbers from 2000 to 2999 are of clients,
+// those from 9000 on no server's: a proxy that has lost the server answers so.
+func uncertain(n uint16) bool {
+	switch n {
+	case errServerShutdown, errConnectionKilled, errUnknown, errCommit:
+		return true
+	}
+	return n >= errNetRead && n <= errNetWriteInterrupted || n >= 2000 && n < 3000 || n >= 9000
+}
 
 // notResolved are the errors of a query that the server could not make sense of.
 var notResolved = map[uint16]bool{1052: true, errNoColumn: true, 1055: true, 1056: true, 1060: true, errSyntax: true, errNotUnique: true, 1111: true,

@@ -121,6 +121,9 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 		step("the counters are read as base row + slots", text, args)
 	default:
 		step("as it is", k.text, args)
+		for _, t := range p.dropped {
+			step("then the slots go too", t.endSQL(k.truncates()), nil)
+		}
 	}
 	return out, nil
 }
@@ -146,7 +149,7 @@ func (k *call) explainCount(ctx context.Context, b *bound) (stmt string, shared 
 	}
 	p := &pending{t: b.t, entries: map[string]*entry{}}
 	for _, h := range hits {
-		if !p.add(h.entry) {
+		if !p.add(h) {
 			return "", false, nil
 		}
 	}

@@ -25,7 +25,8 @@ type InitOptions struct {
 // more digits now, and opens slots tables that Drop has closed; it returns the
 // statements for it, in order. It may be repeated: what is there already needs no
 // statement. A slots table that holds increments is never dropped: one whose table
-// has another key has to be rolled up first.
+// has another key has to be rolled up first. Nor is a table of the application's
+// that has the slots table's name.
 func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []string, err error) {
 	if options == nil {
 		options = &InitOptions{}
@@ -63,7 +64,12 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 		case t.unfit != nil:
 			errs = append(errs, &UnfitError{t.String(), t.unfit})
 		case t.missing != "":
-			if strings.HasPrefix(t.missing, "DROP") {
+			steps := t.missingSteps()
+			if t.taken {
+				errs = append(errs, t.slotsError())
+				continue
+			}
+			if len(steps) > 1 {
 				rows, err := c.query(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
 				if err != nil {
 					return statements, err
@@ -73,7 +79,7 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 					continue
 				}
 			}
-			statements = append(statements, strings.SplitN(t.missing, "; ", 2)...)
+			statements = append(statements, steps...)
 			if !options.DryRun {
 				if err := makeSlots(ctx, c.look.Load(), t); err != nil {
 					errs = append(errs, fmt.Errorf("countermysql: the slots table of %s: %w", t, err))

@@ -65,7 +65,7 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 		case t.missing != "" && t.missing == t.createSQL():
 			continue
 		case t.missing != "":
-			return nil, &SlotsTableError{t.String(), t.spec.slotsTable, t.missing}
+			return nil, t.slotsError()
 		}
 		names = append(names, joinName(t.spec.db, t.spec.name))
 		if t.closed {

@@ -9,16 +9,11 @@ import (
 	"strings"
 )
 
-// hit is a row that an increment matches.
-type hit struct {
-	entry
-}
-
-// findAll looks up the rows of every condition. It answers takeVerbatim where
+// findAll looks up the rows of every condition, and gives each its increment. It answers takeVerbatim where
 // the statement itself has to find out: no row, a NULL counter, a row that the
 // transaction has written.
-func (c *conn) findAll(ctx context.Context, b *bound) ([]hit, after, error) {
-	var hits []hit
+func (c *conn) findAll(ctx context.Context, b *bound) ([]entry, after, error) {
+	var hits []entry
 	seen := map[string]bool{}
 	for i, where := range b.conditions {
 		found, how, err := c.find(ctx, b, where, b.deltas[i])
@@ -39,7 +34,7 @@ func (c *conn) findAll(ctx context.Context, b *bound) ([]hit, after, error) {
 	return hits, done, nil
 }
 
-func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64) ([]hit, after, error) {
+func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64) ([]entry, after, error) {
 	t, name := b.t, quoteIdent(b.name)
 	var w *written
 	if c.inTransaction() {
@@ -74,7 +69,7 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 	if len(rows) == 0 || len(rows) < b.keys || len(t.key) == 0 && len(rows) > 1 {
 		return nil, takeVerbatim, nil // what is missing may have been inserted by a transaction that is still open
 	}
-	hits := make([]hit, len(rows))
+	hits := make([]entry, len(rows))
 	for i, r := range rows {
 		switch {
 		case r[1] == "1":
@@ -95,7 +90,7 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 				at++
 			}
 		}
-		hits[i] = hit{e}
+		hits[i] = e
 	}
 	return hits, done, nil
 }

@@ -66,7 +66,7 @@ func Recount(ctx context.Context, db *sql.DB, options *RecountOptions) ([]Drift,
 			errs = append(errs, &UnfitError{t.String(), t.unfit})
 			continue
 		case t.missing != "":
-			errs = append(errs, &SlotsTableError{t.String(), t.spec.slotsTable, t.missing})
+			errs = append(errs, t.slotsError())
 			continue
 		}
 		drifts, err := c.recountTable(ctx, t, options)

@@ -112,7 +112,7 @@ func refusal(tables []*table) *plan {
 			return &plan{class: refused, err: &UnfitError{Table: t.String(), Reasons: t.unfit}}
 		}
 		if t.missing != "" {
-			return &plan{class: refused, err: &SlotsTableError{Table: t.String(), SlotsTable: t.spec.slotsTable, DDL: t.missing}}
+			return &plan{class: refused, err: t.slotsError()}
 		}
 	}
 	return nil

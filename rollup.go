@@ -107,7 +107,7 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 		case t.missing != "" && t.missing == t.createSQL():
 			continue // there is no slots table, and so nothing to roll up
 		case t.missing != "":
-			errs = append(errs, &SlotsTableError{t.String(), t.spec.slotsTable, t.missing})
+			errs = append(errs, t.slotsError())
 			continue
 		}
 		out, err := c.rollUpTable(ctx, t, options, wait)

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // run executes a statement that is more than simple. Where it meets a slots table
@@ -62,19 +63,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		}
 		return out, err
 	case kindSavepoint, kindRollbackTo, kindRelease:
-		out, err := k.forward(ctx, k.text)
-		if err != nil || !c.inTransaction() {
-			return out, err
-		}
-		switch x := c.transaction(); p.kind {
-		case kindSavepoint:
-			x.save(p.arg)
-		case kindRollbackTo:
-			x.rollbackTo(p.arg)
-		default:
-			x.release(p.arg, true)
-		}
-		return out, nil
+		return c.runSavepoint(ctx, k)
 	case kindTemporary:
 		return c.runTemporary(ctx, k)
 	case kindAutocommit:
@@ -117,6 +106,39 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		return c.runAnything(ctx, k)
 	}
 	return c.runData(ctx, k)
+}
+
+// runSavepoint executes a statement that sets, goes back to or releases a savepoint.
+func (c *conn) runSavepoint(ctx context.Context, k *call) (outcome, error) {
+	name, err := c.savepointName(ctx, k.plan.arg)
+	if err != nil {
+		return outcome{}, err
+	}
+	out, err := k.forward(ctx, k.text)
+	if err != nil || !c.inTransaction() {
+		return out, err
+	}
+	switch x := c.transaction(); k.plan.kind {
+	case kindSavepoint:
+		x.save(name)
+	case kindRollbackTo:
+		x.rollbackTo(name)
+	default:
+		x.release(name, true)
+	}
+	return out, nil
+}
+
+// savepointName is equal for names that the servers take for one: to them é is e.
+func (c *conn) savepointName(ctx context.Context, name string) (string, error) {
+	if ascii(name) {
+		return strings.ToUpper(name), nil
+	}
+	rows, err := c.read(ctx, "SELECT CONVERT(CAST(WEIGHT_STRING(CONVERT("+text(name)+" USING utf8mb3) COLLATE utf8mb3_general_ci) AS CHAR CHARACTER SET ucs2) USING utf8mb4)")
+	if err != nil {
+		return "", err
+	}
+	return rows[0][0], nil
 }
 
 // runCommit executes a statement that commits what is open.

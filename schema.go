@@ -28,10 +28,13 @@ type column struct {
 func (c *column) unsigned() bool { return strings.Contains(c.columnType, "unsigned") }
 func (c *column) decimal() bool  { return c.dataType == "decimal" }
 
-// integerRange is the range of an integer column, in decimal digits of its limits.
+// integerBits is the size of an integer column.
 var integerBits = map[string]uint{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 
 func (c *column) integer() bool { return integerBits[c.dataType] != 0 }
+
+// slotColumn is the name of the slot number's column, unless the table has one of that name.
+const slotColumn = "slot"
 
 // uniqueKey is a primary or unique key whose columns are indexed in full.
 type uniqueKey struct {
@@ -64,6 +67,7 @@ type table struct {
 	unfit          []string // why it can't be a counter table
 	closed         bool     // its slots table takes no more increments: it is being left
 	missing        string   // DDL that has to run first; "" when the slots table is in order
+	taken          bool     // the slots table's name is that of a table which is none
 	narrow         string   // DDL for slots that can't hold every digit of a column's new type; "": they can
 
 	mariaDB bool
@@ -315,6 +319,26 @@ func (t *table) upgradeSQL(slots []*column) string {
 		return ""
 	}
 	return "ALTER TABLE " + t.slots() + " " + strings.Join(changes, ", ")
+}
+
+// missingSteps are the statements of missing: a slots table that can't be
+// changed is dropped first.
+func (t *table) missingSteps() []string {
+	drop := "DROP TABLE " + t.slots()
+	if create, ok := strings.CutPrefix(t.missing, drop+"; "); ok {
+		return []string{drop, create}
+	}
+	return []string{t.missing}
+}
+
+// numbersSlots reports whether a column is that of the slot numbers, by any of
+// the names that it may have: a table without one is no slots table.
+func numbersSlots(c *column) bool {
+	return c.dataType == "smallint" && c.unsigned() && strings.HasSuffix(strings.ToLower(c.name), slotColumn)
+}
+
+func (t *table) slotsError() *SlotsTableError {
+	return &SlotsTableError{Table: t.String(), SlotsTable: t.spec.slotsTable, DDL: t.missing, Taken: t.taken}
 }
 
 // widenSQL is the DDL for columns of the slots table that would round what

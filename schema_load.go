@@ -239,7 +239,7 @@ func (l *loader) keys(ctx context.Context) {
 				break
 			}
 		}
-		t.slotCol = "slot"
+		t.slotCol = slotColumn
 		for t.inKey(t.slotCol) || t.virtual(t.slotCol) {
 			t.slotCol = "countermysql_" + t.slotCol
 		}
@@ -276,6 +276,7 @@ func (l *loader) describe(ctx context.Context, t *table) {
 		if t.missing = t.upgradeSQL(l.slots[t]); t.missing == "" {
 			t.narrow = t.widenSQL(l.slots[t])
 		}
+		t.taken = len(t.missingSteps()) > 1 && !slices.ContainsFunc(l.slots[t], numbersSlots)
 	}
 }
 

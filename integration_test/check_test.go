@@ -254,6 +254,8 @@ func TestExplanation(t *testing.T) {
 		{"UPDATE item SET stock = stock - 1 WHERE id = ? AND stock >= 1", []any{1}, "exact"},
 		{"UPDATE item SET stock = 3 WHERE id = 1", nil, "exact"},
 		{"SELECT 1", nil, "verbatim"},
+		{"TRUNCATE TABLE item", nil, "verbatim"},
+		{"DROP TABLE item", nil, "verbatim"},
 	}
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		config := counters("item", "stock")
@@ -286,6 +288,16 @@ func TestExplanation(t *testing.T) {
 					first = explained.Steps[1]
 				}
 				require.Contains(t, texts, first.SQL)
+				if c.class == "verbatim" {
+					for _, s := range explained.Steps {
+						require.Contains(t, texts, s.SQL)
+					}
+					for _, text := range texts { // that the slots go is told
+						if strings.Contains(text, "item_slots") && !strings.HasPrefix(text, "LOCK TABLES") && strings.Contains(c.stmt, "TABLE") {
+							require.Contains(t, explained.String(), text)
+						}
+					}
+				}
 			})
 		}
 		_, err := countermysql.Explain(t.Context(), tw.direct, "SELECT 1")

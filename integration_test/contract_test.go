@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/ngrok/sqlmw"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -252,4 +253,28 @@ func TestNoGoroutineLeaks(t *testing.T) {
 			goleak.VerifyNone(t, append(ownServers(), ignore)...)
 		})
 	}
+}
+
+// detached is an interceptor that connects with a context of its own.
+type detached struct{ sqlmw.NullInterceptor }
+
+func (detached) ConnectorConnect(_ context.Context, c driver.Connector) (driver.Conn, error) {
+	return c.Connect(context.Background())
+}
+
+// TestDetachedInterceptor proves that an interceptor that hides the driver's own
+// connection is told so: the driver panicked.
+func TestDetachedInterceptor(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		cfg, err := mysql.ParseDSN(tw.oursDSN)
+		require.NoError(t, err)
+		config := *tw.config
+		config.Interceptor = detached{}
+		connector, err := countermysql.NewConnector(cfg, &config)
+		require.NoError(t, err)
+		db := sql.OpenDB(connector)
+		defer db.Close()
+		require.ErrorContains(t, db.Ping(), "the context that it is given")
+	})
 }

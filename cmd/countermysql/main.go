@@ -17,6 +17,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"regexp"
+	"slices"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -108,8 +110,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if ended >= 0 {
 		return ended // --help
 	}
-	if err != nil {
-		return tell(stderr, &exit{exitUsage, err})
+	if err != nil { // it quotes what is out of place, perhaps the DSN
+		return tell(stderr, &exit{exitUsage, errors.New(password.ReplaceAllString(err.Error(), ":…@"))})
 	}
 	s, err := open(ctx, &line, stdin, stdout, stderr)
 	if err != nil {
@@ -123,6 +125,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	return tell(stderr, err)
 }
+
+// password is one in a DSN.
+var password = regexp.MustCompile(`:\S*@`)
 
 // tell writes an error and returns its exit code.
 func tell(stderr io.Writer, err error) int {
@@ -164,7 +169,7 @@ func open(ctx context.Context, line *commandLine, stdin io.Reader, stdout, stder
 	switch {
 	case errors.As(err, &mistake):
 		return nil, &exit{exitUsage, err}
-	case err != nil: // its text could quote a part of the DSN that is a password
+	case err != nil, !slices.Contains([]string{"tcp", "tcp4", "tcp6", "unix"}, cfg.Net): // its text could quote a part of the DSN that is a password
 		return nil, &exit{exitUsage, errors.New("the DSN can't be read; it looks like user:password@tcp(127.0.0.1:3306)/db?counters=post.likes")}
 	case len(config.Tables) == 0:
 		return nil, &exit{exitUsage, errors.New("no counters are listed: give them in the DSN (counters=post.likes) or in a file (--config)")}

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // createSlots runs the DDL that slots tables lack, and reports whether there may be
@@ -32,12 +31,16 @@ func createSlots(ctx context.Context, look *sql.DB, s *schema, first bool) (agai
 }
 
 // makeSlots runs the DDL that a table's slots table lacks. One that holds
-// slots is never dropped: it is locked first, because others may still write to it.
+// slots is never dropped, nor is a table of the application's: it is locked first,
+// because others may still write to it.
 func makeSlots(ctx context.Context, db *sql.DB, t *table) (err error) {
-	drop, create, found := strings.Cut(t.missing, "; ")
-	if !found {
-		_, err := db.ExecContext(ctx, t.missing)
+	steps := t.missingSteps()
+	if len(steps) == 1 {
+		_, err := db.ExecContext(ctx, steps[0])
 		return err
+	}
+	if t.taken {
+		return t.slotsError()
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -59,14 +62,14 @@ func makeSlots(ctx context.Context, db *sql.DB, t *table) (err error) {
 		return err
 	}
 	if some {
-		return &SlotsTableError{Table: t.String(), SlotsTable: t.spec.slotsTable, DDL: t.missing}
+		return t.slotsError()
 	}
-	if _, err := conn.ExecContext(ctx, drop); err != nil {
+	if _, err := conn.ExecContext(ctx, steps[0]); err != nil {
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, "UNLOCK TABLES"); err != nil {
 		return err
 	}
-	_, err = conn.ExecContext(ctx, create)
+	_, err = conn.ExecContext(ctx, steps[1])
 	return err
 }
