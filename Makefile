@@ -17,7 +17,7 @@ each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd
 # The suites of go-sql-driver and GORM are among them: integration_test/upstream
 # and gormsuite.
 test:
-	@$(call each,$(GO) vet ./... && $(GO) test -timeout=20m $(GOTESTFLAGS) ./...)
+	@$(call each,$(GO) build -o /dev/null ./... && $(GO) vet ./... && $(GO) test -timeout=20m $(GOTESTFLAGS) ./...)
 
 # For the given time, say FOR=30m: random statements with fresh seeds, concurrent
 # histories and faults, side by side, with a line of news from each.
