@@ -17,6 +17,7 @@ type query struct {
 	sql   string   // rendered outside transactions
 	top   *topRead // sent in its place where it is known to read fewer rows
 
+	columns bool // the views are tables, whose counters are columns and no expressions
 	renamed bool // the server may name columns otherwise
 	into    bool // variables take the row: it returns none
 	locking bool // some view locks what it reads
@@ -30,8 +31,16 @@ type viewUse struct {
 
 // render writes the text with the views as the transaction sees them.
 func (q *query) render(as func(viewUse) sight) string {
-	return q.with(func(v viewUse) string { return v.t.view(as(v), v.hints) })
+	return q.with(func(v viewUse) string {
+		if q.columns {
+			return v.t.view(as(v), v.hints+everyRow)
+		}
+		return v.t.view(as(v), v.hints)
+	})
 }
+
+// everyRow keeps both servers from merging a view into the query.
+const everyRow = " LIMIT 18446744073709551615"
 
 // lockings are the ways in which the query locks a table, those that do first.
 func (q *query) lockings(t *table) []locking {
@@ -74,13 +83,13 @@ type edit struct {
 }
 
 // rewrite puts views in place of the tables, and makes other edits.
-func (a *analysis) rewrite(refs []tableRef, edits []edit) *query {
+func (a *analysis) rewrite(refs []tableRef, edits []edit, columns bool) *query {
 	merges := map[int][]string{}
 	for i, r := range refs {
 		edits = append(edits, edit{r.start, r.end, " AS " + quoteIdent(r.name), &refs[i]})
 		merges[r.sel] = append(merges[r.sel], quoteIdent(r.name))
 	}
-	if !a.schema.server.mariaDB {
+	if !a.schema.server.mariaDB && !columns {
 		// MySQL would materialize a derived table that holds a subquery, were it not for the hint
 		// (https://dev.mysql.com/doc/refman/8.4/en/derived-table-optimization.html).
 		for sel, names := range merges {
@@ -97,7 +106,7 @@ func (a *analysis) rewrite(refs []tableRef, edits []edit) *query {
 		edits = append(edits, edit{t[0].start, t[2].start, "", nil})
 	}
 	slices.SortFunc(edits, func(x, y edit) int { return x.start - y.start })
-	q := &query{renamed: a.inSelectList(refs) || full != nil || a.respelled(refs)}
+	q := &query{columns: columns, renamed: a.inSelectList(refs) || full != nil || a.respelled(refs)}
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
@@ -160,13 +169,15 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	if q == nil {
 		return &plan{shows: named, pins: a.readPins(stmt, named)} // reads no counter
 	}
-	if a.wide(stmt, named) {
-		q.sql = q.renderWide()
-	} else if spliced := a.splice(stmt, named); spliced != "" {
-		q.sql = spliced
+	if !q.columns {
+		if a.wide(stmt, named) {
+			q.sql = q.renderWide()
+		} else if spliced := a.splice(stmt, named); spliced != "" {
+			q.sql = spliced
+		}
 	}
 	q.into = a.into
-	if !a.into {
+	if !a.into && !q.columns {
 		q.top = a.top(stmt, named, q)
 	}
 	p = &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
@@ -194,9 +205,17 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 	if !ok || len(refs) != a.countTables(stmt) {
 		return nil, a.opaque(named, nil, "its FROM clause could not be followed")
 	}
+	inOrder := assignsInOrder(stmt)
+	if inOrder && assignsWithin(a.toks) {
+		return nil, a.opaque(named, nil, "its subquery assigns variables row by row, in an order")
+	}
+	columns := inOrder || a.ambiguous(stmt, named)
 	for i, t := range a.toks {
 		if t.is("ROLLUP") {
-			return nil, a.opaque(named, nil, "MariaDB groups a merged view wrongly WITH ROLLUP")
+			if a.schema.server.mariaDB { // and says of a query without rows what may be NULL otherwise
+				return nil, a.opaque(named, nil, "MariaDB groups a merged view wrongly WITH ROLLUP")
+			}
+			columns = true
 		}
 		if t.is("DEFAULT") && i+1 < len(a.toks) && a.toks[i+1].punct('(') {
 			return nil, a.opaque(named, nil, "DEFAULT(column) needs the table itself")
@@ -204,12 +223,6 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 	}
 	if a.namesakes(stmt) {
 		return nil, a.opaque(named, nil, "tables of two databases have one name")
-	}
-	if assignsInOrder(stmt) {
-		return nil, a.opaque(named, nil, "it assigns variables row by row, in an order")
-	}
-	if a.ambiguous(stmt, named) {
-		return nil, a.opaque(named, nil, "an alias has the name of a counter that is ordered by")
 	}
 	for _, t := range named {
 		if slices.ContainsFunc(t.cols, func(c *column) bool { return c.invisible }) {
@@ -222,7 +235,11 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 			return nil, a.opaque(named, nil, "its locks could not be followed")
 		}
 	}
-	return a.rewrite(refs, edits), nil
+	q := a.rewrite(refs, edits, columns)
+	if q.columns && q.locking {
+		return nil, a.opaque(named, nil, "it locks rows, and only a table's columns suit its names or variables")
+	}
+	return q, nil
 }
 
 func refsOf(tables []*table) []tableRef {

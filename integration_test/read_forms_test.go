@@ -219,3 +219,35 @@ CREATE PROCEDURE top() SELECT MAX(likes) FROM post;
 		require.Equal(t, 1142, errorNumber(err), "a sum without its slots would be stale")
 	})
 }
+
+// TestReadAsColumns proves that queries which only a table's columns suit, by their
+// names, ROLLUP or variables, are of the transaction's snapshot like all others, write
+// nothing, and wait for nobody.
+func TestReadAsColumns(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, n INT NOT NULL, likes INT NULL DEFAULT 0, views BIGINT UNSIGNED NOT NULL DEFAULT 0, seen DATETIME NULL);
+INSERT INTO post (id, n, likes) VALUES (1, 1, 1), (2, 1, 5), (3, 2, 5);
+`
+	config := &countermysql.Config{Tables: []countermysql.TableConfig{{Table: "post", Counters: []string{"likes", "views"}, Touch: []string{"seen"}}}}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, config, "innodb_lock_wait_timeout=1")
+		queries := []string{
+			"SELECT n AS likes, COUNT(*) FROM post GROUP BY likes ORDER BY 1, 2",
+			"SELECT likes, post.likes, views, seen FROM post ORDER BY likes, id",
+			"SELECT @r := @r + 1 AS place, id, likes, views FROM post ORDER BY likes DESC, id DESC",
+			"SELECT id AS likes FROM post p ORDER BY p.likes, id DESC",
+		}
+		if !mariaDB(srv) {
+			queries = append(queries, "SELECT n, SUM(likes), MAX(views), MAX(seen) FROM post GROUP BY n WITH ROLLUP")
+		}
+		for _, query := range queries {
+			tw.play(t, "A: UPDATE post SET likes = likes + 1, views = views + 2, seen = '2025-01-01 00:00:00' WHERE id = 1", "A: SET @r = 0",
+				"B: BEGIN", "B: UPDATE post SET n = n + 0, likes = 7 WHERE id = 2", "A: "+query, "B: ROLLBACK")
+			tw.play(t, "A: SET @r = 0", "A: START TRANSACTION READ ONLY", "A: "+query, "A: COMMIT")
+			for _, level := range []string{"RR", "RC"} {
+				tw.play(t, "A: SET @r = 0", "A: begin "+level, "A: SELECT COUNT(*) FROM post", "B: UPDATE post SET likes = likes + 3, views = views + 1 WHERE id = 3",
+					"A: UPDATE post SET likes = likes + 10 WHERE id = 1", "A: UPDATE post SET n = 2 WHERE id = 2", "A: "+query, "A: SELECT id, likes FROM post ORDER BY id", "A: rollback")
+			}
+		}
+	})
+}
