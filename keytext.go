@@ -72,7 +72,12 @@ func (b binder) sound(c *column, v value) bool {
 		return c.integer() || c.decimal() || c.dataType == "year"
 	case decimalLiteral:
 		return c.integer() || c.decimal()
-	case moment, time.Time:
+	case time.Time:
+		if x.Nanosecond()%1000 != 0 {
+			return false // go-sql-driver sends nine digits, of which the server makes another time
+		}
+		return c.dataType == "date" || c.dataType == "datetime" || c.dataType == "timestamp"
+	case moment:
 		return c.dataType == "date" || c.dataType == "datetime" || c.dataType == "timestamp"
 	case string:
 		switch c.dataType {
