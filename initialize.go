@@ -16,7 +16,7 @@ type InitOptions struct {
 	// ForeignKeys are the tables, "post" or "db.post", whose slots tables get a
 	// foreign key with ON DELETE CASCADE: no slots stay behind when others
 	// delete rows. The server then refuses TRUNCATE and DROP of the base table,
-	// and changes of keys by other clients.
+	// another type of its key, and changes of keys by other clients.
 	ForeignKeys []string
 }
 

@@ -235,6 +235,11 @@ func TestInit(t *testing.T) {
 		require.Empty(t, did)
 		affected(t, more, "UPDATE item SET stock = stock + 1 WHERE id = 2")
 		require.EqualValues(t, 1, number(t, tw.direct, "SELECT COUNT(*) FROM item_slots"))
+		for _, refused := range []string{"TRUNCATE TABLE item", "DROP TABLE item", "ALTER TABLE item MODIFY id VARCHAR(20) NOT NULL"} {
+			_, err := more.Exec(refused)
+			require.Positive(t, errorNumber(err), refused)
+			require.EqualValues(t, 1, number(t, more, "SELECT stock FROM item WHERE id = 2"), refused)
+		}
 		affected(t, tw.direct, "DELETE FROM item WHERE id = 2")
 		require.Zero(t, number(t, tw.direct, "SELECT COUNT(*) FROM item_slots"))
 	})
