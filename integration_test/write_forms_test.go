@@ -266,3 +266,18 @@ INSERT INTO comment VALUES (1, 1, NULL, 1), (2, 1, 1, 2), (3, 2, NULL, 0), (4, 3
 		require.Empty(t, stats(t, tw.ours).Exact)
 	})
 }
+
+// TestCutSums: without strict mode a sum that has outgrown its column is cut where it
+// is stored.
+func TestCutSums(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, write := range []string{"UPDATE post SET likes = GREATEST(likes, 3), cents = cents * 1 WHERE id = 1", "UPDATE post SET likes = likes - 7, cents = cents - 1.5, title = 'b' WHERE id = 1",
+			"INSERT INTO post (id) VALUES (1) ON DUPLICATE KEY UPDATE likes = likes - 1, cents = cents - 1, title = 'c'", "SELECT * FROM post WHERE id = 1 FOR UPDATE"} {
+			tw := newTwin(t, srv, `CREATE TABLE post (id INT PRIMARY KEY, title VARCHAR(20), likes TINYINT NOT NULL DEFAULT 0, cents DECIMAL(4,2) UNSIGNED DEFAULT 0);
+INSERT INTO post VALUES (1, 'a', 100, 99);
+`, counters("post", "likes", "cents"), "sql_mode=''")
+			like := "A: UPDATE post SET likes = likes + 20, cents = cents + 0.75 WHERE id = 1"
+			tw.play(t, like, "A: begin", like, "A: "+write, "A: UPDATE post SET likes = likes - 3, cents = cents - 3 WHERE id = 1", "A: SELECT * FROM post", "A: commit", "A: SELECT * FROM post")
+		}
+	})
+}
