@@ -213,7 +213,7 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 			if r.counters[i] == "" {
 				continue // NULL has no slots that count
 			}
-			total, err := col.total(r.counters[i], i, slots, e)
+			total, err := col.total(r.counters[i], i, slots, e, c.session.strict)
 			if err != nil {
 				return err
 			}

@@ -32,14 +32,19 @@ func (a *analysis) comparisons(t *table, name string, cond ast.ExprNode) (all []
 	}
 	compare := func(e ast.ExprNode, with ...ast.ExprNode) ([]comparison, bool) {
 		cmp := comparison{c: column(e)}
+		if cmp.c == nil {
+			return nil, false
+		}
 		for _, w := range with {
 			v, ok := a.constant(w)
-			if cmp.c == nil || !ok {
-				return nil, cmp.c != nil && cmp.c.temporal() && present(w)
+			switch {
+			case ok:
+				cmp.values = append(cmp.values, v)
+			case !cmp.c.temporal() || !present(w):
+				return nil, false
 			}
-			cmp.values = append(cmp.values, v)
 		}
-		return []comparison{cmp}, cmp.c != nil
+		return []comparison{cmp}, true
 	}
 	switch e := unparen(cond).(type) {
 	case *ast.BinaryOperationExpr:

@@ -9,13 +9,17 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// total is base plus slots plus pending, if the column can hold it.
-func (c *column) total(base string, i int, slots []slotRow, e *entry) (string, error) {
+// total is base plus slots plus pending, if the column can hold it; cut to what it
+// can hold where the session has the server do so.
+func (c *column) total(base string, i int, slots []slotRow, e *entry, strict bool) (string, error) {
 	sum, digits, err := c.exactSum(base, i, slots, e)
 	if err != nil {
 		return "", err
 	}
-	if !c.inRange(round(sum, digits-c.fraction())) {
+	if held := round(sum, digits-c.fraction()); !c.inRange(held) {
+		if !strict {
+			return c.formatBig(c.clamp(held)), nil
+		}
 		return "", &mysql.MySQLError{Number: errDataRange, SQLState: [5]byte([]byte("22003")),
 			Message: fmt.Sprintf("Out of range value for column '%s' at row 1", c.name)}
 	}
