@@ -41,3 +41,24 @@ func TestClosedConnection(t *testing.T) {
 		}
 	})
 }
+
+// TestCommitOnClosedConnection proves what COMMIT tells of a connection that a context
+// has closed: why.
+func TestCommitOnClosedConnection(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"multiStatements=false", "multiStatements=true"} {
+			tw := newBlog(t, srv, blogCounters(), params)
+			for _, db := range []*sql.DB{tw.plain, tw.ours} {
+				tx, err := db.BeginTx(t.Context(), nil)
+				require.NoError(t, err)
+				affected(t, tx, "UPDATE post SET likes = likes + 100 WHERE id = 1")
+				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+				_, err = tx.ExecContext(ctx, "INSERT INTO note SELECT id, SLEEP(1) FROM author WHERE id = 1")
+				cancel()
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.ErrorIs(t, tx.Commit(), context.DeadlineExceeded)
+			}
+			require.EqualValues(t, 10, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
+		}
+	})
+}
