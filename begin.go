@@ -3,6 +3,7 @@ package countermysql
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 )
 
 // handle is the driver.Tx of BeginTx. Its BEGIN is sent with the first
@@ -115,7 +116,9 @@ func (h *handle) Commit() error {
 	}
 	if err := c.send(ctx); err != nil {
 		c.ended()
-		_ = h.raw.Rollback() // the first error is the one to report
+		if rerr := h.raw.Rollback(); rerr != nil && errors.Is(err, driver.ErrBadConn) {
+			return rerr // the connection was closed before, and this says why
+		}
 		return err
 	}
 	defer c.ended()
@@ -141,7 +144,7 @@ func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
 	text := c.upsert(tables[0], c.tx.pending[tables[0].String()].sorted()).many()
 	_, err = c.do(ctx, text+"; COMMIT")
 	switch {
-	case rowGone(err): // perhaps to another key
+	case rowGone(err), errors.Is(err, driver.ErrBadConn): // perhaps to another key; nothing was sent
 		return false, nil
 	case errorNumber(err) != 0 && c.inTransaction():
 		_, _ = c.do(ctx, rollback) // the first error is the one to report

@@ -2,6 +2,7 @@ package countermysql
 
 import (
 	"container/list"
+	"strings"
 	"sync"
 )
 
@@ -70,4 +71,73 @@ func (c *planCache) put(k planKey, use planUse) {
 		delete(c.plans, key)
 		c.bytes -= len(key.text)
 	}
+}
+
+func (c *conn) planIn(s *schema, text string) planUse {
+	return c.planBy(s, planKey{text, c.session.mode, c.session.db})
+}
+
+func (c *conn) planBy(s *schema, k planKey) planUse {
+	if use := s.plans.get(k); use.plan != nil {
+		return use
+	}
+	use := c.planShared(s, k)
+	if use.plan == nil {
+		use.plan = c.planText(s, k)
+		c.noteFallback(use.plan, k.text)
+	}
+	s.plans.put(k, use)
+	return use
+}
+
+// noteFallback counts and logs a text that is not understood.
+func (c *conn) noteFallback(p *plan, text string) {
+	if !p.fallback {
+		return
+	}
+	if d := digest(text); c.connector.stats.fallback(d, p.reason) {
+		c.connector.log.Warn("countermysql: statement runs the exact way", "reason", p.reason, "statement", d)
+	}
+}
+
+// planShared returns the plan that a text shares with all that differ from it
+// in literals only; none where that can't be.
+func (c *conn) planShared(s *schema, k planKey) planUse {
+	if !s.mentions(k.text) {
+		return planUse{}
+	}
+	text, lits := skeleton(k.text, k.mode)
+	if lits == nil {
+		return planUse{}
+	}
+	k.text = text
+	use := s.plans.get(k)
+	if use.plan == nil {
+		use.plan = c.planText(s, k)
+		s.plans.put(k, use)
+	}
+	if use.fallback {
+		return planUse{} // perhaps it is a parameter that can't be parsed there
+	}
+	use.lits = lits
+	return use
+}
+
+func (c *conn) planText(s *schema, k planKey) *plan {
+	var p *plan
+	if s.mentions(k.text) || len(k.text) < 64 && strings.Contains(strings.ToUpper(k.text), "EXECUTE") {
+		p = s.plan(k.text, k.mode, k.db)
+		p.named = true
+	} else {
+		p = &plan{}
+		toks := tokenize(k.text, k.mode)
+		p.kind, p.arg = kindOf(toks)
+		p.split = apart(k.text, toks, k.mode)
+	}
+	p.rowCount = strings.Contains(strings.ToUpper(k.text), "ROW_COUNT")
+	toks := tokenize(k.text, k.mode)
+	p.fixes = consistentRead(toks)
+	p.typedByArgs = typedByArgs(toks)
+	p.simple = p.kind == kindOther && p.class == verbatim && p.increment == nil && p.writes == nil && p.cleaning == nil && p.split == nil && p.touches == nil && p.shows == nil && !p.rowCount
+	return p
 }

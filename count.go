@@ -158,7 +158,7 @@ func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 	switch {
 	case !ok:
 		return outcome{}, takeExact, nil
-	case b.zero || k.plan.class != counting || inc.t.verbatim() || !k.binder().soundPins(inc.pins) || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly()),
+	case b.zero || k.plan.class != counting || inc.t.verbatim() || !k.binder().soundPins(inc.pins) || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly() || !c.usable()),
 		(c.inTransaction() || !inc.one) && inc.warns(k.binder()): // it is looked up
 		return outcome{}, takeVerbatim, nil
 	}

@@ -58,7 +58,8 @@ func (c *conn) runLock(ctx context.Context, k *call) (outcome, error) {
 	}
 	tables := slices.Clone(k.plan.lockTables)
 	for _, t := range s.all() {
-		if t.unfit == nil && t.missing == "" && !slices.Contains(tables, t) && c.asks(ctx, t.base()) == 0 {
+		hidden := c.hidden[t.String()] // by a temporary table, which needs no lock
+		if t.unfit == nil && t.missing == "" && !hidden && !slices.Contains(tables, t) && c.asks(ctx, t.base()) == 0 {
 			tables = append(tables, t)
 		}
 	}

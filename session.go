@@ -117,6 +117,13 @@ func (c *conn) read(ctx context.Context, query string) ([][]string, error) {
 	return all, nil
 }
 
+// usable reports whether go-sql-driver would send a statement: the connection is not
+// closed, and no rows of it are open. What can't be sent can't be pending.
+func (c *conn) usable() bool {
+	v, ok := c.below.(driver.Validator)
+	return !ok || v.IsValid()
+}
+
 // drain reads rows as text; NULL is "".
 func drain(rows driver.Rows) (all [][]string, err error) {
 	dest := make([]driver.Value, len(rows.Columns()))

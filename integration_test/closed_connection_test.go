@@ -1,0 +1,64 @@
+package integration_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestClosedConnection proves that on a connection that a context has closed, at work
+// inside a transaction, no increment seems to succeed: nobody would send it.
+func TestClosedConnection(t *testing.T) {
+	const like = "UPDATE post SET likes = likes + 100 WHERE id = 1"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		for _, c := range []struct {
+			before []string
+			closes string
+		}{
+			{nil, "UPDATE post SET likes = likes * 2 WHERE id = 2 AND SLEEP(1) = 0"},
+			{[]string{"BEGIN", like}, "SELECT SLEEP(1) FROM author WHERE id = 1"},
+			{[]string{"SET autocommit = 0", like}, "INSERT INTO note SELECT id, SLEEP(1) FROM author WHERE id = 1"},
+		} {
+			for _, db := range []*sql.DB{tw.plain, tw.ours} {
+				conn := session(t, db)
+				for _, stmt := range c.before {
+					affected(t, conn, stmt)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+				_, err := conn.ExecContext(ctx, c.closes)
+				cancel()
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				_, err = conn.ExecContext(t.Context(), like)
+				require.Error(t, err, c.closes)
+			}
+			require.EqualValues(t, 10, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
+		}
+	})
+}
+
+// TestCommitOnClosedConnection proves what COMMIT tells of a connection that a context
+// has closed: why.
+func TestCommitOnClosedConnection(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"multiStatements=false", "multiStatements=true"} {
+			tw := newBlog(t, srv, blogCounters(), params)
+			for _, db := range []*sql.DB{tw.plain, tw.ours} {
+				tx, err := db.BeginTx(t.Context(), nil)
+				require.NoError(t, err)
+				affected(t, tx, "UPDATE post SET likes = likes + 100 WHERE id = 1")
+				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+				_, err = tx.ExecContext(ctx, "INSERT INTO note SELECT id, SLEEP(1) FROM author WHERE id = 1")
+				cancel()
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.ErrorIs(t, tx.Commit(), context.DeadlineExceeded)
+			}
+			require.EqualValues(t, 10, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
+		}
+	})
+}
