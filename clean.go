@@ -10,10 +10,9 @@ import (
 )
 
 // removeSlots deletes rows of the slots table that were read before, each by its
-// full primary key: as a condition both servers scan a small table, and lock it
-// all. One that holds something else by now was written by another node of a
-// cluster, which the base row's lock does not keep from it: the transaction is
-// rolled back.
+// full primary key: otherwise both servers scan a small table, and lock it all. One
+// that holds something else by now was written by another node of a cluster, which
+// the base row's lock does not keep from it: the transaction is rolled back.
 func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error {
 	const v = "countermysql_v"
 	on := []string{privateName + "." + quoteIdent(t.slotCol) + " = " + v + ".slot"}
@@ -36,7 +35,7 @@ func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error 
 			rows[n] = "SELECT " + strings.Join(f, ", ")
 		}
 		n, err := c.do(ctx, c.unsafeUpdates()+"DELETE "+privateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
-			" STRAIGHT_JOIN "+t.slots()+" AS "+privateName+" ON "+strings.Join(on, " AND "))
+			" STRAIGHT_JOIN "+t.slots()+" AS "+privateName+" FORCE INDEX (PRIMARY) ON "+strings.Join(on, " AND "))
 		if err == nil && n < int64(len(batch)) {
 			_, err = c.do(context.WithoutCancel(ctx), "ROLLBACK")
 			if err == nil {

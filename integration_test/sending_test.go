@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,20 +126,27 @@ func TestSentBeforeCommit(t *testing.T) {
 				})
 				on = conn
 				texts = tw.sent.onlyOn(t, on, sent)
+				suffix, writes := "_slots", writesSlots
+				if name == "XA" { // to the base rows, which a prepared transaction keeps locked
+					suffix, writes = "", regexp.MustCompile("^UPDATE `")
+					texts = slices.DeleteFunc(texts, func(text string) bool { return strings.HasSuffix(text, " FOR UPDATE") })
+				}
 				require.Len(t, texts, 3, strings.Join(texts, "\n"))
 				for i, table := range []string{"page", "post"} {
-					require.Regexp(t, writesSlots, texts[i])
-					require.Contains(t, texts[i], "`"+table+"_slots`")
+					require.Regexp(t, writes, texts[i])
+					require.Contains(t, texts[i], "`"+table+suffix+"`")
 				}
 				if words[1] != "" {
 					require.Equal(t, words[1], texts[2])
 				} else {
 					require.Equal(t, "COMMIT", texts[2])
 				}
-				require.Equal(t, []string{"2222", "3333", "4444", "11110"}, regexp.MustCompile(`\b(2222|3333|4444|11110)\b`).FindAllString(texts[1], -1))
+				keys := regexp.MustCompile(`\b(2222|3333|4444|11110)\b`).FindAllString(texts[1], -1)
 				if name == "XA" {
+					keys = keys[:4] // they are in the WHERE once more
 					affected(t, on, "XA COMMIT "+xid+" ONE PHASE")
 				}
+				require.Equal(t, []string{"2222", "3333", "4444", "11110"}, keys)
 				require.EqualValues(t, 12, number(t, tw.ours, "SELECT SUM(likes) FROM post WHERE id > 1000"))
 				require.EqualValues(t, 9, number(t, tw.ours, "SELECT hits FROM page WHERE day = '2026-01-02'"))
 				if name == "chain" {
