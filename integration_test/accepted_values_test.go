@@ -52,6 +52,20 @@ func TestAcceptedUnknownRows(t *testing.T) {
 	})
 }
 
+// TestAcceptedExactReads pins that a query which can't be parsed shows the latest
+// values under REPEATABLE READ. What comes after it is as of the snapshot again.
+func TestAcceptedExactReads(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
+		tw.accepted(t, "A: begin RR", "A: SELECT likes FROM post WHERE id = 1",
+			"B: UPDATE post SET likes = likes + 100 WHERE id = 1",
+			"A: SELECT /*!40001 SQL_NO_CACHE */ likes FROM post WHERE id = 1 ⇒ [10] ⇒ [110]",
+			"A: SELECT likes FROM post WHERE id = 1",
+			"B: UPDATE post SET title = 'theirs' WHERE id = 1 ⇒ affected 1 ⇒ error 1205",
+			"A: commit", "A: SELECT likes FROM post WHERE id = 1")
+	})
+}
+
 // TestAcceptedSnapshotIsolation pins what MariaDB's innodb_snapshot_isolation
 // refuses and lets pass: a rollup is a change of the row, and an exact statement
 // acts on the latest value.
