@@ -123,9 +123,15 @@ func (c *conn) planShared(s *schema, k planKey) planUse {
 	return use
 }
 
+// namesNoTable reports whether a text, in capitals, may use a table that an earlier
+// one has named.
+func namesNoTable(text string) bool {
+	return strings.Contains(text, "EXECUTE") || strings.Contains(text, "HANDLER")
+}
+
 func (c *conn) planText(s *schema, k planKey) *plan {
 	var p *plan
-	if s.mentions(k.text) || len(k.text) < 64 && strings.Contains(strings.ToUpper(k.text), "EXECUTE") {
+	if s.mentions(k.text) || len(k.text) < 64 && namesNoTable(strings.ToUpper(k.text)) {
 		p = s.plan(k.text, k.mode, k.db)
 		p.named = true
 	} else {

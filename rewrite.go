@@ -37,8 +37,8 @@ func (s *schema) plan(text string, mode lexMode, db string) *plan {
 func (a *analysis) plan() *plan {
 	k, _ := kindOf(a.toks)
 	tables, via := a.schema.reach(a.toks, a.text)
-	if k == kindExecute && a.toks[0].is("EXECUTE") {
-		tables = a.schema.all() // the prepared text may name any
+	if k == kindExecute && a.toks[0].is("EXECUTE") || k == kindCall && len(tables) == 0 && a.toks[0].is("HANDLER") {
+		tables = a.schema.all() // the prepared text may name any, and so may the handler's OPEN
 	}
 	if len(tables) == 0 && len(via) == 0 { // a comment mentions one, say
 		return &plan{split: apart(a.text, a.toks, a.mode)}
@@ -66,6 +66,9 @@ func (a *analysis) plan() *plan {
 		}
 		return &plan{}
 	case kindSet, kindCall:
+		if a.toks[0].is("HANDLER") && !slices.ContainsFunc(a.toks, func(t token) bool { return t.is("READ") }) {
+			return &plan{} // opens or closes it
+		}
 		if k == kindSet || a.toks[0].is("DO") { // whose strings nothing runs, unlike those of CALL
 			if tables, via = a.outsideStrings(tables, via); len(tables) == 0 && len(via) == 0 {
 				return &plan{}

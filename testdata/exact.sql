@@ -144,7 +144,7 @@ CALL refresh('post')
   exact for forum.post: every row
   writes forum.post: any row
 
-HANDLER post OPEN
+HANDLER post READ FIRST
 => exact
   because it can do anything
   exact for forum.post: every row
