@@ -299,7 +299,9 @@ func (g *gen) aggregate() (string, bool) {
 		shown += " AS grp"
 		group = "grp"
 	case 2:
-		shown, group = by+" % 2", by+" % 2"
+		if !c.digits { // MariaDB shows either of 0 and -0
+			shown, group = by+" % 2", by+" % 2"
+		}
 	case 3:
 		if len(t.key) == 1 {
 			shown, group = by, g.ref(s, t.key[0])
