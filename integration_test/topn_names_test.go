@@ -27,7 +27,7 @@ func TestTopSubselect(t *testing.T) {
 			"A: SELECT (SELECT likes FROM o), id FROM post ORDER BY likes DESC, id DESC LIMIT 2",
 			"A: SELECT (SELECT o.likes FROM o WHERE o.likes < post.likes) likes, id FROM post ORDER BY post.likes DESC, post.id DESC LIMIT 2",
 			"A: SELECT (SELECT likes) AS l, id FROM post ORDER BY likes DESC, id DESC LIMIT 2",
-			"A: SELECT (SELECT MAX(post.likes) FROM o) AS l, id FROM post ORDER BY likes DESC, id DESC LIMIT 2",
+			"A: SELECT (SELECT MAX(post.likes) FROM o) AS l, MAX(id) FROM post ORDER BY likes DESC, id DESC LIMIT 2",
 			"A: SELECT (likes), id FROM post ORDER BY likes DESC, id DESC LIMIT 2",
 			"A: SELECT -likes AS x, id AS ID2 FROM post ORDER BY likes DESC, id DESC LIMIT 2",
 		)
