@@ -89,14 +89,16 @@ func (g *gen) tail(s source) string {
 func (g *gen) increment() string {
 	s := g.from(g.counted())
 	set := g.relatives(s, false)
+	where := g.where(s, false)
 	if g.chance(12) {
 		set += ", " + g.ordinarySet(s)
+		where = g.pin(s, false) // as in absolute
 	}
 	text := "UPDATE " + pick(g, "", "", "", "", "", "", "LOW_PRIORITY ", "IGNORE ") + s.text + " SET " + set
 	if g.chance(7) && !s.t.keyless || s.t.keyless && g.chance(60) {
 		return text
 	}
-	return text + " WHERE " + g.where(s, false) + g.tail(s)
+	return text + " WHERE " + where + g.tail(s)
 }
 
 // ordinarySet sets an ordinary column.
@@ -144,10 +146,10 @@ func (g *gen) absolute() string {
 	switch g.IntN(6) {
 	case 0:
 		return "UPDATE " + s.text + " SET " + set
+	// with a subquery in the WHERE it depends on MySQL's plan which value a later assignment sees
 	case 1:
-		set += ", " + g.ordinarySet(s)
+		return "UPDATE " + s.text + " SET " + set + ", " + g.ordinarySet(s) + " WHERE " + g.pin(s, false)
 	case 2:
-		// with a subquery in the WHERE it depends on MySQL's plan which value a later assignment sees
 		return "UPDATE " + s.text + " SET " + g.relative(s, other, false) + ", " + set + " WHERE " + g.pin(s, false)
 	}
 	return "UPDATE " + s.text + " SET " + set + " WHERE " + g.where(s, false) + g.tail(s)
