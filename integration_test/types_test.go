@@ -163,8 +163,8 @@ func values(t *testing.T, stmt *sql.Stmt, args ...any) (all []string) {
 // copied, and what an earlier argument has left behind.
 func TestAcceptedTypes(t *testing.T) {
 	const schema = `
-CREATE TABLE c (id INT PRIMARY KEY, n INT NOT NULL, likes INT NOT NULL);
-INSERT INTO c VALUES (1, 3, 4), (2, 3, 2);
+CREATE TABLE c (id INT PRIMARY KEY, n INT NOT NULL, likes INT NOT NULL, y YEAR NOT NULL);
+INSERT INTO c VALUES (1, 3, 4, 2001), (2, 3, 2, 2002);
 `
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newTwin(t, srv, schema, counters("c", "likes"))
@@ -175,12 +175,14 @@ INSERT INTO c VALUES (1, 3, 4), (2, 3, 2);
 			}
 			require.NotEqual(t, plain, ours)
 		}
-		typesOf := func(db *sql.DB) (all []string) {
-			rows, err := db.QueryContext(t.Context(), "SELECT DISTINCT n, likes > 2 AS popular FROM c")
-			require.NoError(t, err)
-			return described(t, rows)
+		for _, query := range []string{"SELECT DISTINCT n, likes > 2 AS popular FROM c", "SELECT y, SUM(likes) FROM c WHERE EXISTS (SELECT 1 FROM c o WHERE o.n = c.n) GROUP BY y WITH ROLLUP"} {
+			typesOf := func(db *sql.DB) (all []string) {
+				rows, err := db.QueryContext(t.Context(), query)
+				require.NoError(t, err)
+				return described(t, rows)
+			}
+			pin(typesOf(tw.plain), typesOf(tw.ours))
 		}
-		pin(typesOf(tw.plain), typesOf(tw.ours))
 		afterFloat := func(db *sql.DB) (all []string) {
 			stmt, err := session(t, db).PrepareContext(t.Context(), "SELECT GREATEST(n, ?), likes FROM c")
 			require.NoError(t, err)
