@@ -39,8 +39,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	if s.server.snapshotIsolation {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
-	c.session.limit = "" // it may be another now
-	rows, err := c.read(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type LIMIT 1")
+	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type LIMIT 1")
 	if err != nil {
 		return err
 	}
@@ -94,15 +93,26 @@ func (c *conn) altered() bool {
 	return c.clock || a.zone != b.zone || a.collation != b.collation || a.sqlMode != b.sqlMode || a.charset != b.charset
 }
 
-// read runs a query of ours on this connection and returns its rows as text;
-// NULL is "".
+// read runs a query of ours on this connection, without the application's
+// sql_select_limit, and returns its rows as text; NULL is "".
 func (c *conn) read(ctx context.Context, query string) ([][]string, error) {
-	if c.session.limit != "" { // it is for the application's queries
+	if c.dirty { // it may be another now
+		rows, err := c.ask(ctx, "SELECT CAST(@@sql_select_limit AS CHAR) LIMIT 1")
+		if err != nil {
+			return nil, err
+		}
+		c.session.limit = strings.TrimPrefix(rows[0][0], noLimit)
+	}
+	if c.session.limit != "" {
 		if _, err := c.do(ctx, "SET sql_select_limit = "+noLimit); err != nil {
 			return nil, err
 		}
 		defer func() { _, _ = c.do(ctx, "SET sql_select_limit = "+c.session.limit) }()
 	}
+	return c.ask(ctx, query)
+}
+
+func (c *conn) ask(ctx context.Context, query string) ([][]string, error) {
 	rows, err := c.queryer.QueryContext(ctx, query, nil)
 	if err != nil {
 		return nil, c.failed(err)
