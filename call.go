@@ -71,10 +71,10 @@ func (k *call) summed() (string, []driver.NamedValue) {
 	return k.own(k.query.sql), k.args
 }
 
-// makesSense has the server look at the user's query before rows are locked for
-// it: a query that is wrong locks nothing.
+// makesSense has the server look at the user's statement before rows are locked for
+// it: one that is wrong locks nothing.
 func (k *call) makesSense(ctx context.Context) error {
-	if k.stmt != nil || !k.rows || k.conn.connector.cfg.MultiStatements { // several can't be prepared
+	if k.stmt != nil || !k.rows && !k.conn.beginsByLocks() || k.conn.connector.cfg.MultiStatements { // several can't be prepared
 		return nil
 	}
 	s, err := k.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, k.text)
@@ -87,18 +87,25 @@ func (k *call) makesSense(ctx context.Context) error {
 	return err
 }
 
-// refused has the server refuse the query itself where that begins a transaction:
-// MariaDB with autocommit = 0.
+// beginsByLocks reports whether to lock rows for a statement would begin a
+// transaction that the statement, if it is refused, does not begin: with
+// autocommit = 0.
+func (c *conn) beginsByLocks() bool { return !c.autocommit() && !c.begun() }
+
+// refused has the server refuse the statement itself where that may begin a
+// transaction.
 func (k *call) refused(ctx context.Context, why error) error {
-	if k.conn.autocommit() || k.conn.begun() {
+	if !k.conn.beginsByLocks() {
 		return why
 	}
 	out, err := k.forward(ctx, k.text)
-	if err == nil {
-		_ = out.rows.Close()
-		return why
+	if err != nil {
+		return err
 	}
-	return err
+	if out.rows != nil {
+		_ = out.rows.Close()
+	}
+	return why
 }
 
 // parses has the server look whether the text is a statement at all.

@@ -276,12 +276,12 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	if exactly {
-		if p.fallback {
-			if err := k.makesSense(ctx); err != nil {
-				return outcome{}, c.noted(k.refused(ctx, err))
-			}
+	if exactly && p.fallback || c.beginsByLocks() && (exactly || p.query != nil && p.query.locking) {
+		if err := k.makesSense(ctx); err != nil {
+			return outcome{}, c.noted(k.refused(ctx, err))
 		}
+	}
+	if exactly {
 		c.connector.stats.exactly(cmp.Or(p.reason, "an argument, the row's state or the transaction asks for it"))
 		return c.runExact(ctx, k)
 	}
