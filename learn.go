@@ -22,12 +22,15 @@ const schemaTimeout = time.Minute
 // reading is one reading of the schema. It goes on when the context of a
 // statement that waits for it ends: the next statement needs it too.
 type reading struct {
-	done   chan struct{} // closed at the end
+	ctx    context.Context // of who asked first, for its values: a BeforeConnect may need them
+	done   chan struct{}   // closed at the end
 	schema *schema
 	err    error
 }
 
-func newReading() *reading { return &reading{done: make(chan struct{})} }
+func newReading(ctx context.Context) *reading {
+	return &reading{ctx: context.WithoutCancel(ctx), done: make(chan struct{})}
+}
 
 func (r *reading) wait(ctx context.Context) (*schema, error) {
 	select {
@@ -45,9 +48,9 @@ func (c *Connector) schema(ctx context.Context) (*schema, error) {
 	}
 	s := c.current.Load()
 	if age := c.age(); s == nil || age > schemaTooOld {
-		return c.read(false).wait(ctx)
+		return c.read(ctx, false).wait(ctx)
 	} else if age > schemaAge && !c.closed.Load() {
-		c.read(false)
+		c.read(ctx, false)
 	}
 	return s, nil
 }
@@ -60,19 +63,19 @@ func (c *Connector) age() time.Duration {
 
 // learn returns the schema as it is now; unchanged, the old one stays with its plans.
 func (c *Connector) learn(ctx context.Context) (*schema, error) {
-	return c.read(true).wait(ctx)
+	return c.read(ctx, true).wait(ctx)
 }
 
 // read joins the reading that is under way. One that must see what was done just
 // now begins after that; all who want it share it.
-func (c *Connector) read(anew bool) *reading {
+func (c *Connector) read(ctx context.Context, anew bool) *reading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.under == nil {
-		c.begin(newReading())
+		c.begin(newReading(ctx))
 	} else if anew {
 		if c.next == nil {
-			c.next = newReading()
+			c.next = newReading(ctx)
 		}
 		return c.next
 	}
@@ -81,7 +84,7 @@ func (c *Connector) read(anew bool) *reading {
 
 // begin starts a reading; mu is held.
 func (c *Connector) begin(r *reading) {
-	ctx, cancel := context.WithTimeout(context.Background(), schemaTimeout)
+	ctx, cancel := context.WithTimeout(r.ctx, schemaTimeout)
 	c.under, c.next, c.stopReading = r, nil, cancel
 	run := func() {
 		defer cancel()

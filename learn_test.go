@@ -21,9 +21,14 @@ import (
 type slowReading struct {
 	delay atomic.Int64 // nanoseconds
 	reads atomic.Int64
+
+	dialing func(context.Context) // nil: nothing
 }
 
 func (s *slowReading) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if s.dialing != nil {
+		s.dialing(ctx)
+	}
 	conn, err := new(net.Dialer).DialContext(ctx, network, address)
 	return &slowConn{Conn: conn, slow: s, closed: make(chan struct{})}, err
 }
@@ -135,7 +140,7 @@ func TestSchemaChangeNotMissed(t *testing.T) {
 	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string)) {
 		require.NoError(t, db.Ping())
 		slow.delay.Store(int64(10 * time.Millisecond))
-		before := c.read(true)
+		before := c.read(t.Context(), true)
 		exec("ALTER TABLE %s.t ADD COLUMN x INT")
 		c.changes.Add(1)
 		var wg sync.WaitGroup
@@ -151,6 +156,23 @@ func TestSchemaChangeNotMissed(t *testing.T) {
 		wg.Wait()
 		_, err := before.wait(t.Context())
 		require.NoError(t, err)
+	})
+}
+
+// TestReadingHasTheContextsValues proves that look-up connections are opened with
+// the values of the context that they are for: a BeforeConnect may need them.
+func TestReadingHasTheContextsValues(t *testing.T) {
+	type tenant struct{}
+	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string)) {
+		var without atomic.Int64
+		slow.dialing = func(ctx context.Context) {
+			if ctx.Value(tenant{}) == nil {
+				without.Add(1)
+			}
+		}
+		require.NoError(t, db.PingContext(context.WithValue(t.Context(), tenant{}, 7)))
+		require.Positive(t, slow.reads.Load())
+		require.Zero(t, without.Load())
 	})
 }
 

@@ -80,8 +80,14 @@ func (ours Results) Report(t *testing.T, missing []string) {
 		}
 	}
 	if len(absent) > 0 {
+		last := ours.Tail()
+		for _, test := range absent { // go test takes a panic for output of the test that runs
+			if said := ours.Output[test]; strings.Contains(said, "panic") || strings.Contains(said, "fatal error") {
+				last += test + ":\n" + said[max(0, len(said)-4000):]
+			}
+		}
 		t.Errorf("%d tests did not run to their end on ours, perhaps after a panic: %s\n%s",
-			len(absent), strings.Join(absent, ", "), ours.Tail())
+			len(absent), strings.Join(absent, ", "), last)
 	}
 }
 
