@@ -187,16 +187,28 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 	if k.plan.kind == kindExecute {
 		c.connector.changes.Add(1)
 	}
+	if rows, ok := out.rows.(physicalRows); ok { // the server tells only behind them whether the transaction is over
+		out.rows = &countedRows{physicalRows: rows, finish: func(error) error {
+			c.noteAnything(k.plan)
+			return nil
+		}}
+		return out, err
+	}
+	c.noteAnything(k.plan)
+	return out, err
+}
+
+// noteAnything notes that a statement ran which may have done anything.
+func (c *conn) noteAnything(p *plan) {
 	if !c.inTransaction() {
 		c.ended()
-		return out, err
+		return
 	}
 	c.fixed = true // it may have read anything
 	c.transaction().noteCall()
-	for _, w := range k.plan.writes {
+	for _, w := range p.writes {
 		c.transaction().writtenTo(w.t).any = true
 	}
-	return out, err
 }
 
 // forwardWatched sends a statement that may go back to a savepoint. Increments that
