@@ -95,6 +95,10 @@ func (c *conn) beginImplied(ctx context.Context) error {
 // Commit sends the pending increments, then commits.
 func (h *handle) Commit() error {
 	c, ctx := h.conn, context.Background()
+	if c.broken != nil {
+		c.ended()
+		return c.broken
+	}
 	if s := c.connector.current.Load(); s != nil && c.tx != nil {
 		if t := c.tx.adopt(s); t != nil {
 			return c.giveUp(t)
@@ -178,8 +182,8 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 // Rollback drops the pending increments and rolls back.
 func (h *handle) Rollback() error {
 	h.conn.ended()
-	if h.raw == nil {
-		return nil
+	if h.raw == nil || h.conn.broken != nil {
+		return h.conn.broken
 	}
 	return h.raw.Rollback()
 }

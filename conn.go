@@ -31,6 +31,7 @@ type conn struct {
 	xaEnded   bool   // XA END: until the transaction is over the server refuses all else
 	tx        *txState
 	unbegun   *handle // the transaction whose BEGIN is not sent yet
+	broken    error   // the end of a context, which has closed the connection
 	changed   bool    // a statement of the application's has changed the session
 	clock     bool    // and perhaps its clock: SET timestamp
 
@@ -159,7 +160,7 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 	c.spend()
 	s, err := c.connector.schema(ctx)
 	if err != nil {
-		return planUse{}, err
+		return planUse{}, c.cut(ctx, err)
 	}
 	if len(c.hidden) > 0 {
 		if c.visible == nil || c.visible.fingerprint != s.fingerprint {

@@ -12,9 +12,12 @@ import (
 // run executes a statement that is more than simple. Where it meets a slots table
 // that another process has given a counter, it has done nothing yet, and is planned anew.
 func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return outcome{}, err
+	}
 	out, err := c.runOnce(ctx, k)
 	if !errors.Is(err, errOtherSlots) {
-		return out, err
+		return out, c.cut(ctx, err)
 	}
 	p, err := c.plan(ctx, k.text)
 	if err != nil {
@@ -24,7 +27,18 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 	if out, err = c.runOnce(ctx, k); errors.Is(err, errOtherSlots) {
 		err = errors.New(err.Error()) // not once more: it may be one of several statements
 	}
-	return out, err
+	return out, c.cut(ctx, err)
+}
+
+// cut closes the connection if a context has ended the statement inside a transaction,
+// as go-sql-driver does: to end while it waited for others, or for a look-up
+// connection, must not leave a transaction that commits without it.
+func (c *conn) cut(ctx context.Context, err error) error {
+	if err != nil && errors.Is(err, ctx.Err()) && c.inTransaction() {
+		c.broken = err
+		_ = c.raw.Close()
+	}
+	return err
 }
 
 func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
