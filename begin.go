@@ -115,7 +115,7 @@ func (h *handle) Commit() error {
 		}
 	}
 	if done, err := c.commitInOnePacket(ctx); done {
-		c.ended()
+		c.endedByUser()
 		return err
 	}
 	if err := c.send(ctx); err != nil {
@@ -125,7 +125,7 @@ func (h *handle) Commit() error {
 		}
 		return err
 	}
-	defer c.ended()
+	defer c.endedByUser()
 	if err := h.raw.Commit(); err != nil {
 		return c.failed(err)
 	}
@@ -181,7 +181,7 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 
 // Rollback drops the pending increments and rolls back.
 func (h *handle) Rollback() error {
-	h.conn.ended()
+	defer h.conn.endedByUser()
 	if h.raw == nil || h.conn.broken != nil {
 		return h.conn.broken
 	}

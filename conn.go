@@ -124,6 +124,16 @@ func (c *conn) ended() {
 	c.unlease()
 }
 
+// endedByUser forgets the transaction that the application has ended. Where that has
+// begun another one, by AND CHAIN or completion_type, it has the same isolation level.
+func (c *conn) endedByUser() {
+	level := c.level()
+	c.ended()
+	if c.begun() {
+		c.next = level
+	}
+}
+
 // failed notes an error. It may have ended the transaction (a deadlock, DDL that
 // commits and then fails), which the server does not tell with it.
 func (c *conn) failed(err error) error {

@@ -74,7 +74,7 @@ func kindOf(toks []token) (k kind, arg string) {
 		}
 		return kindImplicit, ""
 	case "COMMIT":
-		return kindCommit, chained(toks)
+		return kindCommit, ""
 	case "ROLLBACK":
 		for i := range toks {
 			if word(i, "TO") {
@@ -84,7 +84,7 @@ func kindOf(toks []token) (k kind, arg string) {
 				return kindRollbackTo, name(i + 1)
 			}
 		}
-		return kindRollback, chained(toks)
+		return kindRollback, ""
 	case "SAVEPOINT":
 		return kindSavepoint, name(1)
 	case "RELEASE":
@@ -210,20 +210,8 @@ func switches(toks []token) string {
 	return ""
 }
 
-// andChain is the argument of COMMIT and ROLLBACK AND CHAIN.
-const andChain = "chain"
-
 // xaEnd is the argument of XA END.
 const xaEnd = "end"
-
-func chained(toks []token) string {
-	for i := 2; i < len(toks); i++ {
-		if toks[i].is("CHAIN") && toks[i-1].is("AND") {
-			return andChain
-		}
-	}
-	return ""
-}
 
 // usesTables reports whether a query or data change ends what SET TRANSACTION said
 // of the next transaction: outside one it is that transaction itself.

@@ -67,13 +67,9 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case kindBegin, kindCommit, kindDDL, kindImplicit, kindLock:
 		return c.runCommit(ctx, k)
 	case kindRollback:
-		level := c.level()
 		out, err := k.forward(ctx, k.text)
 		if err == nil || !c.inTransaction() { // XA ROLLBACK of another transaction fails
-			c.ended()
-		}
-		if err == nil && p.arg == andChain {
-			c.next = level
+			c.endedByUser()
 		}
 		return out, err
 	case kindSavepoint, kindRollbackTo, kindRelease:
@@ -165,17 +161,19 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	if err := send(ctx); err != nil {
 		return outcome{}, err
 	}
-	next, level := c.next, c.level()
+	next := c.next
 	out, err := c.runDDL(ctx, k)
-	if err == nil || !c.inTransaction() {
+	switch {
+	case p.arg == xaEnd && err == nil:
 		c.ended()
-		if p.kind == kindBegin {
-			c.next, c.fixed = next, p.arg == withSnapshot
-		}
-		if err == nil && p.arg == andChain {
-			c.next = level
-		}
-		c.xaEnded = err == nil && p.arg == xaEnd
+		c.xaEnded = true
+	case p.kind == kindCommit && err == nil:
+		c.endedByUser()
+	case p.kind == kindBegin && err == nil:
+		c.ended()
+		c.next, c.fixed = next, p.arg == withSnapshot
+	case err == nil && !c.begun(), !c.inTransaction(): // DROP PREPARE and the like commit nothing
+		c.ended()
 	}
 	return out, err
 }
