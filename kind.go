@@ -114,9 +114,13 @@ func kindOf(toks []token) (k kind, arg string) {
 		return kindLoad, ""
 	case "EXPLAIN", "DESCRIBE", "DESC", "SHOW", "HELP":
 		return kindExplain, ""
-	case "LOCK":
-		return kindLock, "" // TABLES, or INSTANCE
-	case "UNLOCK":
+	case "LOCK", "UNLOCK":
+		switch {
+		case word(1, "INSTANCE"): // which leaves tables and transactions alone
+			return kindOther, ""
+		case first == "LOCK":
+			return kindLock, ""
+		}
 		return kindUnlock, ""
 	case "ANALYZE":
 		if !word(1, "TABLE") && !word(2, "TABLE") {
@@ -128,6 +132,9 @@ func kindOf(toks []token) (k kind, arg string) {
 			if word(1, "TEMPORARY") || word(1, "OR") && word(3, "TEMPORARY") {
 				return kindTemporary, ""
 			}
+		}
+		if word(1, "PREPARE") {
+			return kindOther, "" // DROP PREPARE is DEALLOCATE PREPARE
 		}
 		switch {
 		case locksTables(toks):
@@ -153,7 +160,7 @@ func kindOfSet(toks []token) (kind, string) {
 		}
 		return kindSetTransaction, ""
 	}
-	if word(1, "PASSWORD") {
+	if word(1, "PASSWORD") || word(1, "DEFAULT") && word(2, "ROLE") {
 		return kindImplicit, ""
 	}
 	for i, t := range toks {
