@@ -170,7 +170,9 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 	c.spend()
 	s, err := c.connector.schema(ctx)
 	if err != nil {
-		return planUse{}, c.cut(ctx, err)
+		if s = c.connector.current.Load(); s == nil || ctx.Err() != nil || c.connector.changed() {
+			return planUse{}, c.cut(ctx, err)
+		}
 	}
 	if len(c.hidden) > 0 {
 		if c.visible == nil || c.visible.fingerprint != s.fingerprint {
@@ -179,6 +181,9 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 		s = c.visible
 	}
 	p := c.planIn(s, text)
+	if err != nil && p.named { // all else goes on without a look-up connection, when the server has no more of them
+		return planUse{}, err
+	}
 	if c.tx != nil && p.kind != kindRollback {
 		if t := c.tx.adopt(s); t != nil {
 			return planUse{}, c.giveUp(t)
