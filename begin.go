@@ -95,6 +95,10 @@ func (c *conn) beginImplied(ctx context.Context) error {
 // Commit sends the pending increments, then commits.
 func (h *handle) Commit() error {
 	c, ctx := h.conn, context.Background()
+	if c.broken != nil {
+		c.ended()
+		return c.broken
+	}
 	if s := c.connector.current.Load(); s != nil && c.tx != nil {
 		if t := c.tx.adopt(s); t != nil {
 			return c.giveUp(t)
@@ -111,7 +115,7 @@ func (h *handle) Commit() error {
 		}
 	}
 	if done, err := c.commitInOnePacket(ctx); done {
-		c.ended()
+		c.endedByUser()
 		return err
 	}
 	if err := c.send(ctx); err != nil {
@@ -121,7 +125,7 @@ func (h *handle) Commit() error {
 		}
 		return err
 	}
-	defer c.ended()
+	defer c.endedByUser()
 	if err := h.raw.Commit(); err != nil {
 		return c.failed(err)
 	}
@@ -177,9 +181,9 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 
 // Rollback drops the pending increments and rolls back.
 func (h *handle) Rollback() error {
-	h.conn.ended()
-	if h.raw == nil {
-		return nil
+	defer h.conn.endedByUser()
+	if h.raw == nil || h.conn.broken != nil {
+		return h.conn.broken
 	}
 	return h.raw.Rollback()
 }

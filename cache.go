@@ -123,25 +123,23 @@ func (c *conn) planShared(s *schema, k planKey) planUse {
 	return use
 }
 
-// namesNoTable reports whether a text, in capitals, may use a table that an earlier
-// one has named.
-func namesNoTable(text string) bool {
-	return strings.Contains(text, "EXECUTE") || strings.Contains(text, "HANDLER")
+// namesNoTable reports whether a statement uses a table that an earlier one has named.
+func namesNoTable(toks []token) bool {
+	return len(toks) > 0 && (toks[0].is("EXECUTE") || toks[0].is("HANDLER"))
 }
 
 func (c *conn) planText(s *schema, k planKey) *plan {
 	var p *plan
-	if s.mentions(k.text) || len(k.text) < 64 && namesNoTable(strings.ToUpper(k.text)) {
+	toks := tokenize(k.text, k.mode)
+	if s.mentions(k.text) || namesNoTable(toks) {
 		p = s.plan(k.text, k.mode, k.db)
 		p.named = true
 	} else {
 		p = &plan{}
-		toks := tokenize(k.text, k.mode)
 		p.kind, p.arg = kindOf(toks)
 		p.split = apart(k.text, toks, k.mode)
 	}
 	p.rowCount = strings.Contains(strings.ToUpper(k.text), "ROW_COUNT")
-	toks := tokenize(k.text, k.mode)
 	p.fixes = consistentRead(toks)
 	p.typedByArgs = typedByArgs(toks)
 	p.simple = p.kind == kindOther && p.class == verbatim && p.increment == nil && p.writes == nil && p.cleaning == nil && p.split == nil && p.touches == nil && p.shows == nil && !p.rowCount

@@ -31,6 +31,7 @@ type conn struct {
 	xaEnded   bool   // XA END: until the transaction is over the server refuses all else
 	tx        *txState
 	unbegun   *handle // the transaction whose BEGIN is not sent yet
+	broken    error   // the end of a context, which has closed the connection
 	changed   bool    // a statement of the application's has changed the session
 	clock     bool    // and perhaps its clock: SET timestamp
 
@@ -123,6 +124,16 @@ func (c *conn) ended() {
 	c.unlease()
 }
 
+// endedByUser forgets the transaction that the application has ended. Where that has
+// begun another one, by AND CHAIN or completion_type, it has the same isolation level.
+func (c *conn) endedByUser() {
+	level := c.level()
+	c.ended()
+	if c.begun() {
+		c.next = level
+	}
+}
+
 // failed notes an error. It may have ended the transaction (a deadlock, DDL that
 // commits and then fails), which the server does not tell with it.
 func (c *conn) failed(err error) error {
@@ -159,7 +170,9 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 	c.spend()
 	s, err := c.connector.schema(ctx)
 	if err != nil {
-		return planUse{}, err
+		if s = c.connector.current.Load(); s == nil || ctx.Err() != nil || c.connector.changed() {
+			return planUse{}, c.cut(ctx, err)
+		}
 	}
 	if len(c.hidden) > 0 {
 		if c.visible == nil || c.visible.fingerprint != s.fingerprint {
@@ -168,6 +181,9 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 		s = c.visible
 	}
 	p := c.planIn(s, text)
+	if err != nil && p.named { // all else goes on without a look-up connection, when the server has no more of them
+		return planUse{}, err
+	}
 	if c.tx != nil && p.kind != kindRollback {
 		if t := c.tx.adopt(s); t != nil {
 			return planUse{}, c.giveUp(t)

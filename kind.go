@@ -74,7 +74,7 @@ func kindOf(toks []token) (k kind, arg string) {
 		}
 		return kindImplicit, ""
 	case "COMMIT":
-		return kindCommit, chained(toks)
+		return kindCommit, ""
 	case "ROLLBACK":
 		for i := range toks {
 			if word(i, "TO") {
@@ -84,7 +84,7 @@ func kindOf(toks []token) (k kind, arg string) {
 				return kindRollbackTo, name(i + 1)
 			}
 		}
-		return kindRollback, chained(toks)
+		return kindRollback, ""
 	case "SAVEPOINT":
 		return kindSavepoint, name(1)
 	case "RELEASE":
@@ -114,9 +114,13 @@ func kindOf(toks []token) (k kind, arg string) {
 		return kindLoad, ""
 	case "EXPLAIN", "DESCRIBE", "DESC", "SHOW", "HELP":
 		return kindExplain, ""
-	case "LOCK":
-		return kindLock, "" // TABLES, or INSTANCE
-	case "UNLOCK":
+	case "LOCK", "UNLOCK":
+		switch {
+		case word(1, "INSTANCE"): // which leaves tables and transactions alone
+			return kindOther, ""
+		case first == "LOCK":
+			return kindLock, ""
+		}
 		return kindUnlock, ""
 	case "ANALYZE":
 		if !word(1, "TABLE") && !word(2, "TABLE") {
@@ -128,6 +132,9 @@ func kindOf(toks []token) (k kind, arg string) {
 			if word(1, "TEMPORARY") || word(1, "OR") && word(3, "TEMPORARY") {
 				return kindTemporary, ""
 			}
+		}
+		if word(1, "PREPARE") {
+			return kindOther, "" // DROP PREPARE is DEALLOCATE PREPARE
 		}
 		switch {
 		case locksTables(toks):
@@ -153,7 +160,7 @@ func kindOfSet(toks []token) (kind, string) {
 		}
 		return kindSetTransaction, ""
 	}
-	if word(1, "PASSWORD") {
+	if word(1, "PASSWORD") || word(1, "DEFAULT") && word(2, "ROLE") {
 		return kindImplicit, ""
 	}
 	for i, t := range toks {
@@ -210,20 +217,8 @@ func switches(toks []token) string {
 	return ""
 }
 
-// andChain is the argument of COMMIT and ROLLBACK AND CHAIN.
-const andChain = "chain"
-
 // xaEnd is the argument of XA END.
 const xaEnd = "end"
-
-func chained(toks []token) string {
-	for i := 2; i < len(toks); i++ {
-		if toks[i].is("CHAIN") && toks[i-1].is("AND") {
-			return andChain
-		}
-	}
-	return ""
-}
 
 // usesTables reports whether a query or data change ends what SET TRANSACTION said
 // of the next transaction: outside one it is that transaction itself.

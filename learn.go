@@ -43,7 +43,7 @@ func (r *reading) wait(ctx context.Context) (*schema, error) {
 
 // schema returns what is known of the schema, and learns it if need be.
 func (c *Connector) schema(ctx context.Context) (*schema, error) {
-	if c.learned.Load() < c.changes.Load() {
+	if c.changed() {
 		return c.learn(ctx)
 	}
 	s := c.current.Load()
@@ -54,6 +54,9 @@ func (c *Connector) schema(ctx context.Context) (*schema, error) {
 	}
 	return s, nil
 }
+
+// changed reports whether the schema is known to have changed since it was learned.
+func (c *Connector) changed() bool { return c.learned.Load() < c.changes.Load() }
 
 // age is how long ago the schema was learned. A clock that was set back makes it
 // old, or it would stay for as long as the clock was set back by.

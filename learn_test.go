@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -23,9 +24,13 @@ type slowReading struct {
 	reads atomic.Int64
 
 	dialing func(context.Context) // nil: nothing
+	full    atomic.Bool           // no connection is to be had
 }
 
 func (s *slowReading) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if s.full.Load() {
+		return nil, errors.New("too many connections")
+	}
 	if s.dialing != nil {
 		s.dialing(ctx)
 	}
@@ -192,5 +197,38 @@ func TestCloseStopsReading(t *testing.T) {
 		case <-time.After(schemaTimeout / 2):
 			t.Fatal("Close waits")
 		}
+	})
+}
+
+// TestSchemaOutOfReach proves that a session goes on with what concerns no counter where
+// the schema can't be read, because the server has no connection left for example.
+func TestSchemaOutOfReach(t *testing.T) {
+	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string)) {
+		conn, err := db.Conn(t.Context())
+		require.NoError(t, err)
+		defer conn.Close()
+		run := func(text string) error {
+			_, err := conn.ExecContext(t.Context(), text)
+			return err
+		}
+		require.NoError(t, run("INSERT INTO t (id) VALUES (1)"))
+		tx, err := conn.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		require.NoError(t, run("UPDATE t SET n = n + 1 WHERE id = 1"))
+
+		slow.full.Store(true)
+		c.look.Load().SetMaxIdleConns(-1)
+		c.checked.Store(time.Now().Add(-time.Hour).UnixNano())
+		require.NoError(t, run("DO 1"))
+		require.NoError(t, tx.Commit())
+		require.ErrorContains(t, run("UPDATE t SET n = n + 1 WHERE id = 1"), "too many connections")
+		c.changes.Add(1) // perhaps there is a function now that reads t
+		require.ErrorContains(t, run("DO f()"), "too many connections")
+
+		slow.full.Store(false)
+		require.NoError(t, run("UPDATE t SET n = n + 1 WHERE id = 1"))
+		var n int
+		require.NoError(t, conn.QueryRowContext(t.Context(), "SELECT n FROM t").Scan(&n))
+		require.Equal(t, 2, n)
 	})
 }

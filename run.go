@@ -12,9 +12,12 @@ import (
 // run executes a statement that is more than simple. Where it meets a slots table
 // that another process has given a counter, it has done nothing yet, and is planned anew.
 func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return outcome{}, err
+	}
 	out, err := c.runOnce(ctx, k)
 	if !errors.Is(err, errOtherSlots) {
-		return out, err
+		return out, c.cut(ctx, err)
 	}
 	p, err := c.plan(ctx, k.text)
 	if err != nil {
@@ -24,7 +27,18 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 	if out, err = c.runOnce(ctx, k); errors.Is(err, errOtherSlots) {
 		err = errors.New(err.Error()) // not once more: it may be one of several statements
 	}
-	return out, err
+	return out, c.cut(ctx, err)
+}
+
+// cut closes the connection if a context has ended the statement inside a transaction,
+// as go-sql-driver does: to end while it waited for others, or for a look-up
+// connection, must not leave a transaction that commits without it.
+func (c *conn) cut(ctx context.Context, err error) error {
+	if err != nil && errors.Is(err, ctx.Err()) && c.inTransaction() {
+		c.broken = err
+		_ = c.raw.Close()
+	}
+	return err
 }
 
 func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
@@ -53,13 +67,9 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case kindBegin, kindCommit, kindDDL, kindImplicit, kindLock:
 		return c.runCommit(ctx, k)
 	case kindRollback:
-		level := c.level()
 		out, err := k.forward(ctx, k.text)
 		if err == nil || !c.inTransaction() { // XA ROLLBACK of another transaction fails
-			c.ended()
-		}
-		if err == nil && p.arg == andChain {
-			c.next = level
+			c.endedByUser()
 		}
 		return out, err
 	case kindSavepoint, kindRollbackTo, kindRelease:
@@ -151,17 +161,19 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	if err := send(ctx); err != nil {
 		return outcome{}, err
 	}
-	next, level := c.next, c.level()
+	next := c.next
 	out, err := c.runDDL(ctx, k)
-	if err == nil || !c.inTransaction() {
+	switch {
+	case p.arg == xaEnd && err == nil:
 		c.ended()
-		if p.kind == kindBegin {
-			c.next, c.fixed = next, p.arg == withSnapshot
-		}
-		if err == nil && p.arg == andChain {
-			c.next = level
-		}
-		c.xaEnded = err == nil && p.arg == xaEnd
+		c.xaEnded = true
+	case p.kind == kindCommit && err == nil:
+		c.endedByUser()
+	case p.kind == kindBegin && err == nil:
+		c.ended()
+		c.next, c.fixed = next, p.arg == withSnapshot
+	case err == nil && !c.begun(), !c.inTransaction(): // DROP PREPARE and the like commit nothing
+		c.ended()
 	}
 	return out, err
 }
@@ -187,16 +199,28 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 	if k.plan.kind == kindExecute {
 		c.connector.changes.Add(1)
 	}
+	if rows, ok := out.rows.(physicalRows); ok { // the server tells only behind them whether the transaction is over
+		out.rows = &countedRows{physicalRows: rows, finish: func(error) error {
+			c.noteAnything(k.plan)
+			return nil
+		}}
+		return out, err
+	}
+	c.noteAnything(k.plan)
+	return out, err
+}
+
+// noteAnything notes that a statement ran which may have done anything.
+func (c *conn) noteAnything(p *plan) {
 	if !c.inTransaction() {
 		c.ended()
-		return out, err
+		return
 	}
 	c.fixed = true // it may have read anything
 	c.transaction().noteCall()
-	for _, w := range k.plan.writes {
+	for _, w := range p.writes {
 		c.transaction().writtenTo(w.t).any = true
 	}
-	return out, err
 }
 
 // forwardWatched sends a statement that may go back to a savepoint. Increments that

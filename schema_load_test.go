@@ -96,7 +96,7 @@ func TestSchemaUnread(t *testing.T) {
 			defer conn.Close()
 			run := func(age time.Duration) error {
 				c.checked.Store(time.Now().Add(-age).UnixNano())
-				_, err := conn.ExecContext(t.Context(), "DO 1")
+				_, err := conn.ExecContext(t.Context(), "DO 't'")
 				require.Eventually(t, func() bool {
 					c.mu.Lock()
 					defer c.mu.Unlock()

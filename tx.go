@@ -197,6 +197,13 @@ func (x *txState) noteCall() {
 		x.doubt()
 	}
 	x.called = true
+	for _, w := range x.written { // it may have committed and begun anew: others could add slots meanwhile
+		x.inside = x.inside || len(w.rolledUp) > 0
+		clear(w.rolledUp)
+		for i := range w.rows {
+			w.rows[i].sums = nil
+		}
+	}
 }
 
 // doubt forgets what the transaction has done to rows: it is not known how much of

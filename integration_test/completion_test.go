@@ -45,3 +45,31 @@ func TestCompletionType(t *testing.T) {
 		}
 	})
 }
+
+// TestChainedLevel proves that a transaction which the end of another has begun is taken
+// for one of the same isolation level, as the server begins it.
+func TestChainedLevel(t *testing.T) {
+	reads := []string{"A: SELECT likes FROM post ORDER BY id", "B: UPDATE post SET likes = likes + 7 WHERE id = 1", rollUp1,
+		"A: UPDATE post SET title = 'x' WHERE id = 1", "A: SELECT likes FROM post ORDER BY id", "A: COMMIT AND NO CHAIN"}
+	const chain, level, next = "A: SET completion_type = CHAIN", "A: SET SESSION TRANSACTION ISOLATION LEVEL ", "A: SET TRANSACTION ISOLATION LEVEL "
+	const committed, repeatable = "READ COMMITTED", "REPEATABLE READ"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		tw.plain.SetMaxIdleConns(0)
+		tw.ours.SetMaxIdleConns(0)
+		for _, c := range []struct {
+			begin []string
+			end   string
+		}{
+			{[]string{level + committed, chain, next + repeatable, "A: BEGIN"}, "A: COMMIT"},
+			{[]string{level + repeatable, chain, next + committed, "A: BEGIN"}, "A: ROLLBACK"},
+			{[]string{level + committed, chain, "A: begin RR"}, "A: commit"},
+			{[]string{level + repeatable, chain, "A: begin RC"}, "A: rollback"},
+			{[]string{level + committed, next + repeatable, "A: BEGIN"}, "A: COMMIT WORK AND CHAIN"},
+			{[]string{level + committed, next + repeatable, "A: BEGIN"}, "A: ROLLBACK AND CHAIN NO RELEASE"},
+		} {
+			tw.reset(t)
+			tw.play(t, slices.Concat(c.begin, []string{"A: UPDATE author SET name = 'x' WHERE id = 1", c.end}, reads, everything)...)
+		}
+	})
+}

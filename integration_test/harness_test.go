@@ -180,7 +180,7 @@ func (r *recorder) onlyOn(t *testing.T, c querier, sent []sending) []string {
 	return texts
 }
 
-var isQuery = regexp.MustCompile(`(?i)^[\s(]*(SELECT|SHOW|WITH|TABLE|VALUES|EXPLAIN|HANDLER \w+ READ)\b`)
+var isQuery = regexp.MustCompile(`(?i)^[\s(]*(SELECT|SHOW|WITH|TABLE|VALUES|EXPLAIN|HANDLER \w+ READ|(CALL|EXECUTE) tell\w*)\b`)
 
 // client is one session of a script.
 type client struct {
