@@ -28,6 +28,7 @@ INSERT INTO news VALUES (1), (2);
 			"limit":  "UPDATE %post SET likes = likes + 60 ORDER BY id LIMIT 1",
 			"joined": "UPDATE %post JOIN news ON news.id = post.id SET post.likes = post.likes + 20",
 			"upsert": "INSERT %INTO post VALUES (1, 'n', 0), (3, 'new', 5) ON DUPLICATE KEY UPDATE likes = likes + 60, title = 'x'",
+			"counts": "INSERT %INTO post (id, title, likes) VALUES (1, 'a', 0), (3, 'new', 5) ON DUPLICATE KEY UPDATE likes = likes + 60",
 		} {
 			t.Run(name, func(t *testing.T) {
 				tw := newTwin(t, srv, schema, counters("post", "likes"))
@@ -35,6 +36,19 @@ INSERT INTO news VALUES (1), (2);
 				tw.play(t, append(down, ignoring, read, ignoring, read)...)
 				tw = newTwin(t, srv, schema, counters("post", "likes"))
 				tw.play(t, append(down, "A: SET sql_mode = ''", plain, read, plain, read)...)
+			})
+		}
+		const less, into = "B: UPDATE page SET likes = likes - 50 WHERE id = 1", "A: INSERT INTO page (id, likes, views) VALUES "
+		for name, steps := range map[string][]string{ // that could go to slots
+			"two rows":            {less, into + "(1, 60, 0), (3, 60, 0) ON DUPLICATE KEY UPDATE likes = likes + 60"},
+			"edited before":       {less, "A: BEGIN", "A: UPDATE page SET title = 'x' WHERE id = 1", into + "(1, 60, 0) ON DUPLICATE KEY UPDATE likes = likes + 60", "A: COMMIT"},
+			"too much to insert":  {less, into + "(1, 600, 0) ON DUPLICATE KEY UPDATE likes = likes + 60"},
+			"another one is NULL": {"A: UPDATE page SET views = NULL", less, into + "(1, 60, 0) ON DUPLICATE KEY UPDATE likes = likes + 60, views = views + 1"},
+			"a new row":           {less, into + "(3, 60, 0) ON DUPLICATE KEY UPDATE likes = likes + 60"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				tw := newTwin(t, srv, "CREATE TABLE page (id INT PRIMARY KEY, likes TINYINT NOT NULL, views INT, title VARCHAR(9) NOT NULL DEFAULT '');\nINSERT INTO page VALUES (1, 100, 0, '')", counters("page", "likes", "views"), "sql_mode=%27%27")
+				tw.play(t, append(steps, "A: SELECT * FROM page ORDER BY id", less, "A: SELECT * FROM page ORDER BY id")...)
 			})
 		}
 	})
