@@ -61,7 +61,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 	if t == nil || len(named) > 1 || a.countTables(stmt) > 1 {
 		return a.opaque(named, nil, "it reads a counter table in a subquery")
 	}
-	s := a.settings(stmt.List, t, name)
+	s := a.settings(stmt.List, t, name, false)
 	p := &plan{
 		reads:   named,
 		touches: s.touch,
@@ -151,7 +151,8 @@ type settings struct {
 	reason   string // why only the exact way is right
 }
 
-func (a *analysis) settings(list []*ast.Assignment, t *table, name string) settings {
+// settings reads assignments; only those of an INSERT have VALUES(c).
+func (a *analysis) settings(list []*ast.Assignment, t *table, name string, inserts bool) settings {
 	var s settings
 	because := func(reason string) {
 		if s.reason == "" {
@@ -165,7 +166,7 @@ func (a *analysis) settings(list []*ast.Assignment, t *table, name string) setti
 			s.ordinary = true // the server will say what is wrong
 		case t.counter(c.name) != nil:
 			d, ok := a.relative(c, name, set.Expr)
-			if !ok {
+			if !ok || d.inserted && !inserts {
 				because("it overwrites counter " + c.name)
 			}
 			for _, other := range s.deltas {
@@ -251,7 +252,7 @@ func (a *analysis) joinedUpdate(stmt *ast.UpdateStmt, named []*table) *plan {
 		ok := d.c != nil
 		if ok {
 			d, ok = a.relative(d.c, set.Column.Table.O, set.Expr)
-			ok = ok && !t.checked
+			ok = ok && !t.checked && !d.inserted
 			deltas = append(deltas, d)
 		}
 		p.whole = p.whole || t.changes(t.key, set.Column.Name.O)

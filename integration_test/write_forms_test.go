@@ -295,3 +295,20 @@ INSERT INTO post VALUES (1, 'a', 100, 99);
 		}
 	})
 }
+
+// TestValuesOutsideInsert: outside an INSERT there is nothing that VALUES(c) could be,
+// and not the statement's first argument.
+func TestValuesOutsideInsert(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=true", "interpolateParams=false"} {
+			tw := newTwin(t, srv, "CREATE TABLE p (id INT PRIMARY KEY, n INT);\nCREATE TABLE o (id INT);\nINSERT INTO p VALUES (1, 100), (7, 200);\nINSERT INTO o VALUES (1), (7)", counters("p", "n"), params)
+			for _, text := range []string{"UPDATE p SET n = n + VALUES(n) WHERE id = ?", "UPDATE p JOIN o ON o.id = p.id SET n = n + VALUES(n) WHERE p.id = ?"} {
+				_, want := tw.plain.Exec(text, 7)
+				_, got := tw.ours.Exec(text, 7)
+				require.Equal(t, errorNumber(want), errorNumber(got), text)
+				tw.same(t, "SELECT * FROM p")
+			}
+			tw.play(t, "A: UPDATE p SET n = n + VALUES(n) WHERE id = 1", "A: SELECT * FROM p")
+		}
+	})
+}
