@@ -132,11 +132,10 @@ const (
 
 // mayCut reports whether the server may cut what the base row alone would hold,
 // although it would not cut the sum. (What adds to an UNSIGNED counter can't: its
-// slots are never below zero. An upsert that could go to slots has found no row.)
+// slots are never below zero.)
 func (c *conn) mayCut(p *plan) bool {
-	inc := p.increment
-	return (inc.ignores || !c.session.strict) && (inc.rows == nil || p.class != counting) &&
-		slices.ContainsFunc(inc.deltas, func(d delta) bool { return !d.c.unsigned() })
+	return (p.increment.ignores || !c.session.strict) &&
+		slices.ContainsFunc(p.increment.deltas, func(d delta) bool { return !d.c.unsigned() })
 }
 
 // increment runs a relative write as an increment, if it is one with the

@@ -119,21 +119,30 @@ const maxNarrowed = 10000
 // slots would stay standing, the statement is kept to the rows locked here.
 func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	n, b := k.plan.narrowing, k.binder()
-	if n == nil || c.level() == repeatableRead || c.level() == serializable {
+	if n == nil || n.by == nil && (c.level() == repeatableRead || c.level() == serializable) {
 		return k.text, c.take(ctx, k.plan, b)
 	}
 	s := k.plan.scopes[0]
+	if n.by != nil {
+		if err := c.take(ctx, k.plan, b); err != nil {
+			return "", err
+		}
+		s.where = n.by
+	}
 	where, ok := s.bind(b)
-	if !ok {
+	if !ok && n.by == nil {
 		return k.text, c.take(ctx, k.plan, b)
 	}
 	name := quoteIdent(s.name)
-	rows, err := c.lock(ctx, s.t, name, s.from(), where)
-	if err != nil {
-		return "", err
+	var rows []lockedRow
+	if ok {
+		var err error
+		if rows, err = c.lock(ctx, s.t, name, s.from(), where); err != nil {
+			return "", err
+		}
 	}
-	if len(rows) > maxNarrowed || n.before == "" { // no other row changes then, and a new one has no slots
-		if _, err := c.read(ctx, c.unsnapshot()+"SELECT COUNT("+quoteIdent(s.t.counters[0].name)+") FROM "+s.t.base()+s.t.forceKey()+" FOR UPDATE"); err != nil {
+	if !ok || len(rows) > maxNarrowed || n.before == "" { // no other row changes then, and a new one has no slots
+		if err := c.lockWhole(ctx, s.t); err != nil {
 			return "", err
 		}
 		return k.text, c.take(ctx, k.plan, b)

@@ -21,6 +21,11 @@ func (c *conn) take(ctx context.Context, p *plan, b binder) error {
 	for _, s := range p.scopes {
 		where, ok := s.bind(b)
 		if !ok || s.where == nil && s.pins == nil {
+			if p.whole {
+				if err := c.lockWhole(ctx, s.t); err != nil {
+					return err
+				}
+			}
 			if err := c.takeAll(ctx, s.t, p.writes != nil); err != nil {
 				return err
 			}
@@ -153,6 +158,12 @@ func (c *conn) lockAs(ctx context.Context, t *table, name, from, where, how stri
 	}
 	slices.SortFunc(locked, func(x, y lockedRow) int { return t.compare(x.key, y.key) })
 	return locked, nil
+}
+
+// lockWhole locks all base rows of a table.
+func (c *conn) lockWhole(ctx context.Context, t *table) error {
+	_, err := c.read(ctx, c.unsnapshot()+"SELECT COUNT("+quoteIdent(t.counters[0].name)+") FROM "+t.base()+t.forceKey()+" FOR UPDATE")
+	return err
 }
 
 // lockSQL locks base rows and reads their keys and counters.

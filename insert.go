@@ -196,7 +196,7 @@ func (a *analysis) conflicts(stmt *ast.InsertStmt, t *table, cols []*column) sco
 // upsert reads ON DUPLICATE KEY UPDATE into p; it returns why only the exact
 // way is right.
 func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *plan) string {
-	s := a.settings(stmt.OnDuplicate, t, t.spec.name)
+	s := a.settings(stmt.OnDuplicate, t, t.spec.name, true)
 	if p.writes != nil {
 		p.writes[0].rekeys = s.unique
 	}

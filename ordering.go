@@ -33,9 +33,12 @@ func (t *table) selectKey(name string) string {
 	exprs := make([]string, len(t.key))
 	for i, c := range t.key {
 		ref := name + "." + quoteIdent(c.name)
-		if c.stringKey() {
+		switch {
+		case c.stringKey():
 			exprs[i] = "HEX(" + ref + ")"
-		} else {
+		case strings.Contains(c.columnType, "zerofill"): // as a number has it, without zeros before
+			exprs[i] = "CAST(" + ref + " + 0 AS CHAR)"
+		default:
 			exprs[i] = "CAST(" + ref + " AS CHAR)" // as text even with parseTime
 		}
 	}

@@ -43,6 +43,7 @@ type plan struct {
 	scopes     []scope    // rows to roll up when the statement runs the exact way
 	guarded    string     // the exact statement in one round trip; "" if there is none
 	narrowing  *narrowing // keeps the exact statement to given rows; nil: others than those that were locked can't come to meet its condition
+	whole      bool       // all base rows are locked for the exact statement: what is added to one that goes, or gets another key, would be lost
 	writes     []write    // base rows the statement itself writes
 	deletes    []*table   // whose rows may go by a cascade, and their pending increments with them
 	cleaning   *cleaning  // keys named by an INSERT
@@ -62,9 +63,9 @@ func (p *plan) asPrepared() *plan {
 		return p
 	}
 	own := &plan{class: exact, named: true, rowCount: p.rowCount, fixes: p.fixes, reason: "the session has changed since it was prepared",
-		scopes: p.scopes, writes: p.writes, deletes: p.deletes, cleaning: p.cleaning}
+		scopes: p.scopes, writes: p.writes, deletes: p.deletes, cleaning: p.cleaning, whole: p.whole}
 	if p.narrowing != nil {
-		own.narrowing = &narrowing{}
+		own.narrowing = &narrowing{by: p.narrowing.by}
 	}
 	return own
 }
@@ -81,6 +82,8 @@ type scope struct {
 type narrowing struct {
 	before, after string // "" if the text may not be changed
 	most          int    // rows that can meet the statement's own condition; 0: not known
+
+	by *fragment // the statement's condition, if it reads counters: the rows are locked by it after all have been rolled up
 }
 
 // write says which base rows a statement writes.

@@ -278,7 +278,11 @@ func (t *table) keyDefinition(c *column) string {
 	if c.collation != "" {
 		def += " CHARACTER SET " + c.charset + " COLLATE " + c.collation
 	}
-	return def + " NOT NULL"
+	def += " NOT NULL"
+	if c.dataType == "timestamp" { // or, with explicit_defaults_for_timestamp=OFF, each write of a slot moves it to the present
+		def += " DEFAULT " + currentTimestamp(int64(c.scale))
+	}
+	return def
 }
 
 func (t *table) slotDefinition(c *column) string {
@@ -302,7 +306,7 @@ func (t *table) upgradeSQL(slots []*column) string {
 		if len(rest) == 0 || !strings.EqualFold(rest[0].name, c.name) || (rest[0].dataType == "timestamp") != (c.dataType == "timestamp") { // in which time zone?
 			return "DROP TABLE " + t.slots() + "; " + t.createSQL()
 		}
-		if rest[0].columnType != c.columnType || rest[0].collation != c.collation { // what the slots hold stays right, as the base rows do
+		if rest[0].columnType != c.columnType || rest[0].collation != c.collation || rest[0].onUpdate { // what the slots hold stays right, as the base rows do
 			changes = append(changes, "MODIFY COLUMN "+t.keyDefinition(c))
 		}
 		rest = rest[1:]

@@ -61,7 +61,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 	if t == nil || len(named) > 1 || a.countTables(stmt) > 1 {
 		return a.opaque(named, nil, "it reads a counter table in a subquery")
 	}
-	s := a.settings(stmt.List, t, name)
+	s := a.settings(stmt.List, t, name, false)
 	p := &plan{
 		reads:   named,
 		touches: s.touch,
@@ -77,6 +77,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 	if s.reason != "" {
 		p.class, p.reason, p.narrowing = exact, s.reason, a.narrowing(p.scopes[0], stmt.Where)
 		if s.rekeyed {
+			p.whole = p.scopes[0].where == nil && p.scopes[0].pins == nil
 			to := a.newKey(stmt.List, t)
 			p.cleaning = &cleaning{t: t, pins: to}
 			if to == nil || !slices.Equal(t.key, keyColumns(p.writes[0].pins)) {
@@ -150,7 +151,8 @@ type settings struct {
 	reason   string // why only the exact way is right
 }
 
-func (a *analysis) settings(list []*ast.Assignment, t *table, name string) settings {
+// settings reads assignments; only those of an INSERT have VALUES(c).
+func (a *analysis) settings(list []*ast.Assignment, t *table, name string, inserts bool) settings {
 	var s settings
 	because := func(reason string) {
 		if s.reason == "" {
@@ -164,7 +166,7 @@ func (a *analysis) settings(list []*ast.Assignment, t *table, name string) setti
 			s.ordinary = true // the server will say what is wrong
 		case t.counter(c.name) != nil:
 			d, ok := a.relative(c, name, set.Expr)
-			if !ok {
+			if !ok || d.inserted && !inserts {
 				because("it overwrites counter " + c.name)
 			}
 			for _, other := range s.deltas {
@@ -250,9 +252,10 @@ func (a *analysis) joinedUpdate(stmt *ast.UpdateStmt, named []*table) *plan {
 		ok := d.c != nil
 		if ok {
 			d, ok = a.relative(d.c, set.Column.Table.O, set.Expr)
-			ok = ok && !t.checked
+			ok = ok && !t.checked && !d.inserted
 			deltas = append(deltas, d)
 		}
+		p.whole = p.whole || t.changes(t.key, set.Column.Name.O)
 		if !ok && (t.virtual(set.Column.Name.O) || t.changes(t.key, set.Column.Name.O) || a.readsVirtualIn(t, set.Expr)) {
 			return p
 		}
@@ -271,16 +274,39 @@ func (a *analysis) joinedUpdate(stmt *ast.UpdateStmt, named []*table) *plan {
 func (a *analysis) deletion(stmt *ast.DeleteStmt, named []*table) *plan {
 	source := singleTable(stmt.TableRefs)
 	if source == nil || stmt.With != nil || stmt.IsMultiTable || a.target(source) == nil || len(named) > 1 || a.countTables(stmt) > 1 {
-		return a.opaque(named, nil, "it deletes from a join, or reads a counter table in a subquery")
+		p := a.opaque(named, nil, "it deletes from a join, or reads a counter table in a subquery")
+		p.whole = a.deletesFrom(stmt) && slices.ContainsFunc(named, func(t *table) bool { return a.readsVirtualIn(t, stmt) })
+		return p
 	}
 	t, name := a.target(source), nameOf(source)
 	p := &plan{class: exact, reason: "the slots go with the row", reads: named, scopes: []scope{a.scope(t, name, stmt.Where)}, writes: anyRow(named)}
 	pins := a.pins(t, name, stmt.Where)
 	p.writes[0].pins, p.narrowing = pins, a.narrowing(p.scopes[0], stmt.Where)
+	if s := p.scopes[0]; s.where == nil && s.pins == nil && (a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit) || a.returns(t)) {
+		if p.whole = stmt.Where == nil || !a.local(stmt.Where, t, name); !p.whole {
+			by := a.fragment(a.whereSpan())
+			p.narrowing = a.narrowed(s, stmt.Where)
+			p.narrowing.by = &by
+		}
+	}
 	if len(pins) == 1 && stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && source.AsName.O == "" {
 		p.guarded = a.guard(t, name)
 	}
 	return p
+}
+
+// deletesFrom reports whether a DELETE takes rows from a counter table.
+func (a *analysis) deletesFrom(stmt *ast.DeleteStmt) bool {
+	return !every(stmt.TableRefs, func(n ast.Node) bool {
+		source, ok := n.(*ast.TableSource)
+		if !ok {
+			return true
+		}
+		if _, ok = source.Source.(*ast.TableName); !ok || a.target(source) == nil {
+			return true
+		}
+		return stmt.Tables != nil && !slices.ContainsFunc(stmt.Tables.Tables, func(n *ast.TableName) bool { return strings.EqualFold(n.Name.O, nameOf(source)) })
+	})
 }
 
 // once are the functions that may not be called a second time where the guarded
@@ -313,8 +339,12 @@ func (a *analysis) narrowing(s scope, where ast.ExprNode) *narrowing {
 	}) {
 		return nil
 	}
+	return a.narrowed(s, where)
+}
+
+func (a *analysis) narrowed(s scope, where ast.ExprNode) *narrowing {
 	start, end := a.whereSpan()
-	return &narrowing{a.text[:start] + " (" + a.text[start:end] + ") AND (", ")" + a.text[end:], len(a.pins(s.t, s.name, where))}
+	return &narrowing{before: a.text[:start] + " (" + a.text[start:end] + ") AND (", after: ")" + a.text[end:], most: len(a.pins(s.t, s.name, where))}
 }
 
 // newKey is the key that assignments give a row, if the key is one column and

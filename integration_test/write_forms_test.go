@@ -28,6 +28,7 @@ INSERT INTO news VALUES (1), (2);
 			"limit":  "UPDATE %post SET likes = likes + 60 ORDER BY id LIMIT 1",
 			"joined": "UPDATE %post JOIN news ON news.id = post.id SET post.likes = post.likes + 20",
 			"upsert": "INSERT %INTO post VALUES (1, 'n', 0), (3, 'new', 5) ON DUPLICATE KEY UPDATE likes = likes + 60, title = 'x'",
+			"counts": "INSERT %INTO post (id, title, likes) VALUES (1, 'a', 0), (3, 'new', 5) ON DUPLICATE KEY UPDATE likes = likes + 60",
 		} {
 			t.Run(name, func(t *testing.T) {
 				tw := newTwin(t, srv, schema, counters("post", "likes"))
@@ -35,6 +36,19 @@ INSERT INTO news VALUES (1), (2);
 				tw.play(t, append(down, ignoring, read, ignoring, read)...)
 				tw = newTwin(t, srv, schema, counters("post", "likes"))
 				tw.play(t, append(down, "A: SET sql_mode = ''", plain, read, plain, read)...)
+			})
+		}
+		const less, into = "B: UPDATE page SET likes = likes - 50 WHERE id = 1", "A: INSERT INTO page (id, likes, views) VALUES "
+		for name, steps := range map[string][]string{ // that could go to slots
+			"two rows":            {less, into + "(1, 60, 0), (3, 60, 0) ON DUPLICATE KEY UPDATE likes = likes + 60"},
+			"edited before":       {less, "A: BEGIN", "A: UPDATE page SET title = 'x' WHERE id = 1", into + "(1, 60, 0) ON DUPLICATE KEY UPDATE likes = likes + 60", "A: COMMIT"},
+			"too much to insert":  {less, into + "(1, 600, 0) ON DUPLICATE KEY UPDATE likes = likes + 60"},
+			"another one is NULL": {"A: UPDATE page SET views = NULL", less, into + "(1, 60, 0) ON DUPLICATE KEY UPDATE likes = likes + 60, views = views + 1"},
+			"a new row":           {less, into + "(3, 60, 0) ON DUPLICATE KEY UPDATE likes = likes + 60"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				tw := newTwin(t, srv, "CREATE TABLE page (id INT PRIMARY KEY, likes TINYINT NOT NULL, views INT, title VARCHAR(9) NOT NULL DEFAULT '');\nINSERT INTO page VALUES (1, 100, 0, '')", counters("page", "likes", "views"), "sql_mode=%27%27")
+				tw.play(t, append(steps, "A: SELECT * FROM page ORDER BY id", less, "A: SELECT * FROM page ORDER BY id")...)
 			})
 		}
 	})
@@ -278,6 +292,23 @@ INSERT INTO post VALUES (1, 'a', 100, 99);
 `, counters("post", "likes", "cents"), "sql_mode=''")
 			like := "A: UPDATE post SET likes = likes + 20, cents = cents + 0.75 WHERE id = 1"
 			tw.play(t, like, "A: begin", like, "A: "+write, "A: UPDATE post SET likes = likes - 3, cents = cents - 3 WHERE id = 1", "A: SELECT * FROM post", "A: commit", "A: SELECT * FROM post")
+		}
+	})
+}
+
+// TestValuesOutsideInsert: outside an INSERT there is nothing that VALUES(c) could be,
+// and not the statement's first argument.
+func TestValuesOutsideInsert(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=true", "interpolateParams=false"} {
+			tw := newTwin(t, srv, "CREATE TABLE p (id INT PRIMARY KEY, n INT);\nCREATE TABLE o (id INT);\nINSERT INTO p VALUES (1, 100), (7, 200);\nINSERT INTO o VALUES (1), (7)", counters("p", "n"), params)
+			for _, text := range []string{"UPDATE p SET n = n + VALUES(n) WHERE id = ?", "UPDATE p JOIN o ON o.id = p.id SET n = n + VALUES(n) WHERE p.id = ?"} {
+				_, want := tw.plain.Exec(text, 7)
+				_, got := tw.ours.Exec(text, 7)
+				require.Equal(t, errorNumber(want), errorNumber(got), text)
+				tw.same(t, "SELECT * FROM p")
+			}
+			tw.play(t, "A: UPDATE p SET n = n + VALUES(n) WHERE id = 1", "A: SELECT * FROM p")
 		}
 	})
 }
