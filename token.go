@@ -154,7 +154,8 @@ func variable(s string, i int) token {
 func number(s string, i int) token {
 	end, afterDot := i, i > 0 && s[i-1] == '.'
 	for end < len(s) && (isWordByte(s[end]) || s[end] == '.' && !afterDot) {
-		if (s[end] == 'e' || s[end] == 'E') && end+1 < len(s) && (s[end+1] == '+' || s[end+1] == '-') {
+		if (s[end] == 'e' || s[end] == 'E') && end+2 < len(s) && (s[end+1] == '+' || s[end+1] == '-') && isDigit(s[end+2]) &&
+			strings.Trim(s[i:end], "0123456789.") == "" { // or it is 0x1e-2
 			end++
 		}
 		end++
