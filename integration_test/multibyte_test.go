@@ -4,8 +4,10 @@ import (
 	"database/sql"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -52,5 +54,25 @@ INSERT INTO post VALUES (1, 'a', 5), (2, 'b', 3);
 				require.Equal(t, all[0], all[1])
 			})
 		}
+	})
+}
+
+// TestNamesInCharset proves that a table whose name the connection's character set
+// writes otherwise is a mistake that is told: it was not found, and base rows answered.
+func TestNamesInCharset(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		const schema = "CREATE TABLE `café` (id INT PRIMARY KEY, hits INT NOT NULL DEFAULT 0);\nINSERT INTO `café` VALUES (1, 0);\n"
+		tw := newTwin(t, srv, schema, counters("café", "hits"))
+		tw.play(t, "A: UPDATE `café` SET hits = hits + 1 WHERE id = 1", "A: SELECT hits FROM café")
+		cfg, err := mysql.ParseDSN(tw.oursDSN + "&charset=latin1")
+		require.NoError(t, err)
+		connector, err := countermysql.NewConnector(cfg, tw.config)
+		require.NoError(t, err)
+		db := sql.OpenDB(connector)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		_, err = db.ExecContext(t.Context(), "UPDATE `caf\xe9` SET hits = hits + 1 WHERE id = 1")
+		var mistake *countermysql.ConfigError
+		require.ErrorAs(t, err, &mistake)
+		require.ErrorContains(t, err, "latin1")
 	})
 }
