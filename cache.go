@@ -116,8 +116,8 @@ func (c *conn) planShared(s *schema, k planKey) planUse {
 		use.plan = c.planText(s, k)
 		s.plans.put(k, use)
 	}
-	if use.fallback {
-		return planUse{} // perhaps it is a parameter that can't be parsed there
+	if use.fallback || use.query != nil && use.query.converted.written(lits) {
+		return planUse{} // perhaps it is a parameter that can't be parsed there, or needs another view
 	}
 	use.lits = lits
 	return use

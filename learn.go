@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -158,6 +161,9 @@ func (c *Connector) load(ctx context.Context) (*schema, error) {
 		return nil, err
 	}
 	srv, err := loadServer(ctx, look)
+	if err == nil {
+		err = c.writesNames(ctx, look)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -171,4 +177,23 @@ func (c *Connector) load(ctx context.Context) (*schema, error) {
 			return s, err
 		}
 	}
+}
+
+// writesNames looks whether the listed names, which are UTF-8, reach the server as
+// they are. Otherwise a table would not be found, and its slots not be read.
+func (c *Connector) writesNames(ctx context.Context, look *sql.DB) error {
+	for _, spec := range c.specs {
+		for _, name := range slices.Concat([]string{spec.db, spec.name, spec.slotsTable}, spec.counters, spec.touch) {
+			if ascii(name) {
+				continue
+			}
+			var charset string
+			if err := look.QueryRowContext(ctx, "SELECT @@character_set_client").Scan(&charset); err != nil || strings.HasPrefix(charset, "utf8") {
+				return err
+			}
+			return &ConfigError{Place: "table " + spec.db + "." + spec.name, Problem: "the name " + strconv.Quote(name) + " can't be written in the connection's character set " + charset,
+				Remedy: "set charset=utf8mb4 in the DSN, or list the table where that is set"}
+		}
+	}
+	return nil
 }

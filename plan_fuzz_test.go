@@ -28,7 +28,7 @@ func FuzzPlan(f *testing.F) {
 	}
 	schemas := []*schema{forum(false), forum(true)}
 	f.Fuzz(func(t *testing.T, text string, ansi, literal bool) {
-		mode := lexMode{ansi, literal}
+		mode := lexMode{ansiQuotes: ansi, noBackslashEscapes: literal}
 		for _, s := range schemas {
 			p := s.plan(text, mode, "forum")
 			if p.class != verbatim || p.query != nil || p.increment != nil || p.writes != nil || p.split != nil || p.cleaning != nil {
@@ -53,7 +53,7 @@ func FuzzTokenize(f *testing.F) {
 	f.Add("SELECT 'a''b', \"c\", `d`, 1.5e3, @v, ? -- x\n/* y */ /*! z */", false, false)
 	f.Fuzz(func(t *testing.T, text string, ansi, literal bool) {
 		at := 0
-		for _, tok := range tokenize(text, lexMode{ansi, literal}) {
+		for _, tok := range tokenize(text, lexMode{ansiQuotes: ansi, noBackslashEscapes: literal}) {
 			if tok.start < at || tok.end <= tok.start || tok.end > len(text) {
 				t.Fatalf("token %v of %q overlaps or leaves the text", tok, text)
 			}

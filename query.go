@@ -21,6 +21,8 @@ type query struct {
 	renamed bool // the server may name columns otherwise
 	into    bool // variables take the row: it returns none
 	locking bool // some view locks what it reads
+
+	converted conversion
 }
 
 type viewUse struct {
@@ -209,7 +211,11 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 	if inOrder && assignsWithin(a.toks) {
 		return nil, a.opaque(named, nil, "its subquery assigns variables row by row, in an order")
 	}
-	columns := inOrder || a.ambiguous(stmt, named)
+	converted := a.conversions(stmt, named)
+	if converted.exact {
+		return nil, a.opaque(named, nil, "only the table itself suits its constants")
+	}
+	columns := inOrder || converted.odd || a.ambiguous(stmt, named)
 	for i, t := range a.toks {
 		if t.is("ROLLUP") {
 			if a.schema.server.mariaDB { // and says of a query without rows what may be NULL otherwise
@@ -236,6 +242,7 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 		}
 	}
 	q := a.rewrite(refs, edits, columns)
+	q.converted = converted
 	if q.columns && q.locking {
 		return nil, a.opaque(named, nil, "it locks rows, and only a table's columns suit its names or variables")
 	}

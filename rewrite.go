@@ -272,7 +272,7 @@ func (a *analysis) through(stmt ast.Node, via []dependent) []dependent {
 				}
 				return a.schema.key(db, n.Name.O) != a.schema.key(d.db, d.name)
 			case *ast.FuncCallExpr:
-				return !strings.EqualFold(n.FnName.O, d.name)
+				return !strings.EqualFold(n.FnName.O, d.name) && !strings.EqualFold(n.Schema.O, d.name) // a package's
 			}
 			return true
 		})

@@ -271,7 +271,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	if c.locked || c.elsewhere || slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return v.Name != "" }) {
 		return k.forward(ctx, k.text) // locked: all was rolled up, and nobody else writes; elsewhere, and for named arguments: the server refuses
 	}
-	exactly := p.class == exact
+	exactly := p.class == exact || p.query != nil && p.query.converted.given(k)
 	if p.increment != nil {
 		out, how, err := c.increment(ctx, k)
 		if err != nil || how == done {

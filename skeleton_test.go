@@ -24,7 +24,7 @@ func goldenStatements(t *testing.T, visit func(s *schema, text string, mode lexM
 		ansi := strings.Contains(file, "ansi")
 		for block := range strings.SplitSeq(strings.TrimSpace(string(golden)), "\n\n") {
 			text, _, _ := strings.Cut(strings.TrimSpace(block), "\n=> ")
-			visit(s, text, lexMode{ansi, ansi})
+			visit(s, text, lexMode{ansiQuotes: ansi, noBackslashEscapes: ansi})
 		}
 	}
 }

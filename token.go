@@ -4,8 +4,26 @@ import "strings"
 
 // lexMode is the part of sql_mode that changes where tokens begin and end.
 type lexMode struct {
-	ansiQuotes         bool // "x" is an identifier
-	noBackslashEscapes bool // a backslash is a plain character
+	ansiQuotes         bool   // "x" is an identifier
+	noBackslashEscapes bool   // a backslash is a plain character
+	charset            string // of the connection, if the second byte of a character may be an ASCII one; else ""
+}
+
+// leads are the bytes that begin a character of two bytes, where the second may
+// be a backslash or a backquote.
+var leads = map[string]func(b byte) bool{
+	"big5":    func(b byte) bool { return 0xA1 <= b && b <= 0xF9 },
+	"cp932":   leadsJapanese,
+	"gb18030": func(b byte) bool { return 0x81 <= b && b <= 0xFE },
+	"gbk":     func(b byte) bool { return 0x81 <= b && b <= 0xFE },
+	"sjis":    leadsJapanese,
+}
+
+func leadsJapanese(b byte) bool { return 0x81 <= b && b <= 0x9F || 0xE0 <= b && b <= 0xFC }
+
+// doubled reports whether the bytes at i and i+1 are one character.
+func (m lexMode) doubled(s string, i int) bool {
+	return m.charset != "" && s[i] > 0x80 && i+1 < len(s) && s[i+1] >= 0x40 && s[i+1] != 0x7F && leads[m.charset](s[i])
 }
 
 type tokenKind uint8
@@ -95,36 +113,45 @@ func nextToken(s string, i int, mode lexMode) token {
 		}
 		return token{kind: kind, start: i, end: closeComment(s, i)}
 	case c == '`' || c == '"' && mode.ansiQuotes:
-		end := closeQuote(s, i, true)
+		end := closeQuote(s, i, true, mode)
 		q := string(c)
 		inner := strings.TrimSuffix(s[i+1:end], q)
 		return token{tokName, i, end, strings.ReplaceAll(inner, q+q, q)}
 	case c == '\'' || c == '"':
-		return token{kind: tokString, start: i, end: closeQuote(s, i, mode.noBackslashEscapes)}
+		return token{kind: tokString, start: i, end: closeQuote(s, i, mode.noBackslashEscapes, mode)}
 	case c == '?':
 		return token{kind: tokParam, start: i, end: i + 1}
 	case c == '@':
-		return variable(s, i)
+		return variable(s, i, mode)
 	case isDigit(c), c == '.' && i+1 < len(s) && isDigit(s[i+1]) && (i == 0 || !isWordByte(s[i-1]) && s[i-1] != '`' && s[i-1] != '.'):
 		return number(s, i)
 	case isWordByte(c):
-		end := i
-		for end < len(s) && isWordByte(s[end]) {
-			end++
-		}
+		end := endOfWord(s, i, mode)
 		if end-i == 1 && end < len(s) && s[end] == '\'' && strings.IndexByte("xXbBnN", c) >= 0 {
-			return token{kind: tokString, start: i, end: closeQuote(s, end, mode.noBackslashEscapes)}
+			return token{kind: tokString, start: i, end: closeQuote(s, end, mode.noBackslashEscapes, mode)}
 		}
 		return token{tokWord, i, end, s[i:end]}
 	}
 	return token{tokPunct, i, i + 1, s[i : i+1]}
 }
 
+// endOfWord returns the end of the word that begins at i.
+func endOfWord(s string, i int, mode lexMode) int {
+	for ; i < len(s) && isWordByte(s[i]); i++ {
+		if mode.doubled(s, i) {
+			i++
+		}
+	}
+	return i
+}
+
 // closeQuote returns the end of the quoted text that begins at i.
-func closeQuote(s string, i int, literal bool) int {
+func closeQuote(s string, i int, literal bool, mode lexMode) int {
 	q := s[i]
 	for i++; i < len(s); i++ {
 		switch {
+		case mode.doubled(s, i):
+			i++
 		case s[i] == '\\' && !literal:
 			i++
 		case s[i] == q && i+1 < len(s) && s[i+1] == q:
@@ -136,16 +163,19 @@ func closeQuote(s string, i int, literal bool) int {
 	return len(s)
 }
 
-func variable(s string, i int) token {
+func variable(s string, i int, mode lexMode) token {
 	end := i + 1
 	if end < len(s) && s[end] == '@' {
 		end++
 	}
 	if end < len(s) && strings.IndexByte("`'\"", s[end]) >= 0 {
-		return token{kind: tokVar, start: i, end: closeQuote(s, end, s[end] == '`')}
+		return token{kind: tokVar, start: i, end: closeQuote(s, end, s[end] == '`', mode)}
 	}
-	for end < len(s) && (isWordByte(s[end]) || s[end] == '.') {
-		end++
+	for at := -1; at < end; {
+		if at = end; end < len(s) && s[end] == '.' {
+			end++
+		}
+		end = endOfWord(s, end, mode)
 	}
 	return token{tokVar, i, end, strings.TrimPrefix(s[i:end], "@@")}
 }
@@ -154,7 +184,8 @@ func variable(s string, i int) token {
 func number(s string, i int) token {
 	end, afterDot := i, i > 0 && s[i-1] == '.'
 	for end < len(s) && (isWordByte(s[end]) || s[end] == '.' && !afterDot) {
-		if (s[end] == 'e' || s[end] == 'E') && end+1 < len(s) && (s[end+1] == '+' || s[end+1] == '-') {
+		if (s[end] == 'e' || s[end] == 'E') && end+2 < len(s) && (s[end+1] == '+' || s[end+1] == '-') && isDigit(s[end+2]) &&
+			strings.Trim(s[i:end], "0123456789.") == "" { // or it is 0x1e-2
 			end++
 		}
 		end++

@@ -251,3 +251,22 @@ INSERT INTO post (id, n, likes) VALUES (1, 1, 1), (2, 1, 5), (3, 2, 5);
 		}
 	})
 }
+
+// TestPackages proves that a function of a package reads counters: MariaDB names it by
+// its package, which is what the server lists.
+func TestPackages(t *testing.T) {
+	const schema = `
+SET sql_mode = 'ORACLE';
+CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);
+INSERT INTO post VALUES (1, 5), (2, 3);
+CREATE PACKAGE counts AS FUNCTION total RETURN INT; END;
+CREATE PACKAGE BODY counts AS FUNCTION total RETURN INT AS BEGIN RETURN (SELECT SUM(likes) FROM post); END; END;
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		if !mariaDB(srv) {
+			return // MySQL has no packages
+		}
+		tw := newTwin(t, srv, schema, counters("post", "likes"), "sql_mode=ORACLE")
+		tw.play(t, "A: UPDATE post SET likes = likes + 4 WHERE id = 1", "A: SELECT counts.total()", "A: UPDATE post SET likes = likes + 1 WHERE id = 2", "A: SELECT id, counts.total() FROM post ORDER BY id")
+	})
+}

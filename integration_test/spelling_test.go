@@ -48,3 +48,13 @@ func TestKeySpelledAnewInside(t *testing.T) {
 		}
 	})
 }
+
+// TestSpelledNumbers proves that a hexadecimal number ends where it ends for the
+// server: 0x1e-likes hid the counter, and read the base row.
+func TestSpelledNumbers(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, board, counters("post", "likes"))
+		tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT 0x1e-likes AS x FROM post WHERE id = 1",
+			"A: SELECT 0x1E+likes AS x FROM post WHERE id = 1", "A: SELECT 1e1-likes AS x, 1e-1+likes AS y, 5-likes AS z FROM post WHERE id = 1")
+	})
+}

@@ -1,0 +1,163 @@
+package countermysql
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/mysql"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
+	"github.com/pingcap/tidb/pkg/parser/test_driver"
+)
+
+// conversion is what MySQL makes otherwise of a column than of an expression. It
+// converts the constant that a column is compared with to the column's type: a time
+// is a time beside a number (20260102 is midnight), and a counter in a list of strings
+// a number ('1e1' is 10). And where it groups in a temporary table, a parameter in
+// GROUP_CONCAT and its like is NULL beside what a view computes.
+type conversion struct {
+	numbers []int // parameters beside a touch column
+	strings []int // in a list beside a counter
+	odd     bool  // it is so whatever the parameters are
+	exact   bool  // and only the base table's own column does
+}
+
+var comparisons = []opcode.Op{opcode.EQ, opcode.NullEQ, opcode.NE, opcode.LT, opcode.LE, opcode.GT, opcode.GE}
+
+// conversions looks for them in a statement. What an alias of a derived table hides is
+// not found.
+func (a *analysis) conversions(stmt ast.Node, named []*table) (c conversion) {
+	if a.schema.server.mariaDB {
+		return c
+	}
+	touch := func(e ast.ExprNode) bool {
+		ref, ok := columnRef(e)
+		return ok && slices.ContainsFunc(named, func(t *table) bool { return findColumn(t.touch, ref.Name.O) != nil })
+	}
+	beside := func(operands ...ast.ExprNode) {
+		if !slices.ContainsFunc(operands, touch) {
+			return
+		}
+		for _, e := range operands {
+			if p, ok := unparen(e).(*test_driver.ParamMarkerExpr); ok {
+				c.numbers = append(c.numbers, a.params[p.Offset])
+			} else {
+				c.odd = c.odd || numeric(e)
+				c.exact = c.exact || computed(e)
+			}
+		}
+	}
+	every(stmt, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryOperationExpr:
+			if slices.Contains(comparisons, n.Op) {
+				beside(n.L, n.R)
+			}
+		case *ast.BetweenExpr:
+			beside(n.Expr, n.Left, n.Right)
+		case *ast.FuncCallExpr:
+			if n.FnName.L == "nullif" {
+				beside(n.Args...)
+			}
+		case *ast.AggregateFuncExpr:
+			c.exact = c.exact || slices.ContainsFunc(n.Args, onlyParameters)
+		case *ast.PatternInExpr:
+			ref, ok := columnRef(n.Expr)
+			if !ok || !slices.ContainsFunc(named, func(t *table) bool { return t.counter(ref.Name.O) != nil }) {
+				return true
+			}
+			for _, e := range n.List {
+				if v, ok := a.constant(e); !ok {
+					continue
+				} else if s, ok := v.literal.(string); ok {
+					c.odd = c.odd || !isInteger(s)
+				} else if v.param >= 0 {
+					c.strings = append(c.strings, v.param)
+				}
+			}
+		}
+		return true
+	})
+	return c
+}
+
+// numeric reports whether an expression may be a number, other than a parameter.
+func numeric(e ast.ExprNode) bool {
+	switch e := unparen(e).(type) {
+	case ast.ValueExpr:
+		switch e.GetValue().(type) {
+		case int64, uint64, float64, *test_driver.MyDecimal:
+			return true
+		}
+	case *ast.BinaryOperationExpr, *ast.UnaryOperationExpr, *ast.VariableExpr:
+		return true
+	case *ast.FuncCastExpr:
+		switch e.Tp.GetType() {
+		case mysql.TypeLonglong, mysql.TypeNewDecimal, mysql.TypeDouble, mysql.TypeFloat:
+			return true
+		}
+	}
+	return false
+}
+
+// onlyParameters reports whether an expression has parameters and no columns.
+func onlyParameters(e ast.ExprNode) bool {
+	has := false
+	return every(e, func(n ast.Node) bool {
+		_, param := n.(*test_driver.ParamMarkerExpr)
+		_, column := n.(*ast.ColumnName)
+		has = has || param
+		return !column
+	}) && has
+}
+
+// computed reports whether an expression computes with what the server calls, as
+// CURDATE() - 1 does.
+func computed(e ast.ExprNode) bool {
+	b, ok := unparen(e).(*ast.BinaryOperationExpr)
+	return ok && !every(b, func(n ast.Node) bool {
+		_, ok := n.(*ast.FuncCallExpr)
+		return !ok
+	})
+}
+
+func isInteger(s string) bool {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return err == nil && strconv.FormatInt(n, 10) == strings.TrimSpace(s)
+}
+
+// asks reports whether a literal in place of a parameter is of the kind for which
+// the comparison needs a column.
+func (c conversion) asks(param int, v any) bool {
+	switch v := v.(type) {
+	case int64, uint64, float64:
+		return slices.Contains(c.numbers, param)
+	case string:
+		return slices.Contains(c.strings, param) && !isInteger(v)
+	}
+	return false
+}
+
+// written reports whether a literal of the text asks for a column.
+func (c conversion) written(l *inlined) bool {
+	for i, at := range l.at {
+		if c.asks(at, l.values[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// given reports whether an argument does that go-sql-driver writes into the text.
+func (c conversion) given(k *call) bool {
+	if c.numbers == nil && c.strings == nil || k.binary() {
+		return false
+	}
+	for i, v := range k.binder().args {
+		if c.asks(i, v.Value) {
+			return true
+		}
+	}
+	return false
+}

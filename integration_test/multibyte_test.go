@@ -1,0 +1,78 @@
+package integration_test
+
+import (
+	"database/sql"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestSecondBytes proves that a backslash or backquote which is half a character of
+// the connection's is neither: the text behind it was taken for a string, and what
+// it named for none of our business.
+func TestSecondBytes(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY AUTO_INCREMENT, title VARCHAR(20) CHARACTER SET utf8mb4 NOT NULL, likes INT NOT NULL DEFAULT 0);
+CREATE TABLE log (note VARCHAR(20) CHARACTER SET utf8mb4 NOT NULL);
+INSERT INTO post VALUES (1, 'a', 5), (2, 'b', 3);
+`
+	charsets := map[string]string{"gbk": "\xd5\x5c", "big5": "\xa5\x5c", "sjis": "\x95\x5c", "cp932": "\x95\x5c"} // each ends with a backslash
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for charset, char := range charsets {
+			t.Run(charset, func(t *testing.T) {
+				tw := newTwin(t, srv, schema, counters("post", "likes"), "charset="+charset, "multiStatements=true", "interpolateParams=true")
+				var all [2][]string
+				for i, db := range []*sql.DB{tw.plain, tw.ours} {
+					for _, stmt := range []string{
+						"UPDATE post SET likes = likes + 4 WHERE id = 1",
+						"UPDATE post SET title = '" + char + "', likes = likes + 1 WHERE id = 2",
+						"SELECT '" + char + "' AS c, likes FROM post ORDER BY id",
+						"SELECT id FROM post WHERE title <> '" + char + "' AND likes > 6",
+						"SELECT id FROM post WHERE title = '" + char + "' AND likes = 4 AND title <> 'x'",
+						"SELECT likes AS `" + char + "`, title FROM post WHERE id = 2",
+						"INSERT INTO log VALUES ('" + char + "'); UPDATE post SET likes = likes + 1 WHERE id = 1",
+						"INSERT INTO post (title, likes) VALUES ('" + char + "', 1)",
+						"UPDATE post SET likes = 0 WHERE title <> '" + char + "' AND likes > 2",
+						"DELETE FROM post WHERE title = '" + char + "' AND likes < 4",
+						"SELECT id, likes, HEX(title) FROM post ORDER BY id",
+					} {
+						affected(t, db, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+						answer := ""
+						if isQuery.MatchString(stmt) {
+							answer = queried(t.Context(), db, stmt)
+						} else {
+							_, err := db.ExecContext(t.Context(), stmt)
+							answer = told(err)
+						}
+						all[i] = append(all[i], stmt+" → "+answer)
+					}
+				}
+				require.Equal(t, all[0], all[1])
+			})
+		}
+	})
+}
+
+// TestNamesInCharset proves that a table whose name the connection's character set
+// writes otherwise is a mistake that is told: it was not found, and base rows answered.
+func TestNamesInCharset(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		const schema = "CREATE TABLE `café` (id INT PRIMARY KEY, hits INT NOT NULL DEFAULT 0);\nINSERT INTO `café` VALUES (1, 0);\n"
+		tw := newTwin(t, srv, schema, counters("café", "hits"))
+		tw.play(t, "A: UPDATE `café` SET hits = hits + 1 WHERE id = 1", "A: SELECT hits FROM café")
+		cfg, err := mysql.ParseDSN(tw.oursDSN + "&charset=latin1")
+		require.NoError(t, err)
+		connector, err := countermysql.NewConnector(cfg, tw.config)
+		require.NoError(t, err)
+		db := sql.OpenDB(connector)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		_, err = db.ExecContext(t.Context(), "UPDATE `caf\xe9` SET hits = hits + 1 WHERE id = 1")
+		var mistake *countermysql.ConfigError
+		require.ErrorAs(t, err, &mistake)
+		require.ErrorContains(t, err, "latin1")
+	})
+}
