@@ -7,13 +7,14 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 )
 
 // run executes a statement that is more than simple. Where it meets a slots table
 // that another process has given a counter, it has done nothing yet, and is planned anew.
 func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 	out, err := c.runOnce(ctx, k)
-	if !errors.Is(err, errOtherSlots) {
+	if !errors.Is(err, errOtherSlots) && (k.plan.kind != kindOther || k.plan.split != nil || !c.outdated(ctx, err)) {
 		return out, err
 	}
 	p, err := c.plan(ctx, k.text)
@@ -25,6 +26,18 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 		err = errors.New(err.Error()) // not once more: it may be one of several statements
 	}
 	return out, err
+}
+
+// outdated reports whether a statement that failed, and did nothing, for want of a
+// table or column was planned by a schema that another client has changed since. That
+// is looked at once in a second at most: the statement may be wrong itself.
+func (c *conn) outdated(ctx context.Context, err error) bool {
+	if n := errorNumber(err); n != errNoColumn && n != errNoTable || c.connector.age() < time.Second {
+		return false
+	}
+	old := c.connector.current.Load()
+	s, lerr := c.connector.learn(ctx)
+	return lerr == nil && s != old
 }
 
 func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
@@ -298,6 +311,9 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	if err != nil && p.query != nil && notResolved[errorNumber(err)] {
 		if err := k.makesSense(ctx); err != nil {
 			return outcome{}, c.noted(err)
+		}
+		if c.outdated(ctx, err) {
+			return outcome{}, errOtherSlots
 		}
 		// perhaps it is the view that the server does not like here: then the base table has to do
 		c.connector.stats.exactly("the server does not accept the view")
