@@ -150,7 +150,7 @@ func (c *Connector) lookups() (*sql.DB, error) {
 		look = sql.OpenDB(lookupConnector{c.raw})
 		look.SetMaxOpenConns(maxLookups)
 		look.SetMaxIdleConns(maxLookups)
-		look.SetConnMaxLifetime(c.lookupAge)
+		look.SetConnMaxIdleTime(c.lookupIdle)
 		c.look.Store(look)
 	}
 	return look, nil
