@@ -189,10 +189,24 @@ func (c *conn) culprits(ctx context.Context, b *batch, entries []*entry, units [
 	return found
 }
 
+// maxBatches bounds the batches that a table keeps: a text may give it any name.
+const maxBatches = 1000
+
 // batch returns the table's batch for conditions that call it by a name and
-// give one of its unique keys.
+// give one of its unique keys; beyond the bound, one of the caller's own.
 func (t *table) batch(name string, cols []*column) *batch {
-	b, _ := t.batches.LoadOrStore(name+"\x00"+strings.Join(quoteNames(cols), ","), &batch{t: t, name: name, cols: cols})
+	way := name + "\x00" + strings.Join(quoteNames(cols), ",")
+	if b, ok := t.batches.Load(way); ok {
+		return b.(*batch)
+	}
+	own := &batch{t: t, name: name, cols: cols}
+	if t.batchCount.Load() >= maxBatches {
+		return own
+	}
+	b, known := t.batches.LoadOrStore(way, own)
+	if !known {
+		t.batchCount.Add(1)
+	}
 	return b.(*batch)
 }
 

@@ -76,17 +76,17 @@ type Connector struct {
 	log       *slog.Logger
 	raw       driver.Connector // go-sql-driver's
 
-	look      atomic.Pointer[sql.DB] // the look-up connections; nil until needed, and once closed
-	lookupAge time.Duration          // for how long one is used
-	current   atomic.Pointer[schema]
-	checked   atomic.Int64 // when the schema was learned, Unix nanoseconds
-	changes   atomic.Int64 // of the schema, which a statement must not miss
-	learned   atomic.Int64 // so many of them
-	ddl       atomic.Int64 // statements so far
-	work      sync.WaitGroup
-	leases    sync.Map // by table: *leases
-	warned    sync.Map // what has been logged once
-	stats     stats
+	look       atomic.Pointer[sql.DB] // the look-up connections; nil until needed, and once closed
+	lookupIdle time.Duration          // for how long one is kept unused
+	current    atomic.Pointer[schema]
+	checked    atomic.Int64 // when the schema was learned, Unix nanoseconds
+	changes    atomic.Int64 // of the schema, which a statement must not miss
+	learned    atomic.Int64 // so many of them
+	ddl        atomic.Int64 // statements so far
+	work       sync.WaitGroup
+	leases     sync.Map // by table: *leases
+	warned     sync.Map // what has been logged once
+	stats      stats
 
 	mu          sync.Mutex // guards what follows
 	under, next *reading   // of the schema: under way, and to come; nil if not
@@ -119,7 +119,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	if log == nil {
 		log = slog.Default()
 	}
-	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, lookupAge: maxLookupAge}
+	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, lookupIdle: maxLookupIdle}
 	c.slotRange, _ = parseSlotRange(config.SlotRange) // checked by check
 	c.driver = &Driver{registered, c}                 // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {
@@ -208,10 +208,11 @@ func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, er
 // maxLookups bounds the look-up connections of a connector.
 const maxLookups = 8
 
-// maxLookupAge is for how long one of them is used: firewalls forget connections
+// maxLookupIdle is for how long one of them is kept unused: firewalls forget connections
 // without a word, some after five minutes, and a look-up would wait for ever
-// (https://github.com/go-sql-driver/mysql#important-settings).
-const maxLookupAge = 3 * time.Minute
+// (https://github.com/go-sql-driver/mysql#important-settings). One that is used stays:
+// a server that has no connection left would refuse another.
+const maxLookupIdle = 3 * time.Minute
 
 // writesSame reports whether the server writes rows that an UPDATE does not change.
 func (c *Connector) writesSame() bool {

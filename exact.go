@@ -69,8 +69,15 @@ func (c *conn) runAlone(ctx context.Context, k *call) (outcome, error) {
 	}
 }
 
+// start begins a transaction of ours. What was read before it fixes no snapshot.
+func (c *conn) start(ctx context.Context) error {
+	_, err := c.do(ctx, startTransaction)
+	c.fixed = false
+	return err
+}
+
 func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
-	if _, err := c.do(ctx, startTransaction); err != nil {
+	if err := c.start(ctx); err != nil {
 		return outcome{}, err
 	}
 	finish := func(err error) error {

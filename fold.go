@@ -337,7 +337,7 @@ func (c *conn) rollUp(ctx context.Context, t *table) error {
 	if c.inTransaction() {
 		return c.takeAll(ctx, t, true)
 	}
-	if _, err := c.do(ctx, startTransaction); err != nil {
+	if err := c.start(ctx); err != nil {
 		return err
 	}
 	err := c.takeAll(ctx, t, true)

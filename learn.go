@@ -51,7 +51,11 @@ func (c *Connector) schema(ctx context.Context) (*schema, error) {
 	}
 	s := c.current.Load()
 	if age := c.age(); s == nil || age > schemaTooOld {
-		return c.read(ctx, false).wait(ctx)
+		now, err := c.read(ctx, false).wait(ctx)
+		if s != nil && errorNumber(err) == errLockWait {
+			return s, nil // see readSchema
+		}
+		return now, err
 	} else if age > schemaAge && !c.closed.Load() {
 		c.read(ctx, false)
 	}
@@ -114,6 +118,9 @@ func (c *Connector) readSchema(ctx context.Context) (*schema, error) {
 	changes := c.changes.Load()
 	s, err := c.load(ctx)
 	if err != nil {
+		if errorNumber(err) == errLockWait && c.current.Load() != nil { // who locks a table for long keeps all from it, and nobody from other tables
+			c.checked.Store(time.Now().Add(-schemaAge).UnixNano())
+		}
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			err = fmt.Errorf("countermysql: reading the schema took longer than %s: %w", schemaTimeout, err)
 		}
@@ -149,7 +156,7 @@ func (c *Connector) lookups() (*sql.DB, error) {
 		look = sql.OpenDB(lookupConnector{c.raw})
 		look.SetMaxOpenConns(maxLookups)
 		look.SetMaxIdleConns(maxLookups)
-		look.SetConnMaxLifetime(c.lookupAge)
+		look.SetConnMaxIdleTime(c.lookupIdle)
 		c.look.Store(look)
 	}
 	return look, nil

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -102,8 +104,8 @@ func TestForgottenLookups(t *testing.T) {
 			cfg.DialFunc = wall.dial
 			c, err := NewConnector(cfg, &Config{CreateSlots: true, Logger: slog.New(slog.DiscardHandler), Tables: []TableConfig{{Table: "t", Counters: []string{"n"}}}})
 			require.NoError(t, err)
-			require.Equal(t, maxLookupAge, c.lookupAge)
-			c.lookupAge = 50 * time.Millisecond
+			require.Equal(t, maxLookupIdle, c.lookupIdle)
+			c.lookupIdle = 50 * time.Millisecond
 			db := sql.OpenDB(c)
 			defer db.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -111,7 +113,7 @@ func TestForgottenLookups(t *testing.T) {
 			conn, err := db.Conn(ctx)
 			require.NoError(t, err)
 			defer conn.Close()
-			time.Sleep(2 * c.lookupAge)
+			time.Sleep(2 * time.Second) // database/sql looks once in a second
 			require.Positive(t, wall.forget())
 			tx, err := conn.BeginTx(ctx, nil)
 			require.NoError(t, err)
@@ -120,6 +122,41 @@ func TestForgottenLookups(t *testing.T) {
 			_, err = tx.ExecContext(ctx, "UPDATE t SET n = n + 1 WHERE id = 1")
 			require.NoError(t, err)
 			require.NoError(t, tx.Commit())
+		})
+	}
+}
+
+// TestLookupsInUse proves that look-up connections which are used are not given up: a
+// server that has no connection left would refuse new ones, and every statement failed.
+func TestLookupsInUse(t *testing.T) {
+	servers, err := testserver.FromEnv(context.Background())
+	require.NoError(t, err)
+	for _, srv := range servers {
+		t.Run(string(srv.Flavor()), func(t *testing.T) {
+			defer srv.Stop()
+			cfg, _, err := ParseDSN(srv.DSN(""))
+			require.NoError(t, err)
+			var full atomic.Bool
+			cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+				if full.Load() {
+					return nil, errors.New("too many connections")
+				}
+				return new(net.Dialer).DialContext(ctx, network, address)
+			}
+			c, err := NewConnector(cfg, &Config{Tables: []TableConfig{{Table: "none.t", Counters: []string{"n"}}}, Logger: slog.New(slog.DiscardHandler)})
+			require.NoError(t, err)
+			c.lookupIdle = 500 * time.Millisecond
+			db := sql.OpenDB(c)
+			defer db.Close()
+			conn, err := db.Conn(t.Context())
+			require.NoError(t, err)
+			defer conn.Close()
+			full.Store(true)
+			for start := time.Now(); time.Since(start) < 1500*time.Millisecond; time.Sleep(20 * time.Millisecond) {
+				c.checked.Store(0)
+				_, err := conn.ExecContext(t.Context(), "DO 1")
+				require.NoError(t, err)
+			}
 		})
 	}
 }

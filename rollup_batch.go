@@ -77,7 +77,7 @@ func (r *rollup) leave(k key, reason string) {
 // transaction runs f in a transaction of its own. What f counted is void if it fails.
 func (r *rollup) transaction(ctx context.Context, f func() error) error {
 	before := *r.out
-	if _, err := r.c.do(ctx, startTransaction); err != nil {
+	if err := r.c.start(ctx); err != nil {
 		return err
 	}
 	err := f()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 )
 
 // run executes a statement that is more than simple. Where it meets a slots table
@@ -16,7 +17,7 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	out, err := c.runOnce(ctx, k)
-	if !errors.Is(err, errOtherSlots) {
+	if !errors.Is(err, errOtherSlots) && (k.plan.kind != kindOther || k.plan.split != nil || !c.outdated(ctx, err)) {
 		return out, c.cut(ctx, err)
 	}
 	p, err := c.plan(ctx, k.text)
@@ -39,6 +40,18 @@ func (c *conn) cut(ctx context.Context, err error) error {
 		_ = c.raw.Close()
 	}
 	return err
+}
+
+// outdated reports whether a statement that failed, and did nothing, for want of a
+// table or column was planned by a schema that another client has changed since. That
+// is looked at once in a second at most: the statement may be wrong itself.
+func (c *conn) outdated(ctx context.Context, err error) bool {
+	if n := errorNumber(err); n != errNoColumn && n != errNoTable || c.connector.age() < time.Second {
+		return false
+	}
+	old := c.connector.current.Load()
+	s, lerr := c.connector.learn(ctx)
+	return lerr == nil && s != old
 }
 
 func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
@@ -322,6 +335,9 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	if err != nil && p.query != nil && notResolved[errorNumber(err)] {
 		if err := k.makesSense(ctx); err != nil {
 			return outcome{}, c.noted(err)
+		}
+		if c.outdated(ctx, err) {
+			return outcome{}, errOtherSlots
 		}
 		// perhaps it is the view that the server does not like here: then the base table has to do
 		c.connector.stats.exactly("the server does not accept the view")

@@ -70,11 +70,12 @@ type table struct {
 	taken          bool     // the slots table's name is that of a table which is none
 	narrow         string   // DDL for slots that can't hold every digit of a column's new type; "": they can
 
-	mariaDB bool
-	galera  bool
-	batches sync.Map // *batch, by the name and key that conditions use
-	leases  atomic.Pointer[leases]
-	lookups group
+	mariaDB    bool
+	galera     bool
+	batches    sync.Map     // *batch, by the name and key that conditions use
+	batchCount atomic.Int64 // so many
+	leases     atomic.Pointer[leases]
+	lookups    group
 }
 
 // foreignKey is a foreign key of a counter table, or of a parent of it.

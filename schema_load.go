@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/hex"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // server is what the driver has to know of the server's kind.
@@ -54,7 +57,7 @@ func loadServer(ctx context.Context, db *sql.DB) (server, error) {
 
 // loader reads information_schema for the configured tables.
 type loader struct {
-	db     *sql.DB
+	db     *sql.Conn
 	server server
 	specs  []tableSpec
 	seen   strings.Builder // everything read, to notice a change
@@ -77,7 +80,12 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 	if len(specs) == 0 {
 		return s, nil
 	}
-	l := &loader{db: db, server: srv, specs: specs, tables: s.tables, kinds: map[*table]tableKind{}}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("countermysql: reading the schema: %w", err)
+	}
+	defer conn.Close()
+	l := &loader{db: conn, server: srv, specs: specs, tables: s.tables, kinds: map[*table]tableKind{}}
 	for _, spec := range specs {
 		l.tables[s.key(spec.db, spec.name)] = &table{spec: spec, mariaDB: srv.mariaDB, galera: srv.galera}
 	}
@@ -127,7 +135,24 @@ func (l *loader) each(ctx context.Context, prefix string, name func(tableSpec) s
 	for _, db := range sortedKeys(names) {
 		in := prefix + "TABLE_SCHEMA = " + text(db) + " AND " + prefix + "TABLE_NAME IN (" + strings.Join(names[db], ", ") + ")"
 		l.rows(ctx, strings.ReplaceAll(query, "{tables}", in), f)
+		l.complete(ctx)
 	}
+}
+
+// complete fails where the last query may have left out a table: MariaDB only warns of
+// one that it could not open because somebody has locked it exclusively
+// (https://mariadb.com/kb/en/information-schema-tables/).
+func (l *loader) complete(ctx context.Context) {
+	if !l.server.mariaDB {
+		return
+	}
+	var locked error
+	l.rows(ctx, "SHOW WARNINGS", func(v []string) {
+		if v[1] == strconv.Itoa(errLockWait) {
+			locked = &mysql.MySQLError{Number: errLockWait, SQLState: [5]byte([]byte("HY000")), Message: v[2]}
+		}
+	})
+	l.err = cmp.Or(l.err, locked)
 }
 
 // text is s as a literal that no sql_mode can change.
