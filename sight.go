@@ -123,13 +123,9 @@ func (k *call) mayRead(t *table) (ids []string, may bool) {
 	}
 	b := k.binder()
 	for _, p := range k.pins {
-		id := make(key, len(p.cols))
-		for i, c := range p.cols {
-			text, ok := b.keyText(c, p.values[i])
-			if !ok || p.values[i].negative {
-				return nil, true
-			}
-			id[i] = text
+		id, ok := p.key(t, b)
+		if !ok {
+			return nil, true
 		}
 		if x := k.conn.tx.pending[t.String()]; x != nil && x.entries[id.id()] != nil {
 			ids = append(ids, id.id())
