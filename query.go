@@ -21,6 +21,7 @@ type query struct {
 	renamed bool // the server may name columns otherwise
 	into    bool // variables take the row: it returns none
 	locking bool // some view locks what it reads
+	stored  bool // rows are made of what it reads
 }
 
 type viewUse struct {
@@ -236,6 +237,7 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 		}
 	}
 	q := a.rewrite(refs, edits, columns)
+	q.stored = a.toks[0].is("INSERT") || a.toks[0].is("REPLACE")
 	if q.columns && q.locking {
 		return nil, a.opaque(named, nil, "it locks rows, and only a table's columns suit its names or variables")
 	}

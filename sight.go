@@ -34,7 +34,7 @@ func (c *conn) sightOf(ctx context.Context, t *table, l locking, k *call) (sight
 	if l.clause != "" {
 		return c.lockingSight(ctx, t, l, k)
 	}
-	own, err := c.ownSight(ctx, t)
+	own, err := c.ownSight(ctx, t, k.plan.query.stored)
 	own.pending = s.pending
 	return own, err
 }
@@ -59,8 +59,9 @@ func (c *conn) show(ctx context.Context, k *call) error {
 	return nil
 }
 
-// ownSight corrects the slots of the rows that the transaction has written.
-func (c *conn) ownSight(ctx context.Context, t *table) (sight, error) {
+// ownSight corrects the slots of the rows that the transaction has written. What is
+// read to be stored is read as it is now, by all servers.
+func (c *conn) ownSight(ctx context.Context, t *table, stored bool) (sight, error) {
 	var s sight
 	x := c.transaction()
 	w := x.written[t.String()]
@@ -82,7 +83,7 @@ func (c *conn) ownSight(ctx context.Context, t *table) (sight, error) {
 			return s, err
 		}
 		sums := w.rows[i].sums
-		if w.rows[i].vain != nil {
+		if w.rows[i].vain != nil && !stored {
 			sums = w.rows[i].vain
 		}
 		s.own = append(s.own, correction{w.rows[i].base, sums})
@@ -229,7 +230,7 @@ func (c *conn) snapshotTotals(ctx context.Context, t *table, rows []lockedRow, f
 	for i, r := range rows {
 		keys[i] = r.key
 	}
-	s, err := c.ownSight(ctx, t)
+	s, err := c.ownSight(ctx, t, false)
 	if err != nil {
 		return nil, err
 	}
