@@ -230,11 +230,9 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 			return nil, a.opaque(named, nil, "the table has invisible columns")
 		}
 	}
-	var edits []edit
-	if !a.toks[0].is("INSERT") && !a.toks[0].is("REPLACE") {
-		if edits, ok = a.lockings(stmt, refs); !ok {
-			return nil, a.opaque(named, nil, "its locks could not be followed")
-		}
+	edits, ok := a.lockings(stmt, refs)
+	if !ok {
+		return nil, a.opaque(named, nil, "its locks could not be followed")
 	}
 	q := a.rewrite(refs, edits, columns)
 	q.stored = a.toks[0].is("INSERT") || a.toks[0].is("REPLACE")
