@@ -22,6 +22,8 @@ type query struct {
 	into    bool // variables take the row: it returns none
 	locking bool // some view locks what it reads
 	stored  bool // rows are made of what it reads
+
+	first []scope // the rows that it locks, if it locks: no more than its LIMIT says
 }
 
 type viewUse struct {
@@ -184,7 +186,7 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	p = &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
 	p.pins = a.readPins(stmt, named)
 	if q.locking {
-		p.scopes = a.lockedRows(stmt, named)
+		p.scopes, q.first = a.lockedRows(stmt, named)
 	}
 	return p
 }
@@ -280,17 +282,58 @@ func (a *analysis) countTables(stmt ast.Node) int {
 	return n
 }
 
-// lockedRows are the rows that a locking SELECT of one table can return.
-func (a *analysis) lockedRows(stmt ast.StmtNode, named []*table) []scope {
+// lockedRows are the rows that a locking SELECT of one table can return, and the
+// first of them, which are all that it locks if it has a LIMIT and no order by a
+// counter: others take the next ones, as jobs from a queue.
+func (a *analysis) lockedRows(stmt ast.StmtNode, named []*table) (rows, first []scope) {
 	s, ok := stmt.(*ast.SelectStmt)
 	if !ok || len(named) != 1 || s.From == nil || s.With != nil || a.countTables(stmt) != 1 {
-		return allOf(named)
+		return allOf(named), nil
 	}
 	source := singleTable(s.From)
 	if source == nil || a.target(source) == nil {
-		return allOf(named)
+		return allOf(named), nil
 	}
-	return []scope{a.scope(named[0], nameOf(source), s.Where)}
+	t, name := named[0], nameOf(source)
+	rows = []scope{a.scope(t, name, s.Where)}
+	if s.Limit == nil || s.GroupBy != nil || s.Having != nil || s.Distinct || a.into || s.SelectIntoOpt != nil || hinted(source) || !rowByRow(s.Fields) ||
+		s.Where != nil && rows[0].where == nil || s.OrderBy != nil && (a.readsVirtualIn(t, s.OrderBy) || a.sortKeys(s, t, name) == nil) {
+		return rows, rows
+	}
+	f, ok := a.tail(s.Where != nil)
+	if !ok {
+		return rows, rows
+	}
+	return rows, []scope{{t: t, name: name, where: &f}}
+}
+
+// tail is what stands between WHERE, or the FROM clause, and the locks of a SELECT:
+// its condition, order and limit. ok is false where it stands in parentheses.
+func (a *analysis) tail(where bool) (f fragment, ok bool) {
+	depth, start, end := 0, -1, 0
+	for i, t := range a.toks {
+		switch {
+		case t.punct('('):
+			depth++
+		case t.punct(')'):
+			depth--
+		case depth > 0:
+		case start < 0 && where && t.is("WHERE"):
+			start = t.end
+		case start < 0 && !where && (t.is("ORDER") || t.is("LIMIT") || t.is("FETCH")):
+			start = t.start
+		case locks(a.toks, i) && end == 0:
+			end = a.toks[i-1].end
+		}
+	}
+	if start < 0 || end < start {
+		return f, false
+	}
+	f = a.fragment(start, end)
+	if !where {
+		f.pieces[0] = "TRUE " + f.pieces[0]
+	}
+	return f, true
 }
 
 // readPins are the keys of the rows that a query of one table reads, if it

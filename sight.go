@@ -96,7 +96,7 @@ func (c *conn) ownSight(ctx context.Context, t *table, stored bool) (sight, erro
 // as well would keep others from the first slots of neighbouring keys.
 func (c *conn) lockingSight(ctx context.Context, t *table, l locking, k *call) (sight, error) {
 	s := sight{locks: l.clause}
-	for _, rows := range k.plan.scopes {
+	for _, rows := range k.plan.query.first {
 		where, ok := rows.bind(k.binder())
 		if rows.t != t || !ok || where == "" {
 			continue

@@ -6,6 +6,37 @@ import (
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
+// TestQueue proves that a locking query with a LIMIT leaves the rows behind it to
+// others, as those who take jobs from a queue need it.
+func TestQueue(t *testing.T) {
+	const schema = `
+CREATE TABLE job (id INT PRIMARY KEY, state VARCHAR(9) NOT NULL DEFAULT 'new', attempts INT NOT NULL DEFAULT 0, KEY (state));
+CREATE TABLE log (id INT);
+INSERT INTO job (id) VALUES (1), (2), (3), (4);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("job", "attempts"), "innodb_lock_wait_timeout=1")
+		for _, query := range []string{
+			"SELECT * FROM job WHERE state = 'new' ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED",
+			"SELECT j.attempts, j.id FROM job AS j WHERE j.state = 'new' AND (id > 0) ORDER BY j.id ASC LIMIT 0, 1 FOR UPDATE SKIP LOCKED;",
+			"SELECT id, (SELECT id FROM log WHERE id = 1 LIMIT 1) n, attempts FROM job WHERE id > 0 LIMIT 1 FOR UPDATE SKIP LOCKED",
+			"SELECT * FROM job ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED",
+			"SELECT * FROM job LIMIT 1 FOR UPDATE SKIP LOCKED",
+			"(SELECT * FROM job WHERE id = 1 FOR UPDATE SKIP LOCKED)",
+			"(SELECT attempts FROM job WHERE id = 1 LIMIT 1 FOR UPDATE SKIP LOCKED)",
+			"SELECT DISTINCT id, attempts FROM job WHERE id = 1 LIMIT 1 FOR UPDATE SKIP LOCKED",
+			"SELECT attempts FROM job WHERE state = 'new' ORDER BY attempts, id LIMIT 1 FOR UPDATE SKIP LOCKED",
+			"SELECT COUNT(attempts) FROM job WHERE state = 'new' LIMIT 1 FOR UPDATE SKIP LOCKED",
+		} {
+			for _, level := range []string{"RR", "RC"} {
+				tw.play(t, "C: UPDATE job SET attempts = attempts + 1 WHERE id IN (1, 3)", "A: begin "+level, "B: begin "+level, "A: "+query, "B: "+query,
+					"C: SELECT id FROM job ORDER BY id FOR UPDATE SKIP LOCKED", "A: UPDATE job SET attempts = attempts + 1 WHERE id = 1", "B: commit", "A: commit",
+					"C: UPDATE job SET attempts = attempts + 1 WHERE id = 4", "C: SELECT * FROM job ORDER BY id")
+			}
+		}
+	})
+}
+
 // TestLockedCopy proves that a query whose rows are stored takes the locks that it asks for.
 func TestLockedCopy(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
