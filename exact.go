@@ -116,13 +116,18 @@ const maxNarrowed = 10000
 
 // takeFor rolls up the keys that a statement concerns and gives the text to send.
 // Where nothing keeps other rows from coming to meet its condition meanwhile, whose
-// slots would stay standing, the statement is kept to the rows locked here.
+// slots would stay standing, or where it has a limit, the statement is kept to the rows
+// locked here.
 func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	n, b := k.plan.narrowing, k.binder()
-	if n == nil || c.level() == repeatableRead || c.level() == serializable {
+	fenced := c.level() == repeatableRead || c.level() == serializable
+	if n == nil || n.first == nil && fenced {
 		return k.text, c.take(ctx, k.plan, b)
 	}
 	s := k.plan.scopes[0]
+	if n.first != nil {
+		s.where = n.first
+	}
 	where, ok := s.bind(b)
 	if !ok {
 		return k.text, c.take(ctx, k.plan, b)
@@ -131,6 +136,9 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	rows, err := c.lock(ctx, s.t, name, s.from(), where)
 	if err != nil {
 		return "", err
+	}
+	if len(rows) > maxNarrowed && fenced {
+		return k.text, c.take(ctx, k.plan, b)
 	}
 	if len(rows) > maxNarrowed || n.before == "" { // no other row changes then, and a new one has no slots
 		if _, err := c.read(ctx, c.unsnapshot()+"SELECT COUNT("+quoteIdent(s.t.counters[0].name)+") FROM "+s.t.base()+s.t.forceKey()+" FOR UPDATE"); err != nil {

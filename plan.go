@@ -81,6 +81,8 @@ type scope struct {
 type narrowing struct {
 	before, after string // "" if the text may not be changed
 	most          int    // rows that can meet the statement's own condition; 0: not known
+
+	first *fragment // the condition with the order and the limit; nil: it has no limit, or one by a counter
 }
 
 // write says which base rows a statement writes.

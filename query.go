@@ -307,10 +307,11 @@ func (a *analysis) lockedRows(stmt ast.StmtNode, named []*table) (rows, first []
 	return rows, []scope{{t: t, name: name, where: &f}}
 }
 
-// tail is what stands between WHERE, or the FROM clause, and the locks of a SELECT:
-// its condition, order and limit. ok is false where it stands in parentheses.
+// tail is a statement's condition, order and limit: what stands between WHERE, or the
+// FROM clause, and the locks of a SELECT. ok is false where it stands in parentheses.
 func (a *analysis) tail(where bool) (f fragment, ok bool) {
-	depth, start, end := 0, -1, 0
+	depth, start, end := 0, -1, a.toks[len(a.toks)-1].end
+scan:
 	for i, t := range a.toks {
 		switch {
 		case t.punct('('):
@@ -322,8 +323,9 @@ func (a *analysis) tail(where bool) (f fragment, ok bool) {
 			start = t.end
 		case start < 0 && !where && (t.is("ORDER") || t.is("LIMIT") || t.is("FETCH")):
 			start = t.start
-		case locks(a.toks, i) && end == 0:
+		case locks(a.toks, i), t.punct(';'), start >= 0 && t.is("RETURNING") && a.schema.server.mariaDB:
 			end = a.toks[i-1].end
+			break scan
 		}
 	}
 	if start < 0 || end < start {

@@ -37,6 +37,47 @@ INSERT INTO job (id) VALUES (1), (2), (3), (4);
 	})
 }
 
+// TestLimitedChanges proves that an exact statement with a LIMIT changes the rows that it
+// changes on plain MySQL, and leaves those behind them to others.
+func TestLimitedChanges(t *testing.T) {
+	const schema = `
+CREATE TABLE job (id INT PRIMARY KEY, state VARCHAR(9) NOT NULL DEFAULT 'new', attempts INT NOT NULL DEFAULT 0) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (3), PARTITION p1 VALUES LESS THAN MAXVALUE);
+`
+	fill := []string{"C: DELETE FROM job", "C: INSERT INTO job (id, attempts) VALUES (1, 5), (2, 0), (3, 7), (4, 1), (5, 0), (6, 2)", "C: UPDATE job SET attempts = attempts + 10 WHERE id IN (1, 3, 4, 6)"}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("job", "attempts"), "innodb_lock_wait_timeout=1")
+		changes := []string{
+			"UPDATE job SET state = 'taken', attempts = 0 WHERE id > 0 ORDER BY id LIMIT 1",
+			"UPDATE job AS j SET j.attempts = j.attempts * 2 WHERE (j.id > 1) ORDER BY j.id DESC, state LIMIT 2;",
+			"UPDATE job SET attempts = 0 WHERE id IN (4, 2, 9) LIMIT 2",
+			"UPDATE job SET attempts = 0 WHERE id = 9 LIMIT 1",
+			"UPDATE job SET attempts = 0 WHERE id > 0 LIMIT 0",
+			"UPDATE job SET attempts = attempts * 2 WHERE state = 'new' ORDER BY attempts DESC, id LIMIT 2",
+			"UPDATE job PARTITION (p1) SET attempts = 0 WHERE state = 'new' ORDER BY id LIMIT 1",
+			"DELETE FROM job WHERE id > 0 ORDER BY id LIMIT 2",
+			"DELETE FROM job WHERE state = 'none' ORDER BY id LIMIT 2",
+			"DELETE FROM job PARTITION (p1) WHERE id > 0 ORDER BY id LIMIT 1",
+		}
+		if mariaDB(srv) {
+			changes = append(changes, "DELETE FROM job WHERE id > 2 ORDER BY id LIMIT 2 RETURNING *")
+		}
+		for _, change := range changes {
+			for _, level := range []string{"RR", "RC"} {
+				tw.play(t, fill...)
+				tw.play(t, "A: begin "+level, "A: "+change, "A: UPDATE job SET attempts = attempts + 100 WHERE id = 1",
+					"A: SELECT * FROM job ORDER BY id", "A: rollback", "C: SELECT * FROM job ORDER BY id", "C: "+change, "C: SELECT * FROM job ORDER BY id")
+			}
+		}
+		for _, level := range []string{"RR", "RC"} {
+			for _, change := range []string{"UPDATE job SET attempts = 0 WHERE id > 0 ORDER BY id LIMIT 1", "DELETE FROM job WHERE id > 0 ORDER BY id LIMIT 1"} {
+				tw.play(t, fill...)
+				tw.play(t, "A: begin "+level, "A: "+change, "B: UPDATE job SET attempts = 3 WHERE id = 4",
+					"B: UPDATE job SET attempts = attempts + 1 WHERE id = 6", "B: UPDATE job SET state = 'x' WHERE id = 5", "A: commit", "B: SELECT * FROM job ORDER BY id")
+			}
+		}
+	})
+}
+
 // TestLockedCopy proves that a query whose rows are stored takes the locks that it asks for.
 func TestLockedCopy(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
