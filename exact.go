@@ -123,18 +123,23 @@ const maxNarrowed = 10000
 
 // takeFor rolls up the keys that a statement concerns and gives the text to send.
 // Where nothing keeps other rows from coming to meet its condition meanwhile, whose
-// slots would stay standing, the statement is kept to the rows locked here.
+// slots would stay standing, or where it has a limit, the statement is kept to the rows
+// locked here.
 func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	n, b := k.plan.narrowing, k.binder()
-	if n == nil || n.by == nil && (c.level() == repeatableRead || c.level() == serializable) {
+	fenced := c.level() == repeatableRead || c.level() == serializable
+	if n == nil || fenced && n.by == nil && n.first == nil {
 		return k.text, c.take(ctx, k.plan, b)
 	}
 	s := k.plan.scopes[0]
-	if n.by != nil {
+	switch {
+	case n.by != nil:
 		if err := c.take(ctx, k.plan, b); err != nil {
 			return "", err
 		}
 		s.where = n.by
+	case n.first != nil:
+		s.where = n.first
 	}
 	where, ok := s.bind(b)
 	if !ok && n.by == nil {
@@ -147,6 +152,9 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 		if rows, err = c.lock(ctx, s.t, name, s.from(), where); err != nil {
 			return "", err
 		}
+	}
+	if len(rows) > maxNarrowed && fenced && n.by == nil {
+		return k.text, c.take(ctx, k.plan, b)
 	}
 	if !ok || len(rows) > maxNarrowed || n.before == "" { // no other row changes then, and a new one has no slots
 		if err := c.lockWhole(ctx, s.t); err != nil {

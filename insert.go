@@ -33,6 +33,9 @@ func (a *analysis) insertion(stmt *ast.InsertStmt, named []*table) *plan {
 		if q == nil {
 			return &plan{}
 		}
+		if from, ok := stmt.Select.(ast.StmtNode); ok && q.locking {
+			_, q.first = a.lockedRows(from, named)
+		}
 		return &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
 	}
 	if stmt.Select != nil {

@@ -3,6 +3,7 @@ package countermysql
 import (
 	"encoding/hex"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,21 @@ func (c *column) joins() bool {
 
 // asciiCharsets are those whose characters below 128 are ASCII.
 var asciiCharsets = map[string]bool{"utf8mb4": true, "utf8mb3": true, "utf8": true, "latin1": true, "ascii": true}
+
+// key is the table's key that the pin gives; ok is false if it gives another, or in
+// other words than the server does.
+func (p pin) key(t *table, b binder) (k key, ok bool) {
+	k = make(key, len(t.key))
+	if len(t.key) == 0 || !slices.Equal(p.cols, t.key) {
+		return k, false
+	}
+	for i, c := range t.key {
+		if k[i], ok = b.keyText(c, p.values[i]); !ok || p.values[i].negative {
+			return k, false
+		}
+	}
+	return k, true
+}
 
 // keyText is a value of a key column as the column's literal method takes it.
 func (b binder) keyText(c *column, v value) (string, bool) {

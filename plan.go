@@ -83,7 +83,8 @@ type narrowing struct {
 	before, after string // "" if the text may not be changed
 	most          int    // rows that can meet the statement's own condition; 0: not known
 
-	by *fragment // the statement's condition, if it reads counters: the rows are locked by it after all have been rolled up
+	by    *fragment // the statement's condition, if it reads counters: the rows are locked by it after all have been rolled up
+	first *fragment // the condition with the order and the limit; nil: it has no limit, or one by a counter
 }
 
 // write says which base rows a statement writes.

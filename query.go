@@ -21,7 +21,9 @@ type query struct {
 	renamed bool // the server may name columns otherwise
 	into    bool // variables take the row: it returns none
 	locking bool // some view locks what it reads
+	stored  bool // rows are made of what it reads
 
+	first     []scope // the rows that it locks, if it locks: no more than its LIMIT says
 	converted conversion
 }
 
@@ -185,7 +187,7 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	p = &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
 	p.pins = a.readPins(stmt, named)
 	if q.locking {
-		p.scopes = a.lockedRows(stmt, named)
+		p.scopes, q.first = a.lockedRows(stmt, named)
 	}
 	return p
 }
@@ -235,14 +237,13 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 			return nil, a.opaque(named, nil, "the table has invisible columns")
 		}
 	}
-	var edits []edit
-	if !a.toks[0].is("INSERT") && !a.toks[0].is("REPLACE") {
-		if edits, ok = a.lockings(stmt, refs); !ok {
-			return nil, a.opaque(named, nil, "its locks could not be followed")
-		}
+	edits, ok := a.lockings(stmt, refs)
+	if !ok {
+		return nil, a.opaque(named, nil, "its locks could not be followed")
 	}
 	q := a.rewrite(refs, edits, columns)
 	q.converted = converted
+	q.stored = a.toks[0].is("INSERT") || a.toks[0].is("REPLACE")
 	if q.columns && q.locking {
 		return nil, a.opaque(named, nil, "it locks rows, and only a table's columns suit its names or variables")
 	}
@@ -287,17 +288,60 @@ func (a *analysis) countTables(stmt ast.Node) int {
 	return n
 }
 
-// lockedRows are the rows that a locking SELECT of one table can return.
-func (a *analysis) lockedRows(stmt ast.StmtNode, named []*table) []scope {
+// lockedRows are the rows that a locking SELECT of one table can return, and the
+// first of them, which are all that it locks if it has a LIMIT and no order by a
+// counter: others take the next ones, as jobs from a queue.
+func (a *analysis) lockedRows(stmt ast.StmtNode, named []*table) (rows, first []scope) {
 	s, ok := stmt.(*ast.SelectStmt)
 	if !ok || len(named) != 1 || s.From == nil || s.With != nil || a.countTables(stmt) != 1 {
-		return allOf(named)
+		return allOf(named), nil
 	}
 	source := singleTable(s.From)
 	if source == nil || a.target(source) == nil {
-		return allOf(named)
+		return allOf(named), nil
 	}
-	return []scope{a.scope(named[0], nameOf(source), s.Where)}
+	t, name := named[0], nameOf(source)
+	rows = []scope{a.scope(t, name, s.Where)}
+	if s.Limit == nil || s.GroupBy != nil || s.Having != nil || s.Distinct || a.into || s.SelectIntoOpt != nil || hinted(source) || !rowByRow(s.Fields) ||
+		s.Where != nil && rows[0].where == nil || s.OrderBy != nil && (a.readsVirtualIn(t, s.OrderBy) || a.sortKeys(s, t, name) == nil) {
+		return rows, rows
+	}
+	f, ok := a.tail(s.Where != nil)
+	if !ok {
+		return rows, rows
+	}
+	return rows, []scope{{t: t, name: name, where: &f}}
+}
+
+// tail is a statement's condition, order and limit: what stands between WHERE, or the
+// FROM clause, and the locks of a SELECT. ok is false where it stands in parentheses.
+func (a *analysis) tail(where bool) (f fragment, ok bool) {
+	depth, start, end := 0, -1, a.toks[len(a.toks)-1].end
+scan:
+	for i, t := range a.toks {
+		switch {
+		case t.punct('('):
+			depth++
+		case t.punct(')'):
+			depth--
+		case depth > 0:
+		case start < 0 && where && t.is("WHERE"):
+			start = t.end
+		case start < 0 && !where && (t.is("ORDER") || t.is("LIMIT") || t.is("FETCH")):
+			start = t.start
+		case locks(a.toks, i), t.punct(';'), start >= 0 && t.is("RETURNING") && a.schema.server.mariaDB:
+			end = a.toks[i-1].end
+			break scan
+		}
+	}
+	if start < 0 || end < start {
+		return f, false
+	}
+	f = a.fragment(start, end)
+	if !where {
+		f.pieces[0] = "TRUE " + f.pieces[0]
+	}
+	return f, true
 }
 
 // readPins are the keys of the rows that a query of one table reads, if it

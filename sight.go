@@ -34,7 +34,7 @@ func (c *conn) sightOf(ctx context.Context, t *table, l locking, k *call) (sight
 	if l.clause != "" {
 		return c.lockingSight(ctx, t, l, k)
 	}
-	own, err := c.ownSight(ctx, t)
+	own, err := c.ownSight(ctx, t, k.plan.query.stored)
 	own.pending = s.pending
 	return own, err
 }
@@ -59,8 +59,9 @@ func (c *conn) show(ctx context.Context, k *call) error {
 	return nil
 }
 
-// ownSight corrects the slots of the rows that the transaction has written.
-func (c *conn) ownSight(ctx context.Context, t *table) (sight, error) {
+// ownSight corrects the slots of the rows that the transaction has written. What is
+// read to be stored is read as it is now, by all servers.
+func (c *conn) ownSight(ctx context.Context, t *table, stored bool) (sight, error) {
 	var s sight
 	x := c.transaction()
 	w := x.written[t.String()]
@@ -82,7 +83,7 @@ func (c *conn) ownSight(ctx context.Context, t *table) (sight, error) {
 			return s, err
 		}
 		sums := w.rows[i].sums
-		if w.rows[i].vain != nil {
+		if w.rows[i].vain != nil && !stored {
 			sums = w.rows[i].vain
 		}
 		s.own = append(s.own, correction{w.rows[i].base, sums})
@@ -95,7 +96,7 @@ func (c *conn) ownSight(ctx context.Context, t *table) (sight, error) {
 // as well would keep others from the first slots of neighbouring keys.
 func (c *conn) lockingSight(ctx context.Context, t *table, l locking, k *call) (sight, error) {
 	s := sight{locks: l.clause}
-	for _, rows := range k.plan.scopes {
+	for _, rows := range k.plan.query.first {
 		where, ok := rows.bind(k.binder())
 		if rows.t != t || !ok || where == "" {
 			continue
@@ -123,13 +124,9 @@ func (k *call) mayRead(t *table) (ids []string, may bool) {
 	}
 	b := k.binder()
 	for _, p := range k.pins {
-		id := make(key, len(p.cols))
-		for i, c := range p.cols {
-			text, ok := b.keyText(c, p.values[i])
-			if !ok || p.values[i].negative {
-				return nil, true
-			}
-			id[i] = text
+		id, ok := p.key(t, b)
+		if !ok {
+			return nil, true
 		}
 		if x := k.conn.tx.pending[t.String()]; x != nil && x.entries[id.id()] != nil {
 			ids = append(ids, id.id())
@@ -233,7 +230,7 @@ func (c *conn) snapshotTotals(ctx context.Context, t *table, rows []lockedRow, f
 	for i, r := range rows {
 		keys[i] = r.key
 	}
-	s, err := c.ownSight(ctx, t)
+	s, err := c.ownSight(ctx, t, false)
 	if err != nil {
 		return nil, err
 	}

@@ -150,11 +150,20 @@ func (x *txState) noteVain(vain bool) {
 	x.rolledUp = nil
 }
 
-// thaw shows rows as they are now that looked as of the snapshot: the
-// application may have written them.
-func (w *written) thaw() {
+// thaw shows rows as they are now that looked as of the snapshot, where the
+// application may have written them: all but those whose keys are other numbers.
+func (w *written) thaw(pins []pin, b binder) {
+	written := map[string]bool{}
+	known := len(pins) > 0 && !slices.ContainsFunc(w.t.key, func(c *column) bool { return !c.integer() })
+	for _, p := range pins {
+		k, ok := p.key(w.t, b)
+		known = known && ok
+		written[w.t.where(k, quoteIdent(w.t.spec.name))] = true
+	}
 	for i := range w.rows {
-		w.rows[i].vain = nil
+		if !known || written[w.rows[i].base] {
+			w.rows[i].vain = nil
+		}
 	}
 }
 
@@ -322,7 +331,7 @@ func (c *conn) noteWrites(writes []write, b binder, affected int64) {
 			continue
 		}
 		seen := c.transaction().writtenTo(w.t)
-		seen.thaw()
+		seen.thaw(w.pins, b)
 		if w.pins == nil || w.rekeys || !b.soundPins(w.pins) || affected < int64(len(w.pins)) && !w.moves && !w.upserts && !same {
 			seen.any = true
 			continue

@@ -75,7 +75,7 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		s.reason = "a CHECK constraint reads the counter"
 	}
 	if s.reason != "" {
-		p.class, p.reason, p.narrowing = exact, s.reason, a.narrowing(p.scopes[0], stmt.Where)
+		p.class, p.reason, p.narrowing = exact, s.reason, a.narrowing(p.scopes[0], source, stmt.Where, stmt.Order, stmt.Limit)
 		if s.rekeyed {
 			p.whole = p.scopes[0].where == nil && p.scopes[0].pins == nil
 			to := a.newKey(stmt.List, t)
@@ -281,7 +281,7 @@ func (a *analysis) deletion(stmt *ast.DeleteStmt, named []*table) *plan {
 	t, name := a.target(source), nameOf(source)
 	p := &plan{class: exact, reason: "the slots go with the row", reads: named, scopes: []scope{a.scope(t, name, stmt.Where)}, writes: anyRow(named)}
 	pins := a.pins(t, name, stmt.Where)
-	p.writes[0].pins, p.narrowing = pins, a.narrowing(p.scopes[0], stmt.Where)
+	p.writes[0].pins, p.narrowing = pins, a.narrowing(p.scopes[0], source, stmt.Where, stmt.Order, stmt.Limit)
 	if s := p.scopes[0]; s.where == nil && s.pins == nil && (a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit) || a.returns(t)) {
 		if p.whole = stmt.Where == nil || !a.local(stmt.Where, t, name); !p.whole {
 			by := a.fragment(a.whereSpan())
@@ -328,18 +328,27 @@ func (a *analysis) guard(t *table, name string) string {
 }
 
 // narrowing prepares the statement to be kept to the rows of its scope. A condition
-// on nothing but the key needs none: a row that comes to meet it has no slots.
-func (a *analysis) narrowing(s scope, where ast.ExprNode) *narrowing {
+// on nothing but the key needs none: a row that comes to meet it has no slots. With a
+// limit, the other rows are left to others.
+func (a *analysis) narrowing(s scope, source *ast.TableSource, where ast.ExprNode, order *ast.OrderByClause, limit *ast.Limit) *narrowing {
 	if len(s.t.key) == 0 || s.where == nil && (s.pins == nil || slices.Equal(keyColumns(s.pins), s.t.key)) {
 		return nil
 	}
-	if every(where, func(n ast.Node) bool {
+	limited := limit != nil && s.where != nil && !hinted(source) && (order == nil || !slices.ContainsFunc(order.Items, func(item *ast.ByItem) bool {
+		c, ok := columnRef(item.Expr)
+		return !ok || s.t.column(c.Name.O) == nil || s.t.virtual(c.Name.O)
+	}))
+	if !limited && every(where, func(n ast.Node) bool {
 		ref, ok := n.(*ast.ColumnName)
 		return !ok || s.t.inKey(ref.Name.O)
 	}) {
 		return nil
 	}
-	return a.narrowed(s, where)
+	n := a.narrowed(s, where)
+	if f, ok := a.tail(true); limited && ok {
+		n.first = &f
+	}
+	return n
 }
 
 func (a *analysis) narrowed(s scope, where ast.ExprNode) *narrowing {

@@ -9,7 +9,8 @@ import (
 
 var endOfWhere = wordSet(`GROUP HAVING ORDER LIMIT WINDOW FOR LOCK INTO PROCEDURE RETURNING`)
 
-// whereSpan is the text of the statement's own WHERE condition.
+// whereSpan is the text of the statement's own WHERE condition; start is 0 if it has
+// none, or stands in parentheses as a whole.
 func (a *analysis) whereSpan() (start, end int) {
 	depth := 0
 	for i, t := range a.toks {
@@ -35,8 +36,8 @@ func (a *analysis) scope(t *table, name string, where ast.ExprNode) scope {
 	if where == nil {
 		return s
 	}
-	if a.plain(where, t, name) {
-		f := a.fragment(a.whereSpan())
+	if start, end := a.whereSpan(); start > 0 && a.plain(where, t, name) {
+		f := a.fragment(start, end)
 		s.where = &f
 		return s
 	}

@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/countermysql/countermysql/internal/testserver"
@@ -33,6 +34,27 @@ func TestFailedQueryLocksNothing(t *testing.T) {
 				tw := newTwin(t, srv, schema, counters("post", "likes"), "innodb_lock_wait_timeout=1")
 				tw.play(t, "B: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "A: begin RR", "A: "+failing, "B: UPDATE post SET title = 'k' WHERE id = 1", "B: UPDATE post SET likes = likes + 1 WHERE id = 2", "A: commit")
 			})
+		}
+	})
+}
+
+// TestVainStatement proves that a statement that found no row to change leaves the
+// transaction's snapshot to its queries, also after writes of other rows, and that what
+// is read to be stored is read as it is now.
+func TestVainStatement(t *testing.T) {
+	const schema = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL, title VARCHAR(9) NOT NULL);\nCREATE TABLE log (id INT, likes INT);\nINSERT INTO post VALUES (1, 50, 'a'), (2, 40, 'b'), (3, 30, 'c');\n"
+	const vain, look = "A: UPDATE post SET likes = likes - 1000 WHERE id = 1 AND likes >= 1000", "A: SELECT id, likes FROM post ORDER BY id"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, steps := range [][]string{
+			{"A: INSERT INTO log SELECT id, likes FROM post WHERE id = 1", "A: SELECT * FROM log", look},
+			{"A: REPLACE INTO log SELECT id, likes FROM post", "A: SELECT * FROM log ORDER BY id", look},
+			{"A: UPDATE post SET title = 'x' WHERE id = 2", look},
+			{"A: UPDATE post SET title = 'x' WHERE id IN (2, 3)", "A: UPDATE post SET likes = likes + 1 WHERE id = 3", look},
+			{"A: UPDATE post SET title = 'x' WHERE id = 1", look},
+			{"A: UPDATE post SET title = 'x' WHERE id IN ('2', '01')", look},
+		} {
+			tw := newTwin(t, srv, schema, counters("post", "likes"))
+			tw.play(t, slices.Concat([]string{"A: begin RR", look, "B: UPDATE post SET likes = likes + 7 WHERE id = 1", vain, look}, steps, []string{"A: commit", look})...)
 		}
 	})
 }
