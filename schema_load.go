@@ -184,6 +184,10 @@ func columnOf(v []string) *column {
 	return c
 }
 
+// unescaped reads what MySQL tells of a generated column, which it writes as if it
+// stood in quotes: concat(_utf8mb4\'a\',`n`).
+var unescaped = strings.NewReplacer(`\\`, `\`, `\'`, `'`)
+
 func (l *loader) find(db, name string) *table {
 	return l.tables[l.key(db, name)]
 }
@@ -194,7 +198,11 @@ func (l *loader) columns(ctx context.Context) {
 	l.each(ctx, "", baseName, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE {tables} ORDER BY TABLE_NAME, ORDINAL_POSITION",
 		func(v []string) {
 			if t := l.find(v[0], v[1]); t != nil {
-				t.cols = append(t.cols, columnOf(v))
+				c := columnOf(v)
+				if !l.server.mariaDB {
+					c.generated = unescaped.Replace(c.generated)
+				}
+				t.cols = append(t.cols, c)
 			}
 		})
 	for _, t := range l.tables {
