@@ -193,9 +193,9 @@ func (t *table) fitness(engine string, rowsOverOne bool, createSQL string) []str
 		case c.autoInc || t.inKey(name):
 			add("counter %s is part of the key or AUTO_INCREMENT", name)
 		}
-		for _, k := range t.unique {
-			if findColumn(k.cols, name) != nil && !t.inKey(name) {
-				add("counter %s is in the unique key %s; drop it from the key", name, k.name)
+		for _, k := range uniqueWith(createSQL, name) {
+			if !t.inKey(name) {
+				add("counter %s is in the unique key %s; drop it from the key", name, k)
 			}
 		}
 		for _, g := range t.cols {
