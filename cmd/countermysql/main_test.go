@@ -256,6 +256,8 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"check", "--dsn", "user:s3cret#tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "the DSN can't be read"},
 		{[]string{"check", "user:s3cret@tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "unexpected argument user:…@tcp(127.0.0.1:1)/forum"},
 		{[]string{"user:s3cr@s3cret@tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "unexpected argument user:…@tcp(127.0.0.1:1)/forum"},
+		{[]string{"check", "user:s3cret with s3cret@tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "unexpected argument user:…@tcp(127.0.0.1:1)/forum"},
+		{[]string{"check", "user:s3cret#tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "unexpected argument user:…/forum"},
 		{[]string{"rollup", "--max-lock-ms", "x"}, exitUsage, "max-lock-ms"},
 	} {
 		t.Setenv("COUNTERMYSQL_CONFIG", "") // which --config sets
