@@ -236,10 +236,15 @@ var keyTypes = map[string]bool{
 // mentionsWord reports whether name stands in the SQL text as an identifier.
 func mentionsWord(sql, name string) bool { return identifiers(sql)[strings.ToLower(name)] }
 
-// identifiers are the words of an SQL text that may be names, in lower case.
+// identifiers are the words of an SQL text that may be names, in lower case. Whether
+// a backslash in its strings means something depends on the session that wrote it.
 func identifiers(sql string) map[string]bool {
+	toks := tokenize(sql, lexMode{})
+	if strings.Contains(sql, `\`) {
+		toks = append(toks, tokenize(sql, lexMode{noBackslashEscapes: true})...)
+	}
 	words := map[string]bool{}
-	for _, t := range tokenize(sql, lexMode{}) {
+	for _, t := range toks {
 		if t.ident() {
 			words[strings.ToLower(t.name)] = true
 		}
