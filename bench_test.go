@@ -5,17 +5,44 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
-// benchConn is a connection without a server that knows the forum's schema.
-func benchConn() *conn {
+// benchConn is a connection without a server that knows the forum's schema, which
+// stays as new as it is.
+func benchConn(b testing.TB) *conn {
 	s := forum(true)
 	c := &Connector{config: &Config{}, log: slog.Default()}
 	c.current.Store(s)
-	c.checked.Store(time.Now().Add(24 * time.Hour).UnixNano())
+	c.checked.Store(time.Now().UnixNano())
+	again, ended := time.NewTicker(schemaAge/2), make(chan struct{})
+	b.Cleanup(func() { close(ended) })
+	go func() {
+		defer again.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case now := <-again.C:
+				c.checked.Store(now.UnixNano())
+			}
+		}
+	}()
 	return &conn{connector: c, session: session{db: "forum"}, literals: literals{charset: "utf8mb4", loc: time.UTC, interpolated: true}}
+}
+
+// TestBenchmarks proves that the benchmarks run.
+func TestBenchmarks(t *testing.T) {
+	program, err := os.Executable()
+	require.NoError(t, err)
+	out, err := exec.CommandContext(t.Context(), program, "-test.run=-", "-test.bench=.", "-test.benchtime=1x").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "BenchmarkNames/1000")
 }
 
 // BenchmarkClassify looks up texts seen before: one that names no counter table,
@@ -26,7 +53,7 @@ func BenchmarkClassify(b *testing.B) {
 		"increment": "UPDATE post SET likes = likes + ? WHERE id = ?",
 	} {
 		b.Run(name, func(b *testing.B) {
-			c := benchConn()
+			c := benchConn(b)
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := c.plan(context.Background(), text); err != nil {
@@ -80,7 +107,7 @@ func BenchmarkOrder(b *testing.B) {
 
 // BenchmarkBind turns the cached plan of a one-key increment into the statement to be sent.
 func BenchmarkBind(b *testing.B) {
-	c := benchConn()
+	c := benchConn(b)
 	p, _ := c.plan(context.Background(), "UPDATE post SET likes = likes + ? WHERE id = ?")
 	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: int64(123456)}}
 	b.ReportAllocs()
@@ -97,7 +124,7 @@ func BenchmarkBind(b *testing.B) {
 // BenchmarkLiterals looks up texts that differ in their literals, as ORMs that
 // write values into the text send them.
 func BenchmarkLiterals(b *testing.B) {
-	c := benchConn()
+	c := benchConn(b)
 	n := 0
 	b.ReportAllocs()
 	for b.Loop() {

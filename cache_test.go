@@ -1,6 +1,8 @@
 package countermysql
 
 import (
+	"context"
+	"database/sql/driver"
 	"fmt"
 	"testing"
 
@@ -20,6 +22,29 @@ func TestNoAllocations(t *testing.T) {
 			}
 		}), text)
 	}
+}
+
+// TestFewAllocations proves that what a statement costs beside that stays as it is:
+// nothing where it was seen before, and the text that an increment is sent as.
+func TestFewAllocations(t *testing.T) {
+	c, ctx := benchConn(t), context.Background()
+	const text = "UPDATE post SET likes = likes + ? WHERE id = ?"
+	for _, text := range []string{"SELECT name FROM user WHERE id = ?", text} {
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			if _, err := c.plan(ctx, text); err != nil {
+				t.Error(err)
+			}
+		}), text)
+	}
+	p, err := c.plan(ctx, text)
+	require.NoError(t, err)
+	args := named([]driver.Value{int64(1), int64(123456)})
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
+		bound := c.filler.bind(p.increment, binder{c.literals, args})
+		if _, ok := c.filler.statement("", shareMode, 3); !ok || !bound {
+			t.Error("not bound")
+		}
+	}), 2.0)
 }
 
 // TestPlanCacheIsBounded proves that endless new texts do not fill the memory,

@@ -18,6 +18,7 @@ type conn struct {
 	execer    driver.ExecerContext
 	queryer   driver.QueryerContext
 	status    reflect.Value // of go-sql-driver's connection: the server's status flags
+	closed    func() error  // at its end; nil: nothing
 
 	session   session
 	initial   session // as the DSN made it
@@ -345,6 +346,10 @@ func (c *conn) Close() error {
 	c.ended()
 	err := c.raw.Close()
 	c.connector.left()
+	if c.closed != nil {
+		err = cmp.Or(err, c.closed())
+		c.closed = nil
+	}
 	return err
 }
 

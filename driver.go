@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -23,6 +24,9 @@ func init() { sql.Register("countermysql", &Driver{}) }
 type Driver struct {
 	config    *Config    // of Register; nil: the DSN says all
 	connector *Connector // the connector whose driver it is; nil for a registered one
+
+	mu     sync.Mutex
+	opened map[string]*openedConnector // by DSN
 }
 
 var (
@@ -39,13 +43,55 @@ func Register(name string, config *Config) {
 	sql.Register(name, &Driver{config: config.clone()})
 }
 
-// Open returns a new connection. database/sql uses OpenConnector instead.
+// openedConnector is the connector of the connections that Open has made of a DSN.
+// Nobody else closes it.
+type openedConnector struct {
+	driver.Connector
+	conns int // open, or being opened
+}
+
+// Open returns a new connection. database/sql uses OpenConnector instead, but not
+// where a wrapper hides it. Connections of one DSN share a connector, which ends
+// with the last of them.
 func (d *Driver) Open(dsn string) (driver.Conn, error) {
-	c, err := d.OpenConnector(dsn)
-	if err != nil {
-		return nil, err
+	d.mu.Lock()
+	o := d.opened[dsn]
+	if o == nil {
+		c, err := d.OpenConnector(dsn)
+		if err != nil {
+			d.mu.Unlock()
+			return nil, err
+		}
+		if d.opened == nil {
+			d.opened = map[string]*openedConnector{}
+		}
+		o = &openedConnector{Connector: c}
+		d.opened[dsn] = o
 	}
-	return c.Connect(context.Background())
+	o.conns++
+	d.mu.Unlock()
+	raw, err := o.Connect(context.Background())
+	k, ok := raw.(*conn)
+	if !ok { // an error, or go-sql-driver's own, which needs no connector
+		return raw, cmp.Or(err, d.leave(dsn, o))
+	}
+	k.closed = func() error { return d.leave(dsn, o) }
+	return k, nil
+}
+
+// leave closes a connector that Open has made when nobody uses it any more.
+func (d *Driver) leave(dsn string, o *openedConnector) error {
+	d.mu.Lock()
+	o.conns--
+	last := o.conns == 0
+	if last {
+		delete(d.opened, dsn)
+	}
+	d.mu.Unlock()
+	if !last {
+		return nil
+	}
+	return o.Connector.(*Connector).Close()
 }
 
 // OpenConnector reads the DSN; all mistakes in it are reported together.
@@ -120,8 +166,8 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 		log = slog.Default()
 	}
 	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, lookupIdle: maxLookupIdle}
-	c.slotRange, _ = parseSlotRange(config.SlotRange) // checked by check
-	c.driver = &Driver{registered, c}                 // sql.DB.Driver leads to the connector
+	c.slotRange, _ = parseSlotRange(config.SlotRange)    // checked by check
+	c.driver = &Driver{config: registered, connector: c} // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {
 		wrapped, err := sqlmw.Driver(connectorDriver{raw}, config.Interceptor).(driver.DriverContext).OpenConnector("")
 		if err != nil {

@@ -42,6 +42,21 @@ func (t *table) indexes(create string, toks []token) []index {
 	return found
 }
 
+// uniqueWith names the unique keys that have a column, be it in an expression or
+// beside a part of another.
+func uniqueWith(create, column string) (names []string) {
+	toks := tokenize(create, lexMode{})
+	for i := 1; i+2 < len(toks); i++ {
+		if !toks[i].is("KEY") || !toks[i-1].is("UNIQUE") || !toks[i+2].punct('(') {
+			continue
+		}
+		if mentionsWord(create[toks[i+2].start:toks[closingParen(toks, i+2)].end], column) {
+			names = append(names, create[toks[i+1].start:toks[i+1].end])
+		}
+	}
+	return names
+}
+
 // sorts reads an index's columns up to one that is a prefix or an expression.
 func (t *table) sorts(toks []token) index {
 	var x index

@@ -194,9 +194,9 @@ func (t *table) fitness(engine string, rowsOverOne bool, createSQL string) []str
 		case c.autoInc || t.inKey(name):
 			add("counter %s is part of the key or AUTO_INCREMENT", name)
 		}
-		for _, k := range t.unique {
-			if findColumn(k.cols, name) != nil && !t.inKey(name) {
-				add("counter %s is in the unique key %s; drop it from the key", name, k.name)
+		for _, k := range uniqueWith(createSQL, name) {
+			if !t.inKey(name) {
+				add("counter %s is in the unique key %s; drop it from the key", name, k)
 			}
 		}
 		for _, g := range t.cols {
@@ -237,10 +237,15 @@ var keyTypes = map[string]bool{
 // mentionsWord reports whether name stands in the SQL text as an identifier.
 func mentionsWord(sql, name string) bool { return identifiers(sql)[strings.ToLower(name)] }
 
-// identifiers are the words of an SQL text that may be names, in lower case.
+// identifiers are the words of an SQL text that may be names, in lower case. Whether
+// a backslash in its strings means something depends on the session that wrote it.
 func identifiers(sql string) map[string]bool {
+	toks := tokenize(sql, lexMode{})
+	if strings.Contains(sql, `\`) {
+		toks = append(toks, tokenize(sql, lexMode{noBackslashEscapes: true})...)
+	}
 	words := map[string]bool{}
-	for _, t := range tokenize(sql, lexMode{}) {
+	for _, t := range toks {
 		if t.ident() {
 			words[strings.ToLower(t.name)] = true
 		}

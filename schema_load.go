@@ -14,47 +14,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// server is what the driver has to know of the server's kind.
-type server struct {
-	mariaDB           bool
-	foldNames         bool // lower_case_table_names is not 0
-	snapshotIsolation bool // MariaDB has innodb_snapshot_isolation
-	writesSame        bool // an UPDATE that changes nothing writes the row nevertheless
-	galera            bool // a node of a Galera cluster
-}
-
-// loadServer asks a connection of the connector's for the server's kind.
-func loadServer(ctx context.Context, db *sql.DB) (server, error) {
-	var version string
-	var lower int
-	err := db.QueryRowContext(ctx, "SELECT VERSION(), @@lower_case_table_names").Scan(&version, &lower)
-	if err != nil {
-		return server{}, err
-	}
-	srv := server{mariaDB: strings.Contains(version, "MariaDB"), foldNames: lower != 0}
-	if srv.mariaDB {
-		rows, err := db.QueryContext(ctx, "SHOW VARIABLES WHERE Variable_name = 'innodb_snapshot_isolation' OR Variable_name = 'wsrep_on' AND Value = 'ON'")
-		if err != nil {
-			return server{}, err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var name, value string
-			if err := rows.Scan(&name, &value); err != nil {
-				return server{}, err
-			}
-			srv.snapshotIsolation = srv.snapshotIsolation || name == "innodb_snapshot_isolation"
-			srv.galera = srv.galera || name == "wsrep_on"
-		}
-		return srv, rows.Err()
-	}
-	// MySQL compares what it has read, which is all columns only for such a log
-	err = db.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM performance_schema.session_variables
- WHERE VARIABLE_NAME = 'log_bin' AND VARIABLE_VALUE <> 'ON' OR VARIABLE_NAME = 'binlog_format' AND VARIABLE_VALUE <> 'ROW'
- OR VARIABLE_NAME = 'binlog_row_image' AND VARIABLE_VALUE <> 'FULL'`).Scan(&srv.writesSame)
-	return srv, err
-}
-
 // loader reads information_schema for the configured tables.
 type loader struct {
 	db     *sql.Conn
@@ -209,6 +168,10 @@ func columnOf(v []string) *column {
 	return c
 }
 
+// unescaped reads what MySQL tells of a generated column, which it writes as if it
+// stood in quotes: concat(_utf8mb4\'a\',`n`).
+var unescaped = strings.NewReplacer(`\\`, `\`, `\'`, `'`)
+
 func (l *loader) find(db, name string) *table {
 	return l.tables[l.key(db, name)]
 }
@@ -219,7 +182,11 @@ func (l *loader) columns(ctx context.Context) {
 	l.each(ctx, "", baseName, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE {tables} ORDER BY TABLE_NAME, ORDINAL_POSITION",
 		func(v []string) {
 			if t := l.find(v[0], v[1]); t != nil {
-				t.cols = append(t.cols, columnOf(v))
+				c := columnOf(v)
+				if !l.server.mariaDB {
+					c.generated = unescaped.Replace(c.generated)
+				}
+				t.cols = append(t.cols, c)
 			}
 		})
 	for _, t := range l.tables {
@@ -282,6 +249,14 @@ func (l *loader) describe(ctx context.Context, t *table) {
 	}
 	create, tooMany := "", false
 	l.rows(ctx, "SHOW CREATE TABLE "+t.base(), func(v []string) { create = v[1] })
+	switch n := errorNumber(l.err); {
+	case denied[n]: // with privileges on some of its columns
+		l.err, t.unfit = nil, []string{"the user may not see its definition; grant SELECT on the whole table"}
+		return
+	case n == errNoTable: // dropped meanwhile
+		l.err, t.cols, t.counters = nil, nil, nil
+		return
+	}
 	if len(t.key) == 0 {
 		l.rows(ctx, "SELECT COUNT(*) > 1 FROM (SELECT 1 FROM "+t.base()+" LIMIT 2) two", func(v []string) { tooMany = v[0] == "1" })
 	}

@@ -98,7 +98,7 @@ func requireSameTop(t *testing.T, own, of *plan, lits *inlined, text string) {
 
 // TestLiteralsShareAPlan proves that endless ids in the text cost one plan.
 func TestLiteralsShareAPlan(t *testing.T) {
-	c := benchConn()
+	c := benchConn(t)
 	s := c.connector.current.Load()
 	var first *plan
 	for i := range 10 * maxPlans {
@@ -115,7 +115,7 @@ func TestLiteralsShareAPlan(t *testing.T) {
 // TestLiteralsThatCannotBeShared proves that a text whose literals can't be
 // parameters is planned by itself.
 func TestLiteralsThatCannotBeShared(t *testing.T) {
-	c := benchConn()
+	c := benchConn(t)
 	s := c.connector.current.Load()
 	for _, text := range []string{
 		"SELECT likes FROM post WHERE (title->'$.a')",

@@ -3,6 +3,9 @@ package integration_test
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,5 +58,53 @@ func TestLearningTakesLong(t *testing.T) {
 		require.NoError(t, <-first)
 		require.NoError(t, conn.Close())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+// TestHiddenColumns proves that a table some of whose columns the user may not see
+// fails its own statements, and no others.
+func TestHiddenColumns(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		name, user := dbName(t, tw.ours), fmt.Sprintf("itg_columns_%d", os.Getpid())
+		host := "'" + user + "'@'127.0.0.1'"
+		affected(t, tw.direct, "CREATE USER "+host+" IDENTIFIED BY 'secret'")
+		defer affected(t, tw.direct, "DROP USER "+host)
+		for _, grant := range []string{"SELECT (id, likes), UPDATE (likes) ON " + name + ".post", "SELECT, INSERT ON " + name + ".note", "SELECT, INSERT, UPDATE, DELETE ON " + name + ".post_slots"} {
+			affected(t, tw.direct, "GRANT "+grant+" TO "+host)
+		}
+		cfg, err := mysql.ParseDSN(tw.oursDSN)
+		require.NoError(t, err)
+		cfg.User, cfg.Passwd = user, "secret"
+		db, _ := openOurs(t, cfg.FormatDSN(), tw.config)
+		require.EqualValues(t, 1, affected(t, db, "INSERT INTO note VALUES (1, '')"))
+		_, err = db.Exec(likeOne)
+		var unfit *countermysql.UnfitError
+		require.ErrorAs(t, err, &unfit)
+		require.ErrorContains(t, err, "grant SELECT on the whole table")
+		affected(t, tw.direct, "GRANT SELECT, UPDATE ON "+name+".post TO "+host)
+		db, _ = openOurs(t, cfg.FormatDSN(), tw.config)
+		require.EqualValues(t, 1, affected(t, db, likeOne))
+	})
+}
+
+// TestDroppedMeanwhile proves that a table that goes while the schema is read is
+// none, and fails no statement of others.
+func TestDroppedMeanwhile(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		dropped := false
+		tw.sent.meddle(t, func(query string) error {
+			if !dropped && strings.HasPrefix(query, "SHOW CREATE TABLE") && strings.Contains(query, "`page`") {
+				dropped = true
+				affected(t, tw.direct, "DROP TABLE page")
+			}
+			return nil
+		})
+		db, _ := openOurs(t, tw.oursDSN, tw.config)
+		require.True(t, dropped)
+		require.EqualValues(t, 1, affected(t, db, likeOne))
+		_, err := db.Exec("UPDATE page SET hits = hits + 1 WHERE name = 'home'")
+		require.Equal(t, 1146, errorNumber(err))
 	})
 }

@@ -134,3 +134,18 @@ func TestSavepointsOfRoutines(t *testing.T) {
 		}
 	})
 }
+
+// TestBackslashesOfStored proves that a trigger or routine is known to name a counter
+// table whatever a backslash before that means in it.
+func TestBackslashesOfStored(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		const look = "A: SELECT id, likes FROM post ORDER BY id"
+		for _, steps := range [][]string{
+			{`A: CREATE TRIGGER says AFTER INSERT ON note FOR EACH ROW BEGIN SET @a = '\'; UPDATE post SET likes = 0 WHERE id = 1; SET @b = 'x'; END`, "A: INSERT INTO note VALUES (1, '')"},
+			{`A: CREATE PROCEDURE says() BEGIN SET @a = '\'; UPDATE post SET likes = 0 WHERE id = 1; SET @b = 'x'; END`, "A: CALL says()"},
+		} {
+			tw := newBlog(t, srv, blogCounters())
+			tw.play(t, append([]string{"A: SET sql_mode = 'NO_BACKSLASH_ESCAPES'", "B: UPDATE post SET likes = likes + 7 WHERE id IN (1, 2)"}, append(steps, look)...)...)
+		}
+	})
+}

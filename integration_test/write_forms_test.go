@@ -64,8 +64,10 @@ func TestGeneratedKeys(t *testing.T) {
 			"counts": {"A: INSERT INTO page (url, hits) VALUES ('a', 1) ON DUPLICATE KEY UPDATE hits = hits + 1", "A: UPDATE page SET hits = hits + 1 WHERE k = 'A'"},
 		}
 		keys := map[string]string{"unique": "id INT AUTO_INCREMENT PRIMARY KEY, url VARCHAR(20), v VARCHAR(30) AS (UPPER(url)), k VARCHAR(40) AS (v), UNIQUE (k)"}
+		keys["texts"] = strings.Replace(keys["unique"], "UPPER(url)", "CONCAT('', UPPER(url), '')", 1)
 		if !mariaDB(srv) { // which has no such keys
 			keys["primary"] = "url VARCHAR(20), v VARCHAR(30) AS (UPPER(url)), k VARCHAR(40) AS (v) STORED PRIMARY KEY"
+			keys["primary with texts"] = strings.Replace(keys["primary"], "UPPER(url)", "CONCAT('', UPPER(url), '')", 1)
 			keys["virtual"] = "url VARCHAR(20), v VARCHAR(30) AS (UPPER(url)), k VARCHAR(40) AS (v) NOT NULL, UNIQUE (k)"
 		}
 		for kind, key := range keys {

@@ -19,10 +19,12 @@ type explainCommand struct {
 
 func (explainCommand) Help() string {
 	return `Says what becomes of a statement, why, and what is sent, in which order and with which arguments. It does not run it.
+Behind -- all is the statement and its arguments: what begins with a comment, and negative numbers, would be flags.
 
 Examples:
 
   countermysql explain --dsn "$DSN" 'UPDATE post SET likes = likes + ? WHERE id = ?' 1 42
+  countermysql explain --dsn "$DSN" -- 'UPDATE post SET likes = likes + ? WHERE id = ?' -1 42
   countermysql explain --dsn "$DSN" --run 'SELECT likes FROM post ORDER BY likes DESC LIMIT 10'`
 }
 

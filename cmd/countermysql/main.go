@@ -111,7 +111,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return ended // --help
 	}
 	if err != nil { // it quotes what is out of place, perhaps the DSN
-		return tell(stderr, &exit{exitUsage, errors.New(password.ReplaceAllString(err.Error(), ":…@"))})
+		return tell(stderr, &exit{exitUsage, errors.New(withoutPassword(err.Error()))})
 	}
 	s, err := open(ctx, &line, stdin, stdout, stderr)
 	if err != nil {
@@ -126,8 +126,18 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return tell(stderr, err)
 }
 
-// password is one in a DSN.
-var password = regexp.MustCompile(`:\S*@`)
+// A password in a DSN, which may hold anything, and in one that lacks its @.
+var (
+	password       = regexp.MustCompile(`(?s):.*@`)
+	passwordNoHost = regexp.MustCompile(`(?s):.*/`)
+)
+
+func withoutPassword(s string) string {
+	if password.MatchString(s) {
+		return password.ReplaceAllString(s, ":…@")
+	}
+	return passwordNoHost.ReplaceAllString(s, ":…/")
+}
 
 // tell writes an error and returns its exit code.
 func tell(stderr io.Writer, err error) int {

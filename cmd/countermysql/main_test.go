@@ -146,6 +146,9 @@ func TestCommands(t *testing.T) {
 		require.Equal(t, "sum", e.Class)
 		require.Len(t, e.Plans, 2)
 		require.NotEmpty(t, e.Plans[1].Plan)
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, exitOK, run(t.Context(), []string{"explain", "--dsn", o.dsn, "--config", o.config, "--", "-- name: Count\nUPDATE blog SET posts = posts + ? WHERE id = ?", "-2", "1"}, strings.NewReader(""), &stdout, &stderr), "%s", &stderr)
+		require.Contains(t, stdout.String(), ", -2 FROM", "%s", &stdout)
 		out, _ = o.run(exitOK, "explain", "--run", "UPDATE blog SET posts = 0 WHERE id = 1")
 		require.Contains(t, out, "exact: ")
 		require.Contains(t, out, "the server's plan of UPDATE blog SET posts = 0 WHERE id = 1")
@@ -256,7 +259,15 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"check", "--dsn", "user:s3cret#tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "the DSN can't be read"},
 		{[]string{"check", "user:s3cret@tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "unexpected argument user:…@tcp(127.0.0.1:1)/forum"},
 		{[]string{"user:s3cr@s3cret@tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "unexpected argument user:…@tcp(127.0.0.1:1)/forum"},
+		{[]string{"check", "user:s3cret with s3cret@tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "unexpected argument user:…@tcp(127.0.0.1:1)/forum"},
+		{[]string{"check", "user:s3cret#tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "unexpected argument user:…/forum"},
 		{[]string{"rollup", "--max-lock-ms", "x"}, exitUsage, "max-lock-ms"},
+		{[]string{"rollup", "--max-lock-ms=-1"}, exitUsage, "can't be negative"},
+		{[]string{"rollup", "--every=-1s"}, exitUsage, "can't be negative"},
+		{[]string{"recount", "--max-lock-ms=-1"}, exitUsage, "can't be negative"},
+		{[]string{"drop", "--wait=-1s"}, exitUsage, "can't be negative"},
+		{[]string{"top", "--keys=-1"}, exitUsage, "can't be negative"},
+		{[]string{"top", "--every=0s"}, exitUsage, "must be positive"},
 	} {
 		t.Setenv("COUNTERMYSQL_CONFIG", "") // which --config sets
 		var stdout, stderr bytes.Buffer

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,6 +29,14 @@ Examples:
 
   countermysql rollup --dsn "$DSN" --yes
   countermysql rollup --dsn "$DSN" --table post --max-lock-ms 20 --every 1m --yes`
+}
+
+// Validate is for kong.
+func (c *rollupCommand) Validate() error {
+	if c.Every < 0 || c.MaxLockMS < 0 {
+		return errors.New("--every and --max-lock-ms can't be negative")
+	}
+	return nil
 }
 
 func (c *rollupCommand) run(s *session) error {
@@ -126,6 +135,14 @@ Example:
   countermysql recount --dsn "$DSN" --config counters.yaml --repair --yes`
 }
 
+// Validate is for kong.
+func (c *recountCommand) Validate() error {
+	if c.MaxLockMS < 0 {
+		return errors.New("--max-lock-ms can't be negative")
+	}
+	return nil
+}
+
 func (c *recountCommand) run(s *session) error {
 	if c.Repair {
 		if err := s.confirmed(c.Yes, "counters that differ from their queries are corrected by the difference"); err != nil {
@@ -184,6 +201,14 @@ Example:
   countermysql drop --dsn "$DSN" --stop-only --yes`
 }
 
+// Validate is for kong.
+func (c *dropCommand) Validate() error {
+	if c.Wait < 0 {
+		return errors.New("--wait can't be negative")
+	}
+	return nil
+}
+
 func (c *dropCommand) run(s *session) error {
 	what := "the slots tables are closed and rolled up, and then dropped"
 	if c.StopOnly {
@@ -193,7 +218,7 @@ func (c *dropCommand) run(s *session) error {
 		return err
 	}
 	start := time.Now()
-	s.screen.note(fmt.Sprintf("waiting %v for other processes to notice", c.Wait))
+	s.screen.note(fmt.Sprintf("waiting %v for other processes to notice", cmp.Or(c.Wait, countermysql.DefaultNotice)))
 	b := s.screen.bars()
 	done, err := countermysql.Drop(s.ctx, s.db, &countermysql.DropOptions{Tables: c.Table, StopOnly: c.StopOnly, Notice: c.Wait,
 		Progress: func(p countermysql.RollupProgress) { b.update(p.Table, p.Slots, p.Total) }})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -63,6 +64,14 @@ type tableView struct {
 	SlotsMost      int64 // of one key
 	SlotsAvailable int
 	FullestRead    readCost // of the key with the most slots
+}
+
+// Validate is for kong.
+func (c *topCommand) Validate() error {
+	if c.Every <= 0 || c.Count < 0 || c.Keys < 0 {
+		return errors.New("--every must be positive, --count and --keys can't be negative")
+	}
+	return nil
 }
 
 func (c *topCommand) run(s *session) error {

@@ -1,0 +1,48 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+)
+
+// server is what the driver has to know of the server's kind.
+type server struct {
+	mariaDB           bool
+	foldNames         bool // lower_case_table_names is not 0
+	snapshotIsolation bool // MariaDB has innodb_snapshot_isolation
+	writesSame        bool // an UPDATE that changes nothing writes the row nevertheless
+	galera            bool // a node of a Galera cluster
+}
+
+// loadServer asks a connection of the connector's for the server's kind.
+func loadServer(ctx context.Context, db *sql.DB) (server, error) {
+	var version string
+	var lower int
+	err := db.QueryRowContext(ctx, "SELECT VERSION(), @@lower_case_table_names").Scan(&version, &lower)
+	if err != nil {
+		return server{}, err
+	}
+	srv := server{mariaDB: strings.Contains(version, "MariaDB"), foldNames: lower != 0}
+	if srv.mariaDB {
+		rows, err := db.QueryContext(ctx, "SHOW VARIABLES WHERE Variable_name = 'innodb_snapshot_isolation' OR Variable_name = 'wsrep_on' AND Value = 'ON'")
+		if err != nil {
+			return server{}, err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var name, value string
+			if err := rows.Scan(&name, &value); err != nil {
+				return server{}, err
+			}
+			srv.snapshotIsolation = srv.snapshotIsolation || name == "innodb_snapshot_isolation"
+			srv.galera = srv.galera || name == "wsrep_on"
+		}
+		return srv, rows.Err()
+	}
+	// MySQL compares what it has read, which is all columns only for such a log
+	err = db.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM performance_schema.session_variables
+ WHERE VARIABLE_NAME = 'log_bin' AND VARIABLE_VALUE <> 'ON' OR VARIABLE_NAME = 'binlog_format' AND VARIABLE_VALUE <> 'ROW'
+ OR VARIABLE_NAME = 'binlog_row_image' AND VARIABLE_VALUE <> 'FULL'`).Scan(&srv.writesSame)
+	return srv, err
+}
