@@ -151,7 +151,7 @@ func (b *batch) merge(units []*unit) []*entry {
 	if len(units) == 1 && len(units[0].entries) == 1 {
 		return units[0].entries
 	}
-	p := &pending{t: b.t, entries: map[string]*entry{}}
+	p := &pending{t: b.t}
 	var all []*entry
 	for _, u := range units {
 		for _, e := range u.entries {
@@ -160,7 +160,7 @@ func (b *batch) merge(units []*unit) []*entry {
 			}
 		}
 	}
-	for _, e := range p.entries {
+	for _, e := range p.entries.all() {
 		all = append(all, e)
 	}
 	slices.SortFunc(all, func(x, y *entry) int { return compareKeys(b.cols, x.key, y.key) })

@@ -142,7 +142,7 @@ func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
 	}
 	c.tx.dropEmpty()
 	tables := c.tx.tables()
-	if len(tables) != 1 || len(c.tx.pending[tables[0].String()].entries) > sendBatch {
+	if len(tables) != 1 || c.tx.pending[tables[0].String()].entries.len() > sendBatch {
 		return false, nil // after an error it could not be told what was done
 	}
 	text := c.upsert(tables[0], c.tx.pending[tables[0].String()].sorted()).many()

@@ -94,7 +94,7 @@ func BenchmarkOrder(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				p := &pending{t: t, entries: map[string]*entry{}}
+				p := &pending{t: t}
 				for i := range entries {
 					p.add(entries[i])
 					p.add(entries[i])

@@ -177,7 +177,7 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 	if err != nil || how != done {
 		return outcome{}, how, err
 	}
-	p := &pending{t: b.t, entries: map[string]*entry{}}
+	p := &pending{t: b.t}
 	for _, h := range hits {
 		if !b.byKey || b.narrowed { // others may change the row before it is locked
 			h.rest = b.conditions[0]

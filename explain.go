@@ -147,7 +147,7 @@ func (k *call) explainCount(ctx context.Context, b *bound) (stmt string, shared 
 	if err != nil || how != done {
 		return "", false, err
 	}
-	p := &pending{t: b.t, entries: map[string]*entry{}}
+	p := &pending{t: b.t}
 	for _, h := range hits {
 		if !p.add(h) {
 			return "", false, nil

@@ -47,7 +47,7 @@ func (c *conn) take(ctx context.Context, p *plan, b binder) error {
 func (c *conn) takeAll(ctx context.Context, t *table, writes bool) error {
 	keys := map[string]key{}
 	if c.inTransaction() && c.tx != nil && c.tx.hasPending(t) {
-		for id, e := range c.tx.pending[t.String()].entries {
+		for id, e := range c.tx.pending[t.String()].entries.all() {
 			keys[id] = e.key
 		}
 	}
@@ -95,11 +95,13 @@ func (c *conn) takeKeys(ctx context.Context, t *table, keys map[string]key) (gon
 func (c *conn) apply(ctx context.Context, t *table, ids []string) error {
 	p := c.transaction().pending[t.String()]
 	if ids == nil {
-		ids = sortedKeys(p.entries)
+		for id := range p.entries.all() {
+			ids = append(ids, id)
+		}
 	}
 	keys := map[string]key{}
 	for _, id := range ids {
-		if e := p.entries[id]; e != nil {
+		if e := p.entries.get(id); e != nil {
 			keys[id] = e.key
 		}
 	}
@@ -117,9 +119,9 @@ func (c *conn) apply(ctx context.Context, t *table, ids []string) error {
 		if err != nil {
 			return err
 		}
-		delete(p.entries, e.id) // not before: the transaction may go on after an error
+		p.entries.remove(e.id) // not before: the transaction may go on after an error
 		for _, m := range moved {
-			p.entries[m.id] = m
+			p.entries.set(m.id, m)
 			if _, err := c.takeKeys(ctx, t, map[string]key{m.key.id(): m.key}); err != nil {
 				return err
 			}
@@ -201,7 +203,7 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 	if c.inTransaction() {
 		taken = c.transaction().writtenTo(t)
 		for id, slots := range found { // by their own key too: the row's may be spelled otherwise now
-			found[id] = slices.DeleteFunc(slots, func(s slotRow) bool { return taken.rolledUp[id] || taken.rolledUp[s.key.id()] })
+			found[id] = slices.DeleteFunc(slots, func(s slotRow) bool { return taken.rolledUp.get(id) || taken.rolledUp.get(s.key.id()) })
 		}
 	}
 	before, err := c.snapshotTotals(ctx, t, rows, found)
@@ -272,7 +274,7 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 	}
 	if taken != nil {
 		for _, s := range gone { // their key may be spelled otherwise
-			taken.rolledUp[s.key.id()] = true
+			taken.rolledUp.set(s.key.id(), true)
 		}
 	}
 	return nil
@@ -283,7 +285,7 @@ func (c *conn) pendingOf(t *table, k key) *entry {
 	if c.tx == nil || c.tx.pending[t.String()] == nil {
 		return nil
 	}
-	return c.tx.pending[t.String()].entries[k.id()]
+	return c.tx.pending[t.String()].entries.get(k.id())
 }
 
 // foldedRow is a row whose slots and pending increments are gone, and whose base
@@ -299,7 +301,7 @@ func (c *conn) noteFolded(t *table, f foldedRow) {
 		return
 	}
 	if p := c.transaction().pending[t.String()]; p != nil {
-		delete(p.entries, f.key.id())
+		p.entries.remove(f.key.id())
 	}
 	w := c.transaction().writtenTo(t)
 	row := writtenRow{base: t.where(f.key, quoteIdent(t.spec.name)), slots: t.where(f.key, privateName), sums: t.noSums()}
@@ -307,7 +309,7 @@ func (c *conn) noteFolded(t *table, f foldedRow) {
 		w.rows[i].sums = nil // the same row may be noted by another of its keys
 	}
 	w.mark(row)
-	w.rolledUp[f.key.id()] = true
+	w.rolledUp.set(f.key.id(), true)
 	c.tx.rolledUp = append(c.tx.rolledUp, rolledUp{w, row.base, f.vain})
 }
 

@@ -185,15 +185,15 @@ type find struct {
 // pending are the increments of one table that a transaction has not sent yet.
 type pending struct {
 	t       *table
-	entries map[string]*entry
+	entries layers[*entry]
 	late    bool // some came after the transaction's snapshot
 }
 
 // add sums an increment into its entry; false if the sum leaves 64 bits.
 func (p *pending) add(e entry) bool {
-	old := p.entries[e.id]
+	old := p.entries.get(e.id)
 	if old == nil {
-		p.entries[e.id] = &e
+		p.entries.set(e.id, &e)
 		return true
 	}
 	sums := make([]int64, len(old.deltas))
@@ -212,14 +212,14 @@ func (p *pending) add(e entry) bool {
 	for i, at := range e.touch {
 		merged.touch[i] = max(merged.touch[i], at)
 	}
-	p.entries[e.id] = &merged // savepoints hold the old one
+	p.entries.set(e.id, &merged) // savepoints hold the old one
 	return true
 }
 
 // sorted returns the entries in canonical order.
 func (p *pending) sorted() []*entry {
-	all := make([]*entry, 0, len(p.entries))
-	for _, e := range p.entries {
+	all := make([]*entry, 0, p.entries.len())
+	for _, e := range p.entries.all() {
 		all = append(all, e)
 	}
 	slices.SortFunc(all, func(x, y *entry) int { return p.t.compare(x.key, y.key) })

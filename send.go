@@ -120,7 +120,7 @@ func (c *conn) sendOrApply(ctx context.Context, t *table, e *entry) error {
 	if errorNumber(err) != errOutOfRange {
 		return err
 	}
-	c.transaction().pendingFor(t).entries[e.id] = e
+	c.transaction().pendingFor(t).entries.set(e.id, e)
 	return c.apply(ctx, t, []string{e.id})
 }
 

@@ -128,7 +128,7 @@ func (k *call) mayRead(t *table) (ids []string, may bool) {
 		if !ok {
 			return nil, true
 		}
-		if x := k.conn.tx.pending[t.String()]; x != nil && x.entries[id.id()] != nil {
+		if x := k.conn.tx.pending[t.String()]; x != nil && x.entries.get(id.id()) != nil {
 			ids = append(ids, id.id())
 		}
 	}
@@ -174,7 +174,7 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 		return err
 	}
 	row.sums = t.noSums()
-	if len(rows) != 1 || c.transaction().writtenTo(t).rolledUp[key(rows[0][:len(t.key)]).id()] {
+	if len(rows) != 1 || c.transaction().writtenTo(t).rolledUp.get(key(rows[0][:len(t.key)]).id()) {
 		return nil // the transaction has taken them itself, which others do not see yet
 	}
 	for i, col := range slices.Concat(t.counters, t.touch) {

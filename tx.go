@@ -40,7 +40,7 @@ type written struct {
 	any  bool // rows whose keys are not known
 	rows []writtenRow
 
-	rolledUp map[string]bool // keys whose slots the transaction has taken: others still see them
+	rolledUp layers[bool] // keys whose slots the transaction has taken: others still see them
 }
 
 // writtenRow is one of them. Its lock keeps everybody else from its slots, so
@@ -73,7 +73,7 @@ func newTx(isolation string) *txState {
 func (x *txState) pendingFor(t *table) *pending {
 	p := x.pending[t.String()]
 	if p == nil {
-		p = &pending{t: t, entries: map[string]*entry{}}
+		p = &pending{t: t}
 		x.pending[t.String()] = p
 	}
 	return p
@@ -81,14 +81,14 @@ func (x *txState) pendingFor(t *table) *pending {
 
 func (x *txState) hasPending(t *table) bool {
 	p := x.pending[t.String()]
-	return p != nil && len(p.entries) > 0
+	return p != nil && p.entries.len() > 0
 }
 
 // tables returns the tables with pending increments, in canonical order.
 func (x *txState) tables() []*table {
 	var tables []*table
 	for _, p := range x.pending {
-		if len(p.entries) > 0 {
+		if p.entries.len() > 0 {
 			tables = append(tables, p.t)
 		}
 	}
@@ -99,14 +99,18 @@ func (x *txState) tables() []*table {
 // dropEmpty forgets increments that cancelled out.
 func (x *txState) dropEmpty() {
 	for _, p := range x.pending {
-		maps.DeleteFunc(p.entries, func(_ string, e *entry) bool { return e.empty() })
+		for id, e := range p.entries.all() {
+			if e.empty() {
+				p.entries.remove(id)
+			}
+		}
 	}
 }
 
 func (x *txState) writtenTo(t *table) *written {
 	w := x.written[t.String()]
 	if w == nil {
-		w = &written{t: t, rolledUp: map[string]bool{}}
+		w = &written{t: t}
 		x.written[t.String()] = w
 	}
 	return w
@@ -192,7 +196,7 @@ func (x *txState) rollbackTo(name string) {
 func (x *txState) keepsPending() bool {
 	return slices.ContainsFunc(x.savepoints, func(s savepoint) bool {
 		for _, p := range s.pending {
-			if len(p.entries) > 0 {
+			if p.entries.len() > 0 {
 				return true
 			}
 		}
@@ -207,8 +211,8 @@ func (x *txState) noteCall() {
 	}
 	x.called = true
 	for _, w := range x.written { // it may have committed and begun anew: others could add slots meanwhile
-		x.inside = x.inside || len(w.rolledUp) > 0
-		clear(w.rolledUp)
+		x.inside = x.inside || w.rolledUp.len() > 0
+		w.rolledUp.clear()
 		for i := range w.rows {
 			w.rows[i].sums = nil
 		}
@@ -221,7 +225,7 @@ func (x *txState) doubt() {
 	x.inside = true
 	for _, w := range x.written {
 		w.any, w.rows = true, nil
-		clear(w.rolledUp)
+		w.rolledUp.clear()
 	}
 }
 
@@ -255,9 +259,10 @@ func (x *txState) adopt(s *schema) (rekeyed *table) {
 		}
 	}
 	x.schema = s
-	adoptTables(s, x.pending, x.written)
+	converted := map[*layer[*entry]]bool{}
+	adoptTables(s, x.pending, x.written, converted)
 	for _, p := range x.savepoints {
-		adoptTables(s, p.pending, p.written)
+		adoptTables(s, p.pending, p.written, converted)
 	}
 	return nil
 }
@@ -267,7 +272,7 @@ func (x *txState) adopt(s *schema) (rekeyed *table) {
 func rekeyedIn(s *schema, pendings map[string]*pending) *table {
 	for _, p := range pendings {
 		t := s.lookup(p.t.spec.db, p.t.spec.name, "")
-		if len(p.entries) == 0 || t == nil {
+		if p.entries.len() == 0 || t == nil {
 			continue
 		}
 		if !slices.EqualFunc(p.t.key, t.key, (*column).sameKey) || slices.ContainsFunc(slices.Concat(p.t.counters, p.t.touch), func(c *column) bool {
@@ -280,12 +285,10 @@ func rekeyedIn(s *schema, pendings map[string]*pending) *table {
 	return nil
 }
 
-func adoptTables(s *schema, pendings map[string]*pending, writtens map[string]*written) {
+func adoptTables(s *schema, pendings map[string]*pending, writtens map[string]*written, converted map[*layer[*entry]]bool) {
 	for _, p := range pendings {
 		if t := s.lookup(p.t.spec.db, p.t.spec.name, ""); t != nil && t != p.t {
-			for id, e := range p.entries {
-				p.entries[id] = e.of(p.t, t)
-			}
+			p.entries.convert(func(e *entry) *entry { return e.of(p.t, t) }, converted)
 			p.t = t
 		}
 	}
@@ -302,7 +305,7 @@ func adoptTables(s *schema, pendings map[string]*pending, writtens map[string]*w
 func copyPending(from map[string]*pending) map[string]*pending {
 	to := make(map[string]*pending, len(from))
 	for name, p := range from {
-		to[name] = &pending{p.t, maps.Clone(p.entries), p.late}
+		to[name] = &pending{p.t, p.entries.keep(), p.late}
 	}
 	return to
 }
@@ -310,7 +313,7 @@ func copyPending(from map[string]*pending) map[string]*pending {
 func copyWritten(from map[string]*written) map[string]*written {
 	to := make(map[string]*written, len(from))
 	for name, w := range from {
-		to[name] = &written{w.t, w.any, slices.Clone(w.rows), maps.Clone(w.rolledUp)}
+		to[name] = &written{w.t, w.any, slices.Clone(w.rows), w.rolledUp.keep()}
 	}
 	return to
 }
