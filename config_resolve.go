@@ -195,6 +195,8 @@ func (k *checker) recount(spec *checkedSpec, t *TableConfig, in string) {
 		case !ok:
 		case !hasColumn(spec.counters, name):
 			k.report(place, "list it among the counters, or remove its query", "%s, which has a query, is not a counter of table %s", excerpt(name), excerpt(t.Table))
+		case spec.tableSpec.recount[strings.ToLower(name)] != "":
+			k.report(place, "keep one of them", "counter %s of table %s has two queries", excerpt(name), excerpt(t.Table))
 		case strings.TrimSpace(t.Recount[text]) == "":
 			k.report(place, "write the SELECT, or leave it out", "the query of counter %s is empty", excerpt(name))
 		default:

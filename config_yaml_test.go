@@ -86,6 +86,8 @@ func TestReadYAMLMistakes(t *testing.T) {
 			`c.yaml:4: a list is not a mapping of counters to queries; write counter: SELECT …`}},
 		{"recount twice", "tables:\n- table: post\n  counters: [likes]\n  recount:\n    likes: SELECT 1, 1\n    likes: SELECT 2, 2\n", []string{
 			`c.yaml:6: "likes" is set twice; keep one of them`}},
+		{"recount twice in other letters", "tables:\n- table: post\n  counters: [likes]\n  recount:\n    likes: SELECT 1, 1\n    LIKES: SELECT 2, 2\n", []string{
+			`c.yaml:5: counter "likes" of table "post" has two queries; keep one of them`}},
 		{"tables", "tables: {table: post}", []string{`c.yaml:1: a mapping is not a list of tables; write a list, each item beginning with - table:`}},
 		{"a name for a table", "tables:\n- post\n", []string{`c.yaml:2: "post" is not a mapping of settings; write key: value, with the keys ` + table}},
 		{"counters", "tables:\n- table: post\n  counters: likes\n", []string{`c.yaml:3: "likes" is not a list of names; write [name, name]`}},

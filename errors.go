@@ -27,12 +27,19 @@ type SlotsTableError struct {
 	Table      string // database.table
 	SlotsTable string
 	DDL        string
-	Taken      bool // the name is that of another table, which the DDL drops
+	Taken      bool  // the name is that of another table, which the DDL drops
+	Err        error // of the server, when the driver ran the DDL; nil if it did not
 }
+
+// Unwrap returns Err.
+func (e *SlotsTableError) Unwrap() error { return e.Err }
 
 func (e *SlotsTableError) Error() string {
 	if e.Taken {
 		return fmt.Sprintf("countermysql: table %s can't have its slots in %s, which is another table; choose another name with slots_table, or, if nobody needs that table, run:\n%s", e.Table, e.SlotsTable, e.DDL)
+	}
+	if e.Err != nil {
+		return fmt.Sprintf("countermysql: table %s has no slots table %s that fits, and the server refuses this, %v:\n%s", e.Table, e.SlotsTable, e.Err, e.DDL)
 	}
 	return fmt.Sprintf("countermysql: table %s has no slots table %s that fits; set counterCreateSlots=true, or run:\n%s", e.Table, e.SlotsTable, e.DDL)
 }

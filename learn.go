@@ -137,6 +137,9 @@ func (c *Connector) readSchema(ctx context.Context) (*schema, error) {
 		c.once("absent "+name, "countermysql: there is no such column yet; it counts from when it is added", "column", name)
 	}
 	for _, t := range s.tables {
+		if t.unmade != nil {
+			c.once("unmade "+t.String(), "countermysql: the slots table can't be made", "table", t.String(), "error", t.unmade)
+		}
 		if t.unfit != nil {
 			c.once("unfit "+t.String(), "countermysql: table can't have counters", "table", t.String(), "reasons", t.unfit)
 		}

@@ -19,8 +19,10 @@ func createSlots(ctx context.Context, look *sql.DB, s *schema, first bool) (agai
 				again = true
 			case errors.As(err, &full): // the table's own statements say so, and no others fail
 				again = again || first // perhaps it is another's new one
-			default:
+			case n == 0:
 				return false, fmt.Errorf("countermysql: making the slots table of %s: %w", t, err)
+			default: // no privilege, say, or somebody uses it: others' statements do not fail for that
+				t.unmade = err
 			}
 		} else if t.narrow != "" { // perhaps the table is in use: until then increments are verbatim
 			_, err := look.ExecContext(ctx, t.narrow)

@@ -108,3 +108,41 @@ func TestDroppedMeanwhile(t *testing.T) {
 		require.Equal(t, 1146, errorNumber(err))
 	})
 }
+
+// TestSlotsTableRefused proves that a slots table that the server refuses to make fails
+// its own table's statements, with the reason, and no others, and is made later on.
+func TestSlotsTableRefused(t *testing.T) {
+	const schema = "CREATE TABLE long_key (k VARCHAR(768) CHARACTER SET utf8mb4 PRIMARY KEY, n INT NOT NULL DEFAULT 0);\n" +
+		"CREATE TABLE page (id INT PRIMARY KEY, hits INT NOT NULL DEFAULT 0);\nINSERT INTO page (id) VALUES (1)"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := counters("page", "hits")
+		config.Tables = append(config.Tables, countermysql.TableConfig{Table: "long_key", Counters: []string{"n"}})
+		tw := newTwin(t, srv, schema, config)
+		require.EqualValues(t, 1, affected(t, tw.ours, "UPDATE page SET hits = hits + 1 WHERE id = 1"))
+		_, err := tw.ours.Exec("UPDATE long_key SET n = n + 1 WHERE k = 'a'")
+		var slots *countermysql.SlotsTableError
+		require.ErrorAs(t, err, &slots)
+		require.Equal(t, 1071, errorNumber(err))
+		require.ErrorContains(t, err, "CREATE TABLE IF NOT EXISTS")
+		affected(t, tw.ours, "ALTER TABLE long_key MODIFY k VARCHAR(700) CHARACTER SET utf8mb4")
+		affected(t, tw.ours, "INSERT INTO long_key VALUES ('a', 1)")
+		require.EqualValues(t, 1, affected(t, tw.ours, "UPDATE long_key SET n = n + 1 WHERE k = 'a'"))
+		require.EqualValues(t, 1, number(t, tw.direct, "SELECT n FROM long_key_slots"))
+
+		reader, err := tw.direct.Begin() // keeps the slots table in use
+		require.NoError(t, err)
+		defer reader.Rollback()
+		number(t, reader, "SELECT COUNT(*) FROM page_slots")
+		affected(t, tw.direct, "ALTER TABLE page ADD COLUMN likes INT NOT NULL DEFAULT 0")
+		config = counters("page", "hits", "likes")
+		config.Tables = append(config.Tables, countermysql.TableConfig{Table: "long_key", Counters: []string{"n"}})
+		config.CreateSlots = true
+		next, _ := openOurs(t, tw.oursDSN, config)
+		require.EqualValues(t, 1, affected(t, next, "UPDATE long_key SET n = n + 1 WHERE k = 'a'"))
+		_, err = next.Exec("UPDATE page SET likes = likes + 1 WHERE id = 1")
+		require.Equal(t, 1205, errorNumber(err))
+		require.NoError(t, reader.Rollback())
+		affected(t, next, "ALTER TABLE page COMMENT = 'x'") // has the schema read again
+		require.EqualValues(t, 1, affected(t, next, "UPDATE page SET likes = likes + 1 WHERE id = 1"))
+	})
+}
