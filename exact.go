@@ -141,7 +141,7 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 			return "", err
 		}
 	}
-	if !ok || len(rows) > maxNarrowed || n.before == "" { // no other row changes then, and a new one has no slots
+	if !ok || len(rows) > maxNarrowed || n.before == "" || c.session.safe { // the server may refuse it as it is, but not by keys. No other row changes then, and a new one has no slots
 		if err := c.lockWhole(ctx, s.t); err != nil {
 			return "", err
 		}

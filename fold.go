@@ -257,7 +257,11 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 		}
 	}
 	if assignments != nil { // counters that are NULL get nothing
-		if _, err := c.do(ctx, c.unsnapshot()+"UPDATE "+t.from()+t.forceKey()+" SET "+strings.Join(assignments, ", ")+" WHERE "+strings.Join(changed, " OR ")); err != nil {
+		update := c.unsnapshot() + "UPDATE " + t.from() + t.forceKey() + " SET " + strings.Join(assignments, ", ") + " WHERE " + strings.Join(changed, " OR ")
+		if len(t.key) == 0 {
+			update += " LIMIT 1" // sql_safe_updates asks for it
+		}
+		if _, err := c.do(ctx, update); err != nil {
 			return err
 		}
 	}
