@@ -24,7 +24,7 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
 	if c.inTransaction() {
 		if p.guarded != "" && c.transaction().isolation != repeatableRead && c.transaction().isolation != serializable && len(c.tx.pending) == 0 && !k.rows {
-			if out, err := k.forward(ctx, k.own(p.guarded)); err != nil || out.affected() > 0 {
+			if out, err := k.forward(ctx, k.own(p.guarded)); err != nil && !badValue[errorNumber(err)] || out.affected() > 0 {
 				c.noteWrites(p.writes, k.binder(), 1)
 				return out, err
 			}
@@ -45,7 +45,7 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 		return out, err
 	}
 	if p.guarded != "" && !k.rows {
-		if out, err := k.forward(ctx, k.own(p.guarded)); err != nil || out.affected() > 0 {
+		if out, err := k.forward(ctx, k.own(p.guarded)); err != nil && !badValue[errorNumber(err)] || out.affected() > 0 {
 			return out, err
 		}
 	}
@@ -137,7 +137,10 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	var rows []lockedRow
 	if ok {
 		var err error
-		if rows, err = c.lock(ctx, s.t, name, s.from(), where); err != nil {
+		switch rows, err = c.lock(ctx, s.t, name, s.from(), where); {
+		case badValue[errorNumber(err)]:
+			ok = false
+		case err != nil:
 			return "", err
 		}
 	}

@@ -32,10 +32,13 @@ func (c *conn) take(ctx context.Context, p *plan, b binder) error {
 			continue
 		}
 		rows, err := c.lock(ctx, s.t, quoteIdent(s.name), s.from(), where)
-		if err != nil {
-			return err
+		switch {
+		case err == nil:
+			err = c.fold(ctx, s.t, rows)
+		case badValue[errorNumber(err)]: // as a query says it; the statement itself says what is wrong with it
+			err = c.takeAll(ctx, s.t, p.writes != nil)
 		}
-		if err := c.fold(ctx, s.t, rows); err != nil {
+		if err != nil {
 			return err
 		}
 	}
