@@ -141,8 +141,11 @@ func (a *analysis) namedKeys(stmt *ast.InsertStmt, t *table, cols []*column) *cl
 			named.pins = append(named.pins, p)
 		}
 	}
-	if named.pins == nil {
+	switch {
+	case named.pins == nil:
 		return nil
+	case len(named.pins) > maxPins: // the server would compare each slot with each of them
+		return &cleaning{t: t}
 	}
 	return named
 }
@@ -193,6 +196,10 @@ func (a *analysis) conflicts(stmt *ast.InsertStmt, t *table, cols []*column) sco
 	return s
 }
 
+// maxUpserted is how many rows of an upsert may go to slots: each is looked up, which
+// for many takes far longer than the statement does.
+const maxUpserted = 8
+
 // upsert reads ON DUPLICATE KEY UPDATE into p; it returns why only the exact
 // way is right.
 func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *plan) string {
@@ -217,7 +224,7 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	}
 	inc := &increment{t: t, name: t.spec.name, deltas: s.deltas, touch: s.touch, ignores: stmt.IgnoreErr}
 	p.increment = inc
-	fast := !s.ordinary && !stmt.IgnoreErr && !a.astray(stmt, t, t.spec.name) && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
+	fast := len(stmt.Lists) <= maxUpserted && !s.ordinary && !stmt.IgnoreErr && !a.astray(stmt, t, t.spec.name) && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
 		!slices.ContainsFunc(t.touch, func(c *column) bool { return true }) &&
 		!slices.ContainsFunc(a.toks, func(tok token) bool { return tok.is("RETURNING") || tok.is("DELAYED") })
 	for _, c := range t.cols {
