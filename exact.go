@@ -111,15 +111,20 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 	return outcome{rows: rows}, nil
 }
 
-// maxNarrowed bounds the keys written into a statement.
-const maxNarrowed = 10000
+// maxNarrowed bounds the keys written into a statement, maxNarrowedOr those of
+// several columns: the server compares each row with each of these.
+const (
+	maxNarrowed   = 10000
+	maxNarrowedOr = 1000
+)
 
 // takeFor rolls up the keys that a statement concerns and gives the text to send.
 // Where nothing keeps other rows from coming to meet its condition meanwhile, whose
 // slots would stay standing, the statement is kept to the rows locked here.
 func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	n, b := k.plan.narrowing, k.binder()
-	if n == nil || n.by == nil && (c.level() == repeatableRead || c.level() == serializable) {
+	locksGaps := c.level() == repeatableRead || c.level() == serializable // no other row can come then
+	if n == nil || n.by == nil && locksGaps {
 		return k.text, c.take(ctx, k.plan, b)
 	}
 	s := k.plan.scopes[0]
@@ -144,7 +149,15 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 			return "", err
 		}
 	}
-	if !ok || len(rows) > maxNarrowed || n.before == "" || c.session.safe { // the server may refuse it as it is, but not by keys. No other row changes then, and a new one has no slots
+	if ok && locksGaps {
+		return k.text, c.fold(ctx, s.t, rows)
+	}
+	most := maxNarrowed
+	if len(s.t.key) > 1 {
+		most = maxNarrowedOr
+	}
+	refusable := c.session.safe                                 // as it is, but not by keys
+	if !ok || len(rows) > most || n.before == "" || refusable { // no other row changes then, and a new one has no slots
 		if err := c.lockWhole(ctx, s.t); err != nil {
 			return "", err
 		}
