@@ -151,7 +151,7 @@ func (a *analysis) namedKeys(stmt *ast.InsertStmt, t *table, cols []*column) *cl
 }
 
 // rowKey reads the values of a unique key from one row of VALUES. generated
-// means that AUTO_INCREMENT makes it.
+// means that no row can have it yet: AUTO_INCREMENT makes it, or it has a NULL.
 func (a *analysis) rowKey(row []ast.ExprNode, cols, key []*column) (p pin, generated, ok bool) {
 	p.cols, p.stored = key, true
 	for _, c := range key {
@@ -161,6 +161,9 @@ func (a *analysis) rowKey(row []ast.ExprNode, cols, key []*column) (p pin, gener
 		}
 		if _, isDefault := row[i].(*ast.DefaultExpr); isDefault {
 			return p, c.autoInc, false
+		}
+		if nullLiteral(row[i]) {
+			return p, c.autoInc || c.nullable, false
 		}
 		v, constant := a.constant(row[i])
 		if !constant {
