@@ -34,7 +34,7 @@ func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error 
 			}
 			rows[n] = "SELECT " + strings.Join(f, ", ")
 		}
-		n, err := c.do(ctx, c.unsafeUpdates()+"DELETE "+privateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
+		n, err := c.do(ctx, c.unsafeUpdates(t)+"DELETE "+privateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
 			" STRAIGHT_JOIN "+t.slots()+" AS "+privateName+" FORCE INDEX (PRIMARY) ON "+strings.Join(on, " AND "))
 		if err == nil && n < int64(len(batch)) {
 			_, err = c.do(context.WithoutCancel(ctx), rollback)
@@ -80,7 +80,7 @@ func (t *table) orphans(where string) string {
 }
 
 func (c *conn) removeOrphans(ctx context.Context, t *table, where string) error {
-	n, err := c.do(ctx, c.unsafeUpdates()+"DELETE "+privateName+t.orphans(where))
+	n, err := c.do(ctx, c.unsafeUpdates(t)+"DELETE "+privateName+t.orphans(where))
 	if n > 0 && c.inTransaction() {
 		c.transaction().inside = true // others still see them
 	}

@@ -142,7 +142,7 @@ func (c *conn) mayCut(p *plan) bool {
 // arguments of this call.
 func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 	inc := k.plan.increment
-	if c.xaEnded || c.savedUnbegun() || k.miscounted() {
+	if c.xaEnded || c.savedUnbegun() || k.miscounted() || c.session.safe && len(inc.t.key) == 0 { // which the server refuses
 		return outcome{}, takeVerbatim, nil
 	}
 	if inc.text != nil && !inc.t.verbatim() && !c.inTransaction() {

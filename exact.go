@@ -24,7 +24,7 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
 	if c.inTransaction() {
 		if p.guarded != "" && c.transaction().isolation != repeatableRead && c.transaction().isolation != serializable && len(c.tx.pending) == 0 && !k.rows {
-			if out, err := k.forward(ctx, k.own(p.guarded)); err != nil || out.affected() > 0 {
+			if out, err := k.forward(ctx, k.own(p.guarded)); err != nil && !badValue[errorNumber(err)] || out.affected() > 0 {
 				c.noteWrites(p.writes, k.binder(), 1)
 				return out, err
 			}
@@ -45,7 +45,7 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 		return out, err
 	}
 	if p.guarded != "" && !k.rows {
-		if out, err := k.forward(ctx, k.own(p.guarded)); err != nil || out.affected() > 0 {
+		if out, err := k.forward(ctx, k.own(p.guarded)); err != nil && !badValue[errorNumber(err)] || out.affected() > 0 {
 			return out, err
 		}
 	}
@@ -118,8 +118,12 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 	return outcome{rows: rows}, nil
 }
 
-// maxNarrowed bounds the keys written into a statement.
-const maxNarrowed = 10000
+// maxNarrowed bounds the keys written into a statement, maxNarrowedOr those of
+// several columns: the server compares each row with each of these.
+const (
+	maxNarrowed   = 10000
+	maxNarrowedOr = 1000
+)
 
 // takeFor rolls up the keys that a statement concerns and gives the text to send.
 // Where nothing keeps other rows from coming to meet its condition meanwhile, whose
@@ -127,8 +131,8 @@ const maxNarrowed = 10000
 // locked here.
 func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	n, b := k.plan.narrowing, k.binder()
-	fenced := c.level() == repeatableRead || c.level() == serializable
-	if n == nil || fenced && n.by == nil && n.first == nil {
+	locksGaps := c.level() == repeatableRead || c.level() == serializable // no other row can come then
+	if n == nil || locksGaps && n.by == nil && n.first == nil {
 		return k.text, c.take(ctx, k.plan, b)
 	}
 	s := k.plan.scopes[0]
@@ -149,14 +153,25 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	var rows []lockedRow
 	if ok {
 		var err error
-		if rows, err = c.lock(ctx, s.t, name, s.from(), where); err != nil {
+		switch rows, err = c.lock(ctx, s.t, name, s.from(), where); {
+		case badValue[errorNumber(err)]:
+			ok = false
+		case err != nil:
 			return "", err
 		}
 	}
-	if len(rows) > maxNarrowed && fenced && n.by == nil {
+	if ok && locksGaps && n.by != nil {
+		return k.text, c.fold(ctx, s.t, rows)
+	}
+	most := maxNarrowed
+	if len(s.t.key) > 1 {
+		most = maxNarrowedOr
+	}
+	if locksGaps && len(rows) > most {
 		return k.text, c.take(ctx, k.plan, b)
 	}
-	if !ok || len(rows) > maxNarrowed || n.before == "" { // no other row changes then, and a new one has no slots
+	refusable := c.session.safe                                 // as it is, but not by keys
+	if !ok || len(rows) > most || n.before == "" || refusable { // no other row changes then, and a new one has no slots
 		if err := c.lockWhole(ctx, s.t); err != nil {
 			return "", err
 		}

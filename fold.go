@@ -32,10 +32,13 @@ func (c *conn) take(ctx context.Context, p *plan, b binder) error {
 			continue
 		}
 		rows, err := c.lock(ctx, s.t, quoteIdent(s.name), s.from(), where)
-		if err != nil {
-			return err
+		switch {
+		case err == nil:
+			err = c.fold(ctx, s.t, rows)
+		case badValue[errorNumber(err)]: // as a query says it; the statement itself says what is wrong with it
+			err = c.takeAll(ctx, s.t, p.writes != nil)
 		}
-		if err := c.fold(ctx, s.t, rows); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -259,7 +262,11 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 		}
 	}
 	if assignments != nil { // counters that are NULL get nothing
-		if _, err := c.do(ctx, c.unsnapshot()+"UPDATE "+t.from()+t.forceKey()+" SET "+strings.Join(assignments, ", ")+" WHERE "+strings.Join(changed, " OR ")); err != nil {
+		update := c.unsnapshot() + "UPDATE " + t.from() + t.forceKey() + " SET " + strings.Join(assignments, ", ") + " WHERE " + strings.Join(changed, " OR ")
+		if len(t.key) == 0 {
+			update += " LIMIT 1" // sql_safe_updates asks for it
+		}
+		if _, err := c.do(ctx, update); err != nil {
 			return err
 		}
 	}

@@ -144,14 +144,17 @@ func (a *analysis) namedKeys(stmt *ast.InsertStmt, t *table, cols []*column) *cl
 			named.pins = append(named.pins, p)
 		}
 	}
-	if named.pins == nil {
+	switch {
+	case named.pins == nil:
 		return nil
+	case len(named.pins) > maxPins: // the server would compare each slot with each of them
+		return &cleaning{t: t}
 	}
 	return named
 }
 
 // rowKey reads the values of a unique key from one row of VALUES. generated
-// means that AUTO_INCREMENT makes it.
+// means that no row can have it yet: AUTO_INCREMENT makes it, or it has a NULL.
 func (a *analysis) rowKey(row []ast.ExprNode, cols, key []*column) (p pin, generated, ok bool) {
 	p.cols, p.stored = key, true
 	for _, c := range key {
@@ -161,6 +164,9 @@ func (a *analysis) rowKey(row []ast.ExprNode, cols, key []*column) (p pin, gener
 		}
 		if _, isDefault := row[i].(*ast.DefaultExpr); isDefault {
 			return p, c.autoInc, false
+		}
+		if nullLiteral(row[i]) {
+			return p, c.autoInc || c.nullable, false
 		}
 		v, constant := a.constant(row[i])
 		if !constant {
@@ -196,6 +202,10 @@ func (a *analysis) conflicts(stmt *ast.InsertStmt, t *table, cols []*column) sco
 	return s
 }
 
+// maxUpserted is how many rows of an upsert may go to slots: each is looked up, which
+// for many takes far longer than the statement does.
+const maxUpserted = 8
+
 // upsert reads ON DUPLICATE KEY UPDATE into p; it returns why only the exact
 // way is right.
 func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *plan) string {
@@ -220,7 +230,7 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	}
 	inc := &increment{t: t, name: t.spec.name, deltas: s.deltas, touch: s.touch, ignores: stmt.IgnoreErr}
 	p.increment = inc
-	fast := !s.ordinary && !stmt.IgnoreErr && !a.astray(stmt, t, t.spec.name) && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
+	fast := len(stmt.Lists) <= maxUpserted && !s.ordinary && !stmt.IgnoreErr && !a.astray(stmt, t, t.spec.name) && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
 		!slices.ContainsFunc(t.touch, func(c *column) bool { return true }) &&
 		!slices.ContainsFunc(a.toks, func(tok token) bool { return tok.is("RETURNING") || tok.is("DELAYED") })
 	for _, c := range t.cols {

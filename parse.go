@@ -130,6 +130,14 @@ func (a *analysis) constant(e ast.ExprNode) (v value, ok bool) {
 	return v, false
 }
 
+// nullLiteral reads NULL.
+func nullLiteral(e ast.ExprNode) bool {
+	e = unparen(e)
+	lit, ok := e.(ast.ValueExpr)
+	_, isParam := e.(*test_driver.ParamMarkerExpr)
+	return ok && !isParam && lit.GetValue() == nil
+}
+
 // columnRef returns the referenced column's name and qualifiers.
 func columnRef(e ast.ExprNode) (*ast.ColumnName, bool) {
 	c, ok := unparen(e).(*ast.ColumnNameExpr)

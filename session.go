@@ -20,7 +20,7 @@ type session struct {
 	sqlMode   string
 	strict    bool // a number out of range is an error, and is not cut to what the column can hold
 	snapshot  bool // MariaDB's innodb_snapshot_isolation
-	safe      bool // MariaDB's sql_safe_updates
+	safe      bool // sql_safe_updates
 	readOnly  bool
 	server    string // host name and port
 	limit     string // sql_select_limit; "": none
@@ -61,7 +61,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		snapshot:  v[6] == "1",
 		readOnly:  v[7] == "1",
 		server:    v[8],
-		safe:      v[10] == "1" && s.server.mariaDB,
+		safe:      v[10] == "1",
 		limit:     strings.TrimPrefix(v[9], noLimit),
 		completes: v[11] != "NO_CHAIN",
 	}

@@ -226,9 +226,9 @@ func usedTouch(t *table, entries []*entry) []int {
 // unsafeUpdates lets MariaDB delete slots, by their primary key, under sql_safe_updates:
 // it refuses any join with a list of values
 // (https://mariadb.com/kb/en/server-system-variables/#sql_safe_updates).
-func (c *conn) unsafeUpdates() string {
+func (c *conn) unsafeUpdates(t *table) string {
 	switch {
-	case !c.session.safe:
+	case !c.session.safe || !t.mariaDB:
 		return c.unsnapshot()
 	case c.session.snapshot:
 		return "SET STATEMENT sql_safe_updates=OFF, innodb_snapshot_isolation=OFF FOR "

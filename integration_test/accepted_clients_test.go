@@ -60,6 +60,11 @@ func TestAcceptedOtherClients(t *testing.T) {
 				newTwin(t, srv, board, counters("post", "likes")).accepted(t, steps...)
 			})
 		}
+		t.Run("truncates, and an id is generated once more", func(t *testing.T) {
+			tw := newTwin(t, srv, "CREATE TABLE post (id INT AUTO_INCREMENT PRIMARY KEY, likes INT NOT NULL);\nINSERT INTO post VALUES (1, 0)", counters("post", "likes"))
+			tw.accepted(t, like, "O: TRUNCATE TABLE post", "A: INSERT INTO post (likes) VALUES (0)", see+" ⇒ [0] ⇒ [1]",
+				"A: UPDATE post SET likes = 7", like, "O: TRUNCATE TABLE post", rollUpStep, "A: INSERT INTO post (likes) VALUES (0)", see)
+		})
 	})
 }
 

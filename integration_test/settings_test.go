@@ -46,3 +46,22 @@ func TestSettings(t *testing.T) {
 		}
 	})
 }
+
+// TestSafeUpdates proves that a statement which sql_safe_updates refuses is refused,
+// whatever is sent in its place.
+func TestSafeUpdates(t *testing.T) {
+	const schema = "CREATE TABLE site (name VARCHAR(9), hits INT NOT NULL);\nINSERT INTO site VALUES ('a', 5);\n" +
+		"CREATE TABLE post (id INT PRIMARY KEY, title VARCHAR(9), n INT NOT NULL);\nINSERT INTO post VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)"
+	config := &countermysql.Config{Tables: []countermysql.TableConfig{{Table: "site", Counters: []string{"hits"}}, {Table: "post", Counters: []string{"n"}}}}
+	hit, like := "B: UPDATE site SET hits = hits + 1", "B: UPDATE post SET n = n + 1 WHERE id IN (1, 2, 3)"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, level := range []string{"READ COMMITTED", "REPEATABLE READ"} {
+			tw := newTwin(t, srv, schema, config)
+			tw.play(t, "A: SET SESSION TRANSACTION ISOLATION LEVEL "+level, "A: SET sql_safe_updates = 1", hit, like,
+				"A: UPDATE site SET hits = hits + 1", "A: UPDATE site SET hits = hits + 1 LIMIT 1", "A: UPDATE site SET hits = hits * 2", hit, "A: UPDATE site SET hits = hits * 2 LIMIT 1", "A: SELECT hits FROM site",
+				"A: BEGIN", "A: UPDATE site SET hits = hits + 1", "A: COMMIT", "A: SELECT hits FROM site",
+				"A: UPDATE post SET n = n + 1", "A: UPDATE post SET n = 0 WHERE title = 'a'", "A: UPDATE post SET n = 0 WHERE n = 3", like, "A: UPDATE post SET n = n * 2 WHERE n > 3 LIMIT 1", "A: SELECT * FROM post ORDER BY id",
+				"A: DELETE FROM post WHERE title = 'a'", "A: DELETE FROM post WHERE n > 2", "A: DELETE FROM post WHERE n > 2 ORDER BY id LIMIT 1", "A: DELETE FROM post WHERE id = 3 AND n > 1", "A: SELECT * FROM post ORDER BY id")
+		}
+	})
+}

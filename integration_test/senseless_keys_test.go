@@ -1,0 +1,47 @@
+package integration_test
+
+import (
+	"testing"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestSenselessKeys proves that an exact statement by a key that makes no sense fails,
+// or finds what it finds, as on plain MySQL: the queries that lock its rows fail
+// otherwise.
+func TestSenselessKeys(t *testing.T) {
+	const schema = `
+CREATE TABLE daily (day DATE PRIMARY KEY, at DATETIME UNIQUE, n INT NOT NULL);
+CREATE TABLE page (k VARCHAR(20) PRIMARY KEY, n INT NOT NULL);
+INSERT INTO daily VALUES ('2024-01-01', '2024-01-01', 1), ('2024-01-02', '2024-01-02', 2);
+INSERT INTO page VALUES ('a', 1), ('b', 2);
+`
+	config := &countermysql.Config{Tables: []countermysql.TableConfig{{Table: "daily", Counters: []string{"n"}}, {Table: "page", Counters: []string{"n"}}}}
+	const bad = "'\xff\xfe'"
+	writes := []string{
+		"A: DELETE FROM daily WHERE day = 'abc'", "A: UPDATE daily SET n = 0 WHERE day = 'abc'", "A: UPDATE daily SET n = 0 WHERE at = '2024-02-31'",
+		"A: UPDATE daily SET n = 0 WHERE day IN ('abc', '2024-01-01')", "A: DELETE FROM daily WHERE day = 'abc' OR n = 1", "A: DELETE FROM daily WHERE day > 'abc' AND n = 1",
+		"A: REPLACE INTO daily VALUES ('abc', NULL, 1)", "A: INSERT INTO daily VALUES ('abc', NULL, 1) ON DUPLICATE KEY UPDATE n = 0",
+		"A: DELETE FROM page WHERE k = " + bad, "A: UPDATE page SET n = 0 WHERE k = " + bad, "A: UPDATE page SET n = 5 WHERE k IN (" + bad + ", 'a')", "A: DELETE FROM page WHERE k = " + bad + " OR n = 9",
+		"A: REPLACE INTO page VALUES (" + bad + ", 1)", "A: INSERT INTO page VALUES (" + bad + ", 1) ON DUPLICATE KEY UPDATE n = 0", "A: DELETE FROM page WHERE k IN (" + bad + ", 'b')",
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, level := range []string{"READ COMMITTED", "REPEATABLE READ"} {
+			for _, begin := range []bool{false, true} {
+				tw := newTwin(t, srv, schema, config)
+				steps := []string{"A: SET SESSION TRANSACTION ISOLATION LEVEL " + level}
+				for _, write := range writes {
+					steps = append(steps, "B: UPDATE daily SET n = n + 7 WHERE day = '2024-01-01'", "B: UPDATE page SET n = n + 7 WHERE k IN ('a', 'b')")
+					if begin {
+						steps = append(steps, "A: BEGIN", write, "A: COMMIT")
+					} else {
+						steps = append(steps, write)
+					}
+					steps = append(steps, "A: SELECT * FROM daily ORDER BY day", "A: SELECT * FROM page ORDER BY k")
+				}
+				tw.play(t, steps...)
+			}
+		}
+	})
+}
