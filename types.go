@@ -25,7 +25,8 @@ type columnType struct {
 }
 
 // number is how go-sql-driver gives numbers of the type: as int64, as uint64
-// (in answers to text only), or as the digits of a DECIMAL; 0 for all others.
+// (in answers to text only), as the digits of a DECIMAL, as float32 or float64; 0 for
+// all others.
 func (c *columnType) number(binary bool) byte {
 	switch {
 	case c.database == "DECIMAL":
@@ -34,6 +35,10 @@ func (c *columnType) number(binary bool) byte {
 		return 'u'
 	case strings.HasSuffix(c.database, "INT"):
 		return 'i'
+	case c.database == "FLOAT":
+		return 'f'
+	case c.database == "DOUBLE":
+		return 'g'
 	}
 	return 0
 }
@@ -41,6 +46,9 @@ func (c *columnType) number(binary bool) byte {
 // differ reports whether go-sql-driver gives the same number in different ways.
 func differ(x, y columnType, binary bool) bool {
 	a, b := x.number(binary), y.number(binary)
+	if strings.ContainsRune("fg", rune(a)) || strings.ContainsRune("fg", rune(b)) {
+		return a == 'g' && b == 'f'
+	}
 	return a != 0 && b != 0 && (a != b || a == 'd' && x.scale != y.scale)
 }
 
@@ -48,6 +56,8 @@ func differ(x, y columnType, binary bool) bool {
 func (c *columnType) convert(v driver.Value, binary bool) driver.Value {
 	digits, fraction := "", ""
 	switch v := v.(type) {
+	case float64:
+		return float32(v)
 	case int64:
 		digits = strconv.FormatInt(v, 10)
 	case uint64:
@@ -191,10 +201,14 @@ func isText(v driver.NamedValue) bool {
 }
 
 // computes reports whether the server may give what the query computes from a
-// sum another type than it has from a column.
+// sum another type than it has from a column. A FLOAT beside a small integer is a
+// FLOAT, beside a sum a DOUBLE.
 func (p *plan) computes() bool {
 	return p.typedByArgs || slices.ContainsFunc(p.reads, func(t *table) bool {
-		return slices.ContainsFunc(t.counters, func(c *column) bool { return c.unsigned() && c.dataType != "bigint" })
+		floats := slices.ContainsFunc(t.cols, func(c *column) bool { return c.dataType == "float" })
+		return slices.ContainsFunc(t.counters, func(c *column) bool {
+			return c.unsigned() && c.dataType != "bigint" || floats && integerBits[c.dataType] < 32
+		})
 	})
 }
 

@@ -223,3 +223,27 @@ func TestTypesByStrictness(t *testing.T) {
 		require.Equal(t, play(tw.plain), play(tw.ours))
 	})
 }
+
+// TestFloatsBesideCounters proves that a FLOAT which an expression has beside a small
+// counter stays one: it was a DOUBLE, and 0.1 was 0.10000000149011612.
+func TestFloatsBesideCounters(t *testing.T) {
+	const schema = `
+CREATE TABLE c (id INT PRIMARY KEY, t TINYINT NOT NULL, s SMALLINT NULL, m MEDIUMINT UNSIGNED NOT NULL, d DECIMAL(4,1) NOT NULL, price FLOAT NULL);
+INSERT INTO c VALUES (1, 1, 2, 3, 1.5, 0.1), (2, 4, NULL, 6, 2.5, NULL);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, interpolated := range []string{"interpolateParams=false", "interpolateParams=true"} {
+			tw := newTwin(t, srv, schema, counters("c", "t", "s", "m", "d"), interpolated)
+			for _, db := range []*sql.DB{tw.plain, tw.ours} {
+				affected(t, db, "UPDATE c SET t = t + 1, s = s + 1, m = m + 1, d = d + 1 WHERE id = 1")
+			}
+			for _, query := range []string{
+				"SELECT COALESCE(price, t), COALESCE(price, m), IFNULL(s, price), COALESCE(price, d) FROM c WHERE id >= ? ORDER BY id",
+				"SELECT IF(id = 1, price, t), CASE WHEN id > 1 THEN m ELSE price END, GREATEST(price, t), LEAST(s, price), price + t, price FROM c WHERE id >= ? ORDER BY id",
+				"SELECT t FROM c UNION SELECT price FROM c WHERE id >= ? ORDER BY 1",
+			} {
+				tw.same(t, query, 1)
+			}
+		}
+	})
+}
