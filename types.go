@@ -283,10 +283,18 @@ func (k *call) typesOn(ctx context.Context, conn driver.Conn) []columnType {
 }
 
 // withoutRows puts LIMIT 0 in place of what ends a query, and counts the
-// parameters that remain.
+// parameters that remain. Parentheses around all of it go: behind them, LIMIT would
+// make another table of it on MariaDB, and columnsWithAlias tells that one's name.
 func withoutRows(query string, mode lexMode) (text string, params int) {
 	depth := 0
 	toks := tokenize(query, mode)
+	for last := len(toks) - 1; last > 0 && toks[last].punct(';'); last-- {
+		query, toks = query[:toks[last].start], toks[:last]
+	}
+	for last := len(toks) - 1; last > 0 && toks[0].punct('(') && closingParen(toks, 0) == last; last = len(toks) - 1 {
+		query = query[toks[0].end:toks[last].start]
+		toks = tokenize(query, mode)
+	}
 	for i, t := range toks {
 		switch {
 		case t.punct('('):

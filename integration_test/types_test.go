@@ -247,3 +247,18 @@ INSERT INTO c VALUES (1, 1, 2, 3, 1.5, 0.1), (2, 4, NULL, 6, 2.5, NULL);
 		}
 	})
 }
+
+// TestColumnsInParentheses proves that a query in parentheses has plain's columns: on
+// MariaDB columnsWithAlias told the name of a table that the server makes of it.
+func TestColumnsInParentheses(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, likes SMALLINT UNSIGNED NOT NULL DEFAULT 0);
+INSERT INTO post VALUES (1, 5), (2, 6);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes"), "columnsWithAlias=true")
+		tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: (SELECT id, likes FROM post ORDER BY likes, id LIMIT 1)", "A: ((SELECT p.id, p.likes + 1 FROM post p ORDER BY likes LIMIT 1));",
+			"A: ((SELECT likes FROM post) UNION (SELECT id FROM post)) ORDER BY 1", "A: (SELECT likes FROM post ORDER BY id) ORDER BY likes LIMIT 1")
+		tw.same(t, "(SELECT likes, ? AS x FROM post WHERE id = ?)", 5, 1)
+	})
+}
