@@ -318,21 +318,25 @@ func endsRows(toks []token, i int) bool {
 }
 
 // typedByArgs reports whether a parameter stands where columns get their names
-// and types from: not behind a WHERE, nor in what belongs to one.
+// and types from: not behind a WHERE or ON, nor in what belongs to one.
 func typedByArgs(toks []token) bool {
-	typed := []bool{true} // of the query and of each parenthesis that is open
+	typed, on := []bool{true}, []bool{false} // of the query and of each parenthesis that is open
 	for i, t := range toks {
 		last := len(typed) - 1
 		switch {
 		case t.punct('('):
-			typed = append(typed, typed[last])
+			typed, on = append(typed, typed[last] && !on[last]), append(on, false)
 		case t.punct(')') && last > 0:
-			typed = typed[:last]
+			typed, on = typed[:last], on[:last]
 		case t.is("WHERE"), t.is("ORDER"), endsRows(toks, i):
 			typed[last] = false
 		case t.is("SELECT"):
-			typed[last] = last == 0 || typed[last-1]
-		case t.kind == tokParam && typed[last]:
+			typed[last], on[last] = last == 0 || typed[last-1] && !on[last-1], false
+		case t.is("ON"):
+			on[last] = true
+		case t.is("JOIN"), t.is("STRAIGHT_JOIN"), t.punct(','):
+			on[last] = false
+		case t.kind == tokParam && typed[last] && !on[last]:
 			return true
 		}
 	}

@@ -262,3 +262,33 @@ INSERT INTO post VALUES (1, 5), (2, 6);
 		tw.same(t, "(SELECT likes, ? AS x FROM post WHERE id = ?)", 5, 1)
 	})
 }
+
+// TestTypesOfJoins proves that an argument in an ON condition has no types asked, as
+// one in a WHERE has not: each such query was two.
+func TestTypesOfJoins(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);
+CREATE TABLE liked (post_id INT, name VARCHAR(10));
+INSERT INTO post VALUES (1, 5), (2, 3);
+INSERT INTO liked VALUES (1, 'ann');
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes"), "interpolateParams=true")
+		for query, sent := range map[string]int{
+			"SELECT p.id, p.likes, l.post_id FROM post p LEFT JOIN liked l ON l.post_id = p.id AND l.name = ? ORDER BY p.id":                                    1,
+			"SELECT p.id, p.likes FROM post p JOIN liked l ON l.name IN (SELECT name FROM liked WHERE name = ?) JOIN liked m ON m.post_id = p.id":               1,
+			"SELECT p.id, p.likes, l.n FROM post p LEFT JOIN liked k ON k.post_id = p.id JOIN (SELECT ? AS n) l ON l.n > '' ORDER BY p.id":                      2,
+			"SELECT p.id, p.likes, l.n FROM post p JOIN liked k ON k.post_id = p.id, (SELECT ? AS n) l ORDER BY p.id":                                           2,
+			"SELECT p.id, p.likes + q.n FROM post p JOIN (SELECT id, likes AS n FROM post JOIN liked ON name = ? AND post_id = id) q ON q.id > 0 ORDER BY p.id": 1,
+		} {
+			_ = tw.same(t, query, "ann") // knows the schema by then
+			require.Len(t, tw.sent.during(func() {
+				rows, err := tw.ours.QueryContext(t.Context(), query, "ann")
+				require.NoError(t, err)
+				for rows.Next() {
+				}
+				require.NoError(t, rows.Close())
+			}), sent, query)
+		}
+	})
+}
