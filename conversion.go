@@ -24,8 +24,7 @@ type conversion struct {
 
 var comparisons = []opcode.Op{opcode.EQ, opcode.NullEQ, opcode.NE, opcode.LT, opcode.LE, opcode.GT, opcode.GE}
 
-// conversions looks for them in a statement. What an alias of a derived table hides is
-// not found.
+// conversions looks for them in a statement.
 func (a *analysis) conversions(stmt ast.Node, named []*table) (c conversion) {
 	if a.schema.server.mariaDB {
 		return c
