@@ -2,7 +2,6 @@ package countermysql
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
@@ -14,7 +13,7 @@ import (
 // conversion is what MySQL makes otherwise of a column than of an expression. It
 // converts the constant that a column is compared with to the column's type: a time
 // is a time beside a number (20260102 is midnight), and a counter in a list of strings
-// a number ('1e1' is 10). And where it groups in a temporary table, a parameter in
+// an integer ('1e1' is 10). And where it groups in a temporary table, a parameter in
 // GROUP_CONCAT and its like is NULL beside what a view computes.
 type conversion struct {
 	numbers []int // parameters beside a touch column
@@ -25,8 +24,7 @@ type conversion struct {
 
 var comparisons = []opcode.Op{opcode.EQ, opcode.NullEQ, opcode.NE, opcode.LT, opcode.LE, opcode.GT, opcode.GE}
 
-// conversions looks for them in a statement. What an alias of a derived table hides is
-// not found.
+// conversions looks for them in a statement.
 func (a *analysis) conversions(stmt ast.Node, named []*table) (c conversion) {
 	if a.schema.server.mariaDB {
 		return c
@@ -64,7 +62,7 @@ func (a *analysis) conversions(stmt ast.Node, named []*table) (c conversion) {
 			c.exact = c.exact || slices.ContainsFunc(n.Args, onlyParameters)
 		case *ast.PatternInExpr:
 			ref, ok := columnRef(n.Expr)
-			if !ok || !slices.ContainsFunc(named, func(t *table) bool { return t.counter(ref.Name.O) != nil }) {
+			if !ok || !slices.ContainsFunc(named, func(t *table) bool { c := t.counter(ref.Name.O); return c != nil && c.integer() }) {
 				return true
 			}
 			for _, e := range n.List {
@@ -123,8 +121,8 @@ func computed(e ast.ExprNode) bool {
 }
 
 func isInteger(s string) bool {
-	n, err := strconv.ParseInt(s, 10, 64)
-	return err == nil && strconv.FormatInt(n, 10) == strings.TrimSpace(s)
+	digits := strings.TrimPrefix(s, "-")
+	return digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
 // asks reports whether a literal in place of a parameter is of the kind for which

@@ -25,7 +25,8 @@ type columnType struct {
 }
 
 // number is how go-sql-driver gives numbers of the type: as int64, as uint64
-// (in answers to text only), or as the digits of a DECIMAL; 0 for all others.
+// (in answers to text only), as the digits of a DECIMAL, as float32 or float64; 0 for
+// all others.
 func (c *columnType) number(binary bool) byte {
 	switch {
 	case c.database == "DECIMAL":
@@ -34,6 +35,10 @@ func (c *columnType) number(binary bool) byte {
 		return 'u'
 	case strings.HasSuffix(c.database, "INT"):
 		return 'i'
+	case c.database == "FLOAT":
+		return 'f'
+	case c.database == "DOUBLE":
+		return 'g'
 	}
 	return 0
 }
@@ -41,6 +46,9 @@ func (c *columnType) number(binary bool) byte {
 // differ reports whether go-sql-driver gives the same number in different ways.
 func differ(x, y columnType, binary bool) bool {
 	a, b := x.number(binary), y.number(binary)
+	if strings.ContainsRune("fg", rune(a)) || strings.ContainsRune("fg", rune(b)) {
+		return a == 'g' && b == 'f'
+	}
 	return a != 0 && b != 0 && (a != b || a == 'd' && x.scale != y.scale)
 }
 
@@ -48,6 +56,8 @@ func differ(x, y columnType, binary bool) bool {
 func (c *columnType) convert(v driver.Value, binary bool) driver.Value {
 	digits, fraction := "", ""
 	switch v := v.(type) {
+	case float64:
+		return float32(v)
 	case int64:
 		digits = strconv.FormatInt(v, 10)
 	case uint64:
@@ -191,10 +201,14 @@ func isText(v driver.NamedValue) bool {
 }
 
 // computes reports whether the server may give what the query computes from a
-// sum another type than it has from a column.
+// sum another type than it has from a column. A FLOAT beside a small integer is a
+// FLOAT, beside a sum a DOUBLE.
 func (p *plan) computes() bool {
 	return p.typedByArgs || slices.ContainsFunc(p.reads, func(t *table) bool {
-		return slices.ContainsFunc(t.counters, func(c *column) bool { return c.unsigned() && c.dataType != "bigint" })
+		floats := slices.ContainsFunc(t.cols, func(c *column) bool { return c.dataType == "float" })
+		return slices.ContainsFunc(t.counters, func(c *column) bool {
+			return c.unsigned() && c.dataType != "bigint" || floats && integerBits[c.dataType] < 32
+		})
 	})
 }
 
@@ -269,10 +283,18 @@ func (k *call) typesOn(ctx context.Context, conn driver.Conn) []columnType {
 }
 
 // withoutRows puts LIMIT 0 in place of what ends a query, and counts the
-// parameters that remain.
+// parameters that remain. Parentheses around all of it go: behind them, LIMIT would
+// make another table of it on MariaDB, and columnsWithAlias tells that one's name.
 func withoutRows(query string, mode lexMode) (text string, params int) {
 	depth := 0
 	toks := tokenize(query, mode)
+	for last := len(toks) - 1; last > 0 && toks[last].punct(';'); last-- {
+		query, toks = query[:toks[last].start], toks[:last]
+	}
+	for last := len(toks) - 1; last > 0 && toks[0].punct('(') && closingParen(toks, 0) == last; last = len(toks) - 1 {
+		query = query[toks[0].end:toks[last].start]
+		toks = tokenize(query, mode)
+	}
 	for i, t := range toks {
 		switch {
 		case t.punct('('):
@@ -296,21 +318,25 @@ func endsRows(toks []token, i int) bool {
 }
 
 // typedByArgs reports whether a parameter stands where columns get their names
-// and types from: not behind a WHERE, nor in what belongs to one.
+// and types from: not behind a WHERE or ON, nor in what belongs to one.
 func typedByArgs(toks []token) bool {
-	typed := []bool{true} // of the query and of each parenthesis that is open
+	typed, on := []bool{true}, []bool{false} // of the query and of each parenthesis that is open
 	for i, t := range toks {
 		last := len(typed) - 1
 		switch {
 		case t.punct('('):
-			typed = append(typed, typed[last])
+			typed, on = append(typed, typed[last] && !on[last]), append(on, false)
 		case t.punct(')') && last > 0:
-			typed = typed[:last]
+			typed, on = typed[:last], on[:last]
 		case t.is("WHERE"), t.is("ORDER"), endsRows(toks, i):
 			typed[last] = false
 		case t.is("SELECT"):
-			typed[last] = last == 0 || typed[last-1]
-		case t.kind == tokParam && typed[last]:
+			typed[last], on[last] = last == 0 || typed[last-1] && !on[last-1], false
+		case t.is("ON"):
+			on[last] = true
+		case t.is("JOIN"), t.is("STRAIGHT_JOIN"), t.punct(','):
+			on[last] = false
+		case t.kind == tokParam && typed[last] && !on[last]:
 			return true
 		}
 	}

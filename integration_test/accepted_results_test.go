@@ -89,6 +89,25 @@ INSERT INTO post VALUES (1, 9007199254740993);
 	})
 }
 
+// TestAcceptedNumbers pins that MySQL compares a touch column with a number as numbers
+// where the driver does not see that it is one.
+func TestAcceptedNumbers(t *testing.T) {
+	const schema = `
+CREATE TABLE page (id INT PRIMARY KEY, hits INT NOT NULL DEFAULT 0, last DATETIME NULL);
+INSERT INTO page VALUES (1, 0, '2026-01-02 00:00:00'), (2, 0, '2026-01-03 00:00:00');
+`
+	config := &countermysql.Config{Tables: []countermysql.TableConfig{{Table: "page", Counters: []string{"hits"}, Touch: []string{"last"}}}}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, config)
+		more := " ⇒ [2] ⇒ [1][2]"
+		if mariaDB(srv) {
+			more = ""
+		}
+		tw.accepted(t, "A: SELECT id FROM page WHERE last > 20260102 ORDER BY id", "A: SELECT id FROM page WHERE last > ABS(20260102) ORDER BY id"+more,
+			"A: SELECT id FROM page WHERE last > (SELECT 20260102) ORDER BY id"+more, "A: SELECT id FROM (SELECT id, last AS l FROM page) p WHERE l > 20260102 ORDER BY id")
+	})
+}
+
 // TestAcceptedTouch pins that a write of the current time to a touch column, by
 // other conditions than a key, counts a row as changed that has this time in a slot.
 func TestAcceptedTouch(t *testing.T) {

@@ -223,3 +223,72 @@ func TestTypesByStrictness(t *testing.T) {
 		require.Equal(t, play(tw.plain), play(tw.ours))
 	})
 }
+
+// TestFloatsBesideCounters proves that a FLOAT which an expression has beside a small
+// counter stays one: it was a DOUBLE, and 0.1 was 0.10000000149011612.
+func TestFloatsBesideCounters(t *testing.T) {
+	const schema = `
+CREATE TABLE c (id INT PRIMARY KEY, t TINYINT NOT NULL, s SMALLINT NULL, m MEDIUMINT UNSIGNED NOT NULL, d DECIMAL(4,1) NOT NULL, price FLOAT NULL);
+INSERT INTO c VALUES (1, 1, 2, 3, 1.5, 0.1), (2, 4, NULL, 6, 2.5, NULL);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, interpolated := range []string{"interpolateParams=false", "interpolateParams=true"} {
+			tw := newTwin(t, srv, schema, counters("c", "t", "s", "m", "d"), interpolated)
+			for _, db := range []*sql.DB{tw.plain, tw.ours} {
+				affected(t, db, "UPDATE c SET t = t + 1, s = s + 1, m = m + 1, d = d + 1 WHERE id = 1")
+			}
+			for _, query := range []string{
+				"SELECT COALESCE(price, t), COALESCE(price, m), IFNULL(s, price), COALESCE(price, d) FROM c WHERE id >= ? ORDER BY id",
+				"SELECT IF(id = 1, price, t), CASE WHEN id > 1 THEN m ELSE price END, GREATEST(price, t), LEAST(s, price), price + t, price FROM c WHERE id >= ? ORDER BY id",
+				"SELECT t FROM c UNION SELECT price FROM c WHERE id >= ? ORDER BY 1",
+			} {
+				tw.same(t, query, 1)
+			}
+		}
+	})
+}
+
+// TestColumnsInParentheses proves that a query in parentheses has plain's columns: on
+// MariaDB columnsWithAlias told the name of a table that the server makes of it.
+func TestColumnsInParentheses(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, likes SMALLINT UNSIGNED NOT NULL DEFAULT 0);
+INSERT INTO post VALUES (1, 5), (2, 6);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes"), "columnsWithAlias=true")
+		tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: (SELECT id, likes FROM post ORDER BY likes, id LIMIT 1)", "A: ((SELECT p.id, p.likes + 1 FROM post p ORDER BY likes LIMIT 1));",
+			"A: ((SELECT likes FROM post) UNION (SELECT id FROM post)) ORDER BY 1", "A: (SELECT likes FROM post ORDER BY id) ORDER BY likes LIMIT 1")
+		tw.same(t, "(SELECT likes, ? AS x FROM post WHERE id = ?)", 5, 1)
+	})
+}
+
+// TestTypesOfJoins proves that an argument in an ON condition has no types asked, as
+// one in a WHERE has not: each such query was two.
+func TestTypesOfJoins(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);
+CREATE TABLE liked (post_id INT, name VARCHAR(10));
+INSERT INTO post VALUES (1, 5), (2, 3);
+INSERT INTO liked VALUES (1, 'ann');
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes"), "interpolateParams=true")
+		for query, sent := range map[string]int{
+			"SELECT p.id, p.likes, l.post_id FROM post p LEFT JOIN liked l ON l.post_id = p.id AND l.name = ? ORDER BY p.id":                                    1,
+			"SELECT p.id, p.likes FROM post p JOIN liked l ON l.name IN (SELECT name FROM liked WHERE name = ?) JOIN liked m ON m.post_id = p.id":               1,
+			"SELECT p.id, p.likes, l.n FROM post p LEFT JOIN liked k ON k.post_id = p.id JOIN (SELECT ? AS n) l ON l.n > '' ORDER BY p.id":                      2,
+			"SELECT p.id, p.likes, l.n FROM post p JOIN liked k ON k.post_id = p.id, (SELECT ? AS n) l ORDER BY p.id":                                           2,
+			"SELECT p.id, p.likes + q.n FROM post p JOIN (SELECT id, likes AS n FROM post JOIN liked ON name = ? AND post_id = id) q ON q.id > 0 ORDER BY p.id": 1,
+		} {
+			_ = tw.same(t, query, "ann") // knows the schema by then
+			require.Len(t, tw.sent.during(func() {
+				rows, err := tw.ours.QueryContext(t.Context(), query, "ann")
+				require.NoError(t, err)
+				for rows.Next() {
+				}
+				require.NoError(t, rows.Close())
+			}), sent, query)
+		}
+	})
+}
