@@ -69,3 +69,24 @@ func TestEndedContext(t *testing.T) {
 		}
 	})
 }
+
+// TestCancelledWithLimit proves that a session whose context ends while a query of the
+// driver's runs without the application's sql_select_limit has it again.
+func TestCancelledWithLimit(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		conn := session(t, tw.ours)
+		affected(t, conn, "SET sql_select_limit = 1")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		tw.sent.meddle(t, func(query string) error {
+			if query == "SET sql_select_limit = 1" {
+				cancel()
+			}
+			return nil
+		})
+		_, err := conn.ExecContext(ctx, "UPDATE post SET likes = likes * 2 WHERE title <> 'x'")
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, "id INT, [1]", queried(t.Context(), conn, "SELECT id FROM post ORDER BY id"))
+	})
+}
