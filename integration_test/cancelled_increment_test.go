@@ -16,15 +16,14 @@ import (
 // connection: the look-up of its rows was waiting for a table that somebody had locked.
 func TestCancelledInside(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := newBlog(t, srv, blogCounters())
 		for _, c := range []struct{ before, cancelled string }{
 			{"INSERT INTO note VALUES (1, '')", "UPDATE post SET likes = likes + 100 WHERE id = 1"},
 			{"UPDATE page SET hits = hits + 1 WHERE day = '2026-01-01' AND name = 'home'", "UPDATE post SET likes = likes + 100 WHERE id = 1"},
 			{"INSERT INTO note VALUES (1, '')", "UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE slug = 'a'"},
 		} {
 			for _, end := range []func(*sql.Tx) error{(*sql.Tx).Commit, (*sql.Tx).Rollback} {
+				tw := newBlog(t, srv, blogCounters()) // others' locks may stay a moment longer than their connections
 				for _, db := range []*sql.DB{tw.plain, tw.ours} {
-					tw.reset(t)
 					locks := session(t, tw.directTo(db))
 					tx, err := db.BeginTx(t.Context(), nil)
 					require.NoError(t, err)
