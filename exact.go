@@ -97,6 +97,7 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 	}
 	if err != nil {
 		_ = finish(err)
+		c.lastRows = rowCount{-1, true}
 		return outcome{}, err
 	}
 	if out.rows == nil {

@@ -70,9 +70,13 @@ func (a *analysis) plan() *plan {
 			return &plan{} // opens or closes it
 		}
 		if k == kindSet || a.toks[0].is("DO") { // whose strings nothing runs, unlike those of CALL
-			if tables, via = a.outsideStrings(tables, via); len(tables) == 0 && len(via) == 0 {
-				return &plan{}
-			}
+			tables, via = a.outsideStrings(tables, via)
+			via = slices.DeleteFunc(via, func(d dependent) bool { return !d.reads })
+		} else if a.toks[0].is("CALL") {
+			via = a.called(via)
+		}
+		if len(tables) == 0 && len(via) == 0 {
+			return &plan{}
 		}
 		return a.opaque(tables, via, "it can do anything")
 	}
@@ -84,6 +88,16 @@ func (a *analysis) plan() *plan {
 func (a *analysis) outsideStrings(tables []*table, via []dependent) ([]*table, []dependent) {
 	tables = slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
 	return tables, slices.DeleteFunc(slices.Clone(via), func(d dependent) bool { return !a.names(d.name) })
+}
+
+// called keeps the dependents that a CALL may reach: what its arguments only read fires
+// no trigger, and makes no foreign key act.
+func (a *analysis) called(via []dependent) []dependent {
+	quoted := slices.DeleteFunc(slices.Clone(a.toks), func(t token) bool { return t.kind != tokString && t.kind != tokVersion })
+	_, run := a.schema.reach(quoted, a.text)
+	return slices.DeleteFunc(slices.Clone(via), func(d dependent) bool {
+		return !d.reads && !slices.ContainsFunc(run, func(r dependent) bool { return r.name == d.name })
+	})
 }
 
 // opaque is the exact way for what is not understood: every key of every

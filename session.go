@@ -111,7 +111,7 @@ func (c *conn) read(ctx context.Context, query string) ([][]string, error) {
 		if _, err := c.do(ctx, "SET sql_select_limit = "+noLimit); err != nil {
 			return nil, err
 		}
-		defer func() { _, _ = c.do(ctx, "SET sql_select_limit = "+c.session.limit) }()
+		defer func() { _, _ = c.do(context.WithoutCancel(ctx), "SET sql_select_limit = "+c.session.limit) }()
 	}
 	return c.ask(ctx, query)
 }

@@ -15,21 +15,35 @@ import (
 
 // TestAcceptedWarnings pins that SHOW WARNINGS tells nothing after an exact
 // statement outside a transaction on MySQL, and of VALUES() in an upsert.
+// ROW_COUNT() tells also of one that has failed.
 func TestAcceptedWarnings(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		const deprecated = "[Warning 1287 'VALUES function' is deprecated and will be removed in a future release. Please use an alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON DUPLICATE KEY UPDATE clause with alias.col instead]"
 		const truncated = "[Warning 1264 Out of range value for column 'likes' at row 1]"
-		exact, upsert := "A: SHOW WARNINGS ⇒ "+truncated+" ⇒ no rows", "A: SHOW WARNINGS ⇒ "+deprecated+" ⇒ no rows"
+		exact, failed, upsert := "A: SHOW WARNINGS ⇒ "+truncated+" ⇒ no rows", "A: SHOW WARNINGS ⇒ [Error 1264 Out of range value for column 'likes' at row 1] ⇒ no rows", "A: SHOW WARNINGS ⇒ "+deprecated+" ⇒ no rows"
 		if mariaDB(srv) {
-			exact, upsert = "A: SHOW WARNINGS", "A: SHOW WARNINGS"
+			exact, failed, upsert = "A: SHOW WARNINGS", "A: SHOW WARNINGS", "A: SHOW WARNINGS"
 		}
 		tw := newBlog(t, srv, blogCounters())
+		tw.accepted(t, "A: UPDATE post SET likes = likes * 3000000000 WHERE id = 1", failed,
+			"A: UPDATE post SET likes = likes * 3000000000 WHERE id = 1", "A: SELECT ROW_COUNT()", "A: SELECT likes FROM post WHERE id = 1")
 		tw.accepted(t, "A: SET sql_mode = ''",
 			"A: UPDATE post SET likes = 99999999999 WHERE id = 1", exact,
 			"A: UPDATE post SET likes = 99999999998 WHERE id = 3", "A: SHOW WARNINGS", // it has no slots
 			"A: begin", "A: UPDATE post SET likes = 99999999999 WHERE id = 2", "A: SHOW WARNINGS", "A: commit")
 		tw.accepted(t, "A: INSERT INTO page (day, name, hits) VALUES ('2026-01-02', 'home', 1) ON DUPLICATE KEY UPDATE hits = hits + VALUES(hits)", upsert,
 			"A: INSERT INTO page (day, name, hits) VALUES ('2026-01-09', 'new', 1) ON DUPLICATE KEY UPDATE hits = hits + VALUES(hits)", "A: SHOW WARNINGS")
+	})
+}
+
+// TestAcceptedFirstRowCount pins what ROW_COUNT() tells of a connection that has sent
+// nothing for the application yet: of the query that has looked at its session.
+func TestAcceptedFirstRowCount(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		tw.plain.SetMaxIdleConns(0)
+		tw.ours.SetMaxIdleConns(0)
+		tw.accepted(t, "A: SELECT ROW_COUNT() ⇒ [0] ⇒ [-1]", "A: UPDATE note SET body = 'x' WHERE id = 1", "A: SELECT ROW_COUNT()")
 	})
 }
 

@@ -16,15 +16,14 @@ import (
 // connection: the look-up of its rows was waiting for a table that somebody had locked.
 func TestCancelledInside(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := newBlog(t, srv, blogCounters())
 		for _, c := range []struct{ before, cancelled string }{
 			{"INSERT INTO note VALUES (1, '')", "UPDATE post SET likes = likes + 100 WHERE id = 1"},
 			{"UPDATE page SET hits = hits + 1 WHERE day = '2026-01-01' AND name = 'home'", "UPDATE post SET likes = likes + 100 WHERE id = 1"},
 			{"INSERT INTO note VALUES (1, '')", "UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE slug = 'a'"},
 		} {
 			for _, end := range []func(*sql.Tx) error{(*sql.Tx).Commit, (*sql.Tx).Rollback} {
+				tw := newBlog(t, srv, blogCounters()) // others' locks may stay a moment longer than their connections
 				for _, db := range []*sql.DB{tw.plain, tw.ours} {
-					tw.reset(t)
 					locks := session(t, tw.directTo(db))
 					tx, err := db.BeginTx(t.Context(), nil)
 					require.NoError(t, err)
@@ -67,5 +66,26 @@ func TestEndedContext(t *testing.T) {
 			}
 			tw.same(t, "SELECT * FROM post ORDER BY id")
 		}
+	})
+}
+
+// TestCancelledWithLimit proves that a session whose context ends while a query of the
+// driver's runs without the application's sql_select_limit has it again.
+func TestCancelledWithLimit(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		conn := session(t, tw.ours)
+		affected(t, conn, "SET sql_select_limit = 1")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		tw.sent.meddle(t, func(query string) error {
+			if query == "SET sql_select_limit = 1" {
+				cancel()
+			}
+			return nil
+		})
+		_, err := conn.ExecContext(ctx, "UPDATE post SET likes = likes * 2 WHERE title <> 'x'")
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, "id INT, [1]", queried(t.Context(), conn, "SELECT id FROM post ORDER BY id"))
 	})
 }

@@ -79,3 +79,20 @@ INSERT INTO user VALUES (1, 'ann', 5);
 			"B: SET sql_mode = 'ANSI_QUOTES'", `B: SET @n = (SELECT "logins" FROM "user" WHERE id = 1)`, "B: SELECT @n")
 	})
 }
+
+// TestReadsFireNoTrigger proves that SET, DO and the arguments of CALL, which only read
+// the tables that they name, lock nothing for these tables' triggers and foreign keys,
+// nor for those of another database's table of the same name. What a routine runs does.
+func TestReadsFireNoTrigger(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
+		tw.play(t, "A: CREATE TRIGGER counted AFTER INSERT ON note FOR EACH ROW UPDATE post SET likes = likes * 2 WHERE id = 1",
+			"A: CREATE PROCEDURE tell(n INT) SELECT n", "A: CREATE PROCEDURE adds(n INT) INSERT INTO note VALUES (n, '')",
+			"A: CREATE PROCEDURE runs(q TEXT) BEGIN SET @q = q; PREPARE s FROM @q; EXECUTE s; END")
+		tw.reset(t)
+		tw.play(t, "A: BEGIN", "A: UPDATE post SET title = 'x' WHERE id = 1", "B: SET @n = (SELECT COUNT(*) FROM note), @m = (SELECT COUNT(*) FROM author)",
+			"B: DO (SELECT COUNT(*) FROM note)", "B: CALL tell((SELECT COUNT(*) FROM note))", "B: SELECT @n, @m", "A: COMMIT",
+			"B: CALL adds(5)", "B: SELECT likes FROM post WHERE id = 1", "A: UPDATE post SET likes = likes + 7 WHERE id = 1",
+			"B: CALL runs('INSERT INTO note VALUES (6, \"\")')", "B: SELECT likes FROM post WHERE id = 1")
+	})
+}
