@@ -17,7 +17,8 @@ func createSlots(ctx context.Context, look *sql.DB, s *schema, first bool) (agai
 			switch n := errorNumber(err); {
 			case err == nil, n == errDuplicateColumn, n == errNoTable:
 				again = true
-			case n == errLockWait && t.makesDo(): // a transaction is open for long; the next reading tries again
+			case n == errLockWait: // a transaction is open for long; the next reading tries again
+				_ = t.makesDo() // or the table's own statements fail
 			case errors.As(err, &full): // the table's own statements say so, and no others fail
 				again = again || first // perhaps it is another's new one
 			default:

@@ -38,3 +38,27 @@ func TestNewCounterBesideLongTransaction(t *testing.T) {
 		require.EqualValues(t, 1, number(t, tw.direct, "SELECT SUM(views) FROM post_slots"))
 	})
 }
+
+// TestSlotsTableInUse proves that a slots table which can't be changed because a
+// transaction reads it for long fails its own table's statements, and those of no other.
+func TestSlotsTableInUse(t *testing.T) {
+	const schema = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);\nCREATE TABLE page (id INT PRIMARY KEY, hits INT NOT NULL DEFAULT 0);\nINSERT INTO post (id) VALUES (1);\nINSERT INTO page (id) VALUES (1)"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := counters("post", "likes")
+		config.Tables = append(config.Tables, counters("page", "hits").Tables...)
+		tw := newTwin(t, srv, schema, config)
+		reader := session(t, tw.direct)
+		affected(t, tw.direct, "ALTER TABLE post MODIFY id BIGINT NOT NULL")
+		affected(t, reader, "BEGIN")
+		require.Zero(t, number(t, reader, "SELECT COUNT(*) FROM post_slots"))
+		newer, _ := openOurs(t, tw.oursDSN, tw.config)
+		require.EqualValues(t, 1, affected(t, newer, "UPDATE page SET hits = hits + 1 WHERE id = 1"))
+		var misfit *countermysql.SlotsTableError
+		_, err := newer.Exec("UPDATE post SET likes = likes + 1 WHERE id = 1")
+		require.ErrorAs(t, err, &misfit)
+		affected(t, reader, "COMMIT")
+		_, err = countermysql.Check(t.Context(), newer) // reads the schema
+		require.NoError(t, err)
+		require.EqualValues(t, 1, affected(t, newer, "UPDATE post SET likes = likes + 1 WHERE id = 1"))
+	})
+}
