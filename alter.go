@@ -33,6 +33,9 @@ func (c *conn) alter(ctx context.Context, k *call, toks []token) (out outcome, e
 		return k.forward(ctx, k.text)
 	}
 	t := k.plan.scopes[0].t
+	if out, done, err := c.swap(ctx, k, t, toks); done {
+		return out, err
+	}
 	locked := false
 	if t.renamesIn(toks) {
 		if locked, err = c.lockOut(ctx, t); err != nil {

@@ -50,22 +50,34 @@ func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error 
 }
 
 // clean removes slots left under the keys that an INSERT names: their rows were
-// deleted by a cascade or another client.
+// deleted by a cascade or another client. A row that somebody has locked may be about
+// to go: then it waits, as the INSERT would.
 func (c *conn) clean(ctx context.Context, k *call) error {
 	t := k.plan.cleaning.t
-	where := "TRUE"
+	where, base := "TRUE", ""
+	some := t.orphans(where)
 	if pins := k.plan.cleaning.pins; pins != nil {
 		if s, ok := bindPins(pins, privateName, k.binder()); ok {
 			where = s
+			some = t.orphans(where)
+			if !t.galera { // see noWait
+				base, _ = bindPins(pins, t.spec.name, k.binder())
+				some = " FROM " + t.slots() + " AS " + privateName + " WHERE (" + where + ") AND NOT EXISTS (SELECT 1 FROM " + t.base() +
+					" AS base WHERE " + t.sameKey("base", privateName) + " " + t.skipLocked() + ")"
+			}
 		}
 	}
-	some := t.orphans(where)
 	if c.inTransaction() && c.transaction().writtenTo(t).any { // others do not see which rows it has deleted
 		some = " FROM " + t.slots() + " AS " + privateName + " WHERE " + where
 	}
 	rows, err := c.outside(ctx, "SELECT 1"+some+" LIMIT 1")
 	if err != nil || len(rows) == 0 {
 		return err
+	}
+	if base != "" {
+		if _, err := c.read(ctx, c.unsnapshot()+"SELECT 1 FROM "+t.base()+" WHERE "+base+" "+shareMode); err != nil {
+			return err
+		}
 	}
 	return c.removeOrphans(ctx, t, where)
 }

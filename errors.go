@@ -41,6 +41,9 @@ func (e *SlotsTableError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("countermysql: table %s has no slots table %s that fits, and the server refuses this, %v:\n%s", e.Table, e.SlotsTable, e.Err, e.DDL)
 	}
+	if strings.HasPrefix(e.DDL, "DROP") {
+		return fmt.Sprintf("countermysql: slots table %s has not the key of table %s; add what it holds to the base rows, by the columns of its own key, and empty it; then set counterCreateSlots=true, or run:\n%s", e.SlotsTable, e.Table, e.DDL)
+	}
 	return fmt.Sprintf("countermysql: table %s has no slots table %s that fits; set counterCreateSlots=true, or run:\n%s", e.Table, e.SlotsTable, e.DDL)
 }
 

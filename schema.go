@@ -53,7 +53,8 @@ type table struct {
 	touch    []*column // spec.touch and ON UPDATE CURRENT_TIMESTAMP columns
 	slotCol  string    // name of the slot number's column
 
-	slotsWidth int // columns that SELECT * gives of the slots table
+	slotsWidth int       // columns that SELECT * gives of the slots table
+	stored     []*column // all of them
 
 	elsewhere string // where folds find the base rows; "": in the base table
 
@@ -330,6 +331,23 @@ func (t *table) upgradeSQL(slots []*column) string {
 		return ""
 	}
 	return "ALTER TABLE " + t.slots() + " " + strings.Join(changes, ", ")
+}
+
+// makesDo leaves out the counters and touch columns that the slots table has no columns
+// for: to everybody they are ordinary columns until it has. It reports whether it fits then.
+func (t *table) makesDo() bool {
+	counters, touch := t.counters, t.touch
+	lacks := func(c *column) bool { return findColumn(t.stored, c.name) == nil }
+	if slices.ContainsFunc(touch, func(c *column) bool { return c.onUpdate && lacks(c) }) { // an increment has to set it
+		return false
+	}
+	t.counters, t.touch = slices.DeleteFunc(slices.Clone(counters), lacks), slices.DeleteFunc(slices.Clone(touch), lacks)
+	if len(t.counters) == 0 || t.upgradeSQL(t.stored) != "" {
+		t.counters, t.touch = counters, touch
+		return false
+	}
+	t.missing, t.narrow = "", t.widenSQL(t.stored)
+	return true
 }
 
 // missingSteps are the statements of missing: a slots table that can't be

@@ -23,7 +23,6 @@ type loader struct {
 	others bool            // what is read may concern none of the tables
 	tables map[string]*table
 	kinds  map[*table]tableKind
-	slots  map[*table][]*column // of their slots tables
 	err    error
 }
 
@@ -273,10 +272,10 @@ func (l *loader) describe(ctx context.Context, t *table) {
 	t.indexed = t.indexes(create, toks)
 	t.unfit = t.fitness(l.kinds[t].engine, tooMany, create)
 	if t.unfit == nil {
-		if t.missing = t.upgradeSQL(l.slots[t]); t.missing == "" {
-			t.narrow = t.widenSQL(l.slots[t])
+		if t.missing = t.upgradeSQL(t.stored); t.missing == "" {
+			t.narrow = t.widenSQL(t.stored)
 		}
-		t.taken = len(t.missingSteps()) > 1 && !slices.ContainsFunc(l.slots[t], numbersSlots)
+		t.taken = len(t.missingSteps()) > 1 && !slices.ContainsFunc(t.stored, numbersSlots)
 	}
 }
 
@@ -290,11 +289,10 @@ func (l *loader) slotsTables(ctx context.Context) {
 	closed := map[string]bool{}
 	l.each(ctx, "", slotsName, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_COMMENT = '"+closedComment+"' AND {tables} ORDER BY TABLE_NAME",
 		func(v []string) { closed[l.key(v[0], v[1])] = true })
-	l.slots = map[*table][]*column{}
 	for _, t := range l.tables {
 		slots := l.key(t.spec.db, t.spec.slotsTable)
-		l.slots[t], t.closed = found[slots], closed[slots]
-		for _, slot := range l.slots[t] {
+		t.stored, t.closed = found[slots], closed[slots]
+		for _, slot := range t.stored {
 			if !slot.invisible {
 				t.slotsWidth++
 			}

@@ -17,6 +17,10 @@ func createSlots(ctx context.Context, look *sql.DB, s *schema, first bool) (agai
 			switch n := errorNumber(err); {
 			case err == nil, n == errDuplicateColumn, n == errNoTable:
 				again = true
+			case n == errLockWait: // a transaction is open for long; the next reading tries again
+				if !t.makesDo() {
+					t.unmade = err
+				}
 			case errors.As(err, &full): // the table's own statements say so, and no others fail
 				again = again || first // perhaps it is another's new one
 			case n == 0:

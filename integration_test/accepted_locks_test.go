@@ -26,6 +26,13 @@ func TestAcceptedNoLock(t *testing.T) {
 			"A: commit",
 			"B: SELECT likes FROM post WHERE id = 1 ⇒ [11] ⇒ no rows")
 		tw.reset(t)
+		tw.accepted(t, "A: begin", "A: INSERT INTO note VALUES (1, '')",
+			"A: UPDATE page SET hits = hits + 1 WHERE day = '2026-01-02' AND name = 'home'",
+			"B: DELETE FROM page WHERE day = '2026-01-02' AND name = 'home' ⇒ error 1205 ⇒ affected 1",
+			"B: INSERT INTO page (day, name) VALUES ('2026-01-02', 'home') ⇒ error 1205 ⇒ affected 1",
+			"A: commit",
+			"B: SELECT hits FROM page WHERE day = '2026-01-02' ⇒ [4] ⇒ [1]")
+		tw.reset(t)
 		tw.accepted(t, "A: begin", "A: SELECT likes FROM post WHERE id = 1 FOR UPDATE",
 			"B: UPDATE post SET likes = likes + 10 WHERE id = 1",
 			"B: SELECT likes FROM post WHERE id = 1 FOR UPDATE",

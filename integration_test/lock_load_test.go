@@ -115,3 +115,28 @@ func TestRenameBesideWriters(t *testing.T) {
 		}
 	})
 }
+
+// TestSwapBesideWriters proves that a table which leaves its name to another takes
+// along what was counted for it up to the last moment, however the names are exchanged.
+func TestSwapBesideWriters(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, swaps := range [][]string{
+			{"RENAME TABLE post TO story, other TO post", "RENAME TABLE post TO other, story TO post;"},
+			{"RENAME TABLE post TO x, other TO post, x TO other", "RENAME TABLES `post` TO x, other TO post, x TO other"},
+		} {
+			tw := newTwin(t, srv, hammered+";\nCREATE TABLE other LIKE post", counters("post", "likes"))
+			_, stop := hammer(t, tw)
+			for range 10 {
+				for _, swap := range swaps {
+					time.Sleep(10 * time.Millisecond)
+					_, err := session(t, tw.ours).ExecContext(t.Context(), swap)
+					require.NoError(t, err, swap)
+				}
+			}
+			total := stop()
+			require.NotZero(t, total)
+			require.Equal(t, total, number(t, tw.ours, "SELECT SUM(likes) FROM post"))
+			require.Zero(t, number(t, tw.direct, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'countermysql%'"))
+		}
+	})
+}

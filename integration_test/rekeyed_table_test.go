@@ -108,6 +108,7 @@ func TestRenamedKeyBesideOthers(t *testing.T) {
 		_, err = tw.ours.Exec("UPDATE p SET n = n + 1 WHERE no = 1")
 		var unfit *countermysql.SlotsTableError
 		require.ErrorAs(t, err, &unfit)
+		require.ErrorContains(t, err, "add what it holds to the base rows")
 		require.EqualValues(t, 1, number(t, tw.direct, "SELECT SUM(n) FROM p_slots"))
 
 		affected(t, tw.direct, "UPDATE p SET n = n + (SELECT SUM(n) FROM p_slots)")

@@ -1,0 +1,93 @@
+package countermysql
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+)
+
+// renaming is one pair of RENAME TABLE.
+type renaming struct{ from, to [2]string }
+
+// renamings reads RENAME TABLE; nil where it is something else.
+func (c *conn) renamings(toks []token) (list []renaming) {
+	name := func(toks []token) [2]string {
+		db, name, _ := tableName(toks)
+		return [2]string{cmp.Or(db, c.session.db), name}
+	}
+	if len(toks) < 2 || !toks[0].is("RENAME") || !toks[1].is("TABLE") && !toks[1].is("TABLES") {
+		return nil
+	}
+	start := 2
+	for i, tok := range toks {
+		switch {
+		case tok.punct(','):
+			start = i + 1
+		case tok.is("TO") && i > start:
+			list = append(list, renaming{name(toks[start:]), name(toks[i+1:])})
+		}
+	}
+	return list
+}
+
+// swapped is the name that the table has in the end, if RENAME TABLE gives its own to
+// another table.
+func (c *conn) swapped(t *table, toks []token) (to [2]string, ok bool) {
+	s := c.connector.current.Load()
+	same := func(x, y [2]string) bool { return s != nil && s.key(x[0], x[1]) == s.key(y[0], y[1]) }
+	own := [2]string{t.spec.db, t.spec.name}
+	to = own
+	for _, r := range c.renamings(toks) {
+		switch {
+		case same(r.from, to):
+			to = r.to
+		case same(r.to, own):
+			ok = true
+		case same(r.from, own):
+			ok = false
+		}
+	}
+	return to, ok && !same(to, own)
+}
+
+// swap executes a RENAME TABLE that gives the table's name to another. In the same
+// statement the slots table is exchanged for an empty one: what it holds was counted
+// for the table that had the name, and is added to that. done is false if nothing was.
+func (c *conn) swap(ctx context.Context, k *call, t *table, toks []token) (out outcome, done bool, err error) {
+	to, ok := c.swapped(t, toks)
+	if !ok {
+		return outcome{}, false, nil
+	}
+	private := func(what string) string {
+		return fmt.Sprintf("countermysql_%s_%016x", what, rand.Uint64())
+	}
+	old, empty := t.at(quoteIdent(to[0])+"."+quoteIdent(to[1])), t.at(t.base())
+	old.spec.slotsTable, empty.spec.slotsTable = private("old"), private("new")
+	if _, err := c.do(ctx, "CREATE TABLE "+empty.slots()+" LIKE "+t.slots()); err != nil {
+		return outcome{}, false, nil // a missing privilege, say: then it has to do without
+	}
+	end := len(toks)
+	for toks[end-1].punct(';') {
+		end--
+	}
+	at := toks[end-1].end
+	out, err = k.forward(ctx, k.text[:at]+", "+t.slots()+" TO "+old.slots()+", "+empty.slots()+" TO "+t.slots()+k.text[at:])
+	if err != nil {
+		_, _ = c.do(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+empty.slots()) // the first error is the one to report
+		return out, true, err
+	}
+	if ferr := c.fallIn(ctx, old); ferr != nil {
+		c.connector.once("renamed "+t.String(), "countermysql: slots of a renamed table are left", "table", t.String(), "slots", old.slots(), "error", ferr)
+	}
+	return out, true, nil
+}
+
+// fallIn rolls up a slots table that nobody writes any more, and drops it.
+func (c *conn) fallIn(ctx context.Context, t *table) error {
+	if err := c.rollUp(ctx, t); err != nil {
+		return err
+	}
+	_, err := c.do(ctx, "DROP TABLE "+t.slots())
+	return err
+}
