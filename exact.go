@@ -126,9 +126,12 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	}
 	s := k.plan.scopes[0]
 	if n.first != nil {
-		s.where = n.first
+		s = *n.first
 	}
 	where, ok := s.bind(b)
+	if !ok && n.first != nil && !fenced {
+		where, ok = k.plan.scopes[0].bind(b)
+	}
 	if !ok {
 		return k.text, c.take(ctx, k.plan, b)
 	}

@@ -300,11 +300,27 @@ func (a *analysis) lockedRows(stmt ast.StmtNode, named []*table) (rows, first []
 		s.Where != nil && rows[0].where == nil || s.OrderBy != nil && (a.readsVirtualIn(t, s.OrderBy) || a.sortKeys(s, t, name) == nil) {
 		return rows, rows
 	}
-	f, ok := a.tail(s.Where != nil)
-	if !ok {
-		return rows, rows
+	if few := a.few(t, name, s.Where != nil, s.Limit); few != nil {
+		return rows, []scope{*few}
 	}
-	return rows, []scope{{t: t, name: name, where: &f}}
+	return rows, rows
+}
+
+// few are the rows that a statement's condition, order and limit leave; nil if that
+// can't be told.
+func (a *analysis) few(t *table, name string, where bool, limit *ast.Limit) *scope {
+	f, ok := a.tail(where)
+	s := &scope{t: t, name: name, where: &f}
+	for _, e := range []ast.ExprNode{limit.Count, limit.Offset} {
+		if e != nil {
+			v, constant := a.constant(e)
+			s.limits, ok = append(s.limits, v), ok && constant
+		}
+	}
+	if !ok {
+		return nil
+	}
+	return s
 }
 
 // tail is a statement's condition, order and limit: what stands between WHERE, or the

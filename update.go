@@ -320,8 +320,8 @@ func (a *analysis) narrowing(s scope, source *ast.TableSource, where ast.ExprNod
 	}
 	start, end := a.whereSpan()
 	n := &narrowing{before: a.text[:start] + " (" + a.text[start:end] + ") AND (", after: ")" + a.text[end:], most: len(a.pins(s.t, s.name, where))}
-	if f, ok := a.tail(true); limited && ok {
-		n.first = &f
+	if limited {
+		n.first = a.few(s.t, s.name, true, limit)
 	}
 	return n
 }
