@@ -53,6 +53,7 @@ type plan struct {
 
 	types       typesCache // of the query as it was written
 	typedByArgs bool       // its parameters may decide about them
+	namedByArgs bool       // and about names, where they are written into the text
 }
 
 // asPrepared is the plan of a statement that has to run as the server has prepared it,

@@ -183,7 +183,7 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	if !a.into && !q.columns {
 		q.top = a.top(stmt, named, q)
 	}
-	p = &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
+	p = &plan{class: summing, query: q, reads: named, scopes: allOf(named), namedByArgs: q.renamed && namedByArgs(stmt)}
 	p.pins = a.readPins(stmt, named)
 	if q.locking {
 		p.scopes, q.first = a.lockedRows(stmt, named)
