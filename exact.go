@@ -144,9 +144,12 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 		}
 		s.where = n.by
 	case n.first != nil:
-		s.where = n.first
+		s = *n.first
 	}
 	where, ok := s.bind(b)
+	if !ok && n.first != nil && !locksGaps {
+		where, ok = k.plan.scopes[0].bind(b)
+	}
 	if !ok && n.by == nil {
 		return k.text, c.take(ctx, k.plan, b)
 	}

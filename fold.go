@@ -236,7 +236,7 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 			sets[i] = append(sets[i], " WHEN "+where+" THEN "+total)
 			if was := before[r.key.id()]; was != nil && e == nil && was[i] != total {
 				if vain == nil {
-					vain = t.noSums()
+					vain = t.noAmounts()
 				}
 				vain[col.name] = was[i] + " - (" + total + ")"
 			}
@@ -244,6 +244,12 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 		for i, col := range t.touch {
 			if newest := newestTouch(i, slots, e); newest != "" {
 				sets[len(t.counters)+i] = append(sets[len(t.counters)+i], " WHEN "+where+" THEN "+later(name+"."+quoteIdent(col.name), newest))
+				if was := before[r.key.id()]; was != nil && e == nil {
+					if vain == nil {
+						vain = t.noAmounts()
+					}
+					vain[col.name] = col.time(was[len(t.counters)+i])
+				}
 			}
 		}
 		gone = append(gone, slots...)

@@ -114,3 +114,75 @@ func readLock(toks []token, i int) (l locking, of [][2]int, end int) {
 	}
 	return l, of, min(end, len(toks))
 }
+
+// lockedRows are the rows that a locking SELECT of one table can return, and the
+// first of them, which are all that it locks if it has a LIMIT and no order by a
+// counter: others take the next ones, as jobs from a queue.
+func (a *analysis) lockedRows(stmt ast.StmtNode, named []*table) (rows, first []scope) {
+	s, ok := stmt.(*ast.SelectStmt)
+	if !ok || len(named) != 1 || s.From == nil || s.With != nil || a.countTables(stmt) != 1 {
+		return allOf(named), nil
+	}
+	source := singleTable(s.From)
+	if source == nil || a.target(source) == nil {
+		return allOf(named), nil
+	}
+	t, name := named[0], nameOf(source)
+	rows = []scope{a.scope(t, name, s.Where)}
+	if s.Limit == nil || s.GroupBy != nil || s.Having != nil || s.Distinct || a.into || s.SelectIntoOpt != nil || hinted(source) || !rowByRow(s.Fields) ||
+		s.Where != nil && rows[0].where == nil || s.OrderBy != nil && (a.readsVirtualIn(t, s.OrderBy) || a.sortKeys(s, t, name) == nil) {
+		return rows, rows
+	}
+	if few := a.few(t, name, s.Where != nil, s.Limit); few != nil {
+		return rows, []scope{*few}
+	}
+	return rows, rows
+}
+
+// few are the rows that a statement's condition, order and limit leave; nil if that
+// can't be told.
+func (a *analysis) few(t *table, name string, where bool, limit *ast.Limit) *scope {
+	f, ok := a.tail(where)
+	s := &scope{t: t, name: name, where: &f}
+	for _, e := range []ast.ExprNode{limit.Count, limit.Offset} {
+		if e != nil {
+			v, constant := a.constant(e)
+			s.limits, ok = append(s.limits, v), ok && constant
+		}
+	}
+	if !ok {
+		return nil
+	}
+	return s
+}
+
+// tail is a statement's condition, order and limit: what stands between WHERE, or the
+// FROM clause, and the locks of a SELECT. ok is false where it stands in parentheses.
+func (a *analysis) tail(where bool) (f fragment, ok bool) {
+	depth, start, end := 0, -1, a.toks[len(a.toks)-1].end
+scan:
+	for i, t := range a.toks {
+		switch {
+		case t.punct('('):
+			depth++
+		case t.punct(')'):
+			depth--
+		case depth > 0:
+		case start < 0 && where && t.is("WHERE"):
+			start = t.end
+		case start < 0 && !where && (t.is("ORDER") || t.is("LIMIT") || t.is("FETCH")):
+			start = t.start
+		case locks(a.toks, i), t.punct(';'), start >= 0 && t.is("RETURNING") && a.schema.server.mariaDB:
+			end = a.toks[i-1].end
+			break scan
+		}
+	}
+	if start < 0 || end < start {
+		return f, false
+	}
+	f = a.fragment(start, end)
+	if !where {
+		f.pieces[0] = "TRUE " + f.pieces[0]
+	}
+	return f, true
+}

@@ -54,6 +54,7 @@ type plan struct {
 
 	types       typesCache // of the query as it was written
 	typedByArgs bool       // its parameters may decide about them
+	namedByArgs bool       // and about names, where they are written into the text
 }
 
 // asPrepared is the plan of a statement that has to run as the server has prepared it,
@@ -76,6 +77,8 @@ type scope struct {
 	name  string    // what where calls the table
 	where *fragment // nil: every row
 	pins  []pin     // where, if the statement gives the keys
+
+	limits []value // of the rows, if where holds them: an argument that is no number may mean anything
 }
 
 // narrowing is a statement that waits for a condition on the key.
@@ -84,7 +87,7 @@ type narrowing struct {
 	most          int    // rows that can meet the statement's own condition; 0: not known
 
 	by    *fragment // the statement's condition, if it reads counters: the rows are locked by it after all have been rolled up
-	first *fragment // the condition with the order and the limit; nil: it has no limit, or one by a counter
+	first *scope    // the rows that its limit leaves; nil: it has none, or an order by a counter
 }
 
 // write says which base rows a statement writes.
@@ -177,10 +180,23 @@ func (s scope) bind(b binder) (string, bool) {
 	switch {
 	case s.pins != nil:
 		return bindPins(s.pins, s.name, b)
-	case s.where != nil:
+	case s.where != nil && b.counts(s.limits):
 		return s.where.bind(b)
 	}
-	return "", true
+	return "", s.where == nil
+}
+
+// counts reports whether the values say how many rows.
+func (b binder) counts(limits []value) bool {
+	return !slices.ContainsFunc(limits, func(v value) bool {
+		switch x, _ := b.raw(v); x := x.(type) {
+		case int64:
+			return x < 0 || v.negative
+		case uint64:
+			return v.negative
+		}
+		return true
+	})
 }
 
 func (s scope) from() string { return s.t.base() + " AS " + quoteIdent(s.name) }

@@ -82,11 +82,11 @@ func (c *conn) ownSight(ctx context.Context, t *table, stored bool) (sight, erro
 		if err := c.sums(ctx, t, &w.rows[i]); err != nil {
 			return s, err
 		}
-		sums := w.rows[i].sums
+		now := correction{where: w.rows[i].base, amounts: w.rows[i].sums}
 		if w.rows[i].vain != nil && !stored {
-			sums = w.rows[i].vain
+			now.amounts, now.vain = w.rows[i].vain, true
 		}
-		s.own = append(s.own, correction{w.rows[i].base, sums})
+		s.own = append(s.own, now)
 	}
 	return s, nil
 }
@@ -110,7 +110,7 @@ func (c *conn) lockingSight(ctx context.Context, t *table, l locking, k *call) (
 			if err := c.sums(ctx, t, &row); err != nil {
 				return s, err
 			}
-			s.own = append(s.own, correction{row.base, row.sums})
+			s.own = append(s.own, correction{where: row.base, amounts: row.sums})
 		}
 	}
 	return s, nil
@@ -136,7 +136,7 @@ func (k *call) mayRead(t *table) (ids []string, may bool) {
 }
 
 func (t *table) ownIncrement(e *entry) correction {
-	k := correction{t.where(e.key, quoteIdent(t.spec.name)), map[string]string{}}
+	k := correction{where: t.where(e.key, quoteIdent(t.spec.name)), amounts: map[string]string{}}
 	for i, col := range t.counters {
 		if e.deltas[i] != 0 {
 			k.amounts[col.name] = col.formatUnits(e.deltas[i])
@@ -235,9 +235,9 @@ func (c *conn) snapshotTotals(ctx context.Context, t *table, rows []lockedRow, f
 		return nil, err
 	}
 	name := quoteIdent(t.spec.name)
-	cols := make([]string, len(t.counters))
-	for i, col := range t.counters {
-		cols[i] = "CAST(" + name + "." + quoteIdent(col.name) + " AS CHAR)"
+	var cols []string
+	for _, col := range slices.Concat(t.counters, t.touch) {
+		cols = append(cols, "CAST("+name+"."+quoteIdent(col.name)+" AS CHAR)")
 	}
 	read, err := c.read(ctx, "SELECT "+t.selectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+t.view(s, "")+" AS "+name+" WHERE "+t.whereAnyOrAll(keys, name))
 	if err != nil {
@@ -250,12 +250,26 @@ func (c *conn) snapshotTotals(ctx context.Context, t *table, rows []lockedRow, f
 	return totals, nil
 }
 
+// time is the SQL of a touch column's value that was read as text.
+func (c *column) time(text string) string {
+	if text == "" {
+		return "NULL"
+	}
+	return "CAST('" + text + "' AS DATETIME(" + strconv.Itoa(c.scale) + "))"
+}
+
+// noAmounts adds nothing to the counters of a row.
+func (t *table) noAmounts() map[string]string {
+	amounts := map[string]string{}
+	for _, col := range t.counters {
+		amounts[col.name] = "0"
+	}
+	return amounts
+}
+
 // noSums are the sums of no slots.
 func (t *table) noSums() map[string]string {
-	sums := map[string]string{}
-	for _, col := range t.counters {
-		sums[col.name] = "0"
-	}
+	sums := t.noAmounts()
 	for _, col := range t.touch {
 		sums[col.name] = "NULL"
 	}

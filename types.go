@@ -11,6 +11,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/test_driver"
 )
 
 // columnType is what the server says of a column of an answer.
@@ -176,6 +179,9 @@ func assignsWithin(toks []token) bool {
 
 func (k *call) cachedTypes(cache *typesCache, ask func() []columnType) []columnType {
 	kinds := ""
+	if k.plan.namedByArgs && !k.binary() {
+		return ask()
+	}
 	if k.plan.typedByArgs {
 		if !k.binary() || slices.ContainsFunc(k.args, isText) {
 			return ask() // values decide: about names, and the precision of numbers
@@ -341,4 +347,15 @@ func typedByArgs(toks []token) bool {
 		}
 	}
 	return false
+}
+
+// namedByArgs reports whether a column without an alias has a parameter in its text.
+func namedByArgs(stmt ast.Node) bool {
+	return !every(stmt, func(n ast.Node) bool {
+		f, ok := n.(*ast.SelectField)
+		return !ok || f.WildCard != nil || f.AsName.O != "" || every(f.Expr, func(n ast.Node) bool {
+			_, is := n.(*test_driver.ParamMarkerExpr)
+			return !is
+		})
+	})
 }

@@ -345,8 +345,8 @@ func (a *analysis) narrowing(s scope, source *ast.TableSource, where ast.ExprNod
 		return nil
 	}
 	n := a.narrowed(s, where)
-	if f, ok := a.tail(true); limited && ok {
-		n.first = &f
+	if limited {
+		n.first = a.few(s.t, s.name, true, limit)
 	}
 	return n
 }

@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,6 +25,7 @@ type sight struct {
 type correction struct {
 	where   string            // on the base table
 	amounts map[string]string // by column name: SQL
+	vain    bool              // touch columns are these, and no earlier than that
 }
 
 // view is the base table as the application sees it: a derived table with the
@@ -56,9 +58,9 @@ func (t *table) totalOf(c *column, name string, s sight) string {
 	base := quoteIdent(name) + "." + quoteIdent(c.name)
 	of := privateName + "." + quoteIdent(c.name)
 	if t.counter(c.name) == nil {
-		newest := cases(s.own, c, "(SELECT MAX("+of+")"+t.fromSlots(name, s)+")")
+		newest := cases(slices.DeleteFunc(slices.Clone(s.own), isVain), c, "(SELECT MAX("+of+")"+t.fromSlots(name, s)+")")
 		newest = later(cases(s.pending, c, "NULL"), newest)
-		return later(base, newest)
+		return cases(slices.DeleteFunc(slices.Clone(s.own), isNotVain), c, later(base, newest))
 	}
 	sum := cases(s.own, c, "COALESCE((SELECT SUM("+of+")"+t.fromSlots(name, s)+"), 0)")
 	total := base + " + " + sum
@@ -67,6 +69,9 @@ func (t *table) totalOf(c *column, name string, s sight) string {
 	}
 	return t.cast(c, total)
 }
+
+func isVain(k correction) bool    { return k.vain }
+func isNotVain(k correction) bool { return !k.vain }
 
 // cast gives a sum, which is a DECIMAL, the counter's kind of number.
 func (t *table) cast(c *column, sum string) string {

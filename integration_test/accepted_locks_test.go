@@ -58,6 +58,7 @@ func TestAcceptedShareIsExclusive(t *testing.T) {
 				"A: rollback", "B: rollback", "A: begin", "B: begin",
 				"A: SELECT title FROM post WHERE id = 1 "+lock,
 				"B: SELECT title FROM post WHERE id = 1 "+lock, // reads no counter
+				"C: UPDATE post SET title = 'x' WHERE id = 1", "C: UPDATE post SET likes = likes + 1 WHERE id = 1 ⇒ error 1205 ⇒ affected 1",
 				"A: rollback", "B: rollback")
 		}
 	})
@@ -150,12 +151,15 @@ INSERT INTO post (id, author, likes) VALUES (1, 1, 0), (2, 2, 5), (3, 1, 10), (4
 // TestAcceptedWideLocks pins that a locking read under REPEATABLE READ keeps
 // increments of more rows away than on plain MySQL, if it does not say by its
 // own table's other columns which rows it reads: with a condition on a counter,
-// whose index does not serve, or over several tables.
+// whose index does not serve, or over several tables. So do counters that are copied,
+// and writes that read a counter table beside their own.
 func TestAcceptedWideLocks(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, steps := range [][]string{
 			{"A: SELECT id, likes FROM post WHERE likes > 12 FOR UPDATE", "B: UPDATE post SET likes = likes + 1 WHERE id = 1 ⇒ affected 1 ⇒ error 1205"},
 			{"A: SELECT p.likes FROM author a JOIN post p ON p.author = a.id WHERE p.id = 2 FOR UPDATE", "B: UPDATE post SET author = 7 WHERE id = 3", "B: UPDATE post SET likes = likes + 1 WHERE id = 3 ⇒ affected 1 ⇒ error 1205"},
+			{"A: INSERT INTO post (id, author, likes) SELECT 9, author, likes FROM post WHERE id = 2", "B: UPDATE post SET author = 7 WHERE id = 3", "B: UPDATE post SET likes = likes + 1 WHERE id = 3 ⇒ affected 1 ⇒ error 1205"},
+			{"B: UPDATE post SET likes = likes + 1 WHERE id = 3", "A: UPDATE author SET name = (SELECT likes FROM post WHERE id = 1) WHERE id = 1", "B: UPDATE post SET author = 7 WHERE id = 2", "B: UPDATE post SET likes = likes + 1 WHERE id = 3 ⇒ affected 1 ⇒ error 1205"},
 			{"A: SELECT id, likes FROM post WHERE id <= 2 FOR UPDATE", "B: UPDATE post SET likes = likes + 1 WHERE id = 4"},
 			{"A: SELECT id, likes FROM post WHERE id = 2 AND likes > 3 FOR UPDATE", "B: UPDATE post SET likes = likes + 1 WHERE id = 3", "B: UPDATE post SET likes = likes + 1 WHERE id = 1"},
 		} {

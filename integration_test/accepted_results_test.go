@@ -47,6 +47,22 @@ func TestAcceptedFirstRowCount(t *testing.T) {
 	})
 }
 
+// TestAcceptedFoundRows pins that FOUND_ROWS() may be of a query of the driver's where
+// it is not asked right after the application's.
+func TestAcceptedFoundRows(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		alone, pending := "A: SELECT FOUND_ROWS() ⇒ [3] ⇒ [1]", "A: SELECT FOUND_ROWS()"
+		if !mariaDB(srv) { // which takes the UPDATE for a query as well
+			alone, pending = "A: SELECT FOUND_ROWS()", "A: SELECT FOUND_ROWS() ⇒ [1] ⇒ [3]"
+		}
+		tw := newBlog(t, srv, blogCounters())
+		const query = "A: SELECT SQL_CALC_FOUND_ROWS id, likes FROM post ORDER BY id LIMIT 1"
+		tw.accepted(t, query, "A: SELECT FOUND_ROWS()", query, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", alone,
+			query, "A: UPDATE post SET likes = 3 WHERE id = 2", alone,
+			"A: begin", query, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", pending, "A: commit")
+	})
+}
+
 // TestAcceptedView pins what becomes of a query that the server refuses over
 // the view: it is answered from the base rows, after a rollup. MariaDB in the
 // mode ONLY_FULL_GROUP_BY is more lenient with the view than with the table.

@@ -36,6 +36,7 @@ func TestAcceptedUnknownRows(t *testing.T) {
 			"wide WHERE": "A: UPDATE post SET title = 'w' WHERE author = 1",
 			"cascade":    "A: DELETE FROM author WHERE id = 1",
 			"trigger":    "A: INSERT INTO note VALUES (1, '')",
+			"one of two": "A: UPDATE post SET title = 'w' WHERE id IN (1, 3) AND title = ''",
 		} {
 			t.Run(name, func(t *testing.T) {
 				tw.reset(t)

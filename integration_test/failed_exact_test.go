@@ -58,3 +58,18 @@ func TestVainStatement(t *testing.T) {
 		}
 	})
 }
+
+// TestVainTouch proves that such a statement leaves the snapshot's times alone, too.
+func TestVainTouch(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, touch := range []string{"DATETIME(3) NULL", "TIMESTAMP NULL ON UPDATE CURRENT_TIMESTAMP", "DATETIME NULL DEFAULT '2025-01-02 03:04:05'"} {
+			config := counters("post", "likes", "views")
+			config.Tables[0].Touch = []string{"seen"}
+			tw := newTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, views INT NOT NULL DEFAULT 0, seen "+touch+");\nINSERT INTO post (id) VALUES (1), (2)", config)
+			const look = "A: SELECT id, likes, views, COALESCE(seen, 0) < 20250909000000 AS old FROM post ORDER BY id"
+			tw.play(t, "A: begin RR", look, "B: UPDATE post SET likes = likes + 7, seen = NOW() WHERE id = 1", "B: UPDATE post SET views = views + 7, seen = NOW() WHERE id = 2",
+				"A: UPDATE post SET likes = likes - 1000 WHERE id = 1 AND likes >= 1000", look, "A: UPDATE post SET likes = 0 WHERE likes > 5000", look,
+				"A: UPDATE post SET views = views * 2 WHERE id = 2", look, "A: UPDATE post SET likes = likes + 1, seen = NOW() WHERE id = 1", look, "A: commit", look)
+		}
+	})
+}

@@ -81,6 +81,26 @@ INSERT INTO other VALUES (1, 1), (2, 2);
 	})
 }
 
+// TestNamesByArguments proves that a column named by the text of its subquery has the
+// arguments in its name that were written into it, and not those of an earlier call.
+func TestNamesByArguments(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE post (likes INT NOT NULL DEFAULT 0, id INT PRIMARY KEY);\nINSERT INTO post VALUES (5, 1)", counters("post", "likes"), "interpolateParams=true")
+		for _, n := range []int{1, 5, 7} {
+			tw.same(t, "SELECT EXISTS (SELECT 1 FROM post WHERE likes > ?), (SELECT MAX(likes) FROM post WHERE id > ?) AS most", n, n)
+			tw.same(t, "SELECT 1 FROM post WHERE likes > ? UNION SELECT (SELECT likes FROM post WHERE id = ?)", n, 1)
+			stmt := "SELECT EXISTS (SELECT 1 FROM post WHERE likes > ?)"
+			plain, err := tw.plain.Prepare(stmt)
+			require.NoError(t, err)
+			defer plain.Close()
+			ours, err := tw.ours.Prepare(stmt)
+			require.NoError(t, err)
+			defer ours.Close()
+			require.Equal(t, queried(t.Context(), stmtQuerier{plain}, stmt, n), queried(t.Context(), stmtQuerier{ours}, stmt, n))
+		}
+	})
+}
+
 // TestNamesWithoutSpaces proves that nothing has to stand between SELECT and the first
 // column: sums are written there.
 func TestNamesWithoutSpaces(t *testing.T) {

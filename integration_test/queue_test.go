@@ -1,7 +1,10 @@
 package integration_test
 
 import (
+	"database/sql"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql/internal/testserver"
 )
@@ -73,6 +76,37 @@ CREATE TABLE job (id INT PRIMARY KEY, state VARCHAR(9) NOT NULL DEFAULT 'new', a
 				tw.play(t, fill...)
 				tw.play(t, "A: begin "+level, "A: "+change, "B: UPDATE job SET attempts = 3 WHERE id = 4",
 					"B: UPDATE job SET attempts = attempts + 1 WHERE id = 6", "B: UPDATE job SET state = 'x' WHERE id = 5", "A: commit", "B: SELECT * FROM job ORDER BY id")
+			}
+		}
+	})
+}
+
+// TestLimitArguments proves that an argument of LIMIT means what it means on plain MySQL,
+// whatever its type.
+func TestLimitArguments(t *testing.T) {
+	const schema = "CREATE TABLE job (id INT PRIMARY KEY, state VARCHAR(9) NOT NULL DEFAULT 'new', attempts INT NOT NULL DEFAULT 0);\nINSERT INTO job (id, attempts) VALUES (1, 5), (2, 3), (3, 7);\n"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, interpolate := range []string{"true", "false"} {
+			tw := newTwin(t, srv, schema, counters("job", "attempts"), "interpolateParams="+interpolate)
+			_, err := tw.ours.Exec("UPDATE job SET attempts = attempts + 10 WHERE id IN (1, 3)")
+			require.NoError(t, err)
+			_, err = tw.plain.Exec("UPDATE job SET attempts = attempts + 10 WHERE id IN (1, 3)")
+			require.NoError(t, err)
+			for _, limit := range []any{1, uint8(2), "1", []byte("2"), 2.0, -1, 0, nil, "x"} {
+				for _, level := range []sql.IsolationLevel{sql.LevelRepeatableRead, sql.LevelReadCommitted} {
+					try := func(db *sql.DB) (answers []string) {
+						tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
+						require.NoError(t, err)
+						defer tx.Rollback()
+						answers = append(answers, queried(t.Context(), tx, "SELECT id, attempts FROM job WHERE state = ? ORDER BY id LIMIT ? FOR UPDATE", "new", limit))
+						for _, change := range []string{"UPDATE job SET attempts = attempts * 2 WHERE state = ? ORDER BY id LIMIT ?", "DELETE FROM job WHERE state = ? ORDER BY id LIMIT ?"} {
+							_, err := tx.Exec(change, "new", limit)
+							answers = append(answers, told(err), queried(t.Context(), tx, "SELECT * FROM job ORDER BY id"))
+						}
+						return answers
+					}
+					require.Equal(t, try(tw.plain), try(tw.ours), "%T %[1]v", limit)
+				}
 			}
 		}
 	})
