@@ -27,12 +27,14 @@ func TestAcceptedWarnings(t *testing.T) {
 		tw := newBlog(t, srv, blogCounters())
 		tw.accepted(t, "A: UPDATE post SET likes = likes * 3000000000 WHERE id = 1", failed,
 			"A: UPDATE post SET likes = likes * 3000000000 WHERE id = 1", "A: SELECT ROW_COUNT()", "A: SELECT likes FROM post WHERE id = 1")
+		tw.accepted(t, "A: INSERT INTO page (day, name, hits) VALUES ('2026-01-02', 'home', 1) ON DUPLICATE KEY UPDATE hits = hits + VALUES(hits)", upsert,
+			"A: INSERT INTO page (day, name, hits) VALUES ('2026-01-09', 'new', 1) ON DUPLICATE KEY UPDATE hits = hits + VALUES(hits)", "A: SHOW WARNINGS")
 		tw.accepted(t, "A: SET sql_mode = ''",
 			"A: UPDATE post SET likes = 99999999999 WHERE id = 1", exact,
 			"A: UPDATE post SET likes = 99999999998 WHERE id = 3", "A: SHOW WARNINGS", // it has no slots
 			"A: begin", "A: UPDATE post SET likes = 99999999999 WHERE id = 2", "A: SHOW WARNINGS", "A: commit")
 		tw.accepted(t, "A: INSERT INTO page (day, name, hits) VALUES ('2026-01-02', 'home', 1) ON DUPLICATE KEY UPDATE hits = hits + VALUES(hits)", upsert,
-			"A: INSERT INTO page (day, name, hits) VALUES ('2026-01-09', 'new', 1) ON DUPLICATE KEY UPDATE hits = hits + VALUES(hits)", "A: SHOW WARNINGS")
+			"A: INSERT INTO page (day, name, hits) VALUES ('2026-01-10', 'new', 1) ON DUPLICATE KEY UPDATE hits = hits + VALUES(hits)", upsert) // the exact way, as it may be cut
 	})
 }
 
