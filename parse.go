@@ -53,7 +53,7 @@ func parse(text string, mode lexMode) (stmt ast.StmtNode) {
 // of a name to the server: 0x85 or 0xA0 where no character of UTF-8 can begin. Or
 // half a character for a backslash or a backquote.
 func misread(text string, mode lexMode) bool {
-	if mode.charset != "" && strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+	if mode.doubles != leadsNone && strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return true
 	}
 	return !utf8.ValidString(text) && slices.ContainsFunc(tokenize(text, mode), func(t token) bool {

@@ -45,13 +45,9 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	}
 	v := rows[0]
 	mode := "," + v[1] + ","
-	lexing := lexMode{ansiQuotes: strings.Contains(mode, ",ANSI_QUOTES,"), noBackslashEscapes: strings.Contains(mode, ",NO_BACKSLASH_ESCAPES,")}
-	if leads[v[2]] != nil {
-		lexing.charset = v[2]
-	}
 	c.session = session{
 		db:        v[0],
-		mode:      lexing,
+		mode:      lexMode{strings.Contains(mode, ",ANSI_QUOTES,"), strings.Contains(mode, ",NO_BACKSLASH_ESCAPES,"), leadsOf[v[2]]},
 		charset:   v[2],
 		isolation: strings.ReplaceAll(v[3], "-", " "),
 		zone:      v[4],

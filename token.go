@@ -4,26 +4,39 @@ import "strings"
 
 // lexMode is the part of sql_mode that changes where tokens begin and end.
 type lexMode struct {
-	ansiQuotes         bool   // "x" is an identifier
-	noBackslashEscapes bool   // a backslash is a plain character
-	charset            string // of the connection, if the second byte of a character may be an ASCII one; else ""
+	ansiQuotes         bool  // "x" is an identifier
+	noBackslashEscapes bool  // a backslash is a plain character
+	doubles            leads // of the connection's character set, if the second byte of a character may be an ASCII one
 }
 
-// leads are the bytes that begin a character of two bytes, where the second may
-// be a backslash or a backquote.
-var leads = map[string]func(b byte) bool{
-	"big5":    func(b byte) bool { return 0xA1 <= b && b <= 0xF9 },
-	"cp932":   leadsJapanese,
-	"gb18030": func(b byte) bool { return 0x81 <= b && b <= 0xFE },
-	"gbk":     func(b byte) bool { return 0x81 <= b && b <= 0xFE },
-	"sjis":    leadsJapanese,
-}
+// leads says which bytes begin a character of two bytes, where the second may be a
+// backslash or a backquote. It is a number because it is part of every plan's key.
+type leads uint8
 
-func leadsJapanese(b byte) bool { return 0x81 <= b && b <= 0x9F || 0xE0 <= b && b <= 0xFC }
+const (
+	leadsNone leads = iota
+	leadsBig5
+	leadsChinese
+	leadsJapanese
+)
+
+var leadsOf = map[string]leads{"big5": leadsBig5, "cp932": leadsJapanese, "gb18030": leadsChinese, "gbk": leadsChinese, "sjis": leadsJapanese}
+
+func (l leads) begin(b byte) bool {
+	switch l {
+	case leadsBig5:
+		return 0xA1 <= b && b <= 0xF9
+	case leadsChinese:
+		return 0x81 <= b && b <= 0xFE
+	case leadsJapanese:
+		return 0x81 <= b && b <= 0x9F || 0xE0 <= b && b <= 0xFC
+	}
+	return false
+}
 
 // doubled reports whether the bytes at i and i+1 are one character.
 func (m lexMode) doubled(s string, i int) bool {
-	return m.charset != "" && s[i] > 0x80 && i+1 < len(s) && s[i+1] >= 0x40 && s[i+1] != 0x7F && leads[m.charset](s[i])
+	return m.doubles != leadsNone && s[i] > 0x80 && i+1 < len(s) && s[i+1] >= 0x40 && s[i+1] != 0x7F && m.doubles.begin(s[i])
 }
 
 type tokenKind uint8
