@@ -49,3 +49,35 @@ func TestLevelOfTransaction(t *testing.T) {
 		}
 	})
 }
+
+// TestNextLevel proves that a transaction has the isolation level that was set last for
+// it, or for the session, however that is written.
+func TestNextLevel(t *testing.T) {
+	const committed, session = "A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "A: SET SESSION TRANSACTION ISOLATION LEVEL "
+	reads := []string{"A: BEGIN", "A: SELECT likes FROM post ORDER BY id", "B: UPDATE post SET likes = likes + 7 WHERE id = 1", rollUp1, "A: UPDATE post SET title = 'x' WHERE id = 2",
+		"A: UPDATE post SET title = CONCAT(title, 'x') WHERE id = 1", "B: UPDATE post SET likes = likes + 7 WHERE id = 3", "A: SELECT likes FROM post ORDER BY id", "A: COMMIT"}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		v := "transaction_isolation"
+		if mariaDB(srv) {
+			v = "tx_isolation"
+		}
+		for _, set := range [][]string{
+			{committed, session + "REPEATABLE READ"},
+			{committed, "A: SET SESSION " + v + " = 'REPEATABLE-READ'"},
+			{committed, "A: SET " + v + " = 'REPEATABLE-READ', @x = 1"},
+			{committed, "A: SET SESSION TRANSACTION READ WRITE"},
+			{committed, "A: SET @@" + v + " = 'nonsense'"},
+			{"A: SET @@" + v + " = 1"},
+			{session + "READ COMMITTED", "A: SET @@" + v + " := 2"},
+			{"A: SET @level = 'READ-COMMITTED'", "A: SET @x = 2, @@" + v + " = @level, @y = 3"},
+			{"A: SET @@" + v + " = CONCAT('READ', '-COMMITTED')"},
+			{"A: SET @@" + v + " = `READ-COMMITTED`"},
+			{session + "READ COMMITTED", "A: SET @@" + v + " = DEFAULT"},
+			{session + "READ COMMITTED", "A: SELECT likes FROM post WHERE id = 3", "A: SET @@" + v + " = @@global." + v},
+		} {
+			tw.reset(t)
+			tw.play(t, slices.Concat([]string{session + "REPEATABLE READ"}, set, reads, reads, everything)...)
+		}
+	})
+}
