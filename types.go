@@ -237,10 +237,10 @@ func isText(v driver.NamedValue) bool {
 
 // computes reports whether the server may give what the query computes from a
 // sum another type than it has from a column. A FLOAT beside a small integer is a
-// FLOAT, beside a sum a DOUBLE.
+// FLOAT, beside a sum a DOUBLE; other tables may have one.
 func (p *plan) computes() bool {
 	return p.typedByArgs || slices.ContainsFunc(p.reads, func(t *table) bool {
-		floats := slices.ContainsFunc(t.cols, func(c *column) bool { return c.dataType == "float" })
+		floats := p.query != nil && p.query.others || slices.ContainsFunc(t.cols, func(c *column) bool { return c.dataType == "float" })
 		return slices.ContainsFunc(t.counters, func(c *column) bool {
 			return c.unsigned() && c.dataType != "bigint" || floats && integerBits[c.dataType] < 32
 		})
