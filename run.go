@@ -126,6 +126,9 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		if err := c.changes(ctx, k.text); err != nil {
 			return outcome{}, err
 		}
+		if err := c.settleTexts(ctx, k.text); err != nil {
+			return outcome{}, err
+		}
 		out, err := c.runData(ctx, k)
 		if err == nil && !c.begun() && setsLevel(tokenize(k.text, c.session.mode)) {
 			c.next = ""
