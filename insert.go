@@ -228,9 +228,9 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	if s.deltas == nil {
 		return ""
 	}
-	inc := &increment{t: t, name: t.spec.name, deltas: s.deltas, touch: s.touch, ignores: stmt.IgnoreErr}
+	inc := &increment{t: t, name: t.spec.name, deltas: s.deltas, touch: s.touch, ignores: a.mayIgnore(stmt.IgnoreErr)}
 	p.increment = inc
-	fast := len(stmt.Lists) <= maxUpserted && !s.ordinary && !stmt.IgnoreErr && !a.astray(stmt, t, t.spec.name) && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
+	fast := len(stmt.Lists) <= maxUpserted && !s.ordinary && !inc.ignores && !a.astray(stmt, t, t.spec.name) && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
 		!slices.ContainsFunc(t.touch, func(c *column) bool { return true }) &&
 		!slices.ContainsFunc(a.toks, func(tok token) bool { return tok.is("RETURNING") || tok.is("DELAYED") })
 	for _, c := range t.cols {

@@ -183,21 +183,50 @@ var nextOnly = map[string]bool{"transaction_isolation": true, "tx_isolation": tr
 // byVariable is the argument of SET @@transaction_isolation and the like.
 const byVariable = "@@"
 
-// nextLevel is the level that SET @@transaction_isolation gives; "" if the text
-// does not tell.
+// nextLevel is the SQL of the level that SET @@transaction_isolation gives; "" if the
+// text sets none.
 func nextLevel(text string, mode lexMode) string {
 	toks := tokenize(text, mode)
 	for i, t := range toks {
-		if t.kind != tokVar || !strings.HasSuffix(strings.ToLower(t.name), "isolation") {
+		if t.kind != tokVar || !nextOnly[strings.ToLower(t.name)] || !strings.HasSuffix(strings.ToLower(t.name), "isolation") {
 			continue
 		}
 		for i++; i < len(toks) && (toks[i].punct(':') || toks[i].punct('=')); i++ {
 		}
-		if i < len(toks) && toks[i].kind == tokString {
-			return strings.ToUpper(strings.ReplaceAll(strings.Trim(text[toks[i].start:toks[i].end], `'"`), "-", " "))
+		first, depth := i, 0
+		for ; i < len(toks) && (depth > 0 || !toks[i].punct(',') && !toks[i].punct(';')); i++ {
+			switch {
+			case toks[i].punct('('):
+				depth++
+			case toks[i].punct(')'):
+				depth--
+			}
 		}
+		switch {
+		case i == first:
+			return ""
+		case i > first+1 || !toks[first].ident():
+			return text[toks[first].start:toks[i-1].end]
+		case toks[first].is("DEFAULT"):
+			return "@@global." + t.name
+		}
+		return "'" + toks[first].name + "'"
 	}
 	return ""
+}
+
+// levels are the isolation levels by their numbers.
+var levels = []string{"READ UNCOMMITTED", "READ COMMITTED", repeatableRead, serializable}
+
+// setsLevel reports whether SET gives the session a level, which the next transaction
+// has then, too.
+func setsLevel(toks []token) bool {
+	return slices.ContainsFunc(toks, func(t token) bool {
+		name := strings.ToLower(t.name[strings.LastIndexByte(t.name, '.')+1:])
+		return t.is("ISOLATION") || name == "transaction_isolation" || name == "tx_isolation"
+	}) && !slices.ContainsFunc(toks, func(t token) bool {
+		return t.is("GLOBAL") || t.kind == tokVar && strings.HasPrefix(strings.ToLower(t.name), "global.")
+	})
 }
 
 // switches reads "= 1;" and the like: "on", "off", or "" if it can't be told.

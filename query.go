@@ -22,6 +22,7 @@ type query struct {
 	into    bool // variables take the row: it returns none
 	locking bool // some view locks what it reads
 	stored  bool // rows are made of what it reads
+	others  bool // it names other tables, too
 
 	first     []scope // the rows that it locks, if it locks: no more than its LIMIT says
 	converted conversion
@@ -181,6 +182,10 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 		}
 	}
 	q.into = a.into
+	q.others = !every(stmt, func(n ast.Node) bool {
+		t, ok := n.(*ast.TableName)
+		return !ok || a.schema.lookup(t.Schema.O, t.Name.O, a.db) != nil
+	})
 	if !a.into && !q.columns {
 		q.top = a.top(stmt, named, q)
 	}

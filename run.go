@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -106,7 +107,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 			if err := c.changes(ctx, k.text); err != nil {
 				return outcome{}, err
 			}
-			level = nextLevel(k.text, c.session.mode)
+			level = c.nextLevel(ctx, k.text)
 		}
 		out, err := k.forward(ctx, k.text)
 		switch {
@@ -125,10 +126,36 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		if err := c.changes(ctx, k.text); err != nil {
 			return outcome{}, err
 		}
+		if err := c.settleTexts(ctx, k.text); err != nil {
+			return outcome{}, err
+		}
+		out, err := c.runData(ctx, k)
+		if err == nil && !c.begun() && setsLevel(tokenize(k.text, c.session.mode)) {
+			c.next = ""
+		}
+		return out, err
 	case kindCall, kindExecute:
 		return c.runAnything(ctx, k)
 	}
 	return c.runData(ctx, k)
+}
+
+// nextLevel is the level that SET @@transaction_isolation gives the next transaction.
+// The server would not tell it afterwards.
+func (c *conn) nextLevel(ctx context.Context, text string) string {
+	level := nextLevel(text, c.session.mode)
+	if level == "" || c.begun() { // then it is refused
+		return ""
+	}
+	rows, err := c.read(ctx, "SELECT CAST("+level+" AS CHAR) LIMIT 1")
+	if err != nil {
+		return "" // the statement itself says what is wrong
+	}
+	level = strings.ToUpper(strings.ReplaceAll(rows[0][0], "-", " "))
+	if n, err := strconv.Atoi(level); err == nil && 0 <= n && n < len(levels) {
+		level = levels[n]
+	}
+	return level
 }
 
 // runSavepoint executes a statement that sets, goes back to or releases a savepoint.

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -84,6 +85,28 @@ func (c *conn) changes(ctx context.Context, text string) error {
 	c.clock = c.clock || strings.Contains(strings.ToLower(text), "timestamp")
 	c.fixed = c.fixed && c.begun() // autocommit = 0 begins without one
 	return nil
+}
+
+// rereads are the words of a SET after which the server may take texts for other values.
+var rereads = wordSet(`TIME_ZONE NAMES CHARACTER CHARSET CHARACTER_SET_CLIENT CHARACTER_SET_CONNECTION COLLATION_CONNECTION SQL_MODE`)
+
+// settleTexts applies what is pending before such a SET, as its keys, times and
+// conditions are texts, and forgets by which texts rows were written.
+func (c *conn) settleTexts(ctx context.Context, text string) error {
+	if c.tx == nil || !slices.ContainsFunc(tokenize(text, c.session.mode), func(t token) bool {
+		return rereads[strings.ToUpper(t.name[strings.LastIndexByte(t.name, '.')+1:])]
+	}) {
+		return nil
+	}
+	for _, w := range c.tx.written {
+		zoned := slices.ContainsFunc(w.t.unique, func(k uniqueKey) bool {
+			return slices.ContainsFunc(k.cols, func(c *column) bool { return c.dataType == "timestamp" })
+		})
+		w.any = w.any || slices.ContainsFunc(w.rows, func(r writtenRow) bool {
+			return zoned || !ascii(r.base) || strings.ContainsRune(r.base, '\\')
+		})
+	}
+	return c.applyAll(ctx)
 }
 
 // altered reports whether the session computes otherwise than a look-up

@@ -75,6 +75,9 @@ func (c *conn) ownSight(ctx context.Context, t *table, stored bool) (sight, erro
 	if err := c.settle(ctx, w); err != nil {
 		return s, err
 	}
+	if err := c.thaw(ctx, w); err != nil {
+		return s, err
+	}
 	for i := range w.rows {
 		if w.rows[i].absent {
 			continue
@@ -216,6 +219,35 @@ func (c *conn) settle(ctx context.Context, w *written) error {
 		}
 		w.rows = slices.Delete(w.rows, i, i+1)
 		i--
+	}
+	return nil
+}
+
+// thaw shows rows as they are now that looked as of the snapshot, and that the
+// application has written since: by which key ever, the server tells whether it is the
+// same row.
+func (c *conn) thaw(ctx context.Context, w *written) error {
+	for i := range w.rows {
+		row := &w.rows[i]
+		if row.vain == nil || row.apart == w.writes {
+			continue
+		}
+		var others []string
+		for j := range w.rows {
+			if j != i && w.rows[j].vain == nil {
+				others = append(others, "("+w.rows[j].base+")")
+			}
+		}
+		if others != nil {
+			same, err := c.read(ctx, "SELECT 1 FROM "+w.t.base()+" WHERE ("+row.base+") AND ("+strings.Join(others, " OR ")+")")
+			if err != nil {
+				return err
+			}
+			if same != nil {
+				row.vain = nil
+			}
+		}
+		row.apart = w.writes
 	}
 	return nil
 }

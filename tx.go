@@ -40,6 +40,7 @@ type written struct {
 	any  bool // rows whose keys are not known
 	rows []writtenRow
 
+	writes   int          // statements that wrote rows
 	rolledUp layers[bool] // keys whose slots the transaction has taken: others still see them
 }
 
@@ -56,7 +57,8 @@ type writtenRow struct {
 	// A row that was only rolled up is written for the server, but not for the
 	// application, which goes on to see it as of its snapshot. vain says what is
 	// to be added to the base row for that.
-	vain map[string]string
+	vain  map[string]string
+	apart int // statements that are known not to have written it: the first so many
 }
 
 type savepoint struct {
@@ -130,7 +132,7 @@ func (w *written) mark(row writtenRow) {
 			if row.sums != nil {
 				w.rows[i].sums = row.sums
 			}
-			w.rows[i].matched = w.rows[i].matched && row.matched
+			w.rows[i].matched, w.rows[i].vain = w.rows[i].matched && row.matched, nil
 			return
 		}
 	}
@@ -147,28 +149,11 @@ func (x *txState) noteVain(vain bool) {
 	for _, r := range x.rolledUp {
 		for i := range r.w.rows {
 			if row := &r.w.rows[i]; vain && row.base == r.base && r.vain != nil {
-				row.vain = r.vain
+				row.vain, row.apart = r.vain, r.w.writes
 			}
 		}
 	}
 	x.rolledUp = nil
-}
-
-// thaw shows rows as they are now that looked as of the snapshot, where the
-// application may have written them: all but those whose keys are other numbers.
-func (w *written) thaw(pins []pin, b binder) {
-	written := map[string]bool{}
-	known := len(pins) > 0 && !slices.ContainsFunc(w.t.key, func(c *column) bool { return !c.integer() })
-	for _, p := range pins {
-		k, ok := p.key(w.t, b)
-		known = known && ok
-		written[w.t.where(k, quoteIdent(w.t.spec.name))] = true
-	}
-	for i := range w.rows {
-		if !known || written[w.rows[i].base] {
-			w.rows[i].vain = nil
-		}
-	}
 }
 
 // save remembers the state at SAVEPOINT; a name used before moves.
@@ -313,7 +298,7 @@ func copyPending(from map[string]*pending) map[string]*pending {
 func copyWritten(from map[string]*written) map[string]*written {
 	to := make(map[string]*written, len(from))
 	for name, w := range from {
-		to[name] = &written{w.t, w.any, slices.Clone(w.rows), w.rolledUp.keep()}
+		to[name] = &written{w.t, w.any, slices.Clone(w.rows), w.writes, w.rolledUp.keep()}
 	}
 	return to
 }
@@ -334,7 +319,7 @@ func (c *conn) noteWrites(writes []write, b binder, affected int64) {
 			continue
 		}
 		seen := c.transaction().writtenTo(w.t)
-		seen.thaw(w.pins, b)
+		seen.writes++
 		if w.pins == nil || w.rekeys || !b.soundPins(w.pins) || affected < int64(len(w.pins)) && !w.moves && !w.upserts && !same {
 			seen.any = true
 			continue

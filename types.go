@@ -177,6 +177,35 @@ func assignsWithin(toks []token) bool {
 	return false
 }
 
+// acting are the functions that wait, or change something, also where nothing is written.
+var acting = wordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP NEXTVAL SETVAL NEXT`)
+
+// actsWithin reports whether such a function may be called although no row is wanted:
+// in a derived table, a common table expression or a UNION.
+func actsWithin(toks []token) bool {
+	return hasSubquery(toks) && slices.ContainsFunc(toks, func(t token) bool { return t.in(acting) })
+}
+
+// callsWithin reports whether any function may be called then.
+func callsWithin(toks []token) bool {
+	for i := range toks[:max(len(toks)-2, 0)] {
+		if toks[i].ident() && toks[i+1].punct('(') && !toks[i+2].is("SELECT") {
+			return hasSubquery(toks)
+		}
+	}
+	return false
+}
+
+func hasSubquery(toks []token) bool {
+	selects := 0
+	for _, t := range toks {
+		if t.is("SELECT") {
+			selects++
+		}
+	}
+	return selects > 1
+}
+
 func (k *call) cachedTypes(cache *typesCache, ask func() []columnType) []columnType {
 	kinds := ""
 	if k.plan.namedByArgs && !k.binary() {
@@ -208,10 +237,10 @@ func isText(v driver.NamedValue) bool {
 
 // computes reports whether the server may give what the query computes from a
 // sum another type than it has from a column. A FLOAT beside a small integer is a
-// FLOAT, beside a sum a DOUBLE.
+// FLOAT, beside a sum a DOUBLE; other tables may have one.
 func (p *plan) computes() bool {
 	return p.typedByArgs || slices.ContainsFunc(p.reads, func(t *table) bool {
-		floats := slices.ContainsFunc(t.cols, func(c *column) bool { return c.dataType == "float" })
+		floats := p.query != nil && p.query.others || slices.ContainsFunc(t.cols, func(c *column) bool { return c.dataType == "float" })
 		return slices.ContainsFunc(t.counters, func(c *column) bool {
 			return c.unsigned() && c.dataType != "bigint" || floats && integerBits[c.dataType] < 32
 		})
@@ -248,6 +277,12 @@ func (c *conn) askTypes(k *call) (types []columnType) {
 			}
 		}
 	}
+	if callsWithin(tokenize(k.text, c.session.mode)) { // a function of the application's may write
+		if _, err := conn.ExecContext(ctx, "START TRANSACTION READ ONLY"); err != nil {
+			return nil
+		}
+		defer func() { _, _ = conn.ExecContext(ctx, rollback) }()
+	}
 	_ = conn.Raw(func(raw any) error {
 		types = k.typesOn(ctx, raw.(*lookupConn).Conn)
 		return nil
@@ -258,7 +293,11 @@ func (c *conn) askTypes(k *call) (types []columnType) {
 // typesOn asks what the server would answer to the query as it was written,
 // without a row of it.
 func (k *call) typesOn(ctx context.Context, conn driver.Conn) []columnType {
-	text, params := withoutRows(k.text, k.conn.session.mode)
+	if actsWithin(tokenize(k.text, k.conn.session.mode)) {
+		return nil
+	}
+	original, params := withoutRows(k.text, k.conn.session.mode)
+	text := withoutLocks(original, k.conn.session.mode)
 	args := k.args[:min(params, len(k.args))]
 	var rows driver.Rows
 	err := driver.ErrSkip
@@ -281,6 +320,9 @@ func (k *call) typesOn(ctx context.Context, conn driver.Conn) []columnType {
 	types := make([]columnType, len(names))
 	for i := range types {
 		t := &types[i]
+		if at := strings.Index(text, names[i]); at >= 0 {
+			names[i] = original[at : at+len(names[i])]
+		}
 		t.name, t.database, t.scan = names[i], typed.ColumnTypeDatabaseTypeName(i), typed.ColumnTypeScanType(i)
 		t.nullable, t.nullableOK = typed.ColumnTypeNullable(i)
 		t.precision, t.scale, t.decimalOK = typed.ColumnTypePrecisionScale(i)
@@ -314,6 +356,22 @@ func withoutRows(query string, mode lexMode) (text string, params int) {
 		}
 	}
 	return query + "\n LIMIT 0", params
+}
+
+// withoutLocks blanks out the locks of subqueries, for which the query would wait, also
+// for its own transaction's.
+func withoutLocks(query string, mode lexMode) string {
+	text := []byte(query)
+	for toks, i := tokenize(query, mode), 0; i < len(toks); i++ {
+		if !locks(toks, i) {
+			continue
+		}
+		_, _, end := readLock(toks, i)
+		for at := toks[i].start; at < toks[end-1].end; at++ {
+			text[at] = ' '
+		}
+	}
+	return string(text)
 }
 
 // endsRows reports whether what follows says only which rows are returned, and how.

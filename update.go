@@ -17,7 +17,7 @@ type increment struct {
 	byKey bool // where gives the key itself: a row under another key is another row
 
 	narrowed bool         // where has more than the key
-	ignores  bool         // IGNORE: a number out of range is cut
+	ignores  bool         // a number out of range may be cut: IGNORE, or a hint that sets the sql_mode
 	compares []comparison // of a narrowed where
 	doubtful bool         // which does more than compare
 	deltas   []delta
@@ -95,8 +95,8 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		p.reads = nil
 		return p
 	}
-	p.increment = &increment{t: t, name: name, deltas: s.deltas, touch: s.touch, ignores: stmt.IgnoreErr}
-	if s.ordinary || stmt.Order != nil || stmt.Limit != nil || stmt.IgnoreErr || t.derived || hinted(source) || a.astray(stmt, t, name) {
+	p.increment = &increment{t: t, name: name, deltas: s.deltas, touch: s.touch, ignores: a.mayIgnore(stmt.IgnoreErr)}
+	if s.ordinary || stmt.Order != nil || stmt.Limit != nil || p.increment.ignores || t.derived || hinted(source) || a.astray(stmt, t, name) {
 		p.reads = nil
 		return p
 	}
@@ -123,6 +123,14 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		p.increment.mayJoin(pins[0])
 	}
 	return p
+}
+
+// mayIgnore reports whether the statement may cut what the session would refuse:
+// by IGNORE, or by a hint that sets variables for it.
+func (a *analysis) mayIgnore(ignore bool) bool {
+	return ignore || slices.ContainsFunc(a.toks, func(t token) bool {
+		return t.kind == tokHint && strings.Contains(strings.ToUpper(a.text[t.start:t.end]), "SET_VAR")
+	})
 }
 
 // hinted reports whether partitions or indexes are named, which have to exist.
@@ -265,7 +273,7 @@ func (a *analysis) joinedUpdate(stmt *ast.UpdateStmt, named []*table) *plan {
 	}
 	plan := &plan{scopes: p.scopes, writes: p.writes}
 	if deltas != nil {
-		plan.increment = &increment{t: t, deltas: deltas, ignores: stmt.IgnoreErr}
+		plan.increment = &increment{t: t, deltas: deltas, ignores: a.mayIgnore(stmt.IgnoreErr)}
 	}
 	return plan
 }

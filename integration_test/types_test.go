@@ -224,6 +224,24 @@ func TestTypesByStrictness(t *testing.T) {
 	})
 }
 
+// TestFloatsOfOtherTables proves it for a FLOAT of another table of the query.
+func TestFloatsOfOtherTables(t *testing.T) {
+	const schema = "CREATE TABLE c (id INT PRIMARY KEY, n SMALLINT NOT NULL DEFAULT 0);\nINSERT INTO c VALUES (1, 0), (2, 7);\nCREATE TABLE price (id INT PRIMARY KEY, f FLOAT NULL);\nINSERT INTO price VALUES (1, 0.1), (2, NULL)"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("c", "n"))
+		for _, query := range []string{"SELECT n + f AS x FROM c JOIN price USING (id) ORDER BY c.id", "SELECT COALESCE(f, n) AS x FROM c, price WHERE c.id = price.id ORDER BY c.id",
+			"SELECT IF(n > 0, n, (SELECT f FROM price WHERE price.id = c.id)) AS x FROM c ORDER BY id", "SELECT n FROM c WHERE id = 1 UNION ALL SELECT f FROM price WHERE id = 1", "SELECT n + CAST(f AS CHAR) AS x FROM c JOIN price p ON p.id = c.id WHERE c.id = 1"} {
+			tw.same(t, query)
+			tw.play(t, "A: SET @a = 1", "A: "+query)
+			plain, err := tw.plain.Prepare(query)
+			require.NoError(t, err)
+			ours, err := tw.ours.Prepare(query)
+			require.NoError(t, err)
+			require.Equal(t, queried(t.Context(), stmtQuerier{plain}, query), queried(t.Context(), stmtQuerier{ours}, query), query)
+		}
+	})
+}
+
 // TestFloatsBesideCounters proves that a FLOAT which an expression has beside a small
 // counter stays one: it was a DOUBLE, and 0.1 was 0.10000000149011612.
 func TestFloatsBesideCounters(t *testing.T) {

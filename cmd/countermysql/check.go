@@ -74,24 +74,38 @@ func (c *initCommand) run(s *session) error {
 	if statements == nil {
 		statements = []string{}
 	}
-	rerr := s.result(map[string]any{"statements": statements, "run": c.Yes && err == nil}, func() {
+	run := c.Yes && err == nil
+	if !s.json { // before it asks
 		if len(statements) == 0 && err == nil {
 			s.screen.line("nothing to do")
 		}
 		for _, stmt := range statements {
 			s.screen.line("%s;", stmt)
 		}
-	})
+	}
+	declined := false
+	if err == nil && !c.Yes && len(statements) > 0 {
+		if declined = !s.screen.asks(c.question(s, statements)); !declined {
+			statements, err = countermysql.Init(s.ctx, s.db, &countermysql.InitOptions{ForeignKeys: c.ForeignKey})
+			run = err == nil
+		}
+	}
+	rerr := s.result(map[string]any{"statements": statements, "run": run}, func() {})
 	switch {
 	case err != nil:
 		return err
 	case rerr != nil:
 		return rerr
-	case c.Yes || len(statements) == 0:
-		return nil
-	case s.screen.asks("Run these?"):
-		_, err := countermysql.Init(s.ctx, s.db, &countermysql.InitOptions{ForeignKeys: c.ForeignKey})
-		return err
+	case declined:
+		return &exit{exitAsks, errNothingDone}
 	}
-	return &exit{exitAsks, errNothingDone}
+	return nil
+}
+
+// question has the statements in it where they are not printed before.
+func (c *initCommand) question(s *session, statements []string) string {
+	if !s.json {
+		return "Run these?"
+	}
+	return strings.Join(statements, ";\n") + ";\nRun these?"
 }

@@ -170,6 +170,9 @@ func open(ctx context.Context, line *commandLine, stdin io.Reader, stdout, stder
 		return nil, &exit{exitUsage, errors.New("give the application's DSN: --dsn, or COUNTERMYSQL_DSN in the environment")}
 	}
 	if line.Config != "" {
+		if plain, err := mysql.ParseDSN(line.DSN); err == nil && plain.Params["counterConfig"] != "" && plain.Params["counterConfig"] != line.Config && os.Getenv("COUNTERMYSQL_CONFIG") != line.Config {
+			return nil, &exit{exitUsage, errors.New("--config and counterConfig of the DSN name two files; give one of them")}
+		}
 		if err := os.Setenv("COUNTERMYSQL_CONFIG", line.Config); err != nil {
 			return nil, err
 		}

@@ -106,6 +106,41 @@ func (o *tool) runJSON(want int, into any, args ...string) {
 	require.NoError(o.t, json.Unmarshal([]byte(out), into), out)
 }
 
+// TestInitAsks proves that init tells in JSON what it has done after it has asked.
+func TestInitAsks(t *testing.T) {
+	t.Setenv("COUNTERMYSQL_CONFIG", "") // which open sets
+	forEachServer(t, func(t *testing.T, o *tool) {
+		for _, answer := range []string{"n\n", "y\n"} {
+			var stdout, stderr bytes.Buffer
+			s, err := open(t.Context(), &commandLine{DSN: o.dsn, Config: o.config, JSON: true}, strings.NewReader(answer), &stdout, &stderr)
+			require.NoError(t, err)
+			defer s.db.Close()
+			s.screen.person = true
+			err = (&initCommand{}).run(s)
+			var made struct {
+				Statements []string
+				Run        bool
+			}
+			require.NoError(t, json.Unmarshal(stdout.Bytes(), &made), stdout.String())
+			require.Len(t, made.Statements, 1)
+			require.Contains(t, stderr.String(), made.Statements[0])
+			require.Equal(t, answer == "y\n", made.Run)
+			require.Equal(t, made.Run, err == nil)
+		}
+	})
+}
+
+// TestTwoFiles proves that a file which would have no effect is a mistake.
+func TestTwoFiles(t *testing.T) {
+	t.Setenv("COUNTERMYSQL_CONFIG", "")
+	const dsn = "app@tcp(127.0.0.1:1)/forum?counterConfig=a.yaml"
+	_, err := open(t.Context(), &commandLine{DSN: dsn, Config: "b.yaml"}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	require.ErrorContains(t, err, "two files")
+	t.Setenv("COUNTERMYSQL_CONFIG", "b.yaml") // for which the DSN is the better one
+	_, err = open(t.Context(), &commandLine{DSN: dsn, Config: "b.yaml"}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	require.NotContains(t, err.Error(), "two files")
+}
+
 // TestCommands takes a table from its adoption to its leave, by every command.
 func TestCommands(t *testing.T) {
 	forEachServer(t, func(t *testing.T, o *tool) {
