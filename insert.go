@@ -198,7 +198,7 @@ func (a *analysis) conflicts(stmt *ast.InsertStmt, t *table, cols []*column) sco
 	if pins == nil || len(pins) > maxPins {
 		return s
 	}
-	s.pins = pins
+	s.pins, s.collides = pins, true
 	return s
 }
 
