@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/go-sql-driver/mysql"
 )
 
 // removeSlots deletes rows of the slots table that were read before, each by its
@@ -37,10 +35,7 @@ func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error 
 		n, err := c.do(ctx, c.unsafeUpdates(t)+"DELETE "+privateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
 			" STRAIGHT_JOIN "+t.slots()+" AS "+privateName+" FORCE INDEX (PRIMARY) ON "+strings.Join(on, " AND "))
 		if err == nil && n < int64(len(batch)) {
-			_, err = c.do(context.WithoutCancel(ctx), rollback)
-			if err == nil {
-				err = &mysql.MySQLError{Number: errDeadlock, SQLState: [5]byte([]byte("40001")), Message: "countermysql: another node of the cluster has written the slots of " + t.String() + " meanwhile; try restarting transaction"}
-			}
+			err = c.asDeadlock(ctx, "another node of the cluster has written the slots of "+t.String()+" meanwhile")
 		}
 		if err != nil {
 			return err

@@ -30,12 +30,8 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 			}
 		}
 		c.transaction().rolledUp = nil
-		out := outcome{}
-		text, err := c.takeFor(ctx, k)
-		if err == nil {
-			out, err = k.forward(ctx, text)
-			c.fixed = c.fixed || p.fixes && err == nil
-		}
+		out, err := c.takeAndRun(ctx, k)
+		c.fixed = c.fixed || p.fixes && err == nil
 		if err == nil {
 			c.noteWrites(p.writes, k.binder(), out.affected())
 		}
@@ -90,11 +86,7 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 		_, _ = c.do(context.WithoutCancel(ctx), rollback)
 		return err
 	}
-	out := outcome{}
-	text, err := c.takeFor(ctx, k)
-	if err == nil {
-		out, err = k.forward(ctx, text)
-	}
+	out, err := c.takeAndRun(ctx, k)
 	if err != nil {
 		_ = finish(err)
 		c.lastRows = rowCount{-1, true}

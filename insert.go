@@ -198,7 +198,7 @@ func (a *analysis) conflicts(stmt *ast.InsertStmt, t *table, cols []*column) sco
 	if pins == nil || len(pins) > maxPins {
 		return s
 	}
-	s.pins = pins
+	s.pins, s.collides = pins, true
 	return s
 }
 
@@ -320,11 +320,7 @@ func (a *analysis) ddl(tables []*table, via []dependent) *plan {
 func (a *analysis) namedTables(tables []*table) []*table {
 	return slices.DeleteFunc(slices.Clone(tables), func(t *table) bool {
 		for i, tok := range a.toks {
-			db := a.db
-			if i > 1 && a.toks[i-1].punct('.') && a.toks[i-2].ident() {
-				db = a.toks[i-2].name
-			}
-			if tok.kind == tokVersion || tok.ident() && a.schema.key(db, tok.name) == a.schema.key(t.spec.db, t.spec.name) {
+			if tok.kind == tokVersion || tok.ident() && a.schema.key(a.databaseOf(i), tok.name) == a.schema.key(t.spec.db, t.spec.name) {
 				return false
 			}
 		}
@@ -361,6 +357,7 @@ func (a *analysis) fromQuery() bool {
 // load plans LOAD DATA: rows whose keys are not known before.
 func (a *analysis) load(tables []*table, via []dependent) *plan {
 	named := a.namedTables(tables)
+	_, via = a.outsideStrings(nil, via)
 	has := func(word string) bool {
 		return slices.ContainsFunc(a.toks, func(t token) bool { return t.is(word) })
 	}

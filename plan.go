@@ -78,7 +78,8 @@ type scope struct {
 	where *fragment // nil: every row
 	pins  []pin     // where, if the statement gives the keys
 
-	limits []value // of the rows, if where holds them: an argument that is no number may mean anything
+	collides bool    // the pins are those of new rows: mostly there is none
+	limits   []value // of the rows, if where holds them: an argument that is no number may mean anything
 }
 
 // narrowing is a statement that waits for a condition on the key.

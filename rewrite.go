@@ -69,9 +69,9 @@ func (a *analysis) plan() *plan {
 		if a.toks[0].is("HANDLER") && !slices.ContainsFunc(a.toks, func(t token) bool { return t.is("READ") }) {
 			return &plan{} // opens or closes it
 		}
-		if k == kindSet || a.toks[0].is("DO") { // whose strings nothing runs, unlike those of CALL
+		if analyzes := a.toks[0].is("ANALYZE"); k == kindSet || a.toks[0].is("DO") || analyzes { // whose strings nothing runs, unlike those of CALL
 			tables, via = a.outsideStrings(tables, via)
-			via = slices.DeleteFunc(via, func(d dependent) bool { return !d.reads })
+			via = slices.DeleteFunc(via, func(d dependent) bool { return !d.reads && !analyzes })
 		} else if a.toks[0].is("CALL") {
 			via = a.called(via)
 		}
@@ -83,11 +83,15 @@ func (a *analysis) plan() *plan {
 	return &plan{}
 }
 
-// outsideStrings keeps the tables and dependents whose names do not stand in
-// strings only.
+// outsideStrings keeps the tables and dependents that a name outside strings means.
 func (a *analysis) outsideStrings(tables []*table, via []dependent) ([]*table, []dependent) {
-	tables = slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.name) })
-	return tables, slices.DeleteFunc(slices.Clone(via), func(d dependent) bool { return !a.names(d.name) })
+	tables = slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.db, t.spec.name) })
+	return tables, slices.DeleteFunc(slices.Clone(via), func(d dependent) bool {
+		if d.kind == "routine" { // whose name may be found in other databases too, and has any case
+			return !a.names("", d.name)
+		}
+		return !a.names(d.db, d.name)
+	})
 }
 
 // called keeps the dependents that a CALL may reach: what its arguments only read fires
@@ -140,6 +144,9 @@ func (a *analysis) dml(tables []*table, via []dependent) *plan {
 	stmt := a.parse()
 	if stmt == nil {
 		named, reached := a.outsideStrings(tables, via)
+		if a.onlyReads() { // fires no trigger, and makes no foreign key act
+			reached = slices.DeleteFunc(reached, func(d dependent) bool { return !d.reads })
+		}
 		if len(named) == 0 && len(reached) == 0 {
 			return &plan{}
 		}
@@ -178,13 +185,30 @@ func (a *analysis) direct(stmt ast.StmtNode, named []*table) *plan {
 	return a.opaque(named, nil, "it is no statement that the driver knows")
 }
 
-// names reports whether the name stands outside strings, or is all of one in double
-// quotes: a name under ANSI_QUOTES.
-func (a *analysis) names(name string) bool {
-	return slices.ContainsFunc(a.toks, func(t token) bool {
-		return t.ident() && strings.EqualFold(t.name, name) || t.kind == tokVersion ||
-			t.kind == tokString && a.text[t.start] == '"' && strings.EqualFold(strings.ReplaceAll(strings.Trim(a.text[t.start:t.end], `"`), `""`, `"`), name)
-	})
+// names reports whether a name outside strings, or one that is all of a string in double
+// quotes, as under ANSI_QUOTES, means what has that name in a database; "": in any.
+func (a *analysis) names(db, name string) bool {
+	means := func(i int, in string) bool {
+		return db == "" || a.schema.key(in, a.toks[i].name) == a.schema.key(db, name)
+	}
+	for i, t := range a.toks {
+		bare := i > 1 && a.toks[i-2].end < a.toks[i-1].start // to MariaDB, FROM .t may be a table without a database
+		switch {
+		case t.kind == tokVersion,
+			t.ident() && strings.EqualFold(t.name, name) && (means(i, a.databaseOf(i)) || bare && means(i, a.db)),
+			t.kind == tokString && a.text[t.start] == '"' && strings.EqualFold(strings.ReplaceAll(strings.Trim(a.text[t.start:t.end], `"`), `""`, `"`), name):
+			return true
+		}
+	}
+	return false
+}
+
+// databaseOf is the database of the table that token i names.
+func (a *analysis) databaseOf(i int) string {
+	if i > 1 && a.toks[i-1].punct('.') && a.toks[i-2].ident() {
+		return a.toks[i-2].name
+	}
+	return a.db
 }
 
 // parse parses the statement without what the parser can't read: a RETURNING

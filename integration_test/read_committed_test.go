@@ -142,25 +142,3 @@ INSERT INTO p (id, title) VALUES (20001, 'x'), (20002, 'y');
 		}
 	})
 }
-
-// TestAcceptedUpsertOfRenamed pins that at READ COMMITTED an upsert that runs the exact
-// way leaves the slots of a row standing that gets its unique key meanwhile.
-func TestAcceptedUpsertOfRenamed(t *testing.T) {
-	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		for level, want := range map[string]int64{"READ COMMITTED": 5, "REPEATABLE READ": 10} {
-			tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
-			other := open(t, tw.oursDSN)
-			conn := session(t, tw.ours)
-			affected(t, conn, "SET SESSION TRANSACTION ISOLATION LEVEL "+level)
-			tw.sent.meddle(t, func(query string) error {
-				if strings.HasPrefix(query, "INSERT INTO post") {
-					_, _ = other.Exec("UPDATE post SET slug = 'new' WHERE id = 1") // at REPEATABLE READ it waits
-				}
-				return nil
-			})
-			affected(t, conn, "INSERT INTO post (id, slug, likes) VALUES (9, 'new', 1) ON DUPLICATE KEY UPDATE likes = 0")
-			tw.sent.before.Store(nil)
-			require.Equal(t, want, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
-		}
-	})
-}

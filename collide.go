@@ -1,0 +1,90 @@
+package countermysql
+
+import (
+	"context"
+	"slices"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// takeAndRun rolls up the keys that a statement concerns and runs it. Of the rows that
+// an upsert or REPLACE could meet it locks those that are there: under REPEATABLE READ,
+// to lock one that is not would lock the gap in which others insert theirs.
+func (c *conn) takeAndRun(ctx context.Context, k *call) (outcome, error) {
+	where, ok := c.collisions(k)
+	if !ok {
+		text, err := c.takeFor(ctx, k)
+		if err != nil {
+			return outcome{}, err
+		}
+		return k.forward(ctx, text)
+	}
+	s := k.plan.scopes[0]
+	met, err := c.keysOf(ctx, s, where)
+	if err != nil {
+		return outcome{}, err
+	}
+	if _, err := c.takeKeys(ctx, s.t, met); err != nil {
+		return outcome{}, err
+	}
+	out, err := k.forward(ctx, k.text)
+	if err != nil || s.t.allUnique == 1 || out.affected() == 1 && len(met) == 0 {
+		return out, err // a row that was inserted meanwhile by its primary key has nothing in its slots
+	}
+	return out, c.metNoOther(ctx, s, where, met)
+}
+
+// collisions is the condition of the rows that the statement could meet, if a look-up
+// connection can tell them.
+func (c *conn) collisions(k *call) (where string, ok bool) {
+	if len(k.plan.scopes) != 1 || !k.plan.scopes[0].collides || k.rows || c.altered() {
+		return "", false
+	}
+	s := k.plan.scopes[0]
+	if c.inTransaction() && (c.transaction().inside || c.transaction().writtenTo(s.t).any) || slices.ContainsFunc(s.pins, pin.momentary) {
+		return "", false
+	}
+	return s.bind(k.binder())
+}
+
+// keysOf are the keys of the rows that meet a condition, as others see them.
+func (c *conn) keysOf(ctx context.Context, s scope, where string) (map[string]key, error) {
+	rows, err := c.outside(ctx, "SELECT "+s.t.selectKey(quoteIdent(s.name))+" FROM "+s.from()+" WHERE "+where)
+	keys := map[string]key{}
+	for _, r := range rows {
+		k := key(r[:len(s.t.key)])
+		keys[k.id()] = k
+	}
+	return keys, err
+}
+
+// metNoOther fails where another client has meanwhile given a row with slots a unique
+// key by which the statement met it: it wrote the base row alone.
+func (c *conn) metNoOther(ctx context.Context, s scope, where string, met map[string]key) error {
+	now, err := c.keysOf(ctx, s, where)
+	if err != nil {
+		return err
+	}
+	var others []key
+	for id, k := range now {
+		if met[id] == nil {
+			others = append(others, k)
+		}
+	}
+	if others == nil {
+		return nil
+	}
+	found, err := c.slotRows(ctx, s.t, others, c.outside)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	return c.asDeadlock(ctx, "another client has given a row of "+s.t.String()+" its key meanwhile")
+}
+
+// asDeadlock rolls the transaction back, as the server does at a deadlock.
+func (c *conn) asDeadlock(ctx context.Context, why string) error {
+	if _, err := c.do(context.WithoutCancel(ctx), rollback); err != nil {
+		return err
+	}
+	return &mysql.MySQLError{Number: errDeadlock, SQLState: [5]byte([]byte("40001")), Message: "countermysql: " + why + "; try restarting transaction"}
+}
