@@ -70,7 +70,12 @@ func (c *conn) clean(ctx context.Context, k *call) error {
 		return err
 	}
 	if base != "" {
-		if _, err := c.read(ctx, c.unsnapshot()+"SELECT 1 FROM "+t.base()+" WHERE "+base+" "+shareMode); err != nil {
+		lock := shareMode
+		if k.plan.scopes != nil { // it changes the row: with a shared lock, those who wait here would then wait for each other
+			lock = "FOR UPDATE"
+		}
+		there, err := c.read(ctx, c.unsnapshot()+"SELECT 1 FROM "+t.base()+" WHERE "+base+" "+lock)
+		if err != nil || len(there) == len(k.plan.cleaning.pins) { // nothing is left over: others go on with those slots
 			return err
 		}
 	}

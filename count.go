@@ -12,6 +12,7 @@ type bound struct {
 	conditions []string // one, or one for each row of an upsert
 	deltas     [][]int64
 	touch      []string // by touch column of the table; "" if not touched
+	named      []key    // by the rows of an upsert; nil: in other words than the server's
 	zero       bool     // adds nothing
 }
 
@@ -89,9 +90,13 @@ func (inc *increment) sum(deltas []delta, b binder) (sums []int64, zero, ok bool
 // bindRows binds the rows of an upsert.
 func (inc *increment) bindRows(b binder, out *bound) bool {
 	zero := false
+	var named []key
 	for _, r := range inc.rows {
 		where, ok := r.key.bind(inc.name, b)
 		zero = zero || !ok
+		if id, ok := r.key.key(inc.t, b); ok && len(inc.rows) > 1 {
+			named = append(named, id)
+		}
 		for _, v := range r.values {
 			n, ok := delta{c: v.c, v: v.v}.units(b)
 			zero = zero || !ok || !v.c.holds(n)
@@ -105,6 +110,9 @@ func (inc *increment) bindRows(b binder, out *bound) bool {
 		out.deltas = append(out.deltas, deltas)
 	}
 	out.zero = zero // a row that changes nothing, or that an INSERT would refuse: verbatim
+	if len(named) == len(inc.rows) {
+		out.named = named
+	}
 	return true
 }
 

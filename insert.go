@@ -195,16 +195,12 @@ func (a *analysis) conflicts(stmt *ast.InsertStmt, t *table, cols []*column) sco
 			}
 		}
 	}
-	if pins == nil || len(pins) > maxPins {
+	if pins == nil || len(pins) > sendBatch {
 		return s
 	}
 	s.pins, s.collides = pins, true
 	return s
 }
-
-// maxUpserted is how many rows of an upsert may go to slots: each is looked up, which
-// for many takes far longer than the statement does.
-const maxUpserted = 8
 
 // upsert reads ON DUPLICATE KEY UPDATE into p; it returns why only the exact
 // way is right.
@@ -230,7 +226,7 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	}
 	inc := &increment{t: t, name: t.spec.name, deltas: s.deltas, touch: s.touch, ignores: a.mayIgnore(stmt.IgnoreErr)}
 	p.increment = inc
-	fast := len(stmt.Lists) <= maxUpserted && !s.ordinary && !inc.ignores && !a.astray(stmt, t, t.spec.name) && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
+	fast := len(stmt.Lists) <= sendBatch && !s.ordinary && !inc.ignores && !a.astray(stmt, t, t.spec.name) && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
 		!slices.ContainsFunc(t.touch, func(c *column) bool { return true }) &&
 		!slices.ContainsFunc(a.toks, func(tok token) bool { return tok.is("RETURNING") || tok.is("DELAYED") })
 	for _, c := range t.cols {

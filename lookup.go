@@ -13,6 +13,14 @@ import (
 // the statement itself has to find out: no row, a NULL counter, a row that the
 // transaction has written.
 func (c *conn) findAll(ctx context.Context, b *bound) ([]entry, after, error) {
+	if len(b.rows) > 1 {
+		if hits, how, err := c.findRows(ctx, b); err != nil || how != notTried {
+			return hits, how, err
+		}
+		if len(b.rows) > maxUpserted {
+			return nil, takeVerbatim, nil
+		}
+	}
 	var hits []entry
 	seen := map[string]bool{}
 	for i, where := range b.conditions {
@@ -30,6 +38,48 @@ func (c *conn) findAll(ctx context.Context, b *bound) ([]entry, after, error) {
 			seen[h.key.id()] = true
 		}
 		hits = append(hits, found...)
+	}
+	return hits, done, nil
+}
+
+// maxUpserted is how many rows of an upsert are looked up one by one.
+const maxUpserted = 8
+
+// findRows looks up all rows of an upsert at once; notTried if the server spells a key
+// otherwise, so that it can't be told which row it is of.
+func (c *conn) findRows(ctx context.Context, b *bound) ([]entry, after, error) {
+	if b.named == nil {
+		return nil, notTried, nil
+	}
+	all := make([]int64, len(b.t.counters)) // what any of them adds to
+	row := map[string]int{}
+	for i, k := range b.named {
+		row[k.id()] = i
+		for j, n := range b.deltas[i] {
+			if n != 0 {
+				all[j] = n
+			}
+		}
+	}
+	found, how, err := c.find(ctx, b, "("+strings.Join(b.conditions, ") OR (")+")", all)
+	switch {
+	case err != nil || how != done:
+		return nil, how, err
+	case len(found) < len(row):
+		return nil, takeVerbatim, nil // perhaps the server finds two of them the same: then looking for each would not help
+	}
+	byKey := map[string]entry{}
+	for _, e := range found {
+		byKey[e.id] = e
+	}
+	hits := make([]entry, len(b.named))
+	for i, k := range b.named {
+		e, ok := byKey[k.id()]
+		if !ok {
+			return nil, notTried, nil
+		}
+		e.deltas = b.deltas[i]
+		hits[i] = e
 	}
 	return hits, done, nil
 }

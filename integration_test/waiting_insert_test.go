@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"testing"
 	"time"
 
@@ -68,5 +69,82 @@ INSERT INTO post (id, author) VALUES (1, 1);
 				}
 			}
 		}
+	})
+}
+
+// TestUpsertsThatWait proves that transactions whose upserts, or REPLACEs, wait for the
+// same row, which has slots, go one after the other: with shared locks of the row they
+// would all wait for each other.
+func TestUpsertsThatWait(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, stmt := range []string{
+			"INSERT INTO page (id, name, hits) VALUES (1, 'x', 1) ON DUPLICATE KEY UPDATE name = VALUES(name), hits = hits + 1",
+			"INSERT INTO page (id, name, hits) VALUES (1, 'x', 1) ON DUPLICATE KEY UPDATE hits = 0",
+			"REPLACE INTO page (id, hits) VALUES (1, 5)",
+		} {
+			t.Run(stmt, func(t *testing.T) {
+				tw := newTwin(t, srv, "CREATE TABLE page (id INT PRIMARY KEY, name VARCHAR(10) NULL, hits INT NOT NULL);\nINSERT INTO page VALUES (1, 'a', 1)", counters("page", "hits"))
+				for _, db := range []*sql.DB{tw.plain, tw.ours} {
+					_, err := db.ExecContext(t.Context(), "UPDATE page SET hits = hits + 1 WHERE id = 1")
+					require.NoError(t, err)
+					holder, err := tw.directTo(db).BeginTx(t.Context(), nil)
+					require.NoError(t, err)
+					_, err = holder.ExecContext(t.Context(), "UPDATE page SET name = 'b' WHERE id = 1")
+					require.NoError(t, err)
+					ended := make(chan string, 3)
+					for range cap(ended) {
+						go func() {
+							ended <- fmt.Sprint(inTransaction(context.WithoutCancel(t.Context()), db, sql.LevelDefault, []string{stmt}))
+						}()
+					}
+					select {
+					case err := <-ended:
+						t.Fatal("it does not wait: ", err)
+					case <-time.After(300 * time.Millisecond):
+					}
+					require.NoError(t, holder.Commit())
+					for range cap(ended) {
+						require.Equal(t, "<nil>", soon(t, ended))
+					}
+				}
+				tw.same(t, "SELECT * FROM page")
+			})
+		}
+	})
+}
+
+// TestIncrementsBesideInsert proves that an INSERT which has waited for a row that it
+// then meets keeps no increments from that row's slots.
+func TestIncrementsBesideInsert(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE page (id INT PRIMARY KEY, name VARCHAR(10) NULL, hits INT NOT NULL);\nINSERT INTO page VALUES (1, 'a', 1)", counters("page", "hits"), "innodb_lock_wait_timeout=2")
+		const increment = "UPDATE page SET hits = hits + 1 WHERE id = 1"
+		for range 50 {
+			_, err := tw.ours.ExecContext(t.Context(), increment)
+			require.NoError(t, err)
+		}
+		holder, err := tw.direct.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = holder.ExecContext(t.Context(), "UPDATE page SET name = 'b' WHERE id = 1")
+		require.NoError(t, err)
+		tx, err := tw.ours.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		inserted := make(chan string, 1)
+		go func() {
+			_, err := tx.ExecContext(context.WithoutCancel(t.Context()), "INSERT IGNORE INTO page (id, hits) VALUES (1, 0)")
+			inserted <- fmt.Sprint(err)
+		}()
+		select {
+		case err := <-inserted:
+			t.Fatal("it does not wait: ", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+		require.NoError(t, holder.Commit())
+		require.Equal(t, "<nil>", soon(t, inserted))
+		for range 50 {
+			_, err = tw.ours.ExecContext(t.Context(), increment)
+			require.NoError(t, err)
+		}
+		require.NoError(t, tx.Commit())
 	})
 }
