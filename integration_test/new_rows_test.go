@@ -80,6 +80,10 @@ func TestUpsertOfRenamed(t *testing.T) {
 			affected(t, conn, "COMMIT")
 			require.EqualValues(t, 0, number(t, tw.ours, "SELECT COUNT(*) FROM note"))
 			require.EqualValues(t, 10, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
+
+			tw.reset(t) // a row that is inserted counts one, one that stays as its base row is none
+			affected(t, conn, "INSERT INTO post (id, slug, likes) VALUES (8, 'first', 1), (9, 'new', 1) ON DUPLICATE KEY UPDATE likes = 5")
+			require.EqualValues(t, 5, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
 			tw.sent.before.Store(nil)
 		}
 	})
