@@ -48,46 +48,63 @@ func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error 
 // deleted by a cascade or another client. A row that somebody has locked may be about
 // to go: then it waits, as the INSERT would.
 func (c *conn) clean(ctx context.Context, k *call) error {
-	t := k.plan.cleaning.t
-	where, base := "TRUE", ""
-	some := t.orphans(where)
+	t, where, named := k.plan.cleaning.t, "TRUE", false
 	if pins := k.plan.cleaning.pins; pins != nil {
 		if s, ok := bindPins(pins, privateName, k.binder()); ok {
-			where = s
-			some = t.orphans(where)
-			if !t.galera { // see noWait
-				base, _ = bindPins(pins, t.spec.name, k.binder())
-				some = " FROM " + t.slots() + " AS " + privateName + " WHERE (" + where + ") AND NOT EXISTS (SELECT 1 FROM " + t.base() +
-					" AS base WHERE " + t.sameKey("base", privateName) + " " + t.skipLocked() + ")"
-			}
+			where, named = s, true
 		}
+	}
+	some, waits := t.orphans(where), named && !t.galera // see noWait
+	if waits {
+		some = " FROM " + t.slots() + " AS " + privateName + " WHERE (" + where + ") AND NOT EXISTS (SELECT 1 FROM " + t.base() +
+			" AS base WHERE " + t.sameKey("base", privateName) + " " + t.skipLocked() + ")"
 	}
 	if c.inTransaction() && c.transaction().writtenTo(t).any { // others do not see which rows it has deleted
+		if !named {
+			if rows, err := c.outside(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1"); err != nil || len(rows) == 0 {
+				return err
+			}
+			return c.removeOrphans(ctx, t, where)
+		}
 		some = " FROM " + t.slots() + " AS " + privateName + " WHERE " + where
 	}
-	rows, err := c.outside(ctx, "SELECT 1"+some+" LIMIT 1")
-	if err != nil || len(rows) == 0 {
+	found, err := c.outside(ctx, "SELECT DISTINCT "+t.selectKey(privateName)+some)
+	if err != nil {
 		return err
 	}
-	if base != "" {
-		lock := shareMode
-		if k.plan.scopes != nil { // it changes the row: with a shared lock, those who wait here would then wait for each other
-			lock = "FOR UPDATE"
+	keys := make([]key, len(found))
+	for i, row := range found {
+		keys[i] = row
+	}
+	slices.SortFunc(keys, t.compare)
+	for batch := range slices.Chunk(keys, sendBatch) { // and not all at once, which would lock all slots
+		if waits {
+			lock := shareMode
+			if k.plan.scopes != nil { // it changes the row: with a shared lock, those who wait here would then wait for each other
+				lock = "FOR UPDATE"
+			}
+			there, err := c.read(ctx, c.unsnapshot()+"SELECT 1 FROM "+t.base()+" WHERE "+t.whereAny(batch, quoteIdent(t.spec.name))+" "+lock)
+			if err != nil {
+				return err
+			}
+			if len(there) == len(batch) { // nothing is left over: others go on with those slots
+				continue
+			}
 		}
-		there, err := c.read(ctx, c.unsnapshot()+"SELECT 1 FROM "+t.base()+" WHERE "+base+" "+lock)
-		if err != nil || len(there) == len(k.plan.cleaning.pins) { // nothing is left over: others go on with those slots
+		if err := c.removeOrphans(ctx, t, t.whereAny(batch, privateName)); err != nil {
 			return err
 		}
 	}
-	return c.removeOrphans(ctx, t, where)
+	return nil
 }
 
 // orphans selects slots without a base row, which is missing where its first key column is.
+// A DELETE of them would scan, and lock, all of a small table otherwise.
 func (t *table) orphans(where string) string {
 	if len(t.key) == 0 {
 		return " FROM " + t.slots() + " AS " + privateName + " WHERE NOT EXISTS (SELECT 1 FROM " + t.base() + ")"
 	}
-	return " FROM " + t.slots() + " AS " + privateName + " LEFT JOIN " + t.base() + " AS base ON " + t.sameKey("base", privateName) +
+	return " FROM " + t.slots() + " AS " + privateName + " FORCE INDEX (PRIMARY) LEFT JOIN " + t.base() + " AS base ON " + t.sameKey("base", privateName) +
 		" WHERE (" + where + ") AND base." + quoteIdent(t.key[0].name) + " IS NULL"
 }
 

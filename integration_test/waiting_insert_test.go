@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -146,5 +147,40 @@ func TestIncrementsBesideInsert(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.NoError(t, tx.Commit())
+	})
+}
+
+// TestIncrementsBesideCleaning proves that an INSERT of many rows, or of those of a
+// query, that removes left-over slots keeps no increments from the slots of other rows.
+func TestIncrementsBesideCleaning(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE page (id INT PRIMARY KEY, hits INT NOT NULL);\nCREATE TABLE old (id INT PRIMARY KEY);\nINSERT INTO old VALUES (5000)", counters("page", "hits"), "innodb_lock_wait_timeout=2")
+		execAll(t, tw.direct, "INSERT INTO page VALUES ("+strings.Join(numbered("%d", 51), ", 0), (")+", 0)")
+		execAll(t, tw.direct, "INSERT INTO page_slots (id, slot, hits) VALUES (50, 1, 0)") // the gap before left-over slots is locked
+		for _, stmt := range []string{
+			"INSERT INTO page (id, hits) VALUES (" + strings.Join(numbered("1%03d", 300), ", 7), (") + ", 7)",
+			"INSERT INTO page (id, hits) SELECT id, 7 FROM old",
+		} {
+			execAll(t, tw.direct, "INSERT INTO page_slots (id, slot, hits) VALUES (1001, 1, 100), (1001, 2, 100), (5000, 1, 100), (9000, 1, 100)")
+			increment := func() {
+				for id := range 50 {
+					_, err := tw.ours.ExecContext(t.Context(), "UPDATE page SET hits = hits + 1 WHERE id = ?", id)
+					require.NoError(t, err)
+				}
+			}
+			increment()
+			tx, err := tw.ours.BeginTx(t.Context(), nil)
+			require.NoError(t, err)
+			_, err = tx.ExecContext(t.Context(), stmt)
+			require.NoError(t, err)
+			increment()
+			require.NoError(t, tx.Commit())
+			var sum, rows int
+			require.NoError(t, tw.ours.QueryRowContext(t.Context(), "SELECT SUM(hits), COUNT(*) FROM page WHERE id > 50").Scan(&sum, &rows))
+			require.Equal(t, 7*rows, sum)
+			require.NoError(t, tw.direct.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM page_slots WHERE id > 50").Scan(&rows))
+			require.Zero(t, rows)
+			execAll(t, tw.direct, "DELETE FROM page WHERE id > 50")
+		}
 	})
 }
