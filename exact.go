@@ -166,7 +166,7 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	if locksGaps && len(rows) > most {
 		return k.text, c.take(ctx, k.plan, b)
 	}
-	refusable := c.session.safe                                 // as it is, but not by keys
+	refusable := c.session.safe && n.first == nil               // as it is, but not by keys, nor with a limit
 	if !ok || len(rows) > most || n.before == "" || refusable { // no other row changes then, and a new one has no slots
 		if err := c.lockWhole(ctx, s.t); err != nil {
 			return "", err

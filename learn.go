@@ -117,6 +117,9 @@ func (c *Connector) begin(r *reading) {
 func (c *Connector) readSchema(ctx context.Context) (*schema, error) {
 	changes := c.changes.Load()
 	s, err := c.load(ctx)
+	for errorNumber(err) == errLockWait && (c.current.Load() == nil || c.changed()) && ctx.Err() == nil {
+		s, err = c.load(ctx) // nothing goes on without it: it waits, as statements do
+	}
 	if err != nil {
 		if errorNumber(err) == errLockWait && c.current.Load() != nil { // who locks a table for long keeps all from it, and nobody from other tables
 			c.checked.Store(time.Now().Add(-schemaAge).UnixNano())

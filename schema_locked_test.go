@@ -15,7 +15,8 @@ import (
 
 // TestSchemaLocked proves that a counter table stays one while somebody has it locked
 // exclusively, as DDL does: MariaDB leaves such a table out of what it tells of the
-// schema. And that statements on other tables go on, for however long it is locked.
+// schema. And that statements on other tables go on, for however long it is locked,
+// but for those that can't do without the schema: they wait.
 func TestSchemaLocked(t *testing.T) {
 	servers, err := testserver.FromEnv(context.Background())
 	require.NoError(t, err)
@@ -70,9 +71,29 @@ func TestSchemaLocked(t *testing.T) {
 			start := time.Now()
 			exec(db, "DO 1")
 			require.Less(t, time.Since(start), 500*time.Millisecond, "it waits for the schema")
+
+			first, err := NewConnector(cfg, c.config)
+			require.NoError(t, err)
+			firstDB := sql.OpenDB(first)
+			defer firstDB.Close()
+			c.changes.Add(1)
+			waited := make(chan error, 2)
+			for _, db := range []*sql.DB{firstDB, db} {
+				go func() {
+					_, err := db.Exec("DO 1")
+					waited <- err
+				}()
+			}
+			select {
+			case err := <-waited:
+				require.Fail(t, "it did not wait", "%v", err)
+			case <-time.After(2500 * time.Millisecond): // a query gives up after one
+			}
 			exec(admin, fmt.Sprintf("KILL QUERY %d", renaming()))
 			require.Error(t, <-renamed)
 			exec(holder, "ROLLBACK")
+			require.NoError(t, <-waited)
+			require.NoError(t, <-waited)
 
 			var n int
 			require.NoError(t, db.QueryRow("SELECT n FROM t").Scan(&n))
