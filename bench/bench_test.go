@@ -96,6 +96,39 @@ func wellFormed(t *testing.T, svg string) {
 	}
 }
 
+// TestReadme proves that the README has the figures of the benchmark that is committed
+// with it, as a run would write them.
+func TestReadme(t *testing.T) {
+	md, err := os.ReadFile("../docs/benchmark.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hot []row
+	for _, line := range strings.Split(below(string(md), "One hot counter, autocommit"), "\n") {
+		if cells := strings.Split(line, "|"); len(cells) > 10 && strings.Contains(cells[1], "client") {
+			hot = append(hot, row{At: strings.TrimSpace(cells[1]), Server: strings.TrimSpace(cells[2]), Peer: strings.TrimSpace(cells[3]), PerSecond: strings.TrimSpace(cells[4])})
+		}
+	}
+	was, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := filepath.Join(t.TempDir(), "README.md")
+	if err := os.WriteFile(readme, readmeTable.ReplaceAll(was, []byte("${1}${2}")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeReadme(readme, hot); err != nil {
+		t.Fatal(err)
+	}
+	now, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !readmeTable.Match(was) || !bytes.Equal(was, now) {
+		t.Errorf("the README has other figures than docs/benchmark.md:\n%s", readmeTable.Find(now))
+	}
+}
+
 // faulty is a store that forgets an increment now and then.
 type faulty struct {
 	counts map[int]int64

@@ -78,6 +78,13 @@ func (r report) write(screen *screen) error {
 			return err
 		}
 	}
+	for _, s := range c.Sections {
+		if s.Name == "hot" {
+			if err := writeReadme(filepath.Join(r.settings.out, "..", "README.md"), s.Rows); err != nil {
+				return err
+			}
+		}
+	}
 	screen.line("written: benchmark.md, benchmark.html and %d charts, in %s", len(files)-2, r.settings.out)
 	return nil
 }
