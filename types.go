@@ -11,9 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/pingcap/tidb/pkg/parser/ast"
-	"github.com/pingcap/tidb/pkg/parser/test_driver"
 )
 
 // columnType is what the server says of a column of an answer.
@@ -160,52 +157,6 @@ func (c *conn) sessionTypes(ctx context.Context, k *call) []columnType {
 	return k.cachedTypes(c.types[k.plan], func() []columnType { return k.typesOn(ctx, c.raw) })
 }
 
-// assignsWithin reports whether a variable is assigned in parentheses, as in a
-// derived table.
-func assignsWithin(toks []token) bool {
-	depth := 0
-	for i, t := range toks {
-		switch {
-		case t.punct('('):
-			depth++
-		case t.punct(')'):
-			depth--
-		case depth > 0 && t.punct(':') && i+1 < len(toks) && toks[i+1].punct('='):
-			return true
-		}
-	}
-	return false
-}
-
-// acting are the functions that wait, or change something, also where nothing is written.
-var acting = wordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP NEXTVAL SETVAL NEXT`)
-
-// actsWithin reports whether such a function may be called although no row is wanted:
-// in a derived table, a common table expression or a UNION.
-func actsWithin(toks []token) bool {
-	return hasSubquery(toks) && slices.ContainsFunc(toks, func(t token) bool { return t.in(acting) })
-}
-
-// callsWithin reports whether any function may be called then.
-func callsWithin(toks []token) bool {
-	for i := range toks[:max(len(toks)-2, 0)] {
-		if toks[i].ident() && toks[i+1].punct('(') && !toks[i+2].is("SELECT") {
-			return hasSubquery(toks)
-		}
-	}
-	return false
-}
-
-func hasSubquery(toks []token) bool {
-	selects := 0
-	for _, t := range toks {
-		if t.is("SELECT") {
-			selects++
-		}
-	}
-	return selects > 1
-}
-
 func (k *call) cachedTypes(cache *typesCache, ask func() []columnType) []columnType {
 	kinds := ""
 	if k.plan.namedByArgs && !k.binary() {
@@ -328,92 +279,4 @@ func (k *call) typesOn(ctx context.Context, conn driver.Conn) []columnType {
 		t.precision, t.scale, t.decimalOK = typed.ColumnTypePrecisionScale(i)
 	}
 	return types
-}
-
-// withoutRows puts LIMIT 0 in place of what ends a query, and counts the
-// parameters that remain. Parentheses around all of it go: behind them, LIMIT would
-// make another table of it on MariaDB, and columnsWithAlias tells that one's name.
-func withoutRows(query string, mode lexMode) (text string, params int) {
-	depth := 0
-	toks := tokenize(query, mode)
-	for last := len(toks) - 1; last > 0 && toks[last].punct(';'); last-- {
-		query, toks = query[:toks[last].start], toks[:last]
-	}
-	for last := len(toks) - 1; last > 0 && toks[0].punct('(') && closingParen(toks, 0) == last; last = len(toks) - 1 {
-		query = query[toks[0].end:toks[last].start]
-		toks = tokenize(query, mode)
-	}
-	for i, t := range toks {
-		switch {
-		case t.punct('('):
-			depth++
-		case t.punct(')'):
-			depth--
-		case depth == 0 && endsRows(toks, i):
-			return query[:t.start] + " LIMIT 0", params
-		case t.kind == tokParam:
-			params++
-		}
-	}
-	return query + "\n LIMIT 0", params
-}
-
-// withoutLocks blanks out the locks of subqueries, for which the query would wait, also
-// for its own transaction's.
-func withoutLocks(query string, mode lexMode) string {
-	text := []byte(query)
-	for toks, i := tokenize(query, mode), 0; i < len(toks); i++ {
-		if !locks(toks, i) {
-			continue
-		}
-		_, _, end := readLock(toks, i)
-		for at := toks[i].start; at < toks[end-1].end; at++ {
-			text[at] = ' '
-		}
-	}
-	return string(text)
-}
-
-// endsRows reports whether what follows says only which rows are returned, and how.
-func endsRows(toks []token, i int) bool {
-	t := toks[i]
-	return t.is("LIMIT") || t.is("FETCH") || t.is("LOCK") || t.is("INTO") || t.punct(';') ||
-		t.is("FOR") && i+1 < len(toks) && (toks[i+1].is("UPDATE") || toks[i+1].is("SHARE"))
-}
-
-// typedByArgs reports whether a parameter stands where columns get their names
-// and types from: not behind a WHERE or ON, nor in what belongs to one.
-func typedByArgs(toks []token) bool {
-	typed, on := []bool{true}, []bool{false} // of the query and of each parenthesis that is open
-	for i, t := range toks {
-		last := len(typed) - 1
-		switch {
-		case t.punct('('):
-			typed, on = append(typed, typed[last] && !on[last]), append(on, false)
-		case t.punct(')') && last > 0:
-			typed, on = typed[:last], on[:last]
-		case t.is("WHERE"), t.is("ORDER"), endsRows(toks, i):
-			typed[last] = false
-		case t.is("SELECT"):
-			typed[last], on[last] = last == 0 || typed[last-1] && !on[last-1], false
-		case t.is("ON"):
-			on[last] = true
-		case t.is("JOIN"), t.is("STRAIGHT_JOIN"), t.punct(','):
-			on[last] = false
-		case t.kind == tokParam && typed[last] && !on[last]:
-			return true
-		}
-	}
-	return false
-}
-
-// namedByArgs reports whether a column without an alias has a parameter in its text.
-func namedByArgs(stmt ast.Node) bool {
-	return !every(stmt, func(n ast.Node) bool {
-		f, ok := n.(*ast.SelectField)
-		return !ok || f.WildCard != nil || f.AsName.O != "" || every(f.Expr, func(n ast.Node) bool {
-			_, is := n.(*test_driver.ParamMarkerExpr)
-			return !is
-		})
-	})
 }

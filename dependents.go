@@ -1,0 +1,152 @@
+package countermysql
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+)
+
+// called keeps the dependents that a CALL may reach: what its arguments only read fires
+// no trigger, and makes no foreign key act.
+func (a *analysis) called(via []dependent) []dependent {
+	quoted := slices.DeleteFunc(slices.Clone(a.toks), func(t token) bool { return t.kind != tokString && t.kind != tokVersion })
+	_, run := a.schema.reach(quoted, a.text)
+	return slices.DeleteFunc(slices.Clone(via), func(d dependent) bool {
+		return !d.reads && !slices.ContainsFunc(run, func(r dependent) bool { return r.name == d.name })
+	})
+}
+
+// through keeps the dependents that the parsed statement uses.
+func (a *analysis) through(stmt ast.Node, via []dependent) []dependent {
+	return slices.DeleteFunc(slices.Clone(via), func(d dependent) bool {
+		return every(stmt, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.TableName:
+				db := n.Schema.O
+				if db == "" {
+					db = a.db
+				}
+				return a.schema.key(db, n.Name.O) != a.schema.key(d.db, d.name)
+			case *ast.FuncCallExpr:
+				return !strings.EqualFold(n.FnName.O, d.name) && !strings.EqualFold(n.Schema.O, d.name) // a package's
+			}
+			return true
+		})
+	})
+}
+
+// indirect plans a parsed statement, and what it does to counter tables through
+// other objects.
+func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) *plan {
+	isWrite, rekeys, deletes := true, false, false
+	switch s := stmt.(type) {
+	case *ast.SelectStmt, *ast.SetOprStmt:
+		isWrite = false
+	case *ast.UpdateStmt:
+		rekeys = true
+	case *ast.DeleteStmt:
+		deletes = true
+	case *ast.InsertStmt:
+		rekeys, deletes = s.IsReplace || s.OnDuplicate != nil, s.IsReplace
+	}
+	var touched, deleted []*table
+	for _, d := range via {
+		switch {
+		case !a.fires(stmt, d):
+		case d.hidden():
+			return a.opaque(named, via, "the user may not see the definition of "+d.name)
+		case d.reads:
+			return a.opaque(named, via, "it reaches the table through "+d.name)
+		case !isWrite:
+		case d.foreignKey && (!d.changesKey || !rekeys), !d.foreignKey && a.schema.relative(d.body, d.db):
+			touched = append(touched, d.tables...)
+			if d.foreignKey && deletes {
+				deleted = append(deleted, d.tables...)
+			}
+		default:
+			return a.opaque(named, via, "it writes the table through "+d.name)
+		}
+	}
+	p := &plan{}
+	if len(named) > 0 {
+		p = a.direct(stmt, named)
+	}
+	if len(touched) > 0 && p.class == counting { // it sets a counter that a foreign key references
+		return a.opaque(named, via, "it writes the table through another one as well")
+	}
+	if len(touched) > 0 {
+		p.writes, p.deletes = slices.Concat(p.writes, anyRow(touched)), deleted
+	}
+	return p
+}
+
+// fires reports whether a statement may fire a trigger of the tables that it names,
+// or make a foreign key act.
+func (a *analysis) fires(stmt ast.StmtNode, d dependent) bool {
+	if d.event == "" && !d.foreignKey || d.kind != "" {
+		return true
+	}
+	var inserts, updates, deletes bool
+	var list []*ast.Assignment
+	switch s := stmt.(type) {
+	case *ast.InsertStmt:
+		inserts, updates, deletes, list = true, s.IsReplace || s.OnDuplicate != nil, s.IsReplace, s.OnDuplicate
+	case *ast.UpdateStmt:
+		updates, list = true, s.List
+	case *ast.DeleteStmt:
+		deletes = true
+	}
+	if d.event != "" {
+		return inserts && strings.Contains(d.event, "INSERT") || updates && strings.Contains(d.event, "UPDATE") || deletes && strings.Contains(d.event, "DELETE")
+	}
+	if deletes || !updates {
+		return deletes
+	}
+	parent := a.schema.lookup(d.db, d.name, "")
+	if parent == nil || parent.column(d.column) == nil || parent.virtual(d.column) {
+		return true
+	}
+	referenced := []*column{parent.column(d.column)}
+	return slices.ContainsFunc(list, func(set *ast.Assignment) bool { return parent.changes(referenced, set.Column.Name.O) })
+}
+
+// relative reports whether a trigger's body does nothing to counters but
+// relative writes, which are right in either place.
+func (s *schema) relative(body, db string) bool {
+	toks := tokenize(body, lexMode{})
+	if len(toks) > 2 && toks[0].is("BEGIN") && toks[len(toks)-1].is("END") {
+		body = body[toks[0].end:toks[len(toks)-1].start]
+		toks = tokenize(body, lexMode{})
+	}
+	for _, stmt := range statements(body, toks) {
+		inner := &analysis{schema: s, text: stmt, db: db, toks: tokenize(stmt, lexMode{})}
+		if k, _ := kindOf(inner.toks); k != kindOther {
+			return false
+		}
+		p := inner.plan()
+		if p.class != verbatim && p.class != counting || p.cleaning != nil {
+			return false
+		}
+		if parse(stmt, lexMode{}) == nil {
+			return false
+		}
+		if p.increment == nil {
+			continue
+		}
+		if _, ok := p.increment.bind(binder{}); !ok { // it takes from an UNSIGNED counter, say
+			return false
+		}
+	}
+	return true
+}
+
+// onlyReads reports whether the first word tells a query.
+func (a *analysis) onlyReads() bool {
+	for _, t := range a.toks {
+		if !t.punct('(') {
+			return t.is("SELECT") || t.is("TABLE") || t.is("VALUES")
+		}
+	}
+	return true
+}
