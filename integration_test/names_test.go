@@ -112,3 +112,14 @@ func TestNamesWithoutSpaces(t *testing.T) {
 		require.Empty(t, stats(t, tw.ours).Exact)
 	})
 }
+
+// TestNamesOfEqualColumns proves that a counter that stands twice among distinct columns
+// keeps both names: MariaDB calls both by one, where a query computes them.
+func TestNamesOfEqualColumns(t *testing.T) {
+	const schema = "CREATE TABLE post (likes DECIMAL(40,25) NOT NULL, n INT, KEY by_counter (likes), KEY by_n (n));\n"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes"))
+		tw.play(t, "A: SELECT DISTINCT post.likes, likes AS v FROM post WHERE (likes <=> 0.5) AND NOT (post.likes > 0.5)",
+			"A: INSERT INTO post VALUES (0.5, 1)", "A: SELECT DISTINCT post.likes, likes AS v FROM post WHERE (likes <=> 0.5) AND NOT (post.likes > 0.5)")
+	})
+}
