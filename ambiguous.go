@@ -43,7 +43,7 @@ func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 				return ok && f.AsName.L == name && virtual(c.Name.O)
 			})
 		}
-		if twice := slices.DeleteFunc(repeated(a.listed(s)), func(name string) bool { return !virtual(name) && !aliased(name) }); len(twice) > 0 {
+		if twice := slices.DeleteFunc(repeated(a.listed(s)), func(name string) bool { return !virtual(name) && !aliased(name) || oneColumn(s, name) }); len(twice) > 0 {
 			if s.Having != nil {
 				return false // HAVING sees columns in one way, and expressions of their names in another
 			}
@@ -71,6 +71,15 @@ func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 			return false // as GROUP BY
 		}
 		return aliases == nil || (s.OrderBy == nil || !qualified(s.OrderBy)) && (s.Having == nil || !qualified(s.Having))
+	})
+}
+
+// oneColumn reports whether all of a select list that bears the name is one column,
+// of the only table: then it may be called by its name.
+func oneColumn(s *ast.SelectStmt, name string) bool {
+	return singleTable(s.From) != nil && !slices.ContainsFunc(s.Fields.Fields, func(f *ast.SelectField) bool {
+		c, ok := columnRef(f.Expr)
+		return f.WildCard != nil || f.AsName.L == name && !(ok && c.Name.L == name)
 	})
 }
 

@@ -97,6 +97,10 @@ func TestAcceptedOrder(t *testing.T) {
 			"A: SELECT likes FROM post ⇒ [5][10][15][20][100] ⇒ [100][5][10][15][20]",
 			"A: SELECT likes FROM post LIMIT 2 ⇒ [5][10] ⇒ [100][5]",
 			"A: SELECT likes FROM post ORDER BY likes LIMIT 2")
+		tw = newTwin(t, srv, "CREATE TABLE word (id INT PRIMARY KEY, w VARCHAR(9) COLLATE utf8mb4_general_ci, n INT NOT NULL, KEY (n));\nINSERT INTO word VALUES (1, 'B', 3), (2, 'b', 5);\n", counters("word", "n"))
+		tw.accepted(t, "A: UPDATE word SET n = n + 3 WHERE id = 1",
+			"A: SELECT DISTINCT w FROM word FORCE INDEX (n) WHERE n >= 4 ⇒ [b] ⇒ [B]",
+			"A: SELECT DISTINCT BINARY w FROM word WHERE n >= 4 ORDER BY 1")
 	})
 }
 

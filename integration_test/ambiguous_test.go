@@ -21,6 +21,12 @@ INSERT INTO post VALUES (1, 2, 1), (2, 3, 5);
 		tw.play(t, "A: SELECT n AS likes, post.LIKES FROM post ORDER BY likes DESC", "A: SELECT likes, likes FROM post ORDER BY likes", "A: SELECT n likes, likes FROM post ORDER BY post.likes",
 			"A: SELECT likes x, n x FROM post HAVING x > 1", "A: SELECT likes x, n x FROM post ORDER BY x", "A: SELECT likes x, n x FROM post GROUP BY x",
 			"A: SELECT *, likes FROM post ORDER BY likes", "A: SELECT likes, n AS likes FROM post ORDER BY likes + 0", "A: SELECT likes, n AS likes FROM post GROUP BY likes, n ORDER BY 1")
+		tw.play(t, "A: UPDATE post SET likes = likes + 7 WHERE id = 1")
+		exact := stats(t, tw.ours).Exact
+		tw.play(t, "A: SELECT LIKES, p.likes, id FROM post p ORDER BY likes IS NULL, likes", "A: SELECT DISTINCT likes, post.likes FROM post ORDER BY post.likes DESC", "A: SELECT likes, likes, COUNT(*) FROM post GROUP BY likes ORDER BY -likes",
+			"A: SELECT likes, n, likes FROM post HAVING likes > 5", "A: SELECT likes AS likes, post.likes FROM post HAVING post.likes > 5 ORDER BY likes", "A: SELECT likes, likes, RANK() OVER (ORDER BY likes) FROM post ORDER BY likes + 0",
+			"A: SET TRANSACTION READ ONLY", "A: SELECT likes, likes FROM post WHERE id = 1 ORDER BY likes LOCK IN SHARE MODE")
+		require.Equal(t, exact, stats(t, tw.ours).Exact, "one column")
 	})
 }
 

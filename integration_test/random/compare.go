@@ -151,6 +151,9 @@ func differ(x, y *outcome, s Step, mariaDB bool) *Difference {
 			return nil
 		}
 	}
+	if distinct.MatchString(s.SQL) && slices.Equal(folded(a, s.Ordered), folded(b, s.Ordered)) {
+		return nil // of texts that are equal, the server shows the one that it meets first
+	}
 	if l.again && slices.Equal(untyped(bare(a), s.Ordered), untyped(bare(b), s.Ordered)) {
 		return nil
 	}
@@ -187,6 +190,7 @@ func (l lenient) kept(columnType string) string {
 
 var (
 	copying   = regexp.MustCompile(`(?i)\b(GROUP BY|DISTINCT|DISTINCTROW|SQL_BUFFER_RESULT|OVER|ORDER BY)\b`)
+	distinct  = regexp.MustCompile(`(?i)\b(GROUP BY|DISTINCT|DISTINCTROW|UNION)\b`)
 	outerJoin = regexp.MustCompile(`(?i)\b(LEFT|RIGHT)\b.*\bJOIN\b`)
 	precision = regexp.MustCompile(`decimal \d+|\b(VAR)?CHAR\b`)
 	nullable  = regexp.MustCompile(`null (true|false) true`)
@@ -203,6 +207,18 @@ func bare(lines []string) []string {
 }
 
 var zeros = regexp.MustCompile(`(\.\d*?)0+"`)
+
+// folded writes texts in lower case.
+func folded(lines []string, ordered bool) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = strings.ToLower(l)
+	}
+	if !ordered {
+		slices.Sort(out)
+	}
+	return out
+}
 
 // signed writes unsigned numbers as signed ones.
 func signed(lines []string, ordered bool) []string {
