@@ -32,23 +32,36 @@ const (
 // step: one as it is, one with tables that are opened anew before each
 // statement. It shows in the LastInsertId of the statement that makes the id;
 // nothing else is let pass.
+//
+// On MariaDB, an UPDATE that gives rows of a partitioned table other keys finds
+// only some of them after one that named a PARTITION, as long as the table stays
+// open. It shows in the number of affected rows. TestForgottenPartitions shows it
+// without us.
 func (r *Runner) reopen(s *Script) string {
 	var names []string
+	matters := makesIDs
+	if r.MariaDB {
+		matters = partitioned
+	}
 	for _, q := range s.Setup {
-		if m := makesIDs.FindStringSubmatch(q); m != nil {
+		if m := matters.FindStringSubmatch(q); m != nil {
 			names = append(names, m[1])
 		}
 	}
-	if r.MariaDB || names == nil {
+	if names == nil {
 		return ""
 	}
 	return "FLUSH LOCAL TABLES " + strings.Join(names, ", ")
 }
 
-var makesIDs = regexp.MustCompile("^CREATE TABLE (\\{db\\}\\.`\\w+`) .*AUTO_INCREMENT")
+var (
+	makesIDs    = regexp.MustCompile("^CREATE TABLE (\\{db\\}\\.`\\w+`) .*AUTO_INCREMENT")
+	partitioned = regexp.MustCompile("^CREATE TABLE (\\{db\\}\\.`\\w+`) .*PARTITION BY")
+)
 
-// sameAs says whether two differences are of the same two ids, in either order.
+// sameAs says whether two differences are of the same two ids or numbers of rows, in
+// either order.
 func (d *Difference) sameAs(e *Difference) bool {
-	return d != nil && d.Step == e.Step && d.Kind == "id" && e.Kind == "id" &&
+	return d != nil && d.Step == e.Step && d.Kind == e.Kind && (d.Kind == "id" || d.Kind == "affected") &&
 		(d.Plain == e.Plain && d.Ours == e.Ours || d.Plain == e.Ours && d.Ours == e.Plain)
 }
