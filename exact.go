@@ -72,28 +72,31 @@ func (c *conn) start(ctx context.Context) error {
 	return err
 }
 
+// finish ends a transaction of ours: it commits, or rolls back after an error, of
+// which the first is the one to report.
+func (c *conn) finish(ctx context.Context, err error) error {
+	c.ended()
+	if err == nil {
+		_, err = c.do(ctx, commit)
+	}
+	if err != nil {
+		_, _ = c.do(context.WithoutCancel(ctx), rollback)
+	}
+	return err
+}
+
 func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 	if err := c.start(ctx); err != nil {
 		return outcome{}, err
 	}
-	finish := func(err error) error {
-		c.ended()
-		if err == nil {
-			if _, err = c.do(ctx, commit); err == nil {
-				return nil
-			}
-		}
-		_, _ = c.do(context.WithoutCancel(ctx), rollback)
-		return err
-	}
 	out, err := c.takeAndRun(ctx, k)
 	if err != nil {
-		_ = finish(err)
+		_ = c.finish(ctx, err)
 		c.lastRows = rowCount{-1, true}
 		return outcome{}, err
 	}
 	if out.rows == nil {
-		err := finish(nil)
+		err := c.finish(ctx, nil)
 		c.lastRows = rowCount{out.affected(), true}
 		return out, err
 	}
@@ -106,7 +109,7 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 		if first != nil {
 			err = errors.Join(err, first(err))
 		}
-		return finish(err)
+		return c.finish(ctx, err)
 	}
 	return outcome{rows: rows}, nil
 }

@@ -387,13 +387,5 @@ func (c *conn) rollUp(ctx context.Context, t *table) error {
 	if err := c.start(ctx); err != nil {
 		return err
 	}
-	err := c.takeAll(ctx, t, true)
-	c.ended()
-	if err == nil {
-		_, err = c.do(ctx, commit)
-	}
-	if err != nil {
-		_, _ = c.do(context.WithoutCancel(ctx), rollback)
-	}
-	return err
+	return c.finish(ctx, c.takeAll(ctx, t, true))
 }
