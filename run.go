@@ -277,11 +277,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 	} else if !exactly && len(p.touches) > 0 {
-		for _, t := range p.touches {
-			if _, ok := t.sql(k.binder()); !ok {
-				exactly = true
-			}
-		}
+		exactly = !p.touchesNow(k.binder())
 	}
 	for _, t := range p.deletes {
 		if c.inTransaction() && c.transaction().hasPending(t) {
@@ -304,6 +300,13 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		c.connector.stats.exactly(cmp.Or(p.reason, "an argument, the row's state or the transaction asks for it"))
 		return c.runExact(ctx, k)
 	}
+	return c.runRewritten(ctx, k)
+}
+
+// runRewritten sends a query or a data change as it is, or with sums where it reads
+// counters. What the server refuses for our sake runs the exact way.
+func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
+	p := k.plan
 	text, args, err := c.rewritten(ctx, k)
 	if err != nil {
 		return outcome{}, err
@@ -314,7 +317,9 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	types := c.sessionTypes(ctx, k)
 	out, err := k.forwardWith(ctx, text, args)
 	c.fixed = c.fixed || p.fixes && err == nil
-	if err != nil && p.query != nil && notResolved[errorNumber(err)] {
+	switch n := errorNumber(err); {
+	case err == nil:
+	case p.query != nil && notResolved[n]:
 		if err := k.makesSense(ctx); err != nil {
 			return outcome{}, c.noted(err)
 		}
@@ -324,12 +329,10 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		// perhaps it is the view that the server does not like here: then the base table has to do
 		c.connector.stats.exactly("the server does not accept the view")
 		return c.runExact(ctx, k)
-	}
-	if n := errorNumber(err); p.increment != nil && (n == errDataRange || n == errOutOfRange) {
+	case p.increment != nil && (n == errDataRange || n == errOutOfRange):
 		c.connector.stats.exactly("the base row without its slots is at the end of its range")
 		return c.runExact(ctx, k)
-	}
-	if err != nil {
+	default:
 		return out, err
 	}
 	c.noteWrites(p.writes, k.binder(), out.affected())
