@@ -83,7 +83,9 @@ func (c *conn) metNoOther(ctx context.Context, s scope, where string, met map[st
 
 // asDeadlock rolls the transaction back, as the server does at a deadlock.
 func (c *conn) asDeadlock(ctx context.Context, why string) error {
-	if _, err := c.do(context.WithoutCancel(ctx), rollback); err != nil {
+	_, err := c.do(context.WithoutCancel(ctx), rollback)
+	c.ended()
+	if err != nil {
 		return err
 	}
 	return &mysql.MySQLError{Number: errDeadlock, SQLState: [5]byte([]byte("40001")), Message: "countermysql: " + why + "; try restarting transaction"}

@@ -21,31 +21,33 @@ const (
 // runExact rolls up the keys concerned and runs the statement as it is, in one
 // transaction: the open one, or one of its own.
 func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
-	p := k.plan
-	if c.inTransaction() {
-		if p.guarded != "" && c.transaction().isolation != repeatableRead && c.transaction().isolation != serializable && len(c.tx.pending) == 0 && !k.rows {
-			if out, err := k.forward(ctx, k.own(p.guarded)); err != nil && !badValue[errorNumber(err)] || out.affected() > 0 {
-				c.noteWrites(p.writes, k.binder(), 1)
-				return out, err
-			}
-		}
-		c.transaction().rolledUp = nil
-		out, err := c.takeAndRun(ctx, k)
-		c.fixed = c.fixed || p.fixes && err == nil
-		if err == nil {
-			c.noteWrites(p.writes, k.binder(), out.affected())
-		}
-		if c.tx != nil { // it goes on, perhaps after an error
-			c.tx.noteVain(err != nil || out.affected() == 0 || p.writes == nil)
-		}
-		return out, err
-	}
-	if p.guarded != "" && !k.rows {
+	p, inside := k.plan, c.inTransaction()
+	if p.guarded != "" && !k.rows && (!inside || len(c.transaction().pending) == 0 && !c.locksGaps()) {
 		if out, err := k.forward(ctx, k.own(p.guarded)); err != nil && !badValue[errorNumber(err)] || out.affected() > 0 {
+			c.noteWrites(p.writes, k.binder(), 1)
 			return out, err
 		}
 	}
-	return c.runAlone(ctx, k)
+	if !inside {
+		return c.runAlone(ctx, k)
+	}
+	c.transaction().rolledUp = nil
+	out, err := c.takeAndRun(ctx, k)
+	c.fixed = c.fixed || p.fixes && err == nil
+	if err == nil {
+		c.noteWrites(p.writes, k.binder(), out.affected())
+	}
+	if c.tx != nil { // it goes on, perhaps after an error
+		c.tx.noteVain(err != nil || out.affected() == 0 || p.writes == nil)
+	}
+	return out, err
+}
+
+// locksGaps reports whether no other row can come to meet a condition whose rows the
+// transaction has locked.
+func (c *conn) locksGaps() bool {
+	level := c.level()
+	return level == repeatableRead || level == serializable
 }
 
 // runAlone is the exact way outside a transaction. It is tried again
@@ -65,35 +67,19 @@ func (c *conn) runAlone(ctx context.Context, k *call) (outcome, error) {
 	}
 }
 
-// start begins a transaction of ours. What was read before it fixes no snapshot.
-func (c *conn) start(ctx context.Context) error {
-	_, err := c.do(ctx, startTransaction)
-	c.fixed = false
-	return err
-}
-
+// tryAlone is one try. The transaction of a statement with rows ends when they are closed.
 func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 	if err := c.start(ctx); err != nil {
 		return outcome{}, err
 	}
-	finish := func(err error) error {
-		c.ended()
-		if err == nil {
-			if _, err = c.do(ctx, commit); err == nil {
-				return nil
-			}
-		}
-		_, _ = c.do(context.WithoutCancel(ctx), rollback)
-		return err
-	}
 	out, err := c.takeAndRun(ctx, k)
 	if err != nil {
-		_ = finish(err)
+		_ = c.finish(ctx, err)
 		c.lastRows = rowCount{-1, true}
 		return outcome{}, err
 	}
 	if out.rows == nil {
-		err := finish(nil)
+		err := c.finish(ctx, nil)
 		c.lastRows = rowCount{out.affected(), true}
 		return out, err
 	}
@@ -106,9 +92,29 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 		if first != nil {
 			err = errors.Join(err, first(err))
 		}
-		return finish(err)
+		return c.finish(ctx, err)
 	}
 	return outcome{rows: rows}, nil
+}
+
+// start begins a transaction of ours. What was read before it fixes no snapshot.
+func (c *conn) start(ctx context.Context) error {
+	_, err := c.do(ctx, startTransaction)
+	c.fixed = false
+	return err
+}
+
+// finish ends a transaction of ours: it commits, or rolls back after an error, of
+// which the first is the one to report.
+func (c *conn) finish(ctx context.Context, err error) error {
+	c.ended()
+	if err == nil {
+		_, err = c.do(ctx, commit)
+	}
+	if err != nil {
+		_, _ = c.do(context.WithoutCancel(ctx), rollback)
+	}
+	return err
 }
 
 // maxNarrowed bounds the keys written into a statement, maxNarrowedOr those of
@@ -124,7 +130,7 @@ const (
 // locked here.
 func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	n, b := k.plan.narrowing, k.binder()
-	locksGaps := c.level() == repeatableRead || c.level() == serializable // no other row can come then
+	locksGaps := c.locksGaps()
 	if n == nil || locksGaps && n.by == nil && n.first == nil {
 		return k.text, c.take(ctx, k.plan, b)
 	}
@@ -159,15 +165,12 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	if ok && locksGaps && n.by != nil {
 		return k.text, c.fold(ctx, s.t, rows)
 	}
-	most := maxNarrowed
-	if len(s.t.key) > 1 {
-		most = maxNarrowedOr
-	}
-	if locksGaps && len(rows) > most {
+	tooMany := len(rows) > maxNarrowed || len(rows) > maxNarrowedOr && len(s.t.key) > 1
+	if locksGaps && tooMany {
 		return k.text, c.take(ctx, k.plan, b)
 	}
-	refusable := c.session.safe && n.first == nil               // as it is, but not by keys, nor with a limit
-	if !ok || len(rows) > most || n.before == "" || refusable { // no other row changes then, and a new one has no slots
+	refusable := c.session.safe && n.first == nil      // as it is, but not by keys, nor with a limit
+	if !ok || tooMany || n.before == "" || refusable { // no other row changes then, and a new one has no slots
 		if err := c.lockWhole(ctx, s.t); err != nil {
 			return "", err
 		}
@@ -176,14 +179,18 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	if err := c.fold(ctx, s.t, rows); err != nil || n.most > 0 && len(rows) == n.most {
 		return k.text, err
 	}
-	col := name + "." + quoteIdent(s.t.key[0].name)
-	keys := "NULLIF(" + col + ", " + col + ") = " + col // of none; for FALSE, MariaDB's RETURNING would give no columns
-	if len(rows) > 0 {
-		list := make([]key, len(rows))
-		for i, r := range rows {
-			list[i] = r.key
-		}
-		keys = s.t.whereAny(list, name)
+	return k.own(n.before + s.t.whereLocked(rows, name) + n.after), nil
+}
+
+// whereLocked selects the given rows of the table called name.
+func (t *table) whereLocked(rows []lockedRow, name string) string {
+	if len(rows) == 0 { // for FALSE, MariaDB's RETURNING would give no columns
+		col := name + "." + quoteIdent(t.key[0].name)
+		return "NULLIF(" + col + ", " + col + ") = " + col
 	}
-	return k.own(n.before + keys + n.after), nil
+	keys := make([]key, len(rows))
+	for i, r := range rows {
+		keys[i] = r.key
+	}
+	return t.whereAny(keys, name)
 }

@@ -82,11 +82,7 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 			}
 		}
 	}
-	for _, t := range p.touches {
-		if _, ok := t.sql(k.binder()); !ok {
-			exactly = true
-		}
-	}
+	exactly = exactly || !p.touchesNow(k.binder())
 	switch {
 	case exactly:
 		out.Class, out.Reason = exact.String(), p.reason

@@ -201,7 +201,6 @@ func (c *conn) fold(ctx context.Context, t *table, rows []lockedRow) error {
 }
 
 func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found map[string][]slotRow) error {
-	name := t.ref()
 	var taken *written
 	if c.inTransaction() {
 		taken = c.transaction().writtenTo(t)
@@ -213,84 +212,117 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 	if err != nil {
 		return err
 	}
-	sets := make([][]string, len(t.counters)+len(t.touch)) // WHEN … THEN …, by column
-	var changed []string
-	var gone []slotRow
-	var folded []foldedRow
+	f := folding{t: t, strict: c.session.strict, before: before, whens: make([][]string, len(t.counters)+len(t.touch))}
 	for _, r := range rows {
-		slots, e := found[r.key.id()], c.pendingOf(t, r.key)
-		if len(slots) == 0 && e == nil {
-			continue
-		}
-		where := t.where(r.key, name)
-		changed = append(changed, "("+where+")")
-		var vain map[string]string
-		for i, col := range t.counters {
-			if r.counters[i] == "" {
-				continue // NULL has no slots that count
-			}
-			total, err := col.total(r.counters[i], i, slots, e, c.session.strict)
-			if err != nil {
-				return err
-			}
-			sets[i] = append(sets[i], " WHEN "+where+" THEN "+total)
-			if was := before[r.key.id()]; was != nil && e == nil && was[i] != total {
-				if vain == nil {
-					vain = t.noAmounts()
-				}
-				vain[col.name] = was[i] + " - (" + total + ")"
-			}
-		}
-		for i, col := range t.touch {
-			if newest := newestTouch(i, slots, e); newest != "" {
-				sets[len(t.counters)+i] = append(sets[len(t.counters)+i], " WHEN "+where+" THEN "+later(name+"."+quoteIdent(col.name), newest))
-				if was := before[r.key.id()]; was != nil && e == nil {
-					if vain == nil {
-						vain = t.noAmounts()
-					}
-					vain[col.name] = col.time(was[len(t.counters)+i])
-				}
-			}
-		}
-		gone = append(gone, slots...)
-		folded = append(folded, foldedRow{r.key, vain})
-	}
-	if changed == nil {
-		return nil
-	}
-	var assignments []string
-	for i, col := range slices.Concat(t.counters, t.touch) {
-		ref := name + "." + quoteIdent(col.name)
-		if sets[i] != nil {
-			assignments = append(assignments, ref+" = CASE"+strings.Join(sets[i], "")+" ELSE "+ref+" END")
-		} else if col.onUpdate {
-			assignments = append(assignments, ref+" = "+ref) // or the server sets it to now
-		}
-	}
-	if assignments != nil { // counters that are NULL get nothing
-		update := c.unsnapshot() + "UPDATE " + t.from() + t.forceKey() + " SET " + strings.Join(assignments, ", ") + " WHERE " + strings.Join(changed, " OR ")
-		if len(t.key) == 0 {
-			update += " LIMIT 1" // sql_safe_updates asks for it
-		}
-		if _, err := c.do(ctx, update); err != nil {
+		if err := f.add(r, found[r.key.id()], c.pendingOf(t, r.key)); err != nil {
 			return err
 		}
 	}
-	if err := c.removeSlots(ctx, t, gone); err != nil {
+	if f.folded == nil {
+		return nil
+	}
+	if update := f.updateSQL(); update != "" {
+		if _, err := c.do(ctx, c.unsnapshot()+update); err != nil {
+			return err
+		}
+	}
+	if err := c.removeSlots(ctx, t, f.gone); err != nil {
 		if c.inTransaction() {
 			_ = c.raw.Close() // or the application might commit what is folded by half
 		}
 		return err
 	}
-	for _, f := range folded { // not before: a statement may fail, and the transaction go on
-		c.noteFolded(t, f)
+	for _, row := range f.folded { // not before: a statement may fail, and the transaction go on
+		c.noteFolded(t, row)
 	}
 	if taken != nil {
-		for _, s := range gone { // their key may be spelled otherwise
+		for _, s := range f.gone { // their key may be spelled otherwise
 			taken.rolledUp.set(s.key.id(), true)
 		}
 	}
 	return nil
+}
+
+// folding is the UPDATE that adds slots and pending increments to locked rows.
+type folding struct {
+	t      *table
+	strict bool
+	before map[string][]string // see snapshotTotals
+
+	rows   []string    // the conditions of those that it changes
+	whens  [][]string  // WHEN … THEN …, by column
+	gone   []slotRow   // what is added
+	folded []foldedRow // to which rows
+}
+
+// add folds a row, if there is anything to fold.
+func (f *folding) add(r lockedRow, slots []slotRow, e *entry) error {
+	if len(slots) == 0 && e == nil {
+		return nil
+	}
+	t, name := f.t, f.t.ref()
+	where := t.where(r.key, name)
+	was := f.before[r.key.id()]
+	if e != nil {
+		was = nil // the application has written the row, and sees it as it is
+	}
+	var vain map[string]string
+	looksAs := func(col *column, sql string) {
+		if vain == nil {
+			vain = t.noAmounts()
+		}
+		vain[col.name] = sql
+	}
+	for i, col := range t.counters {
+		if r.counters[i] == "" {
+			continue // NULL has no slots that count
+		}
+		total, err := col.total(r.counters[i], i, slots, e, f.strict)
+		if err != nil {
+			return err
+		}
+		f.whens[i] = append(f.whens[i], " WHEN "+where+" THEN "+total)
+		if was != nil && was[i] != total {
+			looksAs(col, was[i]+" - ("+total+")")
+		}
+	}
+	for i, col := range t.touch {
+		newest := newestTouch(i, slots, e)
+		if newest == "" {
+			continue
+		}
+		at := len(t.counters) + i
+		f.whens[at] = append(f.whens[at], " WHEN "+where+" THEN "+later(name+"."+quoteIdent(col.name), newest))
+		if was != nil {
+			looksAs(col, col.time(was[at]))
+		}
+	}
+	f.rows = append(f.rows, "("+where+")")
+	f.gone = append(f.gone, slots...)
+	f.folded = append(f.folded, foldedRow{r.key, vain})
+	return nil
+}
+
+// updateSQL is "" where all counters are NULL, which get nothing.
+func (f *folding) updateSQL() string {
+	t := f.t
+	var assignments []string
+	for i, col := range slices.Concat(t.counters, t.touch) {
+		ref := t.ref() + "." + quoteIdent(col.name)
+		if f.whens[i] != nil {
+			assignments = append(assignments, ref+" = CASE"+strings.Join(f.whens[i], "")+" ELSE "+ref+" END")
+		} else if col.onUpdate {
+			assignments = append(assignments, ref+" = "+ref) // or the server sets it to now
+		}
+	}
+	if assignments == nil {
+		return ""
+	}
+	update := "UPDATE " + t.from() + t.forceKey() + " SET " + strings.Join(assignments, ", ") + " WHERE " + strings.Join(f.rows, " OR ")
+	if len(t.key) == 0 {
+		update += " LIMIT 1" // sql_safe_updates asks for it
+	}
+	return update
 }
 
 // pendingOf is what the transaction has pending for a key.
@@ -355,13 +387,5 @@ func (c *conn) rollUp(ctx context.Context, t *table) error {
 	if err := c.start(ctx); err != nil {
 		return err
 	}
-	err := c.takeAll(ctx, t, true)
-	c.ended()
-	if err == nil {
-		_, err = c.do(ctx, commit)
-	}
-	if err != nil {
-		_, _ = c.do(context.WithoutCancel(ctx), rollback)
-	}
-	return err
+	return c.finish(ctx, c.takeAll(ctx, t, true))
 }

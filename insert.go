@@ -290,10 +290,9 @@ func (a *analysis) isConstant(row []ast.ExprNode, cols []*column, c *column) boo
 
 // ddl plans a statement that changes the schema.
 func (a *analysis) ddl(tables []*table, via []dependent) *plan {
-	word := func(i int, w string) bool { return i < len(a.toks) && a.toks[i].is(w) }
 	ofTable := slices.ContainsFunc(a.toks[:min(4, len(a.toks))], func(t token) bool { return t.is("TABLE") || t.is("TABLES") })
 	named := a.namedTables(tables)
-	copies := word(0, "CREATE") && ofTable && a.fromQuery()
+	copies := wordAt(a.toks, 0, "CREATE") && ofTable && a.fromQuery()
 	if copies {
 		named = readThrough(named, via)
 	}
@@ -301,9 +300,9 @@ func (a *analysis) ddl(tables []*table, via []dependent) *plan {
 	switch {
 	case len(named) == 0:
 		return &plan{}
-	case word(0, "DROP") && ofTable, word(0, "TRUNCATE"):
+	case wordAt(a.toks, 0, "DROP") && ofTable, wordAt(a.toks, 0, "TRUNCATE"):
 		return &plan{dropped: named}
-	case word(0, "ALTER") && ofTable, word(0, "RENAME"), word(0, "CREATE") && word(1, "OR") && ofTable && !copies:
+	case wordAt(a.toks, 0, "ALTER") && ofTable, wordAt(a.toks, 0, "RENAME"), wordAt(a.toks, 0, "CREATE") && wordAt(a.toks, 1, "OR") && ofTable && !copies:
 		return &plan{class: exact, reason: "the table may change its key or its name", scopes: allOf(named)}
 	case copies:
 		return &plan{class: exact, reason: "it makes a table from a query", scopes: allOf(named)}

@@ -30,6 +30,13 @@ const (
 	kindTemporary                  // CREATE or DROP TEMPORARY TABLE
 )
 
+// Arguments of kinds that are no names or isolation levels.
+const (
+	withSnapshot = "snapshot" // of START TRANSACTION WITH CONSISTENT SNAPSHOT
+	xaEnd        = "end"      // of XA END
+	byVariable   = "@@"       // of SET @@transaction_isolation and the like
+)
+
 // implicit are the statements that commit the open transaction
 // (https://dev.mysql.com/doc/refman/8.4/en/implicit-commit.html).
 var implicit = wordSet(`ALTER CREATE DROP RENAME TRUNCATE GRANT REVOKE ANALYZE CACHE CHECK FLUSH OPTIMIZE REPAIR RESET INSTALL UNINSTALL CHANGE START STOP IMPORT`)
@@ -40,8 +47,8 @@ var dataWords = wordSet(`SELECT INSERT UPDATE DELETE REPLACE WITH TABLE VALUES K
 
 var ddl = wordSet(`ALTER CREATE DROP RENAME TRUNCATE`)
 
-// kindOf classifies by the first words; arg is a savepoint's name or an
-// isolation level.
+// kindOf classifies by the first words; arg is a savepoint's name, an isolation
+// level or one of the arguments above.
 func kindOf(toks []token) (k kind, arg string) {
 	for len(toks) > 0 && toks[0].punct('(') {
 		toks = toks[1:]
@@ -52,53 +59,24 @@ func kindOf(toks []token) (k kind, arg string) {
 	if toks[0].kind == tokVersion {
 		return kindCall, "" // code that only some servers run
 	}
-	word := func(i int, w string) bool { return i < len(toks) && toks[i].is(w) }
-	name := func(i int) string {
-		if i < len(toks) {
-			return strings.ToLower(toks[i].name)
-		}
-		return ""
-	}
 	switch first := strings.ToUpper(toks[0].name); first {
 	case "BEGIN":
-		if len(toks) > 1 && !word(1, "WORK") && !toks[1].punct(';') {
+		if len(toks) > 1 && !wordAt(toks, 1, "WORK") && !toks[1].punct(';') {
 			return kindCall, "" // a compound statement
 		}
 		return kindBegin, ""
 	case "START":
-		if word(1, "TRANSACTION") {
-			if slices.ContainsFunc(toks, func(t token) bool { return t.is("SNAPSHOT") }) {
-				return kindBegin, withSnapshot
-			}
-			return kindBegin, ""
-		}
-		return kindImplicit, ""
+		return kindOfStart(toks)
 	case "COMMIT":
 		return kindCommit, ""
 	case "ROLLBACK":
-		for i := range toks {
-			if word(i, "TO") {
-				if word(i+1, "SAVEPOINT") && i+2 < len(toks) && toks[i+2].ident() {
-					i++
-				}
-				return kindRollbackTo, name(i + 1)
-			}
-		}
-		return kindRollback, ""
+		return kindOfRollback(toks)
 	case "SAVEPOINT":
-		return kindSavepoint, name(1)
+		return kindSavepoint, nameAt(toks, 1)
 	case "RELEASE":
-		return kindRelease, name(2)
+		return kindRelease, nameAt(toks, 2)
 	case "XA":
-		switch {
-		case word(1, "START"), word(1, "BEGIN"):
-			return kindBegin, ""
-		case word(1, "END"):
-			return kindCommit, xaEnd
-		case word(1, "ROLLBACK"), word(1, "COMMIT"): // what was pending was sent by XA END
-			return kindRollback, ""
-		}
-		return kindOther, ""
+		return kindOfXA(toks)
 	case "SET":
 		return kindOfSet(toks)
 	case "USE":
@@ -108,7 +86,7 @@ func kindOf(toks []token) (k kind, arg string) {
 	case "PREPARE", "EXECUTE":
 		return kindExecute, ""
 	case "LOAD":
-		if word(1, "INDEX") {
+		if wordAt(toks, 1, "INDEX") {
 			return kindImplicit, ""
 		}
 		return kindLoad, ""
@@ -116,58 +94,97 @@ func kindOf(toks []token) (k kind, arg string) {
 		return kindExplain, ""
 	case "LOCK", "UNLOCK":
 		switch {
-		case word(1, "INSTANCE"): // which leaves tables and transactions alone
+		case wordAt(toks, 1, "INSTANCE"): // which leaves tables and transactions alone
 			return kindOther, ""
 		case first == "LOCK":
 			return kindLock, ""
 		}
 		return kindUnlock, ""
 	case "ANALYZE":
-		if !word(1, "TABLE") && !word(2, "TABLE") {
+		if !wordAt(toks, 1, "TABLE") && !wordAt(toks, 2, "TABLE") {
 			return kindCall, "" // MariaDB's ANALYZE UPDATE runs the statement
 		}
 		return kindImplicit, ""
-	default:
-		if first == "CREATE" || first == "DROP" {
-			if word(1, "TEMPORARY") || word(1, "OR") && word(3, "TEMPORARY") {
-				return kindTemporary, ""
-			}
+	case "CREATE", "DROP":
+		if wordAt(toks, 1, "TEMPORARY") || wordAt(toks, 1, "OR") && wordAt(toks, 3, "TEMPORARY") {
+			return kindTemporary, ""
 		}
-		if word(1, "PREPARE") {
-			return kindOther, "" // DROP PREPARE is DEALLOCATE PREPARE
-		}
-		switch {
-		case locksTables(toks):
-			return kindLock, ""
-		case toks[0].in(ddl):
-			return kindDDL, ""
-		case toks[0].in(implicit):
-			return kindImplicit, ""
-		case toks[0].in(dataWords):
-			return kindOther, ""
-		}
-		return kindCall, ""
 	}
+	switch {
+	case wordAt(toks, 1, "PREPARE"): // DROP PREPARE is DEALLOCATE PREPARE
+		return kindOther, ""
+	case locksTables(toks):
+		return kindLock, ""
+	case toks[0].in(ddl):
+		return kindDDL, ""
+	case toks[0].in(implicit):
+		return kindImplicit, ""
+	case toks[0].in(dataWords):
+		return kindOther, ""
+	}
+	return kindCall, ""
+}
+
+func wordAt(toks []token, i int, word string) bool { return i < len(toks) && toks[i].is(word) }
+
+func nameAt(toks []token, i int) string {
+	if i < len(toks) {
+		return strings.ToLower(toks[i].name)
+	}
+	return ""
+}
+
+func kindOfStart(toks []token) (k kind, arg string) {
+	if !wordAt(toks, 1, "TRANSACTION") {
+		return kindImplicit, ""
+	}
+	if slices.ContainsFunc(toks, func(t token) bool { return t.is("SNAPSHOT") }) {
+		return kindBegin, withSnapshot
+	}
+	return kindBegin, ""
+}
+
+func kindOfRollback(toks []token) (k kind, arg string) {
+	for i := range toks {
+		if wordAt(toks, i, "TO") {
+			if wordAt(toks, i+1, "SAVEPOINT") && i+2 < len(toks) && toks[i+2].ident() {
+				i++
+			}
+			return kindRollbackTo, nameAt(toks, i+1)
+		}
+	}
+	return kindRollback, ""
+}
+
+func kindOfXA(toks []token) (k kind, arg string) {
+	switch {
+	case wordAt(toks, 1, "START"), wordAt(toks, 1, "BEGIN"):
+		return kindBegin, ""
+	case wordAt(toks, 1, "END"):
+		return kindCommit, xaEnd
+	case wordAt(toks, 1, "ROLLBACK"), wordAt(toks, 1, "COMMIT"): // what was pending was sent by XA END
+		return kindRollback, ""
+	}
+	return kindOther, ""
 }
 
 func kindOfSet(toks []token) (kind, string) {
-	word := func(i int, w string) bool { return i < len(toks) && toks[i].is(w) }
-	if word(1, "TRANSACTION") {
+	if wordAt(toks, 1, "TRANSACTION") {
 		for i := range toks {
-			if word(i, "LEVEL") && i+1 < len(toks) {
+			if wordAt(toks, i, "LEVEL") && i+1 < len(toks) {
 				return kindSetTransaction, strings.ToUpper(words(toks[i+1:]))
 			}
 		}
 		return kindSetTransaction, ""
 	}
-	if word(1, "PASSWORD") || word(1, "DEFAULT") && word(2, "ROLE") {
+	if wordAt(toks, 1, "PASSWORD") || wordAt(toks, 1, "DEFAULT") && wordAt(toks, 2, "ROLE") {
 		return kindImplicit, ""
 	}
 	for i, t := range toks {
 		if t.is("STATEMENT") && i == 1 {
 			return kindCall, "" // MariaDB's SET STATEMENT … FOR runs another statement
 		}
-		if strings.EqualFold(t.name[strings.LastIndexByte(t.name, '.')+1:], "autocommit") { // @@session.autocommit too
+		if strings.EqualFold(t.variable(), "autocommit") { // @@session.autocommit too
 			return kindAutocommit, switches(toks[i+1:])
 		}
 		if t.kind == tokVar && nextOnly[strings.ToLower(t.name)] {
@@ -177,11 +194,11 @@ func kindOfSet(toks []token) (kind, string) {
 	return kindSet, ""
 }
 
+// variable is the name of a variable without its scope.
+func (t token) variable() string { return t.name[strings.LastIndexByte(t.name, '.')+1:] }
+
 // nextOnly are the variables that, without a scope, are for the next transaction only.
 var nextOnly = map[string]bool{"transaction_isolation": true, "tx_isolation": true, "transaction_read_only": true, "tx_read_only": true}
-
-// byVariable is the argument of SET @@transaction_isolation and the like.
-const byVariable = "@@"
 
 // nextLevel is the SQL of the level that SET @@transaction_isolation gives; "" if the
 // text sets none.
@@ -222,7 +239,7 @@ var levels = []string{"READ UNCOMMITTED", "READ COMMITTED", repeatableRead, seri
 // has then, too.
 func setsLevel(toks []token) bool {
 	return slices.ContainsFunc(toks, func(t token) bool {
-		name := strings.ToLower(t.name[strings.LastIndexByte(t.name, '.')+1:])
+		name := strings.ToLower(t.variable())
 		return t.is("ISOLATION") || name == "transaction_isolation" || name == "tx_isolation"
 	}) && !slices.ContainsFunc(toks, func(t token) bool {
 		return t.is("GLOBAL") || t.kind == tokVar && strings.HasPrefix(strings.ToLower(t.name), "global.")
@@ -246,17 +263,11 @@ func switches(toks []token) string {
 	return ""
 }
 
-// xaEnd is the argument of XA END.
-const xaEnd = "end"
-
 // usesTables reports whether a query or data change ends what SET TRANSACTION said
 // of the next transaction: outside one it is that transaction itself.
 func usesTables(toks []token) bool {
 	return len(toks) > 0 && (!toks[0].is("SELECT") || slices.ContainsFunc(toks, func(t token) bool { return t.is("FROM") }))
 }
-
-// withSnapshot is the argument of START TRANSACTION WITH CONSISTENT SNAPSHOT.
-const withSnapshot = "snapshot"
 
 // readers begin the statements that may read tables without locks.
 var readers = wordSet(`SELECT WITH TABLE VALUES SET DO EXPLAIN DESCRIBE DESC`)

@@ -189,13 +189,5 @@ func (c *conn) foldLocked(ctx context.Context, t *table) (err error) {
 			}
 		}()
 	}
-	err = c.takeAll(ctx, t, false)
-	c.ended()
-	if err == nil {
-		_, err = c.do(ctx, commit)
-	}
-	if err != nil {
-		_, _ = c.do(context.WithoutCancel(ctx), rollback) // the first error is the one to report
-	}
-	return err
+	return c.finish(ctx, c.takeAll(ctx, t, false))
 }

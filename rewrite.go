@@ -201,28 +201,32 @@ func (a *analysis) databaseOf(i int) string {
 	return a.db
 }
 
-// parse parses the statement without what the parser can't read: a RETURNING
-// clause, the row alias of an upsert, the variables of SELECT … INTO, NOWAIT and
-// its like behind LOCK IN SHARE MODE, a second locking clause. They are blanked out, so that offsets stay.
+// parse parses the statement without what the parser can't read, which is blanked
+// out, so that offsets stay.
 func (a *analysis) parse() ast.StmtNode {
 	if slices.ContainsFunc(a.toks, func(t token) bool { return t.kind == tokVersion }) {
 		return nil
 	}
 	text := []byte(a.text)
-	blank := func(from, to int) {
-		for i := a.toks[from].start; i < a.toks[to].end; i++ {
+	ok := a.unreadable(func(first, last int) {
+		for i := a.toks[first].start; i < a.toks[last].end; i++ {
 			text[i] = ' '
 		}
+	})
+	if !ok {
+		return nil
 	}
-	toks := func(i int) token {
-		if i < 0 || i >= len(a.toks) {
-			return token{kind: tokString}
-		}
-		return a.toks[i]
-	}
+	return parse(string(text), a.mode)
+}
+
+// unreadable calls f with the first and last tokens of what the parser can't read, and
+// notes what has to be known of it: the variables of SELECT … INTO, a second locking
+// clause, NOWAIT and its like behind LOCK IN SHARE MODE, a RETURNING clause, the row
+// alias of an upsert. ok is false where that is not all.
+func (a *analysis) unreadable(f func(first, last int)) (ok bool) {
 	query := a.onlyReads() || a.toks[0].is("WITH")
-	locked := -1 // the token behind a locking clause
-	depth, insert := 0, len(a.toks) > 0 && (a.toks[0].is("INSERT") || a.toks[0].is("REPLACE"))
+	insert := wordAt(a.toks, 0, "INSERT") || wordAt(a.toks, 0, "REPLACE")
+	depth, locked := 0, -1 // the token behind a locking clause
 	for i, t := range a.toks {
 		switch {
 		case t.punct('('):
@@ -230,44 +234,51 @@ func (a *analysis) parse() ast.StmtNode {
 		case t.punct(')'):
 			depth--
 		case depth == 0 && query && t.is("INTO"):
-			last := i
-			for last+1 < len(a.toks) && a.toks[last+1].kind == tokVar {
-				if last++; last+2 < len(a.toks) && a.toks[last+1].punct(',') && a.toks[last+2].kind == tokVar {
-					last++
-				}
-			}
-			if last > i { // or it is a file
-				blank(i, last)
+			if last := a.lastVariable(i); last > i { // or it is a file
+				f(i, last)
 				a.into = true
 			}
 		case locks(a.toks, i):
 			_, _, end := readLock(a.toks, i)
 			if i == locked {
-				blank(i, end-1)
+				f(i, end-1)
 				a.moreLocks++
 			}
 			locked = end
-		case t.is("MODE") && toks(i-1).is("SHARE") && toks(i+1).is("NOWAIT"):
-			blank(i+1, i+1)
-		case t.is("MODE") && toks(i-1).is("SHARE") && (toks(i+1).is("SKIP") || toks(i+1).is("WAIT")):
-			blank(i+1, min(i+2, len(a.toks)-1))
+		case t.is("MODE") && i > 0 && a.toks[i-1].is("SHARE"):
+			switch {
+			case wordAt(a.toks, i+1, "NOWAIT"):
+				f(i+1, i+1)
+			case wordAt(a.toks, i+1, "SKIP"), wordAt(a.toks, i+1, "WAIT"):
+				f(i+1, min(i+2, len(a.toks)-1))
+			}
 		case depth == 0 && t.is("RETURNING") && (insert || a.toks[0].is("DELETE")):
 			if slices.ContainsFunc(a.toks[i:], func(t token) bool { return t.is("SELECT") }) {
-				return nil // its subquery may read a counter
+				return false // its subquery may read a counter
 			}
 			last := len(a.toks) - 1
 			for a.toks[last].punct(';') {
 				last--
 			}
-			if last >= i {
-				blank(i, last)
-			}
-		case depth == 0 && insert && !a.schema.server.mariaDB && t.is("AS") && i+3 < len(a.toks) && a.toks[i+2].is("ON") && a.toks[i+3].is("DUPLICATE") && a.toks[i+1].ident():
+			f(i, last)
+		case depth == 0 && insert && !a.schema.server.mariaDB && t.is("AS") && wordAt(a.toks, i+2, "ON") && wordAt(a.toks, i+3, "DUPLICATE") && a.toks[i+1].ident():
 			a.alias = a.toks[i+1].name
-			blank(i, i+1)
+			f(i, i+1)
 		}
 	}
-	return parse(string(text), a.mode)
+	return true
+}
+
+// lastVariable is the last token of the list of variables behind token i; i, if there
+// is none.
+func (a *analysis) lastVariable(i int) int {
+	isVariable := func(i int) bool { return i < len(a.toks) && a.toks[i].kind == tokVar }
+	if !isVariable(i + 1) {
+		return i
+	}
+	for i++; isVariable(i+2) && a.toks[i+1].punct(','); i += 2 {
+	}
+	return i
 }
 
 // resolve lists the counter tables that the statement's table names mean, and

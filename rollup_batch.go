@@ -80,14 +80,9 @@ func (r *rollup) transaction(ctx context.Context, f func() error) error {
 	if err := r.c.start(ctx); err != nil {
 		return err
 	}
-	err := f()
-	r.c.ended()
-	if err == nil {
-		_, err = r.c.do(ctx, commit)
-	}
+	err := r.c.finish(ctx, f())
 	if err != nil {
 		*r.out = before
-		_, _ = r.c.do(context.WithoutCancel(ctx), rollback) // the first error is the one to report
 	}
 	return err
 }

@@ -76,8 +76,7 @@ func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
 
 // runKind executes a statement that changes the session or its transaction.
 func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
-	p := k.plan
-	switch p.kind {
+	switch k.plan.kind {
 	case kindBegin, kindCommit, kindDDL, kindImplicit, kindLock:
 		return c.runCommit(ctx, k)
 	case kindRollback:
@@ -91,53 +90,70 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case kindTemporary:
 		return c.runTemporary(ctx, k)
 	case kindAutocommit:
-		if err := c.changes(ctx, k.text); err != nil {
-			return outcome{}, err
-		}
-		if p.arg == "on" && !c.autocommit() {
-			return c.runCommit(ctx, k)
-		}
-		if p.arg != "off" {
-			return c.runAnything(ctx, k)
-		}
-		return k.forward(ctx, k.text)
+		return c.runAutocommit(ctx, k)
 	case kindSetTransaction:
-		level := p.arg
-		if level == byVariable { // other settings may stand beside it
-			if err := c.changes(ctx, k.text); err != nil {
-				return outcome{}, err
-			}
-			level = c.nextLevel(ctx, k.text)
-		}
-		out, err := k.forward(ctx, k.text)
-		switch {
-		case err != nil:
-		case level != "":
-			c.next = level
-		case c.next == "": // READ ONLY: nobody else may run what comes next
-			c.next = c.session.isolation
-		}
-		return out, err
+		return c.runSetTransaction(ctx, k)
+	case kindSet:
+		return c.runSet(ctx, k)
 	case kindUnlock:
 		out, err := k.forward(ctx, k.text)
 		c.locked, c.elsewhere = c.locked && err != nil, c.elsewhere && err != nil
-		return out, err
-	case kindSet:
-		if err := c.changes(ctx, k.text); err != nil {
-			return outcome{}, err
-		}
-		if err := c.settleTexts(ctx, k.text); err != nil {
-			return outcome{}, err
-		}
-		out, err := c.runData(ctx, k)
-		if err == nil && !c.begun() && setsLevel(tokenize(k.text, c.session.mode)) {
-			c.next = ""
-		}
 		return out, err
 	case kindCall, kindExecute:
 		return c.runAnything(ctx, k)
 	}
 	return c.runData(ctx, k)
+}
+
+// runAutocommit executes SET autocommit. To switch it on commits, and where the text does
+// not tell the value it may do so.
+func (c *conn) runAutocommit(ctx context.Context, k *call) (outcome, error) {
+	if err := c.changes(ctx, k.text); err != nil {
+		return outcome{}, err
+	}
+	switch {
+	case k.plan.arg == "on" && !c.autocommit():
+		return c.runCommit(ctx, k)
+	case k.plan.arg != "off":
+		return c.runAnything(ctx, k)
+	}
+	return k.forward(ctx, k.text)
+}
+
+// runSet executes a SET of anything else, and USE.
+func (c *conn) runSet(ctx context.Context, k *call) (outcome, error) {
+	if err := c.changes(ctx, k.text); err != nil {
+		return outcome{}, err
+	}
+	if err := c.settleTexts(ctx, k.text); err != nil {
+		return outcome{}, err
+	}
+	out, err := c.runData(ctx, k)
+	if err == nil && !c.begun() && setsLevel(tokenize(k.text, c.session.mode)) {
+		c.next = ""
+	}
+	return out, err
+}
+
+// runSetTransaction executes SET TRANSACTION, and SET @@transaction_isolation, for the
+// next transaction.
+func (c *conn) runSetTransaction(ctx context.Context, k *call) (outcome, error) {
+	level := k.plan.arg
+	if level == byVariable { // other settings may stand beside it
+		if err := c.changes(ctx, k.text); err != nil {
+			return outcome{}, err
+		}
+		level = c.nextLevel(ctx, k.text)
+	}
+	out, err := k.forward(ctx, k.text)
+	switch {
+	case err != nil:
+	case level != "":
+		c.next = level
+	case c.next == "": // READ ONLY: nobody else may run what comes next
+		c.next = c.session.isolation
+	}
+	return out, err
 }
 
 // nextLevel is the level that SET @@transaction_isolation gives the next transaction.
@@ -261,11 +277,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 	} else if !exactly && len(p.touches) > 0 {
-		for _, t := range p.touches {
-			if _, ok := t.sql(k.binder()); !ok {
-				exactly = true
-			}
-		}
+		exactly = !p.touchesNow(k.binder())
 	}
 	for _, t := range p.deletes {
 		if c.inTransaction() && c.transaction().hasPending(t) {
@@ -288,6 +300,13 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		c.connector.stats.exactly(cmp.Or(p.reason, "an argument, the row's state or the transaction asks for it"))
 		return c.runExact(ctx, k)
 	}
+	return c.runRewritten(ctx, k)
+}
+
+// runRewritten sends a query or a data change as it is, or with sums where it reads
+// counters. What the server refuses for our sake runs the exact way.
+func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
+	p := k.plan
 	text, args, err := c.rewritten(ctx, k)
 	if err != nil {
 		return outcome{}, err
@@ -298,7 +317,9 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	types := c.sessionTypes(ctx, k)
 	out, err := k.forwardWith(ctx, text, args)
 	c.fixed = c.fixed || p.fixes && err == nil
-	if err != nil && p.query != nil && notResolved[errorNumber(err)] {
+	switch n := errorNumber(err); {
+	case err == nil:
+	case p.query != nil && notResolved[n]:
 		if err := k.makesSense(ctx); err != nil {
 			return outcome{}, c.noted(err)
 		}
@@ -308,12 +329,10 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		// perhaps it is the view that the server does not like here: then the base table has to do
 		c.connector.stats.exactly("the server does not accept the view")
 		return c.runExact(ctx, k)
-	}
-	if n := errorNumber(err); p.increment != nil && (n == errDataRange || n == errOutOfRange) {
+	case p.increment != nil && (n == errDataRange || n == errOutOfRange):
 		c.connector.stats.exactly("the base row without its slots is at the end of its range")
 		return c.runExact(ctx, k)
-	}
-	if err != nil {
+	default:
 		return out, err
 	}
 	c.noteWrites(p.writes, k.binder(), out.affected())

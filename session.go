@@ -94,7 +94,7 @@ var rereads = wordSet(`TIME_ZONE NAMES CHARACTER CHARSET CHARACTER_SET_CLIENT CH
 // conditions are texts, and forgets by which texts rows were written.
 func (c *conn) settleTexts(ctx context.Context, text string) error {
 	if c.tx == nil || !slices.ContainsFunc(tokenize(text, c.session.mode), func(t token) bool {
-		return rereads[strings.ToUpper(t.name[strings.LastIndexByte(t.name, '.')+1:])]
+		return rereads[strings.ToUpper(t.variable())]
 	}) {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -67,6 +68,15 @@ func (t touch) sql(b binder) (string, bool) {
 		return "", false
 	}
 	return b.time(at)
+}
+
+// touchesNow reports whether all touch columns that the statement sets are set to the
+// present moment.
+func (p *plan) touchesNow(b binder) bool {
+	return !slices.ContainsFunc(p.touches, func(t touch) bool {
+		_, ok := t.sql(b)
+		return !ok
+	})
 }
 
 func currentTimestamp(digits int64) string {

@@ -88,3 +88,29 @@ func TestUpsertOfRenamed(t *testing.T) {
 		}
 	})
 }
+
+// TestNothingPendingAfterOurDeadlock proves that a transaction which the driver rolls
+// back as the server does at a deadlock keeps nothing pending, also where autocommit is
+// off and the next one begins by itself.
+func TestNothingPendingAfterOurDeadlock(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
+		other := open(t, tw.oursDSN)
+		conn := session(t, tw.ours)
+		before := number(t, tw.ours, "SELECT likes FROM post WHERE id = 2")
+		affected(t, conn, "SET autocommit = 0")
+		affected(t, conn, "UPDATE post SET likes = likes + 1 WHERE id = 2")
+		tw.sent.meddle(t, func(query string) error {
+			if strings.HasPrefix(query, "INSERT INTO post") {
+				_, _ = other.Exec("UPDATE post SET slug = 'new' WHERE id = 1")
+			}
+			return nil
+		})
+		_, err := conn.ExecContext(t.Context(), "INSERT INTO post (id, slug, likes) VALUES (9, 'new', 1) ON DUPLICATE KEY UPDATE likes = 0")
+		require.Equal(t, 1213, errorNumber(err))
+		tw.sent.before.Store(nil)
+		affected(t, conn, "UPDATE post SET likes = likes + 1 WHERE id = 2") // once more, as one does after a deadlock
+		affected(t, conn, "COMMIT")
+		require.Equal(t, before+1, number(t, tw.ours, "SELECT likes FROM post WHERE id = 2"))
+	})
+}
