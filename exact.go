@@ -50,18 +50,28 @@ func (c *conn) locksGaps() bool {
 	return level == repeatableRead || level == serializable
 }
 
-// runAlone is the exact way outside a transaction. It is tried again
-// after a deadlock, which undid it: rows that are not there yet are locked before they are
-// inserted, so that two inserts side by side deadlock that never would by themselves.
-func (c *conn) runAlone(ctx context.Context, k *call) (outcome, error) {
+// runAlone is the exact way outside a transaction.
+func (c *conn) runAlone(ctx context.Context, k *call) (out outcome, err error) {
+	err = again(ctx, func() (err error) {
+		out, err = c.tryAlone(ctx, k)
+		return err
+	})
+	return out, err
+}
+
+// again runs a transaction of ours, once more after a deadlock, which undid it: rows
+// that are not there yet are locked before they are inserted, and others behind those
+// that were listed first, so that two side by side deadlock that never would by
+// themselves.
+func again(ctx context.Context, run func() error) error {
 	for try := 0; ; try++ {
-		out, err := c.tryAlone(ctx, k)
+		err := run()
 		if errorNumber(err) != errDeadlock || try == maxRetries {
-			return out, err
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return out, err
+			return err
 		case <-time.After(rand.N(time.Millisecond << try)): // or the same meet again
 		}
 	}

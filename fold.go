@@ -46,29 +46,43 @@ func (c *conn) take(ctx context.Context, p *plan, b binder) error {
 }
 
 // takeAll takes every key of a table that has slots or pending increments. For a
-// statement that may give rows other keys, slots without a row go too.
+// statement that may give rows other keys, slots without a row go too. While the keys
+// listed are locked, others may get their first slots, and then a listed one more: so
+// it lists again until all that have slots are locked, which is one moment.
 func (c *conn) takeAll(ctx context.Context, t *table, writes bool) error {
-	keys := map[string]key{}
+	keys, taken := map[string]key{}, map[string]bool{}
 	if c.inTransaction() && c.tx != nil && c.tx.hasPending(t) {
 		for id, e := range c.tx.pending[t.String()].entries.all() {
 			keys[id] = e.key
 		}
 	}
-	found, err := c.outside(ctx, "SELECT DISTINCT "+t.selectKey(privateName)+" FROM "+t.slots()+" AS "+privateName)
-	if err != nil {
-		return err
-	}
-	for _, r := range found {
-		k := key(r[:len(t.key)])
-		keys[k.id()] = k
-	}
-	gone, err := c.takeKeys(ctx, t, keys)
-	for batch := range slices.Chunk(gone, foldBatch) {
-		if err == nil && writes {
-			err = c.removeOrphans(ctx, t, t.whereAnyOrAll(batch, privateName))
+	for {
+		found, err := c.outside(ctx, "SELECT DISTINCT "+t.selectKey(privateName)+" FROM "+t.slots()+" AS "+privateName)
+		if err != nil {
+			return err
 		}
+		for _, r := range found {
+			if k := key(r[:len(t.key)]); !taken[k.id()] {
+				keys[k.id()] = k
+			}
+		}
+		if len(keys) == 0 {
+			return nil
+		}
+		gone, err := c.takeKeys(ctx, t, keys)
+		for batch := range slices.Chunk(gone, foldBatch) {
+			if err == nil && writes {
+				err = c.removeOrphans(ctx, t, t.whereAnyOrAll(batch, privateName))
+			}
+		}
+		if err != nil {
+			return err
+		}
+		for id := range keys {
+			taken[id] = true
+		}
+		clear(keys)
 	}
-	return err
 }
 
 // takeKeys takes the given keys, and returns those that no row has.
@@ -378,14 +392,16 @@ func newestTouch(i int, slots []slotRow, e *entry) string {
 	return newest
 }
 
-// rollUp rolls up every key of a table in transactions of their own, before a
+// rollUp rolls up every key of a table in a transaction of its own, before a
 // statement that can't share one.
 func (c *conn) rollUp(ctx context.Context, t *table) error {
 	if c.inTransaction() {
 		return c.takeAll(ctx, t, true)
 	}
-	if err := c.start(ctx); err != nil {
-		return err
-	}
-	return c.finish(ctx, c.takeAll(ctx, t, true))
+	return again(ctx, func() error {
+		if err := c.start(ctx); err != nil {
+			return err
+		}
+		return c.finish(ctx, c.takeAll(ctx, t, true))
+	})
 }
