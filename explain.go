@@ -130,33 +130,25 @@ func (k *call) explainCount(ctx context.Context, b *bound) (stmt string, shared 
 	c := k.conn
 	defer c.unlease()
 	if len(b.conditions) == 1 && b.one {
-		if b.batch != nil && c.grouped() {
-			if e, ok := b.increment.entry(k.binder(), b); ok {
-				return b.batch.upsert(c, []*entry{e}).one(), true, nil
-			}
+		e, joins := k.entryOf(b)
+		if joins {
+			return b.batch.statement(c, []*entry{e}), true, nil
 		}
-		u := c.upsert(b.t, []*entry{{deltas: b.deltas[0], touch: b.touch, where: b.conditions[0]}})
-		u.name, u.later = b.name, true
-		return u.one(), false, nil
+		return c.upsertOne(b, e), false, nil
 	}
 	hits, how, err := c.findAll(ctx, b)
 	if err != nil || how != done {
 		return "", false, err
 	}
-	p := &pending{t: b.t}
-	for _, h := range hits {
-		if !p.add(h) {
-			return "", false, nil
-		}
+	entries, ok := b.merged(hits)
+	if !ok {
+		return "", false, nil
 	}
-	u := c.upsert(b.t, p.sorted())
-	if shared = c.grouped(); shared {
-		u = b.t.batch(b.t.spec.name, b.t.key).upsert(c, p.sorted())
+	way := b.t.batch(b.name, b.t.key)
+	if c.grouped() && incrementUnit(entries).fits() {
+		return way.statement(c, entries), true, nil
 	}
-	if len(hits) == 1 {
-		return u.one(), shared, nil
-	}
-	return u.many(), shared, nil
+	return way.waiting(c, entries), false, nil
 }
 
 // String writes the explanation for people.
