@@ -331,7 +331,7 @@ var once = wordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP RAND NEXTVAL S
 // otherwise look at the moment before the statement got its row.
 func (a *analysis) guard(t *table, name string) string {
 	for i, tok := range a.toks {
-		if tok.is("RETURNING") || tok.in(once) || tok.punct(':') && i+1 < len(a.toks) && a.toks[i+1].punct('=') {
+		if tok.is("RETURNING") || tok.in(once) || assigns(a.toks, i) {
 			return ""
 		}
 	}
