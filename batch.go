@@ -120,14 +120,7 @@ func undone(err error) bool {
 // sendBatch sends merged entries in one statement. It does not wait for a base
 // row that somebody has locked: all other counters would wait with it.
 func (c *conn) sendBatch(ctx context.Context, b *batch, entries []*entry) error {
-	u := b.upsert(c, entries)
-	stmt := ""
-	if len(entries) == 1 {
-		stmt = u.one()
-	} else {
-		stmt = u.many()
-	}
-	err := c.sendUpsert(ctx, stmt, len(entries) == 1)
+	err := c.sendUpsert(ctx, b.statement(c, entries), len(entries) == 1)
 	c.unheard(err)
 	return err
 }
@@ -138,6 +131,22 @@ func (c *conn) unheard(err error) {
 	if n := errorNumber(err); n == errLockWait || n == errNoWait {
 		c.connector.stats.unheard(n)
 	}
+}
+
+// statement is that of merged entries.
+func (b *batch) statement(c *conn, entries []*entry) string {
+	u := b.upsert(c, entries)
+	if len(entries) == 1 {
+		return u.one()
+	}
+	return u.many()
+}
+
+// waiting is the statement of one caller's entries, which waits for locks.
+func (b *batch) waiting(c *conn, entries []*entry) string {
+	u := b.upsert(c, entries)
+	u.lock = shareMode
+	return u.many()
 }
 
 func (b *batch) upsert(c *conn, entries []*entry) *upsert {

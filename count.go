@@ -185,19 +185,12 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 	if err != nil || how != done {
 		return outcome{}, how, err
 	}
-	p := &pending{t: b.t}
-	for _, h := range hits {
-		if !b.byKey || b.narrowed { // others may change the row before it is locked
-			h.rest = b.conditions[0]
-			h.id += "\x01" + h.rest
-			h.where = b.t.where(h.key, quoteIdent(b.name)) + " AND (" + h.rest + ")"
-		}
-		if !p.add(h) {
-			return outcome{}, takeVerbatim, nil
-		}
+	entries, ok := b.merged(hits)
+	if !ok {
+		return outcome{}, takeVerbatim, nil
 	}
 	way := b.t.batch(b.name, b.t.key)
-	if u := incrementUnit(p.sorted()); c.grouped() && u.fits() {
+	if u := incrementUnit(entries); c.grouped() && u.fits() {
 		switch v := c.together(ctx, way, u); {
 		case v.err != nil:
 			return outcome{}, done, v.err
@@ -206,15 +199,30 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 		}
 	}
 	defer c.unlease()
-	u := way.upsert(c, p.sorted())
-	u.lock = shareMode
-	switch err := c.sendUpsert(ctx, u.many(), false); {
+	switch err := c.sendUpsert(ctx, way.waiting(c, entries), false); {
 	case errors.Is(err, errRowGone):
 		return outcome{}, takeExact, nil
 	case err != nil:
 		return outcome{}, done, err
 	}
 	return c.counted(k, b.increment, int64(len(hits))), done, nil
+}
+
+// merged are the increments of rows that were found, in the order in which they are
+// sent; ok is false where a sum leaves 64 bits.
+func (b *bound) merged(hits []entry) (entries []*entry, ok bool) {
+	p := &pending{t: b.t}
+	for _, h := range hits {
+		if !b.byKey || b.narrowed { // others may change the row before it is locked
+			h.rest = b.conditions[0]
+			h.id += "\x01" + h.rest
+			h.where = b.t.where(h.key, quoteIdent(b.name)) + " AND (" + h.rest + ")"
+		}
+		if !p.add(h) {
+			return nil, false
+		}
+	}
+	return p.sorted(), true
 }
 
 // counted is the answer that the plain statement would have given.
@@ -237,12 +245,7 @@ const maxRetries = 10
 // of others where it can. If no row took it, the statement itself finds out why.
 func (c *conn) countOne(ctx context.Context, k *call, b *bound) (outcome, after, error) {
 	defer c.unlease()
-	e, joins := &entry{deltas: b.deltas[0], touch: b.touch, where: b.conditions[0]}, false
-	if b.batch != nil && c.grouped() {
-		if shared, ok := b.increment.entry(k.binder(), b); ok {
-			e, joins = shared, true
-		}
-	}
+	e, joins := k.entryOf(b)
 	gone := false
 	if joins {
 		u := incrementUnit([]*entry{e})
@@ -256,9 +259,7 @@ func (c *conn) countOne(ctx context.Context, k *call, b *bound) (outcome, after,
 		}
 	}
 	if !gone {
-		u := c.upsert(b.t, []*entry{e})
-		u.name, u.later = b.name, true
-		err := c.sendUpsert(ctx, u.one(), true)
+		err := c.sendUpsert(ctx, c.upsertOne(b, e), true)
 		switch {
 		case err == nil:
 			return c.counted(k, b.increment, 1), done, nil
@@ -269,6 +270,23 @@ func (c *conn) countOne(ctx context.Context, k *call, b *bound) (outcome, after,
 		}
 	}
 	return outcome{}, b.missing(), nil
+}
+
+// entryOf is the increment of one row, and whether it may go together with others.
+func (k *call) entryOf(b *bound) (e *entry, joins bool) {
+	if b.batch != nil && k.conn.grouped() {
+		if e, ok := b.increment.entry(k.binder(), b); ok {
+			return e, true
+		}
+	}
+	return &entry{deltas: b.deltas[0], touch: b.touch, where: b.conditions[0]}, false
+}
+
+// upsertOne is the statement of one row's increment that goes by itself.
+func (c *conn) upsertOne(b *bound, e *entry) string {
+	u := c.upsert(b.t, []*entry{e})
+	u.name, u.later = b.name, true
+	return u.one()
 }
 
 // countLater adds an increment to the transaction's pending ones. The rows are

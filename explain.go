@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -56,9 +57,8 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 	p := k.plan
 	out := &Explanation{Class: verbatim.String()}
-	step := func(when, sql string, args []any) { out.Steps = append(out.Steps, ExplainedStep{when, sql, args}) }
 	if p.cleaning != nil {
-		step("first, if a row was deleted by others: what it has left in slots under this key is removed", "", nil)
+		out.step("first, if a row was deleted by others: what it has left in slots under this key is removed", "", nil)
 	}
 	exactly := p.class == exact
 	if p.increment != nil {
@@ -70,14 +70,7 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 				return nil, err
 			}
 			if stmt != "" {
-				out.Class = counting.String()
-				if shared {
-					step("at once, or with those of other callers in one statement (alone, and waiting, if a row is locked)", stmt, nil)
-				} else {
-					step("at once", stmt, nil)
-				}
-				step("inside a transaction: pending until COMMIT, with its others", "", nil)
-				step("if no row takes it (there is none, its counter is NULL, its time is later): the statement itself", k.text, args)
+				k.explainIncrement(out, stmt, shared, args)
 				return out, nil
 			}
 		}
@@ -85,26 +78,7 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 	exactly = exactly || !p.touchesNow(k.binder())
 	switch {
 	case exactly:
-		out.Class, out.Reason = exact.String(), p.reason
-		if out.Reason == "" {
-			out.Reason = "an argument asks for it"
-		}
-		if p.guarded != "" {
-			step("in one round trip, if the rows have no slots", k.own(p.guarded), args)
-			step("else, in a transaction:", "", nil)
-		} else {
-			step("in a transaction:", "", nil)
-		}
-		for _, s := range p.scopes {
-			where, ok := s.bind(k.binder())
-			if !ok || s.where == nil && s.pins == nil {
-				step("every row of "+s.t.String()+" that has slots is locked", "", nil)
-				continue
-			}
-			step("the rows concerned are locked", s.t.lockSQL(quoteIdent(s.name), s.from(), where, "FOR UPDATE"), nil)
-		}
-		step("their slots are added to them and deleted", "", nil)
-		step("then the statement itself", k.text, args)
+		k.explainExact(out, args)
 	case p.query != nil:
 		out.Class = summing.String()
 		text, sent := k.summed()
@@ -114,14 +88,50 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 				args[i] = v.Value
 			}
 		}
-		step("the counters are read as base row + slots", text, args)
+		out.step("the counters are read as base row + slots", text, args)
 	default:
-		step("as it is", k.text, args)
+		out.step("as it is", k.text, args)
 		for _, t := range p.dropped {
-			step("then the slots go too", t.endSQL(k.truncates()), nil)
+			out.step("then the slots go too", t.endSQL(k.truncates()), nil)
 		}
 	}
 	return out, nil
+}
+
+func (e *Explanation) step(when, sql string, args []any) {
+	e.Steps = append(e.Steps, ExplainedStep{when, sql, args})
+}
+
+func (k *call) explainIncrement(out *Explanation, stmt string, shared bool, args []any) {
+	out.Class = counting.String()
+	if shared {
+		out.step("at once, or with those of other callers in one statement (alone, and waiting, if a row is locked)", stmt, nil)
+	} else {
+		out.step("at once", stmt, nil)
+	}
+	out.step("inside a transaction: pending until COMMIT, with its others", "", nil)
+	out.step("if no row takes it (there is none, its counter is NULL, its time is later): the statement itself", k.text, args)
+}
+
+func (k *call) explainExact(out *Explanation, args []any) {
+	p := k.plan
+	out.Class, out.Reason = exact.String(), cmp.Or(p.reason, "an argument asks for it")
+	if p.guarded != "" {
+		out.step("in one round trip, if the rows have no slots", k.own(p.guarded), args)
+		out.step("else, in a transaction:", "", nil)
+	} else {
+		out.step("in a transaction:", "", nil)
+	}
+	for _, s := range p.scopes {
+		where, ok := s.bind(k.binder())
+		if !ok || s.where == nil && s.pins == nil {
+			out.step("every row of "+s.t.String()+" that has slots is locked", "", nil)
+			continue
+		}
+		out.step("the rows concerned are locked", s.t.lockSQL(quoteIdent(s.name), s.from(), where, "FOR UPDATE"), nil)
+	}
+	out.step("their slots are added to them and deleted", "", nil)
+	out.step("then the statement itself", k.text, args)
 }
 
 // explainCount is the statement that takes an increment to slots, and whether
@@ -130,33 +140,25 @@ func (k *call) explainCount(ctx context.Context, b *bound) (stmt string, shared 
 	c := k.conn
 	defer c.unlease()
 	if len(b.conditions) == 1 && b.one {
-		if b.batch != nil && c.grouped() {
-			if e, ok := b.increment.entry(k.binder(), b); ok {
-				return b.batch.upsert(c, []*entry{e}).one(), true, nil
-			}
+		e, joins := k.entryOf(b)
+		if joins {
+			return b.batch.statement(c, []*entry{e}), true, nil
 		}
-		u := c.upsert(b.t, []*entry{{deltas: b.deltas[0], touch: b.touch, where: b.conditions[0]}})
-		u.name, u.later = b.name, true
-		return u.one(), false, nil
+		return c.upsertOne(b, e), false, nil
 	}
 	hits, how, err := c.findAll(ctx, b)
 	if err != nil || how != done {
 		return "", false, err
 	}
-	p := &pending{t: b.t}
-	for _, h := range hits {
-		if !p.add(h) {
-			return "", false, nil
-		}
+	entries, ok := b.merged(hits)
+	if !ok {
+		return "", false, nil
 	}
-	u := c.upsert(b.t, p.sorted())
-	if shared = c.grouped(); shared {
-		u = b.t.batch(b.t.spec.name, b.t.key).upsert(c, p.sorted())
+	way := b.t.batch(b.name, b.t.key)
+	if c.grouped() && incrementUnit(entries).fits() {
+		return way.statement(c, entries), true, nil
 	}
-	if len(hits) == 1 {
-		return u.one(), shared, nil
-	}
-	return u.many(), shared, nil
+	return way.waiting(c, entries), false, nil
 }
 
 // String writes the explanation for people.

@@ -46,71 +46,96 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 	if len(options.ForeignKeys) == 0 {
 		keyed = nil
 	}
-	var errs []error
-	run := func(t *table, stmts ...string) {
-		for _, stmt := range stmts {
-			statements = append(statements, stmt)
-			if options.DryRun {
-				continue
-			}
-			if _, err := c.look.Load().ExecContext(ctx, stmt); err != nil {
-				errs = append(errs, fmt.Errorf("countermysql: the slots table of %s: %w", t, err))
-				return
-			}
-		}
-	}
+	i := initialization{c: c, dry: options.DryRun}
 	for _, t := range s.all() {
-		switch {
-		case t.unfit != nil:
-			errs = append(errs, &UnfitError{t.String(), t.unfit})
-		case t.missing != "":
-			steps := t.missingSteps()
-			if t.taken {
-				errs = append(errs, t.slotsError())
-				continue
-			}
-			if len(steps) > 1 {
-				rows, err := c.query(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
-				if err != nil {
-					return statements, err
-				}
-				if len(rows) > 0 {
-					errs = append(errs, fmt.Errorf("countermysql: slots table %s no longer fits %s and holds increments; add them to the base rows and run:\n%s", t.spec.slotsTable, t, t.missing))
-					continue
-				}
-			}
-			statements = append(statements, steps...)
-			if !options.DryRun {
-				if err := makeSlots(ctx, c.look.Load(), t); err != nil {
-					errs = append(errs, fmt.Errorf("countermysql: the slots table of %s: %w", t, err))
-				}
-			}
-		}
-		if t.narrow != "" {
-			run(t, t.narrow)
-		}
-		if t.closed {
-			run(t, "ALTER TABLE "+t.slots()+" COMMENT = ''")
+		if err := i.fit(ctx, t); err != nil {
+			return i.statements, err
 		}
 	}
 	for _, t := range keyed {
-		if len(t.key) == 0 || t.unfit != nil {
+		if err := i.tie(ctx, t); err != nil {
+			return i.statements, err
+		}
+	}
+	if !i.dry {
+		if _, err := c.learn(ctx); err != nil {
+			i.errs = append(i.errs, err)
+		}
+	}
+	return i.statements, errors.Join(i.errs...)
+}
+
+// initialization is one Init under way. A table that fails leaves the others to go on.
+type initialization struct {
+	c          *Connector
+	dry        bool
+	statements []string
+	errs       []error
+}
+
+func (i *initialization) run(ctx context.Context, t *table, stmts ...string) {
+	for _, stmt := range stmts {
+		i.statements = append(i.statements, stmt)
+		if i.dry {
 			continue
 		}
-		rows, err := c.query(ctx, "SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = "+text(t.spec.db)+" AND TABLE_NAME = "+text(t.spec.slotsTable))
-		if err != nil {
-			return statements, err
-		}
-		if len(rows) == 0 {
-			run(t, t.foreignKeySQL()...)
+		if _, err := i.c.look.Load().ExecContext(ctx, stmt); err != nil {
+			i.failed(t, err)
+			return
 		}
 	}
-	if !options.DryRun {
-		if _, err := c.learn(ctx); err != nil {
-			errs = append(errs, err)
+}
+
+func (i *initialization) failed(t *table, err error) {
+	i.errs = append(i.errs, fmt.Errorf("countermysql: the slots table of %s: %w", t, err))
+}
+
+// fit makes the slots table of a table, or changes it so that it fits.
+func (i *initialization) fit(ctx context.Context, t *table) error {
+	switch {
+	case t.unfit != nil:
+		i.errs = append(i.errs, &UnfitError{t.String(), t.unfit})
+	case t.missing == "":
+	case t.taken:
+		i.errs = append(i.errs, t.slotsError())
+		return nil
+	default:
+		if steps := t.missingSteps(); len(steps) > 1 {
+			rows, err := i.c.query(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
+			if err != nil {
+				return err
+			}
+			if len(rows) > 0 {
+				i.errs = append(i.errs, fmt.Errorf("countermysql: slots table %s no longer fits %s and holds increments; add them to the base rows and run:\n%s", t.spec.slotsTable, t, t.missing))
+				return nil
+			}
+		}
+		i.statements = append(i.statements, t.missingSteps()...)
+		if !i.dry {
+			if err := makeSlots(ctx, i.c.look.Load(), t); err != nil {
+				i.failed(t, err)
+			}
 		}
 	}
-	return statements, errors.Join(errs...)
+	if t.narrow != "" {
+		i.run(ctx, t, t.narrow)
+	}
+	if t.closed {
+		i.run(ctx, t, "ALTER TABLE "+t.slots()+" COMMENT = ''")
+	}
+	return nil
+}
+
+// tie gives a slots table its foreign key, if it has none.
+func (i *initialization) tie(ctx context.Context, t *table) error {
+	if len(t.key) == 0 || t.unfit != nil {
+		return nil
+	}
+	rows, err := i.c.query(ctx, "SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = "+text(t.spec.db)+" AND TABLE_NAME = "+text(t.spec.slotsTable))
+	if err == nil && len(rows) == 0 {
+		i.run(ctx, t, t.foreignKeySQL()...)
+	}
+	return err
 }
 
 // foreignKeySQL ties the slots to the base rows; orphans would be refused.

@@ -226,37 +226,14 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	}
 	inc := &increment{t: t, name: t.spec.name, deltas: s.deltas, touch: s.touch, ignores: a.mayIgnore(stmt.IgnoreErr)}
 	p.increment = inc
-	fast := len(stmt.Lists) <= sendBatch && !s.ordinary && !inc.ignores && !a.astray(stmt, t, t.spec.name) && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(s.touch) == 0 &&
-		!slices.ContainsFunc(t.touch, func(c *column) bool { return true }) &&
-		!slices.ContainsFunc(a.toks, func(tok token) bool { return tok.is("RETURNING") || tok.is("DELAYED") })
-	for _, c := range t.cols {
-		fast = fast && (slices.Contains(cols, c) && (t.inKey(c.name) || t.counter(c.name) != nil) || !slices.Contains(cols, c) && c.hasDefault) && !c.autoInc
-	}
+	fast := !s.ordinary && len(s.touch) == 0 && !inc.ignores && a.decides(stmt, t) && fillsAll(t, cols)
 	for _, row := range stmt.Lists {
-		key, _, ok := a.rowKey(row, cols, t.key)
-		u := upsertRow{key: key}
-		if !ok {
-			u.key, fast = pin{}, false
-		}
-		for i, c := range cols {
-			if i >= len(row) || t.counter(c.name) == nil {
-				continue
-			}
-			v, constant := a.constant(row[i])
-			fast = fast && constant
-			u.values = append(u.values, insertedValue{c, v})
-		}
-		for _, d := range s.deltas {
-			if d.inserted {
-				at := slices.IndexFunc(u.values, func(v insertedValue) bool { return v.c == d.c })
-				if at < 0 || !fast && !a.isConstant(row, cols, d.c) {
-					return "it adds a value that is not known beforehand"
-				}
-				d.v = u.values[at].v
-			}
-			u.deltas = append(u.deltas, d)
+		u, constant, known := a.upsertRow(row, t, cols, s.deltas)
+		if !known {
+			return "it adds a value that is not known beforehand"
 		}
 		inc.rows = append(inc.rows, u)
+		fast = fast && constant
 	}
 	if fast && len(inc.rows) > 0 {
 		p.class, inc.one, inc.byKey = counting, len(inc.rows) == 1, true
@@ -271,21 +248,63 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	return ""
 }
 
+// decides reports whether one unique key decides which row an upsert meets, and nothing
+// else is to be done.
+func (a *analysis) decides(stmt *ast.InsertStmt, t *table) bool {
+	return len(stmt.Lists) <= sendBatch && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(t.touch) == 0 &&
+		!a.astray(stmt, t, t.spec.name) &&
+		!slices.ContainsFunc(a.toks, func(tok token) bool { return tok.is("RETURNING") || tok.is("DELAYED") })
+}
+
+// fillsAll reports whether an INSERT of cols gives values to keys and counters only, and
+// the table has defaults for all else.
+func fillsAll(t *table, cols []*column) bool {
+	return !slices.ContainsFunc(t.cols, func(c *column) bool {
+		if slices.Contains(cols, c) {
+			return c.autoInc || !t.inKey(c.name) && t.counter(c.name) == nil
+		}
+		return c.autoInc || !c.hasDefault
+	})
+}
+
+// upsertRow reads one row of VALUES. constant is false where the statement itself has to
+// run, and known where it is not known what the row adds.
+func (a *analysis) upsertRow(row []ast.ExprNode, t *table, cols []*column, deltas []delta) (u upsertRow, constant, known bool) {
+	u.key, _, constant = a.rowKey(row, cols, t.key)
+	if !constant {
+		u.key = pin{}
+	}
+	for i, c := range cols {
+		if i >= len(row) || t.counter(c.name) == nil {
+			continue
+		}
+		v, ok := a.constant(row[i])
+		constant = constant && ok
+		u.values = append(u.values, insertedValue{c, v})
+	}
+	for _, d := range deltas {
+		if d.inserted {
+			i := slices.Index(cols, d.c)
+			if i < 0 || i >= len(row) {
+				return u, false, false
+			}
+			v, ok := a.constant(row[i])
+			if !ok {
+				return u, false, false
+			}
+			d.v = v
+		}
+		u.deltas = append(u.deltas, d)
+	}
+	return u, constant, true
+}
+
 // returns reports whether RETURNING may give a counter or touch column of the base row.
 func (a *analysis) returns(t *table) bool {
 	at := slices.IndexFunc(a.toks, func(tok token) bool { return tok.is("RETURNING") })
 	return at >= 0 && slices.ContainsFunc(a.toks[at:], func(tok token) bool {
 		return tok.punct('*') || tok.ident() && t.virtual(tok.name)
 	})
-}
-
-func (a *analysis) isConstant(row []ast.ExprNode, cols []*column, c *column) bool {
-	i := slices.Index(cols, c)
-	if i < 0 || i >= len(row) {
-		return false
-	}
-	_, ok := a.constant(row[i])
-	return ok
 }
 
 // ddl plans a statement that changes the schema.

@@ -125,8 +125,6 @@ func kindOf(toks []token) (k kind, arg string) {
 	return kindCall, ""
 }
 
-func wordAt(toks []token, i int, word string) bool { return i < len(toks) && toks[i].is(word) }
-
 func nameAt(toks []token, i int) string {
 	if i < len(toks) {
 		return strings.ToLower(toks[i].name)
@@ -193,9 +191,6 @@ func kindOfSet(toks []token) (kind, string) {
 	}
 	return kindSet, ""
 }
-
-// variable is the name of a variable without its scope.
-func (t token) variable() string { return t.name[strings.LastIndexByte(t.name, '.')+1:] }
 
 // nextOnly are the variables that, without a scope, are for the next transaction only.
 var nextOnly = map[string]bool{"transaction_isolation": true, "tx_isolation": true, "transaction_read_only": true, "tx_read_only": true}

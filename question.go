@@ -17,7 +17,7 @@ func assignsWithin(toks []token) bool {
 			depth++
 		case t.punct(')'):
 			depth--
-		case depth > 0 && t.punct(':') && i+1 < len(toks) && toks[i+1].punct('='):
+		case depth > 0 && assigns(toks, i):
 			return true
 		}
 	}

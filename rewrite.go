@@ -183,10 +183,11 @@ func (a *analysis) names(db, name string) bool {
 	}
 	for i, t := range a.toks {
 		bare := i > 1 && a.toks[i-2].end < a.toks[i-1].start // to MariaDB, FROM .t may be a table without a database
+		quoted, isQuoted := t.doubleQuoted(a.text)
 		switch {
 		case t.kind == tokVersion,
 			t.ident() && strings.EqualFold(t.name, name) && (means(i, a.databaseOf(i)) || bare && means(i, a.db)),
-			t.kind == tokString && a.text[t.start] == '"' && strings.EqualFold(strings.ReplaceAll(strings.Trim(a.text[t.start:t.end], `"`), `""`, `"`), name):
+			isQuoted && strings.EqualFold(quoted, name):
 			return true
 		}
 	}

@@ -89,15 +89,7 @@ type foreignKey struct {
 
 func (t *table) String() string { return t.spec.db + "." + t.spec.name }
 
-func (t *table) column(name string) *column {
-	for _, c := range t.cols {
-		if strings.EqualFold(c.name, name) {
-			return c
-		}
-	}
-	return nil
-}
-
+func (t *table) column(name string) *column  { return findColumn(t.cols, name) }
 func (t *table) counter(name string) *column { return findColumn(t.counters, name) }
 
 // verbatim reports whether increments go to the base row, where they are as right.
@@ -251,8 +243,8 @@ func identifiers(sql string) map[string]bool {
 		if t.ident() {
 			words[strings.ToLower(t.name)] = true
 		}
-		if t.kind == tokString && sql[t.start] == '"' { // a name under ANSI_QUOTES
-			words[strings.ToLower(strings.ReplaceAll(strings.Trim(sql[t.start:t.end], `"`), `""`, `"`))] = true
+		if name, ok := t.doubleQuoted(sql); ok {
+			words[strings.ToLower(name)] = true
 		}
 		if t.kind == tokVersion && len(sql) > t.end-t.start {
 			maps.Copy(words, identifiers(sql[t.start+3:t.end]))
@@ -272,7 +264,7 @@ func (t *table) createSQL() string {
 		fmt.Fprintf(&b, "  %s,\n", t.keyDefinition(c))
 	}
 	fmt.Fprintf(&b, "  %s SMALLINT UNSIGNED NOT NULL,\n", quoteIdent(t.slotCol))
-	for _, c := range append(slices.Clone(t.counters), t.touch...) {
+	for _, c := range slices.Concat(t.counters, t.touch) {
 		fmt.Fprintf(&b, "  %s,\n", t.slotDefinition(c))
 	}
 	// Slots come and go all the time. MariaDB writes each new estimate of a
@@ -322,7 +314,7 @@ func (t *table) upgradeSQL(slots []*column) string {
 	if len(rest) == 0 || !strings.EqualFold(rest[0].name, t.slotCol) {
 		return "DROP TABLE " + t.slots() + "; " + t.createSQL()
 	}
-	for _, c := range append(slices.Clone(t.counters), t.touch...) {
+	for _, c := range slices.Concat(t.counters, t.touch) {
 		if findColumn(rest, c.name) == nil {
 			changes = append(changes, "ADD COLUMN "+t.slotDefinition(c))
 		}

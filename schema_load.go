@@ -316,17 +316,23 @@ const foreignKeyFields = `SELECT k.TABLE_SCHEMA, k.TABLE_NAME, k.COLUMN_NAME, k.
 // acts reports whether a rule of a foreign key writes the row that has it.
 func acts(rule string) bool { return rule != "RESTRICT" && rule != "NO ACTION" }
 
+// foreignKeyOf reads a row of foreignKeyFields; keyed says that the table's key follows
+// the column.
+func foreignKeyOf(v []string, keyed bool) foreignKey {
+	return foreignKey{
+		parentDB: v[3], parent: v[4], column: v[7],
+		changesKey: acts(v[6]) && keyed,
+		cascades:   acts(v[5]) || acts(v[6]),
+	}
+}
+
 func (l *loader) foreignKeys(ctx context.Context) {
 	l.each(ctx, "k.", baseName, foreignKeyFields, func(v []string) {
 		t := l.find(v[0], v[1])
 		if t == nil {
 			return
 		}
-		t.parents = append(t.parents, foreignKey{
-			parentDB: v[3], parent: v[4], column: v[7],
-			changesKey: acts(v[6]) && t.changes(t.key, v[2]),
-			cascades:   acts(v[5]) || acts(v[6]),
-		})
+		t.parents = append(t.parents, foreignKeyOf(v, t.changes(t.key, v[2])))
 	})
 	for _, key := range sortedKeys(l.tables) {
 		l.ancestors(ctx, l.tables[key])
@@ -342,11 +348,7 @@ func (l *loader) ancestors(ctx context.Context, t *table) {
 		}
 		in := "k.TABLE_SCHEMA = " + text(child.parentDB) + " AND k.TABLE_NAME = " + text(child.parent)
 		l.rows(ctx, strings.ReplaceAll(foreignKeyFields, "{tables}", in), func(v []string) {
-			parent := foreignKey{
-				parentDB: v[3], parent: v[4], column: v[7],
-				changesKey: acts(v[6]) && child.changesKey,
-				cascades:   acts(v[5]) || acts(v[6]),
-			}
+			parent := foreignKeyOf(v, child.changesKey)
 			if !slices.Contains(t.parents, parent) {
 				t.parents = append(t.parents, parent)
 			}

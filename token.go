@@ -69,6 +69,26 @@ func (t token) punct(p byte) bool { return t.kind == tokPunct && t.name[0] == p 
 // ident reports whether the token can be an identifier.
 func (t token) ident() bool { return t.kind == tokWord || t.kind == tokName }
 
+// variable is the name of a variable without its scope.
+func (t token) variable() string { return t.name[strings.LastIndexByte(t.name, '.')+1:] }
+
+// doubleQuoted is what stands in double quotes: a string here, and a name to a session
+// under ANSI_QUOTES.
+func (t token) doubleQuoted(text string) (name string, ok bool) {
+	if t.kind != tokString || text[t.start] != '"' {
+		return "", false
+	}
+	return strings.ReplaceAll(strings.Trim(text[t.start:t.end], `"`), `""`, `"`), true
+}
+
+// wordAt reports whether token i is there, and the bare word.
+func wordAt(toks []token, i int, word string) bool { return i < len(toks) && toks[i].is(word) }
+
+// assigns reports whether := stands at token i.
+func assigns(toks []token, i int) bool {
+	return toks[i].punct(':') && i+1 < len(toks) && toks[i+1].punct('=')
+}
+
 // tokenize splits a statement as the server's lexer does
 // (https://dev.mysql.com/doc/refman/8.4/en/language-structure.html).
 // It never fails: what is left open runs to the end of the text.

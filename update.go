@@ -33,6 +33,85 @@ type increment struct {
 	rest  *fragment // where, with the key's parameters read from the batch; nil: the key is all
 }
 
+// update plans an UPDATE.
+func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
+	source := singleTable(stmt.TableRefs)
+	if source == nil || stmt.With != nil || stmt.MultipleTable {
+		return a.joinedUpdate(stmt, named)
+	}
+	t, name := a.target(source), nameOf(source)
+	if t == nil || len(named) > 1 || a.countTables(stmt) > 1 {
+		return a.opaque(named, nil, "it reads a counter table in a subquery")
+	}
+	s := a.settings(stmt.List, t, name, false)
+	pins := a.pins(t, name, stmt.Where)
+	p := &plan{
+		reads:   named,
+		touches: s.touch,
+		scopes:  []scope{a.scope(t, name, stmt.Where)},
+		writes:  []write{{t: t, pins: pins, rekeys: s.unique, updates: true, reads: readsAll(stmt)}},
+	}
+	switch {
+	case s.reason == "" && a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
+		s.reason = "its condition or order needs a counter"
+	case s.reason == "" && t.checked && s.deltas != nil:
+		s.reason = "a CHECK constraint reads the counter"
+	}
+	if s.reason != "" {
+		a.exactUpdate(stmt, source, s, p)
+		return p
+	}
+	if s.deltas != nil {
+		p.increment = &increment{t: t, name: name, deltas: s.deltas, touch: s.touch, ignores: a.mayIgnore(stmt.IgnoreErr)}
+	}
+	if s.deltas == nil || s.ordinary || stmt.Order != nil || stmt.Limit != nil || p.increment.ignores || t.derived || hinted(source) || a.astray(stmt, t, name) ||
+		pins == nil || stmt.Where != nil && !a.plain(stmt.Where, t, name) || len(t.key) == 0 && stmt.Where != nil {
+		p.reads = nil // verbatim: what it adds is as right in the base row
+		return p
+	}
+	p.class = counting
+	p.increment.matches(a, stmt.Where, pins)
+	return p
+}
+
+// matches prepares the increment of the rows that a condition with such keys matches.
+func (inc *increment) matches(a *analysis, where ast.ExprNode, pins []pin) {
+	inc.one, inc.keys = len(pins) == 1, len(pins)
+	inc.byKey = slices.Equal(pins[0].cols, inc.t.key)
+	inc.where = fragment{pieces: []string{"TRUE"}}
+	if where != nil {
+		inc.where = a.fragment(a.whereSpan())
+	}
+	inc.pins = pins
+	if inc.narrowed = len(conjuncts(where)) > len(pins[0].cols); inc.narrowed {
+		all, ok := a.comparisons(inc.t, inc.name, where)
+		inc.compares, inc.doubtful = all, !ok
+	}
+	if inc.one {
+		inc.prepare()
+		inc.mayJoin(pins[0])
+	}
+}
+
+// exactUpdate completes the plan of an UPDATE that has to run the exact way.
+func (a *analysis) exactUpdate(stmt *ast.UpdateStmt, source *ast.TableSource, s settings, p *plan) {
+	t, name, pins := p.scopes[0].t, p.scopes[0].name, p.writes[0].pins
+	p.class, p.reason, p.narrowing = exact, s.reason, a.narrowing(p.scopes[0], source, stmt.Where, stmt.Order, stmt.Limit)
+	if s.rekeyed {
+		p.whole = p.scopes[0].where == nil && p.scopes[0].pins == nil
+		to := a.newKey(stmt.List, t)
+		p.cleaning = &cleaning{t: t, pins: to}
+		if to == nil || !slices.Equal(t.key, keyColumns(pins)) {
+			p.writes[0].pins = nil
+		} else {
+			p.writes[0] = write{t: t, pins: slices.Concat(pins, to), moves: true, updates: true}
+		}
+	}
+	if len(pins) == 1 && stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && !s.rekeyed {
+		p.guarded = a.guard(t, name)
+	}
+}
+
 // readsAll reports whether an UPDATE reads all columns that it sets.
 func readsAll(stmt *ast.UpdateStmt) bool {
 	read := map[string]bool{}
@@ -49,80 +128,6 @@ func readsAll(stmt *ast.UpdateStmt) bool {
 		every(stmt.Where, note)
 	}
 	return !slices.ContainsFunc(stmt.List, func(set *ast.Assignment) bool { return !read[set.Column.Name.L] })
-}
-
-// update plans an UPDATE.
-func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
-	source := singleTable(stmt.TableRefs)
-	if source == nil || stmt.With != nil || stmt.MultipleTable {
-		return a.joinedUpdate(stmt, named)
-	}
-	t, name := a.target(source), nameOf(source)
-	if t == nil || len(named) > 1 || a.countTables(stmt) > 1 {
-		return a.opaque(named, nil, "it reads a counter table in a subquery")
-	}
-	s := a.settings(stmt.List, t, name, false)
-	p := &plan{
-		reads:   named,
-		touches: s.touch,
-		scopes:  []scope{a.scope(t, name, stmt.Where)},
-		writes:  []write{{t: t, pins: a.pins(t, name, stmt.Where), rekeys: s.unique, updates: true, reads: readsAll(stmt)}},
-	}
-	switch {
-	case s.reason == "" && a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
-		s.reason = "its condition or order needs a counter"
-	case s.reason == "" && t.checked && s.deltas != nil:
-		s.reason = "a CHECK constraint reads the counter"
-	}
-	if s.reason != "" {
-		p.class, p.reason, p.narrowing = exact, s.reason, a.narrowing(p.scopes[0], source, stmt.Where, stmt.Order, stmt.Limit)
-		if s.rekeyed {
-			p.whole = p.scopes[0].where == nil && p.scopes[0].pins == nil
-			to := a.newKey(stmt.List, t)
-			p.cleaning = &cleaning{t: t, pins: to}
-			if to == nil || !slices.Equal(t.key, keyColumns(p.writes[0].pins)) {
-				p.writes[0].pins = nil
-			} else {
-				p.writes[0] = write{t: t, pins: append(p.writes[0].pins, to...), moves: true, updates: true}
-			}
-		}
-		if pins := a.pins(t, name, stmt.Where); len(pins) == 1 && stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && !s.rekeyed {
-			p.guarded = a.guard(t, name)
-		}
-		return p
-	}
-	if s.deltas == nil {
-		p.reads = nil
-		return p
-	}
-	p.increment = &increment{t: t, name: name, deltas: s.deltas, touch: s.touch, ignores: a.mayIgnore(stmt.IgnoreErr)}
-	if s.ordinary || stmt.Order != nil || stmt.Limit != nil || p.increment.ignores || t.derived || hinted(source) || a.astray(stmt, t, name) {
-		p.reads = nil
-		return p
-	}
-	pins := a.pins(t, name, stmt.Where)
-	if pins == nil || stmt.Where != nil && !a.plain(stmt.Where, t, name) || len(t.key) == 0 && stmt.Where != nil {
-		p.reads = nil
-		return p
-	}
-	p.class = counting
-	p.increment.one, p.increment.keys = len(pins) == 1, len(pins)
-	p.increment.byKey = slices.Equal(pins[0].cols, t.key)
-	if stmt.Where != nil {
-		p.increment.where = a.fragment(a.whereSpan())
-	} else {
-		p.increment.where = fragment{pieces: []string{"TRUE"}}
-	}
-	p.increment.pins = pins
-	if p.increment.narrowed = len(conjuncts(stmt.Where)) > len(pins[0].cols); p.increment.narrowed {
-		all, ok := a.comparisons(t, name, stmt.Where)
-		p.increment.compares, p.increment.doubtful = all, !ok
-	}
-	if len(pins) == 1 {
-		p.increment.prepare()
-		p.increment.mayJoin(pins[0])
-	}
-	return p
 }
 
 // mayIgnore reports whether the statement may cut what the session would refuse:
@@ -326,7 +331,7 @@ var once = wordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP RAND NEXTVAL S
 // otherwise look at the moment before the statement got its row.
 func (a *analysis) guard(t *table, name string) string {
 	for i, tok := range a.toks {
-		if tok.is("RETURNING") || tok.in(once) || tok.punct(':') && i+1 < len(a.toks) && a.toks[i+1].punct('=') {
+		if tok.is("RETURNING") || tok.in(once) || assigns(a.toks, i) {
 			return ""
 		}
 	}

@@ -254,6 +254,7 @@ func TestExplanation(t *testing.T) {
 	}{
 		{"UPDATE item SET stock = stock + ? WHERE id = ?", []any{2, 1}, "increment"},
 		{"UPDATE item SET stock = stock + 1 WHERE id IN (1, 3)", nil, "increment"},
+		{"UPDATE item AS i SET stock = stock + 1 WHERE i.id IN (1, 3) AND i.name IS NOT NULL", nil, "increment"},
 		{"SELECT id, stock FROM item WHERE id = ?", []any{1}, "sum"},
 		{"UPDATE item SET name = 'x' WHERE id = 1", nil, "verbatim"},
 		{"UPDATE item SET stock = stock - 1 WHERE id = ? AND stock >= 1", []any{1}, "exact"},
