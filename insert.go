@@ -25,18 +25,12 @@ func (a *analysis) insertion(stmt *ast.InsertStmt, named []*table) *plan {
 		return a.opaque(named, nil, "its target could not be followed")
 	}
 	t := a.target(source)
-	if t == nil { // another table is filled from counters
-		q, p := a.sums(stmt, named)
-		if p != nil {
-			return p
+	if t == nil {
+		p := a.readToWrite(stmt, named)
+		if from, ok := stmt.Select.(ast.StmtNode); ok && p.query != nil && p.query.locking {
+			_, p.query.first = a.lockedRows(from, named)
 		}
-		if q == nil {
-			return &plan{}
-		}
-		if from, ok := stmt.Select.(ast.StmtNode); ok && q.locking {
-			_, q.first = a.lockedRows(from, named)
-		}
-		return &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
+		return p
 	}
 	if stmt.Select != nil {
 		return a.insertFromQuery(stmt, t, named)

@@ -198,6 +198,19 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	return p
 }
 
+// readToWrite plans a statement that writes another table by what it reads of counter
+// tables.
+func (a *analysis) readToWrite(stmt ast.Node, named []*table) *plan {
+	q, p := a.sums(stmt, named)
+	switch {
+	case p != nil:
+		return p
+	case q == nil:
+		return &plan{}
+	}
+	return &plan{class: summing, query: q, reads: named, scopes: allOf(named)}
+}
+
 // sums rewrites the query parts of a statement; nil if they read no counter,
 // and a plan where the exact way is the only one.
 func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
@@ -249,7 +262,7 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 	}
 	q := a.rewrite(refs, edits, columns)
 	q.converted = converted
-	q.stored = a.toks[0].is("INSERT") || a.toks[0].is("REPLACE")
+	q.stored = !a.onlyReads() && !a.toks[0].is("WITH")
 	if q.columns && q.locking {
 		return nil, a.opaque(named, nil, "it locks rows, and only a table's columns suit its names or variables")
 	}

@@ -40,7 +40,10 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		return a.joinedUpdate(stmt, named)
 	}
 	t, name := a.target(source), nameOf(source)
-	if t == nil || len(named) > 1 || a.countTables(stmt) > 1 {
+	if t == nil {
+		return a.readToWrite(stmt, named)
+	}
+	if len(named) > 1 || a.countTables(stmt) > 1 {
 		return a.opaque(named, nil, "it reads a counter table in a subquery")
 	}
 	s := a.settings(stmt.List, t, name, false)
@@ -287,8 +290,17 @@ func (a *analysis) joinedUpdate(stmt *ast.UpdateStmt, named []*table) *plan {
 func (a *analysis) deletion(stmt *ast.DeleteStmt, named []*table) *plan {
 	source := singleTable(stmt.TableRefs)
 	if source == nil || stmt.With != nil || stmt.IsMultiTable || a.target(source) == nil || len(named) > 1 || a.countTables(stmt) > 1 {
+		takes := a.deletesFrom(stmt)
+		if !takes {
+			if q, p := a.sums(stmt, named); q == nil && p == nil { // it reads no counter
+				return &plan{}
+			}
+		}
 		p := a.opaque(named, nil, "it deletes from a join, or reads a counter table in a subquery")
-		p.whole = a.deletesFrom(stmt) && slices.ContainsFunc(named, func(t *table) bool { return a.readsVirtualIn(t, stmt) })
+		if !takes {
+			p.writes = nil
+		}
+		p.whole = takes && slices.ContainsFunc(named, func(t *table) bool { return a.readsVirtualIn(t, stmt) })
 		return p
 	}
 	t, name := a.target(source), nameOf(source)

@@ -111,3 +111,8 @@ SELECT @r := @r + 1, id FROM post ORDER BY likes DESC
   sends SELECT @r := @r + 1, id FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LIMIT 18446744073709551615) AS `post` ORDER BY likes DESC
   exact for forum.post: every row
 
+UPDATE user SET karma = (SELECT SUM(likes) FROM post WHERE post.id = user.id)
+=> sum
+  sends UPDATE user SET karma = (SELECT /*+ MERGE(`post`) */ SUM(likes) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE post.id = user.id)
+  exact for forum.post: every row
+

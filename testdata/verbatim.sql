@@ -92,3 +92,12 @@ SHOW CREATE TABLE post
 CREATE INDEX by_title ON post (title)
 => verbatim
 
+UPDATE user SET karma = 0 WHERE id IN (SELECT id FROM post WHERE title = '')
+=> verbatim
+
+DELETE FROM user WHERE id IN (SELECT id FROM post WHERE title = '')
+=> verbatim
+
+DELETE u FROM user u JOIN post ON post.id = u.id WHERE title = ''
+=> verbatim
+
