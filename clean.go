@@ -25,7 +25,7 @@ func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error 
 		for n, s := range batch {
 			f := []string{s.slot + " AS slot"}
 			for i, k := range t.key {
-				f = append(f, fmt.Sprintf("%s AS k%d", k.literal(s.key[i]), i))
+				f = append(f, fmt.Sprintf("%s AS k%d", k.constant(s.key[i]), i))
 			}
 			for i, amount := range s.amounts {
 				f = append(f, fmt.Sprintf("%s AS c%d", amount, i))

@@ -48,14 +48,16 @@ func (t *table) selectKey(name string) string {
 	return strings.Join(exprs, ", ")
 }
 
-// literal writes a value of the key column so that comparing it finds exactly
-// that value, whatever the session.
+// literal writes a value of the key column so that comparing the column with it finds
+// exactly that value, whatever the session. The column's own collation decides: with
+// COLLATE, both servers compare two values of an OR by their character set's default one,
+// and may drop the second of two that are equal in that.
 func (c *column) literal(v string) string {
 	switch {
 	case c.stringKey() && c.collation == "":
 		return "x'" + v + "'"
 	case c.stringKey():
-		return "_" + c.charset + " x'" + v + "' COLLATE " + c.collation
+		return "_" + c.charset + " x'" + v + "'"
 	}
 	switch c.dataType {
 	case "date":
@@ -71,6 +73,14 @@ func (c *column) literal(v string) string {
 		return "CAST('" + v + "' AS " + c.dataType + ")"
 	}
 	return v // a number
+}
+
+// constant is literal as a column of a derived table, which has its collation.
+func (c *column) constant(v string) string {
+	if c.stringKey() && c.collation != "" {
+		return c.literal(v) + " COLLATE " + c.collation
+	}
+	return c.literal(v)
 }
 
 // where selects the key's row of the table called name.

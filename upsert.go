@@ -166,7 +166,7 @@ func (u *upsert) from(used, touched []int) string {
 		b.WriteString("SELECT " + strconv.Itoa(n))
 		as(privateNumber, -1)
 		for i, k := range u.cols {
-			b.WriteString(", " + k.literal(e.key[i]))
+			b.WriteString(", " + k.constant(e.key[i]))
 			as(privateKey, i)
 		}
 		for _, i := range used {
