@@ -75,8 +75,9 @@ func (g *group) look() {
 
 // unit is what one caller sends: increments, added all or nothing, or a look-up.
 type unit struct {
-	parts []string // what equal units share
-	bytes int
+	parts  []string // what equal units share
+	bytes  int
+	server string // of its caller
 
 	entries []*entry
 	look    lookup
@@ -205,7 +206,8 @@ func (g *group) leave(l turn) {
 	g.pass(l)
 }
 
-// take makes a batch of the unit and of those that wait, in their order, until it is full.
+// take makes a batch of the unit and of those that wait for the same server, in their
+// order, until it is full.
 func (g *group) take(first *unit) []*unit {
 	batch := []*unit{first}
 	if len(g.waiting) == 0 {
@@ -221,16 +223,20 @@ func (g *group) take(first *unit) []*unit {
 		}
 	}
 	add(first)
-	for len(g.waiting) > 0 {
-		u := g.waiting[0]
-		add(u)
-		if len(seen) > maxBatchParts || bytes > maxBatchBytes {
-			break
+	left, full := g.waiting[:0], false
+	for _, u := range g.waiting {
+		if !full && u.server == first.server {
+			add(u)
+			full = len(seen) > maxBatchParts || bytes > maxBatchBytes
 		}
-		batch = append(batch, u)
-		g.waiting[0] = nil
-		g.waiting = g.waiting[1:]
+		if full || u.server != first.server {
+			left = append(left, u)
+		} else {
+			batch = append(batch, u)
+		}
 	}
+	clear(g.waiting[len(left):])
+	g.waiting = left
 	return batch
 }
 

@@ -272,6 +272,28 @@ func TestGroupSurvivesPanic(t *testing.T) {
 	})
 }
 
+// TestGroupByServer proves that a batch holds units for one server, in their order, and
+// that the others are not forgotten.
+func TestGroupByServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSender()
+		all := units(6)
+		var ended []<-chan verdict
+		for i, u := range all {
+			u.server = []string{"a", "a", "b", "a", "b", "c"}[i]
+			ended = append(ended, s.call(t.Context(), u))
+		}
+		for _, want := range [][]*unit{{all[0]}, {all[1], all[3]}, {all[2], all[4]}, {all[5]}} {
+			require.Equal(t, want, s.next())
+			s.finish()
+		}
+		for _, e := range ended {
+			soon(t, e)
+		}
+		s.idle(t)
+	})
+}
+
 // TestGroupEnter proves that who sends by itself keeps others waiting until it
 // leaves, and is not let in while a batch is under way.
 func TestGroupEnter(t *testing.T) {

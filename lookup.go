@@ -174,7 +174,7 @@ func (c *conn) lookUp(ctx context.Context, l lookup, w *written) ([][]string, er
 		return c.outside(ctx, query)
 	}
 	u := newUnit(l.text)
-	u.look = l
+	u.look, u.server = l, c.session.server
 	switch v := l.t.lookups.do(ctx, u, func(units []*unit) { c.lookUpAll(ctx, units) }); {
 	case v.alone:
 		return c.outside(ctx, query)

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
@@ -137,4 +140,84 @@ func TestNoLookups(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestTogetherByServer proves that increments which wait together are sent by a
+// connection to the server of each: after a failover some lead to another one still.
+func TestTogetherByServer(t *testing.T) {
+	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
+		t.Run(string(flavor), func(t *testing.T) {
+			t.Parallel()
+			var address atomic.Value
+			network := "together_" + string(flavor)
+			mysql.RegisterDialContext(network, func(ctx context.Context, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, "tcp", address.Load().(string))
+			})
+			t.Cleanup(func() { mysql.DeregisterDialContext(network) })
+			var cfg *mysql.Config
+			var addresses []string
+			for range 2 {
+				srv, err := testserver.Start(t.Context(), flavor)
+				require.NoError(t, err)
+				t.Cleanup(srv.Stop)
+				execAll(t, open(t, srv.DSN("")), "CREATE DATABASE forum;\nCREATE TABLE forum.p (id INT PRIMARY KEY, n INT NOT NULL);\nINSERT INTO forum.p VALUES (1, 0)")
+				cfg, err = mysql.ParseDSN(srv.DSN("forum"))
+				require.NoError(t, err)
+				addresses = append(addresses, srv.Addr())
+			}
+			cfg.Net, cfg.Addr = network, "moves"
+			config, sent := counters("p", "n"), newRecorder()
+			config.CreateSlots, config.Interceptor = true, sent
+			var clients []*sql.Conn
+			var at []int // the server of each
+			for _, server := range []int{0, 1, 0, 1, 1, 0} {
+				address.Store(addresses[server])
+				if len(clients) < 2 { // each server gets its slots table
+					connector, err := countermysql.NewConnector(cfg, config)
+					require.NoError(t, err)
+					db := sql.OpenDB(connector)
+					require.NoError(t, db.Ping())
+					require.NoError(t, db.Close())
+				}
+				clients, at = append(clients, nil), append(at, server)
+			}
+			connector, err := countermysql.NewConnector(cfg, config)
+			require.NoError(t, err)
+			ours := sql.OpenDB(connector)
+			t.Cleanup(func() { require.NoError(t, ours.Close()) })
+			for i := range clients {
+				address.Store(addresses[at[i]])
+				clients[i] = session(t, ours)
+			}
+
+			var held sync.Once
+			isHeld, release := make(chan struct{}), make(chan struct{})
+			sent.meddle(t, func(query string) error {
+				if strings.HasPrefix(query, "INSERT INTO `forum`.`p_slots`") {
+					held.Do(func() {
+						close(isHeld)
+						<-release
+					})
+				}
+				return nil
+			})
+			want, errs := []int64{0, 0}, make(chan error)
+			for i, client := range clients {
+				n := int64(1) << i
+				want[at[i]] += n
+				go func() {
+					_, err := client.ExecContext(context.WithoutCancel(t.Context()), "UPDATE p SET n = n + ? WHERE id = 1", n)
+					errs <- err
+				}()
+				<-isHeld // the first; the others wait for it
+			}
+			time.AfterFunc(50*time.Millisecond, func() { close(release) })
+			for range clients {
+				require.NoError(t, <-errs)
+			}
+			for i, client := range clients {
+				require.Equal(t, want[at[i]], number(t, client, "SELECT n FROM p WHERE id = 1"))
+			}
+		})
+	}
 }
