@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,6 +20,7 @@ type schema struct {
 	plans      *planCache
 
 	absent      []string // listed columns that do not exist yet
+	unknown     []string // listed tables that do not exist yet, or not for the user
 	fingerprint string   // of all that was read
 }
 
@@ -51,6 +53,21 @@ func (s *schema) key(db, name string) string {
 		db, name = strings.ToLower(db), strings.ToLower(name)
 	}
 	return db + "\x00" + name
+}
+
+// What is said of a listed table that does not exist.
+const (
+	problemUnknown = "it does not exist, or the user may not see it"
+	remedyUnknown  = "create it, correct the list of counters, or grant SELECT on it"
+)
+
+// unknownTables are mistakes, perhaps: who works on all listed tables is told what is left out.
+func (s *schema) unknownTables() error {
+	var errs []error
+	for _, name := range s.unknown {
+		errs = append(errs, &ConfigError{Place: "table " + name, Problem: problemUnknown, Remedy: remedyUnknown})
+	}
+	return errors.Join(errs...)
 }
 
 // lookup resolves a table name as the server does.

@@ -42,10 +42,8 @@ func Check(ctx context.Context, db *sql.DB) ([]Finding, error) {
 	k := &inspection{ctx: ctx, c: c, s: s}
 	k.server()
 	k.hidden()
-	for _, spec := range c.specs {
-		if s.lookup(spec.db, spec.name, "") == nil && !slices.ContainsFunc(s.absent, func(name string) bool { return strings.HasPrefix(name, spec.db+"."+spec.name+".") }) {
-			k.add(Failure, spec.db+"."+spec.name, "it does not exist, or the user may not see it", "create it, correct the list of counters, or grant SELECT on it", "")
-		}
+	for _, name := range s.unknown {
+		k.add(Failure, name, problemUnknown, remedyUnknown, "")
 	}
 	for _, name := range s.absent {
 		k.add(Failure, name[:strings.LastIndexByte(name, '.')], "it has no column "+name[strings.LastIndexByte(name, '.')+1:], "add it, or correct the list of counters", "")

@@ -93,6 +93,7 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 			run(t, "ALTER TABLE "+t.slots()+" COMMENT = ''")
 		}
 	}
+	errs = append(errs, s.unknownTables())
 	for _, t := range keyed {
 		if len(t.key) == 0 || t.unfit != nil {
 			continue

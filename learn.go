@@ -136,6 +136,9 @@ func (c *Connector) readSchema(ctx context.Context) (*schema, error) {
 	}
 	c.current.Store(s)
 	c.learned.Store(changes)
+	for _, name := range s.unknown {
+		c.once("unknown "+name, "countermysql: there is no such table yet, or the user may not see it; it counts from when there is one", "table", name)
+	}
 	for _, name := range s.absent {
 		c.once("absent "+name, "countermysql: there is no such column yet; it counts from when it is added", "column", name)
 	}

@@ -99,6 +99,9 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 		return nil, err
 	}
 	var errs []error
+	if wait && len(options.Tables) == 0 { // in the background it has been logged
+		errs = append(errs, s.unknownTables())
+	}
 	for _, t := range tables {
 		switch {
 		case t.unfit != nil:

@@ -68,12 +68,15 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 			for _, name := range t.absent() {
 				s.absent = append(s.absent, t.String()+"."+name)
 			}
+		} else if t.unfit == nil {
+			s.unknown = append(s.unknown, t.String())
 		}
 		if len(t.counters) == 0 && t.unfit == nil {
 			delete(s.tables, key) // not created yet, or not its counters
 		}
 	}
 	slices.Sort(s.absent)
+	slices.Sort(s.unknown)
 	s.index()
 	s.fingerprint = l.seen.String()
 	return s, nil
