@@ -153,6 +153,8 @@ func (k *inspection) table(t *table) {
 		k.add(Warning, name, "a generated column reads a touch column, so that increments are as slow as on plain MySQL", "drop the generated column, or compute it in the query", "")
 	}
 	for _, fk := range t.parents {
+	case t.unseen:
+		k.add(Failure, name, "the user may not see its slots table "+t.spec.slotsTable, "have an administrator run countermysql init, if there is none, and the statement", k.grant("SELECT, INSERT, UPDATE, DELETE", t.slots()))
 		if fk.cascades {
 			k.add(Warning, name, fmt.Sprintf("a foreign key to %s.%s changes or deletes its rows, whose slots then stay behind, invisible, until a rollup", fk.parentDB, fk.parent),
 				"roll up in the background (counterRollup), or give the slots table a foreign key (countermysql init --foreign-key)", "")
@@ -228,7 +230,7 @@ func (k *inspection) privileges(t *table) {
 		var refused *mysql.MySQLError
 		switch {
 		case errors.As(err, &refused) && denied[refused.Number]:
-			k.add(Failure, t.String(), "the user may not "+need.privilege+" on "+need.on, "have an administrator run GRANT "+need.privilege+" ON "+need.on, "")
+			k.add(Failure, t.String(), "the user may not "+need.privilege+" on "+need.on, "have an administrator run the statement", k.grant(need.privilege, need.on))
 		case errors.As(err, &refused): // a statement that can't be explained says nothing of privileges
 		default:
 			k.err = err
@@ -238,3 +240,12 @@ func (k *inspection) privileges(t *table) {
 
 // denied are the errors of missing privileges.
 var denied = map[uint16]bool{1044: true, 1142: true, 1143: true, 1227: true, 1370: true}
+// grant is the statement that gives the user what is missing; "" if he is not known.
+func (k *inspection) grant(privileges, on string) string {
+	for _, row := range k.ask("SELECT CURRENT_USER()") {
+		at := strings.LastIndexByte(row[0], '@')
+		return "GRANT " + privileges + " ON " + on + " TO " + quoteIdent(row[0][:at]) + "@" + quoteIdent(row[0][at+1:])
+	}
+	return ""
+}
+

@@ -65,7 +65,7 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 			errs = append(errs, &UnfitError{t.String(), t.unfit})
 		case t.missing != "":
 			steps := t.missingSteps()
-			if t.taken {
+			if t.taken || t.unseen {
 				errs = append(errs, t.slotsError())
 				continue
 			}

@@ -144,7 +144,7 @@ func (c *Connector) readSchema(ctx context.Context) (*schema, error) {
 	}
 	for _, t := range s.tables {
 		if t.unmade != nil {
-			c.once("unmade "+t.String(), "countermysql: the slots table can't be made", "table", t.String(), "error", t.unmade)
+			c.once("unmade "+t.String(), "countermysql: the slots table can't be seen, or made", "table", t.String(), "error", t.unmade)
 		}
 		if t.unfit != nil {
 			c.once("unfit "+t.String(), "countermysql: table can't have counters", "table", t.String(), "reasons", t.unfit)

@@ -65,7 +65,7 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 		switch {
 		case t.unfit != nil:
 			return nil, &UnfitError{t.String(), t.unfit}
-		case t.missing != "" && t.missing == t.createSQL():
+		case t.missing != "" && t.missing == t.createSQL() && !t.unseen:
 			continue
 		case t.missing != "":
 			return nil, t.slotsError()

@@ -107,7 +107,7 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 		case t.unfit != nil:
 			errs = append(errs, &UnfitError{t.String(), t.unfit})
 			continue
-		case t.missing != "" && t.missing == t.createSQL():
+		case t.missing != "" && t.missing == t.createSQL() && !t.unseen:
 			continue // there is no slots table, and so nothing to roll up
 		case t.missing != "":
 			errs = append(errs, t.slotsError())

@@ -279,6 +279,23 @@ func (l *loader) describe(ctx context.Context, t *table) {
 			t.narrow = t.widenSQL(t.stored)
 		}
 		t.taken = len(t.missingSteps()) > 1 && !slices.ContainsFunc(t.stored, numbersSlots)
+		l.unseen(ctx, t)
+	}
+}
+
+// unseen finds out whether a slots table is missing, or is there for others: what
+// the user has no privilege on, information_schema does not show.
+func (l *loader) unseen(ctx context.Context, t *table) {
+	if len(t.stored) > 0 {
+		return
+	}
+	l.rows(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 0", func([]string) {})
+	switch n := errorNumber(l.err); n {
+	case 0: // the connection is broken, or the answer came
+	case errNoTable:
+		l.err = nil
+	default:
+		t.unseen, t.unmade, l.err = denied[n], l.err, nil
 	}
 }
 
