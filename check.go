@@ -101,10 +101,30 @@ func (k *inspection) server() {
 			k.add(Failure, "", "version "+variables["version"]+" has no SKIP LOCKED", "use MariaDB 10.6 or MySQL 8.0, or later", "")
 		}
 	}
-	if rows := k.ask("SELECT 1 FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE = 'TRIGGER' UNION SELECT 1 FROM information_schema.SCHEMA_PRIVILEGES " +
-		"WHERE PRIVILEGE_TYPE = 'TRIGGER' UNION SELECT 1 FROM information_schema.TABLE_PRIVILEGES WHERE PRIVILEGE_TYPE = 'TRIGGER'"); rows == nil {
+	if !k.seesTriggers() {
 		k.add(Warning, "", "the user may not see triggers, and an UPDATE trigger would go unnoticed", "grant TRIGGER on the counter tables, or make sure that they have none", "")
 	}
+}
+
+// seesTriggers reports whether the user has the privilege somewhere, himself or by a
+// role: those of roles are in no table of information_schema
+// (https://dev.mysql.com/doc/refman/8.4/en/show-grants.html).
+func (k *inspection) seesTriggers() bool {
+	grants := "SHOW GRANTS"
+	if !k.s.server.mariaDB { // which shows those of the role as well
+		for _, row := range k.ask("SELECT CURRENT_ROLE()") {
+			if row[0] != "NONE" {
+				grants += " FOR CURRENT_USER() USING " + row[0]
+			}
+		}
+	}
+	for _, row := range k.ask(grants) {
+		privileges, _, _ := strings.Cut(row[0], " ON ")
+		if strings.Contains(privileges, "TRIGGER") || strings.Contains(privileges, "ALL PRIVILEGES") {
+			return true
+		}
+	}
+	return k.err != nil
 }
 
 // hidden tells what may read counters without being seen.
@@ -133,6 +153,8 @@ func (k *inspection) table(t *table) {
 	case t.missing == "":
 		k.slots(t)
 		k.privileges(t)
+	case t.unseen:
+		k.add(Failure, name, "the user may not see its slots table "+t.spec.slotsTable, "have an administrator run countermysql init, if there is none, and the statement", k.grant("SELECT, INSERT, UPDATE, DELETE", t.slots()))
 	case t.missing == t.createSQL():
 		k.add(Failure, name, "its slots table "+t.spec.slotsTable+" is missing", "run countermysql init, or the statement", t.missing)
 	case t.taken:
@@ -153,8 +175,6 @@ func (k *inspection) table(t *table) {
 		k.add(Warning, name, "a generated column reads a touch column, so that increments are as slow as on plain MySQL", "drop the generated column, or compute it in the query", "")
 	}
 	for _, fk := range t.parents {
-	case t.unseen:
-		k.add(Failure, name, "the user may not see its slots table "+t.spec.slotsTable, "have an administrator run countermysql init, if there is none, and the statement", k.grant("SELECT, INSERT, UPDATE, DELETE", t.slots()))
 		if fk.cascades {
 			k.add(Warning, name, fmt.Sprintf("a foreign key to %s.%s changes or deletes its rows, whose slots then stay behind, invisible, until a rollup", fk.parentDB, fk.parent),
 				"roll up in the background (counterRollup), or give the slots table a foreign key (countermysql init --foreign-key)", "")
@@ -238,8 +258,6 @@ func (k *inspection) privileges(t *table) {
 	}
 }
 
-// denied are the errors of missing privileges.
-var denied = map[uint16]bool{1044: true, 1142: true, 1143: true, 1227: true, 1370: true}
 // grant is the statement that gives the user what is missing; "" if he is not known.
 func (k *inspection) grant(privileges, on string) string {
 	for _, row := range k.ask("SELECT CURRENT_USER()") {
@@ -249,3 +267,5 @@ func (k *inspection) grant(privileges, on string) string {
 	return ""
 }
 
+// denied are the errors of missing privileges.
+var denied = map[uint16]bool{1044: true, 1142: true, 1143: true, 1227: true, 1370: true}
