@@ -55,17 +55,25 @@ func (s *schema) key(db, name string) string {
 	return db + "\x00" + name
 }
 
-// What is said of a listed table that does not exist.
-const (
-	problemUnknown = "it does not exist, or the user may not see it"
-	remedyUnknown  = "create it, correct the list of counters, or grant SELECT on it"
-)
-
-// unknownTables are mistakes, perhaps: who works on all listed tables is told what is left out.
-func (s *schema) unknownTables() error {
-	var errs []error
+// leftOut are the listed tables and columns that do not exist: mistakes, perhaps.
+func (s *schema) leftOut() []Finding {
+	var all []Finding
 	for _, name := range s.unknown {
-		errs = append(errs, &ConfigError{Place: "table " + name, Problem: problemUnknown, Remedy: remedyUnknown})
+		all = append(all, Finding{Failure, name, "it does not exist, or the user may not see it", "create it, correct the list of counters, or grant SELECT on it", ""})
+	}
+	for _, name := range s.absent {
+		dot := strings.LastIndexByte(name, '.')
+		all = append(all, Finding{Failure, name[:dot], "it has no column " + name[dot+1:], "add it, or correct the list of counters", ""})
+	}
+	return all
+}
+
+// complete is an error where something listed does not exist: who works on all that is
+// listed is told what is left out.
+func (s *schema) complete() error {
+	var errs []error
+	for _, f := range s.leftOut() {
+		errs = append(errs, &ConfigError{Place: "table " + f.Table, Problem: f.Problem, Remedy: f.Remedy})
 	}
 	return errors.Join(errs...)
 }

@@ -42,12 +42,7 @@ func Check(ctx context.Context, db *sql.DB) ([]Finding, error) {
 	k := &inspection{ctx: ctx, c: c, s: s}
 	k.server()
 	k.hidden()
-	for _, name := range s.unknown {
-		k.add(Failure, name, problemUnknown, remedyUnknown, "")
-	}
-	for _, name := range s.absent {
-		k.add(Failure, name[:strings.LastIndexByte(name, '.')], "it has no column "+name[strings.LastIndexByte(name, '.')+1:], "add it, or correct the list of counters", "")
-	}
+	k.findings = append(k.findings, s.leftOut()...)
 	for _, t := range s.all() {
 		k.table(t)
 	}

@@ -93,7 +93,7 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 			run(t, "ALTER TABLE "+t.slots()+" COMMENT = ''")
 		}
 	}
-	errs = append(errs, s.unknownTables())
+	errs = append(errs, s.complete())
 	for _, t := range keyed {
 		if len(t.key) == 0 || t.unfit != nil {
 			continue

@@ -57,7 +57,7 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 	if err != nil {
 		return nil, err
 	}
-	if err := s.unknownTables(); err != nil && len(options.Tables) == 0 {
+	if err := s.complete(); err != nil && len(options.Tables) == 0 {
 		return nil, err // before something is done: what it may have in slots would stay behind
 	}
 	var names []string

@@ -100,7 +100,7 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 	}
 	var errs []error
 	if wait && len(options.Tables) == 0 { // in the background it has been logged
-		errs = append(errs, s.unknownTables())
+		errs = append(errs, s.complete())
 	}
 	for _, t := range tables {
 		switch {
