@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,6 +20,7 @@ type schema struct {
 	plans      *planCache
 
 	absent      []string // listed columns that do not exist yet
+	unknown     []string // listed tables that do not exist yet, or not for the user
 	fingerprint string   // of all that was read
 }
 
@@ -51,6 +53,29 @@ func (s *schema) key(db, name string) string {
 		db, name = strings.ToLower(db), strings.ToLower(name)
 	}
 	return db + "\x00" + name
+}
+
+// leftOut are the listed tables and columns that do not exist: mistakes, perhaps.
+func (s *schema) leftOut() []Finding {
+	var all []Finding
+	for _, name := range s.unknown {
+		all = append(all, Finding{Failure, name, "it does not exist, or the user may not see it", "create it, correct the list of counters, or grant SELECT on it", ""})
+	}
+	for _, name := range s.absent {
+		dot := strings.LastIndexByte(name, '.')
+		all = append(all, Finding{Failure, name[:dot], "it has no column " + name[dot+1:], "add it, or correct the list of counters", ""})
+	}
+	return all
+}
+
+// complete is an error where something listed does not exist: who works on all that is
+// listed is told what is left out.
+func (s *schema) complete() error {
+	var errs []error
+	for _, f := range s.leftOut() {
+		errs = append(errs, &ConfigError{Place: "table " + f.Table, Problem: f.Problem, Remedy: f.Remedy})
+	}
+	return errors.Join(errs...)
 }
 
 // lookup resolves a table name as the server does.

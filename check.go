@@ -42,14 +42,7 @@ func Check(ctx context.Context, db *sql.DB) ([]Finding, error) {
 	k := &inspection{ctx: ctx, c: c, s: s}
 	k.server()
 	k.hidden()
-	for _, spec := range c.specs {
-		if s.lookup(spec.db, spec.name, "") == nil && !slices.ContainsFunc(s.absent, func(name string) bool { return strings.HasPrefix(name, spec.db+"."+spec.name+".") }) {
-			k.add(Failure, spec.db+"."+spec.name, "it does not exist, or the user may not see it", "create it, correct the list of counters, or grant SELECT on it", "")
-		}
-	}
-	for _, name := range s.absent {
-		k.add(Failure, name[:strings.LastIndexByte(name, '.')], "it has no column "+name[strings.LastIndexByte(name, '.')+1:], "add it, or correct the list of counters", "")
-	}
+	k.findings = append(k.findings, s.leftOut()...)
 	for _, t := range s.all() {
 		k.table(t)
 	}
@@ -103,10 +96,30 @@ func (k *inspection) server() {
 			k.add(Failure, "", "version "+variables["version"]+" has no SKIP LOCKED", "use MariaDB 10.6 or MySQL 8.0, or later", "")
 		}
 	}
-	if rows := k.ask("SELECT 1 FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE = 'TRIGGER' UNION SELECT 1 FROM information_schema.SCHEMA_PRIVILEGES " +
-		"WHERE PRIVILEGE_TYPE = 'TRIGGER' UNION SELECT 1 FROM information_schema.TABLE_PRIVILEGES WHERE PRIVILEGE_TYPE = 'TRIGGER'"); rows == nil {
+	if !k.seesTriggers() {
 		k.add(Warning, "", "the user may not see triggers, and an UPDATE trigger would go unnoticed", "grant TRIGGER on the counter tables, or make sure that they have none", "")
 	}
+}
+
+// seesTriggers reports whether the user has the privilege somewhere, himself or by a
+// role: those of roles are in no table of information_schema
+// (https://dev.mysql.com/doc/refman/8.4/en/show-grants.html).
+func (k *inspection) seesTriggers() bool {
+	grants := "SHOW GRANTS"
+	if !k.s.server.mariaDB { // which shows those of the role as well
+		for _, row := range k.ask("SELECT CURRENT_ROLE()") {
+			if row[0] != "NONE" {
+				grants += " FOR CURRENT_USER() USING " + row[0]
+			}
+		}
+	}
+	for _, row := range k.ask(grants) {
+		privileges, _, _ := strings.Cut(row[0], " ON ")
+		if strings.Contains(privileges, "TRIGGER") || strings.Contains(privileges, "ALL PRIVILEGES") {
+			return true
+		}
+	}
+	return k.err != nil
 }
 
 // hidden tells what may read counters without being seen.
@@ -135,6 +148,8 @@ func (k *inspection) table(t *table) {
 	case t.missing == "":
 		k.slots(t)
 		k.privileges(t)
+	case t.unseen:
+		k.add(Failure, name, "the user may not see its slots table "+t.spec.slotsTable, "have an administrator run countermysql init, if there is none, and the statement", k.grant("SELECT, INSERT, UPDATE, DELETE", t.slots()))
 	case t.missing == t.createSQL():
 		k.add(Failure, name, "its slots table "+t.spec.slotsTable+" is missing", "run countermysql init, or the statement", t.missing)
 	case t.taken:
@@ -230,12 +245,21 @@ func (k *inspection) privileges(t *table) {
 		var refused *mysql.MySQLError
 		switch {
 		case errors.As(err, &refused) && denied[refused.Number]:
-			k.add(Failure, t.String(), "the user may not "+need.privilege+" on "+need.on, "have an administrator run GRANT "+need.privilege+" ON "+need.on, "")
+			k.add(Failure, t.String(), "the user may not "+need.privilege+" on "+need.on, "have an administrator run the statement", k.grant(need.privilege, need.on))
 		case errors.As(err, &refused): // a statement that can't be explained says nothing of privileges
 		default:
 			k.err = err
 		}
 	}
+}
+
+// grant is the statement that gives the user what is missing; "" if he is not known.
+func (k *inspection) grant(privileges, on string) string {
+	for _, row := range k.ask("SELECT CURRENT_USER()") {
+		at := strings.LastIndexByte(row[0], '@')
+		return "GRANT " + privileges + " ON " + on + " TO " + quoteIdent(row[0][:at]) + "@" + quoteIdent(row[0][at+1:])
+	}
+	return ""
 }
 
 // denied are the errors of missing privileges.

@@ -28,7 +28,8 @@ type SlotsTableError struct {
 	SlotsTable string
 	DDL        string
 	Taken      bool  // the name is that of another table, which the DDL drops
-	Err        error // of the server, when the driver ran the DDL; nil if it did not
+	Unseen     bool  // the user may not see the slots table, if there is one
+	Err        error // of the server, which hides the slots table, or refused the DDL; nil if the driver did not run it
 }
 
 // Unwrap returns Err.
@@ -37,6 +38,9 @@ func (e *SlotsTableError) Unwrap() error { return e.Err }
 func (e *SlotsTableError) Error() string {
 	if e.Taken {
 		return fmt.Sprintf("countermysql: table %s can't have its slots in %s, which is another table; choose another name with slots_table, or, if nobody needs that table, run:\n%s", e.Table, e.SlotsTable, e.DDL)
+	}
+	if e.Unseen {
+		return fmt.Sprintf("countermysql: the user may not see the slots table %s of table %s, %v; have an administrator grant SELECT, INSERT, UPDATE, DELETE on it, and, if there is none, run:\n%s", e.SlotsTable, e.Table, e.Err, e.DDL)
 	}
 	if e.Err != nil {
 		return fmt.Sprintf("countermysql: table %s has no slots table %s that fits, and the server refuses this, %v:\n%s", e.Table, e.SlotsTable, e.Err, e.DDL)

@@ -52,6 +52,7 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 			return i.statements, err
 		}
 	}
+	i.errs = append(i.errs, s.complete())
 	for _, t := range keyed {
 		if err := i.tie(ctx, t); err != nil {
 			return i.statements, err
@@ -96,7 +97,7 @@ func (i *initialization) fit(ctx context.Context, t *table) error {
 	case t.unfit != nil:
 		i.errs = append(i.errs, &UnfitError{t.String(), t.unfit})
 	case t.missing == "":
-	case t.taken:
+	case t.taken || t.unseen:
 		i.errs = append(i.errs, t.slotsError())
 		return nil
 	default:

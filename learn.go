@@ -136,12 +136,15 @@ func (c *Connector) readSchema(ctx context.Context) (*schema, error) {
 	}
 	c.current.Store(s)
 	c.learned.Store(changes)
+	for _, name := range s.unknown {
+		c.once("unknown "+name, "countermysql: there is no such table yet, or the user may not see it; it counts from when there is one", "table", name)
+	}
 	for _, name := range s.absent {
 		c.once("absent "+name, "countermysql: there is no such column yet; it counts from when it is added", "column", name)
 	}
 	for _, t := range s.tables {
 		if t.unmade != nil {
-			c.once("unmade "+t.String(), "countermysql: the slots table can't be made", "table", t.String(), "error", t.unmade)
+			c.once("unmade "+t.String(), "countermysql: the slots table can't be seen, or made", "table", t.String(), "error", t.unmade)
 		}
 		if t.unfit != nil {
 			c.once("unfit "+t.String(), "countermysql: table can't have counters", "table", t.String(), "reasons", t.unfit)

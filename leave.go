@@ -57,12 +57,15 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 	if err != nil {
 		return nil, err
 	}
+	if err := s.complete(); err != nil && len(options.Tables) == 0 {
+		return nil, err // before something is done: what it may have in slots would stay behind
+	}
 	var names []string
 	for _, t := range tables {
 		switch {
 		case t.unfit != nil:
 			return nil, &UnfitError{t.String(), t.unfit}
-		case t.missing != "" && t.missing == t.createSQL():
+		case t.missing != "" && t.missing == t.createSQL() && !t.unseen:
 			continue
 		case t.missing != "":
 			return nil, t.slotsError()

@@ -99,12 +99,15 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 		return nil, err
 	}
 	var errs []error
+	if wait && len(options.Tables) == 0 { // in the background it has been logged
+		errs = append(errs, s.complete())
+	}
 	for _, t := range tables {
 		switch {
 		case t.unfit != nil:
 			errs = append(errs, &UnfitError{t.String(), t.unfit})
 			continue
-		case t.missing != "" && t.missing == t.createSQL():
+		case t.missing != "" && t.missing == t.createSQL() && !t.unseen:
 			continue // there is no slots table, and so nothing to roll up
 		case t.missing != "":
 			errs = append(errs, t.slotsError())

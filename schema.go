@@ -69,6 +69,7 @@ type table struct {
 	closed         bool     // its slots table takes no more increments: it is being left
 	missing        string   // DDL that has to run first; "" when the slots table is in order
 	unmade         error    // why it could not be run; nil: nobody has tried
+	unseen         bool     // the user may not see the slots table, if there is one
 	taken          bool     // the slots table's name is that of a table which is none
 	narrow         string   // DDL for slots that can't hold every digit of a column's new type; "": they can
 
@@ -359,7 +360,7 @@ func numbersSlots(c *column) bool {
 }
 
 func (t *table) slotsError() *SlotsTableError {
-	return &SlotsTableError{Table: t.String(), SlotsTable: t.spec.slotsTable, DDL: t.missing, Taken: t.taken, Err: t.unmade}
+	return &SlotsTableError{Table: t.String(), SlotsTable: t.spec.slotsTable, DDL: t.missing, Taken: t.taken, Unseen: t.unseen, Err: t.unmade}
 }
 
 // widenSQL is the DDL for columns of the slots table that would round what

@@ -68,12 +68,15 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 			for _, name := range t.absent() {
 				s.absent = append(s.absent, t.String()+"."+name)
 			}
+		} else if t.unfit == nil {
+			s.unknown = append(s.unknown, t.String())
 		}
 		if len(t.counters) == 0 && t.unfit == nil {
 			delete(s.tables, key) // not created yet, or not its counters
 		}
 	}
 	slices.Sort(s.absent)
+	slices.Sort(s.unknown)
 	s.index()
 	s.fingerprint = l.seen.String()
 	return s, nil
@@ -276,6 +279,23 @@ func (l *loader) describe(ctx context.Context, t *table) {
 			t.narrow = t.widenSQL(t.stored)
 		}
 		t.taken = len(t.missingSteps()) > 1 && !slices.ContainsFunc(t.stored, numbersSlots)
+		l.unseen(ctx, t)
+	}
+}
+
+// unseen finds out whether a slots table is missing, or is there for others: what
+// the user has no privilege on, information_schema does not show.
+func (l *loader) unseen(ctx context.Context, t *table) {
+	if len(t.stored) > 0 {
+		return
+	}
+	l.rows(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 0", func([]string) {})
+	switch n := errorNumber(l.err); n {
+	case 0: // the connection is broken, or the answer came
+	case errNoTable:
+		l.err = nil
+	default:
+		t.unseen, t.unmade, l.err = denied[n], l.err, nil
 	}
 }
 

@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -26,7 +27,7 @@ func createSlots(ctx context.Context, look *sql.DB, s *schema, first bool) (agai
 			case n == 0:
 				return false, fmt.Errorf("countermysql: making the slots table of %s: %w", t, err)
 			default: // no privilege, say, or somebody uses it: others' statements do not fail for that
-				t.unmade = err
+				t.unmade = cmp.Or(t.unmade, err)
 			}
 		} else if t.narrow != "" { // perhaps the table is in use: until then increments are verbatim
 			_, err := look.ExecContext(ctx, t.narrow)
