@@ -90,7 +90,7 @@ func (s *servers) startSQL(ctx context.Context, dsns []string, progress func(str
 	var wg sync.WaitGroup
 	for i, f := range flavors {
 		wg.Go(func() {
-			started[i], errs[i] = testserver.Start(ctx, f, testserver.WithProgress(progress), testserver.WithArgs(serverArgs...))
+			started[i], errs[i] = testserver.Start(ctx, f, testserver.WithProgress(progress), testserver.WithArgs(serverArgs...), testserver.Durable())
 		})
 	}
 	wg.Wait()

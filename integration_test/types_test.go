@@ -271,7 +271,7 @@ INSERT INTO c VALUES (1, 1, 2, 3, 1.5, 0.1), (2, 4, NULL, 6, 2.5, NULL);
 func TestColumnsInParentheses(t *testing.T) {
 	const schema = `
 CREATE TABLE post (id INT PRIMARY KEY, likes SMALLINT UNSIGNED NOT NULL DEFAULT 0);
-INSERT INTO post VALUES (1, 5), (2, 6);
+INSERT INTO post VALUES (1, 5), (2, 7);
 `
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newTwin(t, srv, schema, counters("post", "likes"), "columnsWithAlias=true")

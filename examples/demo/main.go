@@ -137,7 +137,7 @@ func server(ctx context.Context, s settings, screen *screen) (cfg *mysql.Config,
 	if s.mysql {
 		flavor = testserver.MySQL
 	}
-	srv, err := testserver.Start(ctx, flavor, testserver.WithProgress(screen.note))
+	srv, err := testserver.Start(ctx, flavor, testserver.WithProgress(screen.note), testserver.Durable())
 	if err != nil {
 		return nil, nil, err
 	}

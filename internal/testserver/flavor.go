@@ -32,8 +32,7 @@ func (f Flavor) initArgs(d *workDir) []string {
 	return append(args, "--initialize-insecure", "--init-file="+d.inside("init.sql"))
 }
 
-// runArgs are the flags of the server. Durability is left as the server has
-// it: a benchmark on a server that does not flush says nothing.
+// runArgs are the flags of the server.
 func (f Flavor) runArgs(d *workDir, addr string) []string {
 	host, port, _ := net.SplitHostPort(addr)
 	args := []string{
@@ -57,6 +56,19 @@ func (f Flavor) runArgs(d *workDir, addr string) []string {
 		return append(args, "--init-file="+d.inside("init.sql"), "--innodb-log-file-size=64M")
 	}
 	return append(args, "--secure-file-priv=", "--mysqlx=OFF")
+}
+
+// syncArgs spare a server that isn't durable the waits for the disk, a hundred
+// thousand and more in a run of the tests, and nothing else: it writes when and
+// where it always does.
+func (f Flavor) syncArgs(durable bool) []string {
+	switch {
+	case durable:
+		return nil
+	case f == MariaDB:
+		return []string{"--debug-no-sync", "--innodb-flush-method=nosync"}
+	}
+	return []string{"--innodb-flush-method=nosync", "--sync-binlog=0"}
 }
 
 // asRoot is what both servers want to hear before they run as root. They do:

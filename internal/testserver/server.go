@@ -38,12 +38,20 @@ type Option func(*options)
 
 type options struct {
 	args     []string
+	durable  bool
 	progress func(string)
 }
 
 // WithArgs adds flags for the server; they win over the defaults.
 func WithArgs(args ...string) Option {
 	return func(o *options) { o.args = append(o.args, args...) }
+}
+
+// Durable has the server wait for the disk as it does by itself, for a
+// benchmark: one on a server that doesn't flush says nothing. Without it what
+// the server has written survives its own death, not that of the machine.
+func Durable() Option {
+	return func(o *options) { o.durable = true }
 }
 
 // WithProgress has f told what takes time: installing, starting. FromEnv may
@@ -119,6 +127,7 @@ func (s *Server) initialize(ctx context.Context) error {
 		return err
 	}
 	args := s.flavor.initArgs(s.dir)
+	args = append(args, s.flavor.syncArgs(s.opts.durable)...)
 	for _, arg := range s.opts.args {
 		if strings.HasPrefix(arg, "--lower-case-table-names=") { // MySQL keeps it for ever
 			args = append(args, arg)
@@ -141,7 +150,8 @@ func (s *Server) run(ctx context.Context) error {
 			return err
 		}
 	}
-	args := append(s.flavor.runArgs(s.dir, s.cfg.Addr), s.opts.args...)
+	args := append(s.flavor.runArgs(s.dir, s.cfg.Addr), s.flavor.syncArgs(s.opts.durable)...)
+	args = append(args, s.opts.args...)
 	proc, err := s.spawn(s.inst.server, args)
 	if err != nil {
 		return err

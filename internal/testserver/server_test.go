@@ -148,6 +148,23 @@ func TestKillAndRestart(t *testing.T) {
 	})
 }
 
+// The tests don't wait for the disk; benchmarks do, as servers do by themselves.
+func TestDurable(t *testing.T) {
+	forEachFlavor(t, func(t *testing.T, f Flavor) {
+		waits := func(s *Server) bool {
+			db := open(t, s.DSN(""))
+			require.Equal(t, "1", variable(t, db, "innodb_flush_log_at_trx_commit"), "it writes at every commit")
+			flushes := variable(t, db, "innodb_flush_method") != "nosync"
+			if f == MySQL { // its binary log is on
+				require.Equal(t, flushes, variable(t, db, "sync_binlog") == "1")
+			}
+			return flushes
+		}
+		assert.False(t, waits(start(t, f)))
+		assert.True(t, waits(start(t, f, Durable())))
+	})
+}
+
 func TestStartFailureShowsTheLog(t *testing.T) {
 	forEachFlavor(t, func(t *testing.T, f Flavor) {
 		_, err := Start(t.Context(), f, WithArgs("--no-such-option"))
