@@ -15,62 +15,65 @@ func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 	virtual := func(name string) bool {
 		return slices.ContainsFunc(named, func(t *table) bool { return t.virtual(name) })
 	}
-	return !every(stmt, func(n ast.Node) bool {
-		s, ok := n.(*ast.SelectStmt)
-		if !ok || s.Fields == nil {
-			return true
+	return some(stmt, func(s *ast.SelectStmt) bool { return s.Fields != nil && a.ambiguousIn(s, virtual) })
+}
+
+// ambiguousIn is ambiguous for one SELECT; virtual tells the names of counters.
+func (a *analysis) ambiguousIn(s *ast.SelectStmt, virtual func(name string) bool) bool {
+	if twice := a.namedTwice(s, virtual); len(twice) > 0 {
+		bare := func(c *ast.ColumnName) bool { return c.Table.O == "" && slices.Contains(twice, c.Name.L) }
+		switch {
+		case s.Having != nil:
+			return true // HAVING sees columns in one way, and expressions of their names in another
+		case s.OrderBy != nil && some(s.OrderBy, bare), s.GroupBy != nil && some(s.GroupBy, bare):
+			return true // two columns of this name may be an error, two expressions are not
 		}
-		var aliases []string
-		for _, f := range s.Fields.Fields {
-			isColumn := false
-			if f.Expr != nil {
-				name, is := columnRef(f.Expr)
-				isColumn = is && strings.EqualFold(name.Name.O, f.AsName.O)
+	}
+	aliases := counterAliases(s, virtual)
+	if aliases == nil {
+		return false
+	}
+	aliased := func(c *ast.ColumnName) bool { return slices.Contains(aliases, c.Name.L) }
+	qualified := func(c *ast.ColumnName) bool { return c.Table.O != "" && aliased(c) }
+	window := func(w *ast.WindowSpec) bool {
+		return slices.ContainsFunc(windowItems(w), func(item *ast.ByItem) bool {
+			c, ok := columnRef(item.Expr)
+			return ok && aliased(c)
+		})
+	}
+	switch {
+	case s.GroupBy != nil && some(s.GroupBy, aliased), !a.schema.server.mariaDB && some(s, window):
+		return true // they mean the column before the alias, but not before a view's expression
+	case s.OrderBy != nil && some(s.OrderBy, qualified), s.Having != nil && some(s.Having, qualified):
+		return true
+	}
+	return false
+}
+
+// counterAliases are the aliases with a counter's name that are not for the column of
+// that name itself, in lower case.
+func counterAliases(s *ast.SelectStmt, virtual func(name string) bool) (aliases []string) {
+	for _, f := range s.Fields.Fields {
+		if f.AsName.O == "" || !virtual(f.AsName.O) {
+			continue
+		}
+		if f.Expr != nil {
+			if c, ok := columnRef(f.Expr); ok && strings.EqualFold(c.Name.O, f.AsName.O) {
+				continue
 			}
-			if f.AsName.O != "" && !isColumn && virtual(f.AsName.O) {
-				aliases = append(aliases, f.AsName.L)
-			}
 		}
-		qualified := func(n ast.Node) bool {
-			return !every(n, func(n ast.Node) bool {
-				c, ok := n.(*ast.ColumnName)
-				return !ok || c.Table.O == "" || !slices.Contains(aliases, c.Name.L)
-			})
-		}
-		aliased := func(name string) bool { // for a counter
-			return slices.ContainsFunc(s.Fields.Fields, func(f *ast.SelectField) bool {
-				c, ok := columnRef(f.Expr)
-				return ok && f.AsName.L == name && virtual(c.Name.O)
-			})
-		}
-		if twice := slices.DeleteFunc(repeated(a.listed(s)), func(name string) bool { return !virtual(name) && !aliased(name) || oneColumn(s, name) }); len(twice) > 0 {
-			if s.Having != nil {
-				return false // HAVING sees columns in one way, and expressions of their names in another
-			}
-			bare := func(n ast.Node) bool {
-				c, ok := n.(*ast.ColumnName)
-				return !ok || c.Table.O != "" || !slices.Contains(twice, c.Name.L)
-			}
-			if s.OrderBy != nil && !every(s.OrderBy, bare) || s.GroupBy != nil && !every(s.GroupBy, bare) {
-				return false // two columns of this name may be an error, two expressions are not
-			}
-		}
-		if s.GroupBy != nil && !every(s.GroupBy, func(n ast.Node) bool {
-			c, ok := n.(*ast.ColumnName)
-			return !ok || !slices.Contains(aliases, c.Name.L)
-		}) {
-			return false // GROUP BY means the column before the alias, but not before a view's expression
-		}
-		if aliases != nil && !a.schema.server.mariaDB && !every(s, func(n ast.Node) bool {
-			w, ok := n.(*ast.WindowSpec)
-			return !ok || !slices.ContainsFunc(windowItems(w), func(item *ast.ByItem) bool {
-				c, ok := columnRef(item.Expr)
-				return ok && slices.Contains(aliases, c.Name.L)
-			})
-		}) {
-			return false // as GROUP BY
-		}
-		return aliases == nil || (s.OrderBy == nil || !qualified(s.OrderBy)) && (s.Having == nil || !qualified(s.Having))
+		aliases = append(aliases, f.AsName.L)
+	}
+	return aliases
+}
+
+// namedTwice are the names that the select list has more than once, of counters or for one.
+func (a *analysis) namedTwice(s *ast.SelectStmt, virtual func(name string) bool) []string {
+	return slices.DeleteFunc(repeated(a.listed(s)), func(name string) bool {
+		return oneColumn(s, name) || !virtual(name) && !slices.ContainsFunc(s.Fields.Fields, func(f *ast.SelectField) bool {
+			c, ok := columnRef(f.Expr)
+			return ok && f.AsName.L == name && virtual(c.Name.O)
+		})
 	})
 }
 
@@ -97,12 +100,8 @@ func windowItems(w *ast.WindowSpec) (items []*ast.ByItem) {
 // ORDER BY: the servers sort by a column first, and by a view's expression only
 // what the select list has computed.
 func assignsInOrder(stmt ast.Node) bool {
-	return !every(stmt, func(n ast.Node) bool {
-		s, ok := n.(*ast.SelectStmt)
-		return !ok || s.OrderBy == nil || s.Fields == nil || every(s.Fields, func(n ast.Node) bool {
-			v, ok := n.(*ast.VariableExpr)
-			return !ok || v.Value == nil
-		})
+	return some(stmt, func(s *ast.SelectStmt) bool {
+		return s.OrderBy != nil && s.Fields != nil && some(s.Fields, func(v *ast.VariableExpr) bool { return v.Value != nil })
 	})
 }
 
@@ -178,16 +177,12 @@ func (a *analysis) fullNames() (all [][]token) {
 // statement gives another table the same name: only the database tells them apart.
 func (a *analysis) namesakes(stmt ast.Node) bool {
 	full := a.fullNames()
-	return full != nil && !every(stmt, func(n ast.Node) bool {
-		source, ok := n.(*ast.TableSource)
-		if !ok {
-			return true
-		}
+	return full != nil && some(stmt, func(source *ast.TableSource) bool {
 		name, of := source.AsName.O, (*table)(nil)
 		if table, ok := source.Source.(*ast.TableName); ok {
 			name, of = nameOf(source), a.schema.lookup(table.Schema.O, table.Name.O, a.db)
 		}
-		return !slices.ContainsFunc(full, func(t []token) bool {
+		return slices.ContainsFunc(full, func(t []token) bool {
 			return strings.EqualFold(t[2].name, name) && a.schema.lookup(t[0].name, t[2].name, "") != of
 		})
 	})

@@ -62,22 +62,28 @@ func (a *analysis) conversions(stmt ast.Node, named []*table) (c conversion) {
 			c.exact = c.exact || slices.ContainsFunc(n.Args, onlyParameters)
 		case *ast.PatternInExpr:
 			ref, ok := columnRef(n.Expr)
-			if !ok || !slices.ContainsFunc(named, func(t *table) bool { c := t.counter(ref.Name.O); return c != nil && c.integer() }) {
-				return true
-			}
-			for _, e := range n.List {
-				if v, ok := a.constant(e); !ok {
-					continue
-				} else if s, ok := v.literal.(string); ok {
-					c.odd = c.odd || !isInteger(s)
-				} else if v.param >= 0 {
-					c.strings = append(c.strings, v.param)
-				}
+			if ok && slices.ContainsFunc(named, func(t *table) bool { c := t.counter(ref.Name.O); return c != nil && c.integer() }) {
+				a.inList(n.List, &c)
 			}
 		}
 		return true
 	})
 	return c
+}
+
+// inList looks for strings in a list beside an integer counter.
+func (a *analysis) inList(list []ast.ExprNode, c *conversion) {
+	for _, e := range list {
+		v, ok := a.constant(e)
+		if !ok {
+			continue
+		}
+		if s, ok := v.literal.(string); ok {
+			c.odd = c.odd || !isInteger(s)
+		} else if v.param >= 0 {
+			c.strings = append(c.strings, v.param)
+		}
+	}
 }
 
 // numeric reports whether an expression may be a number, other than a parameter.
@@ -101,23 +107,14 @@ func numeric(e ast.ExprNode) bool {
 
 // onlyParameters reports whether an expression has parameters and no columns.
 func onlyParameters(e ast.ExprNode) bool {
-	has := false
-	return every(e, func(n ast.Node) bool {
-		_, param := n.(*test_driver.ParamMarkerExpr)
-		_, column := n.(*ast.ColumnName)
-		has = has || param
-		return !column
-	}) && has
+	return some(e, func(*test_driver.ParamMarkerExpr) bool { return true }) && !some(e, func(*ast.ColumnName) bool { return true })
 }
 
 // computed reports whether an expression computes with what the server calls, as
 // CURDATE() - 1 does.
 func computed(e ast.ExprNode) bool {
 	b, ok := unparen(e).(*ast.BinaryOperationExpr)
-	return ok && !every(b, func(n ast.Node) bool {
-		_, ok := n.(*ast.FuncCallExpr)
-		return !ok
-	})
+	return ok && some(b, func(*ast.FuncCallExpr) bool { return true })
 }
 
 func isInteger(s string) bool {

@@ -39,29 +39,19 @@ func (a *analysis) through(stmt ast.Node, via []dependent) []dependent {
 // indirect plans a parsed statement, and what it does to counter tables through
 // other objects.
 func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) *plan {
-	isWrite, rekeys, deletes := true, false, false
-	switch s := stmt.(type) {
-	case *ast.SelectStmt, *ast.SetOprStmt:
-		isWrite = false
-	case *ast.UpdateStmt:
-		rekeys = true
-	case *ast.DeleteStmt:
-		deletes = true
-	case *ast.InsertStmt:
-		rekeys, deletes = s.IsReplace || s.OnDuplicate != nil, s.IsReplace
-	}
+	e := effectsOf(stmt)
 	var touched, deleted []*table
 	for _, d := range via {
 		switch {
-		case !a.fires(stmt, d):
+		case !a.fires(e, d):
 		case d.hidden():
 			return a.opaque(named, via, "the user may not see the definition of "+d.name)
 		case d.reads:
 			return a.opaque(named, via, "it reaches the table through "+d.name)
-		case !isWrite:
-		case d.foreignKey && (!d.changesKey || !rekeys), !d.foreignKey && a.schema.relative(d.body, d.db):
+		case e.reads:
+		case d.foreignKey && (!d.changesKey || !e.updates), !d.foreignKey && a.schema.relative(d.body, d.db):
 			touched = append(touched, d.tables...)
-			if d.foreignKey && deletes {
+			if d.foreignKey && e.deletes {
 				deleted = append(deleted, d.tables...)
 			}
 		default:
@@ -81,34 +71,45 @@ func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) 
 	return p
 }
 
+// effects are what a statement may do to the rows of the tables that it names.
+type effects struct {
+	reads                     bool // and writes none
+	inserts, updates, deletes bool
+	sets                      []*ast.Assignment // of its updates
+}
+
+func effectsOf(stmt ast.StmtNode) effects {
+	switch s := stmt.(type) {
+	case *ast.SelectStmt, *ast.SetOprStmt:
+		return effects{reads: true}
+	case *ast.InsertStmt:
+		return effects{inserts: true, updates: s.IsReplace || s.OnDuplicate != nil, deletes: s.IsReplace, sets: s.OnDuplicate}
+	case *ast.UpdateStmt:
+		return effects{updates: true, sets: s.List}
+	case *ast.DeleteStmt:
+		return effects{deletes: true}
+	}
+	return effects{}
+}
+
 // fires reports whether a statement may fire a trigger of the tables that it names,
 // or make a foreign key act.
-func (a *analysis) fires(stmt ast.StmtNode, d dependent) bool {
+func (a *analysis) fires(e effects, d dependent) bool {
 	if d.event == "" && !d.foreignKey || d.kind != "" {
 		return true
 	}
-	var inserts, updates, deletes bool
-	var list []*ast.Assignment
-	switch s := stmt.(type) {
-	case *ast.InsertStmt:
-		inserts, updates, deletes, list = true, s.IsReplace || s.OnDuplicate != nil, s.IsReplace, s.OnDuplicate
-	case *ast.UpdateStmt:
-		updates, list = true, s.List
-	case *ast.DeleteStmt:
-		deletes = true
-	}
 	if d.event != "" {
-		return inserts && strings.Contains(d.event, "INSERT") || updates && strings.Contains(d.event, "UPDATE") || deletes && strings.Contains(d.event, "DELETE")
+		return e.inserts && strings.Contains(d.event, "INSERT") || e.updates && strings.Contains(d.event, "UPDATE") || e.deletes && strings.Contains(d.event, "DELETE")
 	}
-	if deletes || !updates {
-		return deletes
+	if e.deletes || !e.updates {
+		return e.deletes
 	}
 	parent := a.schema.lookup(d.db, d.name, "")
 	if parent == nil || parent.column(d.column) == nil || parent.virtual(d.column) {
 		return true
 	}
 	referenced := []*column{parent.column(d.column)}
-	return slices.ContainsFunc(list, func(set *ast.Assignment) bool { return parent.changes(referenced, set.Column.Name.O) })
+	return slices.ContainsFunc(e.sets, func(set *ast.Assignment) bool { return parent.changes(referenced, set.Column.Name.O) })
 }
 
 // relative reports whether a trigger's body does nothing to counters but

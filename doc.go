@@ -22,8 +22,8 @@
 // four things that can become of a statement:
 //
 //   - An increment (c = c + d, where d is a constant) is an upsert of one
-//     slot of many, which reads the base row under a shared lock: increments never wait
-//     for each other. Inside a transaction it is pending; the pending increments
+//     slot of many, which reads the base row under a shared lock: increments
+//     never wait for each other. Inside a transaction it is pending; the pending increments
 //     are sent right before COMMIT, one statement a table, in key order, so that
 //     counters do not deadlock and are locked for no longer than a COMMIT.
 //     Outside a transaction, and in one of nothing but increments, those that
@@ -46,9 +46,9 @@
 //
 // A [Connector] keeps what it knows of the schema and the plans; a connection
 // looks its statement up and runs it. Texts that differ only in literals share a
-// plan. Where no counter table is named, that
-// look-up is all that is added. Base rows are looked up, and slots read, on a
-// few look-up connections of the connector's, which see what is committed.
+// plan. Where no counter table is named, that look-up is all that is added. Base
+// rows are looked up, and slots read, on a few look-up connections of the
+// connector's, which see what is committed.
 //
 // # Operating
 //
@@ -69,3 +69,32 @@
 //
 // All exported types are safe for concurrent use unless they say otherwise.
 package countermysql
+
+// Where to read, in the order of a statement's life:
+//
+//	driver dsn config config_resolve config_yaml       from a DSN to a Connector
+//	learn server schema_load schema catalog            what is known of the server's tables
+//	slots_table names ident index
+//
+//	conn stmt begin session                            what database/sql calls
+//	cache skeleton plan                                text → plan
+//	rewrite kind token parse scan where                how a text is planned:
+//	relative touch update insert                       - writes
+//	quiet keytext stored
+//	query ambiguous conversion locking wide            - queries
+//	splice topn view
+//	dependents                                         - what reaches counters otherwise
+//	call literal run                                   plan → what is sent
+//
+//	count lookup lookup_conn                           an increment
+//	filler template upsert slots slotrange             - its statement
+//	batch group                                        - together with those of others
+//	tx savepoint layers ordering send                  - pending until COMMIT
+//	exact fold slotrows units clean collide            the exact way
+//	sight                                              what a transaction sees of counters
+//	ddl alter swap temporary lock_tables               what changes tables
+//	result rows types question errors                  the answer, as plain MySQL gives it
+//
+//	rollup rollup_batch rollup_part background         operating
+//	check initialize explain recount leave
+//	describe stats

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,4 +123,24 @@ func TestMakeCommands(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, commands, 8)
+}
+
+// TestMapNamesEachFile proves that doc.go's map of the package has every file, once.
+func TestMapNamesEachFile(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	_, lines, ok := strings.Cut(string(text), "// Where to read")
+	require.True(t, ok)
+	files := []string{"doc.go"}
+	for line := range strings.Lines(lines) {
+		if entry, ok := strings.CutPrefix(line, "//\t"); ok {
+			names, _, _ := strings.Cut(entry, "   ") // what they are about
+			for name := range strings.FieldsSeq(names) {
+				files = append(files, name+".go")
+			}
+		}
+	}
+	all, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	require.ElementsMatch(t, slices.DeleteFunc(all, func(name string) bool { return strings.HasSuffix(name, "_test.go") }), files)
 }

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
-	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -14,8 +11,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/countermysql/countermysql/internal/testserver"
 )
 
 // slowReading delays what asks information_schema, and counts readings.
@@ -24,17 +19,14 @@ type slowReading struct {
 	reads atomic.Int64
 
 	dialing func(context.Context) // nil: nothing
-	full    atomic.Bool           // no connection is to be had
+	crowded
 }
 
 func (s *slowReading) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if s.full.Load() {
-		return nil, errors.New("too many connections")
-	}
 	if s.dialing != nil {
 		s.dialing(ctx)
 	}
-	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	conn, err := s.crowded.dial(ctx, network, address)
 	return &slowConn{Conn: conn, slow: s, closed: make(chan struct{})}, err
 }
 
@@ -63,43 +55,21 @@ func (c *slowConn) Close() error {
 	return c.Conn.Close()
 }
 
-// eachSlow runs f on both servers, with a connector of a table n.t.
-func eachSlow(t *testing.T, f func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string))) {
-	servers, err := testserver.FromEnv(context.Background())
-	require.NoError(t, err)
-	for _, srv := range servers {
-		t.Run(fmt.Sprint(srv.Flavor()), func(t *testing.T) {
-			defer srv.Stop()
-			name := fmt.Sprintf("slow_%p", t)
-			admin, err := sql.Open("mysql", srv.DSN(""))
-			require.NoError(t, err)
-			defer admin.Close()
-			exec := func(text string) {
-				_, err := admin.Exec(text)
-				require.NoError(t, err, text)
-			}
-			exec("CREATE DATABASE " + name)
-			defer exec("DROP DATABASE " + name)
-			exec("CREATE TABLE " + name + ".t (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
-			exec("USE " + name)
-			cfg, _, err := ParseDSN(srv.DSN(name))
-			require.NoError(t, err)
-			slow := &slowReading{}
-			cfg.DialFunc = slow.dial
-			c, err := NewConnector(cfg, &Config{CreateSlots: true, Logger: slog.New(slog.DiscardHandler),
-				Tables: []TableConfig{{Table: "t", Counters: []string{"n"}}}})
-			require.NoError(t, err)
-			db := sql.OpenDB(c)
-			defer db.Close()
-			f(t, slow, c, db, func(text string) { exec(fmt.Sprintf(text, name)) })
-		})
-	}
+// eachSlow runs f on each server, with a connector of a table t.
+func eachSlow(t *testing.T, f func(t *testing.T, slow *slowReading, c *Connector, db, direct *sql.DB)) {
+	forEachServer(t, func(t *testing.T, d database) {
+		execute(t, d.direct, "CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
+		slow := &slowReading{}
+		d.cfg.DialFunc = slow.dial
+		c, db := d.connector(t, "t")
+		f(t, slow, c, db, d.direct)
+	})
 }
 
 // TestSchemaSlowerThanContexts proves that a schema whose reading takes longer
 // than the context of every caller lasts is learned nevertheless.
 func TestSchemaSlowerThanContexts(t *testing.T) {
-	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string)) {
+	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db, direct *sql.DB) {
 		slow.delay.Store(int64(100 * time.Millisecond))
 		failed := 0
 		for {
@@ -120,7 +90,7 @@ func TestSchemaSlowerThanContexts(t *testing.T) {
 // TestSchemaReadOnce proves that connections that are opened together share a
 // reading of the schema.
 func TestSchemaReadOnce(t *testing.T) {
-	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string)) {
+	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db, direct *sql.DB) {
 		slow.delay.Store(int64(10 * time.Millisecond))
 		var wg sync.WaitGroup
 		for range 32 {
@@ -142,11 +112,11 @@ func TestSchemaReadOnce(t *testing.T) {
 // TestSchemaChangeNotMissed proves that everybody waits for what is known to have
 // changed, also who comes while it is read, or during a reading that began before.
 func TestSchemaChangeNotMissed(t *testing.T) {
-	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string)) {
+	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db, direct *sql.DB) {
 		require.NoError(t, db.Ping())
 		slow.delay.Store(int64(10 * time.Millisecond))
 		before := c.read(t.Context(), true)
-		exec("ALTER TABLE %s.t ADD COLUMN x INT")
+		execute(t, direct, "ALTER TABLE t ADD COLUMN x INT")
 		c.changes.Add(1)
 		var wg sync.WaitGroup
 		for i := range 8 {
@@ -168,7 +138,7 @@ func TestSchemaChangeNotMissed(t *testing.T) {
 // the values of the context that they are for: a BeforeConnect may need them.
 func TestReadingHasTheContextsValues(t *testing.T) {
 	type tenant struct{}
-	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string)) {
+	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db, direct *sql.DB) {
 		var without atomic.Int64
 		slow.dialing = func(ctx context.Context) {
 			if ctx.Value(tenant{}) == nil {
@@ -184,7 +154,7 @@ func TestReadingHasTheContextsValues(t *testing.T) {
 // TestCloseStopsReading proves that sql.DB.Close does not wait for a reading that
 // nobody needs any more.
 func TestCloseStopsReading(t *testing.T) {
-	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string)) {
+	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db, direct *sql.DB) {
 		slow.delay.Store(int64(time.Hour))
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
@@ -203,7 +173,7 @@ func TestCloseStopsReading(t *testing.T) {
 // TestSchemaOutOfReach proves that a session goes on with what concerns no counter where
 // the schema can't be read, because the server has no connection left for example.
 func TestSchemaOutOfReach(t *testing.T) {
-	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string)) {
+	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db, direct *sql.DB) {
 		conn, err := db.Conn(t.Context())
 		require.NoError(t, err)
 		defer conn.Close()

@@ -60,26 +60,9 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 	if err := s.complete(); err != nil && len(options.Tables) == 0 {
 		return nil, err // before something is done: what it may have in slots would stay behind
 	}
-	var names []string
-	for _, t := range tables {
-		switch {
-		case t.unfit != nil:
-			return nil, &UnfitError{t.String(), t.unfit}
-		case t.missing != "" && t.missing == t.createSQL() && !t.unseen:
-			continue
-		case t.missing != "":
-			return nil, t.slotsError()
-		}
-		names = append(names, joinName(t.spec.db, t.spec.name))
-		if t.closed {
-			continue
-		}
-		if _, err := c.look.Load().ExecContext(ctx, "ALTER TABLE "+t.slots()+" COMMENT = '"+closedComment+"'"); err != nil {
-			return nil, fmt.Errorf("countermysql: closing the slots table of %s: %w", t, err)
-		}
-	}
-	if len(names) == 0 {
-		return nil, nil
+	names, err := c.closeSlots(ctx, tables)
+	if err != nil || len(names) == 0 {
+		return nil, err
 	}
 	if s, err = c.learn(ctx); err != nil {
 		return nil, err
@@ -115,6 +98,28 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 	}
 	c.changes.Add(1)
 	return done, nil
+}
+
+// closeSlots closes the slots tables that there are, and returns the names of their tables.
+func (c *Connector) closeSlots(ctx context.Context, tables []*table) (names []string, err error) {
+	for _, t := range tables {
+		switch {
+		case t.unfit != nil:
+			return nil, &UnfitError{t.String(), t.unfit}
+		case t.missing != "" && t.missing == t.createSQL() && !t.unseen:
+			continue
+		case t.missing != "":
+			return nil, t.slotsError()
+		}
+		names = append(names, joinName(t.spec.db, t.spec.name))
+		if t.closed {
+			continue
+		}
+		if _, err := c.look.Load().ExecContext(ctx, "ALTER TABLE "+t.slots()+" COMMENT = '"+closedComment+"'"); err != nil {
+			return nil, fmt.Errorf("countermysql: closing the slots table of %s: %w", t, err)
+		}
+	}
+	return names, nil
 }
 
 // dropSlots drops a slots table that is empty while nobody can write to it.

@@ -3,20 +3,12 @@ package countermysql
 import (
 	"bytes"
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
-	"log/slog"
 	"net"
-	"os"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/countermysql/countermysql/internal/testserver"
 )
 
 // firewall forgets look-up connections: what is sent on them is lost, and
@@ -81,82 +73,47 @@ func (c *forgettable) Close() error {
 // TestForgottenLookups proves that look-up connections are given up before a
 // firewall has forgotten them: a transaction would wait for ever.
 func TestForgottenLookups(t *testing.T) {
-	servers, err := testserver.FromEnv(context.Background())
-	require.NoError(t, err)
-	for _, srv := range servers {
-		t.Run(string(srv.Flavor()), func(t *testing.T) {
-			defer srv.Stop()
-			name := fmt.Sprintf("forgotten_%d", os.Getpid())
-			admin, err := sql.Open("mysql", srv.DSN(""))
-			require.NoError(t, err)
-			defer admin.Close()
-			for _, stmt := range []string{"CREATE DATABASE " + name, "CREATE TABLE " + name + ".t (id INT PRIMARY KEY, n INT NOT NULL)", "INSERT INTO " + name + ".t VALUES (1, 0)"} {
-				_, err := admin.Exec(stmt)
-				require.NoError(t, err)
-			}
-			defer func() {
-				_, err := admin.Exec("DROP DATABASE " + name)
-				require.NoError(t, err)
-			}()
-			cfg, _, err := ParseDSN(srv.DSN(name))
-			require.NoError(t, err)
-			wall := &firewall{}
-			cfg.DialFunc = wall.dial
-			c, err := NewConnector(cfg, &Config{CreateSlots: true, Logger: slog.New(slog.DiscardHandler), Tables: []TableConfig{{Table: "t", Counters: []string{"n"}}}})
-			require.NoError(t, err)
-			require.Equal(t, maxLookupIdle, c.lookupIdle)
-			c.lookupIdle = 50 * time.Millisecond
-			db := sql.OpenDB(c)
-			defer db.Close()
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			conn, err := db.Conn(ctx)
-			require.NoError(t, err)
-			defer conn.Close()
-			time.Sleep(2 * time.Second) // database/sql looks once in a second
-			require.Positive(t, wall.forget())
-			tx, err := conn.BeginTx(ctx, nil)
-			require.NoError(t, err)
-			_, err = tx.ExecContext(ctx, "DO 1") // BEGIN
-			require.NoError(t, err)
-			_, err = tx.ExecContext(ctx, "UPDATE t SET n = n + 1 WHERE id = 1")
-			require.NoError(t, err)
-			require.NoError(t, tx.Commit())
-		})
-	}
+	forEachServer(t, func(t *testing.T, d database) {
+		execute(t, d.direct, "CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)")
+		execute(t, d.direct, "INSERT INTO t VALUES (1, 0)")
+		wall := &firewall{}
+		d.cfg.DialFunc = wall.dial
+		c, db := d.connector(t, "t")
+		require.Equal(t, maxLookupIdle, c.lookupIdle)
+		c.lookupIdle = 50 * time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		conn, err := db.Conn(ctx)
+		require.NoError(t, err)
+		defer conn.Close()
+		time.Sleep(2 * time.Second) // database/sql looks once in a second
+		require.Positive(t, wall.forget())
+		tx, err := conn.BeginTx(ctx, nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(ctx, "DO 1") // BEGIN
+		require.NoError(t, err)
+		_, err = tx.ExecContext(ctx, "UPDATE t SET n = n + 1 WHERE id = 1")
+		require.NoError(t, err)
+		require.NoError(t, tx.Commit())
+	})
 }
 
 // TestLookupsInUse proves that look-up connections which are used are not given up: a
 // server that has no connection left would refuse new ones, and every statement failed.
 func TestLookupsInUse(t *testing.T) {
-	servers, err := testserver.FromEnv(context.Background())
-	require.NoError(t, err)
-	for _, srv := range servers {
-		t.Run(string(srv.Flavor()), func(t *testing.T) {
-			defer srv.Stop()
-			cfg, _, err := ParseDSN(srv.DSN(""))
+	forEachServer(t, func(t *testing.T, d database) {
+		server := &crowded{}
+		d.cfg.DialFunc = server.dial
+		c, db := d.connector(t, "t")
+		c.lookupIdle = 500 * time.Millisecond
+		conn, err := db.Conn(t.Context())
+		require.NoError(t, err)
+		defer conn.Close()
+		server.full.Store(true)
+		for start := time.Now(); time.Since(start) < 1500*time.Millisecond; time.Sleep(20 * time.Millisecond) {
+			c.checked.Store(0)
+			_, err := conn.ExecContext(t.Context(), "DO 1")
 			require.NoError(t, err)
-			var full atomic.Bool
-			cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-				if full.Load() {
-					return nil, errors.New("too many connections")
-				}
-				return new(net.Dialer).DialContext(ctx, network, address)
-			}
-			c, err := NewConnector(cfg, &Config{Tables: []TableConfig{{Table: "none.t", Counters: []string{"n"}}}, Logger: slog.New(slog.DiscardHandler)})
-			require.NoError(t, err)
-			c.lookupIdle = 500 * time.Millisecond
-			db := sql.OpenDB(c)
-			defer db.Close()
-			conn, err := db.Conn(t.Context())
-			require.NoError(t, err)
-			defer conn.Close()
-			full.Store(true)
-			for start := time.Now(); time.Since(start) < 1500*time.Millisecond; time.Sleep(20 * time.Millisecond) {
-				c.checked.Store(0)
-				_, err := conn.ExecContext(t.Context(), "DO 1")
-				require.NoError(t, err)
-			}
-		})
-	}
+		}
+	})
 }

@@ -167,6 +167,14 @@ func every(n ast.Node, f func(ast.Node) bool) bool {
 	return v.ok
 }
 
+// some reports whether f holds for some node of its kind, of the node and all below it.
+func some[T ast.Node](n ast.Node, f func(T) bool) bool {
+	return !every(n, func(n ast.Node) bool {
+		x, ok := n.(T)
+		return !ok || !f(x)
+	})
+}
+
 // steady are the functions whose value depends on nothing but their arguments
 // and the statement's moment, so that another connection computes the same.
 var steady = map[string]bool{

@@ -183,10 +183,7 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 		}
 	}
 	q.into = a.into
-	q.others = !every(stmt, func(n ast.Node) bool {
-		t, ok := n.(*ast.TableName)
-		return !ok || a.schema.lookup(t.Schema.O, t.Name.O, a.db) != nil
-	})
+	q.others = some(stmt, func(t *ast.TableName) bool { return a.schema.lookup(t.Schema.O, t.Name.O, a.db) == nil })
 	if !a.into && !q.columns {
 		q.top = a.top(stmt, named, q)
 	}
@@ -214,11 +211,7 @@ func (a *analysis) readToWrite(stmt ast.Node, named []*table) *plan {
 // sums rewrites the query parts of a statement; nil if they read no counter,
 // and a plan where the exact way is the only one.
 func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
-	whole := !every(stmt, func(n ast.Node) bool {
-		s, ok := n.(*ast.SelectStmt)
-		return !ok || s.Kind != ast.SelectStmtKindTable // TABLE t
-	})
-	if whole {
+	if some(stmt, func(s *ast.SelectStmt) bool { return s.Kind == ast.SelectStmtKindTable }) { // TABLE t
 		return nil, a.opaque(named, nil, "it reads the whole table by name")
 	}
 	if !readsVirtual(a.toks, refsOf(named)) {

@@ -132,11 +132,7 @@ func typedByArgs(toks []token) bool {
 
 // namedByArgs reports whether a column without an alias has a parameter in its text.
 func namedByArgs(stmt ast.Node) bool {
-	return !every(stmt, func(n ast.Node) bool {
-		f, ok := n.(*ast.SelectField)
-		return !ok || f.WildCard != nil || f.AsName.O != "" || every(f.Expr, func(n ast.Node) bool {
-			_, is := n.(*test_driver.ParamMarkerExpr)
-			return !is
-		})
+	return some(stmt, func(f *ast.SelectField) bool {
+		return f.WildCard == nil && f.AsName.O == "" && some(f.Expr, func(*test_driver.ParamMarkerExpr) bool { return true })
 	})
 }

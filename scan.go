@@ -28,6 +28,8 @@ type frame struct {
 var notAlias = wordSet(`ON USING JOIN INNER CROSS LEFT RIGHT NATURAL STRAIGHT_JOIN WHERE GROUP HAVING ORDER LIMIT UNION INTERSECT
  EXCEPT FOR LOCK WINDOW INTO USE IGNORE FORCE PARTITION PROCEDURE FETCH SET TABLESAMPLE`)
 
+var indexHints = wordSet(`USE IGNORE FORCE`)
+
 var endOfFrom = wordSet(`WHERE GROUP HAVING ORDER LIMIT WINDOW FOR LOCK INTO PROCEDURE UNION INTERSECT EXCEPT FETCH`)
 
 func wordSet(words string) map[string]bool {
@@ -76,7 +78,7 @@ func (a *analysis) tableRefs() (refs []tableRef, ok bool) {
 		case t.is("JOIN"), t.is("STRAIGHT_JOIN"), t.punct(','):
 			top.expect = true
 		case t.is("LATERAL"):
-		case t.is("FOR") && i+1 < len(toks) && toks[i+1].is("SYSTEM_TIME"):
+		case t.is("FOR") && wordAt(toks, i+1, "SYSTEM_TIME"):
 			return nil, false
 		case t.in(endOfFrom):
 			top.from, top.expect = false, false
@@ -115,12 +117,12 @@ func (a *analysis) tableFactor(i int) (ref tableRef, next int, ok bool) {
 	}
 	ref.t = a.schema.lookup(db, name, a.db)
 	ref.name = name
-	if i < len(toks) && toks[i].is("PARTITION") && i+1 < len(toks) && toks[i+1].punct('(') {
+	if wordAt(toks, i, "PARTITION") && i+1 < len(toks) && toks[i+1].punct('(') {
 		end := closingParen(toks, i+1)
 		ref.hints = " " + a.text[toks[i].start:toks[end].end]
 		i = end + 1
 	}
-	if i < len(toks) && toks[i].is("FOR") && i+1 < len(toks) && toks[i+1].is("SYSTEM_TIME") {
+	if wordAt(toks, i, "FOR") && wordAt(toks, i+1, "SYSTEM_TIME") {
 		return ref, i, false
 	}
 	if i+1 < len(toks) && toks[i].is("AS") {
@@ -134,7 +136,7 @@ func (a *analysis) tableFactor(i int) (ref tableRef, next int, ok bool) {
 		ref.name = toks[i].name
 		i++
 	}
-	for i+2 < len(toks) && (toks[i].is("USE") || toks[i].is("IGNORE") || toks[i].is("FORCE")) {
+	for i+2 < len(toks) && toks[i].in(indexHints) {
 		open := i + 2
 		for open < len(toks) && !toks[open].punct('(') {
 			open++
@@ -145,7 +147,7 @@ func (a *analysis) tableFactor(i int) (ref tableRef, next int, ok bool) {
 		end := closingParen(toks, open)
 		ref.hints += " " + a.text[toks[i].start:toks[end].end]
 		i = end + 1
-		if i < len(toks) && toks[i].punct(',') && i+1 < len(toks) && (toks[i+1].is("USE") || toks[i+1].is("IGNORE") || toks[i+1].is("FORCE")) {
+		if i+1 < len(toks) && toks[i].punct(',') && toks[i+1].in(indexHints) {
 			i++
 		}
 	}

@@ -150,10 +150,10 @@ func hinted(source *ast.TableSource) bool {
 // astray reports whether a column is said to be of another table than that which
 // the statement calls name, or in another database.
 func (a *analysis) astray(stmt ast.Node, t *table, name string) bool {
-	return !every(stmt, func(n ast.Node) bool {
-		c, ok := n.(*ast.ColumnName)
-		return !ok || c.Table.O == "" || a.alias != "" && c.Table.O == a.alias ||
+	return some(stmt, func(c *ast.ColumnName) bool {
+		ours := c.Table.O == "" || a.alias != "" && c.Table.O == a.alias ||
 			a.means(c.Table.O, name) && (c.Schema.O == "" || a.schema.lookup(c.Schema.O, c.Table.O, "") == t)
+		return !ours
 	})
 }
 
@@ -233,10 +233,7 @@ func (a *analysis) readsVirtualIn(t *table, nodes ...ast.Node) bool {
 		if isNil(n) {
 			continue
 		}
-		if !every(n, func(n ast.Node) bool {
-			ref, ok := n.(*ast.ColumnName)
-			return !ok || !t.virtual(ref.Name.O)
-		}) {
+		if some(n, func(c *ast.ColumnName) bool { return t.virtual(c.Name.O) }) {
 			return true
 		}
 	}
@@ -322,15 +319,11 @@ func (a *analysis) deletion(stmt *ast.DeleteStmt, named []*table) *plan {
 
 // deletesFrom reports whether a DELETE takes rows from a counter table.
 func (a *analysis) deletesFrom(stmt *ast.DeleteStmt) bool {
-	return !every(stmt.TableRefs, func(n ast.Node) bool {
-		source, ok := n.(*ast.TableSource)
-		if !ok {
-			return true
+	return some(stmt.TableRefs, func(source *ast.TableSource) bool {
+		if _, ok := source.Source.(*ast.TableName); !ok || a.target(source) == nil {
+			return false
 		}
-		if _, ok = source.Source.(*ast.TableName); !ok || a.target(source) == nil {
-			return true
-		}
-		return stmt.Tables != nil && !slices.ContainsFunc(stmt.Tables.Tables, func(n *ast.TableName) bool { return strings.EqualFold(n.Name.O, nameOf(source)) })
+		return stmt.Tables == nil || slices.ContainsFunc(stmt.Tables.Tables, func(n *ast.TableName) bool { return strings.EqualFold(n.Name.O, nameOf(source)) })
 	})
 }
 
@@ -363,10 +356,7 @@ func (a *analysis) narrowing(s scope, source *ast.TableSource, where ast.ExprNod
 		c, ok := columnRef(item.Expr)
 		return !ok || s.t.column(c.Name.O) == nil || s.t.virtual(c.Name.O)
 	}))
-	if !limited && every(where, func(n ast.Node) bool {
-		ref, ok := n.(*ast.ColumnName)
-		return !ok || s.t.inKey(ref.Name.O)
-	}) {
+	if !limited && !some(where, func(c *ast.ColumnName) bool { return !s.t.inKey(c.Name.O) }) {
 		return nil
 	}
 	n := a.narrowed(s, where)
