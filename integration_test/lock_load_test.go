@@ -116,6 +116,29 @@ func TestRenameBesideWriters(t *testing.T) {
 	})
 }
 
+// TestRekeyBesideWriters proves that a table which gets another primary key while others
+// count loses nothing, and goes on counting: its slots table gets the new key too.
+func TestRekeyBesideWriters(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, ddl := range []string{
+			"ALTER TABLE post DROP PRIMARY KEY, ADD PRIMARY KEY (id, no)",
+			"ALTER TABLE post DROP PRIMARY KEY, ADD PRIMARY KEY (no), ADD UNIQUE (id)",
+			"ALTER TABLE post DROP PRIMARY KEY, ADD COLUMN row_no INT NOT NULL AUTO_INCREMENT PRIMARY KEY",
+		} {
+			for range 3 {
+				tw := newTwin(t, srv, hammered+";\nALTER TABLE post ADD no INT NOT NULL DEFAULT 0;\nUPDATE post SET no = 9 - id", counters("post", "likes"))
+				counted, stop := hammer(t, tw)
+				time.Sleep(20 * time.Millisecond)
+				_, err := session(t, tw.ours).ExecContext(t.Context(), ddl)
+				require.NoError(t, err, ddl)
+				before := counted.Load()
+				require.Eventually(t, func() bool { return counted.Load() > before+50 }, 10*time.Second, time.Millisecond, ddl)
+				require.Equal(t, stop(), number(t, tw.ours, "SELECT SUM(likes) FROM post"), ddl)
+			}
+		}
+	})
+}
+
 // TestSwapBesideWriters proves that a table which leaves its name to another takes
 // along what was counted for it up to the last moment, however the names are exchanged.
 func TestSwapBesideWriters(t *testing.T) {
