@@ -3,6 +3,7 @@ package countermysql
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -25,9 +26,10 @@ func (t *table) ref() string {
 
 func (t *table) from() string { return cmp.Or(t.elsewhere, t.base()) }
 
-// alter executes DDL. A new name of a key or a counter would leave standing what
-// others add to the slots between the rollup and the ALTER: they are kept out. What
-// was added before a table got a new name goes with it.
+// alter executes DDL. A new name of a key or a counter, or another key, would leave
+// standing what others add to the slots between the rollup and the ALTER: they are kept
+// out, and those of the old key have no slots table behind it. What was added before a
+// table got a new name goes with it.
 func (c *conn) alter(ctx context.Context, k *call, toks []token) (out outcome, err error) {
 	if len(k.plan.scopes) != 1 || !toks[0].is("ALTER") && !toks[0].is("RENAME") {
 		return k.forward(ctx, k.text)
@@ -36,14 +38,18 @@ func (c *conn) alter(ctx context.Context, k *call, toks []token) (out outcome, e
 	if out, done, err := c.swap(ctx, k, t, toks); done {
 		return out, err
 	}
-	locked := false
-	if t.renamesIn(toks) {
+	locked, rekeys := false, rekeysIn(toks)
+	if rekeys || t.renamesIn(toks) {
 		if locked, err = c.lockOut(ctx, t); err != nil {
 			return outcome{}, err
 		}
 	}
 	out, err = k.forward(ctx, k.text)
 	if locked {
+		if rekeys && err == nil && c.connector.config.CreateSlots {
+			c.connector.changes.Add(1)
+			_, err = c.do(ctx, "DROP TABLE "+t.slots()) // it is empty, and made anew with the new key
+		}
 		if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
 			err = uerr
 		}
@@ -61,6 +67,11 @@ func (c *conn) alter(ctx context.Context, k *call, toks []token) (out outcome, e
 // notUnderLock are the errors of DDL that needs tables which are not locked,
 // those of foreign keys for example.
 var notUnderLock = map[uint16]bool{1099: true, 1100: true, 1192: true}
+
+// rekeysIn reports whether ALTER TABLE may give the table another primary key.
+func rekeysIn(toks []token) bool {
+	return slices.ContainsFunc(toks, func(t token) bool { return t.is("PRIMARY") })
+}
 
 // renamesIn reports whether ALTER TABLE gives a key column, counter or touch
 // column another name.

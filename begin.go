@@ -44,6 +44,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if level != "" {
 		c.next = level
 	}
+	c.lastRows = rowCount{0, true} // as of BEGIN, sent or not
 	return h, nil
 }
 
@@ -95,6 +96,7 @@ func (c *conn) beginImplied(ctx context.Context) error {
 // Commit sends the pending increments, then commits.
 func (h *handle) Commit() error {
 	c, ctx := h.conn, context.Background()
+	c.lastRows = rowCount{0, true} // whatever is sent for it
 	if c.broken != nil {
 		c.ended()
 		return c.broken
@@ -182,6 +184,7 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 // Rollback drops the pending increments and rolls back.
 func (h *handle) Rollback() error {
 	defer h.conn.endedByUser()
+	h.conn.lastRows = rowCount{0, true}
 	if h.raw == nil || h.conn.broken != nil {
 		return h.conn.broken
 	}

@@ -139,6 +139,8 @@ type Connector struct {
 	stopReading context.CancelFunc
 	stopRollups context.CancelFunc // nil: none were started
 
+	refused map[string]refusedDDL // DDL of slots tables; used by the reading that is under way
+
 	closed atomic.Bool
 	open   atomic.Int64 // connections
 }
@@ -165,7 +167,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	if log == nil {
 		log = slog.Default()
 	}
-	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, lookupIdle: maxLookupIdle}
+	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, lookupIdle: maxLookupIdle, refused: map[string]refusedDDL{}}
 	c.slotRange, _ = parseSlotRange(config.SlotRange)    // checked by check
 	c.driver = &Driver{config: registered, connector: c} // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {

@@ -68,6 +68,7 @@ const (
 	errUnknownTable    = 1051
 	errDuplicateColumn = 1060
 	errNoTable         = 1146
+	errNoDefault       = 1364
 	errNotLocked       = 1100
 	errNoSavepoint     = 1305
 

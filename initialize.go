@@ -132,7 +132,7 @@ func (i *initialization) tie(ctx context.Context, t *table) error {
 	if len(t.key) == 0 || t.unfit != nil {
 		return nil
 	}
-	rows, err := i.c.query(ctx, "SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = "+text(t.spec.db)+" AND TABLE_NAME = "+text(t.spec.slotsTable))
+	rows, err := i.c.query(ctx, t.tiedSQL())
 	if err == nil && len(rows) == 0 {
 		i.run(ctx, t, t.foreignKeySQL()...)
 	}
@@ -141,10 +141,20 @@ func (i *initialization) tie(ctx context.Context, t *table) error {
 
 // foreignKeySQL ties the slots to the base rows; orphans would be refused.
 func (t *table) foreignKeySQL() []string {
-	key := strings.Join(quoteNames(t.key), ", ")
 	return []string{
 		"DELETE " + privateName + " FROM " + t.slots() + " AS " + privateName + " LEFT JOIN " + t.base() + " AS base ON " + t.sameKey("base", privateName) +
 			" WHERE base." + quoteIdent(t.key[0].name) + " IS NULL",
-		"ALTER TABLE " + t.slots() + " ADD FOREIGN KEY (" + key + ") REFERENCES " + t.base() + " (" + key + ") ON DELETE CASCADE",
+		t.tieSQL(t.base()),
 	}
+}
+
+// tieSQL gives the slots table a foreign key to a base table.
+func (t *table) tieSQL(base string) string {
+	key := strings.Join(quoteNames(t.key), ", ")
+	return "ALTER TABLE " + t.slots() + " ADD FOREIGN KEY (" + key + ") REFERENCES " + base + " (" + key + ") ON DELETE CASCADE"
+}
+
+// tiedSQL asks whether the slots table has a foreign key.
+func (t *table) tiedSQL() string {
+	return "SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = " + text(t.spec.db) + " AND TABLE_NAME = " + text(t.spec.slotsTable)
 }

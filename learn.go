@@ -26,13 +26,14 @@ const schemaTimeout = time.Minute
 // statement that waits for it ends: the next statement needs it too.
 type reading struct {
 	ctx    context.Context // of who asked first, for its values: a BeforeConnect may need them
+	anew   bool            // somebody waits for what was done just now
 	done   chan struct{}   // closed at the end
 	schema *schema
 	err    error
 }
 
-func newReading(ctx context.Context) *reading {
-	return &reading{ctx: context.WithoutCancel(ctx), done: make(chan struct{})}
+func newReading(ctx context.Context, anew bool) *reading {
+	return &reading{ctx: context.WithoutCancel(ctx), anew: anew, done: make(chan struct{})}
 }
 
 func (r *reading) wait(ctx context.Context) (*schema, error) {
@@ -82,10 +83,10 @@ func (c *Connector) read(ctx context.Context, anew bool) *reading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.under == nil {
-		c.begin(newReading(ctx))
+		c.begin(newReading(ctx, anew))
 	} else if anew {
 		if c.next == nil {
-			c.next = newReading(ctx)
+			c.next = newReading(ctx, true)
 		}
 		return c.next
 	}
@@ -98,7 +99,7 @@ func (c *Connector) begin(r *reading) {
 	c.under, c.next, c.stopReading = r, nil, cancel
 	run := func() {
 		defer cancel()
-		r.schema, r.err = c.readSchema(ctx)
+		r.schema, r.err = c.readSchema(ctx, r.anew)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		close(r.done)
@@ -114,11 +115,11 @@ func (c *Connector) begin(r *reading) {
 	}
 }
 
-func (c *Connector) readSchema(ctx context.Context) (*schema, error) {
+func (c *Connector) readSchema(ctx context.Context, anew bool) (*schema, error) {
 	changes := c.changes.Load()
-	s, err := c.load(ctx)
+	s, err := c.load(ctx, anew)
 	for errorNumber(err) == errLockWait && (c.current.Load() == nil || c.changed()) && ctx.Err() == nil {
-		s, err = c.load(ctx) // nothing goes on without it: it waits, as statements do
+		s, err = c.load(ctx, anew) // nothing goes on without it: it waits, as statements do
 	}
 	if err != nil {
 		if errorNumber(err) == errLockWait && c.current.Load() != nil { // who locks a table for long keeps all from it, and nobody from other tables
@@ -171,7 +172,7 @@ func (c *Connector) lookups() (*sql.DB, error) {
 	return look, nil
 }
 
-func (c *Connector) load(ctx context.Context) (*schema, error) {
+func (c *Connector) load(ctx context.Context, anew bool) (*schema, error) {
 	look, err := c.lookups()
 	if err != nil {
 		return nil, err
@@ -183,12 +184,15 @@ func (c *Connector) load(ctx context.Context) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
+	if anew {
+		clear(c.refused)
+	}
 	for try := 0; ; try++ {
 		s, err := loadSchema(ctx, look, srv, c.specs)
 		if err != nil || !c.config.CreateSlots || try == maxRetries {
 			return s, err
 		}
-		again, err := createSlots(ctx, look, s, try == 0)
+		again, err := c.createSlots(ctx, look, s, try == 0)
 		if err != nil || !again {
 			return s, err
 		}

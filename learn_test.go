@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 )
 
@@ -201,4 +202,41 @@ func TestSchemaOutOfReach(t *testing.T) {
 		require.NoError(t, conn.QueryRowContext(t.Context(), "SELECT n FROM t").Scan(&n))
 		require.Equal(t, 2, n)
 	})
+}
+
+// TestUnlessRefused proves that refused DDL is tried again after pauses that grow, and
+// after a success at once.
+func TestUnlessRefused(t *testing.T) {
+	c := &Connector{refused: map[string]refusedDDL{}}
+	tries := 0
+	answer := error(&mysql.MySQLError{Number: errLockWait})
+	try := func() error {
+		return c.unlessRefused("ALTER", func() error {
+			tries++
+			return answer
+		})
+	}
+	pass := func() time.Duration {
+		r := c.refused["ALTER"]
+		pause := time.Until(r.until)
+		r.until = time.Now()
+		c.refused["ALTER"] = r
+		return pause
+	}
+	last := time.Duration(0)
+	for i := range 8 {
+		require.EqualValues(t, errLockWait, errorNumber(try()))
+		require.EqualValues(t, errLockWait, errorNumber(try()))
+		require.Equal(t, i+1, tries)
+		pause := pass()
+		require.Greater(t, pause, shortestPause-time.Second)
+		require.True(t, pause > last || pause > longestPause-time.Second, "%v after %v", pause, last)
+		last = pause
+	}
+	answer = nil
+	require.NoError(t, try())
+	answer = errors.New("another")
+	require.ErrorIs(t, try(), answer)
+	require.ErrorIs(t, try(), answer)
+	require.Equal(t, 11, tries)
 }

@@ -18,7 +18,7 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	out, err := c.runOnce(ctx, k)
-	if !errors.Is(err, errOtherSlots) && (k.plan.kind != kindOther || k.plan.split != nil || !c.outdated(ctx, err)) {
+	if !errors.Is(err, errOtherSlots) && (k.plan.kind != kindOther || k.plan.split != nil || !c.outdated(ctx, k.plan, err)) {
 		return out, c.cut(ctx, err)
 	}
 	p, err := c.plan(ctx, k.text)
@@ -44,13 +44,20 @@ func (c *conn) cut(ctx context.Context, err error) error {
 }
 
 // outdated reports whether a statement that failed, and did nothing, for want of a
-// table or column was planned by a schema that another client has changed since. That
-// is looked at once in a second at most: the statement may be wrong itself.
-func (c *conn) outdated(ctx context.Context, err error) bool {
-	if n := errorNumber(err); n != errNoColumn && n != errNoTable || c.connector.age() < time.Second {
+// table or column, or because a slots table has got a key of more columns, was planned by
+// a schema that has changed since. Unless it is known to have, that is looked at once in a
+// second at most: the statement may be wrong itself.
+func (c *conn) outdated(ctx context.Context, p *plan, err error) bool {
+	if n := errorNumber(err); n != errNoColumn && n != errNoTable && (n != errNoDefault || p.increment == nil) {
 		return false
 	}
 	old := c.connector.current.Load()
+	if p.increment != nil && old.lookup(p.increment.t.spec.db, p.increment.t.spec.name, "") != p.increment.t {
+		return true
+	}
+	if c.connector.age() < time.Second && !c.connector.changed() {
+		return false
+	}
 	s, lerr := c.connector.learn(ctx)
 	return lerr == nil && s != old
 }
@@ -323,7 +330,7 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 		if err := k.makesSense(ctx); err != nil {
 			return outcome{}, c.noted(err)
 		}
-		if c.outdated(ctx, err) {
+		if c.outdated(ctx, p, err) {
 			return outcome{}, errOtherSlots
 		}
 		// perhaps it is the view that the server does not like here: then the base table has to do

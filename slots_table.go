@@ -6,19 +6,21 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"time"
 )
 
 // createSlots runs the DDL that slots tables lack, and reports whether there may be
 // news: many processes that start together do the same.
-func createSlots(ctx context.Context, look *sql.DB, s *schema, first bool) (again bool, err error) {
+func (c *Connector) createSlots(ctx context.Context, look *sql.DB, s *schema, first bool) (again bool, err error) {
 	for _, key := range sortedKeys(s.tables) {
 		if t := s.tables[key]; t.missing != "" && t.unfit == nil {
-			err := makeSlots(ctx, look, t)
+			err := c.unlessRefused(t.missing, func() error { return makeSlots(ctx, look, t) })
 			var full *SlotsTableError
 			switch n := errorNumber(err); {
 			case err == nil, n == errDuplicateColumn, n == errNoTable:
 				again = true
-			case n == errLockWait: // a transaction is open for long; the next reading tries again
+			case n == errLockWait: // a transaction is open for long; it is tried again
 				if !t.makesDo() {
 					t.unmade = err
 				}
@@ -30,11 +32,46 @@ func createSlots(ctx context.Context, look *sql.DB, s *schema, first bool) (agai
 				t.unmade = cmp.Or(t.unmade, err)
 			}
 		} else if t.narrow != "" { // perhaps the table is in use: until then increments are verbatim
-			_, err := look.ExecContext(ctx, t.narrow)
+			err := c.unlessRefused(t.narrow, func() error {
+				_, err := look.ExecContext(ctx, t.narrow)
+				return err
+			})
 			again = again || err == nil
 		}
 	}
 	return again, nil
+}
+
+// refusedDDL is what the server said of it, which is not tried again before a time.
+type refusedDDL struct {
+	err   error
+	pause time.Duration
+	until time.Time
+}
+
+// Pauses between tries of refused DDL: each is twice as long as the one before.
+const (
+	shortestPause = 30 * time.Second
+	longestPause  = 5 * time.Minute
+)
+
+// unlessRefused runs DDL of a slots table, unless the server has refused it lately:
+// while it waits for its table all statements on that wait behind it, and each process
+// would have them do so with every reading of the schema.
+func (c *Connector) unlessRefused(ddl string, run func() error) error {
+	r := c.refused[ddl]
+	if time.Now().Before(r.until) {
+		return r.err
+	}
+	err := run()
+	switch n := errorNumber(err); n {
+	case 0, errDuplicateColumn, errNoTable:
+		delete(c.refused, ddl)
+		return err
+	}
+	r.pause = min(max(2*r.pause, shortestPause), longestPause)
+	c.refused[ddl] = refusedDDL{err, r.pause, time.Now().Add(r.pause + rand.N(r.pause/4))} // or many processes try at once
+	return err
 }
 
 // makeSlots runs the DDL that a table's slots table lacks. One that holds

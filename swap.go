@@ -32,8 +32,8 @@ func (c *conn) renamings(toks []token) (list []renaming) {
 }
 
 // swapped is the name that the table has in the end, if RENAME TABLE gives its own to
-// another table.
-func (c *conn) swapped(t *table, toks []token) (to [2]string, ok bool) {
+// another table, and the name that this one had.
+func (c *conn) swapped(t *table, toks []token) (to, from [2]string, ok bool) {
 	s := c.connector.current.Load()
 	same := func(x, y [2]string) bool { return s != nil && s.key(x[0], x[1]) == s.key(y[0], y[1]) }
 	own := [2]string{t.spec.db, t.spec.name}
@@ -43,19 +43,19 @@ func (c *conn) swapped(t *table, toks []token) (to [2]string, ok bool) {
 		case same(r.from, to):
 			to = r.to
 		case same(r.to, own):
-			ok = true
+			from, ok = r.from, true
 		case same(r.from, own):
 			ok = false
 		}
 	}
-	return to, ok && !same(to, own)
+	return to, from, ok && !same(to, own)
 }
 
 // swap executes a RENAME TABLE that gives the table's name to another. In the same
 // statement the slots table is exchanged for an empty one: what it holds was counted
 // for the table that had the name, and is added to that. done is false if nothing was.
 func (c *conn) swap(ctx context.Context, k *call, t *table, toks []token) (out outcome, done bool, err error) {
-	to, ok := c.swapped(t, toks)
+	to, from, ok := c.swapped(t, toks)
 	if !ok {
 		return outcome{}, false, nil
 	}
@@ -66,6 +66,11 @@ func (c *conn) swap(ctx context.Context, k *call, t *table, toks []token) (out o
 	old.spec.slotsTable, empty.spec.slotsTable = private("old"), private("new")
 	if _, err := c.do(ctx, "CREATE TABLE "+empty.slots()+" LIKE "+t.slots()); err != nil {
 		return outcome{}, false, nil // a missing privilege, say: then it has to do without
+	}
+	if tied, _ := c.read(ctx, t.tiedSQL()); len(tied) > 0 { // LIKE leaves foreign keys out; this one goes along to the new name
+		if _, err := c.do(ctx, empty.tieSQL(quoteIdent(from[0])+"."+quoteIdent(from[1]))); err != nil {
+			c.connector.once("untied "+t.String(), "countermysql: the slots table has lost its foreign key", "table", t.String(), "error", err)
+		}
 	}
 	end := len(toks)
 	for toks[end-1].punct(';') {

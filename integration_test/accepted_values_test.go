@@ -135,3 +135,17 @@ func TestAcceptedHalfRollup(t *testing.T) {
 		}
 	})
 }
+
+// TestAcceptedZoneBehindSavepoint pins that a time which an increment gave a TIMESTAMP
+// touch column, and which ROLLBACK TO makes pending again after another time zone was set,
+// is taken for one of that zone.
+func TestAcceptedZoneBehindSavepoint(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := counters("post", "likes")
+		config.Tables[0].Touch = []string{"at"}
+		tw := newTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, at TIMESTAMP NULL, likes INT NOT NULL DEFAULT 0);\nINSERT INTO post (id) VALUES (1)", config)
+		const increment = "A: UPDATE post SET likes = likes + 1, at = NOW() WHERE id = 1"
+		tw.accepted(t, "A: SET time_zone = '+00:00'", "A: SET timestamp = 1790000000", "A: BEGIN", increment, "A: SET time_zone = '+05:00'", "A: COMMIT", "A: SELECT HOUR(at), likes FROM post",
+			"A: SET time_zone = '+00:00'", "A: SET timestamp = 1790003600", "A: BEGIN", increment, "A: SAVEPOINT s", "A: SET time_zone = '+03:00'", "A: ROLLBACK TO s", "A: COMMIT", "A: SELECT HOUR(at), likes FROM post ⇒ [18 2] ⇒ [17 2]")
+	})
+}

@@ -350,3 +350,18 @@ func TestBeginCancelled(t *testing.T) {
 		require.Equal(t, before, number(t, tw.ours, "SELECT SUM(likes) FROM post"))
 	})
 }
+
+// TestRowCountOfTransactions proves that ROW_COUNT() tells of BEGIN, COMMIT and ROLLBACK
+// what it tells on plain MySQL, whether they were sent or not.
+func TestRowCountOfTransactions(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, hammered, counters("post", "likes"))
+		const before, ask = "A: UPDATE post SET likes = 7 + likes", "A: SELECT ROW_COUNT()"
+		for _, end := range []string{"A: commit", "A: rollback"} {
+			tw.play(t, before, "A: begin", end, ask)
+			tw.play(t, before, "A: begin", ask, end, ask)
+			tw.play(t, before, "A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", ask, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", end, ask)
+			tw.play(t, before, "A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT likes FROM post WHERE id = 1", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", end, ask)
+		}
+	})
+}

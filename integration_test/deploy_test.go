@@ -1,7 +1,9 @@
 package integration_test
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,6 +38,40 @@ func TestNewCounterBesideLongTransaction(t *testing.T) {
 		require.EqualValues(t, 1, affected(t, newer, count))
 		require.EqualValues(t, 321, number(t, newer, all))
 		require.EqualValues(t, 1, number(t, tw.direct, "SELECT SUM(views) FROM post_slots"))
+	})
+}
+
+// TestRefusedColumnIsLeftAlone proves that a process does not try again with each reading
+// of the schema to change a slots table that is in use for long: all statements on the
+// table would wait behind it each time.
+func TestRefusedColumnIsLeftAlone(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, views INT NOT NULL DEFAULT 0);\nINSERT INTO post (id) VALUES (1)", counters("post", "likes"))
+		affected(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+		reader := session(t, tw.ours)
+		affected(t, reader, "BEGIN")
+		require.EqualValues(t, 1, number(t, reader, "SELECT likes FROM post"))
+
+		config := *tw.config
+		config.Tables = counters("post", "likes", "views").Tables
+		var alters, readings int
+		for _, s := range tw.sent.during(func() {
+			newer, _ := openOurs(t, tw.oursDSN, &config)
+			for range 26 {
+				affected(t, newer, "UPDATE post SET likes = likes + 1, views = views + 1 WHERE id = 1")
+				time.Sleep(time.Second / 2)
+			}
+		}) {
+			if strings.HasPrefix(s.text, "ALTER TABLE") {
+				alters++
+			}
+			if strings.HasPrefix(s.text, "SHOW CREATE TABLE") {
+				readings++
+			}
+		}
+		require.Equal(t, 1, alters)
+		require.Greater(t, readings, 1)
+		affected(t, reader, "COMMIT")
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -116,6 +117,29 @@ func TestRenameBesideWriters(t *testing.T) {
 	})
 }
 
+// TestRekeyBesideWriters proves that a table which gets another primary key while others
+// count loses nothing, and goes on counting: its slots table gets the new key too.
+func TestRekeyBesideWriters(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, ddl := range []string{
+			"ALTER TABLE post DROP PRIMARY KEY, ADD PRIMARY KEY (id, no)",
+			"ALTER TABLE post DROP PRIMARY KEY, ADD PRIMARY KEY (no), ADD UNIQUE (id)",
+			"ALTER TABLE post DROP PRIMARY KEY, ADD COLUMN row_no INT NOT NULL AUTO_INCREMENT PRIMARY KEY",
+		} {
+			for range 3 {
+				tw := newTwin(t, srv, hammered+";\nALTER TABLE post ADD no INT NOT NULL DEFAULT 0;\nUPDATE post SET no = 9 - id", counters("post", "likes"))
+				counted, stop := hammer(t, tw)
+				time.Sleep(20 * time.Millisecond)
+				_, err := session(t, tw.ours).ExecContext(t.Context(), ddl)
+				require.NoError(t, err, ddl)
+				before := counted.Load()
+				require.Eventually(t, func() bool { return counted.Load() > before+50 }, 10*time.Second, time.Millisecond, ddl)
+				require.Equal(t, stop(), number(t, tw.ours, "SELECT SUM(likes) FROM post"), ddl)
+			}
+		}
+	})
+}
+
 // TestSwapBesideWriters proves that a table which leaves its name to another takes
 // along what was counted for it up to the last moment, however the names are exchanged.
 func TestSwapBesideWriters(t *testing.T) {
@@ -138,5 +162,25 @@ func TestSwapBesideWriters(t *testing.T) {
 			require.Equal(t, total, number(t, tw.ours, "SELECT SUM(likes) FROM post"))
 			require.Zero(t, number(t, tw.direct, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'countermysql%'"))
 		}
+	})
+}
+
+// TestSwapKeepsForeignKey proves that a slots table with a foreign key has one to the
+// table that gets its base table's name: left-over slots would be those of new rows.
+func TestSwapKeepsForeignKey(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, hammered+";\nCREATE TABLE other LIKE post;\nINSERT INTO other SELECT * FROM post", counters("post", "likes"))
+		_, err := countermysql.Init(t.Context(), tw.ours, &countermysql.InitOptions{ForeignKeys: []string{"post"}})
+		require.NoError(t, err)
+		for _, swap := range []string{"RENAME TABLE post TO story, other TO post", "RENAME TABLE post TO x, story TO post, x TO story"} {
+			affected(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+			_, err = tw.ours.Exec(swap)
+			require.NoError(t, err)
+			affected(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 2")
+			require.EqualValues(t, 1, number(t, tw.direct, "SELECT COUNT(*) FROM post_slots"))
+			affected(t, tw.direct, "DELETE FROM post WHERE id = 2")
+			require.Zero(t, number(t, tw.direct, "SELECT COUNT(*) FROM post_slots"))
+		}
+		require.EqualValues(t, 2, number(t, tw.ours, "SELECT SUM(likes) FROM post")+number(t, tw.direct, "SELECT SUM(likes) FROM story"))
 	})
 }
