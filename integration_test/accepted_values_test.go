@@ -149,3 +149,25 @@ func TestAcceptedZoneBehindSavepoint(t *testing.T) {
 			"A: SET time_zone = '+00:00'", "A: SET timestamp = 1790003600", "A: BEGIN", increment, "A: SAVEPOINT s", "A: SET time_zone = '+03:00'", "A: ROLLBACK TO s", "A: COMMIT", "A: SELECT HOUR(at), likes FROM post ⇒ [18 2] ⇒ [17 2]")
 	})
 }
+
+// TestAcceptedZeroDates pins that MySQL, with NO_ZERO_IN_DATE, makes 0000-00-00 of a date
+// without a month where it copies rows, as it does where the driver needs a copy.
+func TestAcceptedZeroDates(t *testing.T) {
+	const schema = `
+CREATE TABLE page (day DATE PRIMARY KEY, hits INT NOT NULL DEFAULT 0, born DATE, KEY (hits));
+SET sql_mode = '';
+INSERT INTO page VALUES ('2026-00-00', 9, '1980-00-00'), ('2026-01-01', 1, '1981-01-01');
+SET sql_mode = DEFAULT;
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("page", "hits"))
+		first, born := " ⇒ [2026-00-00 9] ⇒ no rows", " ⇒ [1981-01-01 -1][1980-00-00 -9] ⇒ [1981-01-01 -1][0000-00-00 -9]"
+		if mariaDB(srv) {
+			first, born = "", ""
+		}
+		tw.accepted(t, "A: SELECT day, hits FROM page ORDER BY hits DESC LIMIT 1"+first,
+			"A: SELECT born, -hits AS hits FROM page ORDER BY page.hits"+born, // a table's column suits, and no view's expression
+			"A: SELECT day, hits, born FROM page ORDER BY day",
+			"A: SELECT c.born FROM (SELECT born, hits FROM page LIMIT 2) c ORDER BY c.hits") // a copy on plain MySQL, too
+	})
+}
