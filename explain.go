@@ -94,7 +94,7 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 	case exactly:
 		out.Class, out.Reason = exact.String(), p.reason
 		if out.Reason == "" {
-			out.Reason = "an argument asks for it"
+			out.Reason = k.doubt()
 		}
 		if p.guarded != "" {
 			step("in one round trip, if the rows have no slots", k.own(p.guarded), args)
@@ -122,6 +122,9 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 			}
 		}
 		step("the counters are read as base row + slots", text, args)
+		if p.query.locking {
+			step("inside a transaction: the base rows are locked before", "", nil)
+		}
 	default:
 		step("as it is", k.text, args)
 		for _, t := range p.dropped {
@@ -129,6 +132,36 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 		}
 	}
 	return out, nil
+}
+
+// doubt says which value of a statement is none for the slots.
+func (k *call) doubt() string {
+	b := k.binder()
+	touches, deltas := k.plan.touches, []delta(nil)
+	if inc := k.plan.increment; inc != nil {
+		touches, deltas = inc.touch, inc.deltas
+		for _, row := range inc.rows {
+			deltas = append(deltas, row.deltas...)
+		}
+	}
+	for _, set := range touches {
+		if _, ok := set.sql(b); !ok {
+			return "it sets touch column " + set.c.name + " to another time than now"
+		}
+	}
+	for _, d := range deltas {
+		if _, ok := d.units(b); ok {
+			continue
+		}
+		name, signed := d.c.name, *d.c
+		signed.columnType = strings.ReplaceAll(signed.columnType, "unsigned", "")
+		d.c = &signed
+		if _, ok := d.units(b); ok {
+			return "it takes from UNSIGNED counter " + name + ", which must not go below zero"
+		}
+		return "what it adds to counter " + name + " is none of its numbers"
+	}
+	return "a value in it is none that slots can take"
 }
 
 // explainCount is the statement that takes an increment to slots, and whether
