@@ -126,12 +126,25 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 			step("inside a transaction: the base rows are locked before", "", nil)
 		}
 	default:
-		step("as it is", k.text, args)
+		step("as it is"+p.onBase(), k.text, args)
 		for _, t := range p.dropped {
 			step("then the slots go too", t.endSQL(k.truncates()), nil)
 		}
 	}
 	return out, nil
+}
+
+// onBase says why what adds to counters adds to base rows.
+func (p *plan) onBase() string {
+	switch inc := p.increment; {
+	case inc == nil:
+		return ""
+	case inc.t.closed:
+		return ", on the base row: the slots table is closed"
+	case inc.t.narrow != "":
+		return ", on the base row: the slots table can't hold every digit"
+	}
+	return ", on the base row: what goes to slots finds its rows by one unique key (an upsert by the table's only one), sets nothing but counters and touch columns, adds something, and has no LIMIT or ORDER BY"
 }
 
 // doubt says which value of a statement is none for the slots.

@@ -29,7 +29,7 @@ func TestExplainArguments(t *testing.T) {
 // TestExplainReasons proves that the value is told that keeps an increment from a slot,
 // and the locks of a query.
 func TestExplainReasons(t *testing.T) {
-	const schema = "CREATE TABLE item (id INT PRIMARY KEY, stock INT UNSIGNED NOT NULL DEFAULT 0, sold DECIMAL(10,2) NOT NULL DEFAULT 0, moved DATETIME NULL)"
+	const schema = "CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(9), stock INT UNSIGNED NOT NULL DEFAULT 0, sold DECIMAL(10,2) NOT NULL DEFAULT 0, moved DATETIME NULL)"
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		config := counters("item", "stock", "sold")
 		config.Tables[0].Touch = []string{"moved"}
@@ -45,6 +45,10 @@ func TestExplainReasons(t *testing.T) {
 			{"INSERT INTO item (id, stock) VALUES (1, 1), (2, 1) ON DUPLICATE KEY UPDATE stock = stock - 1", "exact", "it takes from UNSIGNED counter stock", nil},
 			{"UPDATE item SET stock = stock + 1, moved = ? WHERE id = 1", "exact", "it sets touch column moved to another time than now", []any{"2026-01-02 03:04:05"}},
 			{"UPDATE item SET moved = '2026-01-02 03:04:05' WHERE id = 1", "exact", "it sets touch column moved to another time than now", nil},
+			{"UPDATE item SET stock = stock + 1 WHERE id = 1 LIMIT 1", "verbatim", "on the base row: what goes to slots finds its rows by one unique key", nil},
+			{"UPDATE item SET stock = stock + 1, name = 'x' WHERE id = 1", "verbatim", "on the base row: what goes to slots", nil},
+			{"UPDATE item SET stock = stock + 1 WHERE name = 'x'", "verbatim", "on the base row: what goes to slots", nil},
+			{"UPDATE item SET stock = stock + ? WHERE id = 1", "verbatim", "on the base row: what goes to slots", []any{0}},
 			{"SELECT stock FROM item WHERE id = 1 FOR UPDATE", "sum", "inside a transaction: the base rows are locked before", nil},
 		} {
 			e, err := countermysql.Explain(t.Context(), tw.ours, c.stmt, c.args...)
