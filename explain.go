@@ -1,7 +1,6 @@
 package countermysql
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -92,8 +91,11 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 			}
 		}
 		out.step("the counters are read as base row + slots", text, args)
+		if p.query.locking {
+			out.step("inside a transaction: the base rows are locked before", "", nil)
+		}
 	default:
-		out.step("as it is", k.text, args)
+		out.step("as it is"+p.onBase(), k.text, args)
 		for _, t := range p.dropped {
 			out.step("then the slots go too", t.endSQL(k.truncates()), nil)
 		}
@@ -118,7 +120,10 @@ func (k *call) explainIncrement(out *Explanation, stmt string, shared bool, args
 
 func (k *call) explainExact(out *Explanation, args []any) {
 	p := k.plan
-	out.Class, out.Reason = exact.String(), cmp.Or(p.reason, "an argument asks for it")
+	out.Class, out.Reason = exact.String(), p.reason
+	if out.Reason == "" {
+		out.Reason = k.doubt()
+	}
 	if p.guarded != "" {
 		out.step("in one round trip, if the rows have no slots", k.own(p.guarded), args)
 		out.step("else, in a transaction:", "", nil)
@@ -135,6 +140,49 @@ func (k *call) explainExact(out *Explanation, args []any) {
 	}
 	out.step("their slots are added to them and deleted", "", nil)
 	out.step("then the statement itself", k.text, args)
+}
+
+// onBase says why what adds to counters adds to base rows.
+func (p *plan) onBase() string {
+	switch inc := p.increment; {
+	case inc == nil:
+		return ""
+	case inc.t.closed:
+		return ", on the base row: the slots table is closed"
+	case inc.t.narrow != "":
+		return ", on the base row: the slots table can't hold every digit"
+	}
+	return ", on the base row: what goes to slots finds its rows by one unique key (an upsert by the table's only one), sets nothing but counters and touch columns, adds something, and has no LIMIT or ORDER BY"
+}
+
+// doubt says which value of a statement is none for the slots.
+func (k *call) doubt() string {
+	b := k.binder()
+	touches, deltas := k.plan.touches, []delta(nil)
+	if inc := k.plan.increment; inc != nil {
+		touches, deltas = inc.touch, inc.deltas
+		for _, row := range inc.rows {
+			deltas = append(deltas, row.deltas...)
+		}
+	}
+	for _, set := range touches {
+		if _, ok := set.sql(b); !ok {
+			return "it sets touch column " + set.c.name + " to another time than now"
+		}
+	}
+	for _, d := range deltas {
+		if _, ok := d.units(b); ok {
+			continue
+		}
+		name, signed := d.c.name, *d.c
+		signed.columnType = strings.ReplaceAll(signed.columnType, "unsigned", "")
+		d.c = &signed
+		if _, ok := d.units(b); ok {
+			return "it takes from UNSIGNED counter " + name + ", which must not go below zero"
+		}
+		return "what it adds to counter " + name + " is none of its numbers"
+	}
+	return "a value in it is none that slots can take"
 }
 
 // explainCount is the statement that takes an increment to slots, and whether

@@ -286,12 +286,12 @@ func (l *loader) describe(ctx context.Context, t *table) {
 // unseen finds out whether a slots table is missing, or is there for others: what
 // the user has no privilege on, information_schema does not show.
 func (l *loader) unseen(ctx context.Context, t *table) {
-	if len(t.stored) > 0 {
+	if len(t.stored) > 0 || l.err != nil {
 		return
 	}
 	l.rows(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 0", func([]string) {})
 	switch n := errorNumber(l.err); n {
-	case 0: // the connection is broken, or the answer came
+	case 0, errLockWait: // the connection is broken, or the answer came; or who waits has to try again
 	case errNoTable:
 		l.err = nil
 	default:

@@ -25,3 +25,36 @@ func TestExplainArguments(t *testing.T) {
 		require.Equal(t, "increment", e.Class)
 	})
 }
+
+// TestExplainReasons proves that the value is told that keeps an increment from a slot,
+// and the locks of a query.
+func TestExplainReasons(t *testing.T) {
+	const schema = "CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(9), stock INT UNSIGNED NOT NULL DEFAULT 0, sold DECIMAL(10,2) NOT NULL DEFAULT 0, moved DATETIME NULL)"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := counters("item", "stock", "sold")
+		config.Tables[0].Touch = []string{"moved"}
+		tw := newTwin(t, srv, schema, config)
+		for _, c := range []struct {
+			stmt, class, want string
+			args              []any
+		}{
+			{"UPDATE item SET stock = stock - 1 WHERE id = 1", "exact", "it takes from UNSIGNED counter stock", nil},
+			{"UPDATE item SET stock = stock + ? WHERE id = 1", "exact", "it takes from UNSIGNED counter stock", []any{-1}},
+			{"UPDATE item SET stock = stock + ? WHERE id = 1", "exact", "what it adds to counter stock is none of its numbers", []any{"x"}},
+			{"UPDATE item SET sold = sold + 1, stock = stock + ? WHERE id = 1", "exact", "what it adds to counter stock is none of its numbers", []any{nil}},
+			{"INSERT INTO item (id, stock) VALUES (1, 1), (2, 1) ON DUPLICATE KEY UPDATE stock = stock - 1", "exact", "it takes from UNSIGNED counter stock", nil},
+			{"UPDATE item SET stock = stock + 1, moved = ? WHERE id = 1", "exact", "it sets touch column moved to another time than now", []any{"2026-01-02 03:04:05"}},
+			{"UPDATE item SET moved = '2026-01-02 03:04:05' WHERE id = 1", "exact", "it sets touch column moved to another time than now", nil},
+			{"UPDATE item SET stock = stock + 1 WHERE id = 1 LIMIT 1", "verbatim", "on the base row: what goes to slots finds its rows by one unique key", nil},
+			{"UPDATE item SET stock = stock + 1, name = 'x' WHERE id = 1", "verbatim", "on the base row: what goes to slots", nil},
+			{"UPDATE item SET stock = stock + 1 WHERE name = 'x'", "verbatim", "on the base row: what goes to slots", nil},
+			{"UPDATE item SET stock = stock + ? WHERE id = 1", "verbatim", "on the base row: what goes to slots", []any{0}},
+			{"SELECT stock FROM item WHERE id = 1 FOR UPDATE", "sum", "inside a transaction: the base rows are locked before", nil},
+		} {
+			e, err := countermysql.Explain(t.Context(), tw.ours, c.stmt, c.args...)
+			require.NoError(t, err)
+			require.Equal(t, c.class, e.Class, c.stmt)
+			require.Contains(t, e.String(), c.want, c.stmt)
+		}
+	})
+}

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/countermysql/countermysql"
@@ -75,6 +76,9 @@ func (c *adviseCommand) run(s *session) error {
 		return err
 	}
 	if _, err := s.db.ExecContext(s.ctx, "CREATE DATABASE "+quote(name)); err != nil {
+		if refused := new(mysql.MySQLError); errors.As(err, &refused) && refused.Number == 1044 {
+			return fmt.Errorf("%w; GRANT ALL ON `countermysql\\_advise\\_%%`.* to the tool's user, or use --watch, which needs no database", err)
+		}
 		return err
 	}
 	defer func() {

@@ -165,6 +165,8 @@ func TestAdviseBlind(t *testing.T) {
 		cfg.User, cfg.Passwd = user, "secret"
 		o.dsn = cfg.FormatDSN()
 		o.exec(o.ours, "UPDATE blog SET posts = posts + 1 WHERE id = 1")
+		_, refused := o.run(exitFailed, "advise", "--yes")
+		require.Contains(t, refused, "GRANT ALL ON `countermysql\\_advise\\_%`.* to the tool's user")
 		out, _ := o.run(exitOK, "advise", "--watch", "100ms")
 		require.Contains(t, out, "who waits can't be told: ")
 		require.Contains(t, out, "; GRANT ")

@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -163,6 +164,15 @@ func trimPrefix(s string) string {
 	return s
 }
 
+// registered is what a network of mysql.RegisterDialContext may be called; anything else
+// in its place is a mistaken DSN.
+var registered = regexp.MustCompile(`^[\w+-]+$`)
+
+// dialed reports whether the tool can dial a network.
+func dialed(network string) bool {
+	return slices.Contains([]string{"tcp", "tcp4", "tcp6", "unix"}, network)
+}
+
 // open reads the configuration and opens the database. The tool itself makes no
 // slots tables and rolls nothing up but when it is asked to.
 func open(ctx context.Context, line *commandLine, stdin io.Reader, stdout, stderr io.Writer) (*session, error) {
@@ -182,7 +192,11 @@ func open(ctx context.Context, line *commandLine, stdin io.Reader, stdout, stder
 	switch {
 	case errors.As(err, &mistake):
 		return nil, &exit{exitUsage, err}
-	case err != nil, !slices.Contains([]string{"tcp", "tcp4", "tcp6", "unix"}, cfg.Net): // its text could quote a part of the DSN that is a password
+	case err != nil && strings.Contains(err.Error(), "unknown config name"): // it names the one, which a mistaken DSN may have its password in
+		return nil, &exit{exitUsage, errors.New("the tls of the DSN is none that the tool knows: what an application has registered is known to itself alone; use true, skip-verify or preferred")}
+	case err == nil && !dialed(cfg.Net) && registered.MatchString(cfg.Net):
+		return nil, &exit{exitUsage, errors.New("the network of the DSN is none that the tool knows: what an application has registered is known to itself alone; use tcp(host:port) or unix(/path)")}
+	case err != nil, !dialed(cfg.Net): // its text could quote a part of the DSN that is a password
 		return nil, &exit{exitUsage, errors.New("the DSN can't be read; it looks like user:password@tcp(127.0.0.1:3306)/db?counters=post.likes")}
 	case len(config.Tables) == 0:
 		return nil, &exit{exitUsage, errors.New("no counters are listed: give them in the DSN (counters=post.likes) or in a file (--config)")}

@@ -210,6 +210,11 @@ func TestCommands(t *testing.T) {
 
 		out, _ = o.run(exitOK, "recount")
 		require.Equal(t, "0 differences\n", out)
+		t.Setenv("COUNTERMYSQL_CONFIG", "")
+		var none, mistake bytes.Buffer
+		require.Equal(t, exitUsage, run(t.Context(), []string{"recount", "--dsn", o.dsn + "?counters=blog.views"}, strings.NewReader(""), &none, &mistake))
+		require.Empty(t, none.String(), "nothing was looked for")
+		require.Contains(t, mistake.String(), "no counter has a query")
 		o.exec(o.plain, "UPDATE blog SET posts = 100 WHERE id = 2")
 		var drifts []countermysql.Drift
 		o.runJSON(exitFound, &drifts, "recount")
@@ -292,6 +297,8 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"check", "--dsn", "user:s3cret@tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitFailed, "no answer from tcp(127.0.0.1:1)"},
 		{[]string{"check", "--dsn", "user:s3cret@tcp(127.0.0.1:1)/forum", "--config", "missing.yaml"}, exitUsage, "missing.yaml"},
 		{[]string{"check", "--dsn", "user:s3cret#tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "the DSN can't be read"},
+		{[]string{"check", "--dsn", "user:s3cret@tcp(127.0.0.1:1)/forum?tls=s3cret&counters=post.likes"}, exitUsage, "use true, skip-verify or preferred"},
+		{[]string{"check", "--dsn", "user:s3cret@s3cret(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "use tcp(host:port) or unix(/path)"},
 		{[]string{"check", "user:s3cret@tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "unexpected argument user:…@tcp(127.0.0.1:1)/forum"},
 		{[]string{"user:s3cr@s3cret@tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "unexpected argument user:…@tcp(127.0.0.1:1)/forum"},
 		{[]string{"check", "user:s3cret with s3cret@tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "unexpected argument user:…@tcp(127.0.0.1:1)/forum"},

@@ -153,6 +153,10 @@ func (c *recountCommand) run(s *session) error {
 	if drifts == nil {
 		drifts = []countermysql.Drift{}
 	}
+	var mistake *countermysql.ConfigError
+	if errors.As(err, &mistake) && len(drifts) == 0 { // no differences would be what it has not looked for
+		return &exit{exitUsage, err}
+	}
 	left := false
 	rerr := s.result(drifts, func() {
 		var rows []table.Row
@@ -167,9 +171,8 @@ func (c *recountCommand) run(s *session) error {
 	for _, d := range drifts {
 		left = left || !d.Repaired
 	}
-	var mistake *countermysql.ConfigError
 	switch {
-	case errors.As(err, &mistake):
+	case mistake != nil:
 		return &exit{exitUsage, err}
 	case err != nil:
 		return err
