@@ -65,11 +65,10 @@ func (c *slowConn) Close() error {
 
 // eachSlow runs f on both servers, with a connector of a table n.t.
 func eachSlow(t *testing.T, f func(t *testing.T, slow *slowReading, c *Connector, db *sql.DB, exec func(string))) {
-	servers, err := testserver.FromEnv(context.Background())
+	servers, err := testserver.Shared(t.Context())
 	require.NoError(t, err)
 	for _, srv := range servers {
 		t.Run(fmt.Sprint(srv.Flavor()), func(t *testing.T) {
-			defer srv.Stop()
 			name := fmt.Sprintf("slow_%p", t)
 			admin, err := sql.Open("mysql", srv.DSN(""))
 			require.NoError(t, err)

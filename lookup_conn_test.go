@@ -81,11 +81,10 @@ func (c *forgettable) Close() error {
 // TestForgottenLookups proves that look-up connections are given up before a
 // firewall has forgotten them: a transaction would wait for ever.
 func TestForgottenLookups(t *testing.T) {
-	servers, err := testserver.FromEnv(context.Background())
+	servers, err := testserver.Shared(t.Context())
 	require.NoError(t, err)
 	for _, srv := range servers {
 		t.Run(string(srv.Flavor()), func(t *testing.T) {
-			defer srv.Stop()
 			name := fmt.Sprintf("forgotten_%d", os.Getpid())
 			admin, err := sql.Open("mysql", srv.DSN(""))
 			require.NoError(t, err)
@@ -129,11 +128,10 @@ func TestForgottenLookups(t *testing.T) {
 // TestLookupsInUse proves that look-up connections which are used are not given up: a
 // server that has no connection left would refuse new ones, and every statement failed.
 func TestLookupsInUse(t *testing.T) {
-	servers, err := testserver.FromEnv(context.Background())
+	servers, err := testserver.Shared(t.Context())
 	require.NoError(t, err)
 	for _, srv := range servers {
 		t.Run(string(srv.Flavor()), func(t *testing.T) {
-			defer srv.Stop()
 			cfg, _, err := ParseDSN(srv.DSN(""))
 			require.NoError(t, err)
 			var full atomic.Bool

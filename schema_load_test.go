@@ -20,11 +20,10 @@ import (
 // when it is read again, however many tables it has, and a changed one does not.
 func TestSchemaStays(t *testing.T) {
 	const tables = 12
-	servers, err := testserver.FromEnv(context.Background())
+	servers, err := testserver.Shared(t.Context())
 	require.NoError(t, err)
 	for _, srv := range servers {
 		t.Run(fmt.Sprint(srv.Flavor()), func(t *testing.T) {
-			defer srv.Stop()
 			name := fmt.Sprintf("stays_%p", t)
 			admin, err := sql.Open("mysql", srv.DSN(""))
 			require.NoError(t, err)
@@ -73,11 +72,10 @@ func TestSchemaStays(t *testing.T) {
 // TestSchemaUnread proves that a schema that can't be read again goes on to serve
 // until it is too old, if no DDL is known of.
 func TestSchemaUnread(t *testing.T) {
-	servers, err := testserver.FromEnv(context.Background())
+	servers, err := testserver.Shared(t.Context())
 	require.NoError(t, err)
 	for _, srv := range servers {
 		t.Run(fmt.Sprint(srv.Flavor()), func(t *testing.T) {
-			defer srv.Stop()
 			cfg, _, err := ParseDSN(srv.DSN(""))
 			require.NoError(t, err)
 			var full atomic.Bool

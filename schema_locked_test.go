@@ -18,11 +18,10 @@ import (
 // schema. And that statements on other tables go on, for however long it is locked,
 // but for those that can't do without the schema: they wait.
 func TestSchemaLocked(t *testing.T) {
-	servers, err := testserver.FromEnv(context.Background())
+	servers, err := testserver.Shared(t.Context())
 	require.NoError(t, err)
 	for _, srv := range servers {
 		t.Run(fmt.Sprint(srv.Flavor()), func(t *testing.T) {
-			defer srv.Stop()
 			name := fmt.Sprintf("locked_%p", t)
 			admin, err := sql.Open("mysql", srv.DSN(""))
 			require.NoError(t, err)
