@@ -26,11 +26,10 @@ type database struct {
 
 // forEachServer runs f on each server.
 func forEachServer(t *testing.T, f func(t *testing.T, d database)) {
-	servers, err := testserver.FromEnv(context.Background())
+	servers, err := testserver.Shared(t.Context())
 	require.NoError(t, err)
 	for _, srv := range servers {
 		t.Run(string(srv.Flavor()), func(t *testing.T) {
-			t.Cleanup(srv.Stop) // behind what f cleans up
 			d := database{name: fmt.Sprintf("root_%d_%p", os.Getpid(), t)}
 			admin, err := sql.Open("mysql", srv.DSN(""))
 			require.NoError(t, err)

@@ -109,7 +109,7 @@ func TestAcceptedCall(t *testing.T) {
 // ten seconds by who goes on, and by the first statement of who was idle for
 // half a minute.
 func TestAcceptedForeignSchema(t *testing.T) {
-	t.Parallel() // it waits, most of the time
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newBlog(t, srv, blogCounters())
 		idle, _ := openOurs(t, tw.oursDSN, tw.config)

@@ -16,6 +16,7 @@ import (
 // TestAcceptedNoLock pins that an increment inside a transaction locks nothing
 // until COMMIT, and that SELECT … FOR UPDATE is the mutex it always was.
 func TestAcceptedNoLock(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
 		tw.accepted(t, "A: begin", "A: INSERT INTO note VALUES (1, '')",
@@ -45,6 +46,7 @@ func TestAcceptedNoLock(t *testing.T) {
 // TestAcceptedShareIsExclusive pins that a shared lock of a query that reads a
 // counter is an exclusive one.
 func TestAcceptedShareIsExclusive(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		share := []string{"LOCK IN SHARE MODE"}
 		if !mariaDB(srv) {
@@ -154,6 +156,7 @@ INSERT INTO post (id, author, likes) VALUES (1, 1, 0), (2, 2, 5), (3, 1, 10), (4
 // whose index does not serve, or over several tables. So do counters that are copied,
 // and writes that read a counter table beside their own.
 func TestAcceptedWideLocks(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, steps := range [][]string{
 			{"A: SELECT id, likes FROM post WHERE likes > 12 FOR UPDATE", "B: UPDATE post SET likes = likes + 1 WHERE id = 1 ⇒ affected 1 ⇒ error 1205"},

@@ -29,6 +29,7 @@ func TestAcceptedReadOwnSnapshot(t *testing.T) {
 // name, a transaction under REPEATABLE READ reads all counters of the table as
 // they are now, and locks what it reads.
 func TestAcceptedUnknownRows(t *testing.T) {
+	t.Parallel()
 	const trigger = `CREATE TRIGGER note_in AFTER INSERT ON note FOR EACH ROW UPDATE post SET likes = likes + 10 WHERE id = NEW.id`
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newTwin(t, srv, blog+trigger, blogCounters(), "innodb_lock_wait_timeout=1")

@@ -15,6 +15,7 @@ import (
 // does not commit without it, even if nothing of it was under way on the transaction's own
 // connection: the look-up of its rows was waiting for a table that somebody had locked.
 func TestCancelledInside(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, c := range []struct{ before, cancelled string }{
 			{"INSERT INTO note VALUES (1, '')", "UPDATE post SET likes = likes + 100 WHERE id = 1"},

@@ -13,6 +13,7 @@ import (
 // TestFailedCommit proves that what comes on a connection after a COMMIT that the
 // server refused, whose transaction it has rolled back, is outside a transaction.
 func TestFailedCommit(t *testing.T) {
+	t.Parallel()
 	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
 		t.Run(string(flavor), func(t *testing.T) {
 			t.Parallel()

@@ -12,6 +12,7 @@ import (
 // TestFoldedNames proves that names of tables and aliases mean the same in any case
 // where the server has it so.
 func TestFoldedNames(t *testing.T) {
+	t.Parallel()
 	const schema = `
 CREATE TABLE Post (ID INT PRIMARY KEY, Grp INT NOT NULL, Title VARCHAR(9) NOT NULL DEFAULT '', Likes INT NOT NULL DEFAULT 0, KEY (Likes));
 CREATE TABLE Note (id INT PRIMARY KEY, post_id INT NOT NULL);

@@ -6,6 +6,7 @@ package integration_test
 import (
 	"context"
 	"database/sql"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -24,13 +25,22 @@ import (
 
 var servers []*testserver.Server
 
+// waiting is how many of the tests run side by side that have t.Parallel: those
+// that wait, for locks or for servers of their own, most of the time. The others
+// have run by then, one after the other, each on both servers at once.
+const waiting = "6"
+
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 // run is TestMain with defers. A server that can't be had fails the run.
 func run(m *testing.M) int {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	var err error
+	err := flag.Set("test.parallel", waiting) // go test -parallel wins
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	if servers, err = testserver.FromEnv(ctx, testserver.WithArgs("--max-connections=600")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -114,6 +114,7 @@ func TestLimitArguments(t *testing.T) {
 
 // TestLockedCopy proves that a query whose rows are stored takes the locks that it asks for.
 func TestLockedCopy(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, level := range []string{"RR", "RC"} {
 			for _, copies := range []string{

@@ -16,6 +16,7 @@ import (
 // condition between the rollup of the keys and the statement: it gets the whole row
 // or nothing of it.
 func TestRowsThatComeToMatch(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		variable := "transaction_isolation"
 		if mariaDB(srv) {

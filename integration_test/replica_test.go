@@ -18,6 +18,7 @@ import (
 // count in every moment, as a transaction arrives as one, that rollups arrive too,
 // and that a replica which is promoted goes on.
 func TestReplica(t *testing.T) {
+	t.Parallel()
 	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
 		t.Run(string(flavor), func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ import (
 // where a lock wait timeout ends it, and stay where it ends the statement only, as
 // one of a wait for a table does.
 func TestRollbackOnTimeout(t *testing.T) {
+	t.Parallel()
 	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
 		t.Run(string(flavor), func(t *testing.T) {
 			t.Parallel()

@@ -200,6 +200,7 @@ func TestRollupByEnums(t *testing.T) {
 // TestRollupOfOrphans proves that slots whose base rows are gone are removed,
 // and that those of rows that are being inserted, deleted or locked are not.
 func TestRollupOfOrphans(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newTwin(t, srv, hot, counters("hot", "n"))
 		for id := 10; id <= 80; id += 10 {
@@ -477,6 +478,7 @@ func queriedList(t *testing.T, db *sql.DB, query string) (list []string) {
 // TestRollupAndServerKilled proves that a server which is killed while it rolls
 // up comes back with every acknowledged increment.
 func TestRollupAndServerKilled(t *testing.T) {
+	t.Parallel()
 	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
 		t.Run(string(flavor), func(t *testing.T) {
 			t.Parallel()

@@ -176,6 +176,7 @@ var starts = map[string]func(t *testing.T, conn *sql.Conn) (on execer, end func(
 // TestFailedSending proves that a COMMIT whose increments can't be sent returns
 // the server's error, commits nothing, and leaves a usable connection.
 func TestFailedSending(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for name, start := range starts {
 			for _, alone := range []bool{true, false} {

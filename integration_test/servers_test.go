@@ -23,6 +23,7 @@ import (
 // another server than the application's: those of before a failover lead to what
 // is a replica now, which may be behind.
 func TestOtherServer(t *testing.T) {
+	t.Parallel()
 	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
 		t.Run(string(flavor), func(t *testing.T) {
 			t.Parallel()

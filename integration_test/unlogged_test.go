@@ -12,6 +12,7 @@ import (
 // of UPDATEs that change nothing as on plain MySQL without a binary log: there some
 // are written nevertheless, and then seen as they are now.
 func TestOldSnapshotsUnlogged(t *testing.T) {
+	t.Parallel()
 	srv, err := testserver.Start(t.Context(), testserver.MySQL, testserver.WithArgs("--skip-log-bin"))
 	require.NoError(t, err)
 	t.Cleanup(srv.Stop)

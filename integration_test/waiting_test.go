@@ -16,6 +16,7 @@ import (
 // another client waits for it: look-ups on other connections would wait for the
 // ALTER, and so for themselves.
 func TestAlterWaits(t *testing.T) {
+	t.Parallel()
 	statements := []string{
 		"UPDATE post SET likes = likes + 1 WHERE id = 1",
 		"UPDATE post SET likes = likes + 1 WHERE slug = 'b'",

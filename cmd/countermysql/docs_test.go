@@ -40,10 +40,9 @@ func blocksOf(t *testing.T, file string) (all []block) {
 // granted to, with the exit code that is written beside them.
 func TestOperations(t *testing.T) {
 	t.Setenv("COUNTERMYSQL_CONFIG", "")
-	servers, err := testserver.FromEnv(t.Context())
+	servers, err := testserver.Shared(t.Context())
 	require.NoError(t, err)
 	for _, srv := range servers {
-		t.Cleanup(srv.Stop)
 		t.Run(string(srv.Flavor()), func(t *testing.T) {
 			name := "docs_" + strconv.Itoa(os.Getpid())
 			own := func(text string) string { return regexp.MustCompile(`\bforum`).ReplaceAllString(text, name) }

@@ -41,12 +41,17 @@ tables:
       posts: SELECT blog, COUNT(*) FROM post GROUP BY blog
 `
 
+func TestMain(m *testing.M) {
+	code := m.Run()
+	testserver.StopShared()
+	os.Exit(code)
+}
+
 // forEachServer makes a database with the schema on every server.
 func forEachServer(t *testing.T, test func(t *testing.T, o *tool)) {
-	servers, err := testserver.FromEnv(t.Context())
+	servers, err := testserver.Shared(t.Context())
 	require.NoError(t, err)
 	for _, srv := range servers {
-		t.Cleanup(srv.Stop)
 		t.Run(string(srv.Flavor()), func(t *testing.T) { test(t, newTool(t, srv)) })
 	}
 }

@@ -37,6 +37,22 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
+func TestShared(t *testing.T) {
+	needOwn(t)
+	servers, err := Shared(t.Context())
+	require.NoError(t, err)
+	require.Len(t, servers, 2)
+	same, err := Shared(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, servers, same)
+	StopShared()
+	for _, s := range servers {
+		require.Error(t, open(t, s.DSN("")).PingContext(t.Context()))
+		assert.NoDirExists(t, s.dir.path)
+	}
+	StopShared() // again: nothing
+}
+
 func TestFromEnvBadDSN(t *testing.T) {
 	addr, err := freeAddr()
 	require.NoError(t, err)

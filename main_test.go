@@ -1,0 +1,14 @@
+package countermysql
+
+import (
+	"os"
+	"testing"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	testserver.StopShared()
+	os.Exit(code)
+}
