@@ -15,9 +15,10 @@ each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd
 .PHONY: test soak demo bench benchcompare lint fmt
 
 # The suites of go-sql-driver and GORM are among them: integration_test/upstream
-# and gormsuite.
+# and gormsuite. What is built for -race is built for that alone, and vetted once.
+test: race = $(filter -race,$(GOTESTFLAGS))
 test:
-	@$(call each,$(GO) build -o /dev/null ./... && $(GO) vet ./... && $(GO) test -timeout=20m $(GOTESTFLAGS) ./...)
+	@$(call each,$(GO) build $(race) -o /dev/null ./... && $(GO) vet $(race) ./... && $(GO) test -vet=off -timeout=24m $(GOTESTFLAGS) ./...)
 
 # For the given time, say FOR=30m: random statements with fresh seeds, concurrent
 # histories and faults, side by side, with a line of news from each.

@@ -428,6 +428,9 @@ func TestRollupInterrupted(t *testing.T) {
 				for _, id := range ids {
 					_, _ = tw.direct.Exec("KILL " + id) // may have ended by itself
 				}
+				require.Eventually(t, func() bool { // or one takes a statement yet
+					return len(ids) == 0 || number(t, tw.direct, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE id IN ("+strings.Join(ids, ",")+")") == 0
+				}, 30*time.Second, time.Millisecond)
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
