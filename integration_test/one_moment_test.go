@@ -46,6 +46,7 @@ INSERT INTO audit VALUES (1, 0), (2, 0), (3, 0);
 							done <- err
 						}()
 						time.Sleep(300 * time.Millisecond) // it waits for the first row
+						require.Empty(t, done)
 						require.EqualValues(t, 1, affected(t, db, "UPDATE account SET n = n + 1 WHERE id = 2"))
 						affected(t, holder, "COMMIT")
 						require.NoError(t, <-done)
