@@ -156,22 +156,24 @@ func (b *batch) upsert(c *conn, entries []*entry) *upsert {
 	return u
 }
 
-// merge sums the entries of units by key and condition, in canonical order.
+// merge sums the entries of units by key and condition, in canonical order. The
+// units keep their own: each may have to go by itself.
 func (b *batch) merge(units []*unit) []*entry {
 	if len(units) == 1 && len(units[0].entries) == 1 {
 		return units[0].entries
 	}
-	p := &pending{t: b.t}
-	var all []*entry
+	all, at, summed := make([]*entry, 0, len(units)), map[string]int{}, map[int]bool{}
 	for _, u := range units {
 		for _, e := range u.entries {
-			if !p.add(*e) {
-				all = append(all, e) // the sum leaves 64 bits
+			i, known := at[e.id]
+			if known && !summed[i] {
+				all[i], summed[i] = all[i].clone(), true
+			}
+			if !known || !all[i].add(e) { // the sum leaves 64 bits
+				at[e.id] = len(all)
+				all = append(all, e)
 			}
 		}
-	}
-	for _, e := range p.entries.all() {
-		all = append(all, e)
 	}
 	slices.SortFunc(all, func(x, y *entry) int { return compareKeys(b.cols, x.key, y.key) })
 	return all

@@ -102,6 +102,9 @@ var badValue = map[uint16]bool{1264: true, 1265: true, 1267: true, 1270: true, 1
 
 // errorNumber is the server's error number; 0 if the error is not the server's.
 func errorNumber(err error) uint16 {
+	if err == nil {
+		return 0 // spares the usual case an allocation
+	}
 	var e *mysql.MySQLError
 	if errors.As(err, &e) {
 		return e.Number

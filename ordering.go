@@ -163,6 +163,30 @@ func (e *entry) empty() bool {
 		!slices.ContainsFunc(e.touch, func(at string) bool { return at != "" })
 }
 
+// add sums another entry of the same id into this one; false, and as before, if a
+// sum leaves 64 bits.
+func (e *entry) add(o *entry) bool {
+	for i, d := range o.deltas {
+		if (e.deltas[i]+d > e.deltas[i]) != (d > 0) && d != 0 {
+			return false
+		}
+	}
+	for i, d := range o.deltas {
+		e.deltas[i] += d
+	}
+	for i, at := range o.touch {
+		e.touch[i] = max(e.touch[i], at)
+	}
+	e.finds = append(e.finds, o.finds...)
+	return true
+}
+
+func (e *entry) clone() *entry {
+	out := *e
+	out.deltas, out.touch, out.finds = slices.Clone(e.deltas), slices.Clone(e.touch), slices.Clone(e.finds)
+	return &out
+}
+
 // of is the entry with the counters of a newer version of its table.
 func (e *entry) of(old, t *table) *entry {
 	out := *e
@@ -201,28 +225,14 @@ type pending struct {
 
 // add sums an increment into its entry; false if the sum leaves 64 bits.
 func (p *pending) add(e entry) bool {
-	old := p.entries.get(e.id)
-	if old == nil {
-		p.entries.set(e.id, &e)
-		return true
-	}
-	sums := make([]int64, len(old.deltas))
-	for i, d := range e.deltas {
-		sums[i] = old.deltas[i] + d
-		if (sums[i] > old.deltas[i]) != (d > 0) && d != 0 {
+	sum := &e
+	if old := p.entries.get(e.id); old != nil {
+		sum = old.clone() // savepoints hold the old one
+		if !sum.add(&e) {
 			return false
 		}
 	}
-	merged := *old
-	merged.deltas = sums
-	for _, f := range e.finds {
-		merged.finds = append(slices.Clone(merged.finds), f)
-	}
-	merged.touch = slices.Clone(old.touch)
-	for i, at := range e.touch {
-		merged.touch[i] = max(merged.touch[i], at)
-	}
-	p.entries.set(e.id, &merged) // savepoints hold the old one
+	p.entries.set(e.id, sum)
 	return true
 }
 

@@ -26,7 +26,17 @@ func (r *result) AllRowsAffected() []int64 { return slices.Clone(r.affected) }
 // AllLastInsertIds returns the inserted id of each statement of the text.
 func (r *result) AllLastInsertIds() []int64 { return slices.Clone(r.ids) }
 
+// few are the results that increments usually have.
+var few = [...]*result{newAffected(0), newAffected(1), newAffected(2)}
+
 func affected(n int64) *result {
+	if n >= 0 && n < int64(len(few)) {
+		return few[n]
+	}
+	return newAffected(n)
+}
+
+func newAffected(n int64) *result {
 	r := &struct { // one allocation
 		result
 		affected, ids [1]int64
