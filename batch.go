@@ -170,11 +170,35 @@ func (b *batch) merge(units []*unit) []*entry {
 			}
 		}
 	}
+	none := false
 	for _, e := range p.entries.all() {
+		none = none || slices.Contains(e.deltas, 0)
 		all = append(all, e)
+	}
+	if none { // perhaps although there were some
+		for _, u := range units {
+			for _, e := range u.entries {
+				all = append(all, p.entries.get(e.id).apart(e)...)
+			}
+		}
 	}
 	slices.SortFunc(all, func(x, y *entry) int { return compareKeys(b.cols, x.key, y.key) })
 	return all
+}
+
+// apart takes out of a sum what cancels out in it, although e adds to it: the sum gets
+// what e adds, and the entries returned take that away. A counter to which the
+// statement adds nothing is not looked at, and may be NULL.
+func (sum *entry) apart(e *entry) (opposite []*entry) {
+	for i, d := range e.deltas {
+		if d != 0 && sum.deltas[i] == 0 {
+			o := &entry{id: sum.id, key: sum.key, deltas: make([]int64, len(sum.deltas)), touch: make([]string, len(sum.touch)), where: sum.where, rest: sum.rest}
+			sum.deltas = slices.Clone(sum.deltas) // perhaps it is the caller's own
+			sum.deltas[i], o.deltas[i] = d, -d
+			opposite = append(opposite, o)
+		}
+	}
+	return opposite
 }
 
 // culprits are the units that keep a batch from being sent: their rows are gone,
