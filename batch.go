@@ -79,6 +79,7 @@ func incrementUnit(entries []*entry) *unit {
 // sendUnits gives every unit its verdict. What keeps the batch from being sent
 // is left out once; if that does not help, each has to go by itself.
 func (c *conn) sendUnits(ctx context.Context, b *batch, units []*unit) {
+	leader := units[0] // whose connection it is
 	for first := true; len(units) > 0; first = false {
 		entries := b.merge(units)
 		err := c.sendBatch(ctx, b, entries)
@@ -88,14 +89,17 @@ func (c *conn) sendUnits(ctx context.Context, b *batch, units []*unit) {
 		failed := units
 		switch {
 		case errors.Is(err, driver.ErrBadConn): // nothing was sent
-			units[0].verdict.err = err
-			for _, u := range units[1:] {
-				u.verdict.again = true
+			for _, u := range units {
+				if u == leader {
+					u.verdict.err = err
+				} else {
+					u.verdict.again = true
+				}
 			}
 			return
 		case !undone(err):
-			for i, u := range units {
-				if u.verdict.err = err; i > 0 && ctx.Err() != nil {
+			for _, u := range units {
+				if u.verdict.err = err; u != leader && ctx.Err() != nil {
 					u.verdict.err = mysql.ErrInvalidConn // it is the leader's context that has ended
 				}
 			}

@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"database/sql/driver"
 	"fmt"
 	"strings"
 	"testing"
@@ -76,5 +77,43 @@ func TestOpposite(t *testing.T) {
 			require.Equal(t, contents(t, tw.plain), contents(t, tw.ours), "%v", c.waiting)
 		}
 		require.NotContains(t, stats(t, tw.ours).Errors, uint16(1064))
+	})
+}
+
+// TestLeaderLeftOut proves that where the one who leads is left out of its batch, and
+// its connection is found dead after that, the others do not get the error of it.
+func TestLeaderLeftOut(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		conns := []execer{session(t, tw.ours), session(t, tw.ours), session(t, tw.ours)}
+		reached, open := make(chan struct{}), make(chan struct{})
+		var texts []string
+		tw.sent.meddle(t, func(query string) error {
+			if !insertsSlots.MatchString(query) {
+				return nil
+			}
+			switch texts = append(texts, query); len(texts) {
+			case 1:
+				close(reached)
+				<-open
+			case 3: // without the leader's row, which is missing
+				return driver.ErrBadConn
+			}
+			return nil
+		})
+		first := later(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 2")
+		<-reached
+		var answers []<-chan string
+		for i, id := range []int{77, 1, 2} {
+			answers = append(answers, later(t, conns[i], fmt.Sprintf("UPDATE post SET likes = likes + 1 WHERE id = %d", id)))
+			time.Sleep(5 * time.Millisecond)
+		}
+		close(open)
+		require.Equal(t, "affected 1", soon(t, first))
+		for i, want := range []string{"affected 0", "affected 1", "affected 1"} {
+			require.Equal(t, want, soon(t, answers[i]))
+		}
+		require.True(t, len(texts) > 3 && strings.Contains(texts[1], "77") && !strings.Contains(texts[2], "77"), strings.Join(texts, "\n"))
+		require.EqualValues(t, 11+11, number(t, tw.ours, "SELECT SUM(likes) FROM post WHERE id <= 2"))
 	})
 }
