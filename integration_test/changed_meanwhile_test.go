@@ -37,3 +37,28 @@ func TestNulledMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+// TestRekeyedMeanwhile proves that increments of a row by its old and by its new key are
+// both counted, whichever of them a read or COMMIT takes first.
+func TestRekeyedMeanwhile(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, read := range []string{"", "SELECT COUNT(likes) FROM post WHERE id = 1", "SELECT COUNT(likes) FROM post WHERE id = 9", "SELECT SUM(likes) FROM post"} {
+			for _, begun := range []bool{false, true} {
+				tw := newBlog(t, srv, blogCounters())
+				tx, err := tw.ours.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+				require.NoError(t, err)
+				if begun {
+					affected(t, tx, "INSERT INTO note VALUES (1, '')")
+				}
+				affected(t, tx, "UPDATE post SET likes = likes + 100 WHERE slug = 'a'")
+				affected(t, tw.ours, "UPDATE post SET id = 9 WHERE id = 1")
+				affected(t, tx, "UPDATE post SET likes = likes + 1000 WHERE id = 9")
+				if read != "" {
+					number(t, tx, read)
+				}
+				require.NoError(t, tx.Commit())
+				require.EqualValues(t, 1110, number(t, tw.ours, "SELECT likes FROM post WHERE id = 9"), "%s, begun %v", read, begun)
+			}
+		}
+	})
+}
