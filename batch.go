@@ -79,6 +79,7 @@ func incrementUnit(entries []*entry) *unit {
 // sendUnits gives every unit its verdict. What keeps the batch from being sent
 // is left out once; if that does not help, each has to go by itself.
 func (c *conn) sendUnits(ctx context.Context, b *batch, units []*unit) {
+	leader := units[0] // whose connection it is
 	for first := true; len(units) > 0; first = false {
 		entries := b.merge(units)
 		err := c.sendBatch(ctx, b, entries)
@@ -88,14 +89,17 @@ func (c *conn) sendUnits(ctx context.Context, b *batch, units []*unit) {
 		failed := units
 		switch {
 		case errors.Is(err, driver.ErrBadConn): // nothing was sent
-			units[0].verdict.err = err
-			for _, u := range units[1:] {
-				u.verdict.again = true
+			for _, u := range units {
+				if u == leader {
+					u.verdict.err = err
+				} else {
+					u.verdict.again = true
+				}
 			}
 			return
 		case !undone(err):
-			for i, u := range units {
-				if u.verdict.err = err; i > 0 && ctx.Err() != nil {
+			for _, u := range units {
+				if u.verdict.err = err; u != leader && ctx.Err() != nil {
 					u.verdict.err = mysql.ErrInvalidConn // it is the leader's context that has ended
 				}
 			}
@@ -175,8 +179,30 @@ func (b *batch) merge(units []*unit) []*entry {
 			}
 		}
 	}
+	if slices.ContainsFunc(all, func(e *entry) bool { return slices.Contains(e.deltas, 0) }) { // perhaps although there were some
+		for _, u := range units {
+			for _, e := range u.entries {
+				all = append(all, all[at[e.id]].apart(e)...)
+			}
+		}
+	}
 	slices.SortFunc(all, func(x, y *entry) int { return compareKeys(b.cols, x.key, y.key) })
 	return all
+}
+
+// apart takes out of a sum what cancels out in it, although e adds to it: the sum gets
+// what e adds, and the entries returned take that away. A counter to which the
+// statement adds nothing is not looked at, and may be NULL.
+func (sum *entry) apart(e *entry) (opposite []*entry) {
+	for i, d := range e.deltas {
+		if d != 0 && sum.deltas[i] == 0 {
+			o := &entry{id: sum.id, key: sum.key, deltas: make([]int64, len(sum.deltas)), touch: make([]string, len(sum.touch)), where: sum.where, rest: sum.rest}
+			sum.deltas = slices.Clone(sum.deltas) // perhaps it is the caller's own
+			sum.deltas[i], o.deltas[i] = d, -d
+			opposite = append(opposite, o)
+		}
+	}
+	return opposite
 }
 
 // culprits are the units that keep a batch from being sent: their rows are gone,

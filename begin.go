@@ -21,6 +21,9 @@ func (c *conn) Begin() (driver.Tx, error) {
 
 // BeginTx starts a transaction.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if err := c.begin(ctx); err != nil { // of a transaction that is not over
 		return nil, err
 	}

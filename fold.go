@@ -138,8 +138,14 @@ func (c *conn) apply(ctx context.Context, t *table, ids []string) error {
 		}
 		p.entries.remove(e.id) // not before: the transaction may go on after an error
 		for _, m := range moved {
+			row := map[string]key{m.id: m.key}
+			if p.entries.get(m.id) != nil { // increments by the row's new key
+				if _, err := c.takeKeys(ctx, t, row); err != nil {
+					return err
+				}
+			}
 			p.entries.set(m.id, m)
-			if _, err := c.takeKeys(ctx, t, map[string]key{m.key.id(): m.key}); err != nil {
+			if _, err := c.takeKeys(ctx, t, row); err != nil {
 				return err
 			}
 		}

@@ -98,10 +98,12 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 	}
 	nowExprs := ""
 	for i, at := range b.touch {
+		now := "NULL" // look-ups that go together have the same columns
 		if at != "" {
-			nowExprs += ", CAST(CAST(" + at + " AS DATETIME(6)) AS CHAR)"
+			now = "CAST(CAST(" + at + " AS DATETIME(6)) AS CHAR)"
 			future = append(future, name+"."+quoteIdent(t.touch[i].name)+" > "+at)
 		}
+		nowExprs += ", " + now
 	}
 	mine := "0"
 	if w != nil && len(w.rows) > 0 {
@@ -133,11 +135,9 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 		}
 		e.key = key(r[3 : 3+len(t.key)])
 		e.id = e.key.id()
-		at := 3 + max(len(t.key), 1)
-		for j, v := range b.touch {
-			if v != "" {
-				e.touch[j] = "'" + r[at] + "'"
-				at++
+		for j, at := range b.touch {
+			if at != "" {
+				e.touch[j] = "'" + r[3+max(len(t.key), 1)+j] + "'"
 			}
 		}
 		hits[i] = e

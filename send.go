@@ -88,9 +88,10 @@ func (c *conn) sendUpsert(ctx context.Context, stmt string, one bool) error {
 	}
 }
 
-// sendEach sends entries one by one. A row that is gone is looked up again by
-// the application's own condition, in case another transaction has given it a
-// new key; if there is none, the increment went with the row.
+// sendEach sends entries one by one. Where a row does not take one, it may have become
+// NULL in some counter: then the base row takes the others. A row that is gone is
+// looked up again by the application's own condition, in case another transaction has
+// given it a new key; if there is none, the increment went with the row.
 func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 	for _, e := range entries {
 		err := c.sendOrApply(ctx, t, e)
@@ -98,6 +99,12 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 			if err != nil {
 				return err
 			}
+			continue
+		}
+		if _, err := c.takeKeys(ctx, t, map[string]key{e.id: e.key}); err != nil {
+			return err
+		}
+		if c.transaction().pendingFor(t).entries.get(e.id) == nil {
 			continue
 		}
 		moved, err := c.findAgain(ctx, t, e)

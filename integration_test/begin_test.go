@@ -347,6 +347,10 @@ func TestBeginCancelled(t *testing.T) {
 		cancel()
 		_, err := tw.ours.BeginTx(ctx, nil)
 		require.ErrorIs(t, err, context.Canceled)
+		for _, db := range []*sql.DB{tw.plain, tw.ours} {
+			_, err = session(t, db).BeginTx(ctx, nil)
+			require.ErrorIs(t, err, context.Canceled, "on a connection that is held")
+		}
 		require.Equal(t, before, number(t, tw.ours, "SELECT SUM(likes) FROM post"))
 	})
 }

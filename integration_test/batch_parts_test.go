@@ -1,0 +1,119 @@
+package integration_test
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// together runs statements that wait together for a batch under way, each on a
+// connection of its own, and tells their answers, and what was sent after that batch.
+func (tw *twin) together(t *testing.T, blocking string, waiting ...string) (answers []string, sent []string) {
+	t.Helper()
+	conns := make([]execer, len(waiting))
+	for i := range waiting {
+		conns[i] = session(t, tw.ours)
+	}
+	g := newGate(t, tw.sent)
+	first := later(t, tw.ours, blocking)
+	<-g.reached
+	var all []<-chan string
+	for i, text := range waiting {
+		all = append(all, later(t, conns[i], text))
+		time.Sleep(5 * time.Millisecond) // they queue in this order
+	}
+	for _, s := range tw.sent.during(func() {
+		g.open()
+		require.Equal(t, "affected 1", soon(t, first))
+		for _, a := range all {
+			answers = append(answers, soon(t, a))
+		}
+	}) {
+		sent = append(sent, s.text)
+	}
+	return answers, sent
+}
+
+// TestOpposite proves that increments which cancel out in a batch go together as
+// others do, and that each of them finds out whether its counter is NULL.
+func TestOpposite(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, crowded, crowdedCounters())
+		step := func(table string, d, id int) string {
+			return fmt.Sprintf("UPDATE item SET %s = %[1]s + %d WHERE id = %d", table, d, id)
+		}
+		for _, c := range []struct {
+			waiting []string
+			whole   bool // nobody is left out
+		}{
+			{[]string{step("n", 1, 1), step("n", -1, 1)}, true},
+			{[]string{step("n", 3, 1), step("n", -1, 1), step("n", -2, 1), step("n", 1, 1), step("n", -1, 1)}, true},
+			{[]string{step("n", 1, 1), step("n", -1, 1), step("m", 4, 1), step("d", 2, 1), step("d", -2, 1), step("n", 5, 3)}, true},
+			{[]string{"UPDATE item SET n = n + 1, m = m - 1 WHERE id = 1", "UPDATE item SET n = n - 1, m = m + 1 WHERE id = 1"}, true},
+			{[]string{"UPDATE seen SET n = n + 1 WHERE id = 1", "UPDATE seen SET n = n - 1 WHERE id = 1"}, true},
+			{[]string{step("m", 1, 11), step("m", -1, 11), step("n", 1, 11), step("d", 1, 2)}, false}, // m is NULL
+			{[]string{step("n", 1, 77), step("n", -1, 77), step("n", 1, 2)}, false},                   // no row
+		} {
+			var want []string
+			for _, text := range c.waiting {
+				want = append(want, fmt.Sprint("affected ", affected(t, tw.plain, text)))
+			}
+			blocking := step("n", 1, 5)
+			if strings.Contains(c.waiting[0], "seen") {
+				blocking = "UPDATE seen SET n = n + 1 WHERE id = 2"
+			}
+			require.EqualValues(t, 1, affected(t, tw.plain, blocking))
+			got, sent := tw.together(t, blocking, c.waiting...)
+			require.Equal(t, want, got, "%v", c.waiting)
+			for _, text := range sent {
+				require.True(t, !c.whole || insertsSlots.MatchString(text), text)
+			}
+			require.Equal(t, contents(t, tw.plain), contents(t, tw.ours), "%v", c.waiting)
+		}
+		require.NotContains(t, stats(t, tw.ours).Errors, uint16(1064))
+	})
+}
+
+// TestLeaderLeftOut proves that where the one who leads is left out of its batch, and
+// its connection is found dead after that, the others do not get the error of it.
+func TestLeaderLeftOut(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		conns := []execer{session(t, tw.ours), session(t, tw.ours), session(t, tw.ours)}
+		reached, open := make(chan struct{}), make(chan struct{})
+		var texts []string
+		tw.sent.meddle(t, func(query string) error {
+			if !insertsSlots.MatchString(query) {
+				return nil
+			}
+			switch texts = append(texts, query); len(texts) {
+			case 1:
+				close(reached)
+				<-open
+			case 3: // without the leader's row, which is missing
+				return driver.ErrBadConn
+			}
+			return nil
+		})
+		first := later(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 2")
+		<-reached
+		var answers []<-chan string
+		for i, id := range []int{77, 1, 2} {
+			answers = append(answers, later(t, conns[i], fmt.Sprintf("UPDATE post SET likes = likes + 1 WHERE id = %d", id)))
+			time.Sleep(5 * time.Millisecond)
+		}
+		close(open)
+		require.Equal(t, "affected 1", soon(t, first))
+		for i, want := range []string{"affected 0", "affected 1", "affected 1"} {
+			require.Equal(t, want, soon(t, answers[i]))
+		}
+		require.True(t, len(texts) > 3 && strings.Contains(texts[1], "77") && !strings.Contains(texts[2], "77"), strings.Join(texts, "\n"))
+		require.EqualValues(t, 11+11, number(t, tw.ours, "SELECT SUM(likes) FROM post WHERE id <= 2"))
+	})
+}
