@@ -24,6 +24,7 @@ type session struct {
 	safe      bool // sql_safe_updates
 	readOnly  bool
 	server    string // host name and port
+	kin       string // see kinName
 	limit     string // sql_select_limit; "": none
 	completes bool   // completion_type: COMMIT does more than that
 }
@@ -40,7 +41,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	if s.server.snapshotIsolation {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
-	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type LIMIT 1")
+	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+kinName+" LIMIT 1")
 	if err != nil {
 		return err
 	}
@@ -61,6 +62,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		safe:      v[10] == "1",
 		limit:     strings.TrimPrefix(v[9], noLimit),
 		completes: v[11] != "NO_CHAIN",
+		kin:       v[12],
 	}
 	if c.initial.charset == "" {
 		c.initial = c.session
