@@ -28,9 +28,9 @@ type batch struct {
 }
 
 // together adds a unit to slots in a transaction of its own, which it may share
-// with units of other connections to the same server.
+// with units of its kin.
 func (c *conn) together(ctx context.Context, b *batch, u *unit) verdict {
-	u.server = c.session.server
+	u.kin = c.initial.kin
 	return b.group.do(ctx, u, func(units []*unit) {
 		defer c.unlease()
 		c.connector.stats.batch(len(units))

@@ -75,9 +75,9 @@ func (g *group) look() {
 
 // unit is what one caller sends: increments, added all or nothing, or a look-up.
 type unit struct {
-	parts  []string // what equal units share
-	bytes  int
-	server string // of its caller
+	parts []string // what equal units share
+	bytes int
+	kin   string // of its caller
 
 	entries []*entry
 	look    lookup
@@ -206,7 +206,7 @@ func (g *group) leave(l turn) {
 	g.pass(l)
 }
 
-// take makes a batch of the unit and of those that wait for the same server, in their
+// take makes a batch of the unit and of those of its kin that wait, in their
 // order, until it is full.
 func (g *group) take(first *unit) []*unit {
 	batch := []*unit{first}
@@ -225,11 +225,11 @@ func (g *group) take(first *unit) []*unit {
 	add(first)
 	left, full := g.waiting[:0], false
 	for _, u := range g.waiting {
-		if !full && u.server == first.server {
+		if !full && u.kin == first.kin {
 			add(u)
 			full = len(seen) > maxBatchParts || bytes > maxBatchBytes
 		}
-		if full || u.server != first.server {
+		if full || u.kin != first.kin {
 			left = append(left, u)
 		} else {
 			batch = append(batch, u)

@@ -272,15 +272,15 @@ func TestGroupSurvivesPanic(t *testing.T) {
 	})
 }
 
-// TestGroupByServer proves that a batch holds units for one server, in their order, and
-// that the others are not forgotten.
-func TestGroupByServer(t *testing.T) {
+// TestGroupByKin proves that a batch holds units of one kin, in their order, and that
+// the others are not forgotten.
+func TestGroupByKin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSender()
 		all := units(6)
 		var ended []<-chan verdict
 		for i, u := range all {
-			u.server = []string{"a", "a", "b", "a", "b", "c"}[i]
+			u.kin = []string{"a", "a", "b", "a", "b", "c"}[i]
 			ended = append(ended, s.call(t.Context(), u))
 		}
 		for _, want := range [][]*unit{{all[0]}, {all[1], all[3]}, {all[2], all[4]}, {all[5]}} {

@@ -90,7 +90,7 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 	if c.inTransaction() {
 		w = c.transaction().writtenTo(t)
 	}
-	var null, future []string
+	null, future := t.incompleteKey(name), []string(nil)
 	for i, counter := range t.counters {
 		if deltas[i] != 0 {
 			null = append(null, name+"."+quoteIdent(counter.name)+" IS NULL")
@@ -174,7 +174,7 @@ func (c *conn) lookUp(ctx context.Context, l lookup, w *written) ([][]string, er
 		return c.outside(ctx, query)
 	}
 	u := newUnit(l.text)
-	u.look, u.server = l, c.session.server
+	u.look, u.kin = l, c.initial.kin
 	switch v := l.t.lookups.do(ctx, u, func(units []*unit) { c.lookUpAll(ctx, units) }); {
 	case v.alone:
 		return c.outside(ctx, query)
@@ -205,7 +205,7 @@ func (c *conn) lookUpAll(ctx context.Context, units []*unit) {
 	if c.unbegun != nil {
 		rows, err = c.read(ctx, query)
 	} else {
-		rows, err = c.connector.query(on(ctx, c.session.server), query)
+		rows, err = c.connector.query(by(ctx, c.initial.kin), query)
 	}
 	found := make([][][]string, len(queries))
 	for _, r := range rows {
@@ -226,16 +226,16 @@ func (c *conn) lookUpAll(ctx context.Context, units []*unit) {
 	}
 }
 
-// outside runs a query on a look-up connection. Where none answers for this
-// session's server (no connection is to be had, it leads to another server, it is
-// stuck behind an ALTER TABLE that waits for this transaction), the session reads.
+// outside runs a query on a look-up connection. Where none of the session's kin answers
+// (no connection is to be had, it leads to another server, it is stuck behind an ALTER
+// TABLE that waits for this transaction), the session reads.
 func (c *conn) outside(ctx context.Context, query string) ([][]string, error) {
 	if c.unbegun != nil || c.locked { // locked: all others wait
 		return c.read(ctx, query)
 	}
 	inside := c.inTransaction()
 	if !inside || !c.transaction().inside {
-		rows, err := c.connector.query(on(ctx, c.session.server), c.inZone(query))
+		rows, err := c.connector.query(by(ctx, c.initial.kin), c.inZone(query))
 		if err == nil || ctx.Err() != nil {
 			return rows, err
 		}

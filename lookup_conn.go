@@ -23,7 +23,7 @@ func (l lookupConnector) Connect(ctx context.Context) (driver.Conn, error) {
 			return nil, err
 		}
 	}
-	if conn.server, err = conn.ask(ctx); err != nil {
+	if conn.kin, err = conn.ask(ctx); err != nil {
 		conn.Close()
 		return nil, err
 	}
@@ -33,12 +33,17 @@ func (l lookupConnector) Connect(ctx context.Context) (driver.Conn, error) {
 // serverName is the SQL of a server's name.
 const serverName = "CONCAT(@@hostname, ':', @@port)"
 
-// lookupConn is a look-up connection that knows its server. After a failover, or
-// behind a load balancer, that may be another than a session's, and what it shows
-// of slots may be old: to fold that would lose counts.
+// kinName is the SQL of what sessions have in common that may do something for each
+// other. Those of one DSN may differ. After a failover, or behind a load balancer, they
+// are on different servers, and what one shows of slots may be old to another: to fold
+// that would lose counts. And mysql.BeforeConnect may give each another user, or other
+// settings, by which it computes otherwise.
+const kinName = "CONCAT_WS(' ', " + serverName + ", CURRENT_USER(), @@time_zone, @@sql_mode, @@character_set_client, @@collation_connection)"
+
+// lookupConn is a look-up connection that knows its kin.
 type lookupConn struct {
 	driver.Conn
-	server string
+	kin string
 }
 
 var (
@@ -49,7 +54,7 @@ var (
 )
 
 func (l *lookupConn) ask(ctx context.Context) (string, error) {
-	rows, err := l.Conn.(driver.QueryerContext).QueryContext(ctx, "SELECT "+serverName, nil)
+	rows, err := l.Conn.(driver.QueryerContext).QueryContext(ctx, "SELECT "+kinName, nil)
 	if err != nil {
 		return "", err
 	}
@@ -59,17 +64,17 @@ func (l *lookupConn) ask(ctx context.Context) (string, error) {
 	return texts(name)[0], err
 }
 
-type serverKey struct{}
+type kinKey struct{}
 
-// on is a context for queries that only one server can answer.
-func on(ctx context.Context, server string) context.Context {
-	return context.WithValue(ctx, serverKey{}, server)
+// by is a context for queries that only a session's kin can answer.
+func by(ctx context.Context, kin string) context.Context {
+	return context.WithValue(ctx, kinKey{}, kin)
 }
 
-// QueryContext runs a query; a connection to another server than the wanted one
-// is given up for a new one.
+// QueryContext runs a query; a connection that is not of the wanted kin is given up
+// for a new one.
 func (l *lookupConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if want, ok := ctx.Value(serverKey{}).(string); ok && want != l.server {
+	if want, ok := ctx.Value(kinKey{}).(string); ok && want != l.kin {
 		return nil, driver.ErrBadConn
 	}
 	return l.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)

@@ -2,9 +2,9 @@ package countermysql
 
 import (
 	"cmp"
-
 	"slices"
 	"strings"
+	"time"
 )
 
 // key is the value of a table's key columns as the server gave them: numbers
@@ -92,14 +92,47 @@ func whereEqual(cols []*column, k key, name string) string {
 	}
 	conds := make([]string, len(cols))
 	for i, c := range cols {
-		conds[i] = name + "." + quoteIdent(c.name) + " = " + c.literal(k[i])
+		conds[i] = c.equals(name+"."+quoteIdent(c.name), k[i])
 	}
 	return strings.Join(conds, " AND ")
 }
 
+// equals compares a key column with a value of its own. A date without a day or month
+// is no literal under every sql_mode
+// (https://dev.mysql.com/doc/refman/8.4/en/sql-mode.html#sqlmode_no_zero_in_date).
+func (c *column) equals(ref, v string) string {
+	if c.incomplete(v) {
+		return "CAST(" + ref + " AS CHAR) = '" + v + "'"
+	}
+	return ref + " = " + c.literal(v)
+}
+
+// dated reports whether a key column holds dates.
+func (c *column) dated() bool {
+	return c.dataType == "date" || c.dataType == "datetime" || c.dataType == "timestamp"
+}
+
+// incomplete reports whether a key column's value is a date without a day or month.
+func (c *column) incomplete(v string) bool {
+	return c.dated() && len(v) >= len(time.DateOnly) && (v[5:7] == "00" || v[8:10] == "00")
+}
+
+// incompleteKey tells the rows of the table called name that have such a date in their
+// key: a slots table would have them under another one where the session is not strict.
+// Their increments are verbatim.
+func (t *table) incompleteKey(name string) (conds []string) {
+	for _, c := range t.key {
+		if c.dated() {
+			ref := name + "." + quoteIdent(c.name)
+			conds = append(conds, "DAYOFMONTH("+ref+") = 0", "MONTH("+ref+") = 0")
+		}
+	}
+	return conds
+}
+
 // whereAny selects the rows of several keys.
 func (t *table) whereAny(keys []key, name string) string {
-	if len(t.key) == 1 && len(keys) > 1 {
+	if len(t.key) == 1 && len(keys) > 1 && !slices.ContainsFunc(keys, func(k key) bool { return t.key[0].incomplete(k[0]) }) {
 		list := make([]string, len(keys))
 		for i, k := range keys {
 			list[i] = t.key[0].literal(k[0])

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/hex"
 	"fmt"
 	"regexp"
@@ -55,9 +56,11 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 			l.kinds[t] = tableKind{v[2], v[3] == "1"}
 		}
 	})
-	for _, key := range sortedKeys(s.tables) { // in an order, for the fingerprint
-		l.describe(ctx, s.tables[key])
-	}
+	l.inNoMode(ctx, func() {
+		for _, key := range sortedKeys(s.tables) { // in an order, for the fingerprint
+			l.describe(ctx, s.tables[key])
+		}
+	})
 	l.foreignKeys(ctx)
 	s.dependents = l.dependents(ctx, s)
 	if l.err != nil {
@@ -237,6 +240,31 @@ func (l *loader) keys(ctx context.Context) {
 		for t.inKey(t.slotCol) || t.virtual(t.slotCol) {
 			t.slotCol = "countermysql_" + t.slotCol
 		}
+	}
+}
+
+// inNoMode calls f with an empty sql_mode, whatever the DSN's: by others SHOW CREATE
+// TABLE has names in double quotes, and leaves out what the other servers of their names
+// do not know (https://mariadb.com/kb/en/sql-mode/).
+func (l *loader) inNoMode(ctx context.Context, f func()) {
+	if l.err != nil {
+		return
+	}
+	var mode string
+	if l.err = l.db.QueryRowContext(ctx, "SELECT @@SESSION.sql_mode").Scan(&mode); l.err != nil {
+		return
+	}
+	if mode == "" {
+		f()
+		return
+	}
+	if _, l.err = l.db.ExecContext(ctx, "SET SESSION sql_mode = ''"); l.err != nil {
+		return
+	}
+	f()
+	if _, err := l.db.ExecContext(context.WithoutCancel(ctx), "SET SESSION sql_mode = '"+mode+"'"); err != nil {
+		_ = l.db.Raw(func(any) error { return driver.ErrBadConn }) // nobody may have it as it is
+		l.err = cmp.Or(l.err, err)
 	}
 }
 

@@ -12,20 +12,22 @@ import (
 
 // session is the state of a connection that statements depend on.
 type session struct {
-	db        string
-	mode      lexMode
-	charset   string
-	isolation string
-	zone      string
-	collation string
-	sqlMode   string
-	strict    bool // a number out of range is an error, and is not cut to what the column can hold
-	snapshot  bool // MariaDB's innodb_snapshot_isolation
-	safe      bool // sql_safe_updates
-	readOnly  bool
-	server    string // host name and port
-	limit     string // sql_select_limit; "": none
-	completes bool   // completion_type: COMMIT does more than that
+	db         string
+	mode       lexMode
+	charset    string
+	isolation  string
+	zone       string
+	collation  string
+	sqlMode    string
+	strict     bool // a number out of range is an error, and is not cut to what the column can hold
+	wholeDates bool // NO_ZERO_IN_DATE: a date without a day or month is not copied as it is
+	snapshot   bool // MariaDB's innodb_snapshot_isolation
+	safe       bool // sql_safe_updates
+	readOnly   bool
+	server     string // host name and port
+	kin        string // see kinName
+	limit      string // sql_select_limit; "": none
+	completes  bool   // completion_type: COMMIT does more than that
 }
 
 // noLimit is the default of sql_select_limit.
@@ -40,27 +42,29 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	if s.server.snapshotIsolation {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
-	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type LIMIT 1")
+	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+kinName+" LIMIT 1")
 	if err != nil {
 		return err
 	}
 	v := rows[0]
 	mode := "," + v[1] + ","
 	c.session = session{
-		db:        v[0],
-		mode:      lexMode{strings.Contains(mode, ",ANSI_QUOTES,"), strings.Contains(mode, ",NO_BACKSLASH_ESCAPES,"), leadsOf[v[2]]},
-		charset:   v[2],
-		isolation: strings.ReplaceAll(v[3], "-", " "),
-		zone:      v[4],
-		collation: v[5],
-		sqlMode:   v[1],
-		strict:    strings.Contains(mode, ",STRICT_"),
-		snapshot:  v[6] == "1",
-		readOnly:  v[7] == "1",
-		server:    v[8],
-		safe:      v[10] == "1",
-		limit:     strings.TrimPrefix(v[9], noLimit),
-		completes: v[11] != "NO_CHAIN",
+		db:         v[0],
+		mode:       lexMode{strings.Contains(mode, ",ANSI_QUOTES,"), strings.Contains(mode, ",NO_BACKSLASH_ESCAPES,"), leadsOf[v[2]]},
+		charset:    v[2],
+		isolation:  strings.ReplaceAll(v[3], "-", " "),
+		zone:       v[4],
+		collation:  v[5],
+		sqlMode:    v[1],
+		strict:     strings.Contains(mode, ",STRICT_"),
+		wholeDates: strings.Contains(mode, ",NO_ZERO_IN_DATE,"),
+		snapshot:   v[6] == "1",
+		readOnly:   v[7] == "1",
+		server:     v[8],
+		safe:       v[10] == "1",
+		limit:      strings.TrimPrefix(v[9], noLimit),
+		completes:  v[11] != "NO_CHAIN",
+		kin:        v[12],
 	}
 	if c.initial.charset == "" {
 		c.initial = c.session

@@ -18,6 +18,7 @@ type topRead struct {
 	text          fragment // of its parameters, restLimit is no argument of the statement's
 	params        int      // of the statement
 	count, offset value
+	dated         bool // keys are dates
 }
 
 // restLimit stands for the number of rows without slots.
@@ -137,7 +138,7 @@ func (c *column) fewValues() bool {
 }
 
 func (a *analysis) topRead(s *ast.SelectStmt, t *table, name string, order []sortKey, q *query) *topRead {
-	r := &topRead{params: len(a.params)}
+	r := &topRead{params: len(a.params), dated: slices.ContainsFunc(t.key, (*column).dated)}
 	var ok bool
 	if r.count, ok = a.constant(s.Limit.Count); !ok {
 		return nil
@@ -250,8 +251,12 @@ func (r *topRead) rest(b binder) (n int64, ok bool) {
 	return n, n <= maxTop
 }
 
-// bind writes the text to send and its arguments.
+// bind writes the text to send and its arguments. With NO_ZERO_IN_DATE the server makes
+// another key of an incomplete date in a UNION.
 func (r *topRead) bind(k *call) (text string, args []driver.NamedValue, ok bool) {
+	if r.dated && k.conn.session.wholeDates {
+		return "", nil, false
+	}
 	given := len(k.args)
 	if k.lits != nil {
 		given += len(k.lits.at)

@@ -98,11 +98,11 @@ func (u *upsert) culprits() string {
 	return "SELECT " + privateRows + "." + privateNumber + u.from(used, touched) + " WHERE " + u.gone(used, touched) + " " + u.t.skipLocked()
 }
 
-// gone tells an entry whose row is missing, has become NULL, does not meet the
-// rest of its condition or has been touched later.
+// gone tells an entry whose row is missing, has become NULL or has an incomplete key,
+// does not meet the rest of its condition or has been touched later.
 func (u *upsert) gone(used, touched []int) string {
 	t, name := u.t, quoteIdent(u.name)
-	var gone []string
+	gone := t.incompleteKey(name)
 	if len(t.key) > 0 {
 		gone = append(gone, name+"."+quoteIdent(t.key[0].name)+" IS NULL")
 	}
