@@ -112,16 +112,34 @@ func (h *handle) Commit() error {
 			return c.giveUp(t)
 		}
 	}
-	if h.raw == nil {
-		if done, err := c.commitTogether(ctx); done {
-			c.ended()
-			return err
-		}
+	if h.raw != nil {
+		return h.commit(ctx)
+	}
+	if done, err := c.commitTogether(ctx); done {
+		c.ended()
+		return err
+	}
+	return h.commitAlone(ctx)
+}
+
+// commitAlone commits a transaction of nothing but increments that can't go together
+// with others: once more after a deadlock, as an increment outside a transaction.
+func (h *handle) commitAlone(ctx context.Context) error {
+	c, tx := h.conn, h.conn.tx
+	return again(ctx, func() error {
+		c.tx, c.unbegun = tx.unsent(), h
+		tx.increments = 0 // the first try has taken them out of the statistics
 		if err := c.begin(ctx); err != nil {
 			c.ended()
 			return err
 		}
-	}
+		return h.commit(ctx)
+	})
+}
+
+// commit commits a transaction that is begun.
+func (h *handle) commit(ctx context.Context) error {
+	c := h.conn
 	if done, err := c.commitInOnePacket(ctx); done {
 		c.endedByUser()
 		return err

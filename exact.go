@@ -21,14 +21,11 @@ const (
 // runExact rolls up the keys concerned and runs the statement as it is, in one
 // transaction: the open one, or one of its own.
 func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
-	p, inside := k.plan, c.inTransaction()
-	if p.guarded != "" && !k.rows && (!inside || len(c.transaction().pending) == 0 && !c.locksGaps()) {
-		if out, err := k.forward(ctx, k.own(p.guarded)); err != nil && !badValue[errorNumber(err)] || out.affected() > 0 {
-			c.noteWrites(p.writes, k.binder(), 1)
-			return out, err
-		}
+	p := k.plan
+	if out, done, err := c.runGuarded(ctx, k); done || err != nil {
+		return out, err
 	}
-	if !inside {
+	if !c.inTransaction() {
 		return c.runAlone(ctx, k)
 	}
 	c.transaction().rolledUp = nil
@@ -41,6 +38,37 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 		c.tx.noteVain(err != nil || out.affected() == 0 || p.writes == nil)
 	}
 	return out, err
+}
+
+// runGuarded runs the statement in one round trip, if there is nothing to roll up; done
+// is false where it has not changed its row. Inside a transaction the row is locked
+// first: the guard leaves the slots that it finds locked, but not the row, and who
+// increments that meanwhile has it, and would wait for them (MariaDB).
+func (c *conn) runGuarded(ctx context.Context, k *call) (out outcome, done bool, err error) {
+	p, inside := k.plan, c.inTransaction()
+	if p.guarded == "" || k.rows || inside && (len(c.transaction().pending) > 0 || c.locksGaps()) {
+		return outcome{}, false, nil
+	}
+	if inside {
+		s := p.scopes[0]
+		where, ok := s.bind(k.binder())
+		if !ok {
+			return outcome{}, false, nil
+		}
+		rows, err := c.lock(ctx, s.t, quoteIdent(s.name), s.from(), where)
+		switch {
+		case badValue[errorNumber(err)], err == nil && len(rows) == 0:
+			return outcome{}, false, nil
+		case err != nil:
+			return outcome{}, false, err
+		}
+	}
+	out, err = k.forward(ctx, k.own(p.guarded))
+	if err != nil && badValue[errorNumber(err)] || err == nil && out.affected() <= 0 {
+		return outcome{}, false, nil
+	}
+	c.noteWrites(p.writes, k.binder(), 1)
+	return out, true, err
 }
 
 // locksGaps reports whether no other row can come to meet a condition whose rows the

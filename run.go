@@ -189,6 +189,9 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 		send = c.applyAll
 	}
 	if err := send(ctx); err != nil {
+		if p.arg == xaEnd && !c.begun() { // a deadlock has ended it, but MySQL wants XA END before XA ROLLBACK and all else
+			_, _ = k.forward(context.WithoutCancel(ctx), k.text) // which says no more than that
+		}
 		return outcome{}, err
 	}
 	next := c.next

@@ -71,6 +71,11 @@ func newTx(isolation string) *txState {
 	return &txState{isolation: isolation, pending: map[string]*pending{}, written: map[string]*written{}}
 }
 
+// unsent is a transaction of nothing but increments as it is before they are sent.
+func (x *txState) unsent() *txState {
+	return &txState{isolation: x.isolation, schema: x.schema, pending: copyPending(x.pending), written: map[string]*written{}, increments: x.increments}
+}
+
 // pendingFor returns the pending increments of a table, to add to.
 func (x *txState) pendingFor(t *table) *pending {
 	p := x.pending[t.String()]

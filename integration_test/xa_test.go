@@ -58,3 +58,30 @@ func TestPreparedXA(t *testing.T) {
 		}
 	})
 }
+
+// TestDeadlockAtXAEnd proves that a transaction whose increments meet a deadlock at XA
+// END can be rolled back, as one that met it before, and that its connection is of use.
+func TestDeadlockAtXAEnd(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		conn := session(t, tw.ours)
+		other, err := tw.direct.Begin()
+		require.NoError(t, err)
+		defer other.Rollback()
+		for id := 100; id < 150; id++ { // so much that ours is the victim
+			affected(t, other, "INSERT INTO note VALUES (?, '')", id)
+		}
+		number(t, other, "SELECT likes FROM post WHERE id = 1 FOR UPDATE")
+		affected(t, conn, "XA START "+xid)
+		affected(t, conn, "UPDATE post SET title = 'x' WHERE id = 3")
+		affected(t, conn, likeOne)
+		ended := later(t, conn, "XA END "+xid)
+		time.Sleep(200 * time.Millisecond)
+		number(t, other, "SELECT likes FROM post WHERE id = 3 FOR UPDATE")
+		require.NoError(t, other.Rollback())
+		require.Equal(t, "error 1213", soon(t, ended))
+		affected(t, conn, "XA ROLLBACK "+xid)
+		require.EqualValues(t, 1, affected(t, conn, likeOne))
+		require.EqualValues(t, 11, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
+	})
+}
