@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -203,12 +204,15 @@ func (a *analysis) databaseOf(i int) string {
 }
 
 // parse parses the statement without what the parser can't read, which is blanked
-// out, so that offsets stay.
+// out, so that offsets stay: comments too, of which it takes /*T! … */ for code.
 func (a *analysis) parse() ast.StmtNode {
 	if slices.ContainsFunc(a.toks, func(t token) bool { return t.kind == tokVersion }) {
 		return nil
 	}
-	text := []byte(a.text)
+	text := bytes.Repeat([]byte{' '}, len(a.text))
+	for _, t := range a.toks {
+		copy(text[t.start:t.end], a.text[t.start:t.end])
+	}
 	ok := a.unreadable(func(first, last int) {
 		for i := a.toks[first].start; i < a.toks[last].end; i++ {
 			text[i] = ' '

@@ -185,3 +185,10 @@ UPDATE page SET hits = hits + 1 WHERE day = CURDATE() AND page = 'x'
   exact for forum.page: day = CURDATE() AND page = 'x'
   writes forum.page: (day = CURRENT_DATE(), page = x)
 
+UPDATE post SET likes = likes + 1 /*T! , views = views + 7 */ WHERE id = 1
+=> increment
+  adds to forum.post.likes: + 1
+  where id = 1
+  exact for forum.post: id = 1
+  writes forum.post: (id = 1)
+
