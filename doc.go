@@ -78,7 +78,7 @@ package countermysql
 //
 //	conn stmt begin session                            what database/sql calls
 //	cache skeleton plan                                text → plan
-//	rewrite kind token parse scan where                how a text is planned:
+//	rewrite kind token parse scan split where          how a text is planned:
 //	relative touch update insert                       - writes
 //	quiet keytext stored
 //	query ambiguous conversion locking wide            - queries

@@ -61,12 +61,6 @@ type writtenRow struct {
 	apart int // statements that are known not to have written it: the first so many
 }
 
-type savepoint struct {
-	name    string
-	pending map[string]*pending
-	written map[string]*written
-}
-
 func newTx(isolation string) *txState {
 	return &txState{isolation: isolation, pending: map[string]*pending{}, written: map[string]*written{}}
 }
@@ -156,39 +150,6 @@ func (x *txState) noteVain(vain bool) {
 	x.rolledUp = nil
 }
 
-// save remembers the state at SAVEPOINT; a name used before moves.
-func (x *txState) save(name string) {
-	x.release(name, false)
-	x.savepoints = append(x.savepoints, savepoint{name, copyPending(x.pending), copyWritten(x.written)})
-}
-
-// rollbackTo brings back the state at SAVEPOINT, as the server brings back the
-// rows: increments that were applied to base rows since are pending again.
-func (x *txState) rollbackTo(name string) {
-	for i := len(x.savepoints) - 1; i >= 0; i-- {
-		if s := x.savepoints[i]; s.name == name {
-			x.pending, x.written = copyPending(s.pending), copyWritten(s.written)
-			x.savepoints = x.savepoints[:i+1]
-			return
-		}
-	}
-	x.pending = map[string]*pending{} // a routine has set it, and before it ran all was applied
-	x.doubt()
-}
-
-// keepsPending reports whether to go back to some savepoint makes increments pending
-// again.
-func (x *txState) keepsPending() bool {
-	return slices.ContainsFunc(x.savepoints, func(s savepoint) bool {
-		for _, p := range s.pending {
-			if p.entries.len() > 0 {
-				return true
-			}
-		}
-		return false
-	})
-}
-
 // noteCall notes that a statement ran which may have done anything.
 func (x *txState) noteCall() {
 	if x.called || len(x.savepoints) > 0 {
@@ -211,20 +172,6 @@ func (x *txState) doubt() {
 	for _, w := range x.written {
 		w.any, w.rows = true, nil
 		w.rolledUp.clear()
-	}
-}
-
-// release forgets a savepoint and, as RELEASE SAVEPOINT does, all set after it.
-func (x *txState) release(name string, later bool) {
-	for i := len(x.savepoints) - 1; i >= 0; i-- {
-		if x.savepoints[i].name == name {
-			if later {
-				x.savepoints = x.savepoints[:i]
-			} else {
-				x.savepoints = slices.Delete(x.savepoints, i, i+1)
-			}
-			return
-		}
 	}
 }
 
@@ -285,22 +232,6 @@ func adoptTables(s *schema, pendings map[string]*pending, writtens map[string]*w
 			}
 		}
 	}
-}
-
-func copyPending(from map[string]*pending) map[string]*pending {
-	to := make(map[string]*pending, len(from))
-	for name, p := range from {
-		to[name] = &pending{p.t, p.entries.keep(), p.late}
-	}
-	return to
-}
-
-func copyWritten(from map[string]*written) map[string]*written {
-	to := make(map[string]*written, len(from))
-	for name, w := range from {
-		to[name] = &written{w.t, w.any, slices.Clone(w.rows), w.writes, w.rolledUp.keep()}
-	}
-	return to
 }
 
 // sortedKeys returns a map's keys in order.
