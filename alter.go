@@ -53,7 +53,7 @@ func (c *conn) alter(ctx context.Context, k *call, toks []token) (out outcome, e
 		if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
 			err = uerr
 		}
-		c.locked = false
+		c.locks = unlocked
 		if notUnderLock[errorNumber(err)] {
 			out, err = k.forward(ctx, k.text)
 		}
@@ -108,10 +108,10 @@ func (c *conn) lockOut(ctx context.Context, t *table) (locked bool, err error) {
 		return false, nil
 	}
 	c.ended() // it commits
-	c.locked = true
+	c.locks = lockedOurs
 	if err := c.foldLocked(ctx, t); err != nil {
 		_, _ = c.do(context.WithoutCancel(ctx), "UNLOCK TABLES") // the first error is the one to report
-		c.locked = false
+		c.locks = unlocked
 		return false, err
 	}
 	return true, nil

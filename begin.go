@@ -39,7 +39,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		if err != nil {
 			return nil, c.failed(err)
 		}
-		c.locked, c.elsewhere = false, false // BEGIN unlocks tables
+		c.locks = unlocked // by BEGIN
 		c.ended()
 		h.raw = raw
 	}
@@ -54,7 +54,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 // mayDefer reports whether it can't be told that BEGIN has not been sent yet.
 func (c *conn) mayDefer(opts driver.TxOptions) bool {
 	level := isolationName(opts.Isolation)
-	return c.grouped() && !c.inTransaction() && !c.dirty && !c.locked && !c.elsewhere && !opts.ReadOnly && !c.session.readOnly && !c.session.completes &&
+	return c.grouped() && !c.inTransaction() && !c.dirty && c.locks == unlocked && !opts.ReadOnly && !c.session.readOnly && !c.session.completes &&
 		level != serializable && (level != "" || opts.Isolation == 0 && c.session.isolation != serializable)
 }
 

@@ -86,10 +86,10 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	if locksTables(toks) {
 		return c.runLock(ctx, k)
 	}
-	if c.locked || c.elsewhere {
+	if c.locks != unlocked {
 		out, err := k.forward(ctx, k.text)
 		if err == nil && p.kind == kindBegin && !toks[0].is("XA") {
-			c.locked, c.elsewhere = false, false // BEGIN unlocks
+			c.locks = unlocked
 		}
 		return out, err
 	}

@@ -89,7 +89,7 @@ package countermysql
 //	count lookup lookup_conn                           an increment
 //	filler template upsert slots slotrange             - its statement
 //	batch group                                        - together with those of others
-//	tx savepoint layers ordering send                  - pending until COMMIT
+//	tx written savepoint layers ordering send          - pending until COMMIT
 //	exact fold slotrows units clean collide            the exact way
 //	sight                                              what a transaction sees of counters
 //	ddl alter swap temporary lock_tables               what changes tables

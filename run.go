@@ -104,7 +104,9 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		return c.runSet(ctx, k)
 	case kindUnlock:
 		out, err := k.forward(ctx, k.text)
-		c.locked, c.elsewhere = c.locked && err != nil, c.elsewhere && err != nil
+		if err == nil {
+			c.locks = unlocked
+		}
 		return out, err
 	case kindCall, kindExecute:
 		return c.runAnything(ctx, k)
@@ -218,7 +220,7 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	for _, s := range k.plan.scopes {
-		if c.locked || c.elsewhere {
+		if c.locks != unlocked {
 			break // to roll up would unlock
 		}
 		if err := c.rollUp(ctx, s.t); err != nil {
@@ -270,8 +272,8 @@ func (c *conn) applyAll(ctx context.Context) error {
 // runData executes a query or a data change.
 func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
-	if c.locked || c.elsewhere || slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return v.Name != "" }) {
-		return k.forward(ctx, k.text) // locked: all was rolled up, and nobody else writes; elsewhere, and for named arguments: the server refuses
+	if c.locks != unlocked || slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return v.Name != "" }) {
+		return k.forward(ctx, k.text) // ours: all was rolled up, and nobody else writes; others, and for named arguments: the server refuses
 	}
 	exactly := p.class == exact || p.query != nil && p.query.converted.given(k)
 	if p.increment != nil {
