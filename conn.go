@@ -107,40 +107,34 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 
 // ExecContext runs a statement.
 func (c *conn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
-	p, err := c.plan(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	if p.simple {
-		c.connector.stats.plain(p.plan)
-		if err := c.begin(ctx); err != nil {
-			return nil, err
-		}
-		res, err := c.execer.ExecContext(ctx, text, args)
-		c.fixed = c.fixed || p.fixes && err == nil
-		return res, c.noted(err)
-	}
-	out, err := c.run(ctx, &call{conn: c, planUse: p, text: text, args: args})
+	out, err := c.execute(ctx, text, nil, args, false)
 	return out.res, err
 }
 
 // QueryContext runs a statement that may return rows.
 func (c *conn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
-	p, err := c.plan(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	if p.simple {
-		c.connector.stats.plain(p.plan)
-		if err := c.begin(ctx); err != nil {
-			return nil, err
-		}
-		rows, err := c.queryer.QueryContext(ctx, text, args)
-		c.fixed = c.fixed || p.fixes && err == nil
-		return c.watched(rows), c.noted(err)
-	}
-	out, err := c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, rows: true})
+	out, err := c.execute(ctx, text, nil, args, true)
 	return out.rows, err
+}
+
+// execute runs a statement of the application's, sent as text or prepared.
+func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []driver.NamedValue, rows bool) (outcome, error) {
+	p, err := c.planOf(ctx, text, prepared)
+	if err != nil {
+		return outcome{}, err
+	}
+	if !p.simple {
+		return c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows})
+	}
+	c.connector.stats.plain(p.plan)
+	if err := c.begin(ctx); err != nil {
+		return outcome{}, err
+	}
+	k := call{conn: c, stmt: prepared, rows: rows} // that of run is allocated
+	out, err := k.try(ctx, text, args)
+	c.fixed = c.fixed || p.fixes && err == nil
+	out.rows = c.watched(out.rows)
+	return out, c.noted(err)
 }
 
 // noted passes on the answer to a statement of the user's.
