@@ -79,7 +79,7 @@ func (c *conn) ownSight(ctx context.Context, t *table, stored bool) (sight, erro
 		return s, err
 	}
 	for i := range w.rows {
-		if w.rows[i].absent {
+		if w.rows[i].doubt == absent {
 			continue
 		}
 		if err := c.sums(ctx, t, &w.rows[i]); err != nil {
@@ -193,7 +193,7 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 // or a DELETE: look-ups of others still find it, so it stays noted.
 func (c *conn) settle(ctx context.Context, w *written) error {
 	for i := 0; i < len(w.rows); i++ {
-		if !w.rows[i].matched || w.rows[i].absent {
+		if w.rows[i].doubt != matched {
 			continue
 		}
 		cols := make([]string, len(w.t.counters))
@@ -206,7 +206,7 @@ func (c *conn) settle(ctx context.Context, w *written) error {
 			return err
 		}
 		if seen == nil { // FOR UPDATE would lock its place
-			w.rows[i].absent = true
+			w.rows[i].doubt = absent
 			continue
 		}
 		now, err := c.read(ctx, c.unsnapshot()+query+" FOR UPDATE")
@@ -214,7 +214,7 @@ func (c *conn) settle(ctx context.Context, w *written) error {
 			return err
 		}
 		if slices.EqualFunc(seen, now, slices.Equal[[]string]) {
-			w.rows[i].matched = false
+			w.rows[i].doubt = noDoubt
 			continue
 		}
 		w.rows = slices.Delete(w.rows, i, i+1)
