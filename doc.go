@@ -90,7 +90,7 @@ package countermysql
 //	filler template upsert slots slotrange             - its statement
 //	batch group                                        - together with those of others
 //	tx written savepoint layers ordering send          - pending until COMMIT
-//	exact fold slotrows units clean collide            the exact way
+//	exact narrow fold slotrows units clean collide     the exact way
 //	sight                                              what a transaction sees of counters
 //	ddl alter swap temporary lock_tables               what changes tables
 //	result rows types question errors                  the answer, as plain MySQL gives it

@@ -88,15 +88,6 @@ type scope struct {
 	limits   []value // of the rows, if where holds them: an argument that is no number may mean anything
 }
 
-// narrowing is a statement that waits for a condition on the key.
-type narrowing struct {
-	before, after string // "" if the text may not be changed
-	most          int    // rows that can meet the statement's own condition; 0: not known
-
-	by    *fragment // the statement's condition, if it reads counters: the rows are locked by it after all have been rolled up
-	first *scope    // the rows that its limit leaves; nil: it has none, or an order by a counter
-}
-
 // write says which base rows a statement writes.
 type write struct {
 	t       *table
