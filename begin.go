@@ -142,16 +142,16 @@ func (h *handle) Commit() error {
 // stops at the first error, so that COMMIT is never reached without the increments
 // (https://dev.mysql.com/doc/c-api/8.4/en/c-api-multiple-queries.html).
 func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
-	if !c.connector.cfg.MultiStatements || c.tx == nil || !c.inTransaction() {
+	x := c.open()
+	if !c.connector.cfg.MultiStatements || x == nil {
 		return false, nil
 	}
-	c.tx.dropEmpty()
-	tables := c.tx.tables()
-	if len(tables) != 1 || c.tx.pending[tables[0].String()].entries.len() > sendBatch {
+	x.dropEmpty()
+	unsent := x.unsent()
+	if len(unsent) != 1 || unsent[0].entries.len() > sendBatch {
 		return false, nil // after an error it could not be told what was done
 	}
-	text := c.upsert(tables[0], c.tx.pending[tables[0].String()].sorted()).many()
-	_, err = c.do(ctx, text+"; COMMIT")
+	_, err = c.do(ctx, c.upsert(unsent[0].t, unsent[0].sorted()).many()+"; COMMIT")
 	switch {
 	case rowGone(err), errors.Is(err, driver.ErrBadConn): // perhaps to another key; nothing was sent
 		return false, nil
@@ -168,13 +168,13 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 		return true, nil
 	}
 	c.tx.dropEmpty()
-	tables := c.tx.tables()
-	if len(tables) == 0 {
+	unsent := c.tx.unsent()
+	if len(unsent) == 0 {
 		return true, nil
 	}
-	t := tables[0]
-	u := incrementUnit(c.tx.pending[t.String()].sorted())
-	if len(tables) > 1 || !u.fits() {
+	t := unsent[0].t
+	u := incrementUnit(unsent[0].sorted())
+	if len(unsent) > 1 || !u.fits() {
 		return false, nil
 	}
 	h, tx := c.unbegun, c.tx

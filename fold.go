@@ -51,8 +51,8 @@ func (c *conn) take(ctx context.Context, p *plan, b binder) error {
 // it lists again until all that have slots are locked, which is one moment.
 func (c *conn) takeAll(ctx context.Context, t *table, writes bool) error {
 	keys, taken := map[string]key{}, map[string]bool{}
-	if c.inTransaction() && c.tx != nil && c.tx.hasPending(t) {
-		for id, e := range c.tx.pending[t.String()].entries.all() {
+	if x := c.open(); x.hasPending(t) {
+		for id, e := range x.pending[t.String()].entries.all() {
 			keys[id] = e.key
 		}
 	}

@@ -258,11 +258,12 @@ func (c *conn) noteAnything(p *plan) {
 // applyAll takes every pending increment the exact way, before a statement that
 // may end the transaction or not.
 func (c *conn) applyAll(ctx context.Context) error {
-	if c.tx == nil || !c.inTransaction() {
+	x := c.open()
+	if x == nil {
 		return nil
 	}
-	for _, t := range c.tx.tables() {
-		if err := c.apply(ctx, t, nil); err != nil {
+	for _, p := range x.unsent() {
+		if err := c.apply(ctx, p.t, nil); err != nil {
 			return err
 		}
 	}
@@ -289,7 +290,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		exactly = !p.touchesNow(k.binder())
 	}
 	for _, t := range p.deletes {
-		if c.inTransaction() && c.transaction().hasPending(t) {
+		if c.open().hasPending(t) {
 			if err := c.apply(ctx, t, nil); err != nil {
 				return outcome{}, err
 			}
@@ -365,7 +366,7 @@ func (c *conn) rewritten(ctx context.Context, k *call) (string, []driver.NamedVa
 		return k.text, k.args, nil
 	}
 	c.connector.stats.sums.Add(1)
-	if !p.query.locking && (!c.inTransaction() || c.tx == nil) {
+	if !p.query.locking && c.open() == nil {
 		text, args := k.summed()
 		return text, args, nil
 	}

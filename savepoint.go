@@ -39,7 +39,7 @@ func (x *txState) rollbackTo(name string) {
 func (x *txState) keepsPending() bool {
 	return slices.ContainsFunc(x.savepoints, func(s savepoint) bool {
 		for _, p := range s.pending {
-			if p.entries.len() > 0 {
+			if p.some() {
 				return true
 			}
 		}
@@ -114,7 +114,7 @@ func (c *conn) savepointName(ctx context.Context, name string) (string, error) {
 // were made before that savepoint have been applied after it: they would be lost. A
 // savepoint of ours tells whether it did, by being gone.
 func (c *conn) forwardWatched(ctx context.Context, k *call) (outcome, error) {
-	if !c.inTransaction() || c.tx == nil || !c.tx.keepsPending() {
+	if x := c.open(); x == nil || !x.keepsPending() {
 		return k.forward(ctx, k.text)
 	}
 	if _, err := c.do(ctx, "SAVEPOINT "+ownSavepoint); err != nil {

@@ -43,14 +43,15 @@ func (c *conn) sightOf(ctx context.Context, t *table, l locking, k *call) (sight
 // the rows that the transaction has incremented, and shows their other columns as
 // they were then, not as of an older snapshot.
 func (c *conn) show(ctx context.Context, k *call) error {
-	if c.tx == nil || c.tx.isolation != repeatableRead || !c.inTransaction() {
+	x := c.open()
+	if x == nil || x.isolation != repeatableRead {
 		return nil
 	}
 	for _, t := range k.plan.shows {
-		if p := c.tx.pending[t.String()]; p == nil || !p.late || t.spec.readOwn == ReadOwnSnapshot {
+		if p := x.pending[t.String()]; !p.some() || !p.late || t.spec.readOwn == ReadOwnSnapshot {
 			continue
 		}
-		if ids, may := k.mayRead(t); may && c.tx.hasPending(t) {
+		if ids, may := k.mayRead(t); may {
 			if err := c.apply(ctx, t, ids); err != nil {
 				return err
 			}

@@ -37,7 +37,7 @@ func (c *conn) runTemporary(ctx context.Context, k *call) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	if hidden != nil && c.inTransaction() && c.tx != nil && c.tx.hasPending(hidden) { // while its row can be reached
+	if hidden != nil && c.open().hasPending(hidden) { // while its row can be reached
 		if err := c.apply(ctx, hidden, nil); err != nil {
 			return outcome{}, err
 		}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 )
 
 // isolation levels as the server names them
@@ -46,10 +48,19 @@ func (c *conn) begun() bool { return c.status.Uint()&statusInTransaction != 0 }
 // server says so at once.
 func (c *conn) readOnly() bool { return c.status.Uint()&statusReadOnly != 0 }
 
-// transaction returns the state of the open transaction.
+// transaction is open where something is to be noted of the transaction.
 func (c *conn) transaction() *txState {
 	if c.tx == nil {
 		c.tx = newTx(c.level())
+	}
+	return c.tx
+}
+
+// open is what the open transaction has done to counter tables; nil: nothing yet, or
+// none is open.
+func (c *conn) open() *txState {
+	if !c.inTransaction() {
+		return nil
 	}
 	return c.tx
 }
@@ -161,20 +172,14 @@ func (x *txState) pendingFor(t *table) *pending {
 }
 
 func (x *txState) hasPending(t *table) bool {
-	p := x.pending[t.String()]
-	return p != nil && p.entries.len() > 0
+	return x != nil && x.pending[t.String()].some()
 }
 
-// tables returns the tables with pending increments, in canonical order.
-func (x *txState) tables() []*table {
-	var tables []*table
-	for _, p := range x.pending {
-		if p.entries.len() > 0 {
-			tables = append(tables, p.t)
-		}
-	}
-	sortTables(tables)
-	return tables
+// unsent are the tables' pending increments, in canonical order.
+func (x *txState) unsent() []*pending {
+	all := slices.DeleteFunc(slices.Collect(maps.Values(x.pending)), func(p *pending) bool { return !p.some() })
+	slices.SortFunc(all, func(p, q *pending) int { return strings.Compare(p.t.String(), q.t.String()) })
+	return all
 }
 
 // dropEmpty forgets increments that cancelled out.
