@@ -3,7 +3,6 @@ package countermysql
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 )
 
@@ -70,7 +69,7 @@ var notUnderLock = map[uint16]bool{1099: true, 1100: true, 1192: true}
 
 // rekeysIn reports whether ALTER TABLE may give the table another primary key.
 func rekeysIn(toks []token) bool {
-	return slices.ContainsFunc(toks, func(t token) bool { return t.is("PRIMARY") })
+	return hasWord(toks, "PRIMARY")
 }
 
 // renamesIn reports whether ALTER TABLE gives a key column, counter or touch

@@ -45,7 +45,7 @@ func (k *call) miscounted() bool {
 // there are no arguments, or it writes them in, which it does only for as many as
 // the text has places.
 func (k *call) interpolated() bool {
-	return len(k.args) == 0 || k.conn.connector.cfg.InterpolateParams && len(k.args) == parameters(k.text, k.conn.session.mode)
+	return len(k.args) == 0 || k.conn.connector.cfg.InterpolateParams && len(k.args) == parameters(tokenize(k.text, k.conn.session.mode))
 }
 
 // binary reports whether the answer comes in the binary protocol.

@@ -8,7 +8,7 @@ import (
 
 // ddl plans a statement that changes the schema.
 func (a *analysis) ddl(tables []*table, via []dependent) *plan {
-	ofTable := slices.ContainsFunc(a.toks[:min(4, len(a.toks))], func(t token) bool { return t.is("TABLE") || t.is("TABLES") })
+	ofTable := hasWord(a.toks[:min(4, len(a.toks))], "TABLE", "TABLES")
 	named := a.namedTables(tables)
 	copies := wordAt(a.toks, 0, "CREATE") && ofTable && a.fromQuery()
 	if copies {
@@ -117,7 +117,7 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 
 // ofDatabase reports whether a DDL statement changes a whole database.
 func ofDatabase(text string, mode lexMode) bool {
-	return slices.ContainsFunc(tokenize(text, mode), func(t token) bool { return t.is("DATABASE") || t.is("SCHEMA") })
+	return hasWord(tokenize(text, mode), "DATABASE", "SCHEMA")
 }
 
 // rollUpCommitted commits the transaction that the statement is about to commit

@@ -247,7 +247,7 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 func (a *analysis) decides(stmt *ast.InsertStmt, t *table) bool {
 	return len(stmt.Lists) <= sendBatch && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(t.touch) == 0 &&
 		!a.astray(stmt, t, t.spec.name) &&
-		!slices.ContainsFunc(a.toks, func(tok token) bool { return tok.is("RETURNING") || tok.is("DELAYED") })
+		!hasWord(a.toks, "RETURNING", "DELAYED")
 }
 
 // fillsAll reports whether an INSERT of cols gives values to keys and counters only, and
@@ -305,17 +305,14 @@ func (a *analysis) returns(t *table) bool {
 func (a *analysis) load(tables []*table, via []dependent) *plan {
 	named := a.namedTables(tables)
 	_, via = a.outsideStrings(nil, via)
-	has := func(word string) bool {
-		return slices.ContainsFunc(a.toks, func(t token) bool { return t.is(word) })
-	}
 	keyless := slices.ContainsFunc(named, func(t *table) bool { return len(t.key) == 0 })
 	reason := ""
 	switch {
-	case has("SELECT"):
+	case hasWord(a.toks, "SELECT"):
 		reason = "it reads a counter table in a subquery"
 	case keyless:
 		reason = "a keyless table must not grow"
-	case len(named) != 1, len(via) > 0, has("REPLACE"):
+	case len(named) != 1, len(via) > 0, hasWord(a.toks, "REPLACE"):
 		reason = "it may replace rows"
 	}
 	if reason != "" {

@@ -15,7 +15,7 @@ var bodies = wordSet(`PROCEDURE FUNCTION TRIGGER EVENT PACKAGE ATOMIC`)
 
 // statements splits a text at its semicolons. One that defines a body is not split.
 func statements(text string, toks []token) []string {
-	creates := slices.ContainsFunc(toks, func(t token) bool { return t.is("CREATE") || t.is("ATOMIC") })
+	creates := hasWord(toks, "CREATE", "ATOMIC")
 	if creates && slices.ContainsFunc(toks, func(t token) bool { return t.in(bodies) }) {
 		return []string{text}
 	}
@@ -84,14 +84,14 @@ func notAgain(err error, begun bool) error {
 }
 
 func splitArgs(text string, mode lexMode, args []driver.NamedValue) (own, rest []driver.NamedValue) {
-	n := min(parameters(text, mode), len(args))
+	n := min(parameters(tokenize(text, mode)), len(args))
 	return args[:n], args[n:]
 }
 
-// parameters is the number of ? in a text.
-func parameters(text string, mode lexMode) int {
+// parameters is the number of ? among the tokens.
+func parameters(toks []token) int {
 	n := 0
-	for _, t := range tokenize(text, mode) {
+	for _, t := range toks {
 		if t.kind == tokParam {
 			n++
 		}
