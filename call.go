@@ -102,9 +102,7 @@ func (k *call) refused(ctx context.Context, why error) error {
 	if err != nil {
 		return err
 	}
-	if out.rows != nil {
-		_ = out.rows.Close()
-	}
+	_ = out.close()
 	return why
 }
 

@@ -167,11 +167,8 @@ func (c *conn) drop(ctx context.Context, k *call) (_ outcome, err error) {
 	if err != nil && !missing {
 		return out, err
 	}
-	if out.rows != nil { // nothing else can be sent while they are open
-		if err := out.rows.Close(); err != nil {
-			return outcome{}, err
-		}
-		out.rows = noRows{}
+	if err := out.close(); err != nil {
+		return outcome{}, err
 	}
 	for _, t := range k.plan.dropped {
 		if missing {

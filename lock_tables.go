@@ -59,11 +59,8 @@ func (c *conn) runLock(ctx context.Context, k *call) (outcome, error) {
 		return out, err
 	}
 	c.locks = lockedOthers
-	if out.rows != nil { // nothing else can be sent while they are open
-		if err := out.rows.Close(); err != nil {
-			return outcome{}, err
-		}
-		out.rows = noRows{}
+	if err := out.close(); err != nil {
+		return outcome{}, err
 	}
 	tables := slices.Clone(k.plan.lockTables)
 	for _, t := range s.all() {
@@ -116,11 +113,8 @@ func (c *conn) lockTables(ctx context.Context, k *call, tables []*table) (outcom
 		if err != nil {
 			return out, err
 		}
-		if out.rows != nil {
-			if err := out.rows.Close(); err != nil {
-				return outcome{}, err
-			}
-			out.rows = noRows{}
+		if err := out.close(); err != nil {
+			return outcome{}, err
 		}
 		c.ended() // it commits
 		c.locks = lockedOurs
