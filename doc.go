@@ -90,7 +90,8 @@ package countermysql
 //	filler template upsert slots slotrange             - its statement
 //	batch group                                        - together with those of others
 //	tx written savepoint layers ordering send          - pending until COMMIT
-//	exact narrow fold slotrows units clean collide     the exact way
+//	exact narrow take fold slotrows units              the exact way
+//	clean collide
 //	sight                                              what a transaction sees of counters
 //	ddl alter swap temporary lock_tables               what changes tables
 //	result rows types question errors                  the answer, as plain MySQL gives it
