@@ -70,6 +70,21 @@
 // All exported types are safe for concurrent use unless they say otherwise.
 package countermysql
 
+// One increment, UPDATE post SET likes = likes + 1 WHERE id = ?, function by function:
+//
+//	execute planOf planBy planText plan dml update   what it is: once for each text
+//	run runOnce runData increment                    with the arguments of a call
+//
+//	countAlone bind statement sendUpsert             outside a transaction: one statement,
+//	count countOne together do sendUnits             together with others where some are under way,
+//	sendBatch sendUpsert counted                     and the answer of the plain one
+//
+//	BeginTx mayDefer                                 in a transaction: BEGIN waits,
+//	count countLater findAll lookUp                  its row is looked up
+//	pendingFor add                                   and it is noted
+//	Commit commitTogether                            COMMIT: as outside, if nothing else was done,
+//	begin send sendTable sendUpsert                  or right before it
+//
 // Where to read, in the order of a statement's life:
 //
 //	driver dsn config config_resolve config_yaml       from a DSN to a Connector
