@@ -27,11 +27,11 @@ func (c *conn) fold(ctx context.Context, t *table, rows []lockedRow) error {
 }
 
 func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found map[string][]slotRow) error {
-	var taken *written
+	var w *written
 	if c.inTransaction() {
-		taken = c.transaction().writtenTo(t)
+		w = c.transaction().writtenTo(t)
 		for id, slots := range found { // by their own key too: the row's may be spelled otherwise now
-			found[id] = slices.DeleteFunc(slots, func(s slotRow) bool { return taken.rolledUp.get(id) || taken.rolledUp.get(s.key.id()) })
+			found[id] = slices.DeleteFunc(slots, func(s slotRow) bool { return w.taken.get(id) || w.taken.get(s.key.id()) })
 		}
 	}
 	before, err := c.snapshotTotals(ctx, t, rows, found)
@@ -61,9 +61,9 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 	for _, row := range f.folded { // not before: a statement may fail, and the transaction go on
 		c.noteFolded(t, row)
 	}
-	if taken != nil {
+	if w != nil {
 		for _, s := range f.gone { // their key may be spelled otherwise
-			taken.rolledUp.set(s.key.id(), true)
+			w.taken.set(s.key.id(), true)
 		}
 	}
 	return nil
@@ -180,7 +180,7 @@ func (c *conn) noteFolded(t *table, f foldedRow) {
 		w.rows[i].sums = nil // the same row may be noted by another of its keys
 	}
 	w.mark(row)
-	w.rolledUp.set(f.key.id(), true)
+	w.taken.set(f.key.id(), true)
 	c.tx.rolledUp = append(c.tx.rolledUp, rolledUp{w, row.base, f.vain})
 }
 

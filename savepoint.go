@@ -72,7 +72,7 @@ func copyPending(from map[string]*pending) map[string]*pending {
 func copyWritten(from map[string]*written) map[string]*written {
 	to := make(map[string]*written, len(from))
 	for name, w := range from {
-		to[name] = &written{w.t, w.any, slices.Clone(w.rows), w.writes, w.rolledUp.keep()}
+		to[name] = &written{w.t, w.any, slices.Clone(w.rows), w.writes, w.taken.keep()}
 	}
 	return to
 }

@@ -178,7 +178,7 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 		return err
 	}
 	row.sums = t.noSums()
-	if len(rows) != 1 || c.transaction().writtenTo(t).rolledUp.get(key(rows[0][:len(t.key)]).id()) {
+	if len(rows) != 1 || c.transaction().writtenTo(t).taken.get(key(rows[0][:len(t.key)]).id()) {
 		return nil // the transaction has taken them itself, which others do not see yet
 	}
 	for i, col := range slices.Concat(t.counters, t.touch) {

@@ -200,8 +200,8 @@ func (x *txState) noteCall() {
 	}
 	x.called = true
 	for _, w := range x.written { // it may have committed and begun anew: others could add slots meanwhile
-		x.inside = x.inside || w.rolledUp.len() > 0
-		w.rolledUp.clear()
+		x.inside = x.inside || w.taken.len() > 0
+		w.taken.clear()
 		for i := range w.rows {
 			w.rows[i].sums = nil
 		}

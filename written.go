@@ -9,8 +9,8 @@ type written struct {
 	any  bool // rows whose keys are not known
 	rows []writtenRow
 
-	writes   int          // statements that wrote rows
-	rolledUp layers[bool] // keys whose slots the transaction has taken: others still see them
+	writes int          // statements that wrote rows
+	taken  layers[bool] // keys whose slots the transaction has taken: others still see them
 }
 
 // rolledUp is a row that the running statement rolled up.
@@ -144,6 +144,6 @@ func (x *txState) doubt() {
 	x.inside = true
 	for _, w := range x.written {
 		w.any, w.rows = true, nil
-		w.rolledUp.clear()
+		w.taken.clear()
 	}
 }
