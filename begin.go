@@ -83,13 +83,13 @@ func (c *conn) begin(ctx context.Context) error {
 // savedUnbegun reports whether there are savepoints with autocommit = 0 and no
 // transaction yet: a BEGIN would end them.
 func (c *conn) savedUnbegun() bool {
-	return !c.autocommit() && !c.begun() && c.tx != nil && len(c.tx.savepoints) > 0
+	return c.implies() && c.tx != nil && len(c.tx.savepoints) > 0
 }
 
 // beginImplied begins the transaction that an increment begins on plain MySQL with
 // autocommit = 0.
 func (c *conn) beginImplied(ctx context.Context) error {
-	if c.autocommit() || c.begun() {
+	if !c.implies() {
 		return nil
 	}
 	_, err := c.do(ctx, startTransaction)

@@ -230,7 +230,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	if exactly && p.fallback || c.beginsByLocks() && (exactly || p.query != nil && p.query.locking) {
+	if exactly && p.fallback || c.implies() && (exactly || p.query != nil && p.query.locking) {
 		if err := k.makesSense(ctx); err != nil {
 			return outcome{}, c.noted(k.refused(ctx, err))
 		}

@@ -44,6 +44,10 @@ func (c *conn) inTransaction() bool {
 // begun reports whether a transaction is open on the server.
 func (c *conn) begun() bool { return c.status.Uint()&statusInTransaction != 0 }
 
+// implies reports whether the next statement that uses a table begins a transaction:
+// with autocommit = 0.
+func (c *conn) implies() bool { return !c.autocommit() && !c.begun() }
+
 // readOnly reports whether the open transaction refuses writes; then the
 // server says so at once.
 func (c *conn) readOnly() bool { return c.status.Uint()&statusReadOnly != 0 }
