@@ -3,7 +3,6 @@ package countermysql
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 )
 
@@ -53,7 +52,7 @@ func (c *conn) alter(ctx context.Context, k *call, toks []token) (out outcome, e
 		if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
 			err = uerr
 		}
-		c.locked = false
+		c.locks = unlocked
 		if notUnderLock[errorNumber(err)] {
 			out, err = k.forward(ctx, k.text)
 		}
@@ -70,7 +69,7 @@ var notUnderLock = map[uint16]bool{1099: true, 1100: true, 1192: true}
 
 // rekeysIn reports whether ALTER TABLE may give the table another primary key.
 func rekeysIn(toks []token) bool {
-	return slices.ContainsFunc(toks, func(t token) bool { return t.is("PRIMARY") })
+	return hasWord(toks, "PRIMARY")
 }
 
 // renamesIn reports whether ALTER TABLE gives a key column, counter or touch
@@ -108,10 +107,10 @@ func (c *conn) lockOut(ctx context.Context, t *table) (locked bool, err error) {
 		return false, nil
 	}
 	c.ended() // it commits
-	c.locked = true
+	c.locks = lockedOurs
 	if err := c.foldLocked(ctx, t); err != nil {
 		_, _ = c.do(context.WithoutCancel(ctx), "UNLOCK TABLES") // the first error is the one to report
-		c.locked = false
+		c.locks = unlocked
 		return false, err
 	}
 	return true, nil

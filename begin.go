@@ -42,7 +42,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		if err != nil {
 			return nil, c.failed(err)
 		}
-		c.locked, c.elsewhere = false, false // BEGIN unlocks tables
+		c.locks = unlocked // by BEGIN
 		c.ended()
 		h.raw = raw
 	}
@@ -57,7 +57,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 // mayDefer reports whether it can't be told that BEGIN has not been sent yet.
 func (c *conn) mayDefer(opts driver.TxOptions) bool {
 	level := isolationName(opts.Isolation)
-	return c.grouped() && !c.inTransaction() && !c.dirty && !c.locked && !c.elsewhere && !opts.ReadOnly && !c.session.readOnly && !c.session.completes &&
+	return c.grouped() && !c.inTransaction() && !c.dirty && c.locks == unlocked && !opts.ReadOnly && !c.session.readOnly && !c.session.completes &&
 		level != serializable && (level != "" || opts.Isolation == 0 && c.session.isolation != serializable)
 }
 
@@ -86,13 +86,13 @@ func (c *conn) begin(ctx context.Context) error {
 // savedUnbegun reports whether there are savepoints with autocommit = 0 and no
 // transaction yet: a BEGIN would end them.
 func (c *conn) savedUnbegun() bool {
-	return !c.autocommit() && !c.begun() && c.tx != nil && len(c.tx.savepoints) > 0
+	return c.implies() && c.tx != nil && len(c.tx.savepoints) > 0
 }
 
 // beginImplied begins the transaction that an increment begins on plain MySQL with
 // autocommit = 0.
 func (c *conn) beginImplied(ctx context.Context) error {
-	if c.autocommit() || c.begun() {
+	if !c.implies() {
 		return nil
 	}
 	_, err := c.do(ctx, startTransaction)
@@ -127,7 +127,7 @@ func (h *handle) Commit() error {
 func (h *handle) commitAlone(ctx context.Context) error {
 	c, tx := h.conn, h.conn.tx
 	return again(ctx, func() error {
-		c.tx, c.unbegun = tx.unsent(), h
+		c.tx, c.unbegun = tx.anew(), h
 		tx.increments = 0 // the first try has taken them out of the statistics
 		if err := c.begin(ctx); err != nil {
 			c.ended()
@@ -163,16 +163,16 @@ func (h *handle) commit(ctx context.Context) error {
 // stops at the first error, so that COMMIT is never reached without the increments
 // (https://dev.mysql.com/doc/c-api/8.4/en/c-api-multiple-queries.html).
 func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
-	if !c.connector.cfg.MultiStatements || c.tx == nil || !c.inTransaction() {
+	x := c.open()
+	if !c.connector.cfg.MultiStatements || x == nil {
 		return false, nil
 	}
-	c.tx.dropEmpty()
-	tables := c.tx.tables()
-	if len(tables) != 1 || c.tx.pending[tables[0].String()].entries.len() > sendBatch {
+	x.dropEmpty()
+	unsent := x.unsent()
+	if len(unsent) != 1 || unsent[0].entries.len() > sendBatch {
 		return false, nil // after an error it could not be told what was done
 	}
-	text := c.upsert(tables[0], c.tx.pending[tables[0].String()].sorted()).many()
-	_, err = c.do(ctx, text+"; COMMIT")
+	_, err = c.do(ctx, c.upsert(unsent[0].t, unsent[0].sorted()).many()+"; COMMIT")
 	switch {
 	case rowGone(err), errors.Is(err, driver.ErrBadConn): // perhaps to another key; nothing was sent
 		return false, nil
@@ -189,13 +189,13 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 		return true, nil
 	}
 	c.tx.dropEmpty()
-	tables := c.tx.tables()
-	if len(tables) == 0 {
+	unsent := c.tx.unsent()
+	if len(unsent) == 0 {
 		return true, nil
 	}
-	t := tables[0]
-	u := incrementUnit(c.tx.pending[t.String()].sorted())
-	if len(tables) > 1 || !u.fits() {
+	t := unsent[0].t
+	u := incrementUnit(unsent[0].sorted())
+	if len(unsent) > 1 || !u.fits() {
 		return false, nil
 	}
 	h, tx := c.unbegun, c.tx

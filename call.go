@@ -45,7 +45,7 @@ func (k *call) miscounted() bool {
 // there are no arguments, or it writes them in, which it does only for as many as
 // the text has places.
 func (k *call) interpolated() bool {
-	return len(k.args) == 0 || k.conn.connector.cfg.InterpolateParams && len(k.args) == parameters(k.text, k.conn.session.mode)
+	return len(k.args) == 0 || k.conn.connector.cfg.InterpolateParams && len(k.args) == parameters(tokenize(k.text, k.conn.session.mode))
 }
 
 // binary reports whether the answer comes in the binary protocol.
@@ -74,7 +74,7 @@ func (k *call) summed() (string, []driver.NamedValue) {
 // makesSense has the server look at the user's statement before rows are locked for
 // it: one that is wrong locks nothing.
 func (k *call) makesSense(ctx context.Context) error {
-	if k.stmt != nil || !k.rows && !k.conn.beginsByLocks() || k.conn.connector.cfg.MultiStatements { // several can't be prepared
+	if k.stmt != nil || !k.rows && !k.conn.implies() || k.conn.connector.cfg.MultiStatements { // several can't be prepared
 		return nil
 	}
 	s, err := k.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, k.text)
@@ -87,24 +87,17 @@ func (k *call) makesSense(ctx context.Context) error {
 	return err
 }
 
-// beginsByLocks reports whether to lock rows for a statement would begin a
-// transaction that the statement, if it is refused, does not begin: with
-// autocommit = 0.
-func (c *conn) beginsByLocks() bool { return !c.autocommit() && !c.begun() }
-
 // refused has the server refuse the statement itself where that may begin a
-// transaction.
+// transaction, which to lock rows for it would always do.
 func (k *call) refused(ctx context.Context, why error) error {
-	if !k.conn.beginsByLocks() {
+	if !k.conn.implies() {
 		return why
 	}
 	out, err := k.forward(ctx, k.text)
 	if err != nil {
 		return err
 	}
-	if out.rows != nil {
-		_ = out.rows.Close()
-	}
+	_ = out.close()
 	return why
 }
 

@@ -7,33 +7,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// takeAndRun rolls up the keys that a statement concerns and runs it. Of the rows that
-// an upsert or REPLACE could meet it locks those that are there: under REPEATABLE READ,
-// to lock one that is not would lock the gap in which others insert theirs.
-func (c *conn) takeAndRun(ctx context.Context, k *call) (outcome, error) {
-	where, ok := c.collisions(k)
-	if !ok {
-		text, err := c.takeFor(ctx, k)
-		if err != nil {
-			return outcome{}, err
-		}
-		return k.forward(ctx, text)
-	}
-	s := k.plan.scopes[0]
-	met, err := c.keysOf(ctx, s, where)
-	if err != nil {
-		return outcome{}, err
-	}
-	if _, err := c.takeKeys(ctx, s.t, met); err != nil {
-		return outcome{}, err
-	}
-	out, err := k.forward(ctx, k.text)
-	if err != nil || s.t.allUnique == 1 {
-		return out, err // a row that was inserted meanwhile by its primary key has nothing in its slots
-	}
-	return out, c.metNoOther(ctx, s, where, met)
-}
-
 // collisions is the condition of the rows that the statement could meet, if a look-up
 // connection can tell them.
 func (c *conn) collisions(k *call) (where string, ok bool) {

@@ -20,30 +20,26 @@ type conn struct {
 	status    reflect.Value // of go-sql-driver's connection: the server's status flags
 	closed    func() error  // at its end; nil: nothing
 
+	// For as long as the session:
 	session   session
 	initial   session // as the DSN made it
 	literals  literals
-	dirty     bool   // the session may have changed: probe before the next counter statement
-	locked    bool   // LOCK TABLES holds
-	elsewhere bool   // it holds other tables only: ours can't be used
-	next      string // isolation level of SET TRANSACTION, for the next transaction
-	spent     bool   // the last statement was that transaction
-	fixed     bool   // the transaction has a snapshot
-	xaEnded   bool   // XA END: until the transaction is over the server refuses all else
-	tx        *txState
-	unbegun   *handle // the transaction whose BEGIN is not sent yet
-	broken    error   // the end of a context, which has closed the connection
-	changed   bool    // a statement of the application's has changed the session
-	clock     bool    // and perhaps its clock: SET timestamp
-
-	filler   filler
-	lastRows rowCount // of the last statement, where the server has another
-	leased   []lease  // slots in use
-
+	dirty     bool                  // it may have changed: probe before the next counter statement
+	changed   bool                  // a statement of the application's has changed it
+	clock     bool                  // and perhaps its clock: SET timestamp
 	types     map[*plan]*typesCache // asked by a session that was changed
-	temporary map[string]bool       // names of temporary tables made here, in small letters
-	hidden    map[string]bool       // counter tables whose names they have taken
-	visible   *schema               // the schema without those
+	temporary temporaries
+	locks     tableLocks
+	broken    error // the end of a context, which has closed the connection
+
+	// For as long as the transaction:
+	openTransaction
+	leased []lease // slots in use
+
+	// From one statement to the next:
+	lastRows rowCount // of the last, where the server has another
+	spent    bool     // it was the transaction that SET TRANSACTION has spoken of
+	filler   filler
 }
 
 var (
@@ -69,98 +65,6 @@ func (c *conn) Unwrap() driver.Conn {
 	return c.below
 }
 
-// Flags of the server's status (https://dev.mysql.com/doc/dev/mysql-server/latest/mysql__com_8h.html).
-const (
-	statusInTransaction = 1 << 0
-	statusAutocommit    = 1 << 1
-	statusReadOnly      = 1 << 13
-)
-
-func (c *conn) autocommit() bool { return c.status.Uint()&statusAutocommit != 0 }
-
-// inTransaction reports whether the next statement belongs to a transaction
-// that somebody else ends.
-func (c *conn) inTransaction() bool {
-	return c.unbegun != nil || c.begun() || !c.autocommit()
-}
-
-// begun reports whether a transaction is open on the server.
-func (c *conn) begun() bool { return c.status.Uint()&statusInTransaction != 0 }
-
-// readOnly reports whether the open transaction refuses writes; then the
-// server says so at once.
-func (c *conn) readOnly() bool { return c.status.Uint()&statusReadOnly != 0 }
-
-// transaction returns the state of the open transaction.
-func (c *conn) transaction() *txState {
-	if c.tx == nil {
-		c.tx = newTx(c.level())
-	}
-	return c.tx
-}
-
-// level is the isolation level of the open or the next transaction.
-func (c *conn) level() string {
-	if c.tx != nil {
-		return c.tx.isolation
-	}
-	return cmp.Or(c.next, c.session.isolation)
-}
-
-// spend forgets what SET TRANSACTION said of the next transaction, if the last
-// statement was that.
-func (c *conn) spend() {
-	if c.spent && !c.inTransaction() {
-		c.next = ""
-	}
-	c.spent = false
-}
-
-// ended forgets the transaction.
-func (c *conn) ended() {
-	if c.tx != nil {
-		c.connector.stats.pending.Add(-c.tx.increments)
-	}
-	c.tx, c.unbegun, c.next, c.fixed, c.xaEnded = nil, nil, "", false, false
-	c.unlease()
-}
-
-// endedByUser forgets the transaction that the application has ended. Where that has
-// begun another one, by AND CHAIN or completion_type, it has the same isolation level.
-func (c *conn) endedByUser() {
-	level := c.level()
-	c.ended()
-	if c.begun() {
-		c.next = level
-	}
-}
-
-// failed notes an error. It may have ended the transaction (a deadlock, DDL that
-// commits and then fails), which the server does not tell with it.
-func (c *conn) failed(err error) error {
-	n := errorNumber(err)
-	if n == 0 {
-		return err
-	}
-	c.connector.stats.failed(n)
-	if c.begun() && c.askStatus() == nil && !c.begun() {
-		c.ended()
-	}
-	return err
-}
-
-// askStatus asks for the status flags, which an error does not bring, by a
-// statement that leaves warnings and ROW_COUNT() as they are.
-func (c *conn) askStatus() error {
-	ctx, cancel := context.WithTimeout(context.Background(), linger)
-	defer cancel()
-	rows, err := c.queryer.QueryContext(ctx, "SHOW WARNINGS LIMIT 0", nil)
-	if err != nil {
-		return err
-	}
-	return rows.Close()
-}
-
 // plan returns the plan of a text.
 func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 	return c.planOf(ctx, text, nil)
@@ -175,12 +79,7 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 			return planUse{}, c.cut(ctx, err)
 		}
 	}
-	if len(c.hidden) > 0 {
-		if c.visible == nil || c.visible.fingerprint != s.fingerprint {
-			c.visible = s.without(c.hidden)
-		}
-		s = c.visible
-	}
+	s = c.temporary.visibleIn(s)
 	p := c.planIn(s, text)
 	if err != nil && p.named { // all else goes on without a look-up connection, when the server has no more of them
 		return planUse{}, err
@@ -206,59 +105,36 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 	return p, nil
 }
 
-// giveUp rolls the transaction back whose increments can't be counted any more.
-func (c *conn) giveUp(t *table) error {
-	if c.unbegun == nil {
-		c.abandon()
-	}
-	c.ended()
-	return fmt.Errorf("countermysql: the primary key of %s, or the digits of a counter or touch column, were changed while increments were pending; the transaction is rolled back", t)
-}
-
-// abandon rolls the transaction back.
-func (c *conn) abandon() {
-	if _, err := c.do(context.Background(), rollback); err != nil {
-		_ = c.raw.Close() // or the application might commit the rest
-	}
-	c.ended()
-}
-
 // ExecContext runs a statement.
 func (c *conn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
-	p, err := c.plan(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	if p.simple {
-		c.connector.stats.plain(p.plan)
-		if err := c.begin(ctx); err != nil {
-			return nil, err
-		}
-		res, err := c.execer.ExecContext(ctx, text, args)
-		c.fixed = c.fixed || p.fixes && err == nil
-		return res, c.noted(err)
-	}
-	out, err := c.run(ctx, &call{conn: c, planUse: p, text: text, args: args})
+	out, err := c.execute(ctx, text, nil, args, false)
 	return out.res, err
 }
 
 // QueryContext runs a statement that may return rows.
 func (c *conn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
-	p, err := c.plan(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	if p.simple {
-		c.connector.stats.plain(p.plan)
-		if err := c.begin(ctx); err != nil {
-			return nil, err
-		}
-		rows, err := c.queryer.QueryContext(ctx, text, args)
-		c.fixed = c.fixed || p.fixes && err == nil
-		return c.watched(rows), c.noted(err)
-	}
-	out, err := c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, rows: true})
+	out, err := c.execute(ctx, text, nil, args, true)
 	return out.rows, err
+}
+
+// execute runs a statement of the application's, sent as text or prepared.
+func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []driver.NamedValue, rows bool) (outcome, error) {
+	p, err := c.planOf(ctx, text, prepared)
+	if err != nil {
+		return outcome{}, err
+	}
+	if !p.simple {
+		return c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows})
+	}
+	c.connector.stats.plain(p.plan)
+	if err := c.begin(ctx); err != nil {
+		return outcome{}, err
+	}
+	k := call{conn: c, stmt: prepared, rows: rows} // that of run is allocated
+	out, err := k.try(ctx, text, args)
+	c.fixed = c.fixed || p.fixes && err == nil
+	out.rows = c.watched(out.rows)
+	return out, c.noted(err)
 }
 
 // noted passes on the answer to a statement of the user's.
@@ -334,7 +210,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 // IsValid reports whether the connection may go back to the pool. One that is
 // returned inside a transaction may not: closing it is what rolls back.
 func (c *conn) IsValid() bool {
-	if c.inTransaction() && c.autocommit() || c.tx != nil && len(c.tx.tables()) > 0 || c.locked {
+	if c.inTransaction() && c.autocommit() || c.tx != nil && len(c.tx.unsent()) > 0 || c.locks == lockedOurs {
 		return false
 	}
 	v, ok := c.raw.(driver.Validator)

@@ -241,6 +241,56 @@ func (c *conn) counted(k *call, inc *increment, rows int64) outcome {
 // undid it.
 const maxRetries = 10
 
+// countAlone sends an increment of one row that nobody can go with. It does not
+// wait in the group for a base row that somebody has locked.
+func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) {
+	inc := k.plan.increment
+	if !c.filler.bind(inc, k.binder()) {
+		return outcome{}, notTried, nil
+	}
+	var lead turn
+	lock, together := shareMode, inc.batch != nil && c.grouped()
+	if together {
+		if lead = inc.batch.group.enter(); lead == 0 {
+			return outcome{}, notTried, nil
+		}
+		lock = inc.t.noWait()
+	}
+	send := func() (bool, error) {
+		text, ok := c.filler.statement(c.unsnapshot(), lock, c.slot(inc.t))
+		if !ok {
+			return false, nil
+		}
+		defer c.unlease()
+		return true, c.sendUpsert(ctx, text, true)
+	}
+	first := func() (bool, error) {
+		if together {
+			defer inc.batch.group.leave(lead)
+			defer c.connector.stats.batch(1)
+		}
+		return send()
+	}
+	sent, err := first()
+	if together && err != nil && undone(err) && !errors.Is(err, errRowGone) {
+		c.unheard(err)
+		lock = shareMode
+		sent, err = send()
+	}
+	switch {
+	case !sent:
+		return outcome{}, notTried, nil
+	case errors.Is(err, errRowGone):
+		return outcome{}, inc.missing(), nil
+	case errorNumber(err) == errOutOfRange:
+		return outcome{}, takeExact, nil // the slot is full
+	case err != nil:
+		return outcome{}, done, err
+	}
+	c.connector.stats.increments.Add(1)
+	return c.counted(k, inc, 1), done, nil
+}
+
 // countOne adds an increment of one row in one round trip, together with those
 // of others where it can. If no row took it, the statement itself finds out why.
 func (c *conn) countOne(ctx context.Context, k *call, b *bound) (outcome, after, error) {
@@ -287,6 +337,14 @@ func (c *conn) upsertOne(b *bound, e *entry) string {
 	u := c.upsert(b.t, []*entry{e})
 	u.name, u.later = b.name, true
 	return u.one()
+}
+
+// missing says how an increment goes on that no row took.
+func (inc *increment) missing() after {
+	if len(inc.t.touch) > 0 {
+		return takeExact // perhaps it has a touch column in the future
+	}
+	return takeVerbatim
 }
 
 // countLater adds an increment to the transaction's pending ones. The rows are

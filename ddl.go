@@ -2,14 +2,70 @@ package countermysql
 
 import (
 	"context"
-	"database/sql/driver"
-	"errors"
-	"io"
 	"slices"
 	"strings"
-
-	"github.com/go-sql-driver/mysql"
 )
+
+// ddl plans a statement that changes the schema.
+func (a *analysis) ddl(tables []*table, via []dependent) *plan {
+	ofTable := hasWord(a.toks[:min(4, len(a.toks))], "TABLE", "TABLES")
+	named := a.namedTables(tables)
+	copies := wordAt(a.toks, 0, "CREATE") && ofTable && a.fromQuery()
+	if copies {
+		named = readThrough(named, via)
+	}
+	named = slices.DeleteFunc(named, func(t *table) bool { return t.unfit != nil || t.missing != "" })
+	switch {
+	case len(named) == 0:
+		return &plan{}
+	case wordAt(a.toks, 0, "DROP") && ofTable, wordAt(a.toks, 0, "TRUNCATE"):
+		return &plan{dropped: named}
+	case wordAt(a.toks, 0, "ALTER") && ofTable, wordAt(a.toks, 0, "RENAME"), wordAt(a.toks, 0, "CREATE") && wordAt(a.toks, 1, "OR") && ofTable && !copies:
+		return &plan{class: exact, reason: "the table may change its key or its name", scopes: allOf(named)}
+	case copies:
+		return &plan{class: exact, reason: "it makes a table from a query", scopes: allOf(named)}
+	}
+	return &plan{}
+}
+
+// namedTables keeps the tables whose names, and not only those of tables in
+// other databases, stand outside strings.
+func (a *analysis) namedTables(tables []*table) []*table {
+	return slices.DeleteFunc(slices.Clone(tables), func(t *table) bool {
+		for i, tok := range a.toks {
+			if tok.kind == tokVersion || tok.ident() && a.schema.key(a.databaseOf(i), tok.name) == a.schema.key(t.spec.db, t.spec.name) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// readThrough adds the tables that are read through views.
+func readThrough(tables []*table, via []dependent) []*table {
+	all := slices.Clone(tables)
+	for _, d := range via {
+		if d.reads {
+			all = append(all, d.tables...)
+		}
+	}
+	sortTables(all)
+	return slices.Compact(all)
+}
+
+// fromQuery reports whether CREATE TABLE fills the table: from SELECT, or from TABLE t.
+func (a *analysis) fromQuery() bool {
+	tables := 0
+	for _, t := range a.toks {
+		if t.is("TABLE") {
+			tables++
+		}
+		if t.is("SELECT") || tables > 1 {
+			return true
+		}
+	}
+	return false
+}
 
 // runDDL executes a statement that ends a transaction: what it needs of the
 // slots goes with it.
@@ -30,10 +86,10 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	if locksTables(toks) {
 		return c.runLock(ctx, k)
 	}
-	if c.locked || c.elsewhere {
+	if c.locks != unlocked {
 		out, err := k.forward(ctx, k.text)
 		if err == nil && p.kind == kindBegin && !toks[0].is("XA") {
-			c.locked, c.elsewhere = false, false // BEGIN unlocks
+			c.locks = unlocked
 		}
 		return out, err
 	}
@@ -61,7 +117,7 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 
 // ofDatabase reports whether a DDL statement changes a whole database.
 func ofDatabase(text string, mode lexMode) bool {
-	return slices.ContainsFunc(tokenize(text, mode), func(t token) bool { return t.is("DATABASE") || t.is("SCHEMA") })
+	return hasWord(tokenize(text, mode), "DATABASE", "SCHEMA")
 }
 
 // rollUpCommitted commits the transaction that the statement is about to commit
@@ -111,11 +167,8 @@ func (c *conn) drop(ctx context.Context, k *call) (_ outcome, err error) {
 	if err != nil && !missing {
 		return out, err
 	}
-	if out.rows != nil { // nothing else can be sent while they are open
-		if err := out.rows.Close(); err != nil {
-			return outcome{}, err
-		}
-		out.rows = noRows{}
+	if err := out.close(); err != nil {
+		return outcome{}, err
 	}
 	for _, t := range k.plan.dropped {
 		if missing {
@@ -131,135 +184,4 @@ func (c *conn) drop(ctx context.Context, k *call) (_ outcome, err error) {
 		return out, err
 	}
 	return out, c.unhide(ctx, tokenize(k.text, c.session.mode))
-}
-
-// runSplit executes a text of several statements one by one, as the server
-// would: what went before an error stays done.
-func (c *conn) runSplit(ctx context.Context, k *call) (outcome, error) {
-	if k.rows {
-		rows := &splitRows{conn: c, ctx: ctx, texts: k.plan.split, args: k.args}
-		return outcome{rows: rows}, rows.first()
-	}
-	all := &result{}
-	args := k.args
-	for _, text := range k.plan.split {
-		var own []driver.NamedValue
-		own, args = splitArgs(text, c.session.mode, args)
-		res, err := c.ExecContext(ctx, text, own)
-		if err != nil {
-			return outcome{}, notAgain(err, len(all.affected) > 0)
-		}
-		n, _ := res.RowsAffected()
-		id, _ := res.LastInsertId()
-		all.affected, all.ids = append(all.affected, n), append(all.ids, id)
-	}
-	return outcome{res: all}, nil
-}
-
-// notAgain keeps database/sql from sending the whole text once more on another
-// connection where a part of it is done.
-func notAgain(err error, begun bool) error {
-	if begun && errors.Is(err, driver.ErrBadConn) {
-		return mysql.ErrInvalidConn
-	}
-	return err
-}
-
-func splitArgs(text string, mode lexMode, args []driver.NamedValue) (own, rest []driver.NamedValue) {
-	n := min(parameters(text, mode), len(args))
-	return args[:n], args[n:]
-}
-
-// parameters is the number of ? in a text.
-func parameters(text string, mode lexMode) int {
-	n := 0
-	for _, t := range tokenize(text, mode) {
-		if t.kind == tokParam {
-			n++
-		}
-	}
-	return n
-}
-
-// splitRows are the result sets of several statements, each run when it is
-// asked for. Like go-sql-driver's they skip statements without rows.
-type splitRows struct {
-	physicalRows
-	conn  *conn
-	ctx   context.Context
-	texts []string
-	args  []driver.NamedValue
-	begun bool // a statement was run
-}
-
-// Close runs the statements that nobody asked for, as the server would have.
-func (r *splitRows) Close() error {
-	for {
-		if err := r.NextResultSet(); err != nil {
-			break // io.EOF, or an error that nobody waits for
-		}
-	}
-	return r.physicalRows.Close()
-}
-
-func (r *splitRows) first() error {
-	err := r.NextResultSet()
-	if errors.Is(err, io.EOF) {
-		r.physicalRows = noRows{}
-		return nil
-	}
-	return err
-}
-
-func (r *splitRows) HasNextResultSet() bool {
-	return len(r.texts) > 0 || r.physicalRows.HasNextResultSet()
-}
-
-func (r *splitRows) Next(dest []driver.Value) error {
-	err := r.physicalRows.Next(dest)
-	if err != nil && !errors.Is(err, io.EOF) {
-		r.texts = nil
-	}
-	return err
-}
-
-// NextResultSet runs statements up to the next that has rows. Like the server it
-// stops for good at the first error.
-func (r *splitRows) NextResultSet() error {
-	err := r.next()
-	if err != nil {
-		r.texts = nil
-	}
-	return err
-}
-
-func (r *splitRows) next() error {
-	if r.physicalRows != nil {
-		if r.physicalRows.HasNextResultSet() {
-			return r.physicalRows.NextResultSet()
-		}
-		if err := r.physicalRows.Close(); err != nil {
-			return err
-		}
-	}
-	for len(r.texts) > 0 {
-		text := r.texts[0]
-		r.texts = r.texts[1:]
-		var own []driver.NamedValue
-		own, r.args = splitArgs(text, r.conn.session.mode, r.args)
-		rows, err := r.conn.QueryContext(r.ctx, text, own)
-		if err != nil {
-			return notAgain(err, r.begun)
-		}
-		r.begun = true
-		if p, ok := rows.(physicalRows); ok && len(rows.Columns()) > 0 {
-			r.physicalRows = p
-			return nil
-		}
-		if err := rows.Close(); err != nil {
-			return err
-		}
-	}
-	r.physicalRows = noRows{}
-	return io.EOF
 }

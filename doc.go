@@ -70,6 +70,21 @@
 // All exported types are safe for concurrent use unless they say otherwise.
 package countermysql
 
+// One increment, UPDATE post SET likes = likes + 1 WHERE id = ?, function by function:
+//
+//	execute planOf planBy planText plan dml update   what it is: once for each text
+//	run runOnce runData increment                    with the arguments of a call
+//
+//	countAlone bind statement sendUpsert             outside a transaction: one statement,
+//	count countOne together do sendUnits             together with others where some are under way,
+//	sendBatch sendUpsert counted                     and the answer of the plain one
+//
+//	BeginTx mayDefer                                 in a transaction: BEGIN waits,
+//	count countLater findAll lookUp                  its row is looked up
+//	pendingFor add                                   and it is noted
+//	Commit commitTogether                            COMMIT: as outside, if nothing else was done,
+//	begin send sendTable sendUpsert                  or right before it
+//
 // Where to read, in the order of a statement's life:
 //
 //	driver dsn config config_resolve config_yaml       from a DSN to a Connector
@@ -78,7 +93,7 @@ package countermysql
 //
 //	conn stmt begin session                            what database/sql calls
 //	cache skeleton plan                                text → plan
-//	rewrite kind token parse scan where                how a text is planned:
+//	rewrite kind token parse scan split where          how a text is planned:
 //	relative touch update insert                       - writes
 //	quiet keytext stored
 //	query ambiguous conversion locking wide            - queries
@@ -89,8 +104,9 @@ package countermysql
 //	count lookup lookup_conn                           an increment
 //	filler template upsert slots slotrange             - its statement
 //	batch group                                        - together with those of others
-//	tx savepoint layers ordering send                  - pending until COMMIT
-//	exact fold slotrows units clean collide            the exact way
+//	tx written savepoint layers ordering send          - pending until COMMIT
+//	exact narrow take fold slotrows units              the exact way
+//	clean collide
 //	sight                                              what a transaction sees of counters
 //	ddl alter swap temporary lock_tables               what changes tables
 //	result rows types question errors                  the answer, as plain MySQL gives it

@@ -144,3 +144,35 @@ func TestMapNamesEachFile(t *testing.T) {
 	require.NoError(t, err)
 	require.ElementsMatch(t, slices.DeleteFunc(all, func(name string) bool { return strings.HasSuffix(name, "_test.go") }), files)
 }
+
+// TestMapNamesFunctions proves that the functions exist through which doc.go follows an increment.
+func TestMapNamesFunctions(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(text), "// One increment")
+	require.True(t, ok)
+	way, _, ok := strings.Cut(rest, "// Where to read")
+	require.True(t, ok)
+	all, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	exist := map[string]bool{}
+	for _, file := range all {
+		code, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?(\w+)[(\[]`).FindAllStringSubmatch(string(code), -1) {
+			exist[m[1]] = true
+		}
+	}
+	named := 0
+	for line := range strings.Lines(way) {
+		names, _, _ := strings.Cut(strings.TrimPrefix(line, "//\t"), "   ")
+		if !strings.HasPrefix(line, "//\t") {
+			continue
+		}
+		for name := range strings.FieldsSeq(names) {
+			named++
+			require.True(t, exist[name], name)
+		}
+	}
+	require.Greater(t, named, 20)
+}

@@ -135,6 +135,33 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 	return outcome{rows: rows}, nil
 }
 
+// takeAndRun rolls up the keys that a statement concerns and runs it. Of the rows that
+// an upsert or REPLACE could meet it locks those that are there: under REPEATABLE READ,
+// to lock one that is not would lock the gap in which others insert theirs.
+func (c *conn) takeAndRun(ctx context.Context, k *call) (outcome, error) {
+	where, ok := c.collisions(k)
+	if !ok {
+		text, err := c.takeFor(ctx, k)
+		if err != nil {
+			return outcome{}, err
+		}
+		return k.forward(ctx, text)
+	}
+	s := k.plan.scopes[0]
+	met, err := c.keysOf(ctx, s, where)
+	if err != nil {
+		return outcome{}, err
+	}
+	if _, err := c.takeKeys(ctx, s.t, met); err != nil {
+		return outcome{}, err
+	}
+	out, err := k.forward(ctx, k.text)
+	if err != nil || s.t.allUnique == 1 {
+		return out, err // a row that was inserted meanwhile by its primary key has nothing in its slots
+	}
+	return out, c.metNoOther(ctx, s, where, met)
+}
+
 // start begins a transaction of ours. What was read before it fixes no snapshot.
 func (c *conn) start(ctx context.Context) error {
 	_, err := c.do(ctx, startTransaction)
@@ -153,82 +180,4 @@ func (c *conn) finish(ctx context.Context, err error) error {
 		_, _ = c.do(context.WithoutCancel(ctx), rollback)
 	}
 	return err
-}
-
-// maxNarrowed bounds the keys written into a statement, maxNarrowedOr those of
-// several columns: the server compares each row with each of these.
-const (
-	maxNarrowed   = 10000
-	maxNarrowedOr = 1000
-)
-
-// takeFor rolls up the keys that a statement concerns and gives the text to send.
-// Where nothing keeps other rows from coming to meet its condition meanwhile, whose
-// slots would stay standing, or where it has a limit, the statement is kept to the rows
-// locked here.
-func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
-	n, b := k.plan.narrowing, k.binder()
-	locksGaps := c.locksGaps()
-	if n == nil || locksGaps && n.by == nil && n.first == nil {
-		return k.text, c.take(ctx, k.plan, b)
-	}
-	s := k.plan.scopes[0]
-	switch {
-	case n.by != nil:
-		if err := c.take(ctx, k.plan, b); err != nil {
-			return "", err
-		}
-		s.where = n.by
-	case n.first != nil:
-		s = *n.first
-	}
-	where, ok := s.bind(b)
-	if !ok && n.first != nil && !locksGaps {
-		where, ok = k.plan.scopes[0].bind(b)
-	}
-	if !ok && n.by == nil {
-		return k.text, c.take(ctx, k.plan, b)
-	}
-	name := quoteIdent(s.name)
-	var rows []lockedRow
-	if ok {
-		var err error
-		switch rows, err = c.lock(ctx, s.t, name, s.from(), where); {
-		case badValue[errorNumber(err)]:
-			ok = false
-		case err != nil:
-			return "", err
-		}
-	}
-	if ok && locksGaps && n.by != nil {
-		return k.text, c.fold(ctx, s.t, rows)
-	}
-	tooMany := len(rows) > maxNarrowed || len(rows) > maxNarrowedOr && len(s.t.key) > 1
-	if locksGaps && tooMany {
-		return k.text, c.take(ctx, k.plan, b)
-	}
-	refusable := c.session.safe && n.first == nil      // as it is, but not by keys, nor with a limit
-	if !ok || tooMany || n.before == "" || refusable { // no other row changes then, and a new one has no slots
-		if err := c.lockWhole(ctx, s.t); err != nil {
-			return "", err
-		}
-		return k.text, c.take(ctx, k.plan, b)
-	}
-	if err := c.fold(ctx, s.t, rows); err != nil || n.most > 0 && len(rows) == n.most {
-		return k.text, err
-	}
-	return k.own(n.before + s.t.whereLocked(rows, name) + n.after), nil
-}
-
-// whereLocked selects the given rows of the table called name.
-func (t *table) whereLocked(rows []lockedRow, name string) string {
-	if len(rows) == 0 { // for FALSE, MariaDB's RETURNING would give no columns
-		col := name + "." + quoteIdent(t.key[0].name)
-		return "NULLIF(" + col + ", " + col + ") = " + col
-	}
-	keys := make([]key, len(rows))
-	for i, r := range rows {
-		keys[i] = r.key
-	}
-	return t.whereAny(keys, name)
 }

@@ -50,7 +50,7 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 	if k.plan.class == refused {
 		return nil, k.plan.err
 	}
-	if n := parameters(query, k.conn.session.mode); n != len(args) { // what becomes of it depends on them
+	if n := parameters(tokenize(query, k.conn.session.mode)); n != len(args) { // what becomes of it depends on them
 		return nil, fmt.Errorf("countermysql: expected %d arguments, got %d", n, len(args))
 	}
 	return k.explain(ctx, args)

@@ -1,10 +1,6 @@
 package countermysql
 
-import (
-	"context"
-	"errors"
-	"slices"
-)
+import "slices"
 
 // prepare makes the template of an increment of one row.
 func (inc *increment) prepare() {
@@ -78,62 +74,4 @@ func (f *filler) where(buf []byte) []byte {
 func (f *filler) statement(prefix, lock string, slot int) (text string, ok bool) {
 	f.buf = f.inc.text.fill(f.buf[:0], prefix, lock, slot, f)
 	return string(f.buf), f.bound
-}
-
-// countAlone sends an increment of one row that nobody can go with. It does not
-// wait in the group for a base row that somebody has locked.
-func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) {
-	inc := k.plan.increment
-	if !c.filler.bind(inc, k.binder()) {
-		return outcome{}, notTried, nil
-	}
-	var lead turn
-	lock, together := shareMode, inc.batch != nil && c.grouped()
-	if together {
-		if lead = inc.batch.group.enter(); lead == 0 {
-			return outcome{}, notTried, nil
-		}
-		lock = inc.t.noWait()
-	}
-	send := func() (bool, error) {
-		text, ok := c.filler.statement(c.unsnapshot(), lock, c.slot(inc.t))
-		if !ok {
-			return false, nil
-		}
-		defer c.unlease()
-		return true, c.sendUpsert(ctx, text, true)
-	}
-	first := func() (bool, error) {
-		if together {
-			defer inc.batch.group.leave(lead)
-			defer c.connector.stats.batch(1)
-		}
-		return send()
-	}
-	sent, err := first()
-	if together && err != nil && undone(err) && !errors.Is(err, errRowGone) {
-		c.unheard(err)
-		lock = shareMode
-		sent, err = send()
-	}
-	switch {
-	case !sent:
-		return outcome{}, notTried, nil
-	case errors.Is(err, errRowGone):
-		return outcome{}, inc.missing(), nil
-	case errorNumber(err) == errOutOfRange:
-		return outcome{}, takeExact, nil // the slot is full
-	case err != nil:
-		return outcome{}, done, err
-	}
-	c.connector.stats.increments.Add(1)
-	return c.counted(k, inc, 1), done, nil
-}
-
-// missing says how an increment goes on that no row took.
-func (inc *increment) missing() after {
-	if len(inc.t.touch) > 0 {
-		return takeExact // perhaps it has a touch column in the future
-	}
-	return takeVerbatim
 }

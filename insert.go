@@ -247,7 +247,7 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 func (a *analysis) decides(stmt *ast.InsertStmt, t *table) bool {
 	return len(stmt.Lists) <= sendBatch && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(t.touch) == 0 &&
 		!a.astray(stmt, t, t.spec.name) &&
-		!slices.ContainsFunc(a.toks, func(tok token) bool { return tok.is("RETURNING") || tok.is("DELAYED") })
+		!hasWord(a.toks, "RETURNING", "DELAYED")
 }
 
 // fillsAll reports whether an INSERT of cols gives values to keys and counters only, and
@@ -301,82 +301,18 @@ func (a *analysis) returns(t *table) bool {
 	})
 }
 
-// ddl plans a statement that changes the schema.
-func (a *analysis) ddl(tables []*table, via []dependent) *plan {
-	ofTable := slices.ContainsFunc(a.toks[:min(4, len(a.toks))], func(t token) bool { return t.is("TABLE") || t.is("TABLES") })
-	named := a.namedTables(tables)
-	copies := wordAt(a.toks, 0, "CREATE") && ofTable && a.fromQuery()
-	if copies {
-		named = readThrough(named, via)
-	}
-	named = slices.DeleteFunc(named, func(t *table) bool { return t.unfit != nil || t.missing != "" })
-	switch {
-	case len(named) == 0:
-		return &plan{}
-	case wordAt(a.toks, 0, "DROP") && ofTable, wordAt(a.toks, 0, "TRUNCATE"):
-		return &plan{dropped: named}
-	case wordAt(a.toks, 0, "ALTER") && ofTable, wordAt(a.toks, 0, "RENAME"), wordAt(a.toks, 0, "CREATE") && wordAt(a.toks, 1, "OR") && ofTable && !copies:
-		return &plan{class: exact, reason: "the table may change its key or its name", scopes: allOf(named)}
-	case copies:
-		return &plan{class: exact, reason: "it makes a table from a query", scopes: allOf(named)}
-	}
-	return &plan{}
-}
-
-// namedTables keeps the tables whose names, and not only those of tables in
-// other databases, stand outside strings.
-func (a *analysis) namedTables(tables []*table) []*table {
-	return slices.DeleteFunc(slices.Clone(tables), func(t *table) bool {
-		for i, tok := range a.toks {
-			if tok.kind == tokVersion || tok.ident() && a.schema.key(a.databaseOf(i), tok.name) == a.schema.key(t.spec.db, t.spec.name) {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// readThrough adds the tables that are read through views.
-func readThrough(tables []*table, via []dependent) []*table {
-	all := slices.Clone(tables)
-	for _, d := range via {
-		if d.reads {
-			all = append(all, d.tables...)
-		}
-	}
-	sortTables(all)
-	return slices.Compact(all)
-}
-
-// fromQuery reports whether CREATE TABLE fills the table: from SELECT, or from TABLE t.
-func (a *analysis) fromQuery() bool {
-	tables := 0
-	for _, t := range a.toks {
-		if t.is("TABLE") {
-			tables++
-		}
-		if t.is("SELECT") || tables > 1 {
-			return true
-		}
-	}
-	return false
-}
-
 // load plans LOAD DATA: rows whose keys are not known before.
 func (a *analysis) load(tables []*table, via []dependent) *plan {
 	named := a.namedTables(tables)
 	_, via = a.outsideStrings(nil, via)
-	has := func(word string) bool {
-		return slices.ContainsFunc(a.toks, func(t token) bool { return t.is(word) })
-	}
 	keyless := slices.ContainsFunc(named, func(t *table) bool { return len(t.key) == 0 })
 	reason := ""
 	switch {
-	case has("SELECT"):
+	case hasWord(a.toks, "SELECT"):
 		reason = "it reads a counter table in a subquery"
 	case keyless:
 		reason = "a keyless table must not grow"
-	case len(named) != 1, len(via) > 0, has("REPLACE"):
+	case len(named) != 1, len(via) > 0, hasWord(a.toks, "REPLACE"):
 		reason = "it may replace rows"
 	}
 	if reason != "" {

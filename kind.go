@@ -136,7 +136,7 @@ func kindOfStart(toks []token) (k kind, arg string) {
 	if !wordAt(toks, 1, "TRANSACTION") {
 		return kindImplicit, ""
 	}
-	if slices.ContainsFunc(toks, func(t token) bool { return t.is("SNAPSHOT") }) {
+	if hasWord(toks, "SNAPSHOT") {
 		return kindBegin, withSnapshot
 	}
 	return kindBegin, ""
@@ -261,7 +261,7 @@ func switches(toks []token) string {
 // usesTables reports whether a query or data change ends what SET TRANSACTION said
 // of the next transaction: outside one it is that transaction itself.
 func usesTables(toks []token) bool {
-	return len(toks) > 0 && (!toks[0].is("SELECT") || slices.ContainsFunc(toks, func(t token) bool { return t.is("FROM") }))
+	return len(toks) > 0 && (!toks[0].is("SELECT") || hasWord(toks, "FROM"))
 }
 
 // readers begin the statements that may read tables without locks.

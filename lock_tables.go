@@ -5,6 +5,15 @@ import (
 	"slices"
 )
 
+// tableLocks is what LOCK TABLES of the session holds.
+type tableLocks uint8
+
+const (
+	unlocked     tableLocks = iota
+	lockedOurs              // counter tables, with their slots tables
+	lockedOthers            // other tables only: ours can't be used
+)
+
 // locksTables reports whether a statement is LOCK TABLES, or a FLUSH TABLES that
 // keeps its tables locked.
 func locksTables(toks []token) bool {
@@ -44,21 +53,18 @@ func (c *conn) runLock(ctx context.Context, k *call) (outcome, error) {
 	}
 	out, err := k.forward(ctx, k.text)
 	if err != nil {
-		if (c.locked || c.elsewhere) && !c.holdsLocks(ctx, s) {
-			c.locked, c.elsewhere = false, false
+		if c.locks != unlocked && !c.holdsLocks(ctx, s) {
+			c.locks = unlocked
 		}
 		return out, err
 	}
-	c.locked, c.elsewhere = false, true
-	if out.rows != nil { // nothing else can be sent while they are open
-		if err := out.rows.Close(); err != nil {
-			return outcome{}, err
-		}
-		out.rows = noRows{}
+	c.locks = lockedOthers
+	if err := out.close(); err != nil {
+		return outcome{}, err
 	}
 	tables := slices.Clone(k.plan.lockTables)
 	for _, t := range s.all() {
-		hidden := c.hidden[t.String()] // by a temporary table, which needs no lock
+		hidden := c.temporary.hidden[t.String()] // by a temporary table, which needs no lock
 		if t.unfit == nil && t.missing == "" && !hidden && !slices.Contains(tables, t) && c.asks(ctx, t.base()) == 0 {
 			tables = append(tables, t)
 		}
@@ -69,7 +75,7 @@ func (c *conn) runLock(ctx context.Context, k *call) (outcome, error) {
 	if _, err := c.do(ctx, "UNLOCK TABLES"); err != nil {
 		return outcome{}, err
 	}
-	c.elsewhere = false
+	c.locks = unlocked
 	return c.lockTables(ctx, k, tables)
 }
 
@@ -107,20 +113,17 @@ func (c *conn) lockTables(ctx context.Context, k *call, tables []*table) (outcom
 		if err != nil {
 			return out, err
 		}
-		if out.rows != nil {
-			if err := out.rows.Close(); err != nil {
-				return outcome{}, err
-			}
-			out.rows = noRows{}
+		if err := out.close(); err != nil {
+			return outcome{}, err
 		}
 		c.ended() // it commits
-		c.locked = true
+		c.locks = lockedOurs
 		clean, err := c.settleLocked(ctx, tables, try > 0 && !flush)
 		if clean || flush && err == nil && try == maxRetries {
 			return out, nil
 		}
 		if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr == nil {
-			c.locked = false
+			c.locks = unlocked
 		} else if err == nil {
 			err = uerr
 		}

@@ -159,22 +159,18 @@ func (a *analysis) few(t *table, name string, where bool, limit *ast.Limit) *sco
 // tail is a statement's condition, order and limit: what stands between WHERE, or the
 // FROM clause, and the locks of a SELECT. ok is false where it stands in parentheses.
 func (a *analysis) tail(where bool) (f fragment, ok bool) {
-	depth, start, end := 0, -1, a.toks[len(a.toks)-1].end
-scan:
-	for i, t := range a.toks {
-		switch {
-		case t.punct('('):
-			depth++
-		case t.punct(')'):
-			depth--
-		case depth > 0:
-		case start < 0 && where && t.is("WHERE"):
-			start = t.end
-		case start < 0 && !where && (t.is("ORDER") || t.is("LIMIT") || t.is("FETCH")):
-			start = t.start
-		case locks(a.toks, i), t.punct(';'), start >= 0 && t.is("RETURNING") && a.schema.server.mariaDB:
+	start, end := -1, a.toks[len(a.toks)-1].end
+	for i, t := range outermost(a.toks) {
+		if locks(a.toks, i) || t.punct(';') || start >= 0 && t.is("RETURNING") && a.schema.server.mariaDB {
 			end = a.toks[i-1].end
-			break scan
+			break
+		}
+		switch {
+		case start >= 0:
+		case where && t.is("WHERE"):
+			start = t.end
+		case !where && (t.is("ORDER") || t.is("LIMIT") || t.is("FETCH")):
+			start = t.start
 		}
 	}
 	if start < 0 || end < start {

@@ -230,7 +230,7 @@ func (c *conn) lookUpAll(ctx context.Context, units []*unit) {
 // (no connection is to be had, it leads to another server, it is stuck behind an ALTER
 // TABLE that waits for this transaction), the session reads.
 func (c *conn) outside(ctx context.Context, query string) ([][]string, error) {
-	if c.unbegun != nil || c.locked { // locked: all others wait
+	if c.unbegun != nil || c.locks == lockedOurs { // all others wait
 		return c.read(ctx, query)
 	}
 	inside := c.inTransaction()

@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -46,4 +47,9 @@ func (n *names) in(text string) bool {
 func quotings(name string) []string {
 	name = strings.ToLower(name)
 	return slices.Compact([]string{name, strings.ReplaceAll(name, "`", "``"), strings.ReplaceAll(name, `"`, `""`)})
+}
+
+// sortedKeys returns a map's keys in order.
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.SortedFunc(maps.Keys(m), strings.Compare)
 }

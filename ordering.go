@@ -256,6 +256,8 @@ type pending struct {
 	late    bool // some came after the transaction's snapshot
 }
 
+func (p *pending) some() bool { return p != nil && p.entries.len() > 0 }
+
 // add sums an increment into its entry; false if the sum leaves 64 bits.
 func (p *pending) add(e entry) bool {
 	sum := &e

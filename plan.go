@@ -32,29 +32,35 @@ type plan struct {
 	rowCount bool   // it may ask for ROW_COUNT()
 	fixes    bool   // a consistent read: under REPEATABLE READ it fixes the transaction's snapshot
 	reason   string // why it is not fast
+	fallback bool   // exact because it could not be parsed or resolved
 	err      error  // of a refused statement
 
-	shows      []*table   // of which the statement reads other columns only
-	reads      []*table   // whose counters the statement may read: pending increments come first
-	pins       []pin      // the rows of the only table read, if the statement gives their keys as numbers
-	query      *query     // the text with views in place of base tables
-	increment  *increment // what a relative write adds
-	touches    []touch    // touch columns that are set
-	scopes     []scope    // rows to roll up when the statement runs the exact way
-	guarded    string     // the exact statement in one round trip; "" if there is none
-	narrowing  *narrowing // keeps the exact statement to given rows; nil: others than those that were locked can't come to meet its condition
-	whole      bool       // all base rows are locked for the exact statement: what is added to one that goes, or gets another key, would be lost
-	writes     []write    // base rows the statement itself writes
-	deletes    []*table   // whose rows may go by a cascade, and their pending increments with them
-	cleaning   *cleaning  // keys named by an INSERT
-	split      []string   // the statements of a text that holds several
-	lockTables []*table   // LOCK TABLES: the slots tables to lock as well
-	dropped    []*table   // DROP and TRUNCATE: the slots go too
-	fallback   bool       // exact because it could not be parsed or resolved
-
+	// Of queries, and of what else reads:
+	reads       []*table   // whose counters the statement may read: pending increments come first
+	shows       []*table   // of which it reads other columns only
+	pins        []pin      // the rows of the only table read, if it gives their keys as numbers
+	query       *query     // the text with views in place of base tables
 	types       typesCache // of the query as it was written
 	typedByArgs bool       // its parameters may decide about them
 	namedByArgs bool       // and about names, where they are written into the text
+
+	// Of data changes:
+	increment *increment // what a relative write adds
+	touches   []touch    // touch columns that are set
+	writes    []write    // base rows the statement itself writes
+	deletes   []*table   // whose rows may go by a cascade, and their pending increments with them
+	cleaning  *cleaning  // keys named by an INSERT
+
+	// Of what may run the exact way:
+	scopes    []scope    // rows to roll up before
+	whole     bool       // all base rows are locked: what is added to one that goes, or gets another key, would be lost
+	guarded   string     // the statement in one round trip; "" if there is none
+	narrowing *narrowing // keeps the statement to given rows; nil: others than those that were locked can't come to meet its condition
+
+	// Of other texts:
+	split      []string // the statements of a text that holds several
+	lockTables []*table // LOCK TABLES: the slots tables to lock as well
+	dropped    []*table // DROP and TRUNCATE: the slots go too
 }
 
 // asPrepared is the plan of a statement that has to run as the server has prepared it,
@@ -80,15 +86,6 @@ type scope struct {
 
 	collides bool    // the pins are those of new rows: mostly there is none
 	limits   []value // of the rows, if where holds them: an argument that is no number may mean anything
-}
-
-// narrowing is a statement that waits for a condition on the key.
-type narrowing struct {
-	before, after string // "" if the text may not be changed
-	most          int    // rows that can meet the statement's own condition; 0: not known
-
-	by    *fragment // the statement's condition, if it reads counters: the rows are locked by it after all have been rolled up
-	first *scope    // the rows that its limit leaves; nil: it has none, or an order by a counter
 }
 
 // write says which base rows a statement writes.

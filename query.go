@@ -111,7 +111,7 @@ func (a *analysis) rewrite(refs []tableRef, edits []edit, columns bool) *query {
 		edits = append(edits, edit{t[0].start, t[2].start, "", nil})
 	}
 	slices.SortFunc(edits, func(x, y edit) int { return x.start - y.start })
-	distinct := a.schema.server.mariaDB && slices.ContainsFunc(a.toks, func(t token) bool { return t.is("DISTINCT") || t.is("DISTINCTROW") }) // it may call equal columns by one name
+	distinct := a.schema.server.mariaDB && hasWord(a.toks, "DISTINCT", "DISTINCTROW") // it may call equal columns by one name
 	q := &query{columns: columns, renamed: a.inSelectList(refs) || full != nil || a.respelled(refs) || distinct}
 	var b strings.Builder
 	at := 0

@@ -44,20 +44,14 @@ func callsWithin(toks []token) bool {
 }
 
 func hasSubquery(toks []token) bool {
-	selects := 0
-	for _, t := range toks {
-		if t.is("SELECT") {
-			selects++
-		}
-	}
-	return selects > 1
+	first := slices.IndexFunc(toks, func(t token) bool { return t.is("SELECT") })
+	return hasWord(toks[first+1:], "SELECT")
 }
 
 // withoutRows puts LIMIT 0 in place of what ends a query, and counts the
 // parameters that remain. Parentheses around all of it go: behind them, LIMIT would
 // make another table of it on MariaDB, and columnsWithAlias tells that one's name.
 func withoutRows(query string, mode lexMode) (text string, params int) {
-	depth := 0
 	toks := tokenize(query, mode)
 	for last := len(toks) - 1; last > 0 && toks[last].punct(';'); last-- {
 		query, toks = query[:toks[last].start], toks[:last]
@@ -66,19 +60,12 @@ func withoutRows(query string, mode lexMode) (text string, params int) {
 		query = query[toks[0].end:toks[last].start]
 		toks = tokenize(query, mode)
 	}
-	for i, t := range toks {
-		switch {
-		case t.punct('('):
-			depth++
-		case t.punct(')'):
-			depth--
-		case depth == 0 && endsRows(toks, i):
-			return query[:t.start] + " LIMIT 0", params
-		case t.kind == tokParam:
-			params++
+	for i, t := range outermost(toks) {
+		if endsRows(toks, i) {
+			return query[:t.start] + " LIMIT 0", parameters(toks[:i])
 		}
 	}
-	return query + "\n LIMIT 0", params
+	return query + "\n LIMIT 0", parameters(toks)
 }
 
 // withoutLocks blanks out the locks of subqueries, for which the query would wait, also

@@ -23,13 +23,7 @@ type comparison struct {
 // comparisons reads a condition that does nothing but compare columns with constants;
 // ok is false if it may do more.
 func (a *analysis) comparisons(t *table, name string, cond ast.ExprNode) (all []comparison, ok bool) {
-	column := func(e ast.ExprNode) *column {
-		ref, ok := columnRef(e)
-		if !ok || !a.means(ref.Table.O, name) {
-			return nil
-		}
-		return t.column(ref.Name.O)
-	}
+	column := func(e ast.ExprNode) *column { return a.columnOf(t, name, e) }
 	compare := func(e ast.ExprNode, with ...ast.ExprNode) ([]comparison, bool) {
 		cmp := comparison{c: column(e)}
 		if cmp.c == nil {

@@ -68,6 +68,16 @@ type outcome struct {
 	rows driver.Rows
 }
 
+// close closes rows of a statement that has none: nothing else can be sent while they
+// are open.
+func (o *outcome) close() (err error) {
+	if o.rows != nil {
+		err = o.rows.Close()
+		o.rows = noRows{}
+	}
+	return err
+}
+
 func (o outcome) affected() int64 {
 	if o.res == nil {
 		return -1 // not known: rows

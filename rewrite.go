@@ -67,7 +67,7 @@ func (a *analysis) plan() *plan {
 		}
 		return &plan{}
 	case kindSet, kindCall:
-		if a.toks[0].is("HANDLER") && !slices.ContainsFunc(a.toks, func(t token) bool { return t.is("READ") }) {
+		if a.toks[0].is("HANDLER") && !hasWord(a.toks, "READ") {
 			return &plan{} // opens or closes it
 		}
 		if analyzes := a.toks[0].is("ANALYZE"); k == kindSet || a.toks[0].is("DO") || analyzes { // whose strings nothing runs, unlike those of CALL
@@ -258,7 +258,7 @@ func (a *analysis) unreadable(f func(first, last int)) (ok bool) {
 				f(i+1, min(i+2, len(a.toks)-1))
 			}
 		case depth == 0 && t.is("RETURNING") && (insert || a.toks[0].is("DELETE")):
-			if slices.ContainsFunc(a.toks[i:], func(t token) bool { return t.is("SELECT") }) {
+			if hasWord(a.toks[i:], "SELECT") {
 				return false // its subquery may read a counter
 			}
 			last := len(a.toks) - 1

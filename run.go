@@ -6,8 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -104,81 +102,14 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		return c.runSet(ctx, k)
 	case kindUnlock:
 		out, err := k.forward(ctx, k.text)
-		c.locked, c.elsewhere = c.locked && err != nil, c.elsewhere && err != nil
+		if err == nil {
+			c.locks = unlocked
+		}
 		return out, err
 	case kindCall, kindExecute:
 		return c.runAnything(ctx, k)
 	}
 	return c.runData(ctx, k)
-}
-
-// runAutocommit executes SET autocommit. To switch it on commits, and where the text does
-// not tell the value it may do so.
-func (c *conn) runAutocommit(ctx context.Context, k *call) (outcome, error) {
-	if err := c.changes(ctx, k.text); err != nil {
-		return outcome{}, err
-	}
-	switch {
-	case k.plan.arg == "on" && !c.autocommit():
-		return c.runCommit(ctx, k)
-	case k.plan.arg != "off":
-		return c.runAnything(ctx, k)
-	}
-	return k.forward(ctx, k.text)
-}
-
-// runSet executes a SET of anything else, and USE.
-func (c *conn) runSet(ctx context.Context, k *call) (outcome, error) {
-	if err := c.changes(ctx, k.text); err != nil {
-		return outcome{}, err
-	}
-	if err := c.settleTexts(ctx, k.text); err != nil {
-		return outcome{}, err
-	}
-	out, err := c.runData(ctx, k)
-	if err == nil && !c.begun() && setsLevel(tokenize(k.text, c.session.mode)) {
-		c.next = ""
-	}
-	return out, err
-}
-
-// runSetTransaction executes SET TRANSACTION, and SET @@transaction_isolation, for the
-// next transaction.
-func (c *conn) runSetTransaction(ctx context.Context, k *call) (outcome, error) {
-	level := k.plan.arg
-	if level == byVariable { // other settings may stand beside it
-		if err := c.changes(ctx, k.text); err != nil {
-			return outcome{}, err
-		}
-		level = c.nextLevel(ctx, k.text)
-	}
-	out, err := k.forward(ctx, k.text)
-	switch {
-	case err != nil:
-	case level != "":
-		c.next = level
-	case c.next == "": // READ ONLY: nobody else may run what comes next
-		c.next = c.session.isolation
-	}
-	return out, err
-}
-
-// nextLevel is the level that SET @@transaction_isolation gives the next transaction.
-// The server would not tell it afterwards.
-func (c *conn) nextLevel(ctx context.Context, text string) string {
-	level := nextLevel(text, c.session.mode)
-	if level == "" || c.begun() { // then it is refused
-		return ""
-	}
-	rows, err := c.read(ctx, "SELECT CAST("+level+" AS CHAR) LIMIT 1")
-	if err != nil {
-		return "" // the statement itself says what is wrong
-	}
-	level = strings.ToUpper(strings.ReplaceAll(rows[0][0], "-", " "))
-	if n, err := strconv.Atoi(level); err == nil && 0 <= n && n < len(levels) {
-		level = levels[n]
-	}
-	return level
 }
 
 // runCommit executes a statement that commits what is open.
@@ -221,7 +152,7 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	for _, s := range k.plan.scopes {
-		if c.locked || c.elsewhere {
+		if c.locks != unlocked {
 			break // to roll up would unlock
 		}
 		if err := c.rollUp(ctx, s.t); err != nil {
@@ -259,11 +190,12 @@ func (c *conn) noteAnything(p *plan) {
 // applyAll takes every pending increment the exact way, before a statement that
 // may end the transaction or not.
 func (c *conn) applyAll(ctx context.Context) error {
-	if c.tx == nil || !c.inTransaction() {
+	x := c.open()
+	if x == nil {
 		return nil
 	}
-	for _, t := range c.tx.tables() {
-		if err := c.apply(ctx, t, nil); err != nil {
+	for _, p := range x.unsent() {
+		if err := c.apply(ctx, p.t, nil); err != nil {
 			return err
 		}
 	}
@@ -273,8 +205,8 @@ func (c *conn) applyAll(ctx context.Context) error {
 // runData executes a query or a data change.
 func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
-	if c.locked || c.elsewhere || slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return v.Name != "" }) {
-		return k.forward(ctx, k.text) // locked: all was rolled up, and nobody else writes; elsewhere, and for named arguments: the server refuses
+	if c.locks != unlocked || slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return v.Name != "" }) {
+		return k.forward(ctx, k.text) // ours: all was rolled up, and nobody else writes; others, and for named arguments: the server refuses
 	}
 	exactly := p.class == exact || p.query != nil && p.query.converted.given(k)
 	if p.increment != nil {
@@ -290,7 +222,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		exactly = !p.touchesNow(k.binder())
 	}
 	for _, t := range p.deletes {
-		if c.inTransaction() && c.transaction().hasPending(t) {
+		if c.open().hasPending(t) {
 			if err := c.apply(ctx, t, nil); err != nil {
 				return outcome{}, err
 			}
@@ -301,7 +233,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	if exactly && p.fallback || c.beginsByLocks() && (exactly || p.query != nil && p.query.locking) {
+	if exactly && p.fallback || c.implies() && (exactly || p.query != nil && p.query.locking) {
 		if err := k.makesSense(ctx); err != nil {
 			return outcome{}, c.noted(k.refused(ctx, err))
 		}
@@ -366,7 +298,7 @@ func (c *conn) rewritten(ctx context.Context, k *call) (string, []driver.NamedVa
 		return k.text, k.args, nil
 	}
 	c.connector.stats.sums.Add(1)
-	if !p.query.locking && (!c.inTransaction() || c.tx == nil) {
+	if !p.query.locking && c.open() == nil {
 		text, args := k.summed()
 		return text, args, nil
 	}

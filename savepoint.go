@@ -4,8 +4,78 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 )
+
+type savepoint struct {
+	name    string
+	pending map[string]*pending
+	written map[string]*written
+}
+
+// save remembers the state at SAVEPOINT; a name used before moves.
+func (x *txState) save(name string) {
+	x.release(name, false)
+	x.savepoints = append(x.savepoints, savepoint{name, copyPending(x.pending), copyWritten(x.written)})
+}
+
+// rollbackTo brings back the state at SAVEPOINT, as the server brings back the
+// rows: increments that were applied to base rows since are pending again.
+func (x *txState) rollbackTo(name string) {
+	for i := len(x.savepoints) - 1; i >= 0; i-- {
+		if s := x.savepoints[i]; s.name == name {
+			x.pending, x.written = copyPending(s.pending), copyWritten(s.written)
+			x.savepoints = x.savepoints[:i+1]
+			return
+		}
+	}
+	x.pending = map[string]*pending{} // a routine has set it, and before it ran all was applied
+	x.doubt()
+}
+
+// keepsPending reports whether to go back to some savepoint makes increments pending
+// again.
+func (x *txState) keepsPending() bool {
+	return slices.ContainsFunc(x.savepoints, func(s savepoint) bool {
+		for _, p := range s.pending {
+			if p.some() {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// release forgets a savepoint and, as RELEASE SAVEPOINT does, all set after it.
+func (x *txState) release(name string, later bool) {
+	for i := len(x.savepoints) - 1; i >= 0; i-- {
+		if x.savepoints[i].name == name {
+			if later {
+				x.savepoints = x.savepoints[:i]
+			} else {
+				x.savepoints = slices.Delete(x.savepoints, i, i+1)
+			}
+			return
+		}
+	}
+}
+
+func copyPending(from map[string]*pending) map[string]*pending {
+	to := make(map[string]*pending, len(from))
+	for name, p := range from {
+		to[name] = &pending{p.t, p.entries.keep(), p.late}
+	}
+	return to
+}
+
+func copyWritten(from map[string]*written) map[string]*written {
+	to := make(map[string]*written, len(from))
+	for name, w := range from {
+		to[name] = &written{w.t, w.any, slices.Clone(w.rows), w.writes, w.taken.keep()}
+	}
+	return to
+}
 
 // runSavepoint executes a statement that sets, goes back to or releases a savepoint.
 func (c *conn) runSavepoint(ctx context.Context, k *call) (outcome, error) {
@@ -44,7 +114,7 @@ func (c *conn) savepointName(ctx context.Context, name string) (string, error) {
 // were made before that savepoint have been applied after it: they would be lost. A
 // savepoint of ours tells whether it did, by being gone.
 func (c *conn) forwardWatched(ctx context.Context, k *call) (outcome, error) {
-	if !c.inTransaction() || c.tx == nil || !c.tx.keepsPending() {
+	if x := c.open(); x == nil || !x.keepsPending() {
 		return k.forward(ctx, k.text)
 	}
 	if _, err := c.do(ctx, "SAVEPOINT "+ownSavepoint); err != nil {

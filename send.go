@@ -19,12 +19,14 @@ var errRowGone = errors.New("countermysql: the row is gone")
 // order. It is the last thing before COMMIT: when the transaction goes on after
 // it, its own slots would show in its snapshot.
 func (c *conn) send(ctx context.Context) error {
-	if c.tx == nil || !c.inTransaction() {
+	x := c.open()
+	if x == nil {
 		return nil
 	}
-	c.tx.dropEmpty()
-	for _, t := range c.tx.tables() {
-		for batch := range slices.Chunk(c.tx.pending[t.String()].sorted(), sendBatch) {
+	x.dropEmpty()
+	for _, p := range x.unsent() {
+		t := p.t
+		for batch := range slices.Chunk(p.sorted(), sendBatch) {
 			err := c.sendTable(ctx, t, batch)
 			if errors.Is(err, errRowGone) || errorNumber(err) == errOutOfRange {
 				err = c.sendEach(ctx, t, batch)

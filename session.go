@@ -195,3 +195,72 @@ func withRowCount(text string, mode lexMode, rows int64) string {
 	}
 	return text
 }
+
+// runAutocommit executes SET autocommit. To switch it on commits, and where the text does
+// not tell the value it may do so.
+func (c *conn) runAutocommit(ctx context.Context, k *call) (outcome, error) {
+	if err := c.changes(ctx, k.text); err != nil {
+		return outcome{}, err
+	}
+	switch {
+	case k.plan.arg == "on" && !c.autocommit():
+		return c.runCommit(ctx, k)
+	case k.plan.arg != "off":
+		return c.runAnything(ctx, k)
+	}
+	return k.forward(ctx, k.text)
+}
+
+// runSet executes a SET of anything else, and USE.
+func (c *conn) runSet(ctx context.Context, k *call) (outcome, error) {
+	if err := c.changes(ctx, k.text); err != nil {
+		return outcome{}, err
+	}
+	if err := c.settleTexts(ctx, k.text); err != nil {
+		return outcome{}, err
+	}
+	out, err := c.runData(ctx, k)
+	if err == nil && !c.begun() && setsLevel(tokenize(k.text, c.session.mode)) {
+		c.next = ""
+	}
+	return out, err
+}
+
+// runSetTransaction executes SET TRANSACTION, and SET @@transaction_isolation, for the
+// next transaction.
+func (c *conn) runSetTransaction(ctx context.Context, k *call) (outcome, error) {
+	level := k.plan.arg
+	if level == byVariable { // other settings may stand beside it
+		if err := c.changes(ctx, k.text); err != nil {
+			return outcome{}, err
+		}
+		level = c.nextLevel(ctx, k.text)
+	}
+	out, err := k.forward(ctx, k.text)
+	switch {
+	case err != nil:
+	case level != "":
+		c.next = level
+	case c.next == "": // READ ONLY: nobody else may run what comes next
+		c.next = c.session.isolation
+	}
+	return out, err
+}
+
+// nextLevel is the level that SET @@transaction_isolation gives the next transaction.
+// The server would not tell it afterwards.
+func (c *conn) nextLevel(ctx context.Context, text string) string {
+	level := nextLevel(text, c.session.mode)
+	if level == "" || c.begun() { // then it is refused
+		return ""
+	}
+	rows, err := c.read(ctx, "SELECT CAST("+level+" AS CHAR) LIMIT 1")
+	if err != nil {
+		return "" // the statement itself says what is wrong
+	}
+	level = strings.ToUpper(strings.ReplaceAll(rows[0][0], "-", " "))
+	if n, err := strconv.Atoi(level); err == nil && 0 <= n && n < len(levels) {
+		level = levels[n]
+	}
+	return level
+}

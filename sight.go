@@ -43,14 +43,15 @@ func (c *conn) sightOf(ctx context.Context, t *table, l locking, k *call) (sight
 // the rows that the transaction has incremented, and shows their other columns as
 // they were then, not as of an older snapshot.
 func (c *conn) show(ctx context.Context, k *call) error {
-	if c.tx == nil || c.tx.isolation != repeatableRead || !c.inTransaction() {
+	x := c.open()
+	if x == nil || x.isolation != repeatableRead {
 		return nil
 	}
 	for _, t := range k.plan.shows {
-		if p := c.tx.pending[t.String()]; p == nil || !p.late || t.spec.readOwn == ReadOwnSnapshot {
+		if p := x.pending[t.String()]; !p.some() || !p.late || t.spec.readOwn == ReadOwnSnapshot {
 			continue
 		}
-		if ids, may := k.mayRead(t); may && c.tx.hasPending(t) {
+		if ids, may := k.mayRead(t); may {
 			if err := c.apply(ctx, t, ids); err != nil {
 				return err
 			}
@@ -79,7 +80,7 @@ func (c *conn) ownSight(ctx context.Context, t *table, stored bool) (sight, erro
 		return s, err
 	}
 	for i := range w.rows {
-		if w.rows[i].absent {
+		if w.rows[i].doubt == absent {
 			continue
 		}
 		if err := c.sums(ctx, t, &w.rows[i]); err != nil {
@@ -177,7 +178,7 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 		return err
 	}
 	row.sums = t.noSums()
-	if len(rows) != 1 || c.transaction().writtenTo(t).rolledUp.get(key(rows[0][:len(t.key)]).id()) {
+	if len(rows) != 1 || c.transaction().writtenTo(t).taken.get(key(rows[0][:len(t.key)]).id()) {
 		return nil // the transaction has taken them itself, which others do not see yet
 	}
 	for i, col := range slices.Concat(t.counters, t.touch) {
@@ -193,7 +194,7 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 // or a DELETE: look-ups of others still find it, so it stays noted.
 func (c *conn) settle(ctx context.Context, w *written) error {
 	for i := 0; i < len(w.rows); i++ {
-		if !w.rows[i].matched || w.rows[i].absent {
+		if w.rows[i].doubt != matched {
 			continue
 		}
 		cols := make([]string, len(w.t.counters))
@@ -206,7 +207,7 @@ func (c *conn) settle(ctx context.Context, w *written) error {
 			return err
 		}
 		if seen == nil { // FOR UPDATE would lock its place
-			w.rows[i].absent = true
+			w.rows[i].doubt = absent
 			continue
 		}
 		now, err := c.read(ctx, c.unsnapshot()+query+" FOR UPDATE")
@@ -214,7 +215,7 @@ func (c *conn) settle(ctx context.Context, w *written) error {
 			return err
 		}
 		if slices.EqualFunc(seen, now, slices.Equal[[]string]) {
-			w.rows[i].matched = false
+			w.rows[i].doubt = noDoubt
 			continue
 		}
 		w.rows = slices.Delete(w.rows, i, i+1)

@@ -71,38 +71,12 @@ func (s *stmt) physical(ctx context.Context, text string) (driver.Stmt, error) {
 }
 
 func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	p, err := s.conn.planOf(ctx, s.text, s)
-	if err != nil {
-		return nil, err
-	}
-	if p.simple {
-		s.conn.connector.stats.plain(p.plan)
-		if err := s.conn.begin(ctx); err != nil {
-			return nil, err
-		}
-		res, err := s.raw.(driver.StmtExecContext).ExecContext(ctx, args)
-		s.conn.fixed = s.conn.fixed || p.fixes && err == nil
-		return res, s.conn.noted(err)
-	}
-	out, err := s.conn.run(ctx, &call{conn: s.conn, planUse: p, text: s.text, args: args, stmt: s})
+	out, err := s.conn.execute(ctx, s.text, s, args, false)
 	return out.res, err
 }
 
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	p, err := s.conn.planOf(ctx, s.text, s)
-	if err != nil {
-		return nil, err
-	}
-	if p.simple {
-		s.conn.connector.stats.plain(p.plan)
-		if err := s.conn.begin(ctx); err != nil {
-			return nil, err
-		}
-		rows, err := s.raw.(driver.StmtQueryContext).QueryContext(ctx, args)
-		s.conn.fixed = s.conn.fixed || p.fixes && err == nil
-		return s.conn.watched(rows), s.conn.noted(err)
-	}
-	out, err := s.conn.run(ctx, &call{conn: s.conn, planUse: p, text: s.text, args: args, stmt: s, rows: true})
+	out, err := s.conn.execute(ctx, s.text, s, args, true)
 	return out.rows, err
 }
 

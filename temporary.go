@@ -6,6 +6,13 @@ import (
 	"strings"
 )
 
+// temporaries are the temporary tables of a session.
+type temporaries struct {
+	made    map[string]bool // their names, in small letters
+	hidden  map[string]bool // counter tables whose names they have taken
+	visible *schema         // the schema without those
+}
+
 // runTemporary executes CREATE and DROP TEMPORARY TABLE. While a temporary table
 // has a counter table's name, that name is none of our business in this session.
 func (c *conn) runTemporary(ctx context.Context, k *call) (outcome, error) {
@@ -30,7 +37,7 @@ func (c *conn) runTemporary(ctx context.Context, k *call) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	if hidden != nil && c.inTransaction() && c.tx != nil && c.tx.hasPending(hidden) { // while its row can be reached
+	if hidden != nil && c.open().hasPending(hidden) { // while its row can be reached
 		if err := c.apply(ctx, hidden, nil); err != nil {
 			return outcome{}, err
 		}
@@ -44,13 +51,13 @@ func (c *conn) runTemporary(ctx context.Context, k *call) (outcome, error) {
 
 // noteTemporary remembers a temporary table, and what it hides.
 func (c *conn) noteTemporary(toks []token, hidden *table) {
-	if c.temporary == nil {
-		c.temporary = map[string]bool{}
+	if c.temporary.made == nil {
+		c.temporary.made = map[string]bool{}
 	}
 	_, name, _ := tableName(toks)
-	c.temporary[strings.ToLower(name)] = true
+	c.temporary.made[strings.ToLower(name)] = true
 	if hidden != nil {
-		c.hide(hidden, true)
+		c.temporary.hide(hidden, true)
 	}
 }
 
@@ -67,11 +74,11 @@ func (c *conn) named(ctx context.Context, toks []token) (*table, error) {
 // renamed notes that ALTER TABLE or RENAME TABLE has given a temporary table of
 // this session a new name.
 func (c *conn) renamed(ctx context.Context, toks []token) error {
-	if c.temporary == nil || !toks[0].is("ALTER") && !toks[0].is("RENAME") {
+	if c.temporary.made == nil || !toks[0].is("ALTER") && !toks[0].is("RENAME") {
 		return nil
 	}
 	from := toks[1+slices.IndexFunc(toks, func(t token) bool { return t.is("TABLE") }):]
-	if _, name, ok := tableName(from); !ok || !c.temporary[strings.ToLower(name)] {
+	if _, name, ok := tableName(from); !ok || !c.temporary.made[strings.ToLower(name)] {
 		return nil
 	}
 	to := newName(toks)
@@ -87,7 +94,7 @@ func (c *conn) renamed(ctx context.Context, toks []token) error {
 		return err
 	}
 	if old != nil {
-		c.hide(old, false)
+		c.temporary.hide(old, false)
 	}
 	c.noteTemporary(to, hidden)
 	return nil
@@ -114,7 +121,7 @@ func newName(toks []token) []token {
 
 // unhide gives back the names of the tables that a DROP TABLE has dropped.
 func (c *conn) unhide(ctx context.Context, toks []token) error {
-	if len(c.hidden) == 0 {
+	if len(c.temporary.hidden) == 0 {
 		return nil
 	}
 	s, err := c.connector.schema(ctx)
@@ -125,7 +132,7 @@ func (c *conn) unhide(ctx context.Context, toks []token) error {
 		if toks[at-1].is("TABLE") || toks[at-1].is("TABLES") || toks[at-1].is("EXISTS") || toks[at-1].punct(',') {
 			if db, name, ok := tableName(toks[at:]); ok {
 				if t := s.lookup(db, name, c.session.db); t != nil {
-					c.hide(t, false)
+					c.temporary.hide(t, false)
 				}
 			}
 		}
@@ -146,20 +153,31 @@ func tableName(toks []token) (db, name string, ok bool) {
 
 // namesTemporary reports whether a text may name a temporary table of this session.
 func (c *conn) namesTemporary(text string) bool {
-	return c.temporary != nil && slices.ContainsFunc(tokenize(text, c.session.mode), func(t token) bool {
-		return t.ident() && c.temporary[strings.ToLower(t.name)]
+	return c.temporary.made != nil && slices.ContainsFunc(tokenize(text, c.session.mode), func(t token) bool {
+		return t.ident() && c.temporary.made[strings.ToLower(t.name)]
 	})
 }
 
 // hide notes a temporary table that takes a counter table's name, or gives it back.
-func (c *conn) hide(t *table, hidden bool) {
-	if c.hidden == nil {
-		c.hidden = map[string]bool{}
+func (t *temporaries) hide(of *table, hidden bool) {
+	if t.hidden == nil {
+		t.hidden = map[string]bool{}
 	}
 	if hidden {
-		c.hidden[t.String()] = true
+		t.hidden[of.String()] = true
 	} else {
-		delete(c.hidden, t.String())
+		delete(t.hidden, of.String())
 	}
-	c.visible = nil
+	t.visible = nil
+}
+
+// visibleIn is a schema without the tables that are hidden.
+func (t *temporaries) visibleIn(s *schema) *schema {
+	if len(t.hidden) == 0 {
+		return s
+	}
+	if t.visible == nil || t.visible.fingerprint != s.fingerprint {
+		t.visible = s.without(t.hidden)
+	}
+	return t.visible
 }

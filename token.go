@@ -1,6 +1,10 @@
 package countermysql
 
-import "strings"
+import (
+	"iter"
+	"slices"
+	"strings"
+)
 
 // lexMode is the part of sql_mode that changes where tokens begin and end.
 type lexMode struct {
@@ -83,6 +87,28 @@ func (t token) doubleQuoted(text string) (name string, ok bool) {
 
 // wordAt reports whether token i is there, and the bare word.
 func wordAt(toks []token, i int, word string) bool { return i < len(toks) && toks[i].is(word) }
+
+// hasWord reports whether one of the bare words is among the tokens.
+func hasWord(toks []token, words ...string) bool {
+	return slices.ContainsFunc(toks, func(t token) bool { return slices.ContainsFunc(words, t.is) })
+}
+
+// outermost are the tokens outside parentheses, with their places.
+func outermost(toks []token) iter.Seq2[int, token] {
+	return func(yield func(int, token) bool) {
+		depth := 0
+		for i, t := range toks {
+			switch {
+			case t.punct('('):
+				depth++
+			case t.punct(')'):
+				depth--
+			case depth <= 0 && !yield(i, t):
+				return
+			}
+		}
+	}
+}
 
 // assigns reports whether := stands at token i.
 func assigns(toks []token, i int) bool {

@@ -1,6 +1,9 @@
 package countermysql
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +15,138 @@ const (
 	repeatableRead = "REPEATABLE READ"
 	serializable   = "SERIALIZABLE"
 )
+
+// openTransaction is what is known of the transaction until it ends; the zero value is
+// that of none.
+type openTransaction struct {
+	next    string   // the level that SET TRANSACTION or BeginTx gives it, or the next one; "": the session's
+	unbegun *handle  // its BEGIN is not sent yet
+	fixed   bool     // it has a snapshot
+	xaEnded bool     // XA END: until it is over the server refuses all else
+	tx      *txState // what it has done to counter tables; nil: nothing yet
+}
+
+// Flags of the server's status (https://dev.mysql.com/doc/dev/mysql-server/latest/mysql__com_8h.html).
+const (
+	statusInTransaction = 1 << 0
+	statusAutocommit    = 1 << 1
+	statusReadOnly      = 1 << 13
+)
+
+func (c *conn) autocommit() bool { return c.status.Uint()&statusAutocommit != 0 }
+
+// inTransaction reports whether the next statement belongs to a transaction
+// that somebody else ends.
+func (c *conn) inTransaction() bool {
+	return c.unbegun != nil || c.begun() || !c.autocommit()
+}
+
+// begun reports whether a transaction is open on the server.
+func (c *conn) begun() bool { return c.status.Uint()&statusInTransaction != 0 }
+
+// implies reports whether the next statement that uses a table begins a transaction:
+// with autocommit = 0.
+func (c *conn) implies() bool { return !c.autocommit() && !c.begun() }
+
+// readOnly reports whether the open transaction refuses writes; then the
+// server says so at once.
+func (c *conn) readOnly() bool { return c.status.Uint()&statusReadOnly != 0 }
+
+// transaction is open where something is to be noted of the transaction.
+func (c *conn) transaction() *txState {
+	if c.tx == nil {
+		c.tx = newTx(c.level())
+	}
+	return c.tx
+}
+
+// open is what the open transaction has done to counter tables; nil: nothing yet, or
+// none is open.
+func (c *conn) open() *txState {
+	if !c.inTransaction() {
+		return nil
+	}
+	return c.tx
+}
+
+// level is the isolation level of the open or the next transaction.
+func (c *conn) level() string {
+	if c.tx != nil {
+		return c.tx.isolation
+	}
+	return cmp.Or(c.next, c.session.isolation)
+}
+
+// spend forgets what SET TRANSACTION said of the next transaction, if the last
+// statement was that.
+func (c *conn) spend() {
+	if c.spent && !c.inTransaction() {
+		c.next = ""
+	}
+	c.spent = false
+}
+
+// ended forgets the transaction.
+func (c *conn) ended() {
+	if c.tx != nil {
+		c.connector.stats.pending.Add(-c.tx.increments)
+	}
+	c.openTransaction = openTransaction{}
+	c.unlease()
+}
+
+// endedByUser forgets the transaction that the application has ended. Where that has
+// begun another one, by AND CHAIN or completion_type, it has the same isolation level.
+func (c *conn) endedByUser() {
+	level := c.level()
+	c.ended()
+	if c.begun() {
+		c.next = level
+	}
+}
+
+// failed notes an error. It may have ended the transaction (a deadlock, DDL that
+// commits and then fails), which the server does not tell with it.
+func (c *conn) failed(err error) error {
+	n := errorNumber(err)
+	if n == 0 {
+		return err
+	}
+	c.connector.stats.failed(n)
+	if c.begun() && c.askStatus() == nil && !c.begun() {
+		c.ended()
+	}
+	return err
+}
+
+// askStatus asks for the status flags, which an error does not bring, by a
+// statement that leaves warnings and ROW_COUNT() as they are.
+func (c *conn) askStatus() error {
+	ctx, cancel := context.WithTimeout(context.Background(), linger)
+	defer cancel()
+	rows, err := c.queryer.QueryContext(ctx, "SHOW WARNINGS LIMIT 0", nil)
+	if err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
+// giveUp rolls the transaction back whose increments can't be counted any more.
+func (c *conn) giveUp(t *table) error {
+	if c.unbegun == nil {
+		c.abandon()
+	}
+	c.ended()
+	return fmt.Errorf("countermysql: the primary key of %s, or the digits of a counter or touch column, were changed while increments were pending; the transaction is rolled back", t)
+}
+
+// abandon rolls the transaction back.
+func (c *conn) abandon() {
+	if _, err := c.do(context.Background(), rollback); err != nil {
+		_ = c.raw.Close() // or the application might commit the rest
+	}
+	c.ended()
+}
 
 // txState is what one transaction has done to counter tables.
 type txState struct {
@@ -26,53 +161,12 @@ type txState struct {
 	called     bool       // it ran what may have set savepoints, or gone back to one
 }
 
-// rolledUp is a row that the running statement rolled up.
-type rolledUp struct {
-	w    *written
-	base string
-	vain map[string]string // nil: it does not differ from the snapshot
-}
-
-// written are the base rows a transaction has written. Under REPEATABLE READ it
-// sees them as they are now and all others as of its snapshot.
-type written struct {
-	t    *table
-	any  bool // rows whose keys are not known
-	rows []writtenRow
-
-	writes   int          // statements that wrote rows
-	rolledUp layers[bool] // keys whose slots the transaction has taken: others still see them
-}
-
-// writtenRow is one of them. Its lock keeps everybody else from its slots, so
-// their sum cannot change before the transaction ends.
-type writtenRow struct {
-	base  string            // selects the base row, by the table's own name
-	slots string            // selects its slots, by privateName
-	sums  map[string]string // of the slots, by column; nil: not read yet
-
-	matched bool // perhaps not written
-	absent  bool // and not there
-
-	// A row that was only rolled up is written for the server, but not for the
-	// application, which goes on to see it as of its snapshot. vain says what is
-	// to be added to the base row for that.
-	vain  map[string]string
-	apart int // statements that are known not to have written it: the first so many
-}
-
-type savepoint struct {
-	name    string
-	pending map[string]*pending
-	written map[string]*written
-}
-
 func newTx(isolation string) *txState {
 	return &txState{isolation: isolation, pending: map[string]*pending{}, written: map[string]*written{}}
 }
 
-// unsent is a transaction of nothing but increments as it is before they are sent.
-func (x *txState) unsent() *txState {
+// anew is a transaction of nothing but increments as it is before they are sent.
+func (x *txState) anew() *txState {
 	return &txState{isolation: x.isolation, schema: x.schema, pending: copyPending(x.pending), written: map[string]*written{}, increments: x.increments}
 }
 
@@ -87,20 +181,14 @@ func (x *txState) pendingFor(t *table) *pending {
 }
 
 func (x *txState) hasPending(t *table) bool {
-	p := x.pending[t.String()]
-	return p != nil && p.entries.len() > 0
+	return x != nil && x.pending[t.String()].some()
 }
 
-// tables returns the tables with pending increments, in canonical order.
-func (x *txState) tables() []*table {
-	var tables []*table
-	for _, p := range x.pending {
-		if p.entries.len() > 0 {
-			tables = append(tables, p.t)
-		}
-	}
-	sortTables(tables)
-	return tables
+// unsent are the tables' pending increments, in canonical order.
+func (x *txState) unsent() []*pending {
+	all := slices.DeleteFunc(slices.Collect(maps.Values(x.pending)), func(p *pending) bool { return !p.some() })
+	slices.SortFunc(all, func(p, q *pending) int { return strings.Compare(p.t.String(), q.t.String()) })
+	return all
 }
 
 // dropEmpty forgets increments that cancelled out.
@@ -114,86 +202,6 @@ func (x *txState) dropEmpty() {
 	}
 }
 
-func (x *txState) writtenTo(t *table) *written {
-	w := x.written[t.String()]
-	if w == nil {
-		w = &written{t: t}
-		x.written[t.String()] = w
-	}
-	return w
-}
-
-// maxWritten bounds the rows remembered by key.
-const maxWritten = 100
-
-// mark notes that the transaction has written a row.
-func (w *written) mark(row writtenRow) {
-	for i := range w.rows {
-		if w.rows[i].base == row.base {
-			if w.rows[i].absent {
-				w.rows[i] = row
-				return
-			}
-			if row.sums != nil {
-				w.rows[i].sums = row.sums
-			}
-			w.rows[i].matched, w.rows[i].vain = w.rows[i].matched && row.matched, nil
-			return
-		}
-	}
-	if len(w.rows) == maxWritten {
-		w.any = true
-		return
-	}
-	w.rows = append(w.rows, row)
-}
-
-// noteVain ends an exact statement. If it wrote nothing, the rows that were
-// rolled up for it still look as they did.
-func (x *txState) noteVain(vain bool) {
-	for _, r := range x.rolledUp {
-		for i := range r.w.rows {
-			if row := &r.w.rows[i]; vain && row.base == r.base && r.vain != nil {
-				row.vain, row.apart = r.vain, r.w.writes
-			}
-		}
-	}
-	x.rolledUp = nil
-}
-
-// save remembers the state at SAVEPOINT; a name used before moves.
-func (x *txState) save(name string) {
-	x.release(name, false)
-	x.savepoints = append(x.savepoints, savepoint{name, copyPending(x.pending), copyWritten(x.written)})
-}
-
-// rollbackTo brings back the state at SAVEPOINT, as the server brings back the
-// rows: increments that were applied to base rows since are pending again.
-func (x *txState) rollbackTo(name string) {
-	for i := len(x.savepoints) - 1; i >= 0; i-- {
-		if s := x.savepoints[i]; s.name == name {
-			x.pending, x.written = copyPending(s.pending), copyWritten(s.written)
-			x.savepoints = x.savepoints[:i+1]
-			return
-		}
-	}
-	x.pending = map[string]*pending{} // a routine has set it, and before it ran all was applied
-	x.doubt()
-}
-
-// keepsPending reports whether to go back to some savepoint makes increments pending
-// again.
-func (x *txState) keepsPending() bool {
-	return slices.ContainsFunc(x.savepoints, func(s savepoint) bool {
-		for _, p := range s.pending {
-			if p.entries.len() > 0 {
-				return true
-			}
-		}
-		return false
-	})
-}
-
 // noteCall notes that a statement ran which may have done anything.
 func (x *txState) noteCall() {
 	if x.called || len(x.savepoints) > 0 {
@@ -201,34 +209,10 @@ func (x *txState) noteCall() {
 	}
 	x.called = true
 	for _, w := range x.written { // it may have committed and begun anew: others could add slots meanwhile
-		x.inside = x.inside || w.rolledUp.len() > 0
-		w.rolledUp.clear()
+		x.inside = x.inside || w.taken.len() > 0
+		w.taken.clear()
 		for i := range w.rows {
 			w.rows[i].sums = nil
-		}
-	}
-}
-
-// doubt forgets what the transaction has done to rows: it is not known how much of
-// that stands.
-func (x *txState) doubt() {
-	x.inside = true
-	for _, w := range x.written {
-		w.any, w.rows = true, nil
-		w.rolledUp.clear()
-	}
-}
-
-// release forgets a savepoint and, as RELEASE SAVEPOINT does, all set after it.
-func (x *txState) release(name string, later bool) {
-	for i := len(x.savepoints) - 1; i >= 0; i-- {
-		if x.savepoints[i].name == name {
-			if later {
-				x.savepoints = x.savepoints[:i]
-			} else {
-				x.savepoints = slices.Delete(x.savepoints, i, i+1)
-			}
-			return
 		}
 	}
 }
@@ -290,64 +274,4 @@ func adoptTables(s *schema, pendings map[string]*pending, writtens map[string]*w
 			}
 		}
 	}
-}
-
-func copyPending(from map[string]*pending) map[string]*pending {
-	to := make(map[string]*pending, len(from))
-	for name, p := range from {
-		to[name] = &pending{p.t, p.entries.keep(), p.late}
-	}
-	return to
-}
-
-func copyWritten(from map[string]*written) map[string]*written {
-	to := make(map[string]*written, len(from))
-	for name, w := range from {
-		to[name] = &written{w.t, w.any, slices.Clone(w.rows), w.writes, w.rolledUp.keep()}
-	}
-	return to
-}
-
-// sortedKeys returns a map's keys in order.
-func sortedKeys[V any](m map[string]V) []string {
-	return slices.SortedFunc(maps.Keys(m), strings.Compare)
-}
-
-// noteWrites remembers which base rows the transaction has written.
-func (c *conn) noteWrites(writes []write, b binder, affected int64) {
-	if len(writes) == 0 || !c.inTransaction() {
-		return
-	}
-	for _, w := range writes {
-		same := affected == 0 && !w.reads && c.connector.writesSame()
-		if affected == 0 && !(same && (w.updates || w.upserts)) {
-			continue
-		}
-		seen := c.transaction().writtenTo(w.t)
-		seen.writes++
-		if w.pins == nil || w.rekeys || !b.soundPins(w.pins) || affected < int64(len(w.pins)) && !w.moves && !w.upserts && !same {
-			seen.any = true
-			continue
-		}
-		matched := same || (w.updates || w.upserts) && c.connector.cfg.ClientFoundRows ||
-			w.upserts && len(w.pins) > 1 && affected < 2*int64(len(w.pins)) // a row that it changes counts twice
-		for _, p := range w.pins {
-			base, ok := p.bind(w.t.spec.name, b)
-			if !ok || p.momentary() {
-				seen.any = true
-				break
-			}
-			seen.mark(writtenRow{base: base, slots: w.t.slotsOf(p, b), matched: matched})
-		}
-	}
-}
-
-// slotsOf selects the slots of a pinned row.
-func (t *table) slotsOf(p pin, b binder) string {
-	if len(p.cols) == 0 || slices.Equal(p.cols, t.key) {
-		where, _ := p.bind(privateName, b)
-		return where
-	}
-	where, _ := p.bind(t.spec.name, b)
-	return "EXISTS (SELECT 1 FROM " + t.base() + " WHERE " + where + " AND " + t.sameKey(quoteIdent(t.spec.name), privateName) + ")"
 }

@@ -345,32 +345,6 @@ func (a *analysis) guard(t *table, name string) string {
 		" WHERE " + t.sameKey(privateName, quoteIdent(name)) + " LOCK IN SHARE MODE)" + a.text[end:]
 }
 
-// narrowing prepares the statement to be kept to the rows of its scope. A condition
-// on nothing but the key needs none: a row that comes to meet it has no slots. With a
-// limit, the other rows are left to others.
-func (a *analysis) narrowing(s scope, source *ast.TableSource, where ast.ExprNode, order *ast.OrderByClause, limit *ast.Limit) *narrowing {
-	if len(s.t.key) == 0 || s.where == nil && (s.pins == nil || slices.Equal(keyColumns(s.pins), s.t.key)) {
-		return nil
-	}
-	limited := limit != nil && s.where != nil && !hinted(source) && (order == nil || !slices.ContainsFunc(order.Items, func(item *ast.ByItem) bool {
-		c, ok := columnRef(item.Expr)
-		return !ok || s.t.column(c.Name.O) == nil || s.t.virtual(c.Name.O)
-	}))
-	if !limited && !some(where, func(c *ast.ColumnName) bool { return !s.t.inKey(c.Name.O) }) {
-		return nil
-	}
-	n := a.narrowed(s, where)
-	if limited {
-		n.first = a.few(s.t, s.name, true, limit)
-	}
-	return n
-}
-
-func (a *analysis) narrowed(s scope, where ast.ExprNode) *narrowing {
-	start, end := a.whereSpan()
-	return &narrowing{before: a.text[:start] + " (" + a.text[start:end] + ") AND (", after: ")" + a.text[end:], most: len(a.pins(s.t, s.name, where))}
-}
-
 // newKey is the key that assignments give a row, if the key is one column and
 // they say it outright.
 func (a *analysis) newKey(list []*ast.Assignment, t *table) []pin {

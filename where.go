@@ -12,14 +12,8 @@ var endOfWhere = wordSet(`GROUP HAVING ORDER LIMIT WINDOW FOR LOCK INTO PROCEDUR
 // whereSpan is the text of the statement's own WHERE condition; start is 0 if it has
 // none, or stands in parentheses as a whole.
 func (a *analysis) whereSpan() (start, end int) {
-	depth := 0
-	for i, t := range a.toks {
+	for i, t := range outermost(a.toks) {
 		switch {
-		case t.punct('('):
-			depth++
-		case t.punct(')'):
-			depth--
-		case depth > 0:
 		case start == 0 && t.is("WHERE"):
 			start = t.end
 		case start > 0 && t.is("RETURNING") && !a.schema.server.mariaDB: // a name
@@ -68,15 +62,19 @@ func (a *analysis) pins(t *table, name string, where ast.ExprNode) []pin {
 	return nil
 }
 
+// columnOf is the column of the table that the statement calls name; nil if the
+// expression is anything else.
+func (a *analysis) columnOf(t *table, name string, e ast.ExprNode) *column {
+	ref, ok := columnRef(e)
+	if !ok || !a.means(ref.Table.O, name) {
+		return nil
+	}
+	return t.column(ref.Name.O)
+}
+
 // equality reads column = constant, and column IN (constants).
 func (a *analysis) equality(t *table, name string, cond ast.ExprNode) (*column, []value) {
-	column := func(e ast.ExprNode) *column {
-		ref, ok := columnRef(e)
-		if !ok || !a.means(ref.Table.O, name) {
-			return nil
-		}
-		return t.column(ref.Name.O)
-	}
+	column := func(e ast.ExprNode) *column { return a.columnOf(t, name, e) }
 	switch e := cond.(type) {
 	case *ast.BinaryOperationExpr:
 		if e.Op != opcode.EQ {
