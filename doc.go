@@ -83,7 +83,7 @@ package countermysql
 //	count countLater findAll lookUp                  its row is looked up
 //	pendingFor add                                   and it is noted
 //	Commit commitTogether                            COMMIT: as outside, if nothing else was done,
-//	begin send sendTable sendUpsert                  or right before it
+//	commit send sendTable sendUpsert                 or right before it
 //
 // Where to read, in the order of a statement's life:
 //
