@@ -77,14 +77,20 @@ func (k *call) makesSense(ctx context.Context) error {
 	if k.stmt != nil || !k.rows && !k.conn.implies() || k.conn.connector.cfg.MultiStatements { // several can't be prepared
 		return nil
 	}
-	s, err := k.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, k.text)
-	switch {
-	case err == nil:
-		return s.Close()
-	case errorNumber(err) == errNotPreparable:
+	err := k.prepares(ctx)
+	if errorNumber(err) == errNotPreparable {
 		return nil
 	}
 	return err
+}
+
+// prepares has the server prepare the user's statement.
+func (k *call) prepares(ctx context.Context) error {
+	s, err := k.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, k.text)
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 // refused has the server refuse the statement itself where that may begin a
@@ -103,11 +109,7 @@ func (k *call) refused(ctx context.Context, why error) error {
 
 // parses has the server look whether the text is a statement at all.
 func (k *call) parses(ctx context.Context) error {
-	s, err := k.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, k.text)
-	switch {
-	case err == nil:
-		return s.Close()
-	case errorNumber(err) == errSyntax:
+	if err := k.prepares(ctx); errorNumber(err) == errSyntax {
 		return err
 	}
 	return nil // what else is wrong with it comes after the COMMIT

@@ -277,18 +277,28 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 		lock = shareMode
 		sent, err = send()
 	}
-	switch {
-	case !sent:
+	if !sent {
 		return outcome{}, notTried, nil
-	case errors.Is(err, errRowGone):
-		return outcome{}, inc.missing(), nil
+	}
+	if err == nil {
+		c.connector.stats.increments.Add(1)
+	}
+	return c.sent(k, inc, err)
+}
+
+// sent says how an increment of one row goes on that was sent by itself.
+func (c *conn) sent(k *call, inc *increment, err error) (outcome, after, error) {
+	switch {
+	case err == nil:
+		return c.counted(k, inc, 1), done, nil
 	case errorNumber(err) == errOutOfRange:
 		return outcome{}, takeExact, nil // the slot is full
-	case err != nil:
+	case !errors.Is(err, errRowGone):
 		return outcome{}, done, err
+	case len(inc.t.touch) > 0:
+		return outcome{}, takeExact, nil // perhaps it has a touch column in the future
 	}
-	c.connector.stats.increments.Add(1)
-	return c.counted(k, inc, 1), done, nil
+	return outcome{}, takeVerbatim, nil
 }
 
 // countOne adds an increment of one row in one round trip, together with those
@@ -296,30 +306,17 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 func (c *conn) countOne(ctx context.Context, k *call, b *bound) (outcome, after, error) {
 	defer c.unlease()
 	e, joins := k.entryOf(b)
-	gone := false
 	if joins {
-		u := incrementUnit([]*entry{e})
-		switch v := c.together(ctx, b.batch, u); {
+		switch v := c.together(ctx, b.batch, incrementUnit([]*entry{e})); {
 		case v.err != nil:
 			return outcome{}, done, v.err
 		case !v.alone:
 			return c.counted(k, b.increment, 1), done, nil
-		default:
-			gone = v.gone
+		case v.gone:
+			return c.sent(k, b.increment, errRowGone)
 		}
 	}
-	if !gone {
-		err := c.sendUpsert(ctx, c.upsertOne(b, e), true)
-		switch {
-		case err == nil:
-			return c.counted(k, b.increment, 1), done, nil
-		case errorNumber(err) == errOutOfRange:
-			return outcome{}, takeExact, nil // the slot is full
-		case !errors.Is(err, errRowGone):
-			return outcome{}, done, err
-		}
-	}
-	return outcome{}, b.missing(), nil
+	return c.sent(k, b.increment, c.sendUpsert(ctx, c.upsertOne(b, e), true))
 }
 
 // entryOf is the increment of one row, and whether it may go together with others.
@@ -337,14 +334,6 @@ func (c *conn) upsertOne(b *bound, e *entry) string {
 	u := c.upsert(b.t, []*entry{e})
 	u.name, u.later = b.name, true
 	return u.one()
-}
-
-// missing says how an increment goes on that no row took.
-func (inc *increment) missing() after {
-	if len(inc.t.touch) > 0 {
-		return takeExact // perhaps it has a touch column in the future
-	}
-	return takeVerbatim
 }
 
 // countLater adds an increment to the transaction's pending ones. The rows are

@@ -55,16 +55,7 @@ func readThrough(tables []*table, via []dependent) []*table {
 
 // fromQuery reports whether CREATE TABLE fills the table: from SELECT, or from TABLE t.
 func (a *analysis) fromQuery() bool {
-	tables := 0
-	for _, t := range a.toks {
-		if t.is("TABLE") {
-			tables++
-		}
-		if t.is("SELECT") || tables > 1 {
-			return true
-		}
-	}
-	return false
+	return hasWord(a.toks, "SELECT") || twice(a.toks, "TABLE")
 }
 
 // runDDL executes a statement that ends a transaction: what it needs of the

@@ -248,7 +248,7 @@ func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, er
 	if err != nil {
 		return nil, err
 	}
-	k := &conn{connector: c, raw: raw, below: below, status: status}
+	k := &conn{connector: c, raw: raw, below: below, status: status, temporary: temporaries{made: map[string]bool{}, hidden: map[string]bool{}}}
 	k.execer, k.queryer = raw.(driver.ExecerContext), raw.(driver.QueryerContext)
 	return k, k.probe(ctx, s)
 }

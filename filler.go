@@ -5,16 +5,12 @@ import "slices"
 // prepare makes the template of an increment of one row.
 func (inc *increment) prepare() {
 	t := inc.t
-	for i, c := range t.counters {
-		if slices.ContainsFunc(inc.deltas, func(d delta) bool { return d.c == c }) {
-			inc.used = append(inc.used, i)
-		}
-	}
-	for i, c := range t.touch {
-		if c.onUpdate || slices.ContainsFunc(inc.touch, func(set touch) bool { return set.c == c }) {
-			inc.touched = append(inc.touched, i)
-		}
-	}
+	inc.used = places(t.counters, func(_ int, c *column) bool {
+		return slices.ContainsFunc(inc.deltas, func(d delta) bool { return d.c == c })
+	})
+	inc.touched = places(t.touch, func(_ int, c *column) bool {
+		return c.onUpdate || slices.ContainsFunc(inc.touch, func(set touch) bool { return set.c == c })
+	})
 	inc.text = newTemplate(t, inc.name, inc.used, inc.touched, true)
 }
 

@@ -30,22 +30,17 @@ var acting = wordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP NEXTVAL SETV
 // actsWithin reports whether such a function may be called although no row is wanted:
 // in a derived table, a common table expression or a UNION.
 func actsWithin(toks []token) bool {
-	return hasSubquery(toks) && slices.ContainsFunc(toks, func(t token) bool { return t.in(acting) })
+	return twice(toks, "SELECT") && slices.ContainsFunc(toks, func(t token) bool { return t.in(acting) })
 }
 
 // callsWithin reports whether any function may be called then.
 func callsWithin(toks []token) bool {
 	for i := range toks[:max(len(toks)-2, 0)] {
 		if toks[i].ident() && toks[i+1].punct('(') && !toks[i+2].is("SELECT") {
-			return hasSubquery(toks)
+			return twice(toks, "SELECT")
 		}
 	}
 	return false
-}
-
-func hasSubquery(toks []token) bool {
-	first := slices.IndexFunc(toks, func(t token) bool { return t.is("SELECT") })
-	return hasWord(toks[first+1:], "SELECT")
 }
 
 // withoutRows puts LIMIT 0 in place of what ends a query, and counts the

@@ -90,11 +90,7 @@ func (r *countedRows) Columns() []string {
 	if !r.renamed {
 		return names
 	}
-	if r.types != nil && !r.asked {
-		r.asked = true
-		r.known = r.types()
-	}
-	if len(r.known) != len(names) {
+	if r.ask(); len(r.known) != len(names) {
 		return names
 	}
 	for i := range r.known {
@@ -103,12 +99,15 @@ func (r *countedRows) Columns() []string {
 	return names
 }
 
-func (r *countedRows) column(i int) *columnType {
+func (r *countedRows) ask() {
 	if r.types != nil && !r.asked {
 		r.asked = true
 		r.known = r.types()
 	}
-	if i < len(r.known) && len(r.known) == len(r.physicalRows.Columns()) {
+}
+
+func (r *countedRows) column(i int) *columnType {
+	if r.ask(); i < len(r.known) && len(r.known) == len(r.physicalRows.Columns()) {
 		return &r.known[i]
 	}
 	return nil

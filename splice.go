@@ -86,7 +86,7 @@ func (a *analysis) spliceList(t *table, name string, from int) (list string, ali
 				}
 				b.WriteString(t.spliced(c, name, c.name))
 			}
-		case tok.ident() && t.column(tok.name) != nil && (tok.kind == tokName || qualified || !selectOptions[strings.ToUpper(tok.name)]):
+		case tok.ident() && t.column(tok.name) != nil && (qualified || !tok.in(selectOptions)):
 			c, as := t.column(tok.name), tok.name
 			next := at + 1
 			if next < from && a.toks[next].is("AS") {
@@ -116,10 +116,8 @@ func (a *analysis) spliceList(t *table, name string, from int) (list string, ali
 }
 
 // selectOptions stand before a select list.
-var selectOptions = map[string]bool{
-	"ALL": true, "DISTINCT": true, "DISTINCTROW": true, "HIGH_PRIORITY": true, "STRAIGHT_JOIN": true, "SQL_SMALL_RESULT": true,
-	"SQL_BIG_RESULT": true, "SQL_BUFFER_RESULT": true, "SQL_NO_CACHE": true, "SQL_CACHE": true, "SQL_CALC_FOUND_ROWS": true,
-}
+var selectOptions = wordSet(`ALL DISTINCT DISTINCTROW HIGH_PRIORITY STRAIGHT_JOIN SQL_SMALL_RESULT SQL_BIG_RESULT SQL_BUFFER_RESULT SQL_NO_CACHE
+ SQL_CACHE SQL_CALC_FOUND_ROWS`)
 
 // spliced is a column of the table that the query calls name.
 func (t *table) spliced(c *column, name, as string) string {

@@ -51,9 +51,6 @@ func (c *conn) runTemporary(ctx context.Context, k *call) (outcome, error) {
 
 // noteTemporary remembers a temporary table, and what it hides.
 func (c *conn) noteTemporary(toks []token, hidden *table) {
-	if c.temporary.made == nil {
-		c.temporary.made = map[string]bool{}
-	}
 	_, name, _ := tableName(toks)
 	c.temporary.made[strings.ToLower(name)] = true
 	if hidden != nil {
@@ -74,7 +71,7 @@ func (c *conn) named(ctx context.Context, toks []token) (*table, error) {
 // renamed notes that ALTER TABLE or RENAME TABLE has given a temporary table of
 // this session a new name.
 func (c *conn) renamed(ctx context.Context, toks []token) error {
-	if c.temporary.made == nil || !toks[0].is("ALTER") && !toks[0].is("RENAME") {
+	if len(c.temporary.made) == 0 || !toks[0].is("ALTER") && !toks[0].is("RENAME") {
 		return nil
 	}
 	from := toks[1+slices.IndexFunc(toks, func(t token) bool { return t.is("TABLE") }):]
@@ -153,16 +150,13 @@ func tableName(toks []token) (db, name string, ok bool) {
 
 // namesTemporary reports whether a text may name a temporary table of this session.
 func (c *conn) namesTemporary(text string) bool {
-	return c.temporary.made != nil && slices.ContainsFunc(tokenize(text, c.session.mode), func(t token) bool {
+	return len(c.temporary.made) > 0 && slices.ContainsFunc(tokenize(text, c.session.mode), func(t token) bool {
 		return t.ident() && c.temporary.made[strings.ToLower(t.name)]
 	})
 }
 
 // hide notes a temporary table that takes a counter table's name, or gives it back.
 func (t *temporaries) hide(of *table, hidden bool) {
-	if t.hidden == nil {
-		t.hidden = map[string]bool{}
-	}
 	if hidden {
 		t.hidden[of.String()] = true
 	} else {

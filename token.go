@@ -93,6 +93,12 @@ func hasWord(toks []token, words ...string) bool {
 	return slices.ContainsFunc(toks, func(t token) bool { return slices.ContainsFunc(words, t.is) })
 }
 
+// twice reports whether the bare word is there more than once.
+func twice(toks []token, word string) bool {
+	first := slices.IndexFunc(toks, func(t token) bool { return t.is(word) })
+	return first >= 0 && hasWord(toks[first+1:], word)
+}
+
 // outermost are the tokens outside parentheses, with their places.
 func outermost(toks []token) iter.Seq2[int, token] {
 	return func(yield func(int, token) bool) {

@@ -43,7 +43,8 @@ func (c *conn) upsert(t *table, entries []*entry) *upsert {
 
 // one is the statement for a single entry. Without a row, nothing is written.
 func (u *upsert) one() string {
-	tp := newTemplate(u.t, u.name, usedCounters(u.t, u.entries), usedTouch(u.t, u.entries), u.later)
+	used, touched := u.used()
+	tp := newTemplate(u.t, u.name, used, touched, u.later)
 	return string(tp.fill(nil, u.prefix, u.lock, u.slot, u))
 }
 
@@ -67,7 +68,7 @@ func (u *upsert) where(buf []byte) []byte {
 // range, and add nothing.
 func (u *upsert) many() string {
 	t := u.t
-	used, touched := usedCounters(t, u.entries), usedTouch(t, u.entries)
+	used, touched := u.used()
 	var cols, vals, updates []string
 	for _, k := range t.key { // as the base row spells it
 		cols = append(cols, quoteIdent(k.name))
@@ -94,7 +95,7 @@ func (u *upsert) many() string {
 // culprits selects the numbers of the entries that made the statement fail:
 // their rows are gone, or locked by somebody.
 func (u *upsert) culprits() string {
-	used, touched := usedCounters(u.t, u.entries), usedTouch(u.t, u.entries)
+	used, touched := u.used()
 	return "SELECT " + privateRows + "." + privateNumber + u.from(used, touched) + " WHERE " + u.gone(used, touched) + " " + u.t.skipLocked()
 }
 
@@ -203,24 +204,22 @@ func (t *table) addTo(c *column, amount string) string {
 	return col + " = " + t.slots() + "." + col + " + " + amount
 }
 
-func usedCounters(t *table, entries []*entry) []int {
-	var used []int
-	for i := range t.counters {
-		if slices.ContainsFunc(entries, func(e *entry) bool { return e.deltas[i] != 0 }) {
-			used = append(used, i)
-		}
-	}
-	return used
+// used are the places of the counters and touch columns that some entry sets.
+func (u *upsert) used() (counters, touched []int) {
+	return places(u.t.counters, func(i int, _ *column) bool {
+			return slices.ContainsFunc(u.entries, func(e *entry) bool { return e.deltas[i] != 0 })
+		}), places(u.t.touch, func(i int, _ *column) bool {
+			return slices.ContainsFunc(u.entries, func(e *entry) bool { return e.touch[i] != "" })
+		})
 }
 
-func usedTouch(t *table, entries []*entry) []int {
-	var used []int
-	for i := range t.touch {
-		if slices.ContainsFunc(entries, func(e *entry) bool { return e.touch[i] != "" }) {
-			used = append(used, i)
+func places(cols []*column, has func(int, *column) bool) (found []int) {
+	for i, c := range cols {
+		if has(i, c) {
+			found = append(found, i)
 		}
 	}
-	return used
+	return found
 }
 
 // unsafeUpdates lets MariaDB delete slots, by their primary key, under sql_safe_updates:
