@@ -25,23 +25,19 @@ func (a *analysis) lockings(stmt ast.Node, refs []tableRef) (edits []edit, ok bo
 		}
 		return true
 	})
-	sels := []int{-1} // of the query and of each parenthesis that is open
+	sels := nest[int]{-1}
 	for i := 0; i < len(a.toks) && clauses > 0; i++ {
-		last := len(sels) - 1
 		switch t := a.toks[i]; {
-		case t.punct('('):
-			sels = append(sels, -1)
-		case t.punct(')') && last > 0:
-			sels = sels[:last]
+		case sels.follow(t, -1):
 		case t.is("SELECT"):
-			sels[last] = i
+			*sels.top() = i
 		case t.is("UNION"), t.is("INTERSECT"), t.is("EXCEPT"):
-			sels[last] = -1
+			*sels.top() = -1
 		case locks(a.toks, i):
-			if sels[last] < 0 {
+			if *sels.top() < 0 {
 				return nil, false
 			}
-			edits = append(edits, a.lock(i, sels[last], refs)...)
+			edits = append(edits, a.lock(i, *sels.top(), refs)...)
 			clauses--
 		}
 	}

@@ -146,18 +146,14 @@ func (a *analysis) respelled(refs []tableRef) bool {
 // inSelectList reports whether a table stands in a subquery of some select list,
 // whose text is the name of a column without an alias.
 func (a *analysis) inSelectList(refs []tableRef) bool {
-	lists := []bool{false} // of the query and of each parenthesis that is open: between its SELECT and FROM
+	lists := nest[bool]{false} // between SELECT and FROM
 	for _, t := range a.toks {
-		last := len(lists) - 1
 		switch {
-		case t.punct('('):
-			lists = append(lists, false)
-		case t.punct(')') && last > 0:
-			lists = lists[:last]
+		case lists.follow(t, false):
 		case t.is("SELECT"):
-			lists[last] = true
+			*lists.top() = true
 		case t.is("FROM"):
-			lists[last] = false
+			*lists.top() = false
 		}
 		if slices.Contains(lists, true) && slices.ContainsFunc(refs, func(r tableRef) bool { return r.start == t.start }) {
 			return true

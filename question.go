@@ -89,23 +89,22 @@ func endsRows(toks []token, i int) bool {
 // typedByArgs reports whether a parameter stands where columns get their names
 // and types from: not behind a WHERE or ON, nor in what belongs to one.
 func typedByArgs(toks []token) bool {
-	typed, on := []bool{true}, []bool{false} // of the query and of each parenthesis that is open
+	type part struct{ outer, typed, on bool } // outer: what is around it is typed
+	parts := nest[part]{{outer: true, typed: true}}
 	for i, t := range toks {
-		last := len(typed) - 1
+		p := parts.top()
+		typed := p.typed && !p.on
 		switch {
-		case t.punct('('):
-			typed, on = append(typed, typed[last] && !on[last]), append(on, false)
-		case t.punct(')') && last > 0:
-			typed, on = typed[:last], on[:last]
+		case parts.follow(t, part{outer: typed, typed: typed}):
 		case t.is("WHERE"), t.is("ORDER"), endsRows(toks, i):
-			typed[last] = false
+			p.typed = false
 		case t.is("SELECT"):
-			typed[last], on[last] = last == 0 || typed[last-1] && !on[last-1], false
+			p.typed, p.on = p.outer, false
 		case t.is("ON"):
-			on[last] = true
+			p.on = true
 		case t.is("JOIN"), t.is("STRAIGHT_JOIN"), t.punct(','):
-			on[last] = false
-		case t.kind == tokParam && typed[last] && !on[last]:
+			p.on = false
+		case t.kind == tokParam && typed:
 			return true
 		}
 	}

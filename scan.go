@@ -50,24 +50,19 @@ func (t token) in(set map[string]bool) bool {
 // construct that the scan does not know.
 func (a *analysis) tableRefs() (refs []tableRef, ok bool) {
 	toks := a.toks
-	stack := []frame{{sel: -1}}
+	stack := nest[frame]{{sel: -1}}
 	for i := 0; i < len(toks); i++ {
-		top := &stack[len(stack)-1]
+		top, inner := stack.top(), frame{sel: -1}
+		if top.from && top.expect {
+			inner = frame{sel: top.sel, from: true, expect: true, nested: true}
+		}
 		switch t := toks[i]; {
-		case t.punct('('):
-			f := frame{sel: -1}
-			if top.from && top.expect {
-				f = frame{sel: top.sel, from: true, expect: true, nested: true}
+		case stack.follow(t, inner):
+			if t.punct(')') {
+				stack.top().expect = false
 			}
-			stack = append(stack, f)
-		case t.punct(')'):
-			if len(stack) == 1 {
-				return nil, false
-			}
-			stack = stack[:len(stack)-1]
-			stack[len(stack)-1].expect = false
-		case t.punct('{'):
-			return nil, false // ODBC's outer join
+		case t.punct(')'), t.punct('{'):
+			return nil, false // of none that is open; ODBC's outer join
 		case t.is("SELECT"):
 			*top = frame{sel: i}
 		case t.is("FROM"):

@@ -99,6 +99,25 @@ func twice(toks []token, word string) bool {
 	return first >= 0 && hasWord(toks[first+1:], word)
 }
 
+// nest is what a scan knows of a text, and of each parenthesis that is open in it.
+type nest[T any] []T
+
+func (n nest[T]) top() *T { return &n[len(n)-1] }
+
+// follow reports whether the token opens a parenthesis, of which inner is known, or
+// closes one.
+func (n *nest[T]) follow(t token, inner T) bool {
+	switch {
+	case t.punct('('):
+		*n = append(*n, inner)
+	case t.punct(')') && len(*n) > 1:
+		*n = (*n)[:len(*n)-1]
+	default:
+		return false
+	}
+	return true
+}
+
 // outermost are the tokens outside parentheses, with their places.
 func outermost(toks []token) iter.Seq2[int, token] {
 	return func(yield func(int, token) bool) {
