@@ -30,7 +30,6 @@ type batch struct {
 // together adds a unit to slots in a transaction of its own, which it may share
 // with units of other connections to the same server.
 func (c *conn) together(ctx context.Context, b *batch, u *unit) verdict {
-	u.server = c.session.server
 	return b.group.do(ctx, u, func(units []*unit) {
 		defer c.unlease()
 		c.connector.stats.batch(len(units))
@@ -65,13 +64,20 @@ func outlive(leader context.Context) (context.Context, func()) {
 	}
 }
 
+// unit is one of the connection's.
+func (c *conn) unit(parts ...string) *unit {
+	u := newUnit(parts...)
+	u.server, u.most = c.session.server, min(u.most, c.session.packet/2)
+	return u
+}
+
 // incrementUnit is a unit of entries.
-func incrementUnit(entries []*entry) *unit {
+func (c *conn) incrementUnit(entries []*entry) *unit {
 	parts := make([]string, len(entries))
 	for i, e := range entries {
 		parts[i] = e.id
 	}
-	u := newUnit(parts...)
+	u := c.unit(parts...)
 	u.entries = entries
 	return u
 }

@@ -176,7 +176,7 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 		return true, nil
 	}
 	t := tables[0]
-	u := incrementUnit(c.tx.pending[t.String()].sorted())
+	u := c.incrementUnit(c.tx.pending[t.String()].sorted())
 	if len(tables) > 1 || !u.fits() {
 		return false, nil
 	}

@@ -190,7 +190,7 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 		return outcome{}, takeVerbatim, nil
 	}
 	way := b.t.batch(b.name, b.t.key)
-	if u := incrementUnit(entries); c.grouped() && u.fits() {
+	if u := c.incrementUnit(entries); c.grouped() && u.fits() {
 		switch v := c.together(ctx, way, u); {
 		case v.err != nil:
 			return outcome{}, done, v.err
@@ -248,7 +248,7 @@ func (c *conn) countOne(ctx context.Context, k *call, b *bound) (outcome, after,
 	e, joins := k.entryOf(b)
 	gone := false
 	if joins {
-		u := incrementUnit([]*entry{e})
+		u := c.incrementUnit([]*entry{e})
 		switch v := c.together(ctx, b.batch, u); {
 		case v.err != nil:
 			return outcome{}, done, v.err

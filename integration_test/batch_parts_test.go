@@ -117,3 +117,36 @@ func TestLeaderLeftOut(t *testing.T) {
 		require.EqualValues(t, 11+11, number(t, tw.ours, "SELECT SUM(likes) FROM post WHERE id <= 2"))
 	})
 }
+
+// TestSmallPackets proves that a batch, and what is looked up together, fits into a
+// packet, however little that may hold: who goes together would fail for the others.
+func TestSmallPackets(t *testing.T) {
+	const clients = 40
+	schema := "CREATE TABLE word (w VARCHAR(600) PRIMARY KEY, n INT NOT NULL DEFAULT 0)"
+	key := func(i int) string { return fmt.Sprintf("%s%d", strings.Repeat("a", 500), i) }
+	for i := range clients {
+		schema += fmt.Sprintf(";\nINSERT INTO word (w) VALUES ('%s')", key(i))
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("word", "n"), "interpolateParams=true", "maxAllowedPacket=8192")
+		tw.ours.SetMaxOpenConns(clients)
+		tw.ours.SetMaxIdleConns(clients)
+		var c crowd
+		c.run(clients, func(i int) {
+			for range 5 {
+				_, err := tw.ours.ExecContext(t.Context(), "UPDATE word SET n = n + 1 WHERE w = ?", key(i))
+				c.check(err)
+				tx, err := tw.ours.BeginTx(t.Context(), nil)
+				if !c.check(err) {
+					continue
+				}
+				_, err = tx.ExecContext(t.Context(), "UPDATE word SET n = n + 1 WHERE w = ?", key(i))
+				c.check(err)
+				c.check(tx.Commit())
+			}
+		})
+		c.noDeadlocks(t)
+		require.EqualValues(t, 10*clients, number(t, tw.ours, "SELECT SUM(n) FROM word"))
+		require.Greater(t, stats(t, tw.ours).Groups.Counts[2], int64(0), "nothing went together")
+	})
+}
