@@ -32,6 +32,13 @@ type batch struct {
 func (c *conn) together(ctx context.Context, b *batch, u *unit) verdict {
 	return b.group.do(ctx, u, func(units []*unit) {
 		defer c.unlease()
+		if len(units) > 1 && c.ResetSession(ctx) != nil { // dead: nobody else has to suffer from that
+			for _, w := range units[1:] {
+				w.verdict.again = true
+			}
+			u.verdict.alone = true
+			return
+		}
 		c.connector.stats.batch(len(units))
 		if len(units) > 1 && ctx.Done() != nil {
 			shared, cancel := outlive(ctx)

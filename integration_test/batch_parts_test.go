@@ -1,12 +1,14 @@
 package integration_test
 
 import (
+	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql/internal/testserver"
@@ -148,5 +150,38 @@ func TestSmallPackets(t *testing.T) {
 		c.noDeadlocks(t)
 		require.EqualValues(t, 10*clients, number(t, tw.ours, "SELECT SUM(n) FROM word"))
 		require.Greater(t, stats(t, tw.ours).Groups.Counts[2], int64(0), "nothing went together")
+	})
+}
+
+// TestDeadLeader proves that a COMMIT whose connection has died while its transaction
+// was open does not take others' increments along: they go on another connection.
+func TestDeadLeader(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		conns := []*sql.Conn{session(t, tw.ours), session(t, tw.ours), session(t, tw.ours)}
+		id := number(t, conns[0], "SELECT CONNECTION_ID()")
+		tx, err := conns[0].BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		affected(t, tx, "UPDATE post SET likes = likes + 100 WHERE id = 1")
+		affected(t, tw.direct, fmt.Sprintf("KILL %d", id))
+		require.Eventually(t, func() bool {
+			return number(t, tw.direct, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?", id) == 0
+		}, 5*time.Second, 10*time.Millisecond)
+
+		g := newGate(t, tw.sent)
+		first := later(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 2")
+		<-g.reached
+		committed := make(chan error, 1)
+		go func() { committed <- tx.Commit() }()
+		time.Sleep(5 * time.Millisecond)
+		answers := []<-chan string{later(t, conns[1], likeOne), later(t, conns[2], "UPDATE post SET likes = likes + 1 WHERE id = 2")}
+		time.Sleep(5 * time.Millisecond)
+		g.open()
+		require.Equal(t, "affected 1", soon(t, first))
+		for _, a := range answers {
+			require.Equal(t, "affected 1", soon(t, a))
+		}
+		require.ErrorIs(t, <-committed, mysql.ErrInvalidConn) // as plain
+		require.EqualValues(t, 11+11, number(t, tw.ours, "SELECT SUM(likes) FROM post WHERE id <= 2"))
 	})
 }
