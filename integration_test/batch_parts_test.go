@@ -28,7 +28,7 @@ func (tw *twin) together(t *testing.T, blocking string, waiting ...string) (answ
 	var all []<-chan string
 	for i, text := range waiting {
 		all = append(all, later(t, conns[i], text))
-		time.Sleep(5 * time.Millisecond) // they queue in this order
+		queue()
 	}
 	for _, s := range tw.sent.during(func() {
 		g.open()
@@ -41,6 +41,9 @@ func (tw *twin) together(t *testing.T, blocking string, waiting ...string) (answ
 	}
 	return answers, sent
 }
+
+// queue waits until the caller before has come, long before the lead counts as stalled.
+func queue() { time.Sleep(20 * time.Millisecond) }
 
 // TestOpposite proves that increments which cancel out in a batch go together as
 // others do, and that each of them finds out whether its counter is NULL.
@@ -108,7 +111,7 @@ func TestLeaderLeftOut(t *testing.T) {
 		var answers []<-chan string
 		for i, id := range []int{77, 1, 2} {
 			answers = append(answers, later(t, conns[i], fmt.Sprintf("UPDATE post SET likes = likes + 1 WHERE id = %d", id)))
-			time.Sleep(5 * time.Millisecond)
+			queue()
 		}
 		close(open)
 		require.Equal(t, "affected 1", soon(t, first))
@@ -173,9 +176,9 @@ func TestDeadLeader(t *testing.T) {
 		<-g.reached
 		committed := make(chan error, 1)
 		go func() { committed <- tx.Commit() }()
-		time.Sleep(5 * time.Millisecond)
+		queue()
 		answers := []<-chan string{later(t, conns[1], likeOne), later(t, conns[2], "UPDATE post SET likes = likes + 1 WHERE id = 2")}
-		time.Sleep(5 * time.Millisecond)
+		queue()
 		g.open()
 		require.Equal(t, "affected 1", soon(t, first))
 		for _, a := range answers {
