@@ -3,6 +3,7 @@ package countermysql
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -28,7 +29,7 @@ func (t *table) from() string { return cmp.Or(t.elsewhere, t.base()) }
 // alter executes DDL. A new name of a key or a counter, or another key, would leave
 // standing what others add to the slots between the rollup and the ALTER: they are kept
 // out, and those of the old key have no slots table behind it. What was added before a
-// table got a new name goes with it.
+// table got a new name, or rows another table, goes with it.
 func (c *conn) alter(ctx context.Context, k *call, toks []token) (out outcome, err error) {
 	if len(k.plan.scopes) != 1 || !toks[0].is("ALTER") && !toks[0].is("RENAME") {
 		return k.forward(ctx, k.text)
@@ -59,6 +60,9 @@ func (c *conn) alter(ctx context.Context, k *call, toks []token) (out outcome, e
 	}
 	if to := newName(toks); err == nil && to != nil {
 		c.follow(ctx, t, to)
+	}
+	if other := c.exchanged(t, toks); err == nil && other != "" {
+		c.followRows(ctx, t, other)
 	}
 	return out, err
 }
@@ -128,5 +132,50 @@ func (c *conn) follow(ctx context.Context, t *table, to []token) {
 	}
 	if err := c.rollUp(ctx, t.at(quoteIdent(cmp.Or(db, c.session.db))+"."+quoteIdent(name))); err != nil && errorNumber(err) != errNoTable { // the slots table may have been renamed too
 		c.connector.once("renamed "+t.String(), "countermysql: slots of a renamed table are left", "table", t.String(), "error", err)
+	}
+}
+
+// exchanged is the other table of ALTER TABLE … EXCHANGE PARTITION … WITH TABLE …; "" if
+// it is something else. (Not all versions of MariaDB can do that under LOCK TABLES.)
+func (c *conn) exchanged(t *table, toks []token) (other string) {
+	if !slices.ContainsFunc(toks, func(t token) bool { return t.is("EXCHANGE") }) {
+		return ""
+	}
+	s := c.connector.current.Load()
+	for i, tok := range toks {
+		if !tok.is("TABLE") {
+			continue
+		}
+		name := toks[i+1:]
+		if wordAt(name, 0, "IF") {
+			name = name[min(2, len(name)):]
+		}
+		if db, name, ok := tableName(name); ok && s != nil && s.key(cmp.Or(db, c.session.db), name) != s.key(t.spec.db, t.spec.name) {
+			other = quoteIdent(cmp.Or(db, c.session.db)) + "." + quoteIdent(name)
+		}
+	}
+	return other
+}
+
+// followRows adds what was counted for rows between the rollup and the moment when they
+// went to another table. They have no base row any more, nor had other slots that.
+func (c *conn) followRows(ctx context.Context, t *table, other string) {
+	err := again(ctx, func() error {
+		found, err := c.outside(ctx, "SELECT DISTINCT "+t.selectKey(privateName)+t.orphans("TRUE"))
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		keys := map[string]key{}
+		for _, r := range found {
+			keys[key(r).id()] = r
+		}
+		if err := c.start(ctx); err != nil {
+			return err
+		}
+		_, err = c.takeKeys(ctx, t.at(other), keys)
+		return c.finish(ctx, err)
+	})
+	if err != nil {
+		c.connector.once("exchanged "+t.String(), "countermysql: slots of rows that went to another table are left", "table", t.String(), "error", err)
 	}
 }

@@ -30,9 +30,15 @@ type batch struct {
 // together adds a unit to slots in a transaction of its own, which it may share
 // with units of its kin.
 func (c *conn) together(ctx context.Context, b *batch, u *unit) verdict {
-	u.kin = c.initial.kin
 	return b.group.do(ctx, u, func(units []*unit) {
 		defer c.unlease()
+		if len(units) > 1 && c.ResetSession(ctx) != nil { // dead: nobody else has to suffer from that
+			for _, w := range units[1:] {
+				w.verdict.again = true
+			}
+			u.verdict.alone = true
+			return
+		}
 		c.connector.stats.batch(len(units))
 		if len(units) > 1 && ctx.Done() != nil {
 			shared, cancel := outlive(ctx)
@@ -65,13 +71,20 @@ func outlive(leader context.Context) (context.Context, func()) {
 	}
 }
 
+// unit is one of the connection's.
+func (c *conn) unit(parts ...string) *unit {
+	u := newUnit(parts...)
+	u.kin, u.most = c.initial.kin, min(u.most, c.session.packet/2)
+	return u
+}
+
 // incrementUnit is a unit of entries.
-func incrementUnit(entries []*entry) *unit {
+func (c *conn) incrementUnit(entries []*entry) *unit {
 	parts := make([]string, len(entries))
 	for i, e := range entries {
 		parts[i] = e.id
 	}
-	u := newUnit(parts...)
+	u := c.unit(parts...)
 	u.entries = entries
 	return u
 }

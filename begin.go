@@ -194,7 +194,7 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 		return true, nil
 	}
 	t := unsent[0].t
-	u := incrementUnit(unsent[0].sorted())
+	u := c.incrementUnit(unsent[0].sorted())
 	if len(unsent) > 1 || !u.fits() {
 		return false, nil
 	}

@@ -190,7 +190,7 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 		return outcome{}, takeVerbatim, nil
 	}
 	way := b.t.batch(b.name, b.t.key)
-	if u := incrementUnit(entries); c.grouped() && u.fits() {
+	if u := c.incrementUnit(entries); c.grouped() && u.fits() {
 		switch v := c.together(ctx, way, u); {
 		case v.err != nil:
 			return outcome{}, done, v.err
@@ -307,7 +307,7 @@ func (c *conn) countOne(ctx context.Context, k *call, b *bound) (outcome, after,
 	defer c.unlease()
 	e, joins := k.entryOf(b)
 	if joins {
-		switch v := c.together(ctx, b.batch, incrementUnit([]*entry{e})); {
+		switch v := c.together(ctx, b.batch, c.incrementUnit([]*entry{e})); {
 		case v.err != nil:
 			return outcome{}, done, v.err
 		case !v.alone:

@@ -206,7 +206,7 @@ func (k *call) explainCount(ctx context.Context, b *bound) (stmt string, shared 
 		return "", false, nil
 	}
 	way := b.t.batch(b.name, b.t.key)
-	if c.grouped() && incrementUnit(entries).fits() {
+	if c.grouped() && c.incrementUnit(entries).fits() {
 		return way.statement(c, entries), true, nil
 	}
 	return way.waiting(c, entries), false, nil

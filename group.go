@@ -13,7 +13,7 @@ import (
 // Bounds of a batch. Equal parts count once.
 const (
 	maxBatchParts = 500
-	maxBatchBytes = 1 << 20 // well below the smallest usual max_allowed_packet, 16 MiB
+	maxBatchBytes = 1 << 20 // or half of what a packet may hold
 )
 
 // group combines what many callers want to send. The first runs at once, with
@@ -78,6 +78,7 @@ type unit struct {
 	parts []string // what equal units share
 	bytes int
 	kin   string // of its caller
+	most  int    // bytes of a batch on its caller's connection
 
 	entries []*entry
 	look    lookup
@@ -99,7 +100,7 @@ type verdict struct {
 }
 
 func newUnit(parts ...string) *unit {
-	u := &unit{parts: parts, wake: make(chan struct{})}
+	u := &unit{parts: parts, most: maxBatchBytes, wake: make(chan struct{})}
 	for _, p := range parts {
 		u.bytes += len(p) + 64
 	}
@@ -107,7 +108,7 @@ func newUnit(parts ...string) *unit {
 }
 
 // fits reports whether a batch can hold the unit at all.
-func (u *unit) fits() bool { return len(u.parts) <= maxBatchParts && u.bytes <= maxBatchBytes }
+func (u *unit) fits() bool { return len(u.parts) <= maxBatchParts && u.bytes <= u.most }
 
 // do returns once the unit has ended. run sends a batch, which begins with the
 // unit, on the caller's connection, and gives each its verdict.
@@ -227,7 +228,7 @@ func (g *group) take(first *unit) []*unit {
 	for _, u := range g.waiting {
 		if !full && u.kin == first.kin {
 			add(u)
-			full = len(seen) > maxBatchParts || bytes > maxBatchBytes
+			full = len(seen) > maxBatchParts || bytes > first.most
 		}
 		if full || u.kin != first.kin {
 			left = append(left, u)

@@ -173,8 +173,8 @@ func (c *conn) lookUp(ctx context.Context, l lookup, w *written) ([][]string, er
 	if c.inTransaction() && c.transaction().inside {
 		return c.outside(ctx, query)
 	}
-	u := newUnit(l.text)
-	u.look, u.kin = l, c.initial.kin
+	u := c.unit(l.text)
+	u.look = l
 	switch v := l.t.lookups.do(ctx, u, func(units []*unit) { c.lookUpAll(ctx, units) }); {
 	case v.alone:
 		return c.outside(ctx, query)

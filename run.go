@@ -50,6 +50,9 @@ func (c *conn) outdated(ctx context.Context, p *plan, err error) bool {
 		return false
 	}
 	old := c.connector.current.Load()
+	if old == nil { // the sql.DB was closed meanwhile
+		return false
+	}
 	if p.increment != nil && old.lookup(p.increment.t.spec.db, p.increment.t.spec.name, "") != p.increment.t {
 		return true
 	}

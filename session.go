@@ -27,6 +27,7 @@ type session struct {
 	server     string // host name and port
 	kin        string // see kinName
 	limit      string // sql_select_limit; "": none
+	packet     int    // bytes that a statement may have
 	completes  bool   // completion_type: COMMIT does more than that
 }
 
@@ -42,11 +43,18 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	if s.server.snapshotIsolation {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
-	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+kinName+" LIMIT 1")
+	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+kinName+", @@max_allowed_packet LIMIT 1")
 	if err != nil {
 		return err
 	}
 	v := rows[0]
+	packet, err := strconv.Atoi(v[13])
+	if err != nil {
+		return err
+	}
+	if own := c.connector.cfg.MaxAllowedPacket; own > 0 {
+		packet = min(packet, own)
+	}
 	mode := "," + v[1] + ","
 	c.session = session{
 		db:         v[0],
@@ -65,6 +73,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		limit:      strings.TrimPrefix(v[9], noLimit),
 		completes:  v[11] != "NO_CHAIN",
 		kin:        v[12],
+		packet:     packet,
 	}
 	if c.initial.charset == "" {
 		c.initial = c.session

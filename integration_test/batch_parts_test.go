@@ -1,12 +1,14 @@
 package integration_test
 
 import (
+	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql/internal/testserver"
@@ -26,7 +28,7 @@ func (tw *twin) together(t *testing.T, blocking string, waiting ...string) (answ
 	var all []<-chan string
 	for i, text := range waiting {
 		all = append(all, later(t, conns[i], text))
-		time.Sleep(5 * time.Millisecond) // they queue in this order
+		queue()
 	}
 	for _, s := range tw.sent.during(func() {
 		g.open()
@@ -39,6 +41,9 @@ func (tw *twin) together(t *testing.T, blocking string, waiting ...string) (answ
 	}
 	return answers, sent
 }
+
+// queue waits until the caller before has come, long before the lead counts as stalled.
+func queue() { time.Sleep(20 * time.Millisecond) }
 
 // TestOpposite proves that increments which cancel out in a batch go together as
 // others do, and that each of them finds out whether its counter is NULL.
@@ -106,7 +111,7 @@ func TestLeaderLeftOut(t *testing.T) {
 		var answers []<-chan string
 		for i, id := range []int{77, 1, 2} {
 			answers = append(answers, later(t, conns[i], fmt.Sprintf("UPDATE post SET likes = likes + 1 WHERE id = %d", id)))
-			time.Sleep(5 * time.Millisecond)
+			queue()
 		}
 		close(open)
 		require.Equal(t, "affected 1", soon(t, first))
@@ -114,6 +119,72 @@ func TestLeaderLeftOut(t *testing.T) {
 			require.Equal(t, want, soon(t, answers[i]))
 		}
 		require.True(t, len(texts) > 3 && strings.Contains(texts[1], "77") && !strings.Contains(texts[2], "77"), strings.Join(texts, "\n"))
+		require.EqualValues(t, 11+11, number(t, tw.ours, "SELECT SUM(likes) FROM post WHERE id <= 2"))
+	})
+}
+
+// TestSmallPackets proves that a batch, and what is looked up together, fits into a
+// packet, however little that may hold: who goes together would fail for the others.
+func TestSmallPackets(t *testing.T) {
+	const clients = 40
+	schema := "CREATE TABLE word (w VARCHAR(600) PRIMARY KEY, n INT NOT NULL DEFAULT 0)"
+	key := func(i int) string { return fmt.Sprintf("%s%d", strings.Repeat("a", 500), i) }
+	for i := range clients {
+		schema += fmt.Sprintf(";\nINSERT INTO word (w) VALUES ('%s')", key(i))
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("word", "n"), "interpolateParams=true", "maxAllowedPacket=8192")
+		tw.ours.SetMaxOpenConns(clients)
+		tw.ours.SetMaxIdleConns(clients)
+		var c crowd
+		c.run(clients, func(i int) {
+			for range 5 {
+				_, err := tw.ours.ExecContext(t.Context(), "UPDATE word SET n = n + 1 WHERE w = ?", key(i))
+				c.check(err)
+				tx, err := tw.ours.BeginTx(t.Context(), nil)
+				if !c.check(err) {
+					continue
+				}
+				_, err = tx.ExecContext(t.Context(), "UPDATE word SET n = n + 1 WHERE w = ?", key(i))
+				c.check(err)
+				c.check(tx.Commit())
+			}
+		})
+		c.noDeadlocks(t)
+		require.EqualValues(t, 10*clients, number(t, tw.ours, "SELECT SUM(n) FROM word"))
+		require.Greater(t, stats(t, tw.ours).Groups.Counts[2], int64(0), "nothing went together")
+	})
+}
+
+// TestDeadLeader proves that a COMMIT whose connection has died while its transaction
+// was open does not take others' increments along: they go on another connection.
+func TestDeadLeader(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		conns := []*sql.Conn{session(t, tw.ours), session(t, tw.ours), session(t, tw.ours)}
+		id := number(t, conns[0], "SELECT CONNECTION_ID()")
+		tx, err := conns[0].BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		affected(t, tx, "UPDATE post SET likes = likes + 100 WHERE id = 1")
+		affected(t, tw.direct, fmt.Sprintf("KILL %d", id))
+		require.Eventually(t, func() bool {
+			return number(t, tw.direct, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?", id) == 0
+		}, 5*time.Second, 10*time.Millisecond)
+
+		g := newGate(t, tw.sent)
+		first := later(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 2")
+		<-g.reached
+		committed := make(chan error, 1)
+		go func() { committed <- tx.Commit() }()
+		queue()
+		answers := []<-chan string{later(t, conns[1], likeOne), later(t, conns[2], "UPDATE post SET likes = likes + 1 WHERE id = 2")}
+		queue()
+		g.open()
+		require.Equal(t, "affected 1", soon(t, first))
+		for _, a := range answers {
+			require.Equal(t, "affected 1", soon(t, a))
+		}
+		require.ErrorIs(t, <-committed, mysql.ErrInvalidConn) // as plain
 		require.EqualValues(t, 11+11, number(t, tw.ours, "SELECT SUM(likes) FROM post WHERE id <= 2"))
 	})
 }

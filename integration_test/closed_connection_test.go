@@ -62,3 +62,21 @@ func TestCommitOnClosedConnection(t *testing.T) {
 		}
 	})
 }
+
+// TestClosedMeanwhile proves that a statement which fails while its sql.DB is closed
+// gives the server's error.
+func TestClosedMeanwhile(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0)", counters("post", "likes"))
+		conn := session(t, tw.ours)
+		const wrong = "UPDATE post SET likes = likes + 1 WHERE id = 1 AND none = 2"
+		tw.sent.meddle(t, func(query string) error {
+			if query == wrong {
+				return tw.ours.Close()
+			}
+			return nil
+		})
+		_, err := conn.ExecContext(t.Context(), wrong)
+		require.Equal(t, 1054, errorNumber(err), "%v", err)
+	})
+}
