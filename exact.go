@@ -57,10 +57,16 @@ func (c *conn) runGuarded(ctx context.Context, k *call) (out outcome, done bool,
 		}
 		rows, err := c.lock(ctx, s.t, quoteIdent(s.name), s.from(), where)
 		switch {
-		case badValue[errorNumber(err)], err == nil && len(rows) == 0:
+		case badValue[errorNumber(err)], err == nil && len(rows) == 0 && c.session.safe:
 			return outcome{}, false, nil
 		case err != nil:
 			return outcome{}, false, err
+		case len(rows) == 0: // none is written then: one that comes to meet the condition now may have slots
+			out, err := k.forward(ctx, k.keptTo(s, rows))
+			if err == nil {
+				c.noteWrites(p.writes, k.binder(), out.affected())
+			}
+			return out, true, err
 		}
 	}
 	out, err = k.forward(ctx, k.own(p.guarded))

@@ -92,7 +92,16 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	if err := c.fold(ctx, s.t, rows); err != nil || n.most > 0 && len(rows) == n.most {
 		return k.text, err
 	}
-	return k.own(n.before + s.t.whereLocked(rows, quoteIdent(s.name)) + n.after), nil
+	return k.keptTo(s, rows), nil
+}
+
+// keptTo is the statement for none but the given rows of its scope.
+func (k *call) keptTo(s scope, rows []lockedRow) string {
+	n := k.plan.narrowing
+	if n == nil {
+		return k.text
+	}
+	return k.own(n.before + s.t.whereLocked(rows, quoteIdent(s.name)) + n.after)
 }
 
 // rows is the condition of the rows that the statement may be kept to: the first ones, if
