@@ -3,6 +3,7 @@ package countermysql
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 )
 
