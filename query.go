@@ -23,6 +23,7 @@ type query struct {
 	locking bool // some view locks what it reads
 	stored  bool // rows are made of what it reads
 	others  bool // it names other tables, too
+	once    bool // MariaDB may answer it wrongly when it is executed again as it was prepared
 
 	first     []scope // the rows that it locks, if it locks: no more than its LIMIT says
 	converted conversion
@@ -112,7 +113,8 @@ func (a *analysis) rewrite(refs []tableRef, edits []edit, columns bool) *query {
 	}
 	slices.SortFunc(edits, func(x, y edit) int { return x.start - y.start })
 	distinct := a.schema.server.mariaDB && slices.ContainsFunc(a.toks, func(t token) bool { return t.is("DISTINCT") || t.is("DISTINCTROW") }) // it may call equal columns by one name
-	q := &query{columns: columns, renamed: a.inSelectList(refs) || full != nil || a.respelled(refs) || distinct}
+	subqueries := slices.ContainsFunc(a.toks[1:], func(t token) bool { return t.is("SELECT") })
+	q := &query{columns: columns, once: a.schema.server.mariaDB && subqueries, renamed: a.inSelectList(refs) || full != nil || a.respelled(refs) || distinct}
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
