@@ -231,7 +231,7 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 	if converted.exact {
 		return nil, a.opaque(named, nil, "only the table itself suits its constants")
 	}
-	columns := inOrder || converted.odd || a.ambiguous(stmt, named)
+	columns := inOrder || converted.odd || a.schema.server.mariaDB && looksUpRows(stmt) || a.ambiguous(stmt, named)
 	for i, t := range a.toks {
 		if t.is("ROLLUP") {
 			if a.schema.server.mariaDB { // and says of a query without rows what may be NULL otherwise
@@ -262,6 +262,17 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 		return nil, a.opaque(named, nil, "it locks rows, and only a table's columns suit its names or variables")
 	}
 	return q, nil
+}
+
+// looksUpRows reports whether rows are looked for among those of a subquery. MariaDB
+// refuses any with a sum in it (1235), and may crash when it prepares the next statement.
+func looksUpRows(stmt ast.Node) bool {
+	row := func(e ast.ExprNode) bool {
+		_, ok := unparen(e).(*ast.RowExpr)
+		return ok
+	}
+	return some(stmt, func(e *ast.PatternInExpr) bool { return e.Sel != nil && row(e.Expr) }) ||
+		some(stmt, func(e *ast.CompareSubqueryExpr) bool { return row(e.L) })
 }
 
 func refsOf(tables []*table) []tableRef {
