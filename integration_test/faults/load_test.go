@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,8 @@ type Load struct {
 	accounts [counters + 1]account
 	Done     atomic.Int64 // statements and transactions that succeeded
 	Failed   atomic.Int64
+	RolledUp atomic.Int64  // rollups that succeeded
+	met      sync.Map      // errors, by their numbers
 	patience time.Duration // of a client; 0: it waits for ever
 	wrong    atomic.Pointer[error]
 
@@ -67,9 +70,34 @@ func refused(err error) bool {
 	return errors.Is(err, driver.ErrBadConn)
 }
 
-// run lets clients work until the context ends.
+// kindOf is the number of the server's error, or -1 for one of the connection or a context.
+func kindOf(err error) int {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return int(e.Number)
+	}
+	return -1
+}
+
+// hasMet reports whether some client was told one of the errors; there may be none to meet.
+func (l *Load) hasMet(numbers []int) bool {
+	return len(numbers) == 0 || slices.ContainsFunc(numbers, func(n int) bool {
+		_, ok := l.met.Load(n)
+		return ok
+	})
+}
+
+// run lets clients work until the context ends, with rollups beside, which fail as they do.
 func (l *Load) run(ctx context.Context, clients int) {
 	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := countermysql.Rollup(ctx, l.db, nil); err == nil {
+				l.RolledUp.Add(1)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
 	for range clients {
 		wg.Go(func() {
 			for ctx.Err() == nil {
@@ -112,6 +140,7 @@ func (l *Load) step() {
 		l.Done.Add(1)
 	} else {
 		l.Failed.Add(1)
+		l.met.Store(kindOf(err), true)
 		time.Sleep(5 * time.Millisecond)
 	}
 }
@@ -260,5 +289,5 @@ func (l *Load) told() string {
 		acknowledged += l.accounts[i].acknowledged.Load()
 		unknown += l.accounts[i].unknown.Load()
 	}
-	return fmt.Sprintf("%d done, %d failed; %d increments acknowledged, %d unknown", l.Done.Load(), l.Failed.Load(), acknowledged, unknown)
+	return fmt.Sprintf("%d done, %d failed, %d rollups; %d increments acknowledged, %d unknown", l.Done.Load(), l.Failed.Load(), l.RolledUp.Load(), acknowledged, unknown)
 }
