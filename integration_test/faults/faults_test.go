@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -188,7 +187,7 @@ var faults = []fault{
 		}
 		time.Sleep(700 * time.Millisecond)
 		return nil
-	}},
+	}, meets: []int{1114, 1021}},
 }
 
 // newWorld makes a database, its user, a proxy and a load of clients.
@@ -220,7 +219,7 @@ func newWorld(t *testing.T, srv *testserver.Server, disk string, params ...strin
 	db.SetMaxOpenConns(60)
 	db.SetMaxIdleConns(32)
 	require.NoError(t, db.Ping())
-	w.dsn, w.load = cfg.FormatDSN(), &Load{db: db}
+	w.dsn, w.load = cfg.FormatDSN(), &Load{db: db, bulky: disk != ""} // servers write little into the space that they have
 	return w
 }
 
@@ -287,11 +286,11 @@ func endure(t *testing.T, srv *testserver.Server, f fault, disk string, d time.D
 }
 
 // start starts a server of our own, which may be killed.
-func start(t *testing.T, flavor testserver.Flavor, args ...string) *testserver.Server {
+func start(t *testing.T, flavor testserver.Flavor, options ...testserver.Option) *testserver.Server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	srv, err := testserver.Start(ctx, flavor, testserver.WithArgs(append([]string{"--max-connections=200"}, args...)...))
+	srv, err := testserver.Start(ctx, flavor, append(options, testserver.WithArgs("--max-connections=200"))...)
 	require.NoError(t, err)
 	t.Cleanup(srv.Stop)
 	return srv
@@ -343,13 +342,8 @@ func TestFullDisk(t *testing.T) {
 	require.Zero(t, os.Geteuid(), "run as root: the test mounts a small tmpfs")
 	for flavor, size := range map[testserver.Flavor]string{testserver.MariaDB: "220m", testserver.MySQL: "500m"} {
 		t.Run(string(flavor), func(t *testing.T) {
-			disk := t.TempDir()
-			require.NoError(t, syscall.Mount("tmpfs", disk, "tmpfs", 0, "size="+size))
-			t.Cleanup(func() { require.NoError(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
-			require.NoError(t, os.Chmod(disk, 0o755))
-			t.Setenv("TMPDIR", disk)
-			srv := start(t, flavor)
-			endure(t, srv, faults[len(faults)-1], disk, min(max(2500*time.Millisecond, soak(t)/10), 30*time.Second))
+			srv := start(t, flavor, testserver.WithDisk(size), testserver.WithArgs("--skip-log-bin")) // MySQL ends where it can't log
+			endure(t, srv, faults[len(faults)-1], srv.Dir(), min(max(2500*time.Millisecond, soak(t)/10), 30*time.Second))
 		})
 	}
 }

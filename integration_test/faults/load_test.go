@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,7 @@ const counters = 8
 // whose increments are written to the ledger in the same transaction.
 var schema = []string{
 	"CREATE TABLE item (id INT PRIMARY KEY, slug VARCHAR(20) NOT NULL UNIQUE, title VARCHAR(20) NOT NULL DEFAULT '', alone BIGINT NOT NULL DEFAULT 0, booked BIGINT NOT NULL DEFAULT 0)",
-	"CREATE TABLE ledger (id BIGINT AUTO_INCREMENT PRIMARY KEY, item INT NOT NULL, amount INT NOT NULL, filler VARCHAR(500) NOT NULL DEFAULT '')",
+	"CREATE TABLE ledger (id BIGINT AUTO_INCREMENT PRIMARY KEY, item INT NOT NULL, amount INT NOT NULL, filler VARCHAR(12000) NOT NULL DEFAULT '')",
 	"INSERT INTO item (id, slug) VALUES (1, 's1'), (2, 's2'), (3, 's3'), (4, 's4'), (5, 's5'), (6, 's6'), (7, 's7'), (8, 's8')",
 }
 
@@ -40,6 +41,7 @@ type Load struct {
 	RolledUp atomic.Int64  // rollups that succeeded
 	met      sync.Map      // errors, by their numbers
 	patience time.Duration // of a client; 0: it waits for ever
+	bulky    bool          // it writes much to the ledger
 	wrong    atomic.Pointer[error]
 
 	say func(word string, ids []int) // nil: nobody listens
@@ -213,6 +215,9 @@ func (l *Load) book(ctx context.Context, ids ...int) error {
 	}
 	defer tx.Rollback()
 	filler := fmt.Sprintf("%0500d", rand.IntN(1000))
+	if l.bulky {
+		filler = strings.Repeat(filler, 20)
+	}
 	for _, id := range ids {
 		amount := 1 + rand.IntN(5)
 		if rand.IntN(6) == 0 { // the exact way
@@ -234,7 +239,7 @@ func (l *Load) book(ctx context.Context, ids ...int) error {
 			return err
 		}
 	case 1:
-		if _, err := tx.ExecContext(ctx, "UPDATE item SET title = ? WHERE id = ?", filler[490:], ids[0]); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE item SET title = ? WHERE id = ?", filler[len(filler)-10:], ids[0]); err != nil {
 			return err
 		}
 	case 2:
