@@ -132,6 +132,8 @@ func (k *call) forwardWith(ctx context.Context, text string, args []driver.Named
 
 func (k *call) try(ctx context.Context, text string, args []driver.NamedValue) (out outcome, err error) {
 	switch {
+	case k.stmt != nil && k.query != nil && k.query.once:
+		return out, driver.ErrSkip
 	case k.stmt != nil:
 		physical, err := k.stmt.physical(ctx, text)
 		if err != nil {

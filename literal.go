@@ -91,8 +91,8 @@ func (l literals) time(v time.Time) (string, bool) {
 	if v.IsZero() || l.loc == nil {
 		return "", false
 	}
-	s := v.In(l.loc).Format("2006-01-02 15:04:05.000000")
-	return "'" + strings.TrimSuffix(s, ".000000") + "'", true
+	s := v.In(l.loc).Format("2006-01-02 15:04:05.000000000") // MySQL rounds what is more than microseconds
+	return "'" + strings.TrimSuffix(strings.TrimSuffix(s, "000"), ".000000") + "'", true
 }
 
 // fragment is a piece of the user's statement with the places of its parameters.

@@ -23,6 +23,7 @@ type query struct {
 	locking bool // some view locks what it reads
 	stored  bool // rows are made of what it reads
 	others  bool // it names other tables, too
+	once    bool // MariaDB may answer it wrongly when it is executed again as it was prepared
 
 	first     []scope // the rows that it locks, if it locks: no more than its LIMIT says
 	converted conversion
@@ -112,7 +113,8 @@ func (a *analysis) rewrite(refs []tableRef, edits []edit, columns bool) *query {
 	}
 	slices.SortFunc(edits, func(x, y edit) int { return x.start - y.start })
 	distinct := a.schema.server.mariaDB && hasWord(a.toks, "DISTINCT", "DISTINCTROW") // it may call equal columns by one name
-	q := &query{columns: columns, renamed: a.inSelectList(refs) || full != nil || a.respelled(refs) || distinct}
+	once := a.schema.server.mariaDB && hasWord(a.toks[1:], "SELECT")
+	q := &query{columns: columns, once: once, renamed: a.inSelectList(refs) || full != nil || a.respelled(refs) || distinct}
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
@@ -225,7 +227,7 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 	if converted.exact {
 		return nil, a.opaque(named, nil, "only the table itself suits its constants")
 	}
-	columns := inOrder || converted.odd || a.ambiguous(stmt, named)
+	columns := inOrder || converted.odd || a.schema.server.mariaDB && looksUpRows(stmt) || a.ambiguous(stmt, named)
 	for i, t := range a.toks {
 		if t.is("ROLLUP") {
 			if a.schema.server.mariaDB { // and says of a query without rows what may be NULL otherwise
@@ -256,6 +258,17 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 		return nil, a.opaque(named, nil, "it locks rows, and only a table's columns suit its names or variables")
 	}
 	return q, nil
+}
+
+// looksUpRows reports whether rows are looked for among those of a subquery. MariaDB
+// refuses any with a sum in it (1235), and may crash when it prepares the next statement.
+func looksUpRows(stmt ast.Node) bool {
+	row := func(e ast.ExprNode) bool {
+		_, ok := unparen(e).(*ast.RowExpr)
+		return ok
+	}
+	return some(stmt, func(e *ast.PatternInExpr) bool { return e.Sel != nil && row(e.Expr) }) ||
+		some(stmt, func(e *ast.CompareSubqueryExpr) bool { return row(e.L) })
 }
 
 func refsOf(tables []*table) []tableRef {

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -50,4 +52,25 @@ func TestAcceptedClock(t *testing.T) {
 			at(later).accepted(t, hit, hitNew, show)
 		})
 	}
+}
+
+// TestAcceptedEarlierTouch pins what a touch column shows that an increment gives an
+// earlier time than it had, and the notes of digits that are cut off.
+func TestAcceptedEarlierTouch(t *testing.T) {
+	const schema = "CREATE TABLE page (id INT PRIMARY KEY, hits INT NOT NULL DEFAULT 0, seen DATETIME(6) NULL, last DATETIME NULL);\nINSERT INTO page (id, last) VALUES (1, NULL), (2, '2020-01-01')"
+	config := &countermysql.Config{Tables: []countermysql.TableConfig{{Table: "page", Counters: []string{"hits"}, Touch: []string{"seen", "last"}}}}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		show := "A: SELECT id, seen FROM page WHERE id = 1"
+		tw := newTwin(t, srv, schema, config, "timestamp=1700000000.654321")
+		tw.accepted(t, "A: SET time_zone = '+00:00'", "A: UPDATE page SET hits = hits + 1, seen = NOW(6) WHERE id = 1", show, "A: UPDATE page SET hits = hits + 1, seen = NOW() WHERE id = 1",
+			show+" ⇒ [1 2023-11-14 22:13:20.000000] ⇒ [1 2023-11-14 22:13:20.654321]",
+			"A: UPDATE page SET hits = hits + 1, seen = '2023-11-14 22:13:10' WHERE id = 1", show)
+
+		now, notes := time.Now().UTC().Format("2006-01-02 15:04:05.000000789"), "A: SHOW WARNINGS"
+		if mariaDB(srv) {
+			notes += " ⇒ [Note 1265 Data truncated for column 'last' at row 1] ⇒ [Note 1292 Truncated incorrect datetime value: '" + now + "'][Note 1265 Data truncated for column 'last' at row 1]"
+		}
+		tw = newTwin(t, srv, schema, config)
+		tw.accepted(t, "A: UPDATE page SET hits = hits + 1, last = '"+now+"' WHERE id = 2", notes, "A: SELECT hits FROM page WHERE id = 2")
+	})
 }

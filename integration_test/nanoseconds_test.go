@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"database/sql"
 	"testing"
 	"time"
 
@@ -26,6 +27,36 @@ func TestNanoseconds(t *testing.T) {
 					tw.same(t, "SELECT at, hits FROM tick ORDER BY at")
 				}
 			}
+		}
+	})
+}
+
+// TestNanosecondsOfTouch proves that a touch column takes a time with nanoseconds as on
+// plain MySQL, which rounds them.
+func TestNanosecondsOfTouch(t *testing.T) {
+	const schema = `CREATE TABLE page (id INT PRIMARY KEY, hits INT NOT NULL DEFAULT 0, at DATETIME(6) NULL, coarse DATETIME NULL, made DATETIME(6) NULL);
+INSERT INTO page (id) VALUES (1), (2)`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=true", "interpolateParams=false"} {
+			tw := newTwin(t, srv, schema, &countermysql.Config{Tables: []countermysql.TableConfig{{Table: "page", Counters: []string{"hits"}, Touch: []string{"at", "coarse"}}}}, params)
+			for _, nanoseconds := range []time.Duration{0, 789, 499, 500} {
+				for _, where := range []string{"id = 1", "id IN (1, 2)"} {
+					at := time.Now().Truncate(time.Microsecond).Add(nanoseconds)
+					for _, db := range []*sql.DB{tw.plain, tw.direct} {
+						affected(t, db, "UPDATE page SET made = ?", at.Truncate(time.Microsecond))
+					}
+					for _, run := range []func(*sql.DB, string, ...any) string{
+						func(db *sql.DB, text string, args ...any) string { return told2(db.Exec(text, args...)) },
+						func(db *sql.DB, text string, args ...any) string { return toldInTransaction(t, db, text, args...) },
+					} {
+						for _, text := range []string{"UPDATE page SET hits = hits + 1, at = ?, coarse = ? WHERE " + where, "UPDATE page SET hits = hits + 1 WHERE (made < ? OR made = ?) AND " + where} {
+							require.Equal(t, run(tw.plain, text, at, at), run(tw.ours, text, at, at), text)
+							tw.same(t, "SELECT * FROM page ORDER BY id")
+						}
+					}
+				}
+			}
+			require.NotZero(t, stats(t, tw.ours).Increments)
 		}
 	})
 }

@@ -49,6 +49,18 @@ func TestKeySpelledAnewInside(t *testing.T) {
 	})
 }
 
+// TestColumnsSpelledTwice proves that a column which a query spells in two ways has the
+// name that plain MySQL gives it, in a derived table as well.
+func TestColumnsSpelledTwice(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, board, counters("post", "likes"))
+		tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1",
+			"A: (SELECT q.C, MAX(q.c) FROM (SELECT likes AS c FROM post) AS q WHERE q.C < 100 GROUP BY 1) UNION ALL (SELECT 1, 2)",
+			"A: SELECT q.C, COUNT(*) FROM (SELECT GREATEST(3, p.likes) AS c FROM post p) q GROUP BY q.C",
+			"A: SELECT Q.C FROM (SELECT likes AS c FROM post WHERE id = 1) Q", "A: WITH q AS (SELECT SUM(likes) AS total FROM post) SELECT Total FROM q")
+	})
+}
+
 // TestSpelledNumbers proves that a hexadecimal number ends where it ends for the
 // server: 0x1e-likes hid the counter, and read the base row.
 func TestSpelledNumbers(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +25,7 @@ const counters = 8
 // whose increments are written to the ledger in the same transaction.
 var schema = []string{
 	"CREATE TABLE item (id INT PRIMARY KEY, slug VARCHAR(20) NOT NULL UNIQUE, title VARCHAR(20) NOT NULL DEFAULT '', alone BIGINT NOT NULL DEFAULT 0, booked BIGINT NOT NULL DEFAULT 0)",
-	"CREATE TABLE ledger (id BIGINT AUTO_INCREMENT PRIMARY KEY, item INT NOT NULL, amount INT NOT NULL, filler VARCHAR(500) NOT NULL DEFAULT '')",
+	"CREATE TABLE ledger (id BIGINT AUTO_INCREMENT PRIMARY KEY, item INT NOT NULL, amount INT NOT NULL, filler VARCHAR(12000) NOT NULL DEFAULT '')",
 	"INSERT INTO item (id, slug) VALUES (1, 's1'), (2, 's2'), (3, 's3'), (4, 's4'), (5, 's5'), (6, 's6'), (7, 's7'), (8, 's8')",
 }
 
@@ -36,7 +38,10 @@ type Load struct {
 	accounts [counters + 1]account
 	Done     atomic.Int64 // statements and transactions that succeeded
 	Failed   atomic.Int64
+	RolledUp atomic.Int64  // rollups that succeeded
+	met      sync.Map      // errors, by their numbers
 	patience time.Duration // of a client; 0: it waits for ever
+	bulky    bool          // it writes much to the ledger
 	wrong    atomic.Pointer[error]
 
 	say func(word string, ids []int) // nil: nobody listens
@@ -67,9 +72,34 @@ func refused(err error) bool {
 	return errors.Is(err, driver.ErrBadConn)
 }
 
-// run lets clients work until the context ends.
+// kindOf is the number of the server's error, or -1 for one of the connection or a context.
+func kindOf(err error) int {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return int(e.Number)
+	}
+	return -1
+}
+
+// hasMet reports whether some client was told one of the errors; there may be none to meet.
+func (l *Load) hasMet(numbers []int) bool {
+	return len(numbers) == 0 || slices.ContainsFunc(numbers, func(n int) bool {
+		_, ok := l.met.Load(n)
+		return ok
+	})
+}
+
+// run lets clients work until the context ends, with rollups beside, which fail as they do.
 func (l *Load) run(ctx context.Context, clients int) {
 	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := countermysql.Rollup(ctx, l.db, nil); err == nil {
+				l.RolledUp.Add(1)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
 	for range clients {
 		wg.Go(func() {
 			for ctx.Err() == nil {
@@ -112,6 +142,7 @@ func (l *Load) step() {
 		l.Done.Add(1)
 	} else {
 		l.Failed.Add(1)
+		l.met.Store(kindOf(err), true)
 		time.Sleep(5 * time.Millisecond)
 	}
 }
@@ -184,6 +215,9 @@ func (l *Load) book(ctx context.Context, ids ...int) error {
 	}
 	defer tx.Rollback()
 	filler := fmt.Sprintf("%0500d", rand.IntN(1000))
+	if l.bulky {
+		filler = strings.Repeat(filler, 20)
+	}
 	for _, id := range ids {
 		amount := 1 + rand.IntN(5)
 		if rand.IntN(6) == 0 { // the exact way
@@ -205,7 +239,7 @@ func (l *Load) book(ctx context.Context, ids ...int) error {
 			return err
 		}
 	case 1:
-		if _, err := tx.ExecContext(ctx, "UPDATE item SET title = ? WHERE id = ?", filler[490:], ids[0]); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE item SET title = ? WHERE id = ?", filler[len(filler)-10:], ids[0]); err != nil {
 			return err
 		}
 	case 2:
@@ -260,5 +294,5 @@ func (l *Load) told() string {
 		acknowledged += l.accounts[i].acknowledged.Load()
 		unknown += l.accounts[i].unknown.Load()
 	}
-	return fmt.Sprintf("%d done, %d failed; %d increments acknowledged, %d unknown", l.Done.Load(), l.Failed.Load(), acknowledged, unknown)
+	return fmt.Sprintf("%d done, %d failed, %d rollups; %d increments acknowledged, %d unknown", l.Done.Load(), l.Failed.Load(), l.RolledUp.Load(), acknowledged, unknown)
 }

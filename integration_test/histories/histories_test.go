@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,6 +46,7 @@ const (
 	increment = "increment" // relative, whatever the way
 	set       = "set"       // absolute
 	take      = "take"      // a decrement that succeeds only if there is enough
+	fetch     = "fetch"     // an increment, and its value in the same transaction
 )
 
 // model is a counter that does one statement at a time. It is not deterministic:
@@ -70,6 +72,10 @@ var model = porcupine.NondeterministicModel{
 			return []any{n}
 		case increment:
 			next = n + i.amount
+		case fetch:
+			if next = n + i.amount; !o.unknown && o.value != next {
+				return nil
+			}
 		case set:
 			next = i.amount
 			if next == n {
@@ -102,19 +108,26 @@ type history struct {
 }
 
 func (h *history) record(client int, in input, do func() (output, error)) {
+	h.recordAll(client, []input{in}, do)
+}
+
+// recordAll records a statement on several counters, of each of which the client is told the same.
+func (h *history) recordAll(client int, ins []input, do func() (output, error)) {
 	call := int64(time.Since(h.begun))
 	out, err := do()
 	end := int64(time.Since(h.begun))
 	if err != nil {
 		var e *mysql.MySQLError
-		if errors.As(err, &e) || in.kind == read {
+		if errors.As(err, &e) || ins[0].kind == read {
 			return // nothing was done
 		}
 		out, end = output{unknown: true}, int64(time.Hour) // it may happen at any later time
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: in, Call: call, Output: out, Return: end})
+	for _, in := range ins {
+		h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: in, Call: call, Output: out, Return: end})
+	}
 }
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -176,11 +189,24 @@ func exec(ctx context.Context, db interface {
 	return output{rows: n}, err
 }
 
+// inTransaction runs f in a transaction of the default isolation level, REPEATABLE READ.
+func inTransaction(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) (output, error)) (out output, err error) {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return out, err
+	}
+	defer tx.Rollback()
+	if out, err = f(tx); err != nil {
+		return out, err
+	}
+	return out, tx.Commit()
+}
+
 // step makes one random statement of a client.
 func step(ctx context.Context, h *history, client int, db *sql.DB) {
 	id := rand.IntN(counters)
 	in := input{counter: id, amount: int64(1 + rand.IntN(5))}
-	switch rand.IntN(14) {
+	switch rand.IntN(18) {
 	case 0, 1, 2:
 		in.kind = increment
 		h.record(client, in, func() (output, error) {
@@ -222,6 +248,48 @@ func step(ctx context.Context, h *history, client int, db *sql.DB) {
 		in.kind = take
 		h.record(client, in, func() (output, error) {
 			return exec(ctx, db, "UPDATE counter SET n = n - ? WHERE id = ? AND n >= ?", in.amount, id, in.amount)
+		})
+	case 11: // numbers that nobody else may get, with a snapshot taken before or none
+		in.kind = fetch
+		h.record(client, in, func() (out output, err error) {
+			return inTransaction(ctx, db, func(tx *sql.Tx) (out output, err error) {
+				if rand.IntN(2) == 0 {
+					var sum int64
+					if err := tx.QueryRowContext(ctx, "SELECT SUM(n) FROM counter").Scan(&sum); err != nil {
+						return out, err
+					}
+				}
+				if out, err = exec(ctx, tx, "UPDATE counter SET n = n + ? WHERE id = ?", in.amount, id); err != nil {
+					return out, err
+				}
+				return out, tx.QueryRowContext(ctx, "SELECT n FROM counter WHERE id = ?", id).Scan(&out.value)
+			})
+		})
+	case 12: // a part is taken back
+		in.kind = increment
+		h.record(client, in, func() (out output, err error) {
+			return inTransaction(ctx, db, func(tx *sql.Tx) (out output, err error) {
+				if out, err = exec(ctx, tx, "UPDATE counter SET n = n + ? WHERE id = ?", in.amount, id); err != nil {
+					return out, err
+				}
+				undone := []string{"UPDATE counter SET n = n + 100 WHERE id = ?", "UPDATE counter SET n = GREATEST(n + 200, 0) WHERE id = ?"}[rand.IntN(2)]
+				for _, text := range []string{"SAVEPOINT part", undone, "ROLLBACK TO part"} {
+					args := []any{id}[:len(text)-len(strings.TrimSuffix(text, "?"))]
+					if _, err := exec(ctx, tx, text, args...); err != nil {
+						return out, err
+					}
+				}
+				return out, nil
+			})
+		})
+	case 13: // two at once: each is one increment
+		in.kind = increment
+		other := in
+		other.counter = (id + 1) % counters
+		h.recordAll(client, []input{in, other}, func() (output, error) {
+			out, err := exec(ctx, db, "UPDATE counter SET n = n + ? WHERE id IN (?, ?)", in.amount, id, other.counter)
+			out.rows--
+			return out, err
 		})
 	case 10: // a locking read
 		in.kind = read
@@ -359,6 +427,8 @@ func TestChecker(t *testing.T) {
 		"lost":         {[]porcupine.Operation{op(0, add, done, 0, 10), op(1, add, done, 5, 15), op(0, input{kind: read}, output{value: 1}, 20, 30)}, false},
 		"stale":        {[]porcupine.Operation{op(0, add, done, 0, 10), op(1, input{kind: read}, output{value: 0}, 11, 30)}, false},
 		"back in time": {[]porcupine.Operation{op(0, add, done, 0, 40), op(1, input{kind: read}, output{value: 1}, 5, 10), op(2, input{kind: read}, output{value: 0}, 15, 20)}, false},
+		"same number": {[]porcupine.Operation{op(0, input{kind: fetch, amount: 1}, output{rows: 1, value: 1}, 0, 10),
+			op(1, input{kind: fetch, amount: 1}, output{rows: 1, value: 1}, 1, 12)}, false},
 		"sold twice": {[]porcupine.Operation{op(0, add, done, 0, 10), op(1, input{kind: take, amount: 1}, done, 11, 20),
 			op(2, input{kind: take, amount: 1}, done, 12, 20)}, false},
 	} {
@@ -455,9 +525,21 @@ func TestTransactions(t *testing.T) {
 						{fmt.Sprintf("UPDATE counter SET n = n + %d, twin = twin + %d WHERE id = %d", d, d, a), fmt.Sprintf("UPDATE counter SET n = n - %d, twin = twin - %d WHERE id = %d", d, d, b), fmt.Sprintf("UPDATE counter SET n = n + %d, twin = twin + %d WHERE id = %d", d, d, b)},
 						{fmt.Sprintf("UPDATE counter SET n = GREATEST(n + %d, -1000000), twin = GREATEST(twin + %d, -1000000) WHERE id = %d", d, d, a)},
 						{fmt.Sprintf("UPDATE counter SET title = 't' WHERE id = %d", b), fmt.Sprintf("UPDATE counter SET n = n + %d, twin = twin + %d WHERE id = %d", d, d, a)},
-					}[rand.IntN(5)]
+						{fmt.Sprintf("UPDATE counter SET n = n + %d, twin = twin + %d WHERE id = %d", d, d, a), "SAVEPOINT s", fmt.Sprintf("UPDATE counter SET n = n + 50 WHERE id IN (%d, %d)", a, b), fmt.Sprintf("UPDATE counter SET twin = GREATEST(twin + 50, 0) WHERE id = %d", b), "ROLLBACK TO s"},
+						{"SELECT * FROM counter", fmt.Sprintf("UPDATE counter SET n = n + %d, twin = twin + %d WHERE id = %d", d, d, a), fmt.Sprintf("SELECT n - twin FROM counter WHERE id = %d", a)},
+					}[rand.IntN(7)]
 					for _, text := range texts {
-						if _, err = tx.Exec(text); err != nil {
+						if own, isOwn := strings.CutPrefix(text, "SELECT n - twin"); isOwn {
+							var difference int64
+							if err = tx.QueryRow("SELECT n - twin" + own).Scan(&difference); err == nil && difference != 0 {
+								complain("of its own, a transaction sees a difference of %d", difference)
+							}
+						} else if strings.HasPrefix(text, "SELECT") {
+							_, err = rowsOf(tx)
+						} else {
+							_, err = tx.Exec(text)
+						}
+						if err != nil {
 							break
 						}
 					}

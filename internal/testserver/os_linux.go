@@ -42,6 +42,13 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
+// mountDisk mounts a tmpfs that everybody may enter.
+func mountDisk(dir, size string) error {
+	return syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=0755,size="+size)
+}
+
+func unmountDisk(dir string) error { return syscall.Unmount(dir, syscall.MNT_DETACH) }
+
 // unmountUnder detaches what an interrupted debootstrap has left mounted
 // (/proc, /sys), so that removing its tree removes nothing else.
 func unmountUnder(dir string) error {

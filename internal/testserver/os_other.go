@@ -27,3 +27,7 @@ const locksWork = false
 func tryLock(*os.File) (bool, error) { return true, nil }
 
 func unmountUnder(string) error { return errors.ErrUnsupported }
+
+func mountDisk(string, string) error { return errors.ErrUnsupported }
+
+func unmountDisk(string) error { return errors.ErrUnsupported }

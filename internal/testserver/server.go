@@ -40,11 +40,18 @@ type options struct {
 	args     []string
 	durable  bool
 	progress func(string)
+	disk     string
 }
 
 // WithArgs adds flags for the server; they win over the defaults.
 func WithArgs(args ...string) Option {
 	return func(o *options) { o.args = append(o.args, args...) }
+}
+
+// WithDisk gives the server a small disk of its own, a tmpfs of the size, say "500m",
+// which only root can mount. See Server.Dir.
+func WithDisk(size string) Option {
+	return func(o *options) { o.disk = size }
 }
 
 // Durable has the server wait for the disk as it does by itself, for a
@@ -95,7 +102,7 @@ func (s *Server) create(ctx context.Context) (err error) {
 	if s.inst, err = install(ctx, s.flavor, s.opts.progress); err != nil {
 		return err
 	}
-	if s.dir, err = newWorkDir(s.inst.chroot); err != nil {
+	if s.dir, err = newWorkDir(s.inst.chroot, s.opts.disk); err != nil {
 		return err
 	}
 	s.opts.progress(fmt.Sprintf("starting %s", s.flavor))
@@ -217,6 +224,9 @@ func (s *Server) DSN(db string, params ...string) string {
 
 // Addr is the server's host:port.
 func (s *Server) Addr() string { return s.cfg.Addr }
+
+// Dir is the server's folder, as this process sees it.
+func (s *Server) Dir() string { return s.dir.path }
 
 // Flavor tells MariaDB from MySQL.
 func (s *Server) Flavor() Flavor { return s.flavor }

@@ -20,11 +20,13 @@ type workDir struct {
 	seen  string // as the server sees it: shorter in a chroot
 	log   *os.File
 	owner *os.File
+	disk  bool // a file system of its own is mounted there
 	gone  bool
 }
 
-// newWorkDir makes a folder, under the chroot's /tmp if there is one.
-func newWorkDir(chroot string) (*workDir, error) {
+// newWorkDir makes a folder, under the chroot's /tmp if there is one, and on a disk
+// of the size if one is given.
+func newWorkDir(chroot, disk string) (*workDir, error) {
 	base := os.TempDir()
 	if chroot != "" {
 		base = filepath.Join(chroot, "tmp")
@@ -39,6 +41,12 @@ func newWorkDir(chroot string) (*workDir, error) {
 	d := &workDir{path: path, seen: path}
 	if chroot != "" {
 		d.seen = filepath.Join("/tmp", filepath.Base(path))
+	}
+	if disk != "" {
+		if err := mountDisk(path, disk); err != nil {
+			return nil, errors.Join(fmt.Errorf("a disk of %s on %s: %w", disk, path, err), d.remove())
+		}
+		d.disk = true
 	}
 	if err := d.fill(); err != nil {
 		return nil, errors.Join(err, d.remove())
@@ -79,7 +87,11 @@ func (d *workDir) remove() error {
 		return nil
 	}
 	d.gone = true
-	err := os.RemoveAll(d.path)
+	var err error
+	if d.disk {
+		err = unmountDisk(d.path)
+	}
+	err = errors.Join(err, os.RemoveAll(d.path))
 	if d.log != nil {
 		err = errors.Join(err, d.log.Close())
 	}
@@ -106,6 +118,7 @@ func sweep(base string) {
 			continue
 		}
 		if ok, err := tryLock(f); ok && err == nil {
+			_ = unmountDisk(filepath.Dir(name)) // few have one
 			_ = os.RemoveAll(filepath.Dir(name))
 		}
 		_ = f.Close()
