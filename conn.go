@@ -130,7 +130,7 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 	if err := c.begin(ctx); err != nil {
 		return outcome{}, err
 	}
-	k := call{conn: c, stmt: prepared, rows: rows} // that of run is allocated
+	k := call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows} // that of run is allocated
 	out, err := k.try(ctx, text, args)
 	c.fixed = c.fixed || p.fixes && err == nil
 	out.rows = c.watched(out.rows)
