@@ -29,6 +29,8 @@ func (a *analysis) insertion(stmt *ast.InsertStmt, named []*table) *plan {
 		p := a.readToWrite(stmt, named)
 		if from, ok := stmt.Select.(ast.StmtNode); ok && p.query != nil && p.query.locking {
 			_, p.query.first = a.lockedRows(from, named)
+		} else if ok && p.query != nil {
+			p.query.keyed = a.keyedRows(from, named)
 		}
 		return p
 	}
@@ -93,6 +95,9 @@ func (a *analysis) insertFromQuery(stmt *ast.InsertStmt, t *table, named []*tabl
 	}
 	if q != nil && a.countTables(stmt) > 0 {
 		p.class, p.query, p.reads, p.scopes = summing, q, named, allOf(named)
+		if from, ok := stmt.Select.(ast.StmtNode); ok && !q.locking {
+			q.keyed = a.keyedRows(from, named)
+		}
 	}
 	return p
 }

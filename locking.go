@@ -135,6 +135,26 @@ func (a *analysis) lockedRows(stmt ast.StmtNode, named []*table) (rows, first []
 	return rows, rows
 }
 
+// maxKeyed bounds the rows that a query without a locking clause locks by their keys.
+const maxKeyed = 8
+
+// keyedRows are the rows of a query of one table that gives their keys; nil if it does not.
+func (a *analysis) keyedRows(stmt ast.StmtNode, named []*table) []scope {
+	s, ok := stmt.(*ast.SelectStmt)
+	if !ok || len(named) != 1 || s.From == nil || s.With != nil || a.countTables(stmt) != 1 {
+		return nil
+	}
+	source := singleTable(s.From)
+	if source == nil || a.target(source) == nil {
+		return nil
+	}
+	pins := a.pins(named[0], nameOf(source), s.Where)
+	if pins == nil || len(pins) > maxKeyed {
+		return nil
+	}
+	return []scope{{t: named[0], name: nameOf(source), pins: pins}}
+}
+
 // few are the rows that a statement's condition, order and limit leave; nil if that
 // can't be told.
 func (a *analysis) few(t *table, name string, where bool, limit *ast.Limit) *scope {

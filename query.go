@@ -26,6 +26,7 @@ type query struct {
 	once    bool // MariaDB may answer it wrongly when it is executed again as it was prepared
 
 	first     []scope // the rows that it locks, if it locks: no more than its LIMIT says
+	keyed     []scope // the rows whose keys it gives, if it does not say how it locks
 	converted conversion
 }
 
@@ -189,6 +190,8 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	p.pins = a.readPins(stmt, named)
 	if q.locking {
 		p.scopes, q.first = a.lockedRows(stmt, named)
+	} else {
+		q.keyed = a.keyedRows(stmt, named)
 	}
 	return p
 }

@@ -236,7 +236,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	if exactly && p.fallback || c.implies() && (exactly || p.query != nil && p.query.locking) {
+	if exactly && p.fallback || c.implies() && (exactly || p.query != nil && (p.query.locking || c.shares(p.query))) {
 		if err := k.makesSense(ctx); err != nil {
 			return outcome{}, c.noted(k.refused(ctx, err))
 		}
@@ -301,7 +301,7 @@ func (c *conn) rewritten(ctx context.Context, k *call) (string, []driver.NamedVa
 		return k.text, k.args, nil
 	}
 	c.connector.stats.sums.Add(1)
-	if !p.query.locking && c.open() == nil {
+	if !p.query.locking && !c.shares(p.query) && c.open() == nil {
 		text, args := k.summed()
 		return text, args, nil
 	}

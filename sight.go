@@ -36,7 +36,60 @@ func (c *conn) sightOf(ctx context.Context, t *table, l locking, k *call) (sight
 	}
 	own, err := c.ownSight(ctx, t, k.plan.query.stored)
 	own.pending = s.pending
-	return own, err
+	if err != nil || own.locks == "" && !c.shares(k.plan.query) {
+		return own, err
+	}
+	return c.keyedSight(ctx, t, own, k)
+}
+
+// shares reports whether the server locks with shared locks what the query reads in the
+// open transaction.
+func (c *conn) shares(q *query) bool {
+	mayWrite := c.next == "" && !c.session.readOnly // READ ONLY refuses FOR UPDATE
+	if c.begun() {
+		mayWrite = !c.readOnly()
+	}
+	return q.keyed != nil && c.inTransaction() && mayWrite && (c.level() == serializable || q.stored && c.locksGaps())
+}
+
+// keyedSight is how a query that shares sees the rows whose keys it gives: they are
+// locked exclusively, and their slots not at all. With a shared lock of both, increments
+// would get the row, and wait for the slots: a deadlock when the transaction writes the
+// row, and until then all others of their batch would wait, too.
+func (c *conn) keyedSight(ctx context.Context, t *table, s sight, k *call) (sight, error) {
+	for _, rows := range k.plan.query.keyed {
+		where, ok := rows.bind(k.binder())
+		if rows.t != t || !ok {
+			continue
+		}
+		locked, err := c.lock(ctx, t, quoteIdent(rows.name), rows.from(), where)
+		switch n := errorNumber(err); {
+		case badValue[n], denied[n]: // the query itself says what is wrong with it, or may do with shared locks
+			continue
+		case err != nil:
+			return s, err
+		}
+		more, err := c.correctionsOf(ctx, t, locked)
+		if err != nil {
+			return s, err
+		}
+		s.own = append(s.own, more...)
+	}
+	s.locks = shareMode
+	return s, nil
+}
+
+// correctionsOf gives the slots of locked rows as they are.
+func (c *conn) correctionsOf(ctx context.Context, t *table, locked []lockedRow) ([]correction, error) {
+	var all []correction
+	for _, r := range locked {
+		row := writtenRow{base: t.where(r.key, quoteIdent(t.spec.name)), slots: t.where(r.key, privateName)}
+		if err := c.sums(ctx, t, &row); err != nil {
+			return nil, err
+		}
+		all = append(all, correction{where: row.base, amounts: row.sums})
+	}
+	return all, nil
 }
 
 // show prepares a query that reads no counter. Plain MySQL would have written
@@ -109,13 +162,11 @@ func (c *conn) lockingSight(ctx context.Context, t *table, l locking, k *call) (
 		if err != nil || len(locked) > maxWritten {
 			return s, err
 		}
-		for _, r := range locked {
-			row := writtenRow{base: t.where(r.key, quoteIdent(t.spec.name)), slots: t.where(r.key, privateName)}
-			if err := c.sums(ctx, t, &row); err != nil {
-				return s, err
-			}
-			s.own = append(s.own, correction{where: row.base, amounts: row.sums})
+		more, err := c.correctionsOf(ctx, t, locked)
+		if err != nil {
+			return s, err
 		}
+		s.own = append(s.own, more...)
 	}
 	return s, nil
 }

@@ -161,7 +161,8 @@ func TestAcceptedWideLocks(t *testing.T) {
 		for _, steps := range [][]string{
 			{"A: SELECT id, likes FROM post WHERE likes > 12 FOR UPDATE", "B: UPDATE post SET likes = likes + 1 WHERE id = 1 ⇒ affected 1 ⇒ error 1205"},
 			{"A: SELECT p.likes FROM author a JOIN post p ON p.author = a.id WHERE p.id = 2 FOR UPDATE", "B: UPDATE post SET author = 7 WHERE id = 3", "B: UPDATE post SET likes = likes + 1 WHERE id = 3 ⇒ affected 1 ⇒ error 1205"},
-			{"A: INSERT INTO post (id, author, likes) SELECT 9, author, likes FROM post WHERE id = 2", "B: UPDATE post SET author = 7 WHERE id = 3", "B: UPDATE post SET likes = likes + 1 WHERE id = 3 ⇒ affected 1 ⇒ error 1205"},
+			{"A: INSERT INTO author SELECT 9, p.likes FROM author a JOIN post p ON p.author = a.id WHERE p.id = 2", "B: UPDATE post SET author = 7 WHERE id = 3", "B: UPDATE post SET likes = likes + 1 WHERE id = 3 ⇒ affected 1 ⇒ error 1205"},
+			{"A: INSERT INTO post (id, author, likes) SELECT 9, author, likes FROM post WHERE id = 2", "B: UPDATE post SET author = 7 WHERE id = 3", "B: UPDATE post SET likes = likes + 1 WHERE id = 3", "B: UPDATE post SET likes = likes + 1 WHERE id = 2"},
 			{"A: UPDATE author SET name = (SELECT likes FROM post WHERE id = 2) WHERE id = 1", "B: UPDATE post SET author = 7 WHERE id = 3", "B: UPDATE post SET likes = likes + 1 WHERE id = 3 ⇒ affected 1 ⇒ error 1205"},
 			{"B: UPDATE post SET likes = likes + 1 WHERE id = 3", "A: UPDATE author SET name = (SELECT author FROM post WHERE id = 1) WHERE id = 1", "B: UPDATE post SET likes = likes + 1 WHERE id = 3"},
 			{"B: UPDATE post SET likes = likes + 1 WHERE id = 3", "A: UPDATE author JOIN post ON post.id = author.id SET name = likes WHERE author.id = 1", "B: UPDATE post SET author = 7 WHERE id = 2", "B: UPDATE post SET likes = likes + 1 WHERE id = 3 ⇒ affected 1 ⇒ error 1205"},
