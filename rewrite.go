@@ -204,14 +204,16 @@ func (a *analysis) databaseOf(i int) string {
 }
 
 // parse parses the statement without what the parser can't read, which is blanked
-// out, so that offsets stay: comments too, of which it takes /*T! … */ for code.
+// out, so that offsets stay. What it would take for code of TiDB's is a comment.
 func (a *analysis) parse() ast.StmtNode {
 	if slices.ContainsFunc(a.toks, func(t token) bool { return t.kind == tokVersion }) {
 		return nil
 	}
-	text := bytes.Repeat([]byte{' '}, len(a.text))
-	for _, t := range a.toks {
-		copy(text[t.start:t.end], a.text[t.start:t.end])
+	text, at := []byte(a.text), 0
+	for _, t := range append(a.toks, token{start: len(text)}) {
+		between := text[at:t.start]
+		copy(between, bytes.ReplaceAll(between, []byte("/*T!"), []byte("/*  ")))
+		at = t.end
 	}
 	ok := a.unreadable(func(first, last int) {
 		for i := a.toks[first].start; i < a.toks[last].end; i++ {

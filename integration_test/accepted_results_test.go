@@ -262,3 +262,16 @@ func handled(t *testing.T, db *sql.DB, query string) (reads int64) {
 	queried(t.Context(), conn, query)
 	return read() - before - between
 }
+
+// TestAcceptedDigits pins that MySQL writes a number that IF or CASE chooses with all the
+// digits of the others where it copies rows, as it does to order them by a sum.
+func TestAcceptedDigits(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		ordered := "A: SELECT IF(likes > 0, likes, 1.50) AS n FROM post ORDER BY likes + 0, id"
+		if !mariaDB(srv) {
+			ordered += " ⇒ [1.50][9][10] ⇒ [1.50][9.00][10.00]"
+		}
+		tw := newBlog(t, srv, blogCounters())
+		tw.accepted(t, ordered, "A: SELECT IF(likes > 0, likes, 1.50) AS n FROM post WHERE id = 1")
+	})
+}

@@ -19,6 +19,8 @@ func TestForeignComments(t *testing.T) {
 			"A: INSERT INTO page (day, name, hits) VALUES ('2026-01-02', 'home', 1) ON DUPLICATE KEY UPDATE hits = hits + 1 /*T! + 5 */",
 			"A: DELETE FROM post WHERE id = 2 /*T! OR TRUE */",
 			"A: SELECT likes /*T! , views */ FROM post WHERE id = 1",
+			"A: UPDATE post SET likes = likes + 1 WHERE id = 1 /*T! OR TRUE",
+			"A: UPDATE post SET likes = likes + 1 WHERE id = 1 /* open",
 		} {
 			tw.play(t, step, "A: begin", step, read, "A: rollback", read, "A: SELECT hits FROM page ORDER BY day, name")
 		}
