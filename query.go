@@ -136,8 +136,16 @@ func (a *analysis) rewrite(refs []tableRef, edits []edit, columns bool) *query {
 }
 
 // respelled reports whether the text writes a column's name in other letters than
-// the table has: the server names a view's columns as the view does.
+// the table has, or in two ways: the server names a view's columns as the view does.
 func (a *analysis) respelled(refs []tableRef) bool {
+	spelled := map[string]string{}
+	for _, t := range a.toks {
+		folded := strings.ToLower(t.name)
+		if was := spelled[folded]; t.ident() && was != "" && was != t.name {
+			return true
+		}
+		spelled[folded] = t.name
+	}
 	return slices.ContainsFunc(a.toks, func(t token) bool {
 		return t.ident() && slices.ContainsFunc(refs, func(r tableRef) bool {
 			c := r.t.column(t.name)

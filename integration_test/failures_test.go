@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -189,10 +190,11 @@ func TestFailureOfEachStatement(t *testing.T) {
 						struck := f.left.Swap(0) <= 0
 						_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // its session was changed
 						added := [2]int64{likes(1) - before[0], likes(2) - before[1]}
-						switch _, sure := err.(notDone); {
+						var early notDone
+						switch {
 						case err == nil:
 							require.Equal(t, w.adds, added, "statement %d", n)
-						case sure || refuses(err):
+						case errors.As(err, &early) || refuses(err):
 							require.Zero(t, added, "statement %d: %v", n, err)
 						default:
 							require.Contains(t, [][2]int64{{}, w.adds}, added, "statement %d: %v", n, err)

@@ -68,25 +68,45 @@ func (o *outcome) rows(rows *sql.Rows, err error) *outcome {
 		length, lengthOK := t.Length()
 		o.types = append(o.types, fmt.Sprint(t.DatabaseTypeName(), " null ", nullable, nullableOK, " decimal ", precision, scale, decimalOK, " length ", length, lengthOK, " ", t.ScanType()))
 	}
-	cells := make([]any, len(o.columns))
-	dest := make([]any, len(o.columns))
-	for i := range cells {
-		dest[i] = &cells[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
+	for set := 0; ; set++ {
+		columns, err := rows.Columns()
+		if err != nil {
 			return o.fail(err)
 		}
-		row := make([]string, len(cells))
-		for i, v := range cells {
-			row[i] = shown(v)
+		if err := o.read(rows, set, len(columns)); err != nil {
+			return o.fail(err)
 		}
-		o.values = append(o.values, row)
+		if !rows.NextResultSet() {
+			break
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return o.fail(err)
 	}
 	return o.fail(rows.Close())
+}
+
+// read reads a result set. The values of all but the first say which it is.
+func (o *outcome) read(rows *sql.Rows, set, columns int) error {
+	cells := make([]any, columns)
+	dest := make([]any, columns)
+	for i := range cells {
+		dest[i] = &cells[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		row := make([]string, len(cells))
+		for i, v := range cells {
+			row[i] = shown(v)
+		}
+		if set > 0 {
+			row = append([]string{fmt.Sprint("set ", set)}, row...)
+		}
+		o.values = append(o.values, row)
+	}
+	return rows.Err()
 }
 
 // shown writes a value with its Go type. The present time is only "now".

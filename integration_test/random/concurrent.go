@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 )
 
 // GenerateConcurrent makes a script with a second client, which commits
@@ -13,7 +15,10 @@ func GenerateConcurrent(seed uint64, mariaDB bool) *Script {
 	g := &gen{Rand: rand.New(rand.NewPCG(seed, 2)), script: &Script{Seed: seed}}
 	g.d.mariaDB = mariaDB
 	g.options()
-	g.script.ReadOwn = "" // its accepted difference is what others commit
+	g.script.Options = slices.DeleteFunc(g.script.Options, func(o string) bool { // each client would lock what it reads
+		return o == "autocommit=0" || strings.Contains(o, "SERIALIZABLE")
+	})
+	g.d.implicit, g.script.ReadOwn = false, "" // its accepted difference is what others commit
 	t := &table{name: "post", configured: true}
 	id := g.intCol("id", "INT", 6)
 	id.key = true
@@ -25,6 +30,15 @@ func GenerateConcurrent(seed uint64, mariaDB bool) *Script {
 	}
 	n, title := g.intCol("n", "INT NULL", 4), g.stringCol("title", "VARCHAR(30) NULL DEFAULT 't'")
 	t.cols = append(t.cols, n, title)
+	slug := &col{name: "slug", typ: "string", def: "VARCHAR(10) NOT NULL UNIQUE"}
+	if g.chance(40) { // nobody deletes rows then: the gaps where they were would be locked
+		t.cols, t.unique = append(t.cols, slug), [][]*col{{slug}}
+	}
+	counters := Counter{Table: "post", Columns: []string{"likes", "views"}}
+	if g.d.clock != anyClock {
+		touch := g.touchCol()
+		t.cols, counters.Touch = append(t.cols, touch), []string{touch.name}
+	}
 	note := &table{name: "note", cols: []*col{id, n, g.intCol("likes", "INT NULL", 9), title}, key: []*col{id}}
 	g.tables = []*table{t, note}
 	for _, x := range g.tables {
@@ -32,12 +46,13 @@ func GenerateConcurrent(seed uint64, mariaDB bool) *Script {
 		for k := range 6 {
 			saved := id.value
 			id.value = func() value { return g.integer(k + 1) }
+			slug.value = func() value { return g.str(fmt.Sprint("s", k+1)) }
 			g.script.Setup = append(g.script.Setup, x.insertRow())
 			id.value = saved
 		}
 		g.script.Tables = append(g.script.Tables, x.name)
 	}
-	g.script.Counters = []Counter{{"post", []string{"likes", "views"}}}
+	g.script.Counters = []Counter{counters}
 	for range 3 {
 		g.add(g.finish("exec", "UPDATE post SET "+g.relatives(source{t: t, cols: t.cols}, true)+" WHERE id <> "+g.i(1+g.IntN(6)), false))
 	}
@@ -61,13 +76,30 @@ func definitions(t *table) string {
 // pinned is a write of one row.
 func (g *gen) pinned(t *table, id int) string {
 	s := source{t: t, cols: t.cols, text: "post", full: true}
-	where := fmt.Sprintf(" WHERE id = %s", g.v(value{lit: fmt.Sprint(id), args: []any{int64(id), id, fmt.Sprint(id)}}))
+	pin := value{lit: fmt.Sprint(id), args: []any{int64(id), id, fmt.Sprint(id)}}
+	where := g.one(func() string { return " WHERE id = " + g.v(pin) }, func() string { return " WHERE id = " + g.v(pin) },
+		func() string { return " WHERE " + g.v(pin) + " = id" })
+	insert := fmt.Sprintf("INSERT INTO post (id, likes, views) VALUES (%d, 1, 2)", id)
+	remove := "DELETE FROM post"
+	if len(t.unique) > 0 {
+		if g.chance(40) {
+			where = " WHERE slug = " + g.v(g.str(fmt.Sprint("s", id)))
+		}
+		insert = fmt.Sprintf("INSERT INTO post (id, slug, likes, views) VALUES (%d, 's%d', 1, 2)", id, id)
+		remove = "UPDATE post SET n = 7"
+	}
 	c := pick(g, t.counters()...)
 	return g.one(
 		func() string { return "UPDATE post SET " + g.relative(s, c, false) + where },
 		func() string { return "UPDATE post SET " + g.relative(s, c, false) + where },
 		func() string { return "UPDATE post SET " + g.relatives(s, false) + where },
 		func() string { return "UPDATE post SET " + g.relative(s, c, false) + ", n = 3" + where },
+		func() string {
+			if counts := g.counts(s); counts != "" {
+				return "UPDATE post SET " + counts + g.touches(s) + where
+			}
+			return "UPDATE post SET title = 'f'" + where
+		},
 		func() string { return "UPDATE post SET title = 'e'" + where },
 		func() string { return "UPDATE post SET " + c.name + " = " + g.v(c.value()) + where },
 		func() string { return "UPDATE post SET " + c.name + " = GREATEST(" + c.name + " - 1, 0)" + where },
@@ -76,9 +108,9 @@ func (g *gen) pinned(t *table, id int) string {
 		},
 		func() string { return "SELECT * FROM post" + where + pick(g, " FOR UPDATE", " LOCK IN SHARE MODE") },
 		func() string {
-			return fmt.Sprintf("INSERT INTO post (id, likes, views) VALUES (%d, 1, 2) ON DUPLICATE KEY UPDATE %s = %s + 2", id, c.name, c.name)
+			return fmt.Sprintf("%s ON DUPLICATE KEY UPDATE %s = %s + 2", insert, c.name, c.name)
 		},
-		func() string { return "DELETE FROM post" + where },
+		func() string { return remove + where },
 	)
 }
 
@@ -95,11 +127,7 @@ func (g *gen) transaction(t *table) {
 	} else {
 		g.add(Step{Do: "begin", Level: int(level)})
 	}
-	mine, theirs := map[int]bool{}, map[int]bool{}
-	strict := false
-	for _, o := range g.script.Options {
-		strict = strict || o == "innodb_snapshot_isolation=1"
-	}
+	mine, theirs, strict := map[int]bool{}, map[int]bool{}, g.d.strict
 	for range 4 + g.IntN(10) {
 		id := 1 + g.IntN(6)
 		switch g.IntN(6) {
@@ -128,6 +156,9 @@ func (g *gen) transaction(t *table) {
 			}
 			g.add(s)
 		case 4:
+			if len(mine) < 2 && g.chance(40) && !strict { // it waits for rows that are locked
+				g.add(Step{Do: "rollup"})
+			}
 			g.add(g.finish(pick(g, "query", "query", "query", "otherquery"), pick(g, "SELECT * FROM post ORDER BY id", "SELECT * FROM post ORDER BY id", "SELECT SUM(likes), SUM(views) FROM post", fmt.Sprintf("SELECT * FROM post WHERE id = %d", id), "SELECT id FROM post WHERE likes > 5 ORDER BY id", "SELECT id, title, n FROM post ORDER BY id", "SELECT * FROM note ORDER BY id"), true))
 		default:
 			if g.chance(30) {

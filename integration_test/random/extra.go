@@ -7,12 +7,14 @@ import (
 
 // extras are what a schema may have beside its tables.
 type extras struct {
-	view, trigger, procedure bool
+	view, trigger, procedure, elsewhere bool
+	namesake                            *table
 }
 
 // extraSchema adds views, triggers, procedures and foreign keys.
 func (g *gen) extraSchema() {
 	t := g.tables[0]
+	g.otherDatabase()
 	add := func(percent int, q string) bool {
 		if !g.chance(percent) {
 			return false
@@ -26,7 +28,7 @@ func (g *gen) extraSchema() {
 	if !g.x.trigger {
 		add(4, "CREATE TRIGGER {db}.tr2 BEFORE INSERT ON {db}.post FOR EACH ROW SET NEW.title = 'trig'")
 	}
-	g.x.procedure = add(6, "CREATE PROCEDURE {db}.bump(x INT) UPDATE {db}.post SET `"+c+"` = `"+c+"` + 1 WHERE n = x")
+	g.x.procedure = add(25, "CREATE PROCEDURE {db}.bump(x INT) UPDATE {db}.post SET `"+c+"` = `"+c+"` + 1 WHERE n = x")
 	if len(t.key) == 1 && t.key[0].typ == "int" && !t.partitioned && g.chance(8) {
 		kid := &table{name: "kid", configured: true}
 		id, post := g.intCol("id", "INT", 6), g.intCol("post_id", t.key[0].keyType(), 6)
@@ -40,7 +42,7 @@ func (g *gen) extraSchema() {
 			g.script.Setup = append(g.script.Setup, kid.insertRow())
 		}
 		g.script.Tables = append(g.script.Tables, "kid")
-		g.script.Counters = append(g.script.Counters, Counter{"kid", []string{"likes"}})
+		g.script.Counters = append(g.script.Counters, Counter{Table: "kid", Columns: []string{"likes"}})
 		g.tables = append([]*table{kid}, g.tables...)
 	}
 }

@@ -35,14 +35,33 @@ func (g *gen) options() {
 		}
 		return false
 	}
+	switch g.IntN(20) {
+	case 0, 1, 2:
+		g.d.clock = stoodStill
+		o(100, "timestamp=1700000000.654321")
+	case 3, 4:
+		g.d.clock = application
+	}
+	if g.d.parseTime = o(40, "parseTime=true"); g.d.parseTime {
+		o(20, "loc=Asia%2FTokyo")
+	}
 	g.d.interpolat = o(40, "interpolateParams=true")
 	g.d.foundRows = o(20, "clientFoundRows=true")
-	g.d.parseTime = o(40, "parseTime=true")
+	g.d.several = o(8, "multiStatements=true")
+	o(4, pick(g, "charset=latin1", "collation=utf8mb4_unicode_ci"))
+	level := "transaction_isolation"
+	if g.d.mariaDB {
+		level = "tx_isolation"
+	}
+	o(20, level+"=%27"+pick(g, "READ-COMMITTED", "READ-COMMITTED", "SERIALIZABLE")+"%27")
+	g.d.implicit = o(4, "autocommit=0")
 	full := ",ONLY_FULL_GROUP_BY"
 	if g.d.mariaDB {
 		full = "" // a derived table hides its errors 1055 and 1140
 	}
-	switch g.IntN(12) {
+	switch g.IntN(13) {
+	case 4:
+		g.d.ansi, g.d.backslash = true, o(100, "sql_mode=%27ANSI_QUOTES,NO_BACKSLASH_ESCAPES,STRICT_TRANS_TABLES%27")
 	case 0:
 		g.d.ansi = o(100, "sql_mode=%27ANSI_QUOTES,STRICT_TRANS_TABLES%27")
 	case 1:
@@ -53,7 +72,7 @@ func (g *gen) options() {
 		o(100, "sql_mode=%27STRICT_TRANS_TABLES,NO_UNSIGNED_SUBTRACTION"+full+"%27")
 	}
 	if g.d.mariaDB {
-		o(15, "innodb_snapshot_isolation=1")
+		g.d.strict = o(15, "innodb_snapshot_isolation=1")
 	}
 	o(5, "columnsWithAlias=true")
 	g.script.Slots = pick(g, 1, 2, 4, 16)
@@ -93,6 +112,8 @@ func (g *gen) data() {
 		g.exec(g.remove())
 	case r < 63:
 		g.exec(g.joined())
+	case r < 66:
+		g.exec(g.deepWrite())
 	default:
 		text, ordered := g.query()
 		step := g.finish("query", g.decorate(text), ordered)
@@ -128,8 +149,10 @@ func (g *gen) step() {
 		g.data()
 	case r < 74:
 		g.odd()
-	case r < 80:
+	case r < 79:
 		g.rare()
+	case r < 80:
+		g.rollup()
 	case g.begun:
 		switch {
 		case r < 88:
@@ -157,6 +180,11 @@ func (g *gen) step() {
 	case r < 90:
 		g.begun = true
 		level := pick(g, sql.LevelDefault, sql.LevelDefault, sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable)
+		if g.chance(8) {
+			g.begun = false
+			g.readOnly(Step{Do: "begin", Level: int(level), ReadOnly: true}, Step{Do: pick(g, "commit", "rollback")})
+			return
+		}
 		g.add(Step{Do: "begin", Level: int(level)})
 	case r < 97:
 		g.inText = true
@@ -177,7 +205,15 @@ func (g *gen) savepoint() {
 		g.add(Step{Do: "exec", SQL: pick(g, "ROLLBACK TO ", "ROLLBACK TO SAVEPOINT ", "ROLLBACK WORK TO ", "RELEASE SAVEPOINT ") + name})
 		return
 	}
-	name := pick(g, "a", "b", "`c`")
+	name := pick(g, "a", "b", "`c`", "A", "`d e`")
 	g.saved = append(g.saved, name)
 	g.add(Step{Do: "exec", SQL: pick(g, "SAVEPOINT ", "savepoint ") + name})
+}
+
+// rollup rolls up all counters, as the background does. It waits for rows that the
+// script has locked.
+func (g *gen) rollup() {
+	if !g.inside() && !g.d.implicit || g.chance(10) && !g.d.strict {
+		g.add(Step{Do: "rollup"})
+	}
 }

@@ -10,7 +10,7 @@ func (g *gen) insertCols(t *table) []*col {
 	var cols []*col
 	for _, c := range t.cols {
 		switch {
-		case c.kind == touch:
+		case c.kind == touch && !(c.listed && g.chance(25)):
 		case c.must, c.key && !c.auto && g.chance(97), c.kind == counter && g.chance(60), c.auto && g.chance(50), g.chance(50):
 			cols = append(cols, c)
 		}

@@ -8,7 +8,7 @@ import (
 // odd adds statements of a form in which drivers have been wrong.
 func (g *gen) odd() {
 	pick(g, g.locks, g.copies, g.variables, g.settings, g.nextLevel, g.chains, g.columns,
-		g.rowConstructors, g.grouped, g.returning, g.wrongNames, g.unchanged, g.otherKey, g.windows, g.views)()
+		g.rowConstructors, g.grouped, g.returning, g.wrongNames, g.unchanged, g.otherKey, g.windows, g.views, g.several, g.namesakes)()
 }
 
 // send adds a statement of the given form.
@@ -116,7 +116,7 @@ func (g *gen) chains() {
 		return
 	}
 	if !g.inText && g.chance(30) {
-		g.readOnly()
+		g.readOnly(Step{Do: "exec", SQL: "START TRANSACTION READ ONLY"}, Step{Do: "exec", SQL: pick(g, "COMMIT", "ROLLBACK")})
 		return
 	}
 	if !g.inText {
@@ -132,16 +132,16 @@ func (g *gen) chains() {
 	}
 }
 
-// readOnly is a transaction that refuses writes.
-func (g *gen) readOnly() {
-	g.asIs("exec", "START TRANSACTION READ ONLY")
+// readOnly is a transaction that refuses writes, and so queries that need any.
+func (g *gen) readOnly(begin, end Step) {
+	g.add(begin)
 	for range 1 + g.IntN(3) {
 		if g.chance(30) {
 			g.exec(g.increment())
 			continue
 		}
-		text, ordered := g.query()
+		text, ordered := pick(g, g.top, g.simple, g.aggregate, g.join)()
 		g.add(g.finish("query", g.decorate(text), ordered))
 	}
-	g.asIs("exec", "%s", pick(g, "COMMIT", "ROLLBACK"))
+	g.add(end)
 }

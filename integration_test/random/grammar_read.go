@@ -327,10 +327,12 @@ func (g *gen) query() (string, bool) {
 		return g.top()
 	case r < 50:
 		return g.simple()
-	case r < 65:
+	case r < 62:
 		return g.aggregate()
-	case r < 80:
+	case r < 75:
 		return g.join()
+	case r < 87:
+		return g.deep()
 	}
 	return g.nested()
 }

@@ -89,6 +89,9 @@ func (g *gen) tail(s source) string {
 func (g *gen) increment() string {
 	s := g.from(g.counted())
 	set := g.relatives(s, false)
+	if counts := g.counts(s); counts != "" && g.chance(60) {
+		set = counts + g.touches(s)
+	}
 	where := g.where(s, false)
 	if g.chance(12) {
 		set += ", " + g.ordinarySet(s)
@@ -113,7 +116,7 @@ func (g *gen) ordinarySet(s source) string {
 		return name + " = " + g.ref(s, pick(g, s.t.counters()...)) + " % 5"
 	case c.typ == "string" && g.chance(12):
 		return name + " = LEFT(CONCAT(COALESCE(" + g.ref(s, c) + ", ''), " + g.ref(s, pick(g, numeric(s.cols)...)) + "), 20)"
-	case s.t.has("updated_at") && g.chance(10):
+	case s.t.has("updated_at") && g.d.clock != stoodStill && g.chance(10):
 		return "updated_at = " + pick(g, "NOW()", "CURRENT_TIMESTAMP", "'2020-01-01 00:00:00'", "updated_at", "NULL")
 	}
 	return name + " = " + g.v(c.value())
@@ -238,9 +241,9 @@ func (g *gen) remove() string {
 	switch r := g.IntN(100); {
 	case r < 4:
 		return text
-	case r < 6:
+	case r < 7:
 		return "TRUNCATE " + pick(g, "", "TABLE ") + g.plainTable(t)
-	case r < 8:
+	case r < 9:
 		return "DELETE FROM note WHERE id = " + g.i(1+g.IntN(6))
 	case r < 15 && len(t.key) > 0:
 		return text + " WHERE " + g.where(s, false) + " ORDER BY " + g.orderByKey(s, false) + " LIMIT " + g.v(g.count(1))

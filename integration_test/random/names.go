@@ -194,6 +194,9 @@ func (g *gen) where(s source, must bool) string {
 		}
 		return "'t'"
 	}
+	if t.touched() != nil && g.chance(6) {
+		return g.sometime(s, must)
+	}
 	switch r := g.IntN(100); {
 	case r < 50:
 		return g.pin(s, must)

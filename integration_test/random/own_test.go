@@ -28,10 +28,20 @@ func eachServer(t *testing.T, f func(t *testing.T, r *Runner)) {
 	}
 }
 
+// same requires that a script makes no difference, on either server.
+func same(t *testing.T, s *Script) {
+	t.Helper()
+	eachServer(t, func(t *testing.T, r *Runner) {
+		d, err := r.Compare(t.Context(), s)
+		require.NoError(t, err)
+		require.Nil(t, d, "%v", d)
+	})
+}
+
 // withIDs is a script on a table that makes ids. The next one is 6.
 func withIDs(queries ...string) *Script {
 	s := &Script{
-		Slots: 4, Counters: []Counter{{"post", []string{"likes"}}}, Tables: []string{"post"},
+		Slots: 4, Counters: []Counter{{Table: "post", Columns: []string{"likes"}}}, Tables: []string{"post"},
 		Setup: []string{
 			"CREATE TABLE {db}.`post` (id INT AUTO_INCREMENT PRIMARY KEY, slug VARCHAR(9) NULL, likes INT NOT NULL DEFAULT 0, UNIQUE KEY (slug), KEY (likes))",
 			"INSERT INTO {db}.post (id, slug) VALUES (1, 'a'), (5, 'b')",
@@ -89,7 +99,7 @@ func TestForgottenPartitions(t *testing.T) {
 			var found []int64
 			for _, partition := range []string{"p0", "p1", "p2"} {
 				s := &Script{
-					Slots: 4, Counters: []Counter{{"post", []string{"likes"}}}, Tables: []string{"post"},
+					Slots: 4, Counters: []Counter{{Table: "post", Columns: []string{"likes"}}}, Tables: []string{"post"},
 					Setup: []string{
 						"CREATE TABLE {db}.`post` (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0) PARTITION BY HASH (id) PARTITIONS 3",
 						"INSERT INTO {db}.post (id) VALUES (1)",

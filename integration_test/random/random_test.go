@@ -77,7 +77,7 @@ func TestRandom(t *testing.T) {
 				most--
 				first := d.String()
 				script, d = r.Shrink(ctx, script, d, time.Minute)
-				t.Errorf("seed %d: %s\nshrunk: %s\n%#v", s, first, d, script)
+				t.Errorf("seed %d: %s\nshrunk: %s\n%s", s, first, d, script.GoTest())
 			}
 			t.Logf("%d statements, %d with errors, %d scripts from seed %d, %d differences of the server's own, in %s", r.Steps, r.Failed, scripts, seed, r.Own, time.Since(start).Round(time.Millisecond))
 		})

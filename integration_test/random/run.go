@@ -40,7 +40,7 @@ func NewRunner(base string, dsn func(db string, params ...string) string) (*Runn
 // Close removes the databases.
 func (r *Runner) Close() error {
 	var errs []error
-	for _, side := range []string{"_a", "_b"} {
+	for _, side := range []string{"_a", "_b", "_a" + elsewhere, "_b" + elsewhere} {
 		_, err := r.admin.Exec("DROP DATABASE IF EXISTS " + r.Base + side)
 		errs = append(errs, err)
 	}
@@ -72,6 +72,7 @@ type side struct {
 	other *sql.Conn
 	stmts map[string]*sql.Stmt
 
+	rollsUp  bool    // it has slots
 	reopener *sql.DB // runs reopen before each statement
 	reopen   string
 }
@@ -147,11 +148,16 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind) (*Differenc
 	for _, x := range sides {
 		x.end(ctx)
 	}
-	for _, name := range s.Tables {
-		step := Step{Do: "query", SQL: "SELECT * FROM `" + name + "`"}
-		if d := differ(plain.do(ctx, step, nil), ours.do(ctx, step, nil), step, r.MariaDB); d != nil {
-			d.Step, d.Kind, d.Statement = -1, "final "+d.Kind, step.SQL
-			return d, nil
+	for _, when := range []string{"final ", "rolled up "} {
+		for _, name := range s.Tables {
+			step := Step{Do: "query", SQL: "SELECT * FROM `" + name + "`"}
+			if d := differ(plain.do(ctx, step, nil), ours.do(ctx, step, nil), step, r.MariaDB); d != nil {
+				d.Step, d.Kind, d.Statement = -1, when+d.Kind, step.SQL
+				return d, nil
+			}
+		}
+		if out := ours.do(ctx, Step{Do: "rollup"}, nil); out.err != 0 {
+			return &Difference{Step: -1, Kind: "error", What: "rollup", Ours: out.summary()}, nil
 		}
 	}
 	return nil, nil
@@ -196,13 +202,13 @@ func (r *Runner) prepare(ctx context.Context, s *Script, k kind) (*side, error) 
 	case countermysqls:
 		config := &countermysql.Config{CreateSlots: true, Slots: s.Slots, ReadOwn: countermysql.ReadOwn(s.ReadOwn), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 		for _, c := range s.Counters {
-			config.Tables = append(config.Tables, countermysql.TableConfig{Table: c.Table, Counters: c.Columns})
+			config.Tables = append(config.Tables, countermysql.TableConfig{Table: c.Table, Counters: c.Columns, Touch: c.Touch})
 		}
 		connector, err := countermysql.NewConnector(cfg, config)
 		if err != nil {
 			return nil, err
 		}
-		x.pool = sql.OpenDB(connector)
+		x.pool, x.rollsUp = sql.OpenDB(connector), true
 	}
 	x.conn, err = x.pool.Conn(ctx)
 	if err != nil {
@@ -250,12 +256,18 @@ func (x *side) do(ctx context.Context, s Step, args []any) *outcome {
 		_, _ = x.reopener.ExecContext(ctx, strings.ReplaceAll(x.reopen, "{db}", x.db))
 	}
 	switch s.Do {
+	case "rollup":
+		if x.rollsUp {
+			_, err := countermysql.Rollup(ctx, x.pool, nil)
+			return out.fail(err)
+		}
+		return out
 	case "begin":
 		if x.tx != nil {
 			return out
 		}
 		// the transaction must outlive the statement's context
-		tx, err := x.conn.BeginTx(context.Background(), &sql.TxOptions{Isolation: sql.IsolationLevel(s.Level)})
+		tx, err := x.conn.BeginTx(context.Background(), &sql.TxOptions{Isolation: sql.IsolationLevel(s.Level), ReadOnly: s.ReadOnly})
 		if err == nil {
 			x.tx = tx
 		}

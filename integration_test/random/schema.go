@@ -24,6 +24,8 @@ type col struct {
 	auto     bool
 	small    bool // TINYINT
 	digits   bool // DECIMAL with many digits
+	wide     bool // with more digits than floating-point numbers
+	listed   bool // touch column of the configuration
 	key      bool
 	must     bool // NOT NULL without default
 	value    func() value
@@ -142,6 +144,9 @@ func (g *gen) counterTable(name string) *table {
 		rest = append(rest, &col{name: "updated_at", typ: "time", kind: touch, nullable: true,
 			def: pick(g, "TIMESTAMP NULL DEFAULT '2020-01-01 00:00:00' ON UPDATE CURRENT_TIMESTAMP", "DATETIME(3) NULL DEFAULT '2020-01-01 00:00:00' ON UPDATE CURRENT_TIMESTAMP(3)")})
 	}
+	if g.d.clock != anyClock && g.chance(75) {
+		rest = append(rest, g.touchCol())
+	}
 	switch g.IntN(4) {
 	case 0:
 		cols = append(append(cols, rest...), counters...)
@@ -180,12 +185,14 @@ func (g *gen) ordinaryCols(t *table) []*col {
 
 func (g *gen) counterCol(name string) *col {
 	c := &col{name: name, kind: counter, typ: "int", nullable: g.chance(30)}
-	sqlType := pick(g, "INT", "INT", "BIGINT", "TINYINT", "INT UNSIGNED", "BIGINT UNSIGNED", "SMALLINT", "DECIMAL(10,2)", "DECIMAL(12,0)", "MEDIUMINT UNSIGNED", "DECIMAL(65,30)", "DECIMAL(40,25)")
+	sqlType := pick(g, "INT", "INT", "BIGINT", "TINYINT", "INT UNSIGNED", "BIGINT UNSIGNED", "SMALLINT", "DECIMAL(10,2)", "DECIMAL(12,0)", "MEDIUMINT UNSIGNED", "DECIMAL(65,30)", "DECIMAL(40,25)",
+		"MEDIUMINT", "TINYINT UNSIGNED", "SMALLINT UNSIGNED", "DECIMAL(10,2) UNSIGNED", "INT(11)", "TINYINT(1)", "DECIMAL(20,0) UNSIGNED")
 	c.unsigned = strings.Contains(sqlType, "UNSIGNED")
-	c.small = sqlType == "TINYINT"
-	if strings.HasPrefix(sqlType, "DECIMAL") && sqlType != "DECIMAL(12,0)" {
+	c.small = strings.HasPrefix(sqlType, "TINYINT")
+	if strings.HasPrefix(sqlType, "DECIMAL") && !strings.Contains(sqlType, ",0)") {
 		c.typ = "decimal"
 	}
+	c.wide = strings.HasPrefix(sqlType, "BIGINT") && g.chance(35)
 	c.digits = sqlType == "DECIMAL(65,30)" || sqlType == "DECIMAL(40,25)"
 	c.def = sqlType
 	if c.nullable {
@@ -201,10 +208,17 @@ func (g *gen) counterCol(name string) *col {
 		if c.digits { // no float64: a prepared statement on MySQL keeps its type
 			return g.digits()
 		}
-		if c.typ == "decimal" {
-			return g.decimal(g.IntN(2000))
+		sign := 1
+		if !c.unsigned && g.chance(25) {
+			sign = -1
 		}
-		return g.integer(g.IntN(10))
+		switch {
+		case c.typ == "decimal":
+			return g.decimal(sign * g.IntN(2000))
+		case c.wide && g.chance(60):
+			return g.huge(sign, c.unsigned)
+		}
+		return g.integer(sign * g.IntN(10))
 	})
 	return c
 }
@@ -233,8 +247,8 @@ func (t *table) create(g *gen) string {
 		if g.chance(35) {
 			parts = append(parts, "KEY by_counter (`"+pick(g, cs...).name+"`)")
 		}
-		if g.chance(6) {
-			parts = append(parts, "CHECK (`"+pick(g, cs...).name+"` > -20)")
+		if c := pick(g, cs...); !c.wide && g.chance(6) {
+			parts = append(parts, "CHECK (`"+c.name+"` > -20)")
 			t.checked = true
 		}
 	}
@@ -279,8 +293,8 @@ func plainLiteral(v any) string {
 
 // schema makes the tables of a script.
 func (g *gen) schema() {
-	tableNames := []string{"post", pick(g, "page", "order", "page_hits"), "hits"}
-	for i := range pick(g, 1, 1, 2, 3) {
+	tableNames := []string{"post", pick(g, "page", "order", "page_hits"), "hits", "votes"}
+	for i := range pick(g, 1, 1, 2, 3, 4) {
 		g.tables = append(g.tables, g.counterTable(tableNames[i]))
 	}
 	note := &table{name: "note"}
@@ -306,8 +320,13 @@ func (g *gen) schema() {
 		g.script.Tables = append(g.script.Tables, t.name)
 		if t.configured {
 			c := Counter{Table: t.name}
-			for _, x := range t.counters() {
-				c.Columns = append(c.Columns, x.name)
+			for _, x := range t.cols {
+				switch {
+				case x.kind == counter:
+					c.Columns = append(c.Columns, x.name)
+				case x.listed:
+					c.Touch = append(c.Touch, x.name)
+				}
 			}
 			g.script.Counters = append(g.script.Counters, c)
 		}

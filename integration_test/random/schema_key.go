@@ -1,6 +1,7 @@
 package random
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -14,7 +15,22 @@ func (g *gen) oddKey() []*col {
 	for _, s := range []string{"a", "b", "c", "d"} {
 		letters = append(letters, g.str(s))
 	}
-	switch g.IntN(10) {
+	switch g.IntN(16) {
+	case 10:
+		return keyed("name", "string", "CHAR(6) CHARACTER SET latin1 COLLATE "+pick(g, "latin1_swedish_ci", "latin1_bin"), g.str("a"), g.str("A"), g.str("é"), g.str("b "))
+	case 11: // beyond int64
+		return keyed("id", "string", "BIGINT UNSIGNED", whole(18446744073709551615), whole(9223372036854775809), whole(9223372036854775808), whole(7))
+	case 12: // beyond float64
+		return keyed("id", "string", "BIGINT", whole(9007199254740993), whole(9007199254740992), whole(9007199254740995), whole(7))
+	case 13:
+		return keyed("at", "date", "TIME", clockTime("10:00:00"), clockTime("-01:30:00"), clockTime("25:00:01"))
+	case 14:
+		return append([]*col{g.intCol("a", "TINYINT UNSIGNED", 2)}, append(keyed("b", "string", "VARCHAR(5)", letters...), g.intCol("c", "BIGINT", 2))...)
+	case 15:
+		if g.d.mariaDB {
+			return keyed("uid", "string", pick(g, "UUID", "VARCHAR(36) CHARACTER SET ascii"), g.str("6ccd780c-baba-1026-9564-5b8c656024db"), g.str("6ccd780c-baba-1026-9564-5b8c656024dc"), g.str("00000000-0000-0000-0000-000000000001"))
+		}
+		return keyed("name", "string", "VARCHAR(10) COLLATE utf8mb4_0900_as_cs", letters...)
 	case 0:
 		return keyed("tag", "string", "BINARY(2)", g.str("aa"), g.str("ab"), g.str("b"), g.str("Aa"))
 	case 1:
@@ -36,6 +52,14 @@ func (g *gen) oddKey() []*col {
 	}
 	return append(keyed("kind", "string", "ENUM('b', 'a', 'd', 'c')", letters...), g.intCol("group", "SMALLINT", 3))
 }
+
+// whole is a number that needs all digits.
+func whole(n uint64) value {
+	s := strconv.FormatUint(n, 10)
+	return value{lit: s, args: []any{n, s, []byte(s)}}
+}
+
+func clockTime(s string) value { return value{lit: "'" + s + "'", args: []any{s, []byte(s)}} }
 
 func year(n int) value {
 	return value{lit: time.Date(n, 1, 1, 0, 0, 0, 0, time.UTC).Format("2006"), args: []any{int64(n), n, uint16(n)}}

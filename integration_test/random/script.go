@@ -4,7 +4,9 @@
 package random
 
 import (
+	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -26,20 +28,28 @@ type Script struct {
 type Counter struct {
 	Table   string
 	Columns []string
+	Touch   []string
 }
 
 // Step is one call of the application.
 type Step struct {
-	Do       string // "exec", "query", "begin", "commit", "rollback"; "other": exec by another client
+	Do       string // "exec", "query", "begin", "commit", "rollback"; "other": exec by another client; "rollup": of ours
 	SQL      string
 	Args     [][]any // one call for each; none: without arguments
 	Prepared bool
 	Ordered  bool   // the rows have a total order
 	Level    int    // sql.IsolationLevel of begin
+	ReadOnly bool   // of begin
 	Lax      string // what is not compared: "id", "value"
 }
 
-// GoString prints the script as it can be pasted into a test.
+// GoTest prints a test that fails as long as the script makes a difference, to be
+// pasted into this package.
+func (s *Script) GoTest() string {
+	return fmt.Sprintf("func TestSeed%d(t *testing.T) {\n\tsame(t, %#v)\n}\n", s.Seed, s)
+}
+
+// GoString prints the script as a literal.
 func (s *Script) GoString() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "&Script{\n")
@@ -55,7 +65,7 @@ func (s *Script) GoString() string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "{%q, %#v}", c.Table, c.Columns)
+		fmt.Fprintf(&b, "{Table: %q, Columns: %#v, Touch: %#v}", c.Table, c.Columns, c.Touch)
 	}
 	b.WriteString("},\n\tSetup: []string{\n")
 	for _, q := range s.Setup {
@@ -102,6 +112,9 @@ func (s Step) GoString() string {
 	if s.Level != 0 {
 		fmt.Fprintf(&b, ", Level: %d", s.Level)
 	}
+	if s.ReadOnly {
+		b.WriteString(", ReadOnly: true")
+	}
 	if s.Lax != "" {
 		fmt.Fprintf(&b, ", Lax: %q", s.Lax)
 	}
@@ -129,6 +142,14 @@ func goLiteral(v any) string {
 		return fmt.Sprintf("%q", v)
 	case int, bool:
 		return fmt.Sprint(v)
+	case json.RawMessage:
+		return fmt.Sprintf("json.RawMessage(%q)", v)
+	case Amount:
+		return fmt.Sprintf("Amount(%d)", v)
+	case sql.NullTime:
+		return "sql.NullTime{}"
+	case Present:
+		return "Present{}"
 	}
 	if _, ok := v.(driver.Valuer); ok {
 		return fmt.Sprintf("%#v", v)

@@ -1,0 +1,22 @@
+package random
+
+import "testing"
+
+// What random scripts have found, as they were printed.
+
+func TestSeed5000110(t *testing.T) {
+	same(t, &Script{
+		Slots:    16,
+		Counters: []Counter{{Table: "post", Columns: []string{"likes", "views", "amount"}, Touch: []string(nil)}},
+		Setup: []string{
+			"CREATE TABLE {db}.`post` (`likes` SMALLINT, `views` TINYINT UNSIGNED NOT NULL DEFAULT 0, `amount` INT(11) NOT NULL DEFAULT 0, `kind` ENUM('b', 'a', 'd', 'c') NOT NULL, `group` SMALLINT NOT NULL, `n` INT NULL, `title` VARCHAR(30) NULL DEFAULT 't', `x` INT NOT NULL DEFAULT 0, `y` INT NULL, PRIMARY KEY (`kind`, `group`), UNIQUE KEY u0 (`x`, `y`), KEY by_counter (`amount`)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4",
+			"INSERT IGNORE INTO {db}.`post` (`likes`, `views`, `amount`, `kind`, `group`, `n`, `title`, `x`, `y`) VALUES (-7, 9, 0, 'a', 3, 4, 'A', 1, 3)",
+		},
+		Steps: []Step{
+			{Do: "query", SQL: "SELECT q1.amount, COUNT(*) FROM {db}.post AS q1 LEFT JOIN {db}.post AS q2 ON q2.amount + q2.`likes` BETWEEN ? AND (q2.likes) % 7 WHERE (EXISTS (SELECT ABS(q1.`likes`) FROM (SELECT DISTINCT `likes` AS c0, q4.likes AS c1 FROM {db}.post AS q4) AS q3 WHERE q1.x IN (SELECT `amount` FROM {db}.post q5))) OR (COALESCE(q2.likes, q2.`views`) NOT IN (SELECT (?) % 7 FROM {db}.post q6 LEFT JOIN {db}.post q7 ON q7.`likes` IS NOT NULL)) GROUP BY q1.amount", Args: [][]any{{int64(1), int64(0)}}, Prepared: true},
+			{Do: "exec", SQL: "UPDATE `{db}` . post SET post.LIKES = post.likes + ?, `post`.VIEWS=post.`views` + ? WHERE (post.kind = ?) AND `post`.`group` IN (?)", Args: [][]any{{int64(8), int64(1), "a", int64(3)}}},
+			{Do: "query", SQL: "SELECT q1.amount, COUNT(*) FROM {db}.post AS q1 LEFT JOIN {db}.post AS q2 ON q2.amount + q2.`likes` BETWEEN ? AND (q2.likes) % 7 WHERE (EXISTS (SELECT ABS(q1.`likes`) FROM (SELECT DISTINCT `likes` AS c0, q4.likes AS c1 FROM {db}.post AS q4) AS q3 WHERE q1.x IN (SELECT `amount` FROM {db}.post q5))) OR (COALESCE(q2.likes, q2.`views`) NOT IN (SELECT (?) % 7 FROM {db}.post q6 LEFT JOIN {db}.post q7 ON q7.`likes` IS NOT NULL)) GROUP BY q1.amount", Args: [][]any{{int64(1), 0}}, Prepared: true},
+		},
+		Tables: []string{},
+	})
+}
