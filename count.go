@@ -12,6 +12,7 @@ type bound struct {
 	conditions []string // one, or one for each row of an upsert
 	deltas     [][]int64
 	touch      []string // by touch column of the table; "" if not touched
+	id         string   // the row's key, if that is all of the condition and one integer; or ""
 	named      []key    // by the rows of an upsert; nil: in other words than the server's
 	zero       bool     // adds nothing
 }
@@ -38,6 +39,11 @@ func (inc *increment) bind(b binder) (*bound, bool) {
 		out.zero = true // an argument without an exact text: verbatim
 	}
 	out.conditions = []string{where}
+	if inc.batch != nil && inc.byKey && !inc.narrowed && len(inc.t.key) == 1 && inc.t.key[0].integer() {
+		if id, ok := b.keyText(inc.t.key[0], inc.pin.values[0]); ok {
+			out.id = id
+		}
+	}
 	return out, true
 }
 

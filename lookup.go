@@ -113,8 +113,12 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 		}
 		mine = "(" + strings.Join(conds, ") OR (") + ")"
 	}
-	rows, err := c.lookUp(ctx, lookup{t, strings.Join(null, " OR ") + ", COALESCE(" + orFalse(future) + ", 0), " + mine + ", " + t.selectKey(name) + nowExprs +
-		" FROM " + t.base() + " AS " + name + " WHERE (" + where + ")"}, w)
+	l := lookup{t: t, text: strings.Join(null, " OR ") + ", COALESCE(" + orFalse(future) + ", 0), " + mine + ", " + t.selectKey(name) + nowExprs +
+		" FROM " + t.base() + " AS " + name + " WHERE ", where: "(" + where + ")"}
+	if b.id != "" {
+		l.id, l.where = b.id, name+"."+quoteIdent(t.key[0].name)
+	}
+	rows, err := c.lookUp(ctx, l, w)
 	if err != nil {
 		return nil, done, err
 	}
@@ -154,8 +158,18 @@ func orFalse(conds []string) string {
 
 // lookup is a SELECT of one table's rows without its first word.
 type lookup struct {
-	t    *table
-	text string
+	t     *table
+	text  string // up to WHERE
+	where string // or the key's column
+	id    string // the key, where that is all that is asked for; or ""
+}
+
+// of is the SELECT for keys, or for the condition if there are none.
+func (l lookup) of(ids ...string) string {
+	if l.id == "" {
+		return l.text + l.where
+	}
+	return l.text + l.where + " IN (" + strings.Join(ids, ", ") + ")"
 }
 
 // lookUp reads base rows without changing what the transaction sees or locks:
@@ -163,7 +177,7 @@ type lookup struct {
 // transaction has written rows that are not known, or the session computes
 // otherwise than a look-up connection.
 func (c *conn) lookUp(ctx context.Context, l lookup, w *written) ([][]string, error) {
-	query := "SELECT " + l.text
+	query := "SELECT " + l.of(l.id)
 	if c.altered() || w != nil && w.any {
 		if w != nil && c.transaction().isolation == repeatableRead && c.unbegun == nil {
 			query += " " + shareMode
@@ -173,7 +187,7 @@ func (c *conn) lookUp(ctx context.Context, l lookup, w *written) ([][]string, er
 	if c.inTransaction() && c.transaction().inside {
 		return c.outside(ctx, query)
 	}
-	u := c.unit(l.text)
+	u := c.unit(l.of(l.id))
 	u.look = l
 	switch v := l.t.lookups.do(ctx, u, func(units []*unit) { c.lookUpAll(ctx, units) }); {
 	case v.alone:
@@ -191,13 +205,24 @@ func (c *conn) lookUpAll(ctx context.Context, units []*unit) {
 		defer cancel()
 		ctx = shared
 	}
-	var queries []string
-	number := map[string]int{}
+	var looks []lookup // those of equal text differ in the keys
+	var ids [][]string
+	number, found := map[[2]string]int{}, map[asked][][]string{}
 	for _, u := range units {
-		if _, ok := number[u.look.text]; !ok {
-			number[u.look.text] = len(queries)
-			queries = append(queries, fmt.Sprintf("SELECT %d, %s", len(queries), u.look.text))
+		text := [2]string{u.look.text, u.look.where}
+		n, ok := number[text]
+		if !ok {
+			n = len(looks)
+			number[text], looks, ids = n, append(looks, u.look), append(ids, nil)
 		}
+		if _, ok := found[asked{n, u.look.id}]; !ok {
+			found[asked{n, u.look.id}] = nil
+			ids[n] = append(ids[n], u.look.id)
+		}
+	}
+	queries := make([]string, len(looks))
+	for n, l := range looks {
+		queries[n] = fmt.Sprintf("SELECT %d, %s", n, l.of(ids[n]...))
 	}
 	query := strings.Join(queries, " UNION ALL ")
 	var rows [][]string
@@ -207,13 +232,16 @@ func (c *conn) lookUpAll(ctx context.Context, units []*unit) {
 	} else {
 		rows, err = c.connector.query(by(ctx, c.initial.kin), query)
 	}
-	found := make([][][]string, len(queries))
 	for _, r := range rows {
 		n, _ := strconv.Atoi(r[0])
-		found[n] = append(found[n], r[1:])
+		of := asked{n: n}
+		if looks[n].id != "" {
+			of.id = r[4]
+		}
+		found[of] = append(found[of], r[1:])
 	}
 	for i, u := range units {
-		u.found = found[number[u.look.text]]
+		u.found = found[asked{number[[2]string{u.look.text, u.look.where}], u.look.id}]
 		switch {
 		case err == nil:
 		case errorNumber(err) != 0, c.unbegun == nil && ctx.Err() == nil:
@@ -224,6 +252,12 @@ func (c *conn) lookUpAll(ctx context.Context, units []*unit) {
 			u.verdict.err = err
 		}
 	}
+}
+
+// asked is what one of several look-ups finds for a key, if it goes by keys.
+type asked struct {
+	n  int
+	id string
 }
 
 // outside runs a query on a look-up connection. Where none of the session's kin answers

@@ -50,3 +50,52 @@ func TestLookupsOfTouches(t *testing.T) {
 		require.EqualValues(t, 4, number(t, tw.ours, "SELECT SUM(n) FROM seen"))
 	})
 }
+
+// TestLookupsByKey proves that look-ups of different rows by their keys are one list of
+// keys, and that each caller gets the answer for its own.
+func TestLookupsByKey(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, begun := range []bool{false, true} {
+			tw := newTwin(t, srv, crowded, crowdedCounters(), "interpolateParams=true")
+			const looks = "SELECT 0, `item`"
+			g := newGateOn(t, tw.sent, func(query string) bool { return strings.HasPrefix(query, looks) })
+			ids := []any{4, 1, 2, 2, "3", int64(5), 11, uint64(7), 2147483647, 99, 1}
+			var want []string
+			var answers []<-chan string
+			var all []*sql.Tx
+			sent := tw.sent.during(func() {
+				for i, id := range ids {
+					const step = "UPDATE item SET m = m + 1 WHERE id = ?"
+					want = append(want, fmt.Sprint("affected ", affected(t, tw.plain, step, id)))
+					tx, err := tw.ours.BeginTx(t.Context(), nil)
+					require.NoError(t, err)
+					if begun {
+						number(t, tx, "SELECT COUNT(*) FROM word")
+					}
+					all = append(all, tx)
+					answers = append(answers, later(t, tx, step, id))
+					if i == 0 {
+						<-g.reached
+					}
+				}
+				queue()
+				g.open()
+				for i, a := range answers {
+					require.Equal(t, want[i], soon(t, a), "id %v", ids[i])
+				}
+			})
+			lists := 0
+			for _, s := range concerning(sent, "`item`") {
+				require.NotContains(t, s, "UNION")
+				if strings.Contains(s, ", 5") && strings.Contains(s, " IN (") {
+					lists++
+				}
+			}
+			require.NotZero(t, lists, "%v", sent)
+			for _, tx := range all {
+				require.NoError(t, tx.Commit())
+			}
+			require.Equal(t, contents(t, tw.plain), contents(t, tw.ours))
+		}
+	})
+}
