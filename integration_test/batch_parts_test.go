@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,12 +93,17 @@ func TestLeaderLeftOut(t *testing.T) {
 		tw := newBlog(t, srv, blogCounters())
 		conns := []execer{session(t, tw.ours), session(t, tw.ours), session(t, tw.ours)}
 		reached, open := make(chan struct{}), make(chan struct{})
+		var mu sync.Mutex
 		var texts []string
 		tw.sent.meddle(t, func(query string) error {
 			if !insertsSlots.MatchString(query) {
 				return nil
 			}
-			switch texts = append(texts, query); len(texts) {
+			mu.Lock()
+			texts = append(texts, query)
+			n := len(texts)
+			mu.Unlock()
+			switch n {
 			case 1:
 				close(reached)
 				<-open
