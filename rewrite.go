@@ -209,6 +209,9 @@ func (a *analysis) parse() ast.StmtNode {
 	if slices.ContainsFunc(a.toks, func(t token) bool { return t.kind == tokVersion }) {
 		return nil
 	}
+	if wordAt(a.toks, 0, "UPDATE") && (wordAt(a.toks, 1, "HIGH_PRIORITY") || wordAt(a.toks, 1, "DELAYED")) {
+		return nil // TiDB knows them there, and the servers don't
+	}
 	text, at := []byte(a.text), 0
 	for _, t := range append(a.toks, token{start: len(text)}) {
 		between := text[at:t.start]

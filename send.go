@@ -103,11 +103,17 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 			}
 			continue
 		}
-		if _, err := c.takeKeys(ctx, t, map[string]key{e.id: e.key}); err != nil {
+		there, err := c.outside(ctx, "SELECT 1 FROM "+t.base()+" WHERE "+t.where(e.key, t.ref())) // to look for a row that is gone would lock its gap
+		if err != nil {
 			return err
 		}
-		if c.transaction().pendingFor(t).entries.get(e.id) == nil {
-			continue
+		if len(there) > 0 {
+			if _, err := c.takeKeys(ctx, t, map[string]key{e.id: e.key}); err != nil {
+				return err
+			}
+			if c.transaction().pendingFor(t).entries.get(e.id) == nil {
+				continue
+			}
 		}
 		moved, err := c.findAgain(ctx, t, e)
 		if err != nil {

@@ -7,7 +7,8 @@ import (
 )
 
 // TestForeignComments proves that comments which are code for another database, as
-// TiDB's, are comments: what they hold was counted.
+// TiDB's, are comments: what they hold was counted. And words that only its UPDATE knows
+// are errors.
 func TestForeignComments(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newBlog(t, srv, blogCounters())
@@ -21,6 +22,9 @@ func TestForeignComments(t *testing.T) {
 			"A: SELECT likes /*T! , views */ FROM post WHERE id = 1",
 			"A: UPDATE post SET likes = likes + 1 WHERE id = 1 /*T! OR TRUE",
 			"A: UPDATE post SET likes = likes + 1 WHERE id = 1 /* open",
+			"A: UPDATE HIGH_PRIORITY post SET likes = likes + 1 WHERE id = 1",
+			"A: UPDATE DELAYED post SET likes = likes + 1 WHERE id = 1",
+			"A: UPDATE LOW_PRIORITY post SET likes = likes + 1 WHERE id = 1",
 		} {
 			tw.play(t, step, "A: begin", step, read, "A: rollback", read, "A: SELECT hits FROM page ORDER BY day, name")
 		}
