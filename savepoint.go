@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -83,6 +84,11 @@ func (c *conn) runSavepoint(ctx context.Context, k *call) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
+	if k.plan.kind == kindSavepoint {
+		if err := c.join(ctx); err != nil {
+			return outcome{}, err
+		}
+	}
 	out, err := k.forward(ctx, k.text)
 	if err != nil || !c.inTransaction() {
 		return out, err
@@ -96,6 +102,22 @@ func (c *conn) runSavepoint(ctx context.Context, k *call) (outcome, error) {
 		x.release(name, true)
 	}
 	return out, nil
+}
+
+// join makes InnoDB part of the server's transaction, as the pending increments would
+// have: what joins behind a savepoint is rolled back as a whole by ROLLBACK TO, its
+// snapshot and its locks too.
+func (c *conn) join(ctx context.Context) error {
+	x := c.open()
+	if x == nil || len(x.pending) == 0 || c.fixed || x.joined {
+		return nil
+	}
+	some := slices.Collect(maps.Values(x.pending))[0]
+	if _, err := c.read(ctx, "SELECT 1 FROM "+some.t.slots()+" WHERE FALSE"); err != nil {
+		return err
+	}
+	x.joined = true
+	return nil
 }
 
 // savepointName is equal for names that the servers take for one: to them é is e.
