@@ -113,7 +113,7 @@ func (a *analysis) exactUpdate(stmt *ast.UpdateStmt, source *ast.TableSource, s 
 			p.writes[0] = write{t: t, pins: slices.Concat(pins, to), moves: true, updates: true}
 		}
 	}
-	if len(pins) == 1 && stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && !s.rekeyed {
+	if len(pins) == 1 && stmt.Where != nil && !s.rekeyed {
 		p.guarded = a.guard(t, name, stmt.Where)
 	}
 }
@@ -314,7 +314,7 @@ func (a *analysis) deletion(stmt *ast.DeleteStmt, named []*table) *plan {
 			p.narrowing.by = &by
 		}
 	}
-	if len(pins) == 1 && stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && source.AsName.O == "" {
+	if len(pins) == 1 && stmt.Where != nil && source.AsName.O == "" {
 		p.guarded = a.guard(t, name, stmt.Where)
 	}
 	return p

@@ -220,6 +220,7 @@ UPDATE item SET stock = stock - 1 WHERE (id = ? AND stock >= 1) AND name <> 'x'
 UPDATE item SET stock = stock - 1 WHERE stock BETWEEN 1 AND 9 AND id = 3 AND CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END && stock <> 7 LIMIT 1
 => exact
   because its condition or order needs a counter
+  tries UPDATE item SET stock = stock - 1 WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock BETWEEN 1 AND 9), FALSE) AND id = 3 AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END), FALSE) && IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 7), FALSE)) LIMIT 1
   exact for forum.item: (id = 3)
   writes forum.item: (id = 3)
 
