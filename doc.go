@@ -36,7 +36,7 @@
 //   - A statement that needs a counter's value (c = 0, c >= ?, FOR UPDATE,
 //     DELETE, what can't be parsed) is exact: the base rows concerned are
 //     locked, their slots added to them, and the statement runs as it is, in one
-//     transaction. If the row has no slots, that is one round trip.
+//     transaction. If the row has no slots, that is one round trip, be it changed or not.
 //   - All else is verbatim, and so is a relative write that the fast path does
 //     not understand: adding to the base row is as right as adding to a slot.
 //
@@ -94,7 +94,7 @@ package countermysql
 //	conn stmt begin session                            what database/sql calls
 //	cache skeleton plan                                text → plan
 //	rewrite kind token parse scan split where          how a text is planned:
-//	relative touch update insert                       - writes
+//	relative touch update guard insert                 - writes
 //	quiet keytext stored
 //	query ambiguous conversion locking wide            - queries
 //	splice topn view

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -40,10 +41,10 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 	return out, err
 }
 
-// runGuarded runs the statement in one round trip, if there is nothing to roll up; done
-// is false where it has not changed its row. Inside a transaction the row is locked
-// first: the guard leaves the slots that it finds locked, but not the row, and who
-// increments that meanwhile has it, and would wait for them (MariaDB).
+// runGuarded runs the statement in one round trip; done is false where there is something
+// to roll up. Inside a transaction the row is locked first: the guard leaves the slots
+// that it finds locked, but not the row, and who increments that meanwhile has it, and
+// would wait for them (MariaDB).
 func (c *conn) runGuarded(ctx context.Context, k *call) (out outcome, done bool, err error) {
 	p, inside := k.plan, c.inTransaction()
 	if p.guarded == "" || k.rows || inside && (len(c.transaction().pending) > 0 || c.locksGaps()) {
@@ -70,11 +71,19 @@ func (c *conn) runGuarded(ctx context.Context, k *call) (out outcome, done bool,
 		}
 	}
 	out, err = k.forward(ctx, k.own(p.guarded))
-	if err != nil && badValue[errorNumber(err)] || err == nil && out.affected() <= 0 {
+	switch {
+	case hasSlots(err):
 		return outcome{}, false, nil
+	case err == nil:
+		c.noteWrites(p.writes, k.binder(), out.affected())
 	}
-	c.noteWrites(p.writes, k.binder(), 1)
 	return out, true, err
+}
+
+// hasSlots reports whether a guarded statement has failed because its row has slots,
+// which is what the server says to be out of range.
+func hasSlots(err error) bool {
+	return errorNumber(err) == errOutOfRange && strings.Contains(err.Error(), privateName)
 }
 
 // locksGaps reports whether no other row can come to meet a condition whose rows the

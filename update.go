@@ -74,6 +74,9 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 	}
 	p.class = counting
 	p.increment.matches(a, stmt.Where, pins)
+	if p.increment.one && stmt.Where != nil && slices.ContainsFunc(s.deltas, func(d delta) bool { return d.subtract && d.c.unsigned() }) {
+		p.guarded = a.guard(t, name, stmt.Where) // it runs the exact way
+	}
 	return p
 }
 
@@ -110,8 +113,8 @@ func (a *analysis) exactUpdate(stmt *ast.UpdateStmt, source *ast.TableSource, s 
 			p.writes[0] = write{t: t, pins: slices.Concat(pins, to), moves: true, updates: true}
 		}
 	}
-	if len(pins) == 1 && stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && !s.rekeyed {
-		p.guarded = a.guard(t, name)
+	if len(pins) == 1 && stmt.Where != nil && !s.rekeyed {
+		p.guarded = a.guard(t, name, stmt.Where)
 	}
 }
 
@@ -311,8 +314,8 @@ func (a *analysis) deletion(stmt *ast.DeleteStmt, named []*table) *plan {
 			p.narrowing.by = &by
 		}
 	}
-	if len(pins) == 1 && stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && source.AsName.O == "" {
-		p.guarded = a.guard(t, name)
+	if len(pins) == 1 && stmt.Where != nil && source.AsName.O == "" {
+		p.guarded = a.guard(t, name, stmt.Where)
 	}
 	return p
 }
@@ -325,24 +328,6 @@ func (a *analysis) deletesFrom(stmt *ast.DeleteStmt) bool {
 		}
 		return stmt.Tables == nil || slices.ContainsFunc(stmt.Tables.Tables, func(n *ast.TableName) bool { return strings.EqualFold(n.Name.O, nameOf(source)) })
 	})
-}
-
-// once are the functions that may not be called a second time where the guarded
-// statement matches a row and changes nothing.
-var once = wordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP RAND NEXTVAL SETVAL NEXT`)
-
-// guard adds to the statement's WHERE that the row has no slots: then one round
-// trip is enough. The subquery locks, because under READ COMMITTED it would
-// otherwise look at the moment before the statement got its row.
-func (a *analysis) guard(t *table, name string) string {
-	for i, tok := range a.toks {
-		if tok.is("RETURNING") || tok.in(once) || assigns(a.toks, i) {
-			return ""
-		}
-	}
-	start, end := a.whereSpan()
-	return a.text[:start] + " (" + a.text[start:end] + ") AND NOT EXISTS (SELECT 1 FROM " + t.slots() + " AS " + privateName +
-		" WHERE " + t.sameKey(privateName, quoteIdent(name)) + " LOCK IN SHARE MODE)" + a.text[end:]
 }
 
 // newKey is the key that assignments give a row, if the key is one column and

@@ -1,21 +1,21 @@
 UPDATE post SET likes = 0 WHERE id = ?
 => exact
   because it overwrites counter likes
-  tries UPDATE post SET likes = 0 WHERE ( id = ?) AND NOT EXISTS (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE)
+  tries UPDATE post SET likes = 0 WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.post: id = {argument 1}
   writes forum.post: (id = argument 1)
 
 UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE id = ?
 => exact
   because it overwrites counter likes
-  tries UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE ( id = ?) AND NOT EXISTS (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE)
+  tries UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.post: id = {argument 1}
   writes forum.post: (id = argument 1)
 
 UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ?
 => exact
   because its condition or order needs a counter
-  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND stock >= ?) AND NOT EXISTS (SELECT 1 FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE)
+  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?), FALSE))
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
 
@@ -28,14 +28,14 @@ UPDATE post SET likes = likes * 2 WHERE title = 'x'
 UPDATE post SET likes = LAST_INSERT_ID(likes + 1) WHERE id = 1
 => exact
   because it overwrites counter likes
-  tries UPDATE post SET likes = LAST_INSERT_ID(likes + 1) WHERE ( id = 1) AND NOT EXISTS (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE)
+  tries UPDATE post SET likes = LAST_INSERT_ID(likes + 1) WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.post: id = 1
   writes forum.post: (id = 1)
 
 UPDATE post SET title = likes WHERE id = 1
 => exact
   because column title is set from a counter
-  tries UPDATE post SET title = likes WHERE ( id = 1) AND NOT EXISTS (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE)
+  tries UPDATE post SET title = likes WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.post: id = 1
   writes forum.post: (id = 1)
 
@@ -55,7 +55,7 @@ UPDATE post SET title = 'hot' WHERE likes > 100
 UPDATE item SET updated_at = NULL WHERE id = 1
 => exact
   because it sets touch column updated_at to another time than now
-  tries UPDATE item SET updated_at = NULL WHERE ( id = 1) AND NOT EXISTS (SELECT 1 FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE)
+  tries UPDATE item SET updated_at = NULL WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.item: id = 1
   writes forum.item: (id = 1)
 
@@ -73,7 +73,7 @@ UPDATE post p JOIN user u ON u.id = p.id SET u.karma = p.likes
 DELETE FROM post WHERE id = ?
 => exact
   because the slots go with the row
-  tries DELETE FROM post WHERE ( id = ?) AND NOT EXISTS (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE)
+  tries DELETE FROM post WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.post: id = {argument 1}
   writes forum.post: (id = argument 1)
 
@@ -209,4 +209,49 @@ UPDATE post SET likes = likes + 1 WHERE id = 1; SELECT likes FROM post
 => verbatim
   statement UPDATE post SET likes = likes + 1 WHERE id = 1
   statement SELECT likes FROM post
+
+UPDATE item SET stock = stock - 1 WHERE (id = ? AND stock >= 1) AND name <> 'x'
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE item SET stock = stock - 1 WHERE ( (id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= 1), FALSE)) AND name <> 'x')
+  exact for forum.item: (id = argument 1)
+  writes forum.item: (id = argument 1)
+
+UPDATE item SET stock = stock - 1 WHERE stock BETWEEN 1 AND 9 AND id = 3 AND CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END && stock <> 7 LIMIT 1
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE item SET stock = stock - 1 WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock BETWEEN 1 AND 9), FALSE) AND id = 3 AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END), FALSE) && IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 7), FALSE)) LIMIT 1
+  exact for forum.item: (id = 3)
+  writes forum.item: (id = 3)
+
+UPDATE item SET stock = stock - 1 WHERE stock BETWEEN 1 AND 9 AND id = 3 AND CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END && stock <> 7
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE item SET stock = stock - 1 WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock BETWEEN 1 AND 9), FALSE) AND id = 3 AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END), FALSE) && IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 7), FALSE))
+  exact for forum.item: (id = 3)
+  writes forum.item: (id = 3)
+
+UPDATE item SET stock = stock - 1 WHERE id = 3 AND (stock > 1 OR name = 'x')
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE item SET stock = stock - 1 WHERE ( id = 3 AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock > 1 OR name = 'x'), FALSE)))
+  exact for forum.item: (id = 3)
+  writes forum.item: (id = 3)
+
+DELETE FROM post WHERE likes <= 0 AND id = ?
+=> exact
+  because the slots go with the row
+  tries DELETE FROM post WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (likes <= 0), FALSE) AND id = ?)
+  exact for forum.post: (id = argument 1)
+  writes forum.post: (id = argument 1)
+
+UPDATE user SET name = 'hot' WHERE EXISTS (SELECT 1 FROM post WHERE post.id = user.id AND post.likes > 100)
+=> sum
+  sends UPDATE user SET name = 'hot' WHERE EXISTS (SELECT /*+ MERGE(`post`) */ 1 FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE post.id = user.id AND post.likes > 100)
+  exact for forum.post: every row
+
+UPDATE user u SET score = (SELECT SUM(p.likes) FROM post p WHERE p.id = u.id)
+=> sum
+  sends UPDATE user u SET score = (SELECT /*+ MERGE(`p`) */ SUM(p.likes) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` WHERE p.id = u.id)
+  exact for forum.post: every row
 

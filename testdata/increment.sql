@@ -140,6 +140,7 @@ UPDATE item SET stock = stock + ?, updated_at = ? WHERE id = ?
 
 UPDATE item SET stock = stock - 1 WHERE id = ?
 => increment
+  tries UPDATE item SET stock = stock - 1 WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.item.stock: - 1
   where id = {argument 1}
   exact for forum.item: id = {argument 1}

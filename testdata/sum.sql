@@ -116,3 +116,33 @@ UPDATE user SET karma = (SELECT SUM(likes) FROM post WHERE post.id = user.id)
   sends UPDATE user SET karma = (SELECT /*+ MERGE(`post`) */ SUM(likes) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE post.id = user.id)
   exact for forum.post: every row
 
+SELECT name FROM user u WHERE EXISTS (SELECT 1 FROM post p WHERE p.id = u.id AND p.likes > ?)
+=> sum
+  sends SELECT name FROM user u WHERE EXISTS (SELECT /*+ MERGE(`p`) */ 1 FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` WHERE p.id = u.id AND p.likes > ?)
+  exact for forum.post: every row
+
+SELECT name FROM user u WHERE NOT EXISTS (SELECT * FROM post WHERE post.id = u.id AND likes < 1)
+=> sum
+  sends SELECT name FROM user u WHERE NOT EXISTS (SELECT /*+ MERGE(`post`) */ * FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE post.id = u.id AND likes < 1)
+  exact for forum.post: every row
+
+SELECT u.name, (SELECT SUM(p.likes) FROM post p WHERE p.id = u.id) AS total FROM user u
+=> sum
+  sends SELECT u.name, (SELECT /*+ MERGE(`p`) */ SUM(p.likes) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` WHERE p.id = u.id) AS total FROM user u
+  exact for forum.post: every row
+
+SELECT id, likes FROM post p WHERE likes > (SELECT AVG(q.likes) FROM post q WHERE q.title = p.title)
+=> sum
+  sends SELECT /*+ MERGE(`p`) */ id, likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` WHERE likes > (SELECT /*+ MERGE(`q`) */ AVG(q.likes) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `q` WHERE q.title = p.title)
+  exact for forum.post: every row
+
+SELECT id, likes FROM post ORDER BY 2 DESC, 1
+=> sum
+  sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY 2 DESC, 1
+  exact for forum.post: every row
+
+SELECT title, SUM(likes) FROM post GROUP BY 1 ORDER BY 2 DESC LIMIT 5
+=> sum
+  sends SELECT /*+ MERGE(`post`) */ title, SUM(likes) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` GROUP BY 1 ORDER BY 2 DESC LIMIT 5
+  exact for forum.post: every row
+
