@@ -163,8 +163,8 @@ func (k *inspection) table(t *table) {
 	if t.narrow != "" {
 		k.add(Warning, name, "its slots table can't hold every digit of a column's new type, so that increments are as slow as on plain MySQL", "run countermysql init, or the statement", t.narrow)
 	}
-	if t.checked {
-		k.add(Warning, name, "a CHECK constraint reads a counter, so that increments are as slow as on plain MySQL", "drop the constraint, or check in the application", "")
+	if t.checkedBy != "" {
+		k.add(Warning, name, "a "+t.checkedBy+" reads a counter, so that increments are as slow as on plain MySQL", "drop the constraint, or check in the application", "")
 	}
 	if t.derived {
 		k.add(Warning, name, "a generated column reads a touch column, so that increments are as slow as on plain MySQL", "drop the generated column, or compute it in the query", "")

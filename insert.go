@@ -214,8 +214,8 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	switch {
 	case s.reason != "":
 		return s.reason
-	case t.checked && s.deltas != nil:
-		return "a CHECK constraint reads the counter"
+	case t.checkedBy != "" && s.deltas != nil:
+		return "a " + t.checkedBy + " reads the counter"
 	case a.returns(t):
 		return "it returns a counter"
 	}

@@ -59,9 +59,9 @@ type table struct {
 	elsewhere string // where folds find the base rows; "": in the base table
 
 	indexed        []index
-	allUnique      int  // number of unique keys, usable or not
-	checked        bool // a CHECK constraint reads a counter
-	derived        bool // a generated column reads a touch column
+	allUnique      int    // number of unique keys, usable or not
+	checkedBy      string // the CHECK constraint or foreign key that looks at a counter in the base row; "": none
+	derived        bool   // a generated column reads a touch column
 	insertTriggers bool
 	makesKeys      bool // one of them may give a row other keys than the INSERT names
 	parents        []foreignKey

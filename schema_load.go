@@ -292,9 +292,19 @@ func (l *loader) describe(ctx context.Context, t *table) {
 	}
 	toks := tokenize(create, lexMode{})
 	for i, tok := range toks {
-		if tok.is("CHECK") && i+1 < len(toks) && toks[i+1].punct('(') {
-			clause := create[tok.end:toks[closingParen(toks, i+1)].end]
-			t.checked = t.checked || slices.ContainsFunc(t.counters, func(c *column) bool { return mentionsWord(clause, c.name) })
+		what := ""
+		switch {
+		case tok.is("CHECK"):
+			what = "CHECK constraint"
+		case tok.is("KEY") && i > 0 && toks[i-1].is("FOREIGN"):
+			what = "foreign key"
+		}
+		if what == "" || i+1 == len(toks) || !toks[i+1].punct('(') {
+			continue
+		}
+		clause := create[tok.end:toks[closingParen(toks, i+1)].end]
+		if slices.ContainsFunc(t.counters, func(c *column) bool { return mentionsWord(clause, c.name) }) {
+			t.checkedBy = what
 		}
 	}
 	t.derived = slices.ContainsFunc(t.cols, func(g *column) bool {

@@ -3,6 +3,7 @@ package countermysql
 import (
 	"context"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -180,7 +181,7 @@ func (k *call) cachedTypes(cache *typesCache, ask func() []columnType) []columnT
 
 func isText(v driver.NamedValue) bool {
 	switch v.Value.(type) {
-	case string, []byte:
+	case string, []byte, json.RawMessage:
 		return true
 	}
 	return false

@@ -57,8 +57,8 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 	switch {
 	case s.reason == "" && a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
 		s.reason = "its condition or order needs a counter"
-	case s.reason == "" && t.checked && s.deltas != nil:
-		s.reason = "a CHECK constraint reads the counter"
+	case s.reason == "" && t.checkedBy != "" && s.deltas != nil:
+		s.reason = "a " + t.checkedBy + " reads the counter"
 	}
 	if s.reason != "" {
 		a.exactUpdate(stmt, source, s, p)
@@ -268,7 +268,7 @@ func (a *analysis) joinedUpdate(stmt *ast.UpdateStmt, named []*table) *plan {
 		ok := d.c != nil
 		if ok {
 			d, ok = a.relative(d.c, set.Column.Table.O, set.Expr)
-			ok = ok && !t.checked && !d.inserted
+			ok = ok && t.checkedBy == "" && !d.inserted
 			deltas = append(deltas, d)
 		}
 		p.whole = p.whole || t.changes(t.key, set.Column.Name.O)

@@ -30,6 +30,7 @@ func TestCheck(t *testing.T) {
 		{"UPDATE trigger", "CREATE TRIGGER tr BEFORE UPDATE ON item FOR EACH ROW SET NEW.name = 'x'", countermysql.Failure, "UPDATE trigger"},
 		{"generated column", "ALTER TABLE item ADD g INT AS (stock + 1) VIRTUAL", countermysql.Failure, "generated column g reads counter stock"},
 		{"CHECK", "ALTER TABLE item ADD CONSTRAINT few CHECK (stock < 1000)", countermysql.Warning, "CHECK constraint"},
+		{"foreign key of a counter", "CREATE TABLE level (n INT PRIMARY KEY);\nINSERT INTO level VALUES (0);\nALTER TABLE item ADD FOREIGN KEY (stock) REFERENCES level (n)", countermysql.Warning, "foreign key reads a counter"},
 		{"generated from touch", "ALTER TABLE item ADD moved DATETIME NULL ON UPDATE CURRENT_TIMESTAMP, ADD g DATE AS (DATE(moved)) VIRTUAL;\nALTER TABLE item_slots ADD moved DATETIME NULL", countermysql.Warning, "generated column reads a touch column"},
 		{"view", "CREATE VIEW best AS SELECT id, stock FROM item", countermysql.Warning, "view %s.best uses it"},
 		{"view of a view", "CREATE VIEW best AS SELECT id, stock FROM item;\nCREATE VIEW better AS SELECT * FROM best", countermysql.Warning, "view %s.better uses it"},

@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -135,6 +136,19 @@ INSERT INTO c VALUES (1, 3, 4, 18446744073709551610, 6, 7.25), (2, -3, 2, 1, 0, 
 					require.NoError(t, want.Close())
 					require.NoError(t, got.Close())
 				}
+			}
+		}
+	})
+}
+
+// TestTypesOfRawMessages: what database/sql takes for text by its bytes, NULL if there
+// are none, and of one Go type in both cases.
+func TestTypesOfRawMessages(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE c (id INT PRIMARY KEY, n INT NOT NULL);\nINSERT INTO c VALUES (1, 3)", counters("c", "n"))
+		for _, text := range []string{"SELECT id, n, ? AS v FROM c", "SELECT COALESCE(?, n) AS v FROM c", "SELECT n + ? AS v FROM c"} {
+			for _, arg := range []any{json.RawMessage("7"), json.RawMessage(nil), json.RawMessage("12.5"), json.RawMessage("longer")} {
+				tw.same(t, text, arg)
 			}
 		}
 	})
