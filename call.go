@@ -18,6 +18,8 @@ type call struct {
 
 	stmt *stmt // nil: sent as text
 	rows bool  // asked through Query
+
+	fromAll bool // the first rows can't be had from an index
 }
 
 func (k *call) binder() binder {
@@ -63,7 +65,7 @@ func (k *call) own(text string) string {
 
 // summed is the text that reads sums outside transactions, and its arguments.
 func (k *call) summed() (string, []driver.NamedValue) {
-	if top := k.query.top; top != nil {
+	if top := k.query.top; top != nil && !k.fromAll {
 		if text, args, ok := top.bind(k); ok {
 			return text, args
 		}

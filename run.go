@@ -269,9 +269,16 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	}
 	types := c.sessionTypes(ctx, k)
 	out, err := k.forwardWith(ctx, text, args)
+	guards := k.guards()
+	if guards && err == nil && k.rows {
+		out.rows, err = peek(out.rows)
+	}
 	c.fixed = c.fixed || p.fixes && err == nil
 	switch n := errorNumber(err); {
 	case err == nil:
+	case guards && n == errOutOfRange:
+		k.fromAll = true
+		return c.runRewritten(ctx, k)
 	case p.query != nil && notResolved[n]:
 		if err := k.makesSense(ctx); err != nil {
 			return outcome{}, c.noted(err)
