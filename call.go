@@ -117,6 +117,17 @@ func (k *call) parses(ctx context.Context) error {
 	return nil // what else is wrong with it comes after the COMMIT
 }
 
+// misspelt is the error that comes before the one that says that nothing may be
+// written: of a text that is no statement at all, so that it was taken for one that writes.
+func (k *call) misspelt(ctx context.Context, err error) error {
+	n := errorNumber(err)
+	if n == 0 || n != errReadOnly && n != errReadOnlyServer && !denied[n] || k.plan.class != exact || k.stmt != nil ||
+		len(statements(k.text, tokenize(k.text, k.conn.session.mode))) > 1 { // several can't be prepared
+		return nil
+	}
+	return k.parses(ctx)
+}
+
 // forward sends the user's statement, or what stands in its place, the way the
 // user sent it: as text, with arguments, or prepared.
 func (k *call) forward(ctx context.Context, text string) (outcome, error) {

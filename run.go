@@ -16,6 +16,9 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	out, err := c.runOnce(ctx, k)
+	if wrong := k.misspelt(ctx, err); wrong != nil {
+		return outcome{}, c.cut(ctx, c.noted(wrong))
+	}
 	if !errors.Is(err, errOtherSlots) && (k.plan.kind != kindOther || k.plan.split != nil || !c.outdated(ctx, k.plan, err)) {
 		return out, c.cut(ctx, err)
 	}
