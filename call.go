@@ -18,6 +18,8 @@ type call struct {
 
 	stmt *stmt // nil: sent as text
 	rows bool  // asked through Query
+
+	fromAll bool // the first rows can't be had from an index
 }
 
 func (k *call) binder() binder {
@@ -63,7 +65,7 @@ func (k *call) own(text string) string {
 
 // summed is the text that reads sums outside transactions, and its arguments.
 func (k *call) summed() (string, []driver.NamedValue) {
-	if top := k.query.top; top != nil {
+	if top := k.query.top; top != nil && !k.fromAll {
 		if text, args, ok := top.bind(k); ok {
 			return text, args
 		}
@@ -113,6 +115,17 @@ func (k *call) parses(ctx context.Context) error {
 		return err
 	}
 	return nil // what else is wrong with it comes after the COMMIT
+}
+
+// misspelt is the error that comes before the one that says that nothing may be
+// written: of a text that is no statement at all, so that it was taken for one that writes.
+func (k *call) misspelt(ctx context.Context, err error) error {
+	n := errorNumber(err)
+	if n == 0 || n != errReadOnly && n != errReadOnlyServer && !denied[n] || k.plan.class != exact || k.stmt != nil ||
+		len(statements(k.text, tokenize(k.text, k.conn.session.mode))) > 1 { // several can't be prepared
+		return nil
+	}
+	return k.parses(ctx)
 }
 
 // forward sends the user's statement, or what stands in its place, the way the

@@ -72,6 +72,9 @@ const (
 	errNotLocked       = 1100
 	errNoSavepoint     = 1305
 
+	errReadOnlyServer = 1290
+	errReadOnly       = 1792 // the transaction is READ ONLY
+
 	errServerShutdown      = 1053
 	errUnknown             = 1105
 	errNetRead             = 1158

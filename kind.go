@@ -34,6 +34,7 @@ const (
 const (
 	withSnapshot = "snapshot" // of START TRANSACTION WITH CONSISTENT SNAPSHOT
 	xaEnd        = "end"      // of XA END
+	onlyReads    = "do"       // of DO
 	byVariable   = "@@"       // of SET @@transaction_isolation and the like
 )
 
@@ -81,8 +82,10 @@ func kindOf(toks []token) (k kind, arg string) {
 		return kindOfSet(toks)
 	case "USE":
 		return kindSet, ""
-	case "CALL", "HANDLER", "DO":
+	case "CALL", "HANDLER":
 		return kindCall, ""
+	case "DO":
+		return kindCall, onlyReads
 	case "PREPARE", "EXECUTE":
 		return kindExecute, ""
 	case "LOAD":
@@ -265,10 +268,25 @@ func usesTables(toks []token) bool {
 }
 
 // readers begin the statements that may read tables without locks.
-var readers = wordSet(`SELECT WITH TABLE VALUES SET DO EXPLAIN DESCRIBE DESC`)
+var readers = wordSet(`SELECT WITH TABLE VALUES EXPLAIN DESCRIBE DESC`)
 
-// consistentRead reports whether a statement reads tables without locks.
+// builtin stand before parentheses in SET and DO, and are no stored functions. The list
+// is not complete: what others there are may read, as those may.
+var builtin = wordSet(`DO SELECT FROM WHERE ON AS IN ANY ALL EXISTS AND OR XOR NOT UNION INTERVAL COUNT SUM MIN MAX AVG COALESCE IFNULL IF NULLIF GREATEST LEAST
+	CAST CONVERT CONCAT NOW SLEEP GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS LAST_INSERT_ID`)
+
+// consistentRead reports whether a statement reads tables without locks. Queries in SET
+// and DO lock what they read, as INSERT … SELECT does, unlike those of functions that
+// they call.
 func consistentRead(toks []token) bool {
+	if len(toks) > 0 && (toks[0].is("SET") || toks[0].is("DO")) {
+		for i, t := range toks[1:] {
+			if t.punct('(') && toks[i].ident() && !toks[i].in(builtin) {
+				return true
+			}
+		}
+		return false
+	}
 	if len(toks) == 0 || !toks[0].punct('(') && !toks[0].in(readers) {
 		return len(toks) > 0 && toks[0].is("CHECKSUM")
 	}

@@ -66,11 +66,11 @@ func (a *analysis) plan() *plan {
 			return a.opaque(tables, via, "it makes a table from a query")
 		}
 		return &plan{}
-	case kindSet, kindCall:
+	case kindSet, kindAutocommit, kindSetTransaction, kindCall:
 		if a.toks[0].is("HANDLER") && !hasWord(a.toks, "READ") {
 			return &plan{} // opens or closes it
 		}
-		if analyzes := a.toks[0].is("ANALYZE"); k == kindSet || a.toks[0].is("DO") || analyzes { // whose strings nothing runs, unlike those of CALL
+		if analyzes := a.toks[0].is("ANALYZE"); k != kindCall || a.toks[0].is("DO") || analyzes { // whose strings nothing runs, unlike those of CALL
 			tables, via = a.outsideStrings(tables, via)
 			via = slices.DeleteFunc(via, func(d dependent) bool { return !d.reads && !analyzes })
 		} else if a.toks[0].is("CALL") {

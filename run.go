@@ -16,6 +16,9 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	out, err := c.runOnce(ctx, k)
+	if wrong := k.misspelt(ctx, err); wrong != nil {
+		return outcome{}, c.cut(ctx, c.noted(wrong))
+	}
 	if !errors.Is(err, errOtherSlots) && (k.plan.kind != kindOther || k.plan.split != nil || !c.outdated(ctx, k.plan, err)) {
 		return out, c.cut(ctx, err)
 	}
@@ -151,16 +154,8 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 	if err := c.changes(ctx, k.text); err != nil {
 		return outcome{}, err
 	}
-	if err := c.applyAll(ctx); err != nil {
+	if err := c.settleAll(ctx, k); err != nil {
 		return outcome{}, err
-	}
-	for _, s := range k.plan.scopes {
-		if c.locks != unlocked {
-			break // to roll up would unlock
-		}
-		if err := c.rollUp(ctx, s.t); err != nil {
-			return outcome{}, err
-		}
 	}
 	out, err := c.forwardWatched(ctx, k)
 	if k.plan.kind == kindExecute {
@@ -183,11 +178,27 @@ func (c *conn) noteAnything(p *plan) {
 		c.ended()
 		return
 	}
-	c.fixed = true // it may have read anything
+	c.fixed = c.fixed || p.fixes || p.kind != kindAutocommit && p.arg != onlyReads // others may have read anything
 	c.transaction().noteCall()
 	for _, w := range p.writes {
 		c.transaction().writtenTo(w.t).any = true
 	}
+}
+
+// settleAll makes the base rows say all of what such a statement may read.
+func (c *conn) settleAll(ctx context.Context, k *call) error {
+	if err := c.applyAll(ctx); err != nil {
+		return err
+	}
+	for _, s := range k.plan.scopes {
+		if c.locks != unlocked {
+			break // to roll up would unlock
+		}
+		if err := c.rollUp(ctx, s.t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // applyAll takes every pending increment the exact way, before a statement that
@@ -261,9 +272,16 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	}
 	types := c.sessionTypes(ctx, k)
 	out, err := k.forwardWith(ctx, text, args)
+	guards := k.guards()
+	if guards && err == nil && k.rows {
+		out.rows, err = peek(out.rows)
+	}
 	c.fixed = c.fixed || p.fixes && err == nil
 	switch n := errorNumber(err); {
 	case err == nil:
+	case guards && n == errOutOfRange:
+		k.fromAll = true
+		return c.runRewritten(ctx, k)
 	case p.query != nil && notResolved[n]:
 		if err := k.makesSense(ctx); err != nil {
 			return outcome{}, c.noted(err)

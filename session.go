@@ -212,12 +212,19 @@ func (c *conn) runAutocommit(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	switch {
+	case k.plan.class == exact: // it reads counters as well
+		return c.runAnything(ctx, k)
 	case k.plan.arg == "on" && !c.autocommit():
 		return c.runCommit(ctx, k)
 	case k.plan.arg != "off":
 		return c.runAnything(ctx, k)
 	}
-	return k.forward(ctx, k.text)
+	if err := c.settleTexts(ctx, k.text); err != nil {
+		return outcome{}, err
+	}
+	out, err := k.forward(ctx, k.text)
+	c.fixed = c.fixed || k.plan.fixes && err == nil
+	return out, err
 }
 
 // runSet executes a SET of anything else, and USE.
@@ -244,6 +251,11 @@ func (c *conn) runSetTransaction(ctx context.Context, k *call) (outcome, error) 
 			return outcome{}, err
 		}
 		level = c.nextLevel(ctx, k.text)
+		if k.plan.class == exact {
+			if err := c.settleAll(ctx, k); err != nil {
+				return outcome{}, err
+			}
+		}
 	}
 	out, err := k.forward(ctx, k.text)
 	switch {

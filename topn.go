@@ -18,7 +18,7 @@ type topRead struct {
 	text          fragment // of its parameters, restLimit is no argument of the statement's
 	params        int      // of the statement
 	count, offset value
-	dated         bool // keys are dates
+	guarded       fragment // text that fails where a key is a date that a UNION does not keep; no pieces: there is none
 }
 
 // restLimit stands for the number of rows without slots.
@@ -138,7 +138,7 @@ func (c *column) fewValues() bool {
 }
 
 func (a *analysis) topRead(s *ast.SelectStmt, t *table, name string, order []sortKey, q *query) *topRead {
-	r := &topRead{params: len(a.params), dated: slices.ContainsFunc(t.key, (*column).dated)}
+	r := &topRead{params: len(a.params)}
 	var ok bool
 	if r.count, ok = a.constant(s.Limit.Count); !ok {
 		return nil
@@ -161,9 +161,6 @@ func (a *analysis) topRead(s *ast.SelectStmt, t *table, name string, order []sor
 		}
 		limit = strconv.FormatInt(n, 10)
 	}
-	text := q.with(func(viewUse) string {
-		return t.topView(name, strings.TrimSpace(strings.Join(where.pieces, "?")), order, limit)
-	})
 	params, before := []int{}, 0
 	for _, tok := range tokenize(q.text[0], a.mode) {
 		if tok.kind == tokParam {
@@ -177,8 +174,40 @@ func (a *analysis) topRead(s *ast.SelectStmt, t *table, name string, order []sor
 	for n := before; n < r.params; n++ {
 		params = append(params, n)
 	}
-	r.text = cut(text, a.mode, params)
+	conds := t.withoutSlots(name)
+	if len(where.pieces) > 0 {
+		conds = "(" + strings.TrimSpace(strings.Join(where.pieces, "?")) + ") AND " + conds
+	}
+	text := func(conds string) fragment {
+		return cut(q.with(func(viewUse) string { return t.topView(name, conds, order, limit) }), a.mode, params)
+	}
+	r.text = text(conds)
+	if guard := t.wholeKey(name); guard != "" {
+		r.guarded = text(conds + " AND " + guard)
+	}
 	return r
+}
+
+// withoutSlots tells the rows of the table called name that have no slots.
+func (t *table) withoutSlots(name string) string {
+	return "(SELECT 1 FROM " + t.slots() + " AS " + privateName + " WHERE " + t.sameKey(privateName, quoteIdent(name)) + " LIMIT 1) IS NULL"
+}
+
+// wholeKey is true of rows whose dates in the key have a month and a day, or nothing at
+// all, and an error, 1690, of others: with NO_ZERO_IN_DATE the server makes another key
+// of them in a UNION. Such a row has no slots, so it is looked at where it counts. "" if
+// the key has no dates.
+func (t *table) wholeKey(name string) string {
+	var conds []string
+	for _, c := range t.key {
+		if ref := quoteIdent(name) + "." + quoteIdent(c.name); c.dated() {
+			conds = append(conds, "(DAYOFMONTH("+ref+") = 0 OR MONTH("+ref+") = 0) AND "+ref+" + 0 <> 0")
+		}
+	}
+	if conds == nil {
+		return ""
+	}
+	return "18446744073709551615 + (" + strings.Join(conds, " OR ") + ") > 0"
 }
 
 // cut makes a fragment of a text whose parameters are these arguments.
@@ -196,7 +225,7 @@ func cut(text string, mode lexMode, params []int) fragment {
 }
 
 // topView is wideView with no more rows than a topRead needs.
-func (t *table) topView(name, where string, order []sortKey, limit string) string {
+func (t *table) topView(name, conds string, order []sortKey, limit string) string {
 	as := quoteIdent(name)
 	var cols, by []string
 	for _, c := range t.key {
@@ -216,10 +245,6 @@ func (t *table) topView(name, where string, order []sortKey, limit string) strin
 			col += " DESC"
 		}
 		by = append(by, col)
-	}
-	conds := "(SELECT 1 FROM " + t.slots() + " AS " + privateName + " WHERE " + t.sameKey(privateName, as) + " LIMIT 1) IS NULL"
-	if where != "" {
-		conds = "(" + where + ") AND " + conds
 	}
 	rest := "SELECT " + strings.Join(cols, ", ") + " FROM " + t.base() + " AS " + as + " WHERE " + conds + " ORDER BY " + strings.Join(by, ", ") + " LIMIT " + limit
 	return t.joinedView("(" + t.groupedSlots() + " UNION ALL (" + rest + ")) AS " + privateName + " STRAIGHT_JOIN " + t.base())
@@ -251,11 +276,11 @@ func (r *topRead) rest(b binder) (n int64, ok bool) {
 	return n, n <= maxTop
 }
 
-// bind writes the text to send and its arguments. With NO_ZERO_IN_DATE the server makes
-// another key of an incomplete date in a UNION.
+// bind writes the text to send and its arguments.
 func (r *topRead) bind(k *call) (text string, args []driver.NamedValue, ok bool) {
-	if r.dated && k.conn.session.wholeDates {
-		return "", nil, false
+	by := r.text
+	if k.guards() {
+		by = r.guarded
 	}
 	given := len(k.args)
 	if k.lits != nil {
@@ -267,8 +292,8 @@ func (r *topRead) bind(k *call) (text string, args []driver.NamedValue, ok bool)
 		return "", nil, false
 	}
 	var buf strings.Builder
-	for i, p := range r.text.params {
-		buf.WriteString(r.text.pieces[i])
+	for i, p := range by.params {
+		buf.WriteString(by.pieces[i])
 		v := driver.Value(n)
 		if p != restLimit {
 			if k.lits != nil {
@@ -282,6 +307,40 @@ func (r *topRead) bind(k *call) (text string, args []driver.NamedValue, ok bool)
 		buf.WriteByte('?')
 		args = append(args, driver.NamedValue{Ordinal: len(args) + 1, Value: v})
 	}
-	buf.WriteString(r.text.pieces[len(r.text.pieces)-1])
+	buf.WriteString(by.pieces[len(by.pieces)-1])
 	return buf.String(), args, true
+}
+
+// guards reports whether a query for the first rows may have to be answered from all.
+func (k *call) guards() bool {
+	return k.query != nil && k.query.top != nil && k.query.top.guarded.pieces != nil && k.conn.session.wholeDates && !k.fromAll
+}
+
+// peekedRows are rows of which the first has been looked at.
+type peekedRows struct {
+	physicalRows
+	peeked bool
+	first  []driver.Value
+	err    error
+}
+
+// peek gives rows whose error comes before the first of them, where they are sorted, as
+// that of the query.
+func peek(rows driver.Rows) (driver.Rows, error) {
+	r := &peekedRows{physicalRows: rows.(physicalRows), peeked: true}
+	r.first = make([]driver.Value, len(r.Columns()))
+	if r.err = r.physicalRows.Next(r.first); errorNumber(r.err) == 0 {
+		return r, nil
+	}
+	_ = r.Close()
+	return nil, r.err
+}
+
+func (r *peekedRows) Next(dest []driver.Value) error {
+	if !r.peeked {
+		return r.physicalRows.Next(dest)
+	}
+	r.peeked = false
+	copy(dest, r.first)
+	return r.err
 }

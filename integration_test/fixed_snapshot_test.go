@@ -18,7 +18,10 @@ func TestFixedSnapshot(t *testing.T) {
 		if mariaDB(srv) {
 			values, analyze = "A: VALUES ((SELECT COUNT(*) FROM note))", "A: /* sent by Exec */ ANALYZE SELECT * FROM note"
 		}
+		tw.play(t, "A: CREATE FUNCTION counted() RETURNS INT READS SQL DATA BEGIN DECLARE n INT; SELECT COUNT(*) INTO n FROM note; RETURN n; END")
 		for _, first := range []string{
+			"A: SET @x = (SELECT COUNT(*) FROM note)", "A: SET @x = (SELECT name FROM author WHERE id = 1), autocommit = 1", "A: SET autocommit = 1, @x = (SELECT COUNT(*) FROM note)", "A: SET @x = counted()",
+			"A: DO (SELECT COUNT(*) FROM note)", "A: DO SLEEP(0.001)", "A: DO counted()",
 			"A: /* sent by Exec */ SELECT * FROM note", "A: /* sent by Exec */ SELECT COUNT(*) FROM note INTO @x", "A: CHECKSUM TABLE note", values,
 			"A: SELECT (SELECT COUNT(*) FROM note) FROM author FOR UPDATE", "A: (SELECT id FROM note FOR UPDATE) UNION (SELECT id FROM author)",
 			"A: SELECT EXTRACT(YEAR FROM '2026-01-01') FROM author FOR UPDATE", "A: SELECT * FROM note FOR UPDATE", "A: INSERT INTO note SELECT 5, name FROM author WHERE id = 1", "A: SELECT * FROM note", "A: SELECT nonsense FROM note",

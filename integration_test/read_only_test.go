@@ -1,7 +1,10 @@
 package integration_test
 
 import (
+	"fmt"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql/internal/testserver"
 )
@@ -22,6 +25,32 @@ func TestReadOnlyLocks(t *testing.T) {
 			tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
 			tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1")
 			tw.play(t, append(steps, everything...)...)
+		}
+	})
+}
+
+// TestReadOnlyNonsense proves that a text which is no statement fails with the error of
+// that, also where nothing may be written.
+func TestReadOnlyNonsense(t *testing.T) {
+	nonsense := []string{
+		"SELEC likes FROM post", "SELECT likes FROM post WHERE", "/* sent by Exec */ SELECT likes FROM post WHERE (id = 1", "UPDATE post SET likes = WHERE id = 1", "DELETE FROM post WHERE likes >",
+		"INSERT INTO post SET", "SET @x = (SELECT likes FROM post", "SET autocommit = 1, @x = (SELECT likes FROM post", "DO (SELECT likes FROM post", "UPDATE post SET likes = 0 WHERE id = 1", "SELECT nonsense FROM post", "SELECT likes FROM post WHERE id = 1",
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for i, params := range [][]string{nil, {"multiStatements=true"}} {
+			tw := newBlog(t, srv, blogCounters(), params...)
+			tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1")
+			for _, step := range nonsense {
+				tw.play(t, "A: START TRANSACTION READ ONLY", "A: SELECT COUNT(*) FROM note", "A: "+step, "A: SELECT likes FROM post WHERE id = 1", "A: COMMIT")
+				tw.play(t, "A: SET SESSION TRANSACTION READ ONLY", "A: "+step, "A: SET SESSION TRANSACTION READ WRITE")
+			}
+			require.Positive(t, number(t, tw.direct, "SELECT COUNT(*) FROM post_slots"))
+			_, dsn := newUser(t, tw, fmt.Sprint("reader", i), "SELECT ON "+dbName(t, tw.ours)+".*")
+			db, _ := openOurs(t, dsn, tw.config)
+			for step, want := range map[string]int{nonsense[0]: 1064, nonsense[1]: 1064, "UPDATE post SET likes = 0 WHERE id = 1": 1142} {
+				_, err := db.Exec(step)
+				require.Equal(t, want, errorNumber(err), step)
+			}
 		}
 	})
 }

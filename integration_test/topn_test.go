@@ -56,7 +56,7 @@ func TestTop(t *testing.T) {
 				if table.touch != "" {
 					c.Tables[0].Touch = []string{table.touch}
 				}
-				tw := newTwin(t, srv, table.create+";\n", c, "timestamp=1700000000", "sql_mode='ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES'") // both have the same NOW(); NO_ZERO_IN_DATE keeps keys with dates from it
+				tw := newTwin(t, srv, table.create+";\n", c, "timestamp=1700000000", "sql_mode='ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE'") // both have the same NOW()
 				r := rand.New(rand.NewPCG(1, 2))
 				for range 6 {
 					table.refill(t, tw, r)
@@ -151,6 +151,47 @@ func (tw *twin) sameInTransaction(t *testing.T, query string, args ...any) {
 		require.NoError(t, tx.Rollback())
 	}
 	require.Equal(t, got[0], got[1], query)
+}
+
+// TestTopByDates proves that the first rows by a counter are read by the index also
+// where the key has dates, and from all rows where one of the first has a date that
+// the server does not keep under the sql_mode.
+func TestTopByDates(t *testing.T) {
+	const schema = `
+SET sql_mode = '';
+CREATE TABLE page (at TYPE, n INT NOT NULL, hits INT NOT NULL DEFAULT 0, PRIMARY KEY (at, n), KEY (hits));
+INSERT INTO page VALUES ('2026-00-00', 1, 30), ('2026-01-00', 1, 20), ('0000-00-00', 1, 90), ('2026-01-02', 1, 80), ('2026-01-02', 2, 5), ('2026-01-03', 1, 70), ('2026-01-04', 1, 60);
+SET sql_mode = DEFAULT;
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, mode := range []string{"", "NO_ZERO_IN_DATE", "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"} {
+			for _, key := range []string{"DATE", "DATETIME(3)"} {
+				tw := newTwin(t, srv, strings.ReplaceAll(schema, "TYPE", key), counters("page", "hits"), "sql_mode='"+mode+"'")
+				tw.play(t, "A: UPDATE page SET hits = hits + 60 WHERE at = '2026-01-02' AND n = 2")
+				for limit, all := range map[int]bool{2: false, 4: false, 5: mode != "", 7: mode != ""} { // of those without slots
+					const query = "SELECT n, hits FROM page ORDER BY hits DESC, at DESC, n DESC LIMIT ?"
+					sent := tw.sent.during(func() {
+						tw.same(t, query, limit)
+						tw.same(t, strings.Replace(query, "?", fmt.Sprint(limit), 1))
+						tw.sameInTransaction(t, query, limit)
+						_, err := tw.ours.Exec(query, limit)
+						require.NoError(t, err)
+					})
+					var top, other int
+					for _, s := range sent {
+						switch {
+						case strings.HasPrefix(s.text, "PREPARE"):
+						case strings.Contains(s.text, "UNION ALL"):
+							top++
+						case strings.HasPrefix(s.text, "SELECT") && strings.Contains(s.text, "page_slots") && !strings.Contains(s.text, "LIMIT 0"):
+							other++
+						}
+					}
+					require.Equal(t, []any{4, all}, []any{top, other > 0}, "%s %s %d: %v", mode, key, limit, sent)
+				}
+			}
+		}
+	})
 }
 
 // TestTopFallsBack proves that a query for the first rows whose LIMIT is no
