@@ -18,6 +18,8 @@ type call struct {
 
 	stmt *stmt // nil: sent as text
 	rows bool  // asked through Query
+
+	tables bool // views have to be tables
 }
 
 func (k *call) binder() binder {
@@ -63,6 +65,9 @@ func (k *call) own(text string) string {
 
 // summed is the text that reads sums outside transactions, and its arguments.
 func (k *call) summed() (string, []driver.NamedValue) {
+	if k.tables {
+		return k.own(k.query.render(func(viewUse) sight { return sight{} }, true)), k.args
+	}
 	if top := k.query.top; top != nil {
 		if text, args, ok := top.bind(k); ok {
 			return text, args

@@ -97,7 +97,7 @@ package countermysql
 //	relative touch update insert                       - writes
 //	quiet keytext stored
 //	query ambiguous conversion locking wide            - queries
-//	splice topn view
+//	splice topn view fallible
 //	dependents                                         - what reaches counters otherwise
 //	call literal run                                   plan → what is sent
 //

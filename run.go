@@ -261,6 +261,9 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	}
 	types := c.sessionTypes(ctx, k)
 	out, err := k.forwardWith(ctx, text, args)
+	if p.query != nil && p.query.fallible && k.rows {
+		out, err = c.overTables(ctx, k, out, err)
+	}
 	c.fixed = c.fixed || p.fixes && err == nil
 	switch n := errorNumber(err); {
 	case err == nil:
@@ -325,7 +328,7 @@ func (c *conn) rewritten(ctx context.Context, k *call) (string, []driver.NamedVa
 		text, args := k.summed()
 		return text, args, nil
 	}
-	return k.own(p.query.render(func(v viewUse) sight { return sights[use{v.t, v.locks}] })), k.args, nil
+	return k.own(p.query.render(func(v viewUse) sight { return sights[use{v.t, v.locks}] }, k.tables)), k.args, nil
 }
 
 // countedRows gives the rows of a rewritten query the column types of the original,
