@@ -19,7 +19,7 @@ type call struct {
 	stmt *stmt // nil: sent as text
 	rows bool  // asked through Query
 
-	fromAll bool // the first rows can't be had from an index
+	tables bool // views have to be tables
 }
 
 func (k *call) binder() binder {
@@ -65,7 +65,10 @@ func (k *call) own(text string) string {
 
 // summed is the text that reads sums outside transactions, and its arguments.
 func (k *call) summed() (string, []driver.NamedValue) {
-	if top := k.query.top; top != nil && !k.fromAll {
+	if k.tables {
+		return k.own(k.query.render(func(viewUse) sight { return sight{} }, true)), k.args
+	}
+	if top := k.query.top; top != nil {
 		if text, args, ok := top.bind(k); ok {
 			return text, args
 		}

@@ -97,7 +97,7 @@ package countermysql
 //	relative touch update guard insert                 - writes
 //	quiet keytext stored
 //	query ambiguous conversion locking wide            - queries
-//	splice topn view
+//	splice topn view fallible
 //	dependents                                         - what reaches counters otherwise
 //	call literal run                                   plan → what is sent
 //
@@ -109,7 +109,7 @@ package countermysql
 //	clean collide
 //	sight                                              what a transaction sees of counters
 //	ddl alter swap temporary lock_tables               what changes tables
-//	result rows types question errors                  the answer, as plain MySQL gives it
+//	result rows types typing question errors           the answer, as plain MySQL gives it
 //
 //	rollup rollup_batch rollup_part background         operating
 //	check initialize explain recount leave

@@ -42,6 +42,7 @@ type plan struct {
 	query       *query     // the text with views in place of base tables
 	types       typesCache // of the query as it was written
 	typedByArgs bool       // its parameters may decide about them
+	keepsTypes  bool       // and those of earlier executions, on MySQL
 	namedByArgs bool       // and about names, where they are written into the text
 
 	// Of data changes:

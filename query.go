@@ -17,13 +17,14 @@ type query struct {
 	sql   string   // rendered outside transactions
 	top   *topRead // sent in its place where it is known to read fewer rows
 
-	columns bool // the views are tables, whose counters are columns and no expressions
-	renamed bool // the server may name columns otherwise
-	into    bool // variables take the row: it returns none
-	locking bool // some view locks what it reads
-	stored  bool // rows are made of what it reads
-	others  bool // it names other tables, too
-	once    bool // MariaDB may answer it wrongly when it is executed again as it was prepared
+	columns  bool // the views are tables, whose counters are columns and no expressions
+	renamed  bool // the server may name columns otherwise
+	into     bool // variables take the row: it returns none
+	locking  bool // some view locks what it reads
+	stored   bool // rows are made of what it reads
+	others   bool // it names other tables, too
+	fallible bool // it may fail for a row's sake
+	once     bool // MariaDB may answer it wrongly when it is executed again as it was prepared
 
 	first     []scope // the rows that it locks, if it locks: no more than its LIMIT says
 	keyed     []scope // the rows whose keys it gives, if it does not say how it locks
@@ -37,9 +38,9 @@ type viewUse struct {
 }
 
 // render writes the text with the views as the transaction sees them.
-func (q *query) render(as func(viewUse) sight) string {
+func (q *query) render(as func(viewUse) sight, tables bool) string {
 	return q.with(func(v viewUse) string {
-		if q.columns {
+		if tables || q.columns {
 			return v.t.view(as(v), v.hints+everyRow)
 		}
 		return v.t.view(as(v), v.hints)
@@ -131,7 +132,7 @@ func (a *analysis) rewrite(refs []tableRef, edits []edit, columns bool) *query {
 	}
 	b.WriteString(a.text[at:])
 	q.text = append(q.text, b.String())
-	q.sql = q.render(func(viewUse) sight { return sight{} })
+	q.sql = q.render(func(viewUse) sight { return sight{} }, false)
 	return q
 }
 
@@ -190,6 +191,7 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 		}
 	}
 	q.into = a.into
+	q.fallible = !a.into && !q.columns && !q.locking && a.fallible(stmt)
 	q.others = some(stmt, func(t *ast.TableName) bool { return a.schema.lookup(t.Schema.O, t.Name.O, a.db) == nil })
 	if !a.into && !q.columns {
 		q.top = a.top(stmt, named, q)

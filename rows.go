@@ -29,6 +29,7 @@ type countedRows struct {
 	asked  bool
 	finish func(error) error // after the last row; nil: nothing
 	failed error             // of Next
+	first  *firstRow         // read beforehand; nil: nothing is
 
 	renamed  bool // the server would name columns otherwise
 	binary   bool // values come in the binary protocol
@@ -39,8 +40,30 @@ type countedRows struct {
 
 var _ physicalRows = (*countedRows)(nil)
 
+type firstRow struct {
+	values []driver.Value
+	err    error
+}
+
+// peek reads the first row beforehand, and returns its error.
+func (r *countedRows) peek() error {
+	r.first = &firstRow{values: make([]driver.Value, len(r.physicalRows.Columns()))}
+	r.first.err = r.physicalRows.Next(r.first.values)
+	return r.first.err
+}
+
+func (r *countedRows) read(dest []driver.Value) error {
+	if r.first == nil {
+		return r.physicalRows.Next(dest)
+	}
+	copy(dest, r.first.values)
+	err := r.first.err
+	r.first = nil
+	return err
+}
+
 func (r *countedRows) Next(dest []driver.Value) error {
-	err := r.physicalRows.Next(dest)
+	err := r.read(dest)
 	if err == nil && r.computed {
 		r.asPlain(dest)
 	}

@@ -272,16 +272,12 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	}
 	types := c.sessionTypes(ctx, k)
 	out, err := k.forwardWith(ctx, text, args)
-	guards := k.guards()
-	if guards && err == nil && k.rows {
-		out.rows, err = peek(out.rows)
+	if p.query != nil && (p.query.fallible || k.guards()) {
+		out, err = c.overTables(ctx, k, out, err)
 	}
 	c.fixed = c.fixed || p.fixes && err == nil
 	switch n := errorNumber(err); {
 	case err == nil:
-	case guards && n == errOutOfRange:
-		k.fromAll = true
-		return c.runRewritten(ctx, k)
 	case p.query != nil && notResolved[n]:
 		if err := k.makesSense(ctx); err != nil {
 			return outcome{}, c.noted(err)
@@ -343,7 +339,7 @@ func (c *conn) rewritten(ctx context.Context, k *call) (string, []driver.NamedVa
 		text, args := k.summed()
 		return text, args, nil
 	}
-	return k.own(p.query.render(func(v viewUse) sight { return sights[use{v.t, v.locks}] })), k.args, nil
+	return k.own(p.query.render(func(v viewUse) sight { return sights[use{v.t, v.locks}] }, k.tables)), k.args, nil
 }
 
 // countedRows gives the rows of a rewritten query the column types of the original,

@@ -311,36 +311,8 @@ func (r *topRead) bind(k *call) (text string, args []driver.NamedValue, ok bool)
 	return buf.String(), args, true
 }
 
-// guards reports whether a query for the first rows may have to be answered from all.
+// guards reports whether a query for the first rows fails where it can't be answered
+// from an index.
 func (k *call) guards() bool {
-	return k.query != nil && k.query.top != nil && k.query.top.guarded.pieces != nil && k.conn.session.wholeDates && !k.fromAll
-}
-
-// peekedRows are rows of which the first has been looked at.
-type peekedRows struct {
-	physicalRows
-	peeked bool
-	first  []driver.Value
-	err    error
-}
-
-// peek gives rows whose error comes before the first of them, where they are sorted, as
-// that of the query.
-func peek(rows driver.Rows) (driver.Rows, error) {
-	r := &peekedRows{physicalRows: rows.(physicalRows), peeked: true}
-	r.first = make([]driver.Value, len(r.Columns()))
-	if r.err = r.physicalRows.Next(r.first); errorNumber(r.err) == 0 {
-		return r, nil
-	}
-	_ = r.Close()
-	return nil, r.err
-}
-
-func (r *peekedRows) Next(dest []driver.Value) error {
-	if !r.peeked {
-		return r.physicalRows.Next(dest)
-	}
-	r.peeked = false
-	copy(dest, r.first)
-	return r.err
+	return k.query.top != nil && k.query.top.guarded.pieces != nil && k.conn.session.wholeDates
 }

@@ -141,6 +141,8 @@ func (c *conn) sessionTypes(ctx context.Context, k *call) []columnType {
 		return nil // SET TRANSACTION is for the query itself
 	case strings.Contains(k.text, ":=") && assignsWithin(tokenize(k.text, c.session.mode)):
 		return nil // a derived table is evaluated even if no row is returned
+	case k.stmt != nil && k.plan.keepsTypes:
+		return k.stmt.typed(ctx, k)
 	case c.namesTemporary(k.text), strings.Contains(k.text, "@"):
 		return k.typesOn(ctx, c.raw)
 	case !c.changed || !k.plan.computes() && c.session.sqlMode == c.initial.sqlMode: // strictness decides what may be NULL
@@ -248,17 +250,16 @@ func (k *call) typesOn(ctx context.Context, conn driver.Conn) []columnType {
 	if actsWithin(tokenize(k.text, k.conn.session.mode)) {
 		return nil
 	}
-	original, params := withoutRows(k.text, k.conn.session.mode)
-	text := withoutLocks(original, k.conn.session.mode)
-	args := k.args[:min(params, len(k.args))]
+	ask := k.question()
+	args := k.args[:min(ask.params, len(k.args))]
 	var rows driver.Rows
 	err := driver.ErrSkip
 	if k.stmt == nil {
-		rows, err = conn.(driver.QueryerContext).QueryContext(ctx, text, args)
+		rows, err = conn.(driver.QueryerContext).QueryContext(ctx, ask.text, args)
 	}
 	if errors.Is(err, driver.ErrSkip) {
 		var s driver.Stmt
-		if s, err = conn.(driver.ConnPrepareContext).PrepareContext(ctx, text); err != nil {
+		if s, err = conn.(driver.ConnPrepareContext).PrepareContext(ctx, ask.text); err != nil {
 			return nil
 		}
 		defer s.Close()
@@ -267,13 +268,31 @@ func (k *call) typesOn(ctx context.Context, conn driver.Conn) []columnType {
 	if err != nil {
 		return nil
 	}
+	return ask.answered(rows)
+}
+
+// question is a query that is asked for its columns: without rows, and without locks.
+type question struct {
+	original, text string
+	params         int
+	asksRows       bool // the last argument says how many rows: 0
+}
+
+func (k *call) question() question {
+	mode := k.conn.session.mode
+	original, params := withoutRows(k.text, mode)
+	return question{original: original, text: withoutLocks(original, mode), params: params}
+}
+
+// answered are the columns that the server tells of.
+func (q question) answered(rows driver.Rows) []columnType {
 	defer rows.Close()
 	names, typed := rows.Columns(), rows.(physicalRows)
 	types := make([]columnType, len(names))
 	for i := range types {
 		t := &types[i]
-		if at := strings.Index(text, names[i]); at >= 0 {
-			names[i] = original[at : at+len(names[i])]
+		if at := strings.Index(q.text, names[i]); at >= 0 {
+			names[i] = q.original[at : at+len(names[i])]
 		}
 		t.name, t.database, t.scan = names[i], typed.ColumnTypeDatabaseTypeName(i), typed.ColumnTypeScanType(i)
 		t.nullable, t.nullableOK = typed.ColumnTypeNullable(i)
