@@ -47,7 +47,7 @@ func listEnd(toks []token) int {
 // tables of foreign keys and triggers. Only it knows which counter tables can be
 // used under the locks.
 func (c *conn) runLock(ctx context.Context, k *call) (outcome, error) {
-	s, err := c.connector.schema(ctx)
+	s, err := c.schema(ctx)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -77,6 +77,15 @@ func (c *conn) runLock(ctx context.Context, k *call) (outcome, error) {
 	}
 	c.locks = unlocked
 	return c.lockTables(ctx, k, tables)
+}
+
+// schema is what is known of the schema: under LOCK TABLES without waiting for what is
+// new, as a reading of it may wait for these locks.
+func (c *conn) schema(ctx context.Context) (*schema, error) {
+	if s := c.connector.current.Load(); s != nil && c.locks != unlocked {
+		return s, nil
+	}
+	return c.connector.schema(ctx)
 }
 
 // asks has the server open a table, and is the number of its error.

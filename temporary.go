@@ -60,7 +60,7 @@ func (c *conn) noteTemporary(toks []token, hidden *table) {
 
 // named is the counter table whose name the tokens begin with; nil if there is none.
 func (c *conn) named(ctx context.Context, toks []token) (*table, error) {
-	s, err := c.connector.schema(ctx)
+	s, err := c.schema(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (c *conn) unhide(ctx context.Context, toks []token) error {
 	if len(c.temporary.hidden) == 0 {
 		return nil
 	}
-	s, err := c.connector.schema(ctx)
+	s, err := c.schema(ctx)
 	if err != nil {
 		return err
 	}

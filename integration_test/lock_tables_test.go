@@ -3,6 +3,7 @@ package integration_test
 import (
 	"testing"
 
+	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -43,6 +44,22 @@ func TestLockTables(t *testing.T) {
 		} {
 			tw.reset(t)
 			tw.play(t, append(steps, everything...)...)
+		}
+	})
+}
+
+// TestSchemaUnderOwnLocks proves that who has locked a table and tried DDL does not wait
+// for its own lock: to read what the DDL has done of the schema, the driver looks
+// whether a table without a key has more than one row.
+func TestSchemaUnderOwnLocks(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := counters("hits", "cnt")
+		config.Tables = append(config.Tables, countermysql.TableConfig{Table: "post", Counters: []string{"likes"}})
+		tw := newTwin(t, srv, "CREATE TABLE hits (cnt INT NOT NULL);\nCREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL);\nINSERT INTO hits VALUES (0);\nINSERT INTO post VALUES (1, 0)", config)
+		for _, ddl := range []string{"TRUNCATE post", "ALTER TABLE hits COMMENT 'x'", "ALTER TABLE hits ADD COLUMN more INT", "CREATE TABLE other (id INT)"} {
+			tw.play(t, "A: UPDATE hits SET cnt = cnt + 1", "A: LOCK TABLES hits WRITE", "A: "+ddl, "A: UPDATE hits SET cnt = cnt + 1", "A: SELECT * FROM hits",
+				"A: LOCK TABLES hits WRITE, post WRITE", "A: UPDATE post SET likes = likes + 1", "A: UNLOCK TABLES",
+				"A: UPDATE hits SET cnt = cnt + 1", "B: SELECT * FROM hits", "B: SELECT * FROM post")
 		}
 	})
 }
