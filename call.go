@@ -104,6 +104,12 @@ func (k *call) refused(ctx context.Context, why error) error {
 	if !k.conn.implies() {
 		return why
 	}
+	return k.told(ctx, why)
+}
+
+// told sends the statement itself, which can't be prepared, for its error: of several
+// mistakes MariaDB tells another then.
+func (k *call) told(ctx context.Context, why error) error {
 	out, err := k.forward(ctx, k.text)
 	if err != nil {
 		return err

@@ -269,6 +269,9 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	case err == nil:
 	case p.query != nil && notResolved[n]:
 		if err := k.makesSense(ctx); err != nil {
+			if k.rows && notResolved[errorNumber(err)] {
+				err = k.told(ctx, err)
+			}
 			return outcome{}, c.noted(err)
 		}
 		if c.outdated(ctx, p, err) {
