@@ -268,11 +268,8 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	switch n := errorNumber(err); {
 	case err == nil:
 	case p.query != nil && notResolved[n]:
-		if err := k.makesSense(ctx); err != nil {
-			if k.rows && notResolved[errorNumber(err)] {
-				err = k.told(ctx, err)
-			}
-			return outcome{}, c.noted(err)
+		if err := k.explained(ctx, n); err != nil {
+			return outcome{}, err
 		}
 		if c.outdated(ctx, p, err) {
 			return outcome{}, errOtherSlots

@@ -113,3 +113,17 @@ func TestSeveralMistakes(t *testing.T) {
 		tw.play(t, "A: "+query, "A: BEGIN", "A: "+query, "A: SELECT id, likes FROM post ORDER BY id", "A: COMMIT")
 	})
 }
+
+// TestNotSupported proves that a query which MariaDB does not support is not prepared unless the
+// application does so: that has crashed the server.
+func TestNotSupported(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		const query = "SELECT q.id FROM (SELECT GREATEST((SELECT MIN(likes) FROM post), id) AS id FROM (SELECT id FROM post GROUP BY 1) p) q LEFT JOIN post o ON (q.id, o.views) IN (SELECT views, id FROM post)"
+		for _, sent := range tw.sent.during(func() {
+			tw.play(t, "A: "+query, "A: BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: "+query, "A: COMMIT")
+		}) {
+			require.NotContains(t, sent.text, "PREPARE")
+		}
+	})
+}
