@@ -98,12 +98,31 @@ func (k *call) prepares(ctx context.Context) error {
 	return s.Close()
 }
 
+// explained is the error that the server has for the statement itself, after error n for
+// what was sent; nil if it has none.
+func (k *call) explained(ctx context.Context, n uint16) error {
+	if n == errNotSupported && k.rows && k.stmt == nil { // MariaDB may crash when it has prepared one that it does not support
+		return k.told(ctx, nil)
+	}
+	err := k.makesSense(ctx)
+	if k.rows && notResolved[errorNumber(err)] {
+		return k.told(ctx, err)
+	}
+	return k.conn.noted(err)
+}
+
 // refused has the server refuse the statement itself where that may begin a
 // transaction, which to lock rows for it would always do.
 func (k *call) refused(ctx context.Context, why error) error {
 	if !k.conn.implies() {
 		return why
 	}
+	return k.told(ctx, why)
+}
+
+// told sends the statement itself for its error: of several mistakes MariaDB tells
+// another of one that is prepared.
+func (k *call) told(ctx context.Context, why error) error {
 	out, err := k.forward(ctx, k.text)
 	if err != nil {
 		return err

@@ -65,6 +65,7 @@ const (
 	errNotPreparable   = 1295
 	errSyntax          = 1064
 	errNotUnique       = 1066
+	errNotSupported    = 1235
 	errUnknownTable    = 1051
 	errDuplicateColumn = 1060
 	errNoTable         = 1146
@@ -96,7 +97,7 @@ func uncertain(n uint16) bool {
 
 // notResolved are the errors of a query that the server could not make sense of.
 var notResolved = map[uint16]bool{1052: true, errNoColumn: true, 1055: true, 1056: true, 1060: true, errSyntax: true, errNotUnique: true, 1111: true,
-	1140: true, 1191: true, 1210: true, 1214: true, 1221: true, 1235: true, 1247: true, 1463: true, 3568: true, 3569: true, 3593: true}
+	1140: true, 1191: true, 1210: true, 1214: true, 1221: true, errNotSupported: true, 1247: true, 1463: true, 3568: true, 3569: true, 3593: true}
 
 // badValue are errors of values that an INSERT makes of what an UPDATE may have
 // taken with a warning, or otherwise.

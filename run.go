@@ -279,8 +279,8 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	switch n := errorNumber(err); {
 	case err == nil:
 	case p.query != nil && notResolved[n]:
-		if err := k.makesSense(ctx); err != nil {
-			return outcome{}, c.noted(err)
+		if err := k.explained(ctx, n); err != nil {
+			return outcome{}, err
 		}
 		if c.outdated(ctx, p, err) {
 			return outcome{}, errOtherSlots

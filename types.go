@@ -47,8 +47,11 @@ func (c *columnType) number(binary bool) byte {
 // differ reports whether go-sql-driver gives the same number in different ways.
 func differ(x, y columnType, binary bool) bool {
 	a, b := x.number(binary), y.number(binary)
-	if strings.ContainsRune("fg", rune(a)) || strings.ContainsRune("fg", rune(b)) {
+	switch {
+	case a == 'f', a == 'g':
 		return a == 'g' && b == 'f'
+	case b == 'f', b == 'g':
+		return a != 0 && b == 'g'
 	}
 	return a != 0 && b != 0 && (a != b || a == 'd' && x.scale != y.scale)
 }
@@ -67,6 +70,13 @@ func (c *columnType) convert(v driver.Value, binary bool) driver.Value {
 		digits, fraction, _ = strings.Cut(string(v), ".")
 	default:
 		return v
+	}
+	if c.number(binary) == 'g' { // an earlier argument has made it one
+		f, err := strconv.ParseFloat(digits+"."+fraction, 64)
+		if err != nil {
+			return v
+		}
+		return f
 	}
 	fraction = strings.TrimRight(fraction, "0")
 	switch missing := int(c.scale) - len(fraction); {

@@ -103,3 +103,27 @@ INSERT INTO post VALUES (1, 1, 1), (2, 1, 5), (3, 2, 5);
 		}
 	})
 }
+
+// TestSeveralMistakes proves that of several mistakes in a query the one is told that
+// the server tells: MariaDB has another for one that is prepared.
+func TestSeveralMistakes(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		const query = "SELECT 1 FROM note q WHERE (q.id, q.id) IN (((SELECT p.views, VIEWS FROM post p) UNION ALL (SELECT 1, 2)) UNION ((SELECT 3, 4 FROM note WHERE q.id > 0) UNION (SELECT id, 3 FROM post WHERE q.id = 1)))"
+		tw.play(t, "A: "+query, "A: BEGIN", "A: "+query, "A: SELECT id, likes FROM post ORDER BY id", "A: COMMIT")
+	})
+}
+
+// TestNotSupported proves that a query which MariaDB does not support is not prepared unless the
+// application does so: that has crashed the server.
+func TestNotSupported(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		const query = "SELECT q.id FROM (SELECT GREATEST((SELECT MIN(likes) FROM post), id) AS id FROM (SELECT id FROM post GROUP BY 1) p) q LEFT JOIN post o ON (q.id, o.views) IN (SELECT views, id FROM post)"
+		for _, sent := range tw.sent.during(func() {
+			tw.play(t, "A: "+query, "A: BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: "+query, "A: COMMIT")
+		}) {
+			require.NotContains(t, sent.text, "PREPARE")
+		}
+	})
+}

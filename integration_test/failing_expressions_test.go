@@ -28,7 +28,7 @@ func TestFailingExpressions(t *testing.T) {
 				"SELECT STRAIGHT_JOIN *, likes * 2 FROM page ORDER BY views, page.id DESC LIMIT 2",
 				"SELECT *, likes * 2 FROM page ORDER BY views LIMIT 2",
 				"SELECT *, likes * 2 FROM page ORDER BY views LIMIT 1, 2",
-				"SELECT id, likes * 2 FROM page ORDER BY views * 2 + n LIMIT 2",
+				"SELECT id, likes * 2 FROM page ORDER BY views * 2 + n, id LIMIT 2",
 				"SELECT id, 9223372036854775813 + likes FROM page ORDER BY views DESC",
 				"SELECT id, likes + likes FROM page WHERE likes > 0 ORDER BY views + 0, n LIMIT 1",
 				"SELECT id, likes * 2 AS d, views FROM page HAVING views < 9 ORDER BY views + 0",

@@ -58,3 +58,36 @@ func answered(t *testing.T, stmt *sql.Stmt, args []any) string {
 	all := described(t, rows)
 	return fmt.Sprint(all, queried(t.Context(), stmtQuerier{stmt}, "", args...))
 }
+
+// TestTypesByEarlierArgumentsInside proves it inside a transaction, where another text is
+// sent for the same query once it has incremented.
+func TestTypesByEarlierArgumentsInside(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, i INT NOT NULL, d DECIMAL(10,2) NOT NULL, f FLOAT NULL);
+INSERT INTO post VALUES (1, 3, 6.5, 0.1), (2, 8, 5.1, NULL);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "i", "d"))
+		for _, query := range []string{"SELECT d + ? AS n FROM post WHERE id >= ? ORDER BY id", "SELECT i * ? FROM post WHERE id = ?", "SELECT GREATEST(i, ?), COALESCE(d, ?), f + i FROM post", "SELECT CASE WHEN i > ? THEN d ELSE ? END FROM post", "SELECT ? - i, -d / ? FROM post ORDER BY id LIMIT 2"} {
+			for _, args := range [][]any{{1.5, 2}, {int64(3), uint64(1)}, {"1.25", 1}, {uint64(7), 1.0}} {
+				play := func(db *sql.DB) (answers []string) {
+					conn := session(t, db)
+					stmt, err := conn.PrepareContext(t.Context(), query)
+					require.NoError(t, err)
+					defer stmt.Close()
+					answers = append(answers, answered(t, stmt, args))
+					affected(t, conn, "BEGIN")
+					for range 3 {
+						affected(t, conn, "UPDATE post SET i = i + 1, d = d + 0.25 WHERE id = 1")
+						answers = append(answers, answered(t, stmt, []any{int64(2), int64(1)}))
+						affected(t, conn, "UPDATE post SET f = f + 1 WHERE id = 2")
+						answers = append(answers, answered(t, stmt, args))
+					}
+					affected(t, conn, "COMMIT")
+					return append(answers, answered(t, stmt, []any{int64(2), int64(1)}))
+				}
+				require.Equal(t, play(tw.plain), play(tw.ours), "%s %v", query, args)
+			}
+		}
+	})
+}

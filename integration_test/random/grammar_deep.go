@@ -264,6 +264,7 @@ func (n *nest) predicate(depth int, see levels) string {
 		},
 		func() string { return pick(n.gen, "EXISTS (", "NOT EXISTS (") + n.query(depth-1, see, 1, false) + ")" },
 		func() string {
+			n.byRow = true
 			return "(" + n.column(see, false) + ", " + n.column(see, false) + ") IN (" + n.query(depth-1, see, 2, false) + ")"
 		},
 	)

@@ -141,6 +141,9 @@ func (g *gen) readOnly(begin, end Step) {
 			continue
 		}
 		text, ordered := pick(g, g.top, g.simple, g.aggregate, g.join)()
+		if g.d.mariaDB && strings.HasSuffix(text, " WITH ROLLUP") { // which needs one there
+			continue
+		}
 		g.add(g.finish("query", g.decorate(text), ordered))
 	}
 	g.add(end)

@@ -52,6 +52,7 @@ type gen struct {
 	vals   []value // of the statement that is being written
 	kept   []kept  // prepared statements to run again
 	once   bool    // the statement that is being written is not to be run again
+	byRow  bool    // it looks for rows of several columns in a subquery
 
 	x      extras
 	begun  bool // inside BeginTx
@@ -93,7 +94,10 @@ func (g *gen) arg(x value) any {
 // finish replaces the marked values by literals or markers.
 func (g *gen) finish(do, text string, ordered bool) Step {
 	s := Step{Do: do, Ordered: ordered}
-	mode := g.IntN(10) // 0-3 literals, 4-7 arguments, 8-9 prepared
+	mode := g.IntN(10)          // 0-3 literals, 4-7 arguments, 8-9 prepared
+	if g.d.mariaDB && g.byRow { // prepared, it has plain MariaDB crash, at once or with the next
+		mode = 0
+	}
 	percent := 0
 	if mode > 3 {
 		percent = pick(g, 100, 100, 60)
@@ -118,7 +122,7 @@ func (g *gen) finish(do, text string, ordered bool) Step {
 		text = after
 	}
 	g.vals = nil
-	defer func() { g.once = false }()
+	defer func() { g.once, g.byRow = false, false }()
 	s.SQL = b.String()
 	s.Prepared = mode > 7
 	if params == nil {
