@@ -41,7 +41,7 @@ func (a *analysis) guard(t *table, name string, where ast.ExprNode) string {
 	var b strings.Builder
 	b.WriteString(a.text[:start] + " (")
 	for _, s := range asking {
-		b.WriteString(a.text[start:s.start] + "IF(" + free + ", (" + a.text[s.start:s.end] + "), FALSE)")
+		b.WriteString(a.text[start:s.start] + "IF(" + free + ", (" + a.text[s.start:s.end] + ") IS TRUE, FALSE)")
 		start = s.end
 	}
 	b.WriteString(a.text[start:end] + ")")

@@ -73,7 +73,7 @@ func TestRowsThatComeToMatch(t *testing.T) {
 							require.NoError(t, err)
 							hit, _ := res.RowsAffected()
 							require.EqualValues(t, c.hit, hit)
-							require.True(t, met)
+							require.Equal(t, begin || c.name != "unique key", met, "that is one round trip where no row has slots")
 							tw.sent.before.Store(nil)
 							if begin {
 								affected(t, conn, "COMMIT")

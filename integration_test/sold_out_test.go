@@ -143,6 +143,29 @@ func TestSoldOutPrepared(t *testing.T) {
 	})
 }
 
+// TestGuardedConditions proves that a condition holds behind the guard where it holds by
+// itself, whatever it is true by.
+func TestGuardedConditions(t *testing.T) {
+	const schema = "CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(9), price DECIMAL(10,2), n BIGINT UNSIGNED, moved DATETIME(3) NULL);\n" +
+		"INSERT INTO item VALUES (1, 'a', 0.4, 18446744073709551615, '2026-01-01'), (2, 'b', 0, 0, NULL), (3, '', -0.2, 5, '0001-01-01')"
+	wheres := []string{"price", "NOT price", "-price", "(price XOR n)", "moved", "n", "n & 1", "(price || name)", "price * 1e0", "CAST(price AS CHAR)", "CONCAT(price)",
+		"n NOT BETWEEN 3 AND 4 AND n NOT IN (9)", "moved > '2025-01-01'", "moved = 20260101", "n = '18446744073709551615'", "n = 18446744073709551615.0",
+		"price LIKE '0.4%'", "n IN ('5', 'x')", "moved IN ('2026-01-01')", "NULLIF(price, 0.4)"}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, mode := range [][]string{nil, {"sql_mode=''"}} {
+			config := counters("item", "price", "n")
+			config.Tables[0].Touch = []string{"moved"}
+			tw := newTwin(t, srv, schema, config, mode...)
+			for _, where := range wheres {
+				for _, id := range []string{"1", "2", "3"} {
+					tw.play(t, "A: UPDATE item SET name = 'x', n = n WHERE id = "+id+" AND "+where, "A: SHOW COUNT(*) WARNINGS",
+						"A: UPDATE item SET name = '', price = price * 1 WHERE id = "+id+" AND "+where, "A: SHOW COUNT(*) WARNINGS", "A: SELECT * FROM item ORDER BY id")
+				}
+			}
+		}
+	})
+}
+
 // TestGuardedByNumber proves that an exact statement writes all rows whose key, a text,
 // is the number that it gives: those with slots were left out.
 func TestGuardedByNumber(t *testing.T) {

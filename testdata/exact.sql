@@ -15,7 +15,7 @@ UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE id = ?
 UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ?
 => exact
   because its condition or order needs a counter
-  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?), FALSE))
+  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE))
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
 
@@ -213,35 +213,35 @@ UPDATE post SET likes = likes + 1 WHERE id = 1; SELECT likes FROM post
 UPDATE item SET stock = stock - 1 WHERE (id = ? AND stock >= 1) AND name <> 'x'
 => exact
   because its condition or order needs a counter
-  tries UPDATE item SET stock = stock - 1 WHERE ( (id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= 1), FALSE)) AND name <> 'x')
+  tries UPDATE item SET stock = stock - 1 WHERE ( (id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= 1) IS TRUE, FALSE)) AND name <> 'x')
   exact for forum.item: (id = argument 1)
   writes forum.item: (id = argument 1)
 
 UPDATE item SET stock = stock - 1 WHERE stock BETWEEN 1 AND 9 AND id = 3 AND CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END && stock <> 7 LIMIT 1
 => exact
   because its condition or order needs a counter
-  tries UPDATE item SET stock = stock - 1 WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock BETWEEN 1 AND 9), FALSE) AND id = 3 AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END), FALSE) && IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 7), FALSE)) LIMIT 1
+  tries UPDATE item SET stock = stock - 1 WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock BETWEEN 1 AND 9) IS TRUE, FALSE) AND id = 3 AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END) IS TRUE, FALSE) && IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 7) IS TRUE, FALSE)) LIMIT 1
   exact for forum.item: (id = 3)
   writes forum.item: (id = 3)
 
 UPDATE item SET stock = stock - 1 WHERE stock BETWEEN 1 AND 9 AND id = 3 AND CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END && stock <> 7
 => exact
   because its condition or order needs a counter
-  tries UPDATE item SET stock = stock - 1 WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock BETWEEN 1 AND 9), FALSE) AND id = 3 AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END), FALSE) && IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 7), FALSE))
+  tries UPDATE item SET stock = stock - 1 WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock BETWEEN 1 AND 9) IS TRUE, FALSE) AND id = 3 AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END) IS TRUE, FALSE) && IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 7) IS TRUE, FALSE))
   exact for forum.item: (id = 3)
   writes forum.item: (id = 3)
 
 UPDATE item SET stock = stock - 1 WHERE id = 3 AND (stock > 1 OR name = 'x')
 => exact
   because its condition or order needs a counter
-  tries UPDATE item SET stock = stock - 1 WHERE ( id = 3 AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock > 1 OR name = 'x'), FALSE)))
+  tries UPDATE item SET stock = stock - 1 WHERE ( id = 3 AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock > 1 OR name = 'x') IS TRUE, FALSE)))
   exact for forum.item: (id = 3)
   writes forum.item: (id = 3)
 
 DELETE FROM post WHERE likes <= 0 AND id = ?
 => exact
   because the slots go with the row
-  tries DELETE FROM post WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (likes <= 0), FALSE) AND id = ?)
+  tries DELETE FROM post WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (likes <= 0) IS TRUE, FALSE) AND id = ?)
   exact for forum.post: (id = argument 1)
   writes forum.post: (id = argument 1)
 
