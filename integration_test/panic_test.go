@@ -39,7 +39,7 @@ func TestInterceptorPanics(t *testing.T) {
 							return nil
 						})
 						defer func() {
-							recover()
+							_ = recover()
 							tw.sent.before.Store(nil)
 						}()
 						affected(t, on, stmt)
