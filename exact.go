@@ -70,7 +70,10 @@ func (c *conn) runGuarded(ctx context.Context, k *call) (out outcome, done bool,
 		}
 	}
 	out, err = k.forward(ctx, k.own(p.guarded))
-	if err != nil && badValue[errorNumber(err)] || err == nil && out.affected() <= 0 {
+	switch n := errorNumber(err); {
+	case badValue[n], err == nil && out.affected() <= 0:
+		return outcome{}, false, nil
+	case n == errDeadlock && !inside: // over slots, perhaps; nothing was done
 		return outcome{}, false, nil
 	}
 	c.noteWrites(p.writes, k.binder(), 1)
