@@ -101,6 +101,14 @@ func (c *conn) beginImplied(ctx context.Context) error {
 
 // Commit sends the pending increments, then commits.
 func (h *handle) Commit() error {
+	returned := false
+	defer func() { h.conn.closeUnless(returned) }()
+	err := h.commitAll()
+	returned = true
+	return err
+}
+
+func (h *handle) commitAll() error {
 	c, ctx := h.conn, context.Background()
 	c.lastRows = rowCount{0, true} // whatever is sent for it
 	if c.broken != nil {

@@ -27,6 +27,7 @@ type conn struct {
 	dirty     bool                  // it may have changed: probe before the next counter statement
 	changed   bool                  // a statement of the application's has changed it
 	clock     bool                  // and perhaps its clock: SET timestamp
+	role      bool                  // and perhaps its privileges: SET ROLE
 	types     map[*plan]*typesCache // asked by a session that was changed
 	temporary temporaries
 	locks     tableLocks
@@ -83,6 +84,11 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 	p := c.planIn(s, text)
 	if err != nil && p.named { // all else goes on without a look-up connection, when the server has no more of them
 		return planUse{}, err
+	}
+	if c.role {
+		if err := c.seesMore(ctx, s, text); err != nil {
+			return planUse{}, err
+		}
 	}
 	if c.tx != nil && p.kind != kindRollback {
 		if t := c.tx.adopt(s); t != nil {

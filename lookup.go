@@ -301,6 +301,7 @@ func (c *Connector) query(ctx context.Context, query string) ([][]string, error)
 	}
 	rows, err := look.QueryContext(ctx, query)
 	if err != nil {
+		passPanic(err)
 		return nil, err
 	}
 	defer rows.Close()

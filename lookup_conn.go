@@ -3,6 +3,8 @@ package countermysql
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
+	"fmt"
 )
 
 // lookupConnector makes the look-up connections: they see what is committed,
@@ -11,12 +13,13 @@ type lookupConnector struct{ raw driver.Connector }
 
 func (l lookupConnector) Driver() driver.Driver { return l.raw.Driver() }
 
-func (l lookupConnector) Connect(ctx context.Context) (driver.Conn, error) {
+func (l lookupConnector) Connect(ctx context.Context) (_ driver.Conn, err error) {
 	raw, err := l.raw.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	conn := &lookupConn{Conn: raw}
+	defer conn.recovered(&err)
 	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 1, SESSION sql_select_limit = " + noLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
 		if _, err := conn.ExecContext(ctx, set, nil); err != nil {
 			conn.Close()
@@ -71,12 +74,34 @@ func by(ctx context.Context, kin string) context.Context {
 	return context.WithValue(ctx, kinKey{}, kin)
 }
 
+// panicked is an interceptor's panic on a look-up connection. It is an error to
+// database/sql, which would not get the connection back: there are eight, and then none.
+type panicked struct{ value any }
+
+func (p panicked) Error() string { return fmt.Sprint("countermysql: panic: ", p.value) }
+
+func (l *lookupConn) recovered(err *error) {
+	if v := recover(); v != nil {
+		_ = l.Close()
+		*err = panicked{v}
+	}
+}
+
+// passPanic panics where an interceptor did.
+func passPanic(err error) {
+	var p panicked
+	if errors.As(err, &p) {
+		panic(p.value)
+	}
+}
+
 // QueryContext runs a query; a connection that is not of the wanted kin is given up
 // for a new one.
-func (l *lookupConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (l *lookupConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (_ driver.Rows, err error) {
 	if want, ok := ctx.Value(kinKey{}).(string); ok && want != l.kin {
 		return nil, driver.ErrBadConn
 	}
+	defer l.recovered(&err)
 	return l.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
 }
 

@@ -15,6 +15,24 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return outcome{}, err
 	}
+	returned := false
+	defer func() { c.closeUnless(returned) }()
+	out, err := c.runKnown(ctx, k)
+	returned = true
+	return out, err
+}
+
+// closeUnless closes the connection if an interceptor has panicked: an application that
+// recovers could commit what is done by half, or go on in a transaction of the driver's.
+func (c *conn) closeUnless(returned bool) {
+	if !returned {
+		_ = c.raw.Close()
+	}
+}
+
+// runKnown is run with what is known of the schema, and with what is learnt if that is
+// not enough.
+func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 	out, err := c.runOnce(ctx, k)
 	if wrong := k.misspelt(ctx, err); wrong != nil {
 		return outcome{}, c.cut(ctx, c.noted(wrong))

@@ -120,12 +120,29 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 			return err
 		}
 		for _, m := range moved {
-			if err := c.sendOrApply(ctx, t, m); err != nil && !errors.Is(err, errRowGone) {
+			err := c.sendOrApply(ctx, t, m)
+			if errors.Is(err, errRowGone) { // it is locked: NULL in some counter
+				err = c.applyEntry(ctx, t, m)
+			}
+			if err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// applyEntry adds an entry to its base row, with all slots. What is pending for that key
+// besides has been sent or will be.
+func (c *conn) applyEntry(ctx context.Context, t *table, e *entry) error {
+	p := c.transaction().pendingFor(t)
+	other := p.entries.get(e.id)
+	p.entries.set(e.id, e)
+	err := c.apply(ctx, t, []string{e.id})
+	if other != nil && other != e {
+		p.entries.set(e.id, other)
+	}
+	return err
 }
 
 // sendOrApply sends an entry, or adds it to its base row with all slots where its
@@ -135,8 +152,7 @@ func (c *conn) sendOrApply(ctx context.Context, t *table, e *entry) error {
 	if errorNumber(err) != errOutOfRange {
 		return err
 	}
-	c.transaction().pendingFor(t).entries.set(e.id, e)
-	return c.apply(ctx, t, []string{e.id})
+	return c.applyEntry(ctx, t, e)
 }
 
 // findAgain looks for the row of an entry that is no longer under its key, by

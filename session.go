@@ -96,7 +96,27 @@ func (c *conn) changes(ctx context.Context, text string) error {
 	}
 	c.dirty, c.changed = true, true
 	c.clock = c.clock || strings.Contains(strings.ToLower(text), "timestamp")
+	c.role = c.role || strings.Contains(strings.ToLower(text), "role")
 	c.fixed = c.fixed && c.begun() // autocommit = 0 begins without one
+	return nil
+}
+
+// seesMore fails if a statement names a configured table that the session sees by a role
+// it has set, and the look-up connections don't: its slots would be left out.
+func (c *conn) seesMore(ctx context.Context, s *schema, stmt string) error {
+	for _, spec := range s.specs {
+		t := (&table{spec: spec}).String()
+		if !slices.Contains(s.unknown, t) || !strings.Contains(strings.ToLower(stmt), strings.ToLower(spec.name)) {
+			continue
+		}
+		if _, err := c.read(ctx, "SELECT 1 FROM "+quoteIdent(spec.db)+"."+quoteIdent(spec.name)+" LIMIT 0"); err != nil {
+			continue // so does the statement itself
+		}
+		if now, err := c.connector.learn(ctx); err != nil || !slices.Contains(now.unknown, t) { // somebody has made it
+			continue
+		}
+		return &UnfitError{Table: t, Reasons: []string{"the driver's look-up connections, which have not the role that this session has set, don't see it; make that the user's default role (SET DEFAULT ROLE)"}}
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -78,5 +79,25 @@ func TestDeadlockOfIncrementsAlone(t *testing.T) {
 		require.NoError(t, other.Rollback())
 		require.NoError(t, <-committed)
 		require.Equal(t, before+2, number(t, tw.ours, both))
+	})
+}
+
+// TestDeadlockOfGuarded proves that a statement outside transactions which runs in one
+// round trip, as its row has no slots, is sent again after a deadlock, as the others are.
+func TestDeadlockOfGuarded(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		affected(t, tw.direct, "DELETE FROM post_slots")
+		before, failed := number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"), false
+		tw.sent.meddle(t, func(query string) error {
+			if failed || !strings.HasPrefix(query, "UPDATE") {
+				return nil
+			}
+			failed = true
+			return &mysql.MySQLError{Number: 1213, Message: "made by the test"}
+		})
+		require.EqualValues(t, 1, affected(t, tw.ours, "UPDATE post SET likes = likes - 1 WHERE id = 1 AND likes >= 1"))
+		require.True(t, failed)
+		require.Equal(t, before-1, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
 	})
 }
