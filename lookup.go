@@ -119,7 +119,10 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 		l.id, l.where = b.id, name+"."+quoteIdent(t.key[0].name)
 	}
 	rows, err := c.lookUp(ctx, l, w)
-	if err != nil {
+	switch {
+	case badValue[errorNumber(err)]: // as a query says it; the statement itself says what is wrong with it
+		return nil, takeVerbatim, nil
+	case err != nil:
 		return nil, done, err
 	}
 	if len(rows) == 0 || len(rows) < b.keys || len(t.key) == 0 && len(rows) > 1 {
