@@ -267,6 +267,19 @@ func usesTables(toks []token) bool {
 // readers begin the statements that may read tables without locks.
 var readers = wordSet(`SELECT WITH TABLE VALUES SET DO EXPLAIN DESCRIBE DESC`)
 
+// lockingRead reports whether a statement is a query that locks what it reads.
+func lockingRead(toks []token) bool {
+	if len(toks) == 0 || !toks[0].punct('(') && !toks[0].is("SELECT") && !toks[0].is("WITH") {
+		return false
+	}
+	for i := range toks {
+		if locks(toks, i) {
+			return true
+		}
+	}
+	return false
+}
+
 // consistentRead reports whether a statement reads tables without locks.
 func consistentRead(toks []token) bool {
 	if len(toks) == 0 || !toks[0].punct('(') && !toks[0].in(readers) {

@@ -5,8 +5,9 @@ import (
 	"database/sql/driver"
 )
 
-// lookupConnector makes the look-up connections: they see what is committed,
-// and do not wait for long behind an ALTER that waits for us.
+// lookupConnector makes the look-up connections: they see what is committed, do not
+// wait for long behind an ALTER that waits for us, and are not bound by what bounds
+// the application's queries.
 type lookupConnector struct{ raw driver.Connector }
 
 func (l lookupConnector) Driver() driver.Driver { return l.raw.Driver() }
@@ -17,7 +18,7 @@ func (l lookupConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	conn := &lookupConn{Conn: raw}
-	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 1, SESSION sql_select_limit = " + noLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 1, /*!50708 SESSION max_execution_time = 0, */ SESSION sql_select_limit = " + noLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
 		if _, err := conn.ExecContext(ctx, set, nil); err != nil {
 			conn.Close()
 			return nil, err
