@@ -140,7 +140,7 @@ func (c *conn) planText(s *schema, k planKey) *plan {
 		p.split = apart(k.text, toks, k.mode)
 	}
 	p.rowCount = strings.Contains(strings.ToUpper(k.text), "ROW_COUNT")
-	p.fixes = consistentRead(toks)
+	p.locking, p.fixes = lockingRead(toks), consistentRead(toks)
 	p.typedByArgs = typedByArgs(toks)
 	p.keepsTypes = p.typedByArgs && !s.server.mariaDB
 	p.simple = p.kind == kindOther && p.class == verbatim && p.increment == nil && p.writes == nil && p.cleaning == nil && p.split == nil && p.touches == nil && p.shows == nil && !p.rowCount

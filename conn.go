@@ -40,6 +40,7 @@ type conn struct {
 	// From one statement to the next:
 	lastRows rowCount // of the last, where the server has another
 	spent    bool     // it was the transaction that SET TRANSACTION has spoken of
+	locking  bool     // a query with locks of its own runs
 	filler   filler
 }
 

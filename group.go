@@ -82,6 +82,7 @@ type unit struct {
 
 	entries []*entry
 	look    lookup
+	holds   bool // its transaction may hold what others wait for
 	found   [][]string
 
 	wake    chan struct{} // closed when it leads or has ended

@@ -270,6 +270,19 @@ func usesTables(toks []token) bool {
 // readers begin the statements that may read tables without locks.
 var readers = wordSet(`SELECT WITH TABLE VALUES EXPLAIN DESCRIBE DESC`)
 
+// lockingRead reports whether a statement is a query that locks what it reads.
+func lockingRead(toks []token) bool {
+	if len(toks) == 0 || !toks[0].punct('(') && !toks[0].is("SELECT") && !toks[0].is("WITH") {
+		return false
+	}
+	for i := range toks {
+		if locks(toks, i) {
+			return true
+		}
+	}
+	return false
+}
+
 // builtin stand before parentheses in SET and DO, and are no stored functions. The list
 // is not complete: what others there are may read, as those may.
 var builtin = wordSet(`DO SELECT FROM WHERE ON AS IN ANY ALL EXISTS AND OR XOR NOT UNION INTERVAL COUNT SUM MIN MAX AVG COALESCE IFNULL IF NULLIF GREATEST LEAST

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -119,7 +120,10 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 		l.id, l.where = b.id, name+"."+quoteIdent(t.key[0].name)
 	}
 	rows, err := c.lookUp(ctx, l, w)
-	if err != nil {
+	switch {
+	case badValue[errorNumber(err)]: // as a query says it; the statement itself says what is wrong with it
+		return nil, takeVerbatim, nil
+	case err != nil:
 		return nil, done, err
 	}
 	if len(rows) == 0 || len(rows) < b.keys || len(t.key) == 0 && len(rows) > 1 {
@@ -188,7 +192,7 @@ func (c *conn) lookUp(ctx context.Context, l lookup, w *written) ([][]string, er
 		return c.outside(ctx, query)
 	}
 	u := c.unit(l.of(l.id))
-	u.look = l
+	u.look, u.holds = l, c.unbegun == nil
 	switch v := l.t.lookups.do(ctx, u, func(units []*unit) { c.lookUpAll(ctx, units) }); {
 	case v.alone:
 		return c.outside(ctx, query)
@@ -227,7 +231,8 @@ func (c *conn) lookUpAll(ctx context.Context, units []*unit) {
 	query := strings.Join(queries, " UNION ALL ")
 	var rows [][]string
 	var err error
-	if c.unbegun != nil {
+	mayWait := !slices.ContainsFunc(units, func(u *unit) bool { return u.holds }) // behind an ALTER, which then waits for none of them
+	if mayWait {
 		rows, err = c.read(ctx, query)
 	} else {
 		rows, err = c.connector.query(by(ctx, c.initial.kin), query)
@@ -244,7 +249,7 @@ func (c *conn) lookUpAll(ctx context.Context, units []*unit) {
 		u.found = found[asked{number[[2]string{u.look.text, u.look.where}], u.look.id}]
 		switch {
 		case err == nil:
-		case errorNumber(err) != 0, c.unbegun == nil && ctx.Err() == nil:
+		case errorNumber(err) != 0, !mayWait && ctx.Err() == nil:
 			u.verdict.alone = true
 		case i > 0:
 			u.verdict.again = true

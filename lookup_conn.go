@@ -7,8 +7,9 @@ import (
 	"fmt"
 )
 
-// lookupConnector makes the look-up connections: they see what is committed,
-// and do not wait for long behind an ALTER that waits for us.
+// lookupConnector makes the look-up connections: they see what is committed, do not
+// wait for long behind an ALTER that waits for us, and are not bound by what bounds
+// the application's queries.
 type lookupConnector struct{ raw driver.Connector }
 
 func (l lookupConnector) Driver() driver.Driver { return l.raw.Driver() }
@@ -20,7 +21,7 @@ func (l lookupConnector) Connect(ctx context.Context) (_ driver.Conn, err error)
 	}
 	conn := &lookupConn{Conn: raw}
 	defer conn.recovered(&err)
-	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 1, SESSION sql_select_limit = " + noLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 1, /*!50708 SESSION max_execution_time = 0, */ SESSION sql_select_limit = " + noLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
 		if _, err := conn.ExecContext(ctx, set, nil); err != nil {
 			conn.Close()
 			return nil, err

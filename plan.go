@@ -30,6 +30,7 @@ type plan struct {
 	named    bool   // the text could concern a counter table
 	simple   bool   // goes to the server and that is all
 	rowCount bool   // it may ask for ROW_COUNT()
+	locking  bool   // a query with locks of its own
 	fixes    bool   // a consistent read: under REPEATABLE READ it fixes the transaction's snapshot
 	reason   string // why it is not fast
 	fallback bool   // exact because it could not be parsed or resolved
@@ -70,7 +71,7 @@ func (p *plan) asPrepared() *plan {
 	if p.kind != kindOther || p.class != counting && p.class != summing && p.class != exact {
 		return p
 	}
-	own := &plan{class: exact, named: true, rowCount: p.rowCount, fixes: p.fixes, reason: "the session has changed since it was prepared",
+	own := &plan{class: exact, named: true, rowCount: p.rowCount, locking: p.locking, fixes: p.fixes, reason: "the session has changed since it was prepared",
 		scopes: p.scopes, writes: p.writes, deletes: p.deletes, cleaning: p.cleaning, whole: p.whole}
 	if p.narrowing != nil {
 		own.narrowing = &narrowing{by: p.narrowing.by}

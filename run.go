@@ -86,6 +86,8 @@ func (c *conn) outdated(ctx context.Context, p *plan, err error) bool {
 
 func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
+	c.locking = p.locking
+	defer func() { c.locking = false }()
 	if p.increment == nil {
 		if err := c.begin(ctx); err != nil {
 			return outcome{}, err

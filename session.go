@@ -29,6 +29,7 @@ type session struct {
 	limit      string // sql_select_limit; "": none
 	packet     int    // bytes that a statement may have
 	completes  bool   // completion_type: COMMIT does more than that
+	timed      bool   // MySQL's max_execution_time: it ends queries, and no other statements
 }
 
 // noLimit is the default of sql_select_limit.
@@ -36,14 +37,14 @@ const noLimit = "18446744073709551615"
 
 // probe reads the session's state from the server.
 func (c *conn) probe(ctx context.Context, s *schema) error {
-	isolation, readOnly, snapshot := "@@transaction_isolation", "@@transaction_read_only", "0"
+	isolation, readOnly, snapshot, timed := "@@transaction_isolation", "@@transaction_read_only", "0", "@@max_execution_time > 0"
 	if s.server.mariaDB {
-		isolation, readOnly = "@@tx_isolation", "@@tx_read_only"
+		isolation, readOnly, timed = "@@tx_isolation", "@@tx_read_only", "0"
 	}
 	if s.server.snapshotIsolation {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
-	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+kinName+", @@max_allowed_packet LIMIT 1")
+	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+kinName+", @@max_allowed_packet, "+timed+" LIMIT 1")
 	if err != nil {
 		return err
 	}
@@ -74,6 +75,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		completes:  v[11] != "NO_CHAIN",
 		kin:        v[12],
 		packet:     packet,
+		timed:      v[14] == "1",
 	}
 	if c.initial.charset == "" {
 		c.initial = c.session
@@ -165,7 +167,18 @@ func (c *conn) read(ctx context.Context, query string) ([][]string, error) {
 		}
 		defer func() { _, _ = c.do(context.WithoutCancel(ctx), "SET sql_select_limit = "+c.session.limit) }()
 	}
-	return c.ask(ctx, query)
+	return c.ask(ctx, c.untimed(query))
+}
+
+// untimed lets a query of ours wait for locks for as long as the statement that it is
+// for would: MySQL ends queries after max_execution_time, those that lock as well, and
+// nothing else (https://dev.mysql.com/doc/refman/8.4/en/server-system-variables.html).
+func (c *conn) untimed(query string) string {
+	rest, ok := strings.CutPrefix(query, "SELECT ")
+	if s := c.connector.current.Load(); !ok || c.locking || !c.session.timed && !c.dirty || s == nil || s.server.mariaDB {
+		return query
+	}
+	return "SELECT /*+ SET_VAR(max_execution_time = 0) */ " + rest
 }
 
 func (c *conn) ask(ctx context.Context, query string) ([][]string, error) {

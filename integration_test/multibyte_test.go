@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"database/sql"
+	"fmt"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -74,5 +75,42 @@ func TestNamesInCharset(t *testing.T) {
 		var mistake *countermysql.ConfigError
 		require.ErrorAs(t, err, &mistake)
 		require.ErrorContains(t, err, "latin1")
+	})
+}
+
+// TestCharactersOfNoKey proves that an increment by a text that the key's character set
+// can't hold fails as the statement itself does, not as the query that looks its row up.
+func TestCharactersOfNoKey(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=false", "interpolateParams=true"} {
+			tw := newTwin(t, srv, `CREATE TABLE page (slug VARCHAR(20) CHARACTER SET latin1 PRIMARY KEY, hits INT NOT NULL DEFAULT 0);
+CREATE TABLE note (id INT PRIMARY KEY AUTO_INCREMENT);
+INSERT INTO page (slug) VALUES ('home'), ('über');
+`, counters("page", "hits"), params)
+			answers := map[*sql.DB][]string{}
+			for _, db := range []*sql.DB{tw.plain, tw.ours} {
+				for _, begins := range []string{"INSERT INTO note VALUES ()", "SELECT COUNT(*) FROM note", ""} {
+					for _, text := range []string{"日本", "über", "ÜBER", "ω", "home"} {
+						for _, where := range []string{"slug = ?", "slug IN (?, 'home')", "slug = ? AND hits < 1000"} {
+							tx, err := db.BeginTx(t.Context(), nil)
+							require.NoError(t, err)
+							if begins != "" {
+								affected(t, tx, begins)
+							}
+							res, err := tx.ExecContext(t.Context(), "UPDATE page SET hits = hits + 1 WHERE "+where, text)
+							answer := told(err)
+							if err == nil {
+								n, err := res.RowsAffected()
+								require.NoError(t, err)
+								answer = fmt.Sprint(n)
+							}
+							answers[db] = append(answers[db], begins+" "+text+" "+where+": "+answer+", "+told(tx.Commit()))
+						}
+					}
+				}
+			}
+			require.Equal(t, answers[tw.plain], answers[tw.ours], params)
+			tw.same(t, "SELECT slug, hits FROM page ORDER BY slug")
+		}
 	})
 }

@@ -67,6 +67,54 @@ func TestAlterWaits(t *testing.T) {
 	})
 }
 
+// TestLookupsBehindAlter proves that the look-up of a transaction for which an ALTER
+// waits does not go with those of transactions that wait behind the ALTER.
+func TestLookupsBehindAlter(t *testing.T) {
+	t.Parallel()
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		tw.ours.SetMaxIdleConns(3)
+		var ready []*sql.Conn
+		for range 3 { // so that nobody comes late for want of a connection
+			conn, err := tw.ours.Conn(t.Context())
+			require.NoError(t, err)
+			ready = append(ready, conn)
+		}
+		for _, conn := range ready {
+			require.NoError(t, conn.Close())
+		}
+		holder, err := tw.ours.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		defer holder.Rollback()
+		affected(t, holder, "UPDATE post SET title = 'held' WHERE id = 3")
+		altered, liked := make(chan error, 1), make(chan error, 3)
+		waiting := func() int64 {
+			return number(t, tw.direct, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND STATE LIKE '%metadata lock%'")
+		}
+		go func() {
+			_, err := tw.direct.ExecContext(context.WithoutCancel(t.Context()), "ALTER TABLE post ADD COLUMN extra INT")
+			altered <- err
+		}()
+		require.Eventually(t, func() bool { return waiting() == 1 }, 5*time.Second, 10*time.Millisecond, "the ALTER does not wait")
+		like := func() {
+			liked <- inTransaction(context.WithoutCancel(t.Context()), tw.ours, sql.LevelDefault, []string{likeOne})
+		}
+		go like() // it waits behind the ALTER, as on plain MySQL
+		require.Eventually(t, func() bool { return waiting() >= 2 }, 5*time.Second, 5*time.Millisecond)
+		go like() // leads what comes after it
+		time.Sleep(50 * time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, err = holder.ExecContext(ctx, likeOne)
+		require.NoError(t, err, "it waits for those that wait for it")
+		require.NoError(t, holder.Commit())
+		for _, done := range []chan error{altered, liked, liked} {
+			require.NoError(t, <-done)
+		}
+		require.EqualValues(t, 3, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1")-number(t, tw.plain, "SELECT likes FROM post WHERE id = 1"))
+	})
+}
+
 // TestFewConnections proves that a pool of one connection, and as many
 // transactions at once as there are look-up connections and more, do not wait
 // for each other for ever.
