@@ -80,10 +80,10 @@ func (c *conn) runGuarded(ctx context.Context, k *call) (out outcome, done bool,
 	return out, true, err
 }
 
-// hasSlots reports whether a guarded statement has failed because its row has slots,
-// which is what the server says to be out of range.
+// hasSlots reports whether a guarded statement has failed because its row has slots, or
+// may have: the server says what is out of range, but something between may not.
 func hasSlots(err error) bool {
-	return errorNumber(err) == errOutOfRange && strings.Contains(err.Error(), privateName)
+	return errorNumber(err) == errOutOfRange && (strings.Contains(err.Error(), privateName) || !strings.Contains(err.Error(), "`"))
 }
 
 // locksGaps reports whether no other row can come to meet a condition whose rows the
