@@ -142,6 +142,8 @@ func differ(x, y *outcome, s Step, mariaDB bool) *Difference {
 		return &Difference{Kind: "error", What: fmt.Sprintf("%d against %d", x.err, y.err), Plain: x.summary(), Ours: y.summary()}
 	case x.err != 0:
 		return nil
+	case x.affected < y.affected && touchesAlone.MatchString(s.SQL): // in the second in which an increment did: TestAcceptedTouch
+		return nil
 	case x.affected != y.affected:
 		return &Difference{Kind: "affected", Plain: fmt.Sprint(x.affected), Ours: fmt.Sprint(y.affected)}
 	case x.id != y.id && s.Lax != "id":
@@ -204,12 +206,13 @@ func (l lenient) kept(columnType string) string {
 }
 
 var (
-	copying   = regexp.MustCompile(`(?i)\b(GROUP BY|DISTINCT|DISTINCTROW|SQL_BUFFER_RESULT|OVER|ORDER BY)\b`)
-	distinct  = regexp.MustCompile(`(?i)\bSELECT DISTINCT\b`)
-	outerJoin = regexp.MustCompile(`(?i)\b(LEFT|RIGHT)\b.*\bJOIN\b`)
-	precision = regexp.MustCompile(`decimal \d+|\b(VAR)?CHAR\b`)
-	nullable  = regexp.MustCompile(`null (true|false) true`)
-	size      = regexp.MustCompile(`(UNSIGNED )?(TINY|SMALL|MEDIUM|BIG|\b)(INT)\b|\b(LONG)?TEXT\b|\b(u?int\d+|sql\.NullInt64|sql\.Null\[uint64\]|sql\.NullString|sql\.NullFloat64|float64|string)$`)
+	copying      = regexp.MustCompile(`(?i)\b(GROUP BY|DISTINCT|DISTINCTROW|SQL_BUFFER_RESULT|OVER|ORDER BY)\b`)
+	distinct     = regexp.MustCompile(`(?i)\bSELECT DISTINCT\b`)
+	touchesAlone = regexp.MustCompile(`(?i)\bupdated_at\W*= (NOW\(\)|CURRENT_TIMESTAMP)`)
+	outerJoin    = regexp.MustCompile(`(?i)\b(LEFT|RIGHT)\b.*\bJOIN\b`)
+	precision    = regexp.MustCompile(`decimal \d+|\b(VAR)?CHAR\b`)
+	nullable     = regexp.MustCompile(`null (true|false) true`)
+	size         = regexp.MustCompile(`(UNSIGNED )?(TINY|SMALL|MEDIUM|BIG|\b)(INT)\b|\b(LONG)?TEXT\b|\b(u?int\d+|sql\.NullInt64|sql\.Null\[uint64\]|sql\.NullString|sql\.NullFloat64|float64|string)$`)
 )
 
 // folded writes texts in lower case, in their order then.

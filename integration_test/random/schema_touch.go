@@ -1,6 +1,7 @@
 package random
 
 import (
+	"regexp"
 	"slices"
 	"time"
 )
@@ -43,8 +44,14 @@ func (g *gen) touches(s source) string {
 	case g.d.clock == application:
 		return set + g.v(value{lit: "'" + time.Unix(1_900_000_000, 0).UTC().Format(time.DateTime) + "'", args: []any{Present{}}})
 	}
+	if digits := fraction.FindString(c.def); g.d.clock == stoodStill && digits != "" { // with fewer of them, now is earlier than it was, which is an accepted difference
+		return set + pick(g, "NOW"+digits, "CURRENT_TIMESTAMP"+digits, "now"+digits, "LOCALTIME"+digits, "(NOW"+digits+")", "UTC_TIMESTAMP()", "NOW() + INTERVAL 1 HOUR")
+	}
 	return set + pick(g, "NOW()", "CURRENT_TIMESTAMP", "CURRENT_TIMESTAMP(6)", "NOW(3)", "now()", "LOCALTIME", "(NOW())", "UTC_TIMESTAMP()", "NOW() + INTERVAL 1 HOUR")
 }
+
+// fraction is how many digits a column has behind the second.
+var fraction = regexp.MustCompile(`\(\d\)`)
 
 // counts adds to a counter that can't be NULL: where nothing is added, a touch is an
 // accepted difference. It is "" if there is none.
