@@ -113,7 +113,7 @@ func (c *conn) join(ctx context.Context) error {
 		return nil
 	}
 	some := slices.Collect(maps.Values(x.pending))[0]
-	if _, err := c.read(ctx, "SELECT 1 FROM "+some.t.slots()+" WHERE FALSE"); err != nil {
+	if _, err := c.read(ctx, "SELECT 1 FROM "+some.t.base()+" WHERE FALSE"); err != nil {
 		return err
 	}
 	x.joined = true
