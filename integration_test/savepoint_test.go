@@ -23,7 +23,8 @@ func TestSavepointBehindIncrement(t *testing.T) {
 				} {
 					tw.reset(t)
 					tw.play(t, slices.Concat([]string{begin, "A: BEGIN"}, first, []string{
-						"A: SAVEPOINT a", "A: SELECT SUM(likes) FROM post", "A: SELECT * FROM author WHERE id = 1 FOR UPDATE",
+						"A: SAVEPOINT a", "B: UPDATE post SET likes = likes + 70 WHERE id = 2", "B: COMMIT", // no snapshot is fixed yet
+						"A: SELECT SUM(likes) FROM post", "A: SELECT * FROM author WHERE id = 1 FOR UPDATE",
 						"B: UPDATE post SET likes = likes + 7 WHERE id = 2", "B: COMMIT",
 						"A: ROLLBACK TO a", "A: SELECT likes FROM post ORDER BY id",
 						"B: SELECT * FROM author WHERE id = 1 FOR UPDATE NOWAIT", "B: ROLLBACK", "A: ROLLBACK",
