@@ -54,6 +54,9 @@ func (a *analysis) concerns(stmt ast.StmtNode) bool {
 	case *ast.UpdateStmt:
 		return writes(stmt.TableRefs)
 	case *ast.DeleteStmt:
+		if stmt.IsMultiTable && !a.deletesFrom(stmt) {
+			break // what it deletes from is not among its tables: the server refuses it
+		}
 		return writes(stmt.TableRefs)
 	case *ast.InsertStmt:
 		if stmt.IsReplace || stmt.OnDuplicate != nil {
