@@ -178,11 +178,11 @@ func values(t *testing.T, stmt *sql.Stmt, args ...any) (all []string) {
 // function that might be the application's.
 func TestAcceptedTypes(t *testing.T) {
 	const schema = `
-CREATE TABLE c (id INT PRIMARY KEY, n INT NOT NULL, likes INT NOT NULL, y YEAR NOT NULL);
-INSERT INTO c VALUES (1, 3, 4, 2001), (2, 3, 2, 2002);
+CREATE TABLE c (id INT PRIMARY KEY, n INT NOT NULL, likes INT NOT NULL, y YEAR NOT NULL, exact DECIMAL(12,0) NOT NULL);
+INSERT INTO c VALUES (1, 3, 4, 2001, 1), (2, 3, 2, 2002, 1);
 `
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := newTwin(t, srv, schema, counters("c", "likes"))
+		tw := newTwin(t, srv, schema, counters("c", "likes", "exact"))
 		pin := func(plain, ours []string) {
 			if mariaDB(srv) {
 				require.Equal(t, plain, ours)
@@ -210,6 +210,18 @@ INSERT INTO c VALUES (1, 3, 4, 2001), (2, 3, 2, 2002);
 			return all
 		}
 		pin(afterFloat(tw.plain), afterFloat(tw.ours))
+
+		beforeAlter := func(db *sql.DB) []string {
+			c := session(t, db)
+			stmt, err := c.PrepareContext(t.Context(), "SELECT COALESCE(MAX(exact), 0) + ? FROM c")
+			require.NoError(t, err)
+			defer stmt.Close()
+			affected(t, c, "ALTER TABLE c ADD COLUMN more INT NULL")
+			rows, err := stmt.QueryContext(t.Context(), uint64(1))
+			require.NoError(t, err)
+			return described(t, rows)
+		}
+		pin(beforeAlter(tw.plain), beforeAlter(tw.ours))
 	})
 }
 
