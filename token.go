@@ -264,21 +264,45 @@ func variable(s string, i int, mode lexMode) token {
 	return token{tokVar, i, end, strings.TrimPrefix(s[i:end], "@@")}
 }
 
-// number reads a number, or an identifier that begins with digits.
+// number reads a number, or an identifier that begins with digits. A point goes with
+// digits alone: in 0a.likes it stands behind a table's name.
 func number(s string, i int) token {
-	end, afterDot := i, i > 0 && s[i-1] == '.'
-	for end < len(s) && (isWordByte(s[end]) || s[end] == '.' && !afterDot) {
-		if (s[end] == 'e' || s[end] == 'E') && end+2 < len(s) && (s[end+1] == '+' || s[end+1] == '-') && isDigit(s[end+2]) &&
-			strings.Trim(s[i:end], "0123456789.") == "" { // or it is 0x1e-2
+	end := i
+	for end < len(s) && isWordByte(s[end]) {
+		if isExponent(s, end, true) && strings.Trim(s[i:end], "0123456789") == "" { // or it is 0x1e-2
 			end++
 		}
 		end++
+	}
+	if end < len(s) && s[end] == '.' && (i == 0 || s[i-1] != '.') && strings.Trim(s[i:end], "0123456789") == "" {
+		end = endOfDigits(s, end+1)
+		if isExponent(s, end, true) || isExponent(s, end, false) {
+			end = endOfDigits(s, end+2)
+		}
 	}
 	word := s[i:end]
 	if strings.Trim(word, "0123456789.") == "" || strings.HasPrefix(word, "0x") || strings.HasPrefix(word, "0b") || exponent(word) {
 		return token{tokNumber, i, end, word}
 	}
 	return token{tokWord, i, end, word}
+}
+
+// isExponent reports whether e and digits stand at i, with or without a sign.
+func isExponent(s string, i int, signed bool) bool {
+	if i+1 >= len(s) || s[i] != 'e' && s[i] != 'E' {
+		return false
+	}
+	if signed {
+		return (s[i+1] == '+' || s[i+1] == '-') && i+2 < len(s) && isDigit(s[i+2])
+	}
+	return isDigit(s[i+1])
+}
+
+func endOfDigits(s string, i int) int {
+	for i < len(s) && isDigit(s[i]) {
+		i++
+	}
+	return i
 }
 
 func exponent(word string) bool {
