@@ -147,7 +147,7 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 // noted passes on the answer to a statement of the user's.
 func (c *conn) noted(err error) error {
 	c.lastRows.known = false
-	if err == nil || hasSlots(err) { // which is an answer
+	if err == nil || namesSlots(err) { // which is an answer
 		return err
 	}
 	return c.failed(err)

@@ -83,7 +83,12 @@ func (c *conn) runGuarded(ctx context.Context, k *call) (out outcome, done bool,
 // hasSlots reports whether a guarded statement has failed because its row has slots, or
 // may have: the server says what is out of range, but something between may not.
 func hasSlots(err error) bool {
-	return errorNumber(err) == errOutOfRange && (strings.Contains(err.Error(), privateName) || !strings.Contains(err.Error(), "`"))
+	return namesSlots(err) || errorNumber(err) == errOutOfRange && !strings.Contains(err.Error(), "`")
+}
+
+// namesSlots reports whether it says so.
+func namesSlots(err error) bool {
+	return errorNumber(err) == errOutOfRange && strings.Contains(err.Error(), privateName)
 }
 
 // locksGaps reports whether no other row can come to meet a condition whose rows the

@@ -140,6 +140,9 @@ func TestSoldOutPrepared(t *testing.T) {
 		require.EqualValues(t, 1, sold(3))
 		require.EqualValues(t, 0, sold(3))
 		require.Empty(t, stats(t, tw.ours).Errors)
+		_, err = tw.ours.Exec("SET @x = 18446744073709551615 + 1") // the application's own, and without a name
+		require.Equal(t, 1690, errorNumber(err))
+		require.NotEmpty(t, stats(t, tw.ours).Errors)
 	})
 }
 
