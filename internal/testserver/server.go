@@ -13,6 +13,7 @@
 package testserver
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -314,11 +315,19 @@ func askVersion(ctx context.Context, cfg *mysql.Config) (string, error) {
 	return v, err
 }
 
-// tail is the end of a text, for error messages.
+// tail is the end of a text, for error messages, behind the servers' own errors
+// among what is cut off: a crash report can push the cause out of the end.
 func tail(b []byte) string {
-	const limit = 2000
-	if len(b) > limit {
-		b = b[len(b)-limit:]
+	const limit, most = 2000, 5
+	var errs []string
+	if cut := len(b) - limit; cut > 0 {
+		cut += bytes.IndexByte(b[cut:], '\n') + 1
+		for line := range strings.Lines(string(b[:cut])) {
+			if strings.Contains(line, "[ERROR]") && len(errs) < most {
+				errs = append(errs, line)
+			}
+		}
+		b = b[cut:]
 	}
-	return strings.TrimSpace(string(b))
+	return strings.TrimSpace(strings.Join(errs, "") + string(b))
 }

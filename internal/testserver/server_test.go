@@ -173,6 +173,21 @@ func TestStartFailureShowsTheLog(t *testing.T) {
 	})
 }
 
+// MariaDB sometimes crashes when it refuses an option, and its crash report is
+// longer than what an error message shows of the log.
+func TestTailShowsTheCauseBehindACrashReport(t *testing.T) {
+	log := "2026-11-22 [Note] starting\n" +
+		"2026-11-22 [ERROR] unknown option '--no-such-option'\n" +
+		strings.Repeat("Max core file size  0  bytes\n", 200) + "Segmentation fault\n"
+	got := tail([]byte(log))
+	assert.True(t, strings.HasPrefix(got, "2026-11-22 [ERROR] unknown option '--no-such-option'\nMax core"), got)
+	assert.True(t, strings.HasSuffix(got, "Segmentation fault"), got)
+	assert.Less(t, len(got), len(log)/2)
+
+	assert.Equal(t, "short", tail([]byte("short\n")))
+	assert.Len(t, tail([]byte(strings.Repeat("x", 3000))), 2000, "one long line")
+}
+
 func TestStartEndsWithItsContext(t *testing.T) {
 	forEachFlavor(t, func(t *testing.T, f Flavor) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
