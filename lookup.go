@@ -138,9 +138,6 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 			return nil, takeVerbatim, nil
 		}
 		e := entry{deltas: deltas, touch: make([]string, len(b.touch))}
-		if len(rows) == 1 && !b.byKey {
-			e.finds = []find{{b.name, where, deltas}}
-		}
 		e.key = key(r[3 : 3+len(t.key)])
 		e.id = e.key.id()
 		for j, at := range b.touch {
@@ -149,6 +146,16 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 			}
 		}
 		hits[i] = e
+	}
+	if !b.byKey && (b.rows == nil || len(rows) == 1) {
+		keys := make([]key, len(hits))
+		for i, h := range hits {
+			keys[i] = h.key
+		}
+		slices.SortFunc(keys, t.compare)
+		for i := range hits {
+			hits[i].finds = []find{{b.name, where, deltas, keys}}
+		}
 	}
 	return hits, done, nil
 }

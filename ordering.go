@@ -242,11 +242,12 @@ func byColumn[V any](values []V, old, cols []*column) []V {
 	return out
 }
 
-// find is a condition of the application's that matched one row by another
-// key than the slots table's, and what was added by it.
+// find is a condition of the application's that matched rows by another key than
+// the slots table's, and what was added to each by it.
 type find struct {
 	name, where string
 	deltas      []int64
+	keys        []key // of all those rows, in canonical order
 }
 
 // pending are the increments of one table that a transaction has not sent yet.

@@ -164,9 +164,28 @@ func (c *conn) findAgain(ctx context.Context, t *table, e *entry) ([]*entry, err
 		if err != nil {
 			return nil, err
 		}
-		if len(rows) == 1 {
-			moved = append(moved, &entry{id: rows[0].key.id(), key: rows[0].key, deltas: f.deltas, touch: e.touch})
+		to, left := make([]key, len(rows)), f.keys
+		for i, r := range rows {
+			to[i] = r.key
+		}
+		if len(f.keys) > 1 {
+			there, err := c.outside(ctx, "SELECT "+t.selectKey(t.ref())+" FROM "+t.base()+" WHERE "+t.whereAny(f.keys, t.ref()))
+			if err != nil {
+				return nil, err
+			}
+			left, to = without(f.keys, there), without(to, f.keys)
+		}
+		// Which has gone where can't be told, nor does it matter: each was added the same.
+		if i := slices.IndexFunc(left, func(k key) bool { return slices.Equal(k, e.key) }); i >= 0 && i < len(to) {
+			moved = append(moved, &entry{id: to[i].id(), key: to[i], deltas: f.deltas, touch: e.touch})
 		}
 	}
 	return moved, nil
+}
+
+// without leaves out some keys.
+func without[K ~[]string](keys []key, out []K) []key {
+	return slices.DeleteFunc(slices.Clone(keys), func(k key) bool {
+		return slices.ContainsFunc(out, func(o K) bool { return slices.Equal([]string(o), []string(k)) })
+	})
 }

@@ -29,6 +29,11 @@ func TestRowsGoneBeforeCommit(t *testing.T) {
 		{"another slug", "UPDATE post SET likes = likes + 100 WHERE slug = 'a'", []string{"UPDATE post SET slug = 'z' WHERE id = 1"}, "[1 110][2 9][3 0]"},
 		{"another key, by key and by slug", "UPDATE post SET likes = likes + 100 WHERE id = 1; UPDATE post SET likes = likes + 1000 WHERE slug = 'a'", []string{"UPDATE post SET id = 50 WHERE id = 1"}, "[2 9][3 0][50 1010]"},
 		{"another key, by slug and by key", "UPDATE post SET likes = likes + 1000 WHERE slug = 'a'; UPDATE post SET likes = likes + 100 WHERE id = 1", []string{"UPDATE post SET id = 50 WHERE id = 1"}, "[2 9][3 0][50 1010]"},
+		{"another key of one, by slugs", "UPDATE post SET likes = likes + 100 WHERE slug IN ('a', 'b')", []string{"UPDATE post SET id = 50 WHERE id = 1"}, "[2 109][3 0][50 110]"},
+		{"other keys, by slugs", "UPDATE post SET likes = likes + 100 WHERE slug IN ('a', 'b')", []string{"UPDATE post SET id = 50 WHERE id = 1", "UPDATE post SET id = 51 WHERE id = 2"}, "[3 0][50 110][51 109]"},
+		{"one's key is the other's, by slugs", "UPDATE post SET likes = likes + 100 WHERE slug IN ('a', 'b')", []string{"UPDATE post SET id = 50 WHERE id = 1", "UPDATE post SET id = 1 WHERE id = 2"}, "[1 109][3 0][50 110]"},
+		{"another key and deleted, by slugs", "UPDATE post SET likes = likes + 100 WHERE slug IN ('a', 'b')", []string{"DELETE FROM post WHERE id = 1", "UPDATE post SET id = 51 WHERE id = 2"}, "[3 0][51 109]"},
+		{"another key and another slug, by slugs", "UPDATE post SET likes = likes + 100 WHERE slug IN ('a', 'b')", []string{"UPDATE post SET slug = 'z' WHERE id = 1", "UPDATE post SET id = 51 WHERE id = 2"}, "[1 110][3 0][51 109]"},
 		{"all deleted", "UPDATE post SET likes = likes + 100 WHERE id = 1", []string{"DELETE FROM post"}, ""},
 		{"deleted by a client that knows nothing of slots", "UPDATE post SET likes = likes + 100 WHERE id = 1", []string{"direct"}, "[2 9][3 0]"},
 	}
