@@ -45,3 +45,39 @@ INSERT INTO page VALUES ('a', 1), ('b', 2);
 		}
 	})
 }
+
+// TestKeysOutsideTheirCharacterSet proves that an INSERT of a text that the key's character
+// set can't hold fails, or stores what it makes of it, as on plain MySQL, and leaves no
+// slots standing: to compare such a text with the key fails otherwise.
+func TestKeysOutsideTheirCharacterSet(t *testing.T) {
+	const schema = `
+CREATE TABLE word (k VARCHAR(20) CHARACTER SET latin1 PRIMARY KEY, u VARCHAR(20) CHARACTER SET ascii UNIQUE, n INT NOT NULL);
+INSERT INTO word VALUES ('a', 'u1', 1), ('?', 'u2', 2), ('c', '?', 3);
+`
+	config := &countermysql.Config{Tables: []countermysql.TableConfig{{Table: "word", Counters: []string{"n"}}}}
+	writes := []string{
+		"A: INSERT INTO word VALUES ('日', NULL, 10)", "A: INSERT IGNORE INTO word VALUES ('日', NULL, 10), ('d', '日', 11)",
+		"A: INSERT INTO word VALUES ('日', 'u4', 20) ON DUPLICATE KEY UPDATE n = 21", "A: INSERT INTO word VALUES ('a', '日', 30) ON DUPLICATE KEY UPDATE n = n + 31",
+		"A: INSERT INTO word VALUES ('日', NULL, 20), ('a', NULL, 20) ON DUPLICATE KEY UPDATE n = n + 40", "A: REPLACE INTO word VALUES ('日', 'u5', 50), ('e', '日', 51)",
+		"A: UPDATE word SET k = '日' WHERE k = 'a'", "A: UPDATE word SET n = 60 WHERE k = '日'", "A: DELETE FROM word WHERE u = '日'",
+		"A: UPDATE word SET n = n + 70 WHERE k = '日'", "A: UPDATE word SET n = n + 80 WHERE u IN ('日', 'u2')",
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, mode := range []string{"'STRICT_ALL_TABLES'", "''"} {
+			for _, begin := range []bool{false, true} {
+				tw := newTwin(t, srv, schema, config)
+				steps := []string{"A: SET sql_mode = " + mode}
+				for _, write := range writes {
+					steps = append(steps, "B: UPDATE word SET n = n + 7 WHERE k IN ('a', 'c')", "B: UPDATE word SET n = n + 7 WHERE k = '?'")
+					if begin {
+						steps = append(steps, "A: BEGIN", write, "A: COMMIT")
+					} else {
+						steps = append(steps, write)
+					}
+					steps = append(steps, "A: SELECT * FROM word ORDER BY k")
+				}
+				tw.play(t, steps...)
+			}
+		}
+	})
+}
