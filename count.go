@@ -164,14 +164,17 @@ func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 			return out, how, err
 		}
 	}
+	b, ok := inc.bind(k.binder())
+	if ok && (b.zero || k.plan.class != counting || inc.t.verbatim() || !k.binder().soundPins(inc.pins)) {
+		return outcome{}, takeVerbatim, nil // whether it begins a transaction is for the server to say
+	}
 	if err := c.beginImplied(ctx); err != nil {
 		return outcome{}, done, err
 	}
-	b, ok := inc.bind(k.binder())
 	switch {
 	case !ok:
 		return outcome{}, takeExact, nil
-	case b.zero || k.plan.class != counting || inc.t.verbatim() || !k.binder().soundPins(inc.pins) || c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly() || !c.usable()),
+	case c.inTransaction() && (c.transaction().isolation == serializable || c.readOnly() || !c.usable()),
 		(c.inTransaction() || !inc.one) && inc.warns(k.binder()): // it is looked up
 		return outcome{}, takeVerbatim, nil
 	}

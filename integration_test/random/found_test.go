@@ -20,3 +20,19 @@ func TestSeed5000110(t *testing.T) {
 		Tables: []string{},
 	})
 }
+
+func TestSeed15300001472(t *testing.T) {
+	same(t, &Script{
+		Slots:    1,
+		Counters: []Counter{{Table: "order", Columns: []string{"likes", "views"}, Touch: []string(nil)}},
+		Setup: []string{
+			"CREATE TABLE {db}.`order` (`id` INT NOT NULL, `likes` INT NOT NULL DEFAULT 0, `views` DECIMAL(12,0) NOT NULL DEFAULT 0, `n` INT NULL, `title` VARCHAR(30) NULL DEFAULT 't', PRIMARY KEY (`id`), KEY by_counter (`views`), KEY by_n (n)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 PARTITION BY HASH (`id`) PARTITIONS 3",
+		},
+		Steps: []Step{
+			{Do: "exec", SQL: `SET @@autocommit = 0`},
+			{Do: "exec", SQL: "UPDATE `order` PARTITION (p0, p2) SET `order`.likes = IFNULL(`order`.`likes`,0)+8, views = `order`.views + 8 WHERE {db}.`order`.id = 4 # likes"},
+			{Do: "exec", SQL: `SET TRANSACTION ISOLATION LEVEL READ COMMITTED`},
+		},
+		Tables: []string{},
+	})
+}
