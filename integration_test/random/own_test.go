@@ -127,6 +127,62 @@ func TestForgottenPartitions(t *testing.T) {
 	})
 }
 
+// TestForgottenDuplicates proves the same of two rows that get the same key.
+func TestForgottenDuplicates(t *testing.T) {
+	eachServer(t, func(t *testing.T, r *Runner) {
+		for range 3 {
+			d, err := r.Compare(t.Context(), &Script{
+				Slots: 4, Counters: []Counter{{Table: "post", Columns: []string{"likes"}}}, Tables: []string{"post"},
+				Setup: []string{
+					"CREATE TABLE {db}.`post` (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0) PARTITION BY HASH (id) PARTITIONS 3",
+					"INSERT INTO {db}.post (id) VALUES (5), (2)",
+				},
+				Steps: []Step{
+					{Do: "exec", SQL: "UPDATE post PARTITION (p1) SET likes = likes + 1 WHERE id = 6"},
+					{Do: "exec", SQL: "UPDATE post SET id = 5, likes = likes + 1 WHERE id IN (2, 5, 6)"},
+				},
+			})
+			require.NoError(t, err)
+			require.Nil(t, d)
+		}
+		require.Equal(t, r.MariaDB, r.Own == 3, "%d", r.Own)
+	})
+}
+
+// TestContradictions proves that MariaDB, and not MySQL, answers some queries on a table
+// otherwise than on a view of all its rows, and that this is let pass.
+func TestContradictions(t *testing.T) {
+	eachServer(t, func(t *testing.T, r *Runner) {
+		s := &Script{
+			Slots: 4, Counters: []Counter{{Table: "post", Columns: []string{"likes"}}}, Tables: []string{"post"},
+			Setup: []string{
+				"CREATE TABLE {db}.`post` (id INT PRIMARY KEY, likes INT NOT NULL)", "INSERT INTO {db}.post VALUES (2, 3)",
+				"CREATE TABLE {db}.note (id INT PRIMARY KEY, likes INT NOT NULL)", "INSERT INTO {db}.note VALUES (2, 3)",
+			},
+			Steps: []Step{{Do: "query", SQL: "SELECT (SELECT COUNT(*) FROM note q1 WHERE (SELECT MAX(likes) FROM post q2) <= SOME (SELECT MIN(likes) FROM post q3" +
+				" WHERE (q3.likes, q1.likes) IN (SELECT q1.id, q4.likes FROM post q4 WHERE q3.likes <> q3.likes)))"}}, // <= SOME (NULL)
+		}
+		x, err := r.prepare(t.Context(), s, plains)
+		require.NoError(t, err)
+		defer x.close()
+		count := func() string { return x.do(t.Context(), s.Steps[0], nil).values[0][0] }
+		ofTable := count()
+		require.Equal(t, r.MariaDB, ofTable == "int64 1", ofTable)
+		require.NoError(t, x.view(t.Context(), s))
+		require.Equal(t, "int64 0", count())
+
+		d, err := r.Compare(t.Context(), s)
+		require.NoError(t, err)
+		require.Nil(t, d)
+		require.Equal(t, r.MariaDB, r.Own == 1)
+
+		few := *s
+		few.Steps = []Step{{Do: "query", SQL: "SELECT 1"}}
+		require.False(t, r.owned(t.Context(), &few, &Difference{Kind: "rows", Plain: "int64 1", Ours: "int64 2"}))
+		require.False(t, r.owned(t.Context(), s, &Difference{Kind: "rows", Plain: "int64 1", Ours: "int64 2"}), "neither on views")
+	})
+}
+
 // TestOwnDifference proves that a difference is let pass only if it is the
 // server's own.
 func TestOwnDifference(t *testing.T) {
