@@ -19,7 +19,7 @@ func benchConn(b testing.TB) *conn {
 	s := forum(true)
 	c := &Connector{config: &Config{}, log: slog.Default()}
 	c.current.Store(s)
-	c.checked.Store(time.Now().UnixNano())
+	c.checked.Store(int64(clock()))
 	again, ended := time.NewTicker(schemaAge/2), make(chan struct{})
 	b.Cleanup(func() { close(ended) })
 	go func() {
@@ -28,8 +28,8 @@ func benchConn(b testing.TB) *conn {
 			select {
 			case <-ended:
 				return
-			case now := <-again.C:
-				c.checked.Store(now.UnixNano())
+			case <-again.C:
+				c.checked.Store(int64(clock()))
 			}
 		}
 	}()

@@ -125,7 +125,7 @@ type Connector struct {
 	look       atomic.Pointer[sql.DB] // the look-up connections; nil until needed, and once closed
 	lookupIdle time.Duration          // for how long one is kept unused
 	current    atomic.Pointer[schema]
-	checked    atomic.Int64 // when the schema was learned, Unix nanoseconds
+	checked    atomic.Int64 // when the schema was learned, by clock
 	changes    atomic.Int64 // of the schema, which a statement must not miss
 	learned    atomic.Int64 // so many of them
 	ddl        atomic.Int64 // statements so far

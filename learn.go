@@ -66,11 +66,14 @@ func (c *Connector) schema(ctx context.Context) (*schema, error) {
 // changed reports whether the schema is known to have changed since it was learned.
 func (c *Connector) changed() bool { return c.learned.Load() < c.changes.Load() }
 
-// age is how long ago the schema was learned. A clock that was set back makes it
-// old, or it would stay for as long as the clock was set back by.
-func (c *Connector) age() time.Duration {
-	return time.Duration(time.Now().UnixNano() - c.checked.Load()).Abs()
-}
+var started = time.Now()
+
+// clock is the time since the program's start: every statement asks, the time of day
+// takes twice as long to read, and it can be set back.
+func clock() time.Duration { return time.Since(started) }
+
+// age is how long ago the schema was learned.
+func (c *Connector) age() time.Duration { return clock() - time.Duration(c.checked.Load()) }
 
 // learn returns the schema as it is now; unchanged, the old one stays with its plans.
 func (c *Connector) learn(ctx context.Context) (*schema, error) {
@@ -123,14 +126,14 @@ func (c *Connector) readSchema(ctx context.Context, anew bool) (*schema, error) 
 	}
 	if err != nil {
 		if errorNumber(err) == errLockWait && c.current.Load() != nil { // who locks a table for long keeps all from it, and nobody from other tables
-			c.checked.Store(time.Now().Add(-schemaAge).UnixNano())
+			c.checked.Store(int64(clock() - schemaAge))
 		}
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			err = fmt.Errorf("countermysql: reading the schema took longer than %s: %w", schemaTimeout, err)
 		}
 		return nil, err
 	}
-	c.checked.Store(time.Now().UnixNano())
+	c.checked.Store(int64(clock()))
 	if old := c.current.Load(); old != nil && old.fingerprint == s.fingerprint {
 		c.learned.Store(changes)
 		return old, nil

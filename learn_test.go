@@ -190,7 +190,7 @@ func TestSchemaOutOfReach(t *testing.T) {
 
 		slow.full.Store(true)
 		c.look.Load().SetMaxIdleConns(-1)
-		c.checked.Store(time.Now().Add(-time.Hour).UnixNano())
+		c.checked.Store(int64(clock() - time.Hour))
 		require.NoError(t, run("DO 1"))
 		require.NoError(t, tx.Commit())
 		require.ErrorContains(t, run("UPDATE t SET n = n + 1 WHERE id = 1"), "too many connections")

@@ -38,7 +38,7 @@ func TestSchemaLocked(t *testing.T) {
 		require.Eventually(t, func() bool { return renaming() != 0 }, 10*time.Second, 5*time.Millisecond)
 		_, err = c.learn(t.Context())
 		require.EqualValues(t, errLockWait, errorNumber(err))
-		c.checked.Store(time.Now().Add(-schemaTooOld - time.Second).UnixNano())
+		c.checked.Store(int64(clock() - schemaTooOld - time.Second))
 		execute(t, db, "DO 1")
 		start := time.Now()
 		execute(t, db, "DO 1")
