@@ -10,7 +10,8 @@ import (
 // ambiguous reports whether ORDER BY or HAVING names table.counter while an alias
 // has the counter's name: for a column, but not for a view's expression, MySQL
 // then means the column. Or GROUP BY, or a window on MySQL, names it. Or any of them
-// names what the select list has twice.
+// names what the select list has twice. Or table.column, while the select list calls
+// another column so, whose table it does not say: of a merged view, MySQL takes that one.
 func (a *analysis) ambiguous(stmt ast.Node, named []*table) bool {
 	virtual := func(name string) bool {
 		return slices.ContainsFunc(named, func(t *table) bool { return t.virtual(name) })
@@ -27,6 +28,13 @@ func (a *analysis) ambiguousIn(s *ast.SelectStmt, virtual func(name string) bool
 			return true // HAVING sees columns in one way, and expressions of their names in another
 		case s.OrderBy != nil && some(s.OrderBy, bare), s.GroupBy != nil && some(s.GroupBy, bare):
 			return true // two columns of this name may be an error, two expressions are not
+		}
+	}
+	if called := renamed(s); !a.schema.server.mariaDB && called != nil {
+		qualified := func(c *ast.ColumnName) bool { return c.Table.O != "" && slices.Contains(called, c.Name.L) }
+		if s.OrderBy != nil && some(s.OrderBy, qualified) || s.GroupBy != nil && some(s.GroupBy, qualified) || s.Having != nil && some(s.Having, qualified) ||
+			some(s, func(w *ast.WindowSpec) bool { return some(w, qualified) }) {
+			return true
 		}
 	}
 	aliases := counterAliases(s, virtual)
@@ -48,6 +56,17 @@ func (a *analysis) ambiguousIn(s *ast.SelectStmt, virtual func(name string) bool
 		return true
 	}
 	return false
+}
+
+// renamed are the other names that a select list gives to columns whose table it does
+// not say, in lower case.
+func renamed(s *ast.SelectStmt) (aliases []string) {
+	for _, f := range s.Fields.Fields {
+		if c, ok := columnRef(f.Expr); ok && f.AsName.L != "" && c.Table.O == "" && c.Name.L != f.AsName.L {
+			aliases = append(aliases, f.AsName.L)
+		}
+	}
+	return aliases
 }
 
 // counterAliases are the aliases with a counter's name that are not for the column of

@@ -159,12 +159,14 @@ func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 	if c.xaEnded || c.savedUnbegun() || k.miscounted() || c.session.safe && len(inc.t.key) == 0 { // which the server refuses
 		return outcome{}, takeVerbatim, nil
 	}
-	if inc.text != nil && !inc.t.verbatim() && !c.inTransaction() {
+	floats := k.stmt != nil && k.stmt.floats
+	if inc.text != nil && !inc.t.verbatim() && !c.inTransaction() && !floats {
 		if out, how, err := c.countAlone(ctx, k); how != notTried {
 			return out, how, err
 		}
 	}
 	b, ok := inc.bind(k.binder())
+	ok = ok && !floats
 	if ok && (b.zero || k.plan.class != counting || inc.t.verbatim() || !k.binder().soundPins(inc.pins)) {
 		return outcome{}, takeVerbatim, nil // whether it begins a transaction is for the server to say
 	}

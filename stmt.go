@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"slices"
 )
 
 // stmt is a prepared statement.
@@ -13,6 +14,7 @@ type stmt struct {
 	raw    driver.Stmt // of the text as it is
 	others map[string]driver.Stmt
 	typing *typing // nil: not asked yet
+	floats bool    // it had an argument that MySQL takes its parameter to be of from then on
 
 	session session // in which it was prepared
 }
@@ -74,12 +76,20 @@ func (s *stmt) physical(ctx context.Context, text string) (driver.Stmt, error) {
 	return other, nil
 }
 
+// sees notes floating-point arguments: MySQL's parameter stays one for integers too
+// (WL#9384), and what is added to the base row alone is then rounded to other numbers.
+func (s *stmt) sees(args []driver.NamedValue) {
+	s.floats = s.floats || slices.ContainsFunc(args, func(v driver.NamedValue) bool { _, ok := v.Value.(float64); return ok })
+}
+
 func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	s.sees(args)
 	out, err := s.conn.execute(ctx, s.text, s, args, false)
 	return out.res, err
 }
 
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	s.sees(args)
 	out, err := s.conn.execute(ctx, s.text, s, args, true)
 	return out.rows, err
 }

@@ -84,7 +84,7 @@ INSERT INTO author VALUES (1, 9), (2, 4);
 }
 
 // TestOrderedByAlias proves that a window's PARTITION BY and ORDER BY mean the column
-// where an alias has its name.
+// where an alias has its name, and ORDER BY does where it says the table.
 func TestOrderedByAlias(t *testing.T) {
 	const schema = `
 CREATE TABLE post (id INT PRIMARY KEY, n INT NOT NULL, likes INT NOT NULL DEFAULT 0);
@@ -98,6 +98,12 @@ INSERT INTO post VALUES (1, 1, 1), (2, 1, 5), (3, 2, 5);
 			"SELECT id, n AS likes, SUM(id) OVER w s FROM post WINDOW w AS (PARTITION BY (likes) ORDER BY id) ORDER BY id",
 			"SELECT id, n AS likes, RANK() OVER (ORDER BY post.likes DESC, id) r FROM post ORDER BY id",
 			"SELECT id, -likes AS likes, RANK() OVER (ORDER BY likes + 0) r FROM post ORDER BY id",
+			"SELECT likes, n AS id FROM post ORDER BY post.id DESC, likes",
+			"SELECT likes, n AS id, ROW_NUMBER() OVER (ORDER BY post.id DESC, likes) r FROM post ORDER BY likes, r",
+			"SELECT likes, (n) AS Id FROM post p ORDER BY P.ID DESC, likes",
+			"SELECT COUNT(likes), n AS id FROM post GROUP BY n ORDER BY post.id",
+			"SELECT likes, n AS id FROM post HAVING post.id > 1 ORDER BY likes",
+			"SELECT likes, n AS id FROM post ORDER BY post.id DESC LIMIT 1 FOR UPDATE",
 		} {
 			tw.play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: "+query)
 		}

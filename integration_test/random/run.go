@@ -112,8 +112,8 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 		if step.SQL == "SELECT FOUND_ROWS()" && (failed || i == 0 || !strings.Contains(s.Steps[i-1].SQL, "SQL_CALC_FOUND_ROWS")) {
 			continue // the number is of no statement
 		}
-		if other == viewing && i == viewed {
-			if err := ours.view(ctx, s); err != nil {
+		if (other == viewing || other == computing) && i == viewed {
+			if err := ours.view(ctx, s, other); err != nil {
 				return nil, err
 			}
 			step.Lax = "types"
