@@ -27,11 +27,10 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if err := c.begin(ctx); err != nil { // of a transaction that is not over
 		return nil, err
 	}
+	next := c.begins()
 	if err := c.sendOrRollBack(ctx); err != nil { // START TRANSACTION commits what is open
 		return nil, err
 	}
-	c.spend()
-	next := c.next
 	h := &handle{conn: c, opts: opts}
 	level := isolationName(opts.Isolation)
 	if c.mayDefer(opts) {

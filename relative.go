@@ -102,7 +102,7 @@ func (d delta) signed(n int64, ok bool) (int64, bool) {
 		ok = ok && n != math.MinInt64
 		n = -n
 	}
-	return n, ok && (n >= 0 || !d.c.unsigned()) && d.c.spans(n)
+	return n, ok && !(d.c.unsigned() && (d.subtract || n < 0)) && d.c.spans(n) // - -1 is below zero too, with NO_UNSIGNED_SUBTRACTION, beyond 63 bits
 }
 
 // spans reports whether two numbers of the column can differ by n. If not, the

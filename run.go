@@ -151,7 +151,7 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 		}
 		return outcome{}, err
 	}
-	next := c.next
+	next := c.begins()
 	out, err := c.runDDL(ctx, k)
 	switch {
 	case p.arg == xaEnd && err == nil:

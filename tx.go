@@ -86,6 +86,16 @@ func (c *conn) spend() {
 	c.spent = false
 }
 
+// begins is what SET TRANSACTION has said of a transaction that begins now. What it has
+// said of the one that is open holds for that, too, where MySQL's BEGIN ends it.
+func (c *conn) begins() string {
+	c.spend()
+	if s := c.connector.current.Load(); s != nil && s.server.mariaDB && c.begun() {
+		return ""
+	}
+	return c.next
+}
+
 // ended forgets the transaction.
 func (c *conn) ended() {
 	if c.tx != nil {

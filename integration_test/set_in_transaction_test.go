@@ -26,7 +26,8 @@ func TestSetAutocommit(t *testing.T) {
 }
 
 // TestLevelOfTransaction proves that a transaction keeps the isolation level that it
-// has begun with, and that @@transaction_isolation without a scope is for the next one.
+// has begun with, and that @@transaction_isolation without a scope is for the next one,
+// and no other: also where BEGIN ends that.
 func TestLevelOfTransaction(t *testing.T) {
 	reads := []string{"A: SELECT * FROM note", "A: SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "B: UPDATE post SET likes = likes + 7 WHERE id = 1", rollUp1,
 		"A: UPDATE post SET title = 'x' WHERE id = 1", "A: SELECT likes FROM post ORDER BY id", "A: UPDATE post SET likes = likes + 100 WHERE id = 1", "A: SELECT likes FROM post ORDER BY id", "A: COMMIT",
@@ -43,6 +44,8 @@ func TestLevelOfTransaction(t *testing.T) {
 			{committed, "A: BEGIN", "A: SET @x = 1", repeatable},
 			{committed, "A: SET " + isolation + " = 'REPEATABLE-READ', @x = 1", "A: BEGIN"},
 			{repeatable, "A: SET " + isolation + " = 'READ-COMMITTED'", "A: BEGIN"},
+			{repeatable, "A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "A: BEGIN", "A: UPDATE post SET likes = likes + 2 WHERE id = 1", "A: START TRANSACTION"},
+			{committed, "A: SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "A: BEGIN", "A: SELECT likes FROM post WHERE id = 1", "A: BEGIN"},
 		} {
 			tw.reset(t)
 			tw.play(t, slices.Concat(begin, reads, everything)...)

@@ -150,7 +150,8 @@ func differ(x, y *outcome, s Step, mariaDB bool) *Difference {
 		return &Difference{Kind: "id", Plain: fmt.Sprint(x.id), Ours: fmt.Sprint(y.id)}
 	case spelled(x.columns) == spelled(y.columns) && !slices.Equal(x.columns, y.columns):
 		return &Difference{Kind: "spelling", Plain: fmt.Sprint(x.columns), Ours: fmt.Sprint(y.columns)}
-	case x.isRows != y.isRows, spelled(x.columns) != spelled(y.columns):
+	case x.isRows != y.isRows, spelled(x.columns) != spelled(y.columns) &&
+		!(mariaDB && grouping.MatchString(s.SQL) && tableless(x.columns) == tableless(y.columns)): // TestAcceptedTableNames
 		return &Difference{Kind: "columns", Plain: fmt.Sprint(x.columns), Ours: fmt.Sprint(y.columns)}
 	}
 	l := leniency(s, mariaDB)
@@ -172,6 +173,9 @@ func differ(x, y *outcome, s Step, mariaDB bool) *Difference {
 		if l.copies && !mariaDB && slices.Equal(signed(a, s.Ordered), signed(b, s.Ordered)) {
 			return nil
 		}
+	}
+	if l.copies && !mariaDB && choosing.MatchString(s.SQL) && slices.Equal(shortened(a, s.Ordered), shortened(b, s.Ordered)) {
+		return nil // TestAcceptedDigits
 	}
 	if !s.Ordered && distinct.MatchString(s.SQL) && slices.Equal(folded(a), folded(b)) {
 		return nil // of texts that are equal, the server shows the one that it meets first
@@ -207,6 +211,8 @@ func (l lenient) kept(columnType string) string {
 
 var (
 	copying      = regexp.MustCompile(`(?i)\b(GROUP BY|DISTINCT|DISTINCTROW|SQL_BUFFER_RESULT|OVER|ORDER BY)\b`)
+	grouping     = regexp.MustCompile(`(?is)\bSELECT\b.*\bSELECT\b.*\bGROUP BY\b`)
+	choosing     = regexp.MustCompile(`(?i)\b(IF|CASE)\b`)
 	distinct     = regexp.MustCompile(`(?i)\bSELECT DISTINCT\b`)
 	touchesAlone = regexp.MustCompile(`(?i)\bupdated_at\W*= (NOW\(\)|CURRENT_TIMESTAMP)`)
 	outerJoin    = regexp.MustCompile(`(?i)\b(LEFT|RIGHT)\b.*\bJOIN\b`)
@@ -214,6 +220,22 @@ var (
 	nullable     = regexp.MustCompile(`null (true|false) true`)
 	size         = regexp.MustCompile(`(UNSIGNED )?(TINY|SMALL|MEDIUM|BIG|\b)(INT)\b|\b(LONG)?TEXT\b|\b(u?int\d+|sql\.NullInt64|sql\.Null\[uint64\]|sql\.NullString|sql\.NullFloat64|float64|string)$`)
 )
+
+// shortened leaves out the zeros at the end of decimal numbers.
+func shortened(lines []string, ordered bool) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = decimal.ReplaceAllStringFunc(l, func(d string) string {
+			return strings.TrimSuffix(strings.TrimRight(strings.TrimSuffix(d, `"`), "0"), ".") + `"`
+		})
+	}
+	if !ordered {
+		slices.Sort(out)
+	}
+	return out
+}
+
+var decimal = regexp.MustCompile(`"-?\d+\.\d+"`)
 
 // folded writes texts in lower case, in their order then.
 func folded(lines []string) []string {
@@ -246,6 +268,17 @@ var unsigned = regexp.MustCompile(`uint64 0x[0-9a-f]+`)
 func spelled(columns []string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.Join(columns, "|"), "{db}.", ""))
 }
+
+// tableless leaves out the table before a column's name, which columnsWithAlias adds.
+func tableless(columns []string) string {
+	out := make([]string, len(columns))
+	for i, c := range columns {
+		out[i] = tablePrefix.ReplaceAllString(c, "")
+	}
+	return spelled(out)
+}
+
+var tablePrefix = regexp.MustCompile(`^\w+\.`)
 
 // rename hides the database's name, which expressions show as columns' names.
 func (o *outcome) rename(db string) {
