@@ -275,10 +275,11 @@ func (a *analysis) sums(stmt ast.Node, named []*table) (*query, *plan) {
 
 // looksUpRows reports whether rows are looked for among those of a subquery. MariaDB
 // refuses any with a sum in it (1235), and may crash when it prepares the next statement.
+// What another subquery gives it may not find among sums.
 func looksUpRows(stmt ast.Node) bool {
 	row := func(e ast.ExprNode) bool {
 		_, ok := unparen(e).(*ast.RowExpr)
-		return ok
+		return ok || some(e, func(*ast.SubqueryExpr) bool { return true })
 	}
 	return some(stmt, func(e *ast.PatternInExpr) bool { return e.Sel != nil && row(e.Expr) }) ||
 		some(stmt, func(e *ast.CompareSubqueryExpr) bool { return row(e.L) })
