@@ -175,7 +175,7 @@ func values(t *testing.T, stmt *sql.Stmt, args ...any) (all []string) {
 
 // TestAcceptedTypes pins the types that differ: on MySQL the size of what is
 // copied, and what an earlier argument has left behind where a subquery calls a
-// function that might be the application's.
+// function that might be the application's, or where SET TRANSACTION is for the query.
 func TestAcceptedTypes(t *testing.T) {
 	const schema = `
 CREATE TABLE c (id INT PRIMARY KEY, n INT NOT NULL, likes INT NOT NULL, y YEAR NOT NULL, exact DECIMAL(12,0) NOT NULL);
@@ -210,6 +210,21 @@ INSERT INTO c VALUES (1, 3, 4, 2001, 1), (2, 3, 2, 2002, 1);
 			return all
 		}
 		pin(afterFloat(tw.plain), afterFloat(tw.ours))
+
+		behindSet := func(db *sql.DB) (all []string) {
+			c := session(t, db)
+			stmt, err := c.PrepareContext(t.Context(), "SELECT likes + ? FROM c")
+			require.NoError(t, err)
+			defer stmt.Close()
+			for _, arg := range []any{1.5, 4} {
+				affected(t, c, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+				rows, err := stmt.QueryContext(t.Context(), arg)
+				require.NoError(t, err)
+				all = described(t, rows)
+			}
+			return all
+		}
+		pin(behindSet(tw.plain), behindSet(tw.ours))
 
 		beforeAlter := func(db *sql.DB) []string {
 			c := session(t, db)
