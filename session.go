@@ -30,6 +30,7 @@ type session struct {
 	packet     int    // bytes that a statement may have
 	completes  bool   // completion_type: COMMIT does more than that
 	timed      bool   // MySQL's max_execution_time: it ends queries, and no other statements
+	results    string // the character set of results: a text is VARBINARY in "binary"
 }
 
 // noLimit is the default of sql_select_limit.
@@ -44,7 +45,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	if s.server.snapshotIsolation {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
-	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+kinName+", @@max_allowed_packet, "+timed+" LIMIT 1")
+	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+kinName+", @@max_allowed_packet, "+timed+", @@character_set_results LIMIT 1")
 	if err != nil {
 		return err
 	}
@@ -76,6 +77,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		kin:        v[12],
 		packet:     packet,
 		timed:      v[14] == "1",
+		results:    v[15],
 	}
 	if c.initial.charset == "" {
 		c.initial = c.session

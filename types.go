@@ -155,7 +155,7 @@ func (c *conn) sessionTypes(ctx context.Context, k *call) []columnType {
 		return k.stmt.typed(ctx, k)
 	case c.namesTemporary(k.text), strings.Contains(k.text, "@"):
 		return k.typesOn(ctx, c.raw)
-	case !c.changed || !k.plan.computes() && c.session.sqlMode == c.initial.sqlMode: // strictness decides what may be NULL
+	case !c.changed || !k.plan.computes() && c.session.sqlMode == c.initial.sqlMode && c.session.results == c.initial.results: // strictness decides what may be NULL
 		return nil
 	}
 	if c.types == nil {

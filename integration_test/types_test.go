@@ -266,6 +266,20 @@ func TestTypesByStrictness(t *testing.T) {
 	})
 }
 
+// TestTypesByNames proves that types are those of the session's character set: a text
+// is VARBINARY behind SET NAMES binary.
+func TestTypesByNames(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, title VARCHAR(20), likes INT NOT NULL DEFAULT 0);\nINSERT INTO post VALUES (1, 'a', 1)", counters("post", "likes"))
+		reads := []string{"A: SELECT * FROM post", "A: SELECT title, likes, CONCAT(title, likes), UPPER(title) FROM post WHERE title = 'a'", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT title, likes FROM post WHERE id = 1"}
+		var steps []string
+		for _, set := range []string{"DO 1", "SET NAMES binary", "SET NAMES utf8mb4", "SET character_set_results = NULL", "SET CHARACTER SET latin1"} {
+			steps = append(append(steps, "A: "+set), reads...)
+		}
+		tw.play(t, steps...)
+	})
+}
+
 // TestFloatsOfOtherTables proves it for a FLOAT of another table of the query.
 func TestFloatsOfOtherTables(t *testing.T) {
 	const schema = "CREATE TABLE c (id INT PRIMARY KEY, n SMALLINT NOT NULL DEFAULT 0);\nINSERT INTO c VALUES (1, 0), (2, 7);\nCREATE TABLE price (id INT PRIMARY KEY, f FLOAT NULL);\nINSERT INTO price VALUES (1, 0.1), (2, NULL)"
