@@ -38,6 +38,48 @@ INSERT INTO small (id) VALUES (1);
 	})
 }
 
+// TestAcceptedReferencedCounter: MariaDB lets a foreign key reference a column that is not
+// unique, so a counter. The children follow the base row. (MySQL refuses such a key.)
+func TestAcceptedReferencedCounter(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 5, KEY (likes)) ENGINE=InnoDB;
+INSERT INTO post (id) VALUES (1);
+`
+	const child = "CREATE TABLE child (id INT PRIMARY KEY, likes INT, FOREIGN KEY (likes) REFERENCES post (likes) ON UPDATE CASCADE) ENGINE=InnoDB"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes"))
+		if !mariaDB(srv) {
+			tw.play(t, "A: "+child)
+			return
+		}
+		tw.accepted(t, "A: "+child, "A: INSERT INTO child VALUES (1, 5)", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT likes FROM child ⇒ [6] ⇒ [5]",
+			"A: SELECT likes FROM post", rollUpStep, "A: SELECT likes FROM child")
+	})
+}
+
+// TestSettingFunctions proves that an increment finds its rows by the settings that a
+// stored function or a trigger has made for the session.
+func TestSettingFunctions(t *testing.T) {
+	schema := []string{
+		"CREATE TABLE daily (at TIMESTAMP PRIMARY KEY, n INT NOT NULL DEFAULT 0)", "INSERT INTO daily (at) VALUES ('2026-01-02 12:00:00')", "CREATE TABLE note (id INT PRIMARY KEY)",
+		"CREATE FUNCTION east() RETURNS INT DETERMINISTIC BEGIN SET SESSION time_zone = '+05:00'; RETURN 1; END",
+		"CREATE TRIGGER west BEFORE INSERT ON note FOR EACH ROW SET SESSION time_zone = '-05:00'",
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "DO 1", counters("daily", "n"), "time_zone='%2B00:00'")
+		for _, db := range []*sql.DB{tw.plain, tw.direct} {
+			for _, stmt := range schema {
+				affected(t, db, stmt)
+			}
+		}
+		at := func(hour string) string {
+			return "A: UPDATE daily SET n = n + 1 WHERE at = '2026-01-02 " + hour + ":00:00'"
+		}
+		tw.play(t, "A: BEGIN", at("12"), "A: SELECT east()", at("12"), at("17"), "A: COMMIT", at("12"), at("17"), "A: SELECT * FROM daily",
+			"A: BEGIN", "A: INSERT INTO note VALUES (1)", at("17"), at("07"), "A: SELECT * FROM daily", "A: COMMIT", at("07"), "A: SELECT * FROM daily")
+	})
+}
+
 // TestAcceptedOtherClients pins what is safe for a client that does not use the
 // driver, and what is not.
 func TestAcceptedOtherClients(t *testing.T) {
