@@ -201,12 +201,14 @@ func isText(v driver.NamedValue) bool {
 
 // computes reports whether the server may give what the query computes from a
 // sum another type than it has from a column. A FLOAT beside a small integer is a
-// FLOAT, beside a sum a DOUBLE; other tables may have one.
+// FLOAT, beside a sum a DOUBLE; other tables may have one. What is UNSIGNED beside a
+// small integer is an INT UNSIGNED, beside a sum a BIGINT.
 func (p *plan) computes() bool {
 	return p.typedByArgs || slices.ContainsFunc(p.reads, func(t *table) bool {
 		floats := p.query != nil && p.query.others || slices.ContainsFunc(t.cols, func(c *column) bool { return c.dataType == "float" })
 		return slices.ContainsFunc(t.counters, func(c *column) bool {
-			return c.unsigned() && c.dataType != "bigint" || floats && integerBits[c.dataType] < 32
+			bits := integerBits[c.dataType] // of a DECIMAL: 0
+			return c.unsigned() && c.dataType != "bigint" || bits < 32 && (bits > 0 || floats)
 		})
 	})
 }

@@ -280,6 +280,35 @@ func TestTypesByNames(t *testing.T) {
 	})
 }
 
+// TestUnsignedBesideSmall proves that what is computed from a small counter and an
+// UNSIGNED column, of its table or another, has the Go type that it has on plain MySQL.
+func TestUnsignedBesideSmall(t *testing.T) {
+	const schema = `
+CREATE TABLE post (a TINYINT UNSIGNED NOT NULL PRIMARY KEY, y YEAR NOT NULL, bits BIT(3) NOT NULL, likes TINYINT NOT NULL, views MEDIUMINT NULL, n INT NOT NULL);
+INSERT INTO post VALUES (1, 2026, 5, 7, 8, 9);
+CREATE TABLE tag (id SMALLINT UNSIGNED PRIMARY KEY);
+INSERT INTO tag VALUES (1);
+`
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, counters("post", "likes", "views", "n"))
+		for _, expr := range []string{"likes + a", "views * a", "n + a", "likes + y", "a + bits + likes", "views + id", "likes - id", "COALESCE(views, a)", "GREATEST(likes, id)", "likes + LENGTH('abc')", "IF(likes > 1, a, likes)"} {
+			for _, rest := range []string{"", " FOR UPDATE"} {
+				query := "SELECT " + expr + " AS x FROM post, tag" + rest
+				answers := func(db *sql.DB) (all []string) {
+					for range 2 {
+						var x any
+						require.NoError(t, db.QueryRowContext(t.Context(), query).Scan(&x), query)
+						all = append(all, fmt.Sprintf("%T %v", x, x))
+						affected(t, db, "UPDATE post SET likes = likes + 1, views = views + 1, n = n + 1 WHERE a = 1")
+					}
+					return all
+				}
+				require.Equal(t, answers(tw.plain), answers(tw.ours), query)
+			}
+		}
+	})
+}
+
 // TestFloatsOfOtherTables proves it for a FLOAT of another table of the query.
 func TestFloatsOfOtherTables(t *testing.T) {
 	const schema = "CREATE TABLE c (id INT PRIMARY KEY, n SMALLINT NOT NULL DEFAULT 0);\nINSERT INTO c VALUES (1, 0), (2, 7);\nCREATE TABLE price (id INT PRIMARY KEY, f FLOAT NULL);\nINSERT INTO price VALUES (1, 0.1), (2, NULL)"
