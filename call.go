@@ -101,7 +101,7 @@ func (k *call) prepares(ctx context.Context) error {
 // explained is the error that the server has for the statement itself, after error n for
 // what was sent; nil if it has none.
 func (k *call) explained(ctx context.Context, n uint16) error {
-	if n == errNotSupported && k.rows && k.stmt == nil { // MariaDB may crash when it has prepared one that it does not support
+	if k.rows && k.stmt == nil && (n == errNotSupported || k.conn.readOnly() || k.conn.session.readOnly) { // MariaDB may crash when it has prepared one that it does not support; the exact way is barred
 		return k.told(ctx, nil)
 	}
 	err := k.makesSense(ctx)

@@ -35,6 +35,7 @@ func TestReadOnlyNonsense(t *testing.T) {
 	nonsense := []string{
 		"SELEC likes FROM post", "SELECT likes FROM post WHERE", "/* sent by Exec */ SELECT likes FROM post WHERE (id = 1", "UPDATE post SET likes = WHERE id = 1", "DELETE FROM post WHERE likes >",
 		"INSERT INTO post SET", "SET @x = (SELECT likes FROM post", "SET autocommit = 1, @x = (SELECT likes FROM post", "DO (SELECT likes FROM post", "UPDATE post SET likes = 0 WHERE id = 1", "SELECT nonsense FROM post", "SELECT likes FROM post WHERE id = 1",
+		"SELECT likes, BIT_OR(likes) FROM post GROUP BY likes HAVING nonsense > 0", "SELECT likes FROM post ORDER BY nonsense", "SELECT likes, likes FROM post ORDER BY likes", "SELECT likes FROM post p, post o WHERE p.id = o.id",
 	}
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for i, params := range [][]string{nil, {"multiStatements=true"}} {

@@ -175,7 +175,8 @@ func values(t *testing.T, stmt *sql.Stmt, args ...any) (all []string) {
 
 // TestAcceptedTypes pins the types that differ: on MySQL the size of what is
 // copied, and what an earlier argument has left behind where a subquery calls a
-// function that might be the application's, or where SET TRANSACTION is for the query.
+// function that might be the application's, where SET TRANSACTION is for the query, and
+// where the session has changed.
 func TestAcceptedTypes(t *testing.T) {
 	const schema = `
 CREATE TABLE c (id INT PRIMARY KEY, n INT NOT NULL, likes INT NOT NULL, y YEAR NOT NULL, exact DECIMAL(12,0) NOT NULL);
@@ -211,20 +212,24 @@ INSERT INTO c VALUES (1, 3, 4, 2001, 1), (2, 3, 2, 2002, 1);
 		}
 		pin(afterFloat(tw.plain), afterFloat(tw.ours))
 
-		behindSet := func(db *sql.DB) (all []string) {
+		behindSet := func(db *sql.DB, set string) (all []string) {
 			c := session(t, db)
 			stmt, err := c.PrepareContext(t.Context(), "SELECT likes + ? FROM c")
 			require.NoError(t, err)
 			defer stmt.Close()
 			for _, arg := range []any{1.5, 4} {
-				affected(t, c, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+				if arg == 4 {
+					affected(t, c, set)
+				}
 				rows, err := stmt.QueryContext(t.Context(), arg)
 				require.NoError(t, err)
 				all = described(t, rows)
 			}
 			return all
 		}
-		pin(behindSet(tw.plain), behindSet(tw.ours))
+		for _, set := range []string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "SET sql_mode = 'ANSI_QUOTES'"} {
+			pin(behindSet(tw.plain, set), behindSet(tw.ours, set))
+		}
 
 		beforeAlter := func(db *sql.DB) []string {
 			c := session(t, db)

@@ -211,6 +211,7 @@ func (l lenient) kept(columnType string) string {
 
 var (
 	copying        = regexp.MustCompile(`(?i)\b(GROUP BY|DISTINCT|DISTINCTROW|SQL_BUFFER_RESULT|OVER|ORDER BY)\b`)
+	changing       = regexp.MustCompile(`(?i)^\s*(SET\b.*\bsql_mode\b|USE\b)`)
 	setTransaction = regexp.MustCompile(`(?i)\bSET\s+TRANSACTION\b`)
 	grouping       = regexp.MustCompile(`(?is)\bSELECT\b.*\bSELECT\b.*\bGROUP BY\b`)
 	choosing       = regexp.MustCompile(`(?i)\b(IF|CASE)\b`)

@@ -107,7 +107,7 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 		return nil, err
 	}
 	plain, ours := sides[0], sides[1]
-	failed := false // the last statement
+	failed, changed := false, false // the last statement; the session
 	for i, step := range s.Steps {
 		if step.SQL == "SELECT FOUND_ROWS()" && (failed || i == 0 || !strings.Contains(s.Steps[i-1].SQL, "SQL_CALC_FOUND_ROWS")) {
 			continue // the number is of no statement
@@ -118,9 +118,10 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 			}
 			step.Lax = "types"
 		}
-		if i > 0 && step.Prepared && step.Lax == "" && !r.MariaDB && setTransaction.MatchString(s.Steps[i-1].SQL) {
+		if step.Prepared && step.Lax == "" && !r.MariaDB && (changed || i > 0 && setTransaction.MatchString(s.Steps[i-1].SQL)) {
 			step.Lax = "types" // TestAcceptedTypes
 		}
+		changed = changed || changing.MatchString(step.SQL)
 		calls := len(step.Args)
 		if calls == 0 {
 			calls = 1
