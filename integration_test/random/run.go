@@ -143,6 +143,9 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 			if failed {
 				r.Failed++
 			}
+			if !r.MariaDB && s.begins(x, y) {
+				return nil, nil
+			}
 			if d := differ(x, y, step, r.MariaDB); d != nil {
 				d.Step = i
 				d.Statement = step.GoString()
