@@ -57,6 +57,9 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	if own := c.connector.cfg.MaxAllowedPacket; own > 0 {
 		packet = min(packet, own)
 	}
+	if c.tx != nil && c.session.zone != "" && c.session.zone != v[4] {
+		c.tx.rezone()
+	}
 	mode := "," + v[1] + ","
 	c.session = session{
 		db:         v[0],

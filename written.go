@@ -138,6 +138,20 @@ func (x *txState) noteVain(vain bool) {
 	x.rolledUp = nil
 }
 
+// rezone forgets which rows the transaction has written by a TIMESTAMP, which another
+// time zone writes otherwise.
+func (x *txState) rezone() {
+	for _, w := range x.written {
+		byTime := slices.ContainsFunc(w.t.unique, func(k uniqueKey) bool {
+			return slices.ContainsFunc(k.cols, func(c *column) bool { return c.dataType == "timestamp" })
+		})
+		if byTime && (len(w.rows) > 0 || w.taken.len() > 0) {
+			x.inside, w.any, w.rows = true, true, nil
+			w.taken.clear()
+		}
+	}
+}
+
 // doubt forgets what the transaction has done to rows: it is not known how much of
 // that stands.
 func (x *txState) doubt() {

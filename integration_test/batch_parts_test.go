@@ -43,8 +43,8 @@ func (tw *twin) together(t *testing.T, blocking string, waiting ...string) (answ
 	return answers, sent
 }
 
-// queue waits until the caller before has come, long before the lead counts as stalled.
-func queue() { time.Sleep(20 * time.Millisecond) }
+// queue waits until the callers before have come, long before the lead counts as stalled.
+func queue() { time.Sleep(60 * time.Millisecond) }
 
 // TestOpposite proves that increments which cancel out in a batch go together as
 // others do, and that each of them finds out whether its counter is NULL.

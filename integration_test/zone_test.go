@@ -34,6 +34,22 @@ func TestChangedZone(t *testing.T) {
 	})
 }
 
+// TestChangedZoneInside proves the same of a transaction that has already written rows, or
+// incremented them, by a TIMESTAMP.
+func TestChangedZoneInside(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		const schema = "CREATE TABLE hour (at TIMESTAMP NOT NULL PRIMARY KEY, hits INT NOT NULL DEFAULT 0);\nINSERT INTO hour (at) VALUES ('2026-01-01 10:00:00'), ('2026-01-01 06:30:00')"
+		const hit = "UPDATE hour SET hits = hits + 5 WHERE at = '2026-01-01 10:00:00'"
+		for _, begin := range []string{"A: BEGIN", "A: SET autocommit = 0"} {
+			for _, write := range []string{"UPDATE hour SET hits = hits * 2 WHERE at = '2026-01-01 10:00:00'", "UPDATE hour SET hits = GREATEST(hits, 7)", hit} {
+				tw := newTwin(t, srv, schema, counters("hour", "hits"), "time_zone='%2B00:00'")
+				tw.play(t, "B: "+hit, begin, "A: "+write, "A: SET time_zone = '-03:30'", "A: SET @v = (SELECT MAX(hits) FROM hour)", "A: SELECT @v", "A: SELECT * FROM hour ORDER BY at",
+					"A: UPDATE hour SET hits = hits + 1 WHERE at = '2026-01-01 06:30:00'", "A: SELECT * FROM hour ORDER BY at", "A: COMMIT", "B: SELECT * FROM hour ORDER BY at", "A: ROLLBACK")
+			}
+		}
+	})
+}
+
 // TestChangedClock proves that a session which has set its clock counts on the days
 // and at the times that it shows.
 func TestChangedClock(t *testing.T) {
