@@ -48,19 +48,12 @@ func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error 
 // deleted by a cascade or another client. A row that somebody has locked may be about
 // to go: then it waits, as the INSERT would.
 func (c *conn) clean(ctx context.Context, k *call) error {
+	t, where, named := k.plan.cleaning.t, "TRUE", false
 	if pins := k.plan.cleaning.pins; pins != nil {
-		if where, ok := bindPins(pins, privateName, k.binder()); ok {
-			if err := c.cleanKeys(ctx, k, where, true); !badValue[errorNumber(err)] { // as a query says it; the statement itself says what is wrong with it
-				return err
-			}
+		if s, ok := bindPins(pins, privateName, k.binder()); ok {
+			where, named = s, true
 		}
 	}
-	return c.cleanKeys(ctx, k, "TRUE", false)
-}
-
-// cleanKeys removes slots left under the keys of a condition, which are named, or any.
-func (c *conn) cleanKeys(ctx context.Context, k *call, where string, named bool) error {
-	t := k.plan.cleaning.t
 	some, waits := t.orphans(where), named && !t.galera // see noWait
 	if waits {
 		some = " FROM " + t.slots() + " AS " + privateName + " WHERE (" + where + ") AND NOT EXISTS (SELECT 1 FROM " + t.base() +

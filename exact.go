@@ -160,14 +160,6 @@ func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
 // to lock one that is not would lock the gap in which others insert theirs.
 func (c *conn) takeAndRun(ctx context.Context, k *call) (outcome, error) {
 	where, ok := c.collisions(k)
-	var met map[string]key
-	if ok {
-		var err error
-		met, err = c.keysOf(ctx, k.plan.scopes[0], where)
-		if ok = !badValue[errorNumber(err)]; ok && err != nil {
-			return outcome{}, err
-		}
-	}
 	if !ok {
 		text, err := c.takeFor(ctx, k)
 		if err != nil {
@@ -176,6 +168,10 @@ func (c *conn) takeAndRun(ctx context.Context, k *call) (outcome, error) {
 		return k.forward(ctx, text)
 	}
 	s := k.plan.scopes[0]
+	met, err := c.keysOf(ctx, s, where)
+	if err != nil {
+		return outcome{}, err
+	}
 	if _, err := c.takeKeys(ctx, s.t, met); err != nil {
 		return outcome{}, err
 	}
