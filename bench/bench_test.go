@@ -60,6 +60,12 @@ func TestBenchmark(t *testing.T) {
 		}
 		wellFormed(t, read("benchmark-"+w.name+".svg"))
 	}
+	for row := range strings.Lines(below(md, workloadNamed(t, "hot").title)) {
+		alone := strings.HasSuffix(row, "| – | – |\n")
+		if ours := strings.Contains(row, "| countermysql |"); strings.Contains(row, " clients |") && alone == ours {
+			t.Errorf("what batches hold is to be shown of countermysql alone: %s", row)
+		}
+	}
 	wellFormed(t, read("benchmark-reads.svg"))
 	if n := strings.Count(page, "<svg"); n != strings.Count(page, "</svg>") || n < 20 {
 		t.Errorf("the page has %d charts", n)

@@ -56,6 +56,12 @@ func (r result) serverCPU() time.Duration {
 func (r result) idle() float64 {
 	return median(r.rounds, func(r round) float64 { return r.idle })
 }
+func (r result) batch() float64 {
+	return median(r.rounds, func(r round) float64 { return r.batch })
+}
+func (r result) between() time.Duration {
+	return r.duration(func(r round) time.Duration { return r.between })
+}
 func (r result) deadlocks() float64 {
 	return median(r.rounds, func(r round) float64 { return r.deadlocks })
 }

@@ -56,7 +56,7 @@ type figure struct {
 
 // row of a table: what a peer did at a point.
 type row struct {
-	At, Server, Peer, PerSecond, Ratio, P50, P99, Deadlocks, Refusals, Allocations, ClientCPU, ServerCPU, Idle string
+	At, Server, Peer, PerSecond, Ratio, P50, P99, Deadlocks, Refusals, Allocations, ClientCPU, ServerCPU, Idle, Batch, Between string
 }
 
 // write makes the files, and tells where they are.
@@ -140,6 +140,10 @@ func (m measured) rows() (list []row) {
 				P50: duration(r.p50()), P99: duration(r.p99()), Deadlocks: "–", Refusals: "–",
 				Allocations: numbers.Sprintf("%.1f", r.mallocs()),
 				ClientCPU:   duration(r.clientCPU()), ServerCPU: duration(r.serverCPU()), Idle: numbers.Sprintf("%.0f %%", 100*r.idle()),
+				Batch: "–", Between: "–",
+			}
+			if b := r.batch(); b > 0 {
+				out.Batch, out.Between = numbers.Sprintf("%.1f", b), duration(r.between())
 			}
 			if base, ok := m.find(mp.point.x, r.server, plain); ok && r.server != "" {
 				out.Ratio = ratio(r.perSecond() / base.perSecond())

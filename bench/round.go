@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ type round struct {
 
 	clientCPU, serverCPU time.Duration // per operation
 	idle                 float64       // share of the machine's processors
+
+	batch   float64       // increments that shared a commit; 0: there is no group commit
+	between time.Duration // from one such commit to the next
 }
 
 // play lets all clients work for the length of a round, waits until what they
@@ -57,15 +61,21 @@ func (c *contestant) race(ctx context.Context, length time.Duration) (round, err
 			}
 		})
 	}
+	alone, err := c.sharedNow()
+	if err != nil {
+		return round{}, err
+	}
 	used := effortNow(ctx)
 	begin := time.Now()
 	for range c.clients {
 		start <- begin
 	}
 	wg.Wait()
+	took := time.Since(begin)
 	using := effortNow(ctx)
+	together, err := c.sharedNow()
 	runtime.ReadMemStats(&after)
-	if err := context.Cause(ctx); err != nil {
+	if err := cmp.Or(context.Cause(ctx), err); err != nil {
 		return round{}, err
 	}
 
@@ -83,6 +93,7 @@ func (c *contestant) race(ctx context.Context, length time.Duration) (round, err
 	r.deadlocks, r.refusals = r.deadlocks/done, r.refusals/done
 	r.mallocs = float64(after.Mallocs-before.Mallocs) / done
 	using.since(used, done, &r)
+	together.since(alone, took, &r)
 	return r, nil
 }
 
