@@ -208,7 +208,11 @@ func (r *Runner) prepare(ctx context.Context, s *Script, k kind) (*side, error) 
 	x.pool = sql.OpenDB(raw)
 	switch k {
 	case reopening:
-		if x.reopener, err = sql.Open("mysql", r.DSN(x.db, "lock_wait_timeout=1")); err != nil { // LOCK TABLES is in the way
+		wait := "lock_wait_timeout=1" // LOCK TABLES, or a transaction, may be in the way
+		if r.MariaDB {
+			wait = "lock_wait_timeout=0" // to MySQL that is 1
+		}
+		if x.reopener, err = sql.Open("mysql", r.DSN(x.db, wait)); err != nil {
 			x.close()
 			return nil, err
 		}
