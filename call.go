@@ -50,6 +50,37 @@ func (k *call) interpolated() bool {
 	return len(k.args) == 0 || k.conn.connector.cfg.InterpolateParams && len(k.args) == parameters(tokenize(k.text, k.conn.session.mode))
 }
 
+// floats reports whether the statement is prepared and has had floating-point arguments:
+// then it is sent as it is, as another text's parameters would be integers again.
+func (k *call) floats() bool { return k.stmt != nil && k.stmt.floating != nil }
+
+// addsFloats reports whether the statement adds one of these to something: it is sent as
+// it is at the price of locking more. Those that are compared do not matter so much.
+func (k *call) addsFloats() bool {
+	if !k.floats() {
+		return false
+	}
+	toks, n := tokenize(k.text, k.conn.session.mode), 0
+	sign := func(i, step int) bool {
+		for i += step; i >= 0 && i < len(toks) && (toks[i].punct('(') || toks[i].punct(')')); i += step {
+		}
+		return i >= 0 && i < len(toks) && (toks[i].punct('+') || toks[i].punct('-'))
+	}
+	for i, t := range toks {
+		if t.is("WHERE") || n >= len(k.stmt.floating) {
+			break
+		}
+		if t.kind != tokParam {
+			continue
+		}
+		if _, float := k.stmt.floating[n].Value.(float64); float && (sign(i, -1) || sign(i, 1)) {
+			return true
+		}
+		n++
+	}
+	return false
+}
+
 // binary reports whether the answer comes in the binary protocol.
 func (k *call) binary() bool {
 	return k.stmt != nil || len(k.args) > 0 && !k.conn.connector.cfg.InterpolateParams

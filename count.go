@@ -159,7 +159,7 @@ func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 	if c.xaEnded || c.savedUnbegun() || k.miscounted() || c.session.safe && len(inc.t.key) == 0 { // which the server refuses
 		return outcome{}, takeVerbatim, nil
 	}
-	floats := k.stmt != nil && k.stmt.floats
+	floats := k.floats()
 	if inc.text != nil && !inc.t.verbatim() && !c.inTransaction() && !floats {
 		if out, how, err := c.countAlone(ctx, k); how != notTried {
 			return out, how, err

@@ -63,6 +63,7 @@ const (
 	errDataRange       = 1264
 	errChangedRow      = 1020 // MariaDB: a row changed since the snapshot
 	errNotPreparable   = 1295
+	errWrongArguments  = 1210
 	errSyntax          = 1064
 	errNotUnique       = 1066
 	errNotSupported    = 1235
@@ -97,7 +98,7 @@ func uncertain(n uint16) bool {
 
 // notResolved are the errors of a query that the server could not make sense of.
 var notResolved = map[uint16]bool{1052: true, errNoColumn: true, 1055: true, 1056: true, 1060: true, errSyntax: true, errNotUnique: true, 1111: true,
-	1140: true, 1191: true, 1210: true, 1214: true, 1221: true, errNotSupported: true, 1247: true, 1463: true, 3568: true, 3569: true, 3593: true}
+	1140: true, 1191: true, errWrongArguments: true, 1214: true, 1221: true, errNotSupported: true, 1247: true, 1463: true, 3568: true, 3569: true, 3593: true}
 
 // badValue are errors of values that an INSERT makes of what an UPDATE may have
 // taken with a warning, or otherwise.

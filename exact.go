@@ -47,7 +47,7 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 // would wait for them (MariaDB).
 func (c *conn) runGuarded(ctx context.Context, k *call) (out outcome, done bool, err error) {
 	p, inside := k.plan, c.inTransaction()
-	if p.guarded == "" || k.rows || k.stmt != nil && k.stmt.floats || inside && (len(c.transaction().pending) > 0 || c.locksGaps()) {
+	if p.guarded == "" || k.rows || k.floats() || inside && (len(c.transaction().pending) > 0 || c.locksGaps()) {
 		return outcome{}, false, nil
 	}
 	if inside {

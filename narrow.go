@@ -83,7 +83,7 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 		return k.text, c.fold(ctx, s.t, rows)
 	case locksGaps && tooMany:
 		return asItIs()
-	case !ok, tooMany, n.before == "", refusable: // no other row changes then, and a new one has no slots
+	case !ok, tooMany, n.before == "", refusable, k.addsFloats(): // no other row changes then, and a new one has no slots
 		if err := c.lockWhole(ctx, s.t); err != nil {
 			return "", err
 		}

@@ -34,10 +34,13 @@ func actsWithin(toks []token) bool {
 }
 
 // callsWithin reports whether a function of the application's may be called then.
-func callsWithin(toks []token) bool {
+func callsWithin(toks []token) bool { return twice(toks, "SELECT") && calls(toks) }
+
+// calls reports whether another function may be called than the harmless ones.
+func calls(toks []token) bool {
 	for i := range toks[:max(len(toks)-2, 0)] {
 		if toks[i].ident() && toks[i+1].punct('(') && !toks[i+2].is("SELECT") && !toks[i].in(noFunctions) && (!toks[i].in(harmless) || toks[i].end < toks[i+1].start) {
-			return twice(toks, "SELECT")
+			return true
 		}
 	}
 	return false

@@ -14,7 +14,8 @@ type stmt struct {
 	raw    driver.Stmt // of the text as it is
 	others map[string]driver.Stmt
 	typing *typing // nil: not asked yet
-	floats bool    // it had an argument that MySQL takes its parameter to be of from then on
+
+	floating []driver.NamedValue // the last floating-point arguments, and others beside them; nil: there were none
 
 	session session // in which it was prepared
 }
@@ -73,25 +74,60 @@ func (s *stmt) physical(ctx context.Context, text string) (driver.Stmt, error) {
 		s.others = map[string]driver.Stmt{}
 	}
 	s.others[text] = other
+	s.warm(ctx, other)
 	return other, nil
 }
 
 // sees notes floating-point arguments: MySQL's parameter stays one for integers too
 // (WL#9384), and what is added to the base row alone is then rounded to other numbers.
 func (s *stmt) sees(args []driver.NamedValue) {
-	s.floats = s.floats || slices.ContainsFunc(args, func(v driver.NamedValue) bool { _, ok := v.Value.(float64); return ok })
+	for i, v := range args {
+		if _, ok := v.Value.(float64); !ok {
+			continue
+		}
+		if s.floating == nil {
+			s.floating = slices.Clone(args)
+		}
+		if i < len(s.floating) {
+			s.floating[i] = v
+		}
+	}
+}
+
+// warm gives a query that is sent in the statement's place the floating-point arguments
+// that the statement has had, if that does nothing else.
+func (s *stmt) warm(ctx context.Context, other driver.Stmt) {
+	now := s.conn.connector.current.Load()
+	if s.floating == nil || now == nil || now.server.mariaDB {
+		return
+	}
+	toks := tokenize(s.text, s.session.mode)
+	if !toks[0].is("SELECT") || calls(toks) || hasWord(toks, "FOR", "LOCK", "INTO") || slices.ContainsFunc(toks, func(t token) bool { return t.punct(':') }) {
+		return
+	}
+	if rows, err := other.(driver.StmtQueryContext).QueryContext(ctx, s.floating); err == nil { // else the query itself will tell
+		_ = rows.Close()
+	}
 }
 
 func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	s.sees(args)
-	out, err := s.conn.execute(ctx, s.text, s, args, false)
+	out, err := s.execute(ctx, args, false)
 	return out.res, err
 }
 
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	s.sees(args)
-	out, err := s.conn.execute(ctx, s.text, s, args, true)
+	out, err := s.execute(ctx, args, true)
 	return out.rows, err
+}
+
+func (s *stmt) execute(ctx context.Context, args []driver.NamedValue, rows bool) (outcome, error) {
+	before := slices.Clone(s.floating)
+	s.sees(args)
+	out, err := s.conn.execute(ctx, s.text, s, args, rows)
+	if errorNumber(err) == errWrongArguments { // a parameter of LIMIT takes none
+		s.floating = before
+	}
+	return out, err
 }
 
 // Exec is for callers of Raw.

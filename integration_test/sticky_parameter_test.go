@@ -3,6 +3,7 @@ package integration_test
 import (
 	"database/sql"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,6 +53,100 @@ INSERT INTO post VALUES (1, 1152921504606846977, 9223372036854775813), (2, 3, 4)
 					require.Equal(t, answers[0], answers[1], "%T, %s, begin %v", first, update, begin)
 				}
 			}
+		}
+	})
+}
+
+// TestStickyInOtherTexts proves the same where the driver sends other texts at first than
+// later on: the parameters of each are what those of the application's statement are.
+func TestStickyInOtherTexts(t *testing.T) {
+	const schema = "CREATE TABLE post (id INT PRIMARY KEY, title VARCHAR(10), likes BIGINT NOT NULL, views TINYINT UNSIGNED NOT NULL)"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, text := range []string{
+			"UPDATE post SET views = views + ? WHERE title <> 'x' ORDER BY id DESC LIMIT 2",
+			"UPDATE post SET views = views + ? WHERE title <> 'x'",
+			"UPDATE post SET views = views + ? WHERE id = 1",
+			"UPDATE post SET views = GREATEST(views + ?, 0) WHERE id IN (1, 2)",
+			"UPDATE post SET views = views + 1 ORDER BY id LIMIT ?",
+			"SELECT CONCAT(likes + ?) FROM post",
+		} {
+			for _, level := range []string{"READ COMMITTED", "REPEATABLE READ"} {
+				for _, args := range [][]any{{-1.0, int64(-1), int64(3)}, {2.5, "1", int64(-1), uint64(3)}, {int64(2), 2.5, nil, true, int64(9007199254740993)}, {"x", int64(-1), int64(2)}} {
+					tw := newTwin(t, srv, schema, counters("post", "likes", "views"))
+					var answers [2][]string
+					for i, db := range []*sql.DB{tw.plain, tw.ours} {
+						conn := session(t, db)
+						affected(t, conn, "SET SESSION TRANSACTION ISOLATION LEVEL "+level)
+						stmt, err := conn.PrepareContext(t.Context(), text)
+						require.NoError(t, err)
+						say := func(arg any) {
+							if strings.HasPrefix(text, "SELECT") {
+								answers[i] = append(answers[i], queriedStmt(t, stmt, arg))
+								return
+							}
+							answers[i] = append(answers[i], told2(stmt.ExecContext(t.Context(), arg)), queried(t.Context(), conn, "SELECT * FROM post ORDER BY id"))
+						}
+						say(args[0])
+						affected(t, conn, "INSERT INTO post VALUES (1, 'a', 0, 0), (2, 'b', 5, 7)")
+						affected(t, conn, "UPDATE post SET likes = likes + 6 WHERE id = 1")
+						for n, arg := range args[1:] {
+							say(arg)
+							if n == 0 {
+								affected(t, conn, "BEGIN")
+								affected(t, conn, "UPDATE post SET likes = likes + 1 WHERE id = 2")
+							}
+						}
+						affected(t, conn, "ROLLBACK")
+						require.NoError(t, stmt.Close())
+					}
+					require.Equal(t, answers[0], answers[1], "%s, %s, %v", text, level, args)
+				}
+			}
+		}
+	})
+}
+
+// queriedStmt is what a prepared query answers.
+func queriedStmt(t *testing.T, stmt *sql.Stmt, args ...any) string {
+	t.Helper()
+	rows, err := stmt.QueryContext(t.Context(), args...)
+	if err != nil {
+		return told(err)
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var v any
+		require.NoError(t, rows.Scan(&v))
+		all = append(all, fmt.Sprintf("%T %s", v, v))
+	}
+	return fmt.Sprint(all, told(rows.Err()))
+}
+
+// TestAcceptedFloatingLater pins that a parameter of a locking query that is sent in other
+// texts may be an integer again: to have given each the earlier argument would lock rows.
+func TestAcceptedFloatingLater(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes BIGINT NOT NULL);\nINSERT INTO post VALUES (1, 0)", counters("post", "likes"))
+		var answers []string
+		for _, db := range []*sql.DB{tw.plain, tw.ours} {
+			conn := session(t, db)
+			affected(t, conn, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+			affected(t, conn, "UPDATE post SET likes = likes + 6 WHERE id = 1")
+			stmt, err := conn.PrepareContext(t.Context(), "SELECT CONCAT(likes + ?) FROM post WHERE id = 1 FOR UPDATE")
+			require.NoError(t, err)
+			queriedStmt(t, stmt, 2.5)
+			affected(t, conn, "BEGIN")
+			affected(t, conn, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+			answers = append(answers, queriedStmt(t, stmt, int64(9007199254740993)))
+			affected(t, conn, "ROLLBACK")
+			require.NoError(t, stmt.Close())
+		}
+		exact, rounded := "[[]uint8 9007199254741000]done", "[[]uint8 9.007199254741e15]done"
+		if srv.Flavor() == testserver.MySQL {
+			require.Equal(t, []string{rounded, exact}, answers)
+		} else {
+			require.Equal(t, []string{exact, exact}, answers)
 		}
 	})
 }
