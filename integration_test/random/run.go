@@ -107,7 +107,8 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 		return nil, err
 	}
 	plain, ours := sides[0], sides[1]
-	failed, changed := false, false // the last statement; the session
+	failed, changes := false, 0  // the last statement; the session
+	prepared := map[string]int{} // texts, by the changes until then
 	for i, step := range s.Steps {
 		if step.SQL == "SELECT FOUND_ROWS()" && (failed || i == 0 || !strings.Contains(s.Steps[i-1].SQL, "SQL_CALC_FOUND_ROWS")) {
 			continue // the number is of no statement
@@ -118,10 +119,18 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 			}
 			step.Lax = "types"
 		}
-		if step.Prepared && step.Lax == "" && !r.MariaDB && (changed || i > 0 && setTransaction.MatchString(s.Steps[i-1].SQL)) {
-			step.Lax = "types" // TestAcceptedTypes
+		if step.Prepared {
+			first, known := prepared[step.SQL]
+			if !known {
+				first, prepared[step.SQL] = changes, changes
+			}
+			if step.Lax == "" && !r.MariaDB && (first != changes || i > 0 && setTransaction.MatchString(s.Steps[i-1].SQL)) {
+				step.Lax = "types" // TestAcceptedTypes
+			}
 		}
-		changed = changed || changing.MatchString(step.SQL)
+		if changing.MatchString(step.SQL) {
+			changes++
+		}
 		calls := len(step.Args)
 		if calls == 0 {
 			calls = 1
