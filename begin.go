@@ -179,7 +179,7 @@ func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
 	if len(unsent) != 1 || unsent[0].entries.len() > sendBatch {
 		return false, nil // after an error it could not be told what was done
 	}
-	_, err = c.do(ctx, c.upsert(unsent[0].t, unsent[0].sorted()).many()+"; COMMIT")
+	_, err = c.do(ctx, c.upsert(unsent[0].t, unsent[0].sorted()).strict()+"; COMMIT")
 	switch {
 	case rowGone(err), errors.Is(err, driver.ErrBadConn): // perhaps to another key; nothing was sent
 		return false, nil

@@ -92,6 +92,41 @@ func (u *upsert) many() string {
 		u.from(used, touched) + " " + u.lock + " ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
 }
 
+// strict is the statement for all entries which fails if a row is gone. For a single one
+// the row is looked for in the slot's number, which can't be NULL whatever the sql_mode
+// (https://dev.mysql.com/doc/refman/8.4/en/data-type-defaults.html): that is half as dear
+// as a derived table.
+func (u *upsert) strict() string {
+	t, name := u.t, quoteIdent(u.name)
+	if len(u.entries) > 1 || len(t.key) == 0 || slices.ContainsFunc(t.key, func(c *column) bool { return !c.joins() || c.dated() }) {
+		return u.many()
+	}
+	e := u.entries[0]
+	used, touched := u.used()
+	there := t.where(e.key, name)
+	var cols, vals, updates []string
+	set := func(c *column, value string) {
+		cols, vals = append(cols, quoteIdent(c.name)), append(vals, value)
+	}
+	for i, k := range t.key {
+		set(k, k.literal(e.key[i]))
+	}
+	for _, i := range used {
+		c := t.counters[i]
+		there += " AND " + name + "." + quoteIdent(c.name) + " IS NOT NULL"
+		set(c, c.formatUnits(e.deltas[i]))
+		updates = append(updates, t.addTo(c, c.formatUnits(e.deltas[i])))
+	}
+	for _, i := range touched {
+		c := t.touch[i]
+		col, at := quoteIdent(c.name), "CAST("+e.touch[i]+" AS DATETIME(6))"
+		set(c, at)
+		updates = append(updates, col+" = "+later(t.slots()+"."+col, at))
+	}
+	return u.prefix + "INSERT INTO " + t.slots() + " (" + strings.Join(cols, ", ") + ", " + quoteIdent(t.slotCol) + ") VALUES (" + strings.Join(vals, ", ") +
+		", (SELECT " + strconv.Itoa(u.slot) + " FROM " + t.base() + " AS " + name + " WHERE " + there + " " + u.lock + ")) ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
+}
+
 // culprits selects the numbers of the entries that made the statement fail:
 // their rows are gone, or locked by somebody.
 func (u *upsert) culprits() string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -37,15 +38,32 @@ func TestCommitInOnePacket(t *testing.T) {
 			require.EqualValues(t, 21, number(t, tw.ours, "SELECT SUM(likes) FROM post WHERE id < 3"))
 			require.EqualValues(t, 1, number(t, tw.direct, "SELECT COUNT(*) FROM note"))
 		})
-		t.Run("moved", func(t *testing.T) {
-			tw := newBlog(t, srv, blogCounters(), "multiStatements=true")
-			tx := begin(t, tw)
-			affected(t, tx, "UPDATE post SET likes = likes + 1 WHERE slug = 'a'")
-			affected(t, tw.ours, "UPDATE post SET id = 77 WHERE slug = 'a'")
-			was := number(t, tw.ours, "SELECT likes FROM post WHERE slug = 'a'")
-			require.NoError(t, tx.Commit())
-			require.Equal(t, was+1, number(t, tw.ours, "SELECT likes FROM post WHERE slug = 'a'"))
-		})
+		for _, mode := range []string{"sql_mode=DEFAULT", "sql_mode=%27%27"} { // not even without a strict one is it sent for a row that is gone
+			t.Run("moved, "+mode, func(t *testing.T) {
+				tw := newBlog(t, srv, blogCounters(), "multiStatements=true", mode)
+				tx := begin(t, tw)
+				affected(t, tx, "UPDATE post SET likes = likes + 1 WHERE slug = 'a'")
+				affected(t, tw.ours, "UPDATE post SET id = 77 WHERE slug = 'a'")
+				was := number(t, tw.ours, "SELECT likes FROM post WHERE slug = 'a'")
+				require.NoError(t, tx.Commit())
+				require.Equal(t, was+1, number(t, tw.ours, "SELECT likes FROM post WHERE slug = 'a'"))
+			})
+			t.Run("gone, "+mode, func(t *testing.T) {
+				tw := newTwin(t, srv, "CREATE TABLE note (id INT AUTO_INCREMENT PRIMARY KEY);\nCREATE TABLE tag (name VARCHAR(10) COLLATE utf8mb4_general_ci, lang INT, n INT NULL, at DATETIME(3), PRIMARY KEY (name, lang));\n"+
+					"INSERT INTO tag VALUES ('A', 1, 1, '2026-01-01'), ('b', 1, 2, NULL), ('c', 2, 3, NULL);",
+					&countermysql.Config{Tables: []countermysql.TableConfig{{Table: "tag", Counters: []string{"n"}, Touch: []string{"at"}}}}, "multiStatements=true", mode)
+				note := "A: INSERT INTO note VALUES ()"
+				answers := playOn(t, tw.ours, []string{
+					"A: begin", note, "A: UPDATE tag SET n = n + 5, at = NOW(3) WHERE name = 'a' AND lang = 1", "A: commit",
+					"A: begin", note, "A: UPDATE tag SET n = n + 5 WHERE name = 'b' AND lang = 1", "B: DELETE FROM tag WHERE name = 'b'", "A: commit",
+					"A: begin", note, "A: UPDATE tag SET n = n + 5 WHERE name = 'c' AND lang = 2", "B: UPDATE tag SET n = NULL WHERE name = 'c'", "A: commit",
+					"A: SELECT COUNT(*) FROM note", "A: SELECT name, lang, n FROM tag ORDER BY name"})
+				require.Equal(t, []string{"A: SELECT COUNT(*) FROM note → COUNT(*) BIGINT, [3]",
+					"A: SELECT name, lang, n FROM tag ORDER BY name → name VARCHAR, lang INT, n INT, [A 1 6][c 2 <nil>]"}, answers[len(answers)-2:])
+				require.Zero(t, number(t, tw.direct, "SELECT COUNT(*) FROM tag_slots WHERE name <> 'a'"))
+				require.EqualValues(t, 1, number(t, tw.direct, "SELECT COUNT(*) FROM tag_slots"))
+			})
+		}
 		t.Run("refused", func(t *testing.T) {
 			tw := newBlog(t, srv, blogCounters(), "multiStatements=true", "innodb_lock_wait_timeout=1")
 			holder, err := tw.direct.Begin()
