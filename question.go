@@ -47,7 +47,7 @@ func calls(toks []token) bool {
 }
 
 // noFunctions are words that may stand before a parenthesis without calling anything.
-var noFunctions = wordSet(`ALL AND ANY AS BETWEEN BY DISTINCT ELSE EXISTS FROM HAVING IN JOIN LIKE NOT ON OR OVER SELECT SOME THEN UNION USING WHEN WHERE XOR`)
+var noFunctions = wordSet(`ALL AND ANY AS BETWEEN BY CASE DISTINCT DIV ELSE EXCEPT EXISTS FROM HAVING IN INDEX INTERSECT JOIN KEY LATERAL LIKE NOT ON OR OVER PARTITION ROW SELECT SOME THEN UNION USING WHEN WHERE XOR`)
 
 // harmless are the most usual of the server's own functions, which do nothing. Where a
 // blank follows, one of the application's may have the name of some of them.

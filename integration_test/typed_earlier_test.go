@@ -31,6 +31,7 @@ INSERT INTO post VALUES (1, 2, 3, 4, 5, 6.5, 7), (2, 9, 8, 7, 6, 5.5, NULL);
 			"SELECT b + ?, n + ? FROM post ORDER BY id", "SELECT GREATEST(i, ?), LEAST(b, ?) FROM post ORDER BY id", "SELECT COALESCE(e, ?), d + 1 FROM post WHERE id = ?", "SELECT CASE WHEN i > ? THEN u ELSE ? END FROM post ORDER BY id",
 			"SELECT IF(i > 1, ?, d), ? + 1 FROM post", "SELECT NULLIF(d, ?), ? FROM post ORDER BY id", "WITH q AS (SELECT d AS v FROM post WHERE u <=> ? GROUP BY d) SELECT COALESCE(MAX(v), 0) + ? FROM post LEFT JOIN q ON v IN (1, 2)",
 			"SELECT (SELECT MAX(o.i) FROM post o WHERE o.n <= p.d), d + ? AS total FROM post p ORDER BY i + 0 LIMIT ?", "SELECT q.v + ? FROM (SELECT SUM(d) AS v FROM post WHERE n > ?) q",
+			"SELECT u + ? FROM post USE INDEX (PRIMARY) WHERE (n + 1) DIV (1) > (SELECT MIN(n) - 1 FROM post o) ORDER BY id LIMIT ?",
 		} {
 			for first := range arguments {
 				x, err := plain.PrepareContext(t.Context(), query)

@@ -71,6 +71,7 @@ type side struct {
 	tx    *sql.Tx
 	other *sql.Conn
 	stmts map[string]*sql.Stmt
+	anew  bool // they are prepared for each execution
 
 	rollsUp  bool    // it has slots
 	reopener *sql.DB // runs reopen before each statement
@@ -226,6 +227,8 @@ func (r *Runner) prepare(ctx context.Context, s *Script, k kind) (*side, error) 
 			return nil, err
 		}
 		x.reopen = r.reopen(s)
+	case repreparing:
+		x.anew = true
 	case countermysqls:
 		config := &countermysql.Config{CreateSlots: true, Slots: s.Slots, ReadOwn: countermysql.ReadOwn(s.ReadOwn), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 		for _, c := range s.Counters {
@@ -347,6 +350,7 @@ func (x *side) byOther(ctx context.Context, query bool, text string, args []any)
 
 func (x *side) prepared(ctx context.Context, s Step, text string, args []any) *outcome {
 	out := &outcome{}
+	x.prepareAnew(text)
 	stmt := x.stmts[text]
 	if stmt == nil {
 		var err error
