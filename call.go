@@ -54,10 +54,10 @@ func (k *call) interpolated() bool {
 // then it is sent as it is, as another text's parameters would be integers again.
 func (k *call) floats() bool { return k.stmt != nil && k.stmt.floating != nil }
 
-// addsFloats reports whether the statement adds one of these to something: it is sent as
-// it is at the price of locking more. Those that are compared do not matter so much.
+// addsFloats reports whether the statement adds one of these to something. Then it is sent
+// as it is also at the price of locking more rows than its limit leaves.
 func (k *call) addsFloats() bool {
-	if !k.floats() {
+	if now := k.conn.connector.current.Load(); !k.floats() || now == nil || now.server.mariaDB {
 		return false
 	}
 	toks, n := tokenize(k.text, k.conn.session.mode), 0

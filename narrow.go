@@ -56,7 +56,7 @@ const (
 func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	n, b, locksGaps := k.plan.narrowing, k.binder(), c.locksGaps()
 	asItIs := func() (string, error) { return k.text, c.take(ctx, k.plan, b) }
-	if n == nil || locksGaps && n.by == nil && n.first == nil {
+	if n == nil || locksGaps && n.by == nil && (n.first == nil || k.addsFloats()) {
 		return asItIs()
 	}
 	s, where, ok := n.rows(k.plan.scopes[0], b, locksGaps)
@@ -83,7 +83,7 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 		return k.text, c.fold(ctx, s.t, rows)
 	case locksGaps && tooMany:
 		return asItIs()
-	case !ok, tooMany, n.before == "", refusable, k.addsFloats(): // no other row changes then, and a new one has no slots
+	case !ok, tooMany, n.before == "", refusable: // no other row changes then, and a new one has no slots
 		if err := c.lockWhole(ctx, s.t); err != nil {
 			return "", err
 		}

@@ -150,3 +150,25 @@ func TestAcceptedFloatingLater(t *testing.T) {
 		}
 	})
 }
+
+// TestFloatsLockNoOtherRows proves that a floating-point argument of a prepared update
+// keeps nobody from other rows.
+func TestFloatsLockNoOtherRows(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters(), "innodb_lock_wait_timeout=1")
+		for _, db := range []*sql.DB{tw.plain, tw.ours} {
+			for _, text := range []string{"UPDATE post SET views = views + ? + 1 WHERE slug = 'a'", "UPDATE post SET likes = GREATEST(likes + ?, 0) WHERE slug = 'gone'"} {
+				conn, other := session(t, db), session(t, db)
+				stmt, err := conn.PrepareContext(t.Context(), text)
+				require.NoError(t, err)
+				affected(t, conn, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+				affected(t, conn, "BEGIN")
+				_, err = stmt.ExecContext(t.Context(), 1.0)
+				require.NoError(t, err)
+				require.EqualValues(t, 1, affected(t, other, "UPDATE post SET likes = GREATEST(likes, 0) + 1 WHERE id = 2"))
+				affected(t, conn, "ROLLBACK")
+				require.NoError(t, stmt.Close())
+			}
+		}
+	})
+}
