@@ -3,6 +3,7 @@ package countermysql
 import (
 	"context"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"slices"
 )
@@ -87,6 +88,14 @@ func (s *stmt) sees(args []driver.NamedValue) {
 		}
 		if s.floating == nil {
 			s.floating = slices.Clone(args)
+			for i, v := range s.floating { // the application may write to its bytes again
+				switch b := v.Value.(type) {
+				case []byte:
+					s.floating[i].Value = slices.Clone(b)
+				case json.RawMessage:
+					s.floating[i].Value = slices.Clone(b)
+				}
+			}
 		}
 		if i < len(s.floating) {
 			s.floating[i] = v
