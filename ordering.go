@@ -118,13 +118,18 @@ func (c *column) incomplete(v string) bool {
 }
 
 // incompleteKey tells the rows of the table called name that have such a date in their
-// key: a slots table would have them under another one where the session is not strict.
-// Their increments are verbatim.
+// key, or a TIMESTAMP whose text is that of another one, in the hour that comes twice when
+// summer time ends: a slots table could have them under another key. Their increments are
+// verbatim.
 func (t *table) incompleteKey(name string) (conds []string) {
 	for _, c := range t.key {
 		if c.dated() {
 			ref := name + "." + quoteIdent(c.name)
 			conds = append(conds, "DAYOFMONTH("+ref+") = 0", "MONTH("+ref+") = 0")
+		}
+		if c.dataType == "timestamp" {
+			ref := name + "." + quoteIdent(c.name)
+			conds = append(conds, "UNIX_TIMESTAMP("+ref+") <> UNIX_TIMESTAMP(CAST("+ref+" AS CHAR))")
 		}
 	}
 	return conds
