@@ -91,7 +91,7 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 	if c.inTransaction() {
 		w = c.transaction().writtenTo(t)
 	}
-	null, future := t.incompleteKey(name), []string(nil)
+	null, future := t.untoldKey(name), []string(nil)
 	for i, counter := range t.counters {
 		if deltas[i] != 0 {
 			null = append(null, name+"."+quoteIdent(counter.name)+" IS NULL")

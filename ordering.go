@@ -117,18 +117,17 @@ func (c *column) incomplete(v string) bool {
 	return c.dated() && len(v) >= len(time.DateOnly) && (v[5:7] == "00" || v[8:10] == "00")
 }
 
-// incompleteKey tells the rows of the table called name that have such a date in their
-// key, or a TIMESTAMP whose text is that of another one, in the hour that comes twice when
+// untoldKey tells the rows of the table called name whose key has no text of its own: with
+// such a date in it, or a TIMESTAMP whose text is that of another one, in the hour that comes twice when
 // summer time ends: a slots table could have them under another key. Their increments are
 // verbatim.
-func (t *table) incompleteKey(name string) (conds []string) {
+func (t *table) untoldKey(name string) (conds []string) {
 	for _, c := range t.key {
+		ref := name + "." + quoteIdent(c.name)
 		if c.dated() {
-			ref := name + "." + quoteIdent(c.name)
 			conds = append(conds, "DAYOFMONTH("+ref+") = 0", "MONTH("+ref+") = 0")
 		}
 		if c.dataType == "timestamp" {
-			ref := name + "." + quoteIdent(c.name)
 			conds = append(conds, "UNIX_TIMESTAMP("+ref+") <> UNIX_TIMESTAMP(CAST("+ref+" AS CHAR))")
 		}
 	}

@@ -130,11 +130,11 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 }
 
 func (s *stmt) execute(ctx context.Context, args []driver.NamedValue, rows bool) (outcome, error) {
-	before := slices.Clone(s.floating)
+	none := s.floating == nil
 	s.sees(args)
 	out, err := s.conn.execute(ctx, s.text, s, args, rows)
-	if errorNumber(err) == errWrongArguments { // a parameter of LIMIT takes none
-		s.floating = before
+	if none && errorNumber(err) == errWrongArguments { // a parameter of LIMIT takes none
+		s.floating = nil
 	}
 	return out, err
 }

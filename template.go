@@ -79,8 +79,8 @@ func newTemplate(t *table, name string, used, touched []int, later bool) templat
 	for _, i := range used {
 		text.WriteString(" AND " + base + "." + quoteIdent(t.counters[i].name) + " IS NOT NULL")
 	}
-	for _, incomplete := range t.incompleteKey(base) {
-		text.WriteString(" AND NOT (" + incomplete + ")")
+	for _, untold := range t.untoldKey(base) {
+		text.WriteString(" AND NOT (" + untold + ")")
 	}
 	if later {
 		for _, i := range touched {

@@ -93,9 +93,9 @@ func (u *upsert) many() string {
 }
 
 // strict is the statement for all entries which fails if a row is gone. For a single one
-// the row is looked for in the slot's number, which can't be NULL whatever the sql_mode
-// (https://dev.mysql.com/doc/refman/8.4/en/data-type-defaults.html): that is half as dear
-// as a derived table.
+// the row is looked for in the slot's number, which can't be NULL in a single row whatever
+// the sql_mode (https://dev.mysql.com/doc/refman/8.4/en/data-type-defaults.html): that is
+// cheaper than a derived table.
 func (u *upsert) strict() string {
 	t, name := u.t, quoteIdent(u.name)
 	if len(u.entries) > 1 || len(t.key) == 0 || slices.ContainsFunc(t.key, func(c *column) bool { return !c.joins() || c.dated() }) {
@@ -134,11 +134,11 @@ func (u *upsert) culprits() string {
 	return "SELECT " + privateRows + "." + privateNumber + u.from(used, touched) + " WHERE " + u.gone(used, touched) + " " + u.t.skipLocked()
 }
 
-// gone tells an entry whose row is missing, has become NULL or has an incomplete key,
+// gone tells an entry whose row is missing, has become NULL or has a key without a text,
 // does not meet the rest of its condition or has been touched later.
 func (u *upsert) gone(used, touched []int) string {
 	t, name := u.t, quoteIdent(u.name)
-	gone := t.incompleteKey(name)
+	gone := t.untoldKey(name)
 	if len(t.key) > 0 {
 		gone = append(gone, name+"."+quoteIdent(t.key[0].name)+" IS NULL")
 	}

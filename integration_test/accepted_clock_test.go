@@ -26,32 +26,26 @@ INSERT INTO mysql.time_zone_transition (Time_zone_id, Transition_time, Transitio
 func TestAcceptedClock(t *testing.T) {
 	const schema = "CREATE TABLE page (id INT PRIMARY KEY, hits INT NOT NULL DEFAULT 0, day DATETIME NULL ON UPDATE CURRENT_TIMESTAMP, at TIMESTAMP NULL DEFAULT NULL ON UPDATE CURRENT_TIMESTAMP);\nINSERT INTO page (id) VALUES (1), (2)"
 	const before, after, later = 1792889400, 1792890600, 1792893900 // 2:50, 2:10 and 3:05 in Berlin
-	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
-		t.Run(string(flavor), func(t *testing.T) {
-			t.Parallel()
-			srv, err := testserver.Start(t.Context(), flavor)
-			require.NoError(t, err)
-			t.Cleanup(srv.Stop)
-			execAll(t, open(t, srv.DSN("")), berlin)
-			first := newTwin(t, srv, schema, counters("page", "hits"), "time_zone='Berlin'", fmt.Sprintf("timestamp=%d", before))
-			at := func(now int) *twin {
-				tw := *first
-				moved := func(dsn string) string {
-					return strings.Replace(dsn, fmt.Sprint(before), fmt.Sprint(now), 1)
-				}
-				var name string
-				require.NoError(t, tw.plain.QueryRow("SELECT DATABASE()").Scan(&name))
-				tw.plain = open(t, moved(srv.DSN(name, "time_zone='Berlin'", fmt.Sprintf("timestamp=%d", before))))
-				tw.ours, _ = openOurs(t, moved(tw.oursDSN), tw.config)
-				return &tw
+	forOwnServers(t, func(t *testing.T, srv *testserver.Server) {
+		execAll(t, open(t, srv.DSN("")), berlin)
+		first := newTwin(t, srv, schema, counters("page", "hits"), "time_zone='Berlin'", fmt.Sprintf("timestamp=%d", before))
+		at := func(now int) *twin {
+			tw := *first
+			moved := func(dsn string) string {
+				return strings.Replace(dsn, fmt.Sprint(before), fmt.Sprint(now), 1)
 			}
-			const show = "A: SELECT id, DATE_FORMAT(day, '%H:%i') AS day, DATE_FORMAT(at, '%H:%i') AS at, UNIX_TIMESTAMP(at) AS utc FROM page ORDER BY id"
-			const hit, hitNew = "A: UPDATE page SET hits = hits + 1 WHERE id = 1", "A: UPDATE page SET hits = hits + 1 WHERE id = 2"
-			first.accepted(t, hit, show)
-			at(after).accepted(t, "A: begin", hit, "A: commit", hitNew, show+" ⇒ [1 02:10 02:10 1792890600][2 02:10 02:10 1792890600] ⇒ [1 02:50 02:50 1792889400][2 02:10 02:10 1792887000]")
-			at(later).accepted(t, hit, hitNew, show)
-		})
-	}
+			var name string
+			require.NoError(t, tw.plain.QueryRow("SELECT DATABASE()").Scan(&name))
+			tw.plain = open(t, moved(srv.DSN(name, "time_zone='Berlin'", fmt.Sprintf("timestamp=%d", before))))
+			tw.ours, _ = openOurs(t, moved(tw.oursDSN), tw.config)
+			return &tw
+		}
+		const show = "A: SELECT id, DATE_FORMAT(day, '%H:%i') AS day, DATE_FORMAT(at, '%H:%i') AS at, UNIX_TIMESTAMP(at) AS utc FROM page ORDER BY id"
+		const hit, hitNew = "A: UPDATE page SET hits = hits + 1 WHERE id = 1", "A: UPDATE page SET hits = hits + 1 WHERE id = 2"
+		first.accepted(t, hit, show)
+		at(after).accepted(t, "A: begin", hit, "A: commit", hitNew, show+" ⇒ [1 02:10 02:10 1792890600][2 02:10 02:10 1792890600] ⇒ [1 02:50 02:50 1792889400][2 02:10 02:10 1792887000]")
+		at(later).accepted(t, hit, hitNew, show)
+	})
 }
 
 // TestAcceptedEarlierTouch pins what a touch column shows that an increment gives an

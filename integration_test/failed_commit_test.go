@@ -14,74 +14,59 @@ import (
 // server refused, whose transaction it has rolled back, is outside a transaction.
 func TestFailedCommit(t *testing.T) {
 	t.Parallel()
-	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
-		t.Run(string(flavor), func(t *testing.T) {
-			t.Parallel()
-			srv, err := testserver.Start(t.Context(), flavor)
-			require.NoError(t, err)
-			t.Cleanup(srv.Stop)
-			root := open(t, srv.DSN(""))
-			affected(t, root, "CREATE USER app@'%' IDENTIFIED BY 'app'")
-			affected(t, root, "GRANT ALL ON *.* TO app@'%'")
-			revoke := "REVOKE SUPER, READ_ONLY ADMIN ON *.* FROM app@'%'"
-			if flavor == testserver.MySQL {
-				revoke = "REVOKE SUPER, CONNECTION_ADMIN ON *.* FROM app@'%'"
-			}
-			affected(t, root, revoke)
-			writable := func(on string) { affected(t, root, "SET GLOBAL read_only = "+on) }
-			for _, c := range []struct {
-				name  string
-				steps []string // the server is read-only from the COMMIT of the last on
-			}{
-				{"text", []string{"A: BEGIN", "A: INSERT INTO note VALUES (9, '')", "A: COMMIT"}},
-				{"increment", []string{"A: BEGIN", "A: INSERT INTO note VALUES (9, '')", "A: UPDATE post SET likes = likes + 3 WHERE id = 2", "A: COMMIT"}},
-				{"begin", []string{"A: BEGIN", "A: INSERT INTO note VALUES (9, '')", "A: BEGIN"}},
-				{"DDL", []string{"A: BEGIN", "A: INSERT INTO note VALUES (9, '')", "A: ALTER TABLE note ADD COLUMN x INT"}},
-				{"exact", []string{"A: UPDATE post SET likes = GREATEST(likes, 0) WHERE id = 1"}},
-				{"autocommit", []string{"A: SET autocommit = 0", "A: INSERT INTO note VALUES (9, '')", "A: COMMIT"}},
-				{"BeginTx", []string{"A: begin", "A: INSERT INTO note VALUES (9, '')", "A: commit"}},
-			} {
-				t.Run(c.name, func(t *testing.T) {
-					tw := newBlog(t, srv, blogCounters())
-					asApp := func(dsn string) string { return strings.Replace(dsn, "root@", "app:app@", 1) }
-					plainName, oursName := dbName(t, tw.plain), dbName(t, tw.ours)
-					plain := open(t, asApp(srv.DSN(plainName)))
-					ours, _ := openOurs(t, asApp(srv.DSN(oursName)), tw.config)
-					s, o := &script{db: plain, clients: map[string]*client{}}, &script{db: ours, clients: map[string]*client{}}
-					defer s.end()
-					defer o.end()
-					for _, x := range []*script{s, o} {
-						x.do(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1")
-						for i, step := range c.steps {
-							last := i == len(c.steps)-1
-							if last && x == s || last && !strings.Contains(c.name, "exact") {
-								writable("1")
-							} else if last {
-								var once atomic.Bool
-								tw.sent.meddle(t, func(query string) error {
-									if strings.HasPrefix(query, "COMMIT") && once.CompareAndSwap(false, true) {
-										writable("1")
-									}
-									return nil
-								})
-							}
-							x.do(t, step)
+	forOwnServers(t, func(t *testing.T, srv *testserver.Server) {
+		asApp, readOnly := refusable(t, srv)
+		for _, c := range []struct {
+			name  string
+			steps []string // the server is read-only from the COMMIT of the last on
+		}{
+			{"text", []string{"A: BEGIN", "A: INSERT INTO note VALUES (9, '')", "A: COMMIT"}},
+			{"increment", []string{"A: BEGIN", "A: INSERT INTO note VALUES (9, '')", "A: UPDATE post SET likes = likes + 3 WHERE id = 2", "A: COMMIT"}},
+			{"begin", []string{"A: BEGIN", "A: INSERT INTO note VALUES (9, '')", "A: BEGIN"}},
+			{"DDL", []string{"A: BEGIN", "A: INSERT INTO note VALUES (9, '')", "A: ALTER TABLE note ADD COLUMN x INT"}},
+			{"exact", []string{"A: UPDATE post SET likes = GREATEST(likes, 0) WHERE id = 1"}},
+			{"autocommit", []string{"A: SET autocommit = 0", "A: INSERT INTO note VALUES (9, '')", "A: COMMIT"}},
+			{"BeginTx", []string{"A: begin", "A: INSERT INTO note VALUES (9, '')", "A: commit"}},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				tw := newBlog(t, srv, blogCounters())
+				plainName, oursName := dbName(t, tw.plain), dbName(t, tw.ours)
+				plain := open(t, asApp(srv.DSN(plainName)))
+				ours, _ := openOurs(t, asApp(srv.DSN(oursName)), tw.config)
+				s, o := &script{db: plain, clients: map[string]*client{}}, &script{db: ours, clients: map[string]*client{}}
+				defer s.end()
+				defer o.end()
+				for _, x := range []*script{s, o} {
+					x.do(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1")
+					for i, step := range c.steps {
+						last := i == len(c.steps)-1
+						if last && x == s || last && !strings.Contains(c.name, "exact") {
+							readOnly("1")
+						} else if last {
+							var once atomic.Bool
+							tw.sent.meddle(t, func(query string) error {
+								if strings.HasPrefix(query, "COMMIT") && once.CompareAndSwap(false, true) {
+									readOnly("1")
+								}
+								return nil
+							})
 						}
-						writable("0")
-						if c.name == "autocommit" {
-							x.do(t, "A: SET autocommit = 1")
-						}
-						x.do(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1")
-						x.do(t, "B: SELECT likes FROM post WHERE id = 1")
-						x.do(t, "A: UPDATE post SET likes = 20 WHERE id = 2")
-						x.do(t, "B: SELECT likes FROM post WHERE id = 2")
-						x.do(t, "B: SELECT COUNT(*) FROM note")
+						x.do(t, step)
 					}
-					require.Equal(t, strings.Join(s.answers, "\n"), strings.Join(o.answers, "\n"))
-				})
-			}
-		})
-	}
+					readOnly("0")
+					if c.name == "autocommit" {
+						x.do(t, "A: SET autocommit = 1")
+					}
+					x.do(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1")
+					x.do(t, "B: SELECT likes FROM post WHERE id = 1")
+					x.do(t, "A: UPDATE post SET likes = 20 WHERE id = 2")
+					x.do(t, "B: SELECT likes FROM post WHERE id = 2")
+					x.do(t, "B: SELECT COUNT(*) FROM note")
+				}
+				require.Equal(t, strings.Join(s.answers, "\n"), strings.Join(o.answers, "\n"))
+			})
+		}
+	})
 }
 
 func dbName(t *testing.T, db querier) string {

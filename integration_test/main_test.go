@@ -79,6 +79,37 @@ func forEachServer(t *testing.T, test func(t *testing.T, srv *testserver.Server)
 	}
 }
 
+// forOwnServers is forEachServer with servers of the test's own: it kills them, or sets
+// what is the whole server's.
+func forOwnServers(t *testing.T, test func(t *testing.T, srv *testserver.Server)) {
+	t.Helper()
+	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
+		t.Run(string(flavor), func(t *testing.T) {
+			t.Parallel()
+			srv, err := testserver.Start(t.Context(), flavor)
+			require.NoError(t, err)
+			t.Cleanup(srv.Stop)
+			test(t, srv)
+		})
+	}
+}
+
+// refusable gives a test's own server a user whom it refuses to write while it is
+// read-only: the DSNs as that user, and what switches read_only.
+func refusable(t *testing.T, srv *testserver.Server) (asApp func(dsn string) string, readOnly func(on string)) {
+	t.Helper()
+	root := open(t, srv.DSN(""))
+	affected(t, root, "CREATE USER app@'%' IDENTIFIED BY 'app'")
+	affected(t, root, "GRANT ALL ON *.* TO app@'%'")
+	revoke := "REVOKE SUPER, READ_ONLY ADMIN ON *.* FROM app@'%'"
+	if !mariaDB(srv) {
+		revoke = "REVOKE SUPER, CONNECTION_ADMIN ON *.* FROM app@'%'"
+	}
+	affected(t, root, revoke)
+	return func(dsn string) string { return strings.Replace(dsn, "root@", "app:app@", 1) },
+		func(on string) { affected(t, root, "SET GLOBAL read_only = "+on) }
+}
+
 func mariaDB(srv *testserver.Server) bool { return srv.Flavor() == testserver.MariaDB }
 
 // twin is a pair of databases with the same tables, one behind each driver.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"strings"
 	"sync"
 	"testing"
 
@@ -19,98 +18,82 @@ import (
 // the pool recovers by itself, with nothing counted twice.
 func TestRejectReadOnly(t *testing.T) {
 	t.Parallel()
-	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
-		t.Run(string(flavor), func(t *testing.T) {
-			t.Parallel()
-			srv, err := testserver.Start(t.Context(), flavor)
-			require.NoError(t, err)
-			t.Cleanup(srv.Stop)
-			root := open(t, srv.DSN(""))
-			affected(t, root, "CREATE USER app@'%' IDENTIFIED BY 'app'")
-			affected(t, root, "GRANT ALL ON *.* TO app@'%'")
-			revoke := "REVOKE SUPER, READ_ONLY ADMIN ON *.* FROM app@'%'"
-			if flavor == testserver.MySQL {
-				revoke = "REVOKE SUPER, CONNECTION_ADMIN ON *.* FROM app@'%'"
-			}
-			affected(t, root, revoke)
-			writable := func(on string) { affected(t, root, "SET GLOBAL read_only = "+on) }
+	forOwnServers(t, func(t *testing.T, srv *testserver.Server) {
+		asApp, readOnly := refusable(t, srv)
 
-			ctx := context.WithoutCancel(t.Context())
-			exec := func(query string, args ...any) func(*sql.DB) error {
-				return func(db *sql.DB) error {
-					_, err := db.ExecContext(ctx, query, args...)
+		ctx := context.WithoutCancel(t.Context())
+		exec := func(query string, args ...any) func(*sql.DB) error {
+			return func(db *sql.DB) error {
+				_, err := db.ExecContext(ctx, query, args...)
+				return err
+			}
+		}
+		inTx := func(statements ...string) func(*sql.DB) error {
+			return func(db *sql.DB) error {
+				tx, err := db.BeginTx(ctx, nil)
+				if err != nil {
+					return err
+				}
+				defer tx.Rollback()
+				for _, s := range statements {
+					if _, err := tx.ExecContext(ctx, s); err != nil {
+						return err
+					}
+				}
+				return tx.Commit()
+			}
+		}
+		together := func(db *sql.DB) error {
+			var group sync.WaitGroup
+			var errs [16]error
+			for i := range errs {
+				group.Go(func() { _, errs[i] = db.ExecContext(ctx, likeOne) })
+			}
+			group.Wait()
+			for _, err := range errs[1:] {
+				if told(err) != told(errs[0]) {
 					return err
 				}
 			}
-			inTx := func(statements ...string) func(*sql.DB) error {
-				return func(db *sql.DB) error {
-					tx, err := db.BeginTx(ctx, nil)
-					if err != nil {
-						return err
+			return errs[0]
+		}
+		for _, c := range []struct {
+			name string
+			do   func(*sql.DB) error
+			adds int64
+		}{
+			{"alone", exec(likeOne), 1},
+			{"with an argument", exec("UPDATE post SET likes = likes + ? WHERE id = 1", 3), 3},
+			{"together", together, 16},
+			{"exact", exec("UPDATE post SET likes = GREATEST(likes - 1, 0) + 2 WHERE id = 1"), 1},
+			{"upsert", exec("INSERT INTO post (id, slug, title, likes) VALUES (1, 'a', 'x', 2) ON DUPLICATE KEY UPDATE likes = likes + 2"), 2},
+			{"relative", exec("UPDATE post SET likes = likes + 1, title = 'y' WHERE id = 1"), 1},
+			{"only increments", inTx(likeOne, likeOne), 2},
+			{"transaction", inTx("INSERT INTO note VALUES (NULL, '')", likeOne), 1},
+			{"increment first", inTx(likeOne, "INSERT INTO note VALUES (NULL, '')"), 1},
+			{"no counter", exec("UPDATE post SET title = 'z' WHERE id = 1"), 0},
+		} {
+			for _, params := range []string{"interpolateParams=true", "interpolateParams=false", "multiStatements=true"} {
+				t.Run(c.name+" "+params, func(t *testing.T) {
+					tw := newBlog(t, srv, blogCounters())
+					dsn := func(db querier) string { return asApp(srv.DSN(dbName(t, db), "rejectReadOnly=true", params)) }
+					affected(t, tw.plain, "ALTER TABLE note MODIFY id INT AUTO_INCREMENT")
+					affected(t, tw.directTo(tw.ours), "ALTER TABLE note MODIFY id INT AUTO_INCREMENT")
+					ours, _ := openOurs(t, dsn(tw.ours), tw.config)
+					var answers [2]string
+					for i, db := range []*sql.DB{open(t, dsn(tw.plain)), ours} {
+						require.NoError(t, c.do(db))
+						readOnly("1")
+						refused := c.do(db)
+						require.ErrorIs(t, refused, driver.ErrBadConn)
+						answers[i] = told(refused)
+						readOnly("0")
+						require.NoError(t, c.do(db))
+						require.Equal(t, 10+2*c.adds, number(t, db, "SELECT likes FROM post WHERE id = 1"))
 					}
-					defer tx.Rollback()
-					for _, s := range statements {
-						if _, err := tx.ExecContext(ctx, s); err != nil {
-							return err
-						}
-					}
-					return tx.Commit()
-				}
+					require.Equal(t, answers[0], answers[1])
+				})
 			}
-			together := func(db *sql.DB) error {
-				var group sync.WaitGroup
-				var errs [16]error
-				for i := range errs {
-					group.Go(func() { _, errs[i] = db.ExecContext(ctx, likeOne) })
-				}
-				group.Wait()
-				for _, err := range errs[1:] {
-					if told(err) != told(errs[0]) {
-						return err
-					}
-				}
-				return errs[0]
-			}
-			for _, c := range []struct {
-				name string
-				do   func(*sql.DB) error
-				adds int64
-			}{
-				{"alone", exec(likeOne), 1},
-				{"with an argument", exec("UPDATE post SET likes = likes + ? WHERE id = 1", 3), 3},
-				{"together", together, 16},
-				{"exact", exec("UPDATE post SET likes = GREATEST(likes - 1, 0) + 2 WHERE id = 1"), 1},
-				{"upsert", exec("INSERT INTO post (id, slug, title, likes) VALUES (1, 'a', 'x', 2) ON DUPLICATE KEY UPDATE likes = likes + 2"), 2},
-				{"relative", exec("UPDATE post SET likes = likes + 1, title = 'y' WHERE id = 1"), 1},
-				{"only increments", inTx(likeOne, likeOne), 2},
-				{"transaction", inTx("INSERT INTO note VALUES (NULL, '')", likeOne), 1},
-				{"increment first", inTx(likeOne, "INSERT INTO note VALUES (NULL, '')"), 1},
-				{"no counter", exec("UPDATE post SET title = 'z' WHERE id = 1"), 0},
-			} {
-				for _, params := range []string{"interpolateParams=true", "interpolateParams=false", "multiStatements=true"} {
-					t.Run(c.name+" "+params, func(t *testing.T) {
-						tw := newBlog(t, srv, blogCounters())
-						asApp := func(db querier) string {
-							return strings.Replace(srv.DSN(dbName(t, db), "rejectReadOnly=true", params), "root@", "app:app@", 1)
-						}
-						affected(t, tw.plain, "ALTER TABLE note MODIFY id INT AUTO_INCREMENT")
-						affected(t, tw.directTo(tw.ours), "ALTER TABLE note MODIFY id INT AUTO_INCREMENT")
-						ours, _ := openOurs(t, asApp(tw.ours), tw.config)
-						var answers [2]string
-						for i, db := range []*sql.DB{open(t, asApp(tw.plain)), ours} {
-							require.NoError(t, c.do(db))
-							writable("1")
-							refused := c.do(db)
-							require.ErrorIs(t, refused, driver.ErrBadConn)
-							answers[i] = told(refused)
-							writable("0")
-							require.NoError(t, c.do(db))
-							require.Equal(t, 10+2*c.adds, number(t, db, "SELECT likes FROM post WHERE id = 1"))
-						}
-						require.Equal(t, answers[0], answers[1])
-					})
-				}
-			}
-		})
-	}
+		}
+	})
 }

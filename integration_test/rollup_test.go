@@ -482,44 +482,38 @@ func queriedList(t *testing.T, db *sql.DB, query string) (list []string) {
 // up comes back with every acknowledged increment.
 func TestRollupAndServerKilled(t *testing.T) {
 	t.Parallel()
-	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
-		t.Run(string(flavor), func(t *testing.T) {
-			t.Parallel()
-			srv, err := testserver.Start(t.Context(), flavor)
-			require.NoError(t, err)
-			t.Cleanup(srv.Stop)
-			tw := newTwin(t, srv, hot, counters("hot", "n"))
-			for round := range 3 {
-				var acknowledged, unknown atomic.Int64
-				before := number(t, tw.ours, "SELECT SUM(n) FROM hot")
-				var c crowd
-				var rolled atomic.Int64
-				c.run(8, func(client int) {
-					for i := 0; ; i++ {
-						if _, err := tw.ours.ExecContext(t.Context(), "UPDATE hot SET n = n + 1 WHERE id = ?", 10+i%8*10); err != nil {
-							unknown.Add(1)
-							return
-						}
-						acknowledged.Add(1)
-						if client == 0 && acknowledged.Load() > 200 && rolled.Load() > 3 {
-							require.NoError(t, srv.Kill())
-						}
+	forOwnServers(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, hot, counters("hot", "n"))
+		for round := range 3 {
+			var acknowledged, unknown atomic.Int64
+			before := number(t, tw.ours, "SELECT SUM(n) FROM hot")
+			var c crowd
+			var rolled atomic.Int64
+			c.run(8, func(client int) {
+				for i := 0; ; i++ {
+					if _, err := tw.ours.ExecContext(t.Context(), "UPDATE hot SET n = n + 1 WHERE id = ?", 10+i%8*10); err != nil {
+						unknown.Add(1)
+						return
 					}
-				}, func(int) {
-					if _, err := countermysql.Rollup(t.Context(), tw.ours, nil); err == nil {
-						rolled.Add(1)
+					acknowledged.Add(1)
+					if client == 0 && acknowledged.Load() > 200 && rolled.Load() > 3 {
+						require.NoError(t, srv.Kill())
 					}
-				})
-				require.NoError(t, srv.Restart(t.Context()))
-				require.Eventually(t, func() bool { return tw.ours.Ping() == nil && tw.direct.Ping() == nil }, 20*time.Second, 50*time.Millisecond)
-				now := number(t, tw.ours, "SELECT SUM(n) FROM hot")
-				require.GreaterOrEqual(t, now, before+acknowledged.Load(), "round %d", round)
-				require.LessOrEqual(t, now, before+acknowledged.Load()+unknown.Load(), "round %d", round)
-				rollUp(t, tw.ours)
-				require.Equal(t, now, number(t, tw.direct, "SELECT SUM(n) FROM hot"))
-			}
-		})
-	}
+				}
+			}, func(int) {
+				if _, err := countermysql.Rollup(t.Context(), tw.ours, nil); err == nil {
+					rolled.Add(1)
+				}
+			})
+			require.NoError(t, srv.Restart(t.Context()))
+			require.Eventually(t, func() bool { return tw.ours.Ping() == nil && tw.direct.Ping() == nil }, 20*time.Second, 50*time.Millisecond)
+			now := number(t, tw.ours, "SELECT SUM(n) FROM hot")
+			require.GreaterOrEqual(t, now, before+acknowledged.Load(), "round %d", round)
+			require.LessOrEqual(t, now, before+acknowledged.Load()+unknown.Load(), "round %d", round)
+			rollUp(t, tw.ours)
+			require.Equal(t, now, number(t, tw.direct, "SELECT SUM(n) FROM hot"))
+		}
+	})
 }
 
 // TestRollupInTheBackground proves that counterRollup rolls up by itself, also
