@@ -153,8 +153,11 @@ func (h *handle) commit(ctx context.Context) error {
 	}
 	if err := c.send(ctx); err != nil {
 		c.ended()
-		if rerr := h.raw.Rollback(); rerr != nil && errors.Is(err, driver.ErrBadConn) {
-			return rerr // the connection was closed before, and this says why
+		if rerr := h.raw.Rollback(); rerr != nil {
+			_ = c.raw.Close() // or what was sent might be committed
+			if errors.Is(err, driver.ErrBadConn) {
+				return rerr // the connection was closed before, and this says why
+			}
 		}
 		return err
 	}
@@ -184,7 +187,7 @@ func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
 	case rowGone(err), errors.Is(err, driver.ErrBadConn): // perhaps to another key; nothing was sent
 		return false, nil
 	case errorNumber(err) != 0 && c.inTransaction():
-		_, _ = c.do(ctx, rollback) // the first error is the one to report
+		_ = c.rollBack() // the first error is the one to report
 	}
 	return true, err
 }

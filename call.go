@@ -158,13 +158,17 @@ func (k *call) told(ctx context.Context, why error) error {
 	if err != nil {
 		return err
 	}
-	_ = out.close()
+	if err := out.close(); err != nil {
+		return err
+	}
 	return why
 }
 
 // parses has the server look whether the text is a statement at all.
 func (k *call) parses(ctx context.Context) error {
-	if err := k.prepares(ctx); errorNumber(err) == errSyntax {
+	err := k.prepares(ctx)
+	k.conn.overlook(err)
+	if errorNumber(err) == errSyntax {
 		return err
 	}
 	return nil // what else is wrong with it comes after the COMMIT

@@ -35,7 +35,7 @@ func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error 
 		n, err := c.do(ctx, c.unsafeUpdates(t)+"DELETE "+privateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
 			" STRAIGHT_JOIN "+t.slots()+" AS "+privateName+" FORCE INDEX (PRIMARY) ON "+strings.Join(on, " AND "))
 		if err == nil && n < int64(len(batch)) {
-			err = c.asDeadlock(ctx, "another node of the cluster has written the slots of "+t.String()+" meanwhile")
+			err = c.asDeadlock("another node of the cluster has written the slots of " + t.String() + " meanwhile")
 		}
 		if err != nil {
 			return err

@@ -51,12 +51,12 @@ func (c *conn) metNoOther(ctx context.Context, s scope, where string, met map[st
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return c.asDeadlock(ctx, "another client has given a row of "+s.t.String()+" its key meanwhile")
+	return c.asDeadlock("another client has given a row of " + s.t.String() + " its key meanwhile")
 }
 
 // asDeadlock rolls the transaction back, as the server does at a deadlock.
-func (c *conn) asDeadlock(ctx context.Context, why string) error {
-	_, err := c.do(context.WithoutCancel(ctx), rollback)
+func (c *conn) asDeadlock(why string) error {
+	err := c.rollBack()
 	c.ended()
 	if err != nil {
 		return err

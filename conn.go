@@ -32,6 +32,7 @@ type conn struct {
 	temporary temporaries
 	locks     tableLocks
 	broken    error // the end of a context, which has closed the connection
+	untold    error // why the driver has closed it, if the application does not know yet
 
 	// For as long as the transaction:
 	openTransaction
@@ -187,7 +188,7 @@ func (c *conn) Prepare(text string) (driver.Stmt, error) {
 func (c *conn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
 	raw, err := c.raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
 	if err != nil {
-		return nil, err
+		return nil, c.failed(err)
 	}
 	if s := c.connector.current.Load(); c.dirty && s != nil && s.mentions(text) {
 		if err := c.probe(ctx, s); err != nil {
@@ -204,7 +205,9 @@ func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
 }
 
 // Ping asks the server for a sign of life.
-func (c *conn) Ping(ctx context.Context) error { return c.raw.(driver.Pinger).Ping(ctx) }
+func (c *conn) Ping(ctx context.Context) error {
+	return c.failed(c.raw.(driver.Pinger).Ping(ctx))
+}
 
 // ResetSession prepares the connection for its next user.
 func (c *conn) ResetSession(ctx context.Context) error {

@@ -197,7 +197,7 @@ func (c *conn) finish(ctx context.Context, err error) error {
 		_, err = c.do(ctx, commit)
 	}
 	if err != nil {
-		_, _ = c.do(context.WithoutCancel(ctx), rollback)
+		_ = c.rollBack() // the first error is the one to report
 	}
 	return err
 }

@@ -94,6 +94,7 @@ func (c *conn) asks(ctx context.Context, table string) uint16 {
 	if err == nil {
 		err = rows.Close()
 	}
+	c.overlook(err)
 	return errorNumber(err)
 }
 

@@ -143,7 +143,7 @@ func (c *conn) forwardWatched(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	check := func(err error) error {
-		if !c.inTransaction() {
+		if !c.begun() { // it is over, and the savepoint with it
 			return err
 		}
 		if _, rerr := c.do(context.WithoutCancel(ctx), "RELEASE SAVEPOINT "+ownSavepoint); errorNumber(rerr) != errNoSavepoint {

@@ -51,7 +51,7 @@ func (c *conn) sendOrRollBack(ctx context.Context) error {
 	err := c.send(ctx)
 	if err != nil {
 		c.ended()
-		if _, rerr := c.do(context.Background(), rollback); rerr != nil {
+		if rerr := c.rollBack(); rerr != nil {
 			c.connector.log.Warn("countermysql: rolling back after a failed commit", "error", rerr)
 		}
 	}

@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -116,7 +117,7 @@ func (c *conn) seesMore(ctx context.Context, s *schema, stmt string) error {
 		if !slices.Contains(s.unknown, t) || !strings.Contains(strings.ToLower(stmt), strings.ToLower(spec.name)) {
 			continue
 		}
-		if _, err := c.read(ctx, "SELECT 1 FROM "+quoteIdent(spec.db)+"."+quoteIdent(spec.name)+" LIMIT 0"); err != nil {
+		if c.asks(ctx, quoteIdent(spec.db)+"."+quoteIdent(spec.name)) != 0 {
 			continue // so does the statement itself
 		}
 		if now, err := c.connector.learn(ctx); err != nil || !slices.Contains(now.unknown, t) { // somebody has made it
@@ -158,7 +159,7 @@ func (c *conn) altered() bool {
 
 // read runs a query of ours on this connection, without the application's
 // sql_select_limit, and returns its rows as text; NULL is "".
-func (c *conn) read(ctx context.Context, query string) ([][]string, error) {
+func (c *conn) read(ctx context.Context, query string) (_ [][]string, err error) {
 	if c.dirty { // it may be another now
 		rows, err := c.ask(ctx, "SELECT CAST(@@sql_select_limit AS CHAR) LIMIT 1")
 		if err != nil {
@@ -170,7 +171,12 @@ func (c *conn) read(ctx context.Context, query string) ([][]string, error) {
 		if _, err := c.do(ctx, "SET sql_select_limit = "+noLimit); err != nil {
 			return nil, err
 		}
-		defer func() { _, _ = c.do(context.WithoutCancel(ctx), "SET sql_select_limit = "+c.session.limit) }()
+		defer func() {
+			if _, serr := c.do(context.WithoutCancel(ctx), "SET sql_select_limit = "+c.session.limit); serr != nil {
+				c.lose(serr) // the session is not what the application has made it
+				err = cmp.Or(err, serr)
+			}
+		}()
 	}
 	return c.ask(ctx, c.untimed(query))
 }

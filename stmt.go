@@ -114,9 +114,11 @@ func (s *stmt) warm(ctx context.Context, other driver.Stmt) {
 	if !toks[0].is("SELECT") || calls(toks) || hasWord(toks, "FOR", "LOCK", "INTO") || slices.ContainsFunc(toks, func(t token) bool { return t.punct(':') }) {
 		return
 	}
-	if rows, err := other.(driver.StmtQueryContext).QueryContext(ctx, s.floating); err == nil { // else the query itself will tell
-		_ = rows.Close()
+	rows, err := other.(driver.StmtQueryContext).QueryContext(ctx, s.floating)
+	if err == nil {
+		err = rows.Close()
 	}
+	s.conn.overlook(err) // the query itself will tell
 }
 
 func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {

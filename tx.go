@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // isolation levels as the server names them
@@ -116,17 +118,47 @@ func (c *conn) endedByUser() {
 }
 
 // failed notes an error. It may have ended the transaction (a deadlock, DDL that
-// commits and then fails), which the server does not tell with it.
+// commits and then fails), which the server does not tell with it. What is sent on a
+// connection that was given up fails by the error for which it was.
 func (c *conn) failed(err error) error {
 	n := errorNumber(err)
 	if n == 0 {
+		if why := c.untold; err != nil && why != nil {
+			c.untold = nil
+			return why
+		}
 		return err
 	}
 	c.connector.stats.failed(n)
-	if c.begun() && c.askStatus() == nil && !c.begun() {
-		c.ended()
+	if c.begun() {
+		if serr := c.askStatus(); serr != nil {
+			c.lose(serr)
+		} else if !c.begun() {
+			c.ended()
+		}
 	}
 	return err
+}
+
+// overlook notes an error that the application need not know of: a statement of the
+// driver's has failed without which it can do. If that has ended the transaction, what
+// comes next would be committed by itself.
+func (c *conn) overlook(err error) {
+	if begun := c.begun(); err != nil && c.failed(err) != nil && begun && !c.begun() {
+		c.lose(err)
+	}
+}
+
+// lose gives the connection up, so that the server rolls its transaction back, and tells
+// whoever comes next why.
+func (c *conn) lose(err error) {
+	if !c.usable() {
+		return // it was closed before
+	}
+	_ = c.raw.Close()
+	if c.untold = err; errorNumber(err) == 0 {
+		c.untold = mysql.ErrInvalidConn
+	}
 }
 
 // askStatus asks for the status flags, which an error does not bring, by a
@@ -152,10 +184,18 @@ func (c *conn) giveUp(t *table) error {
 
 // abandon rolls the transaction back.
 func (c *conn) abandon() {
-	if _, err := c.do(context.Background(), rollback); err != nil {
-		_ = c.raw.Close() // or the application might commit the rest
-	}
+	_ = c.rollBack()
 	c.ended()
+}
+
+// rollBack rolls back what is not to be committed. A connection on which that fails is
+// closed, or the application might commit it.
+func (c *conn) rollBack() error {
+	_, err := c.do(context.Background(), rollback)
+	if err != nil && c.begun() {
+		_ = c.raw.Close()
+	}
+	return err
 }
 
 // txState is what one transaction has done to counter tables.

@@ -154,7 +154,7 @@ func (c *conn) sessionTypes(ctx context.Context, k *call) []columnType {
 	case k.stmt != nil && k.plan.keepsTypes:
 		return k.stmt.typed(ctx, k)
 	case c.namesTemporary(k.text), strings.Contains(k.text, "@"):
-		return k.typesOn(ctx, c.raw)
+		return c.typesHere(ctx, k)
 	case !c.changed || !k.plan.computes() && c.session.sqlMode == c.initial.sqlMode && c.session.results == c.initial.results: // strictness decides what may be NULL
 		return nil
 	}
@@ -167,7 +167,14 @@ func (c *conn) sessionTypes(ctx context.Context, k *call) []columnType {
 		}
 		c.types[k.plan] = &typesCache{}
 	}
-	return k.cachedTypes(c.types[k.plan], func() []columnType { return k.typesOn(ctx, c.raw) })
+	return k.cachedTypes(c.types[k.plan], func() []columnType { return c.typesHere(ctx, k) })
+}
+
+// typesHere asks on the session's own connection.
+func (c *conn) typesHere(ctx context.Context, k *call) []columnType {
+	types, err := k.typesOn(ctx, c.raw)
+	c.overlook(err)
+	return types
 }
 
 func (k *call) cachedTypes(cache *typesCache, ask func() []columnType) []columnType {
@@ -250,7 +257,7 @@ func (c *conn) askTypes(k *call) (types []columnType) {
 		defer func() { _, _ = conn.ExecContext(ctx, rollback) }()
 	}
 	_ = conn.Raw(func(raw any) error {
-		types = k.typesOn(ctx, raw.(*lookupConn).Conn)
+		types, _ = k.typesOn(ctx, raw.(*lookupConn).Conn)
 		return nil
 	})
 	return types
@@ -258,9 +265,9 @@ func (c *conn) askTypes(k *call) (types []columnType) {
 
 // typesOn asks what the server would answer to the query as it was written,
 // without a row of it.
-func (k *call) typesOn(ctx context.Context, conn driver.Conn) []columnType {
+func (k *call) typesOn(ctx context.Context, conn driver.Conn) ([]columnType, error) {
 	if actsWithin(tokenize(k.text, k.conn.session.mode)) {
-		return nil
+		return nil, nil
 	}
 	ask := k.question()
 	args := k.args[:min(ask.params, len(k.args))]
@@ -272,13 +279,13 @@ func (k *call) typesOn(ctx context.Context, conn driver.Conn) []columnType {
 	if errors.Is(err, driver.ErrSkip) {
 		var s driver.Stmt
 		if s, err = conn.(driver.ConnPrepareContext).PrepareContext(ctx, ask.text); err != nil {
-			return nil
+			return nil, err
 		}
 		defer s.Close()
 		rows, err = s.(driver.StmtQueryContext).QueryContext(ctx, args)
 	}
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	return ask.answered(rows)
 }
@@ -297,8 +304,7 @@ func (k *call) question() question {
 }
 
 // answered are the columns that the server tells of.
-func (q question) answered(rows driver.Rows) []columnType {
-	defer rows.Close()
+func (q question) answered(rows driver.Rows) ([]columnType, error) {
 	names, typed := rows.Columns(), rows.(physicalRows)
 	types := make([]columnType, len(names))
 	for i := range types {
@@ -310,5 +316,5 @@ func (q question) answered(rows driver.Rows) []columnType {
 		t.nullable, t.nullableOK = typed.ColumnTypeNullable(i)
 		t.precision, t.scale, t.decimalOK = typed.ColumnTypePrecisionScale(i)
 	}
-	return types
+	return types, rows.Close()
 }

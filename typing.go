@@ -30,6 +30,7 @@ func (s *stmt) typed(ctx context.Context, k *call) []columnType {
 		ask := k.question().with(parameters(toks))
 		raw, err := s.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, ask.text)
 		if err != nil {
+			s.conn.overlook(err)
 			return nil
 		}
 		s.typing = &typing{stmt: raw, ask: ask}
@@ -41,8 +42,10 @@ func (s *stmt) typed(ctx context.Context, k *call) []columnType {
 	t.known = knownTypes{nil, time.Now(), ddl}
 	rows, err := t.stmt.(driver.StmtQueryContext).QueryContext(ctx, t.ask.without(k.args))
 	if err == nil {
-		t.kinds, t.known.types = kinds, t.ask.answered(rows)
+		t.kinds = kinds
+		t.known.types, err = t.ask.answered(rows)
 	}
+	s.conn.overlook(err)
 	return t.known.types
 }
 
