@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -30,45 +29,20 @@ type batch struct {
 // together adds a unit to slots in a transaction of its own, which it may share
 // with units of its kin.
 func (c *conn) together(ctx context.Context, b *batch, u *unit) verdict {
-	return b.group.do(ctx, u, func(units []*unit) {
-		defer c.unlease()
-		if len(units) > 1 && c.ResetSession(ctx) != nil { // dead: nobody else has to suffer from that
-			for _, w := range units[1:] {
-				w.verdict.again = true
+	return b.group.do(ctx, u, func(units []*unit) sending {
+		return c.leading(ctx, units, func(ctx context.Context, c *conn) {
+			defer c.unlease()
+			if len(units) > 1 && c.ResetSession(ctx) != nil { // dead: nobody else has to suffer from that
+				for _, w := range units[1:] {
+					w.verdict.again = true
+				}
+				u.verdict.alone = true
+				return
 			}
-			u.verdict.alone = true
-			return
-		}
-		c.connector.stats.batch(len(units))
-		if len(units) > 1 && ctx.Done() != nil {
-			shared, cancel := outlive(ctx)
-			defer cancel()
-			c.sendUnits(shared, b, units)
-			return
-		}
-		c.sendUnits(ctx, b, units)
+			c.connector.stats.batch(len(units))
+			c.sendUnits(ctx, b, units)
+		})
 	})
-}
-
-// linger is how long a batch may go on when its leader's context has ended: long
-// enough for any server that lives, and an end for one that does not.
-const linger = 10 * time.Second
-
-// outlive is a context for what others wait for as well: a cancelled one closes
-// the connection, which would leave all of them in the dark.
-func outlive(leader context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(leader))
-	stop := context.AfterFunc(leader, func() {
-		select {
-		case <-ctx.Done():
-		case <-time.After(linger):
-			cancel()
-		}
-	})
-	return ctx, func() {
-		stop()
-		cancel()
-	}
 }
 
 // unit is one of the connection's.

@@ -230,6 +230,9 @@ func (c *conn) IsValid() bool {
 // Close ends the session.
 func (c *conn) Close() error {
 	c.ended()
+	if c.lost() {
+		return nil // its deputy closes it
+	}
 	err := c.raw.Close()
 	c.connector.left()
 	if c.closed != nil {

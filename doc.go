@@ -103,7 +103,7 @@ package countermysql
 //
 //	count lookup lookup_conn                           an increment
 //	filler template upsert slots slotrange             - its statement
-//	batch group                                        - together with those of others
+//	batch group deputy                                 - together with those of others
 //	tx written savepoint layers ordering send          - pending until COMMIT
 //	exact narrow take fold slotrows units              the exact way
 //	clean collide

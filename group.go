@@ -111,9 +111,17 @@ func newUnit(parts ...string) *unit {
 // fits reports whether a batch can hold the unit at all.
 func (u *unit) fits() bool { return len(u.parts) <= maxBatchParts && u.bytes <= u.most }
 
-// do returns once the unit has ended. run sends a batch, which begins with the
-// unit, on the caller's connection, and gives each its verdict.
-func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdict {
+// sending is a batch that is about to be sent: run does that, and gives each unit its
+// verdict. Its caller may leave it when its own context ends, if leave is not nil and does
+// not say that it is just over.
+type sending struct {
+	run   func()
+	leave func() bool
+}
+
+// do returns once the unit has ended. prepare gets a batch, which begins with the unit,
+// to be sent on the caller's connection.
+func (g *group) do(ctx context.Context, u *unit, prepare func(batch []*unit) sending) verdict {
 	g.mu.Lock()
 	var l turn
 	if g.lead == 0 {
@@ -148,6 +156,33 @@ func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdic
 	}
 	batch := g.take(u)
 	g.mu.Unlock()
+	s := prepare(batch)
+	if s.leave == nil || ctx.Done() == nil {
+		g.send(l, batch, s)
+		return u.verdict
+	}
+	over := make(chan any, 1)
+	go func() {
+		defer func() { over <- recover() }()
+		g.send(l, batch, s)
+	}()
+	var panicked any
+	select {
+	case panicked = <-over:
+	case <-ctx.Done():
+		if s.leave() {
+			return verdict{err: ctx.Err()}
+		}
+		panicked = <-over
+	}
+	if panicked != nil {
+		panic(panicked)
+	}
+	return u.verdict
+}
+
+// send sends a batch and ends its units.
+func (g *group) send(l turn, batch []*unit, s sending) {
 	returned := false
 	defer func() {
 		if !returned { // run panicked: nobody knows what became of the others
@@ -157,9 +192,8 @@ func (g *group) do(ctx context.Context, u *unit, run func(batch []*unit)) verdic
 		}
 		g.finish(l, batch[1:])
 	}()
-	run(batch)
+	s.run()
 	returned = true
-	return u.verdict
 }
 
 // finish ends the units of a batch, or lets them go on waiting, and passes the

@@ -20,6 +20,7 @@ type sender struct {
 	group
 	batches  chan []*unit
 	finished chan struct{}
+	leaves   func() bool // nil: who leads waits for its batch
 }
 
 func newSender() *sender {
@@ -30,12 +31,14 @@ func newSender() *sender {
 func (s *sender) call(ctx context.Context, u *unit) <-chan verdict {
 	ended := make(chan verdict, 1)
 	go func() {
-		ended <- s.do(ctx, u, func(batch []*unit) {
+		ended <- s.do(ctx, u, func(batch []*unit) sending {
 			if batch[0] != u {
 				panic("the leader's unit is not the first")
 			}
-			s.batches <- batch
-			<-s.finished
+			return sending{leave: s.leaves, run: func() {
+				s.batches <- batch
+				<-s.finished
+			}}
 		})
 	}()
 	synctest.Wait()
@@ -162,6 +165,44 @@ func TestGroupWithdraws(t *testing.T) {
 	})
 }
 
+// TestGroupLeaves proves that a caller whose context ends while it leads returns at once
+// where it may leave its batch, which goes on, and that a batch that is just over gives it
+// its verdict.
+func TestGroupLeaves(t *testing.T) {
+	for _, over := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSender()
+			u := units(4)
+			ctx, cancel := context.WithCancel(t.Context())
+			first := s.call(t.Context(), u[0])
+			s.leaves = func() bool { return !over }
+			leads, follows := s.call(ctx, u[1]), s.call(t.Context(), u[2])
+			s.next()
+			s.finish()
+			soon(t, first)
+			require.Equal(t, u[1:3], s.next())
+			cancel()
+			if over {
+				waits(t, leads)
+			} else {
+				require.Equal(t, verdict{err: context.Canceled}, soon(t, leads))
+			}
+			waits(t, follows)
+			later := s.call(t.Context(), u[3])
+			require.Nil(t, s.next(), "one batch at a time")
+			s.finish()
+			if over {
+				require.Equal(t, verdict{}, soon(t, leads))
+			}
+			require.Equal(t, verdict{}, soon(t, follows))
+			require.Equal(t, u[3:], s.next())
+			s.finish()
+			require.Equal(t, verdict{}, soon(t, later))
+			s.idle(t)
+		})
+	}
+}
+
 // TestGroupPassesTheLead proves that a caller whose context ends in the very
 // moment in which it is to lead hands that on.
 func TestGroupPassesTheLead(t *testing.T) {
@@ -252,24 +293,30 @@ func TestGroupAgainWithoutCallers(t *testing.T) {
 // TestGroupSurvivesPanic proves that a panic of who leads (an interceptor's)
 // reaches its caller, is an error to the others, and leaves the group usable.
 func TestGroupSurvivesPanic(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSender()
-		u := units(3)
-		first := s.call(t.Context(), u[0])
-		s.next()
-		panicked := make(chan any, 1)
-		go func() {
-			defer func() { panicked <- recover() }()
-			s.do(t.Context(), u[1], func([]*unit) { panic("oh") })
-		}()
-		synctest.Wait()
-		third := s.call(t.Context(), u[2])
-		s.finish()
-		soon(t, first)
-		require.Equal(t, "oh", <-panicked)
-		require.Error(t, soon(t, third).err)
-		s.idle(t)
-	})
+	for _, leave := range []func() bool{nil, func() bool { return true }} {
+		synctest.Test(t, func(t *testing.T) { groupSurvivesPanic(t, leave) })
+	}
+}
+
+func groupSurvivesPanic(t *testing.T, leave func() bool) {
+	s := newSender()
+	u := units(3)
+	first := s.call(t.Context(), u[0])
+	s.next()
+	panicked := make(chan any, 1)
+	go func() {
+		defer func() { panicked <- recover() }()
+		s.do(t.Context(), u[1], func([]*unit) sending {
+			return sending{leave: leave, run: func() { panic("oh") }}
+		})
+	}()
+	synctest.Wait()
+	third := s.call(t.Context(), u[2])
+	s.finish()
+	soon(t, first)
+	require.Equal(t, "oh", <-panicked)
+	require.Error(t, soon(t, third).err)
+	s.idle(t)
 }
 
 // TestGroupByKin proves that a batch holds units of one kin, in their order, and that
@@ -433,7 +480,18 @@ func TestGroupStress(t *testing.T) {
 					cancel()
 					continue
 				}
-				v := g.do(ctx, u, run)
+				v := g.do(ctx, u, func(batch []*unit) sending {
+					wg.Add(1) // it may go on without its leader
+					var left atomic.Bool
+					return sending{
+						run: func() {
+							defer wg.Done()
+							run(batch)
+							left.CompareAndSwap(false, true)
+						},
+						leave: func() bool { return left.CompareAndSwap(false, true) },
+					}
+				})
 				mu.Lock()
 				n := served[u]
 				mu.Unlock()

@@ -200,7 +200,21 @@ func (c *conn) lookUp(ctx context.Context, l lookup, w *written) ([][]string, er
 	}
 	u := c.unit(l.of(l.id))
 	u.look, u.holds = l, c.unbegun == nil
-	switch v := l.t.lookups.do(ctx, u, func(units []*unit) { c.lookUpAll(ctx, units) }); {
+	switch v := l.t.lookups.do(ctx, u, func(units []*unit) sending {
+		mayWait := !slices.ContainsFunc(units, func(u *unit) bool { return u.holds }) // behind an ALTER, which then waits for none of them
+		look := func(ctx context.Context, c *conn) { c.lookUpAll(ctx, units, mayWait) }
+		if mayWait || len(units) == 1 {
+			return c.leading(ctx, units, look)
+		}
+		shared, cancel := outlive(ctx)
+		return sending{
+			run: func() {
+				defer cancel()
+				look(shared, c)
+			},
+			leave: func() bool { return true }, // it is sent on another connection
+		}
+	}); {
 	case v.alone:
 		return c.outside(ctx, query)
 	case v.err != nil:
@@ -209,13 +223,9 @@ func (c *conn) lookUp(ctx context.Context, l lookup, w *written) ([][]string, er
 	return u.found, nil
 }
 
-// lookUpAll looks up for several callers in one statement.
-func (c *conn) lookUpAll(ctx context.Context, units []*unit) {
-	if len(units) > 1 && ctx.Done() != nil {
-		shared, cancel := outlive(ctx)
-		defer cancel()
-		ctx = shared
-	}
+// lookUpAll looks up for several callers in one statement: on the leader's connection, if
+// that may wait.
+func (c *conn) lookUpAll(ctx context.Context, units []*unit, mayWait bool) {
 	var looks []lookup // those of equal text differ in the keys
 	var ids [][]string
 	number, found := map[[2]string]int{}, map[asked][][]string{}
@@ -238,7 +248,6 @@ func (c *conn) lookUpAll(ctx context.Context, units []*unit) {
 	query := strings.Join(queries, " UNION ALL ")
 	var rows [][]string
 	var err error
-	mayWait := !slices.ContainsFunc(units, func(u *unit) bool { return u.holds }) // behind an ALTER, which then waits for none of them
 	if mayWait {
 		rows, err = c.read(ctx, query)
 	} else {

@@ -40,6 +40,9 @@ func (s *stmt) current() bool {
 func (s *stmt) NumInput() int { return s.raw.NumInput() }
 
 func (s *stmt) Close() error {
+	if s.conn.lost() {
+		return nil // it ends with the connection
+	}
 	err := s.raw.Close()
 	for _, other := range s.others {
 		err = errors.Join(err, other.Close())
@@ -132,6 +135,9 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 }
 
 func (s *stmt) execute(ctx context.Context, args []driver.NamedValue, rows bool) (outcome, error) {
+	if s.conn.lost() {
+		return outcome{}, driver.ErrBadConn
+	}
 	none := s.floating == nil
 	s.sees(args)
 	out, err := s.conn.execute(ctx, s.text, s, args, rows)

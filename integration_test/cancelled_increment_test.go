@@ -3,6 +3,8 @@ package integration_test
 import (
 	"context"
 	"database/sql"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,5 +90,129 @@ func TestCancelledWithLimit(t *testing.T) {
 		_, err := conn.ExecContext(ctx, "UPDATE post SET likes = likes * 2 WHERE title <> 'x'")
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, "id INT, [1]", queried(t.Context(), conn, "SELECT id FROM post ORDER BY id"))
+	})
+}
+
+// holding holds up the first statements that it matches, each until it is let go.
+type holding struct{ reached, opened []chan struct{} }
+
+func newHolding(t *testing.T, r *recorder, n int, holds func(query string) bool) *holding {
+	h := &holding{}
+	for range n {
+		h.reached, h.opened = append(h.reached, make(chan struct{})), append(h.opened, make(chan struct{}))
+	}
+	var came atomic.Int32
+	t.Cleanup(func() {
+		for _, c := range h.opened {
+			select {
+			case <-c:
+			default:
+				close(c)
+			}
+		}
+	})
+	r.meddle(t, func(query string) error {
+		if !holds(query) {
+			return nil
+		}
+		if i := int(came.Add(1)) - 1; i < n {
+			close(h.reached[i])
+			<-h.opened[i]
+		}
+		return nil
+	})
+	return h
+}
+
+// TestLeaderLeaves proves that a caller whose context ends while its connection sends what
+// others wait for as well returns at once, as it would by itself; that those get their
+// answers; and that nobody uses the connection meanwhile, or afterwards.
+func TestLeaderLeaves(t *testing.T) {
+	t.Parallel()
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range [][]string{{"interpolateParams=true"}, nil} {
+			tw := newBlog(t, srv, blogCounters(), params...)
+			leads := session(t, tw.ours)
+			prepared, err := leads.PrepareContext(t.Context(), "UPDATE post SET likes = likes + ? WHERE id = ?")
+			require.NoError(t, err)
+			h := newHolding(t, tw.sent, 2, writesSlots.MatchString)
+			first := later(t, tw.ours, likeOne)
+			<-h.reached[0]
+			ctx, cancel := context.WithCancel(t.Context())
+			left := make(chan string, 1)
+			go func() {
+				_, err := prepared.ExecContext(ctx, 1, 1)
+				left <- told(err)
+			}()
+			queue()
+			follows := later(t, tw.ours, likeOne)
+			queue()
+			close(h.opened[0])
+			require.Equal(t, "affected 1", soon(t, first))
+			<-h.reached[1]
+			at := time.Now()
+			cancel()
+			require.Equal(t, context.Canceled.Error(), soon(t, left))
+			require.Less(t, time.Since(at), time.Second)
+			_, err = prepared.ExecContext(t.Context(), 1, 1)
+			require.ErrorIs(t, err, sql.ErrConnDone) // as on a connection that the context has closed
+			_, err = leads.ExecContext(t.Context(), likeOne)
+			require.ErrorIs(t, err, sql.ErrConnDone)
+			_ = prepared.Close()
+			_ = leads.Close()
+			require.Empty(t, follows)
+			close(h.opened[1])
+			require.Equal(t, "affected 1", soon(t, follows))
+			require.EqualValues(t, 13, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
+			require.EqualValues(t, 1, affected(t, tw.ours, likeOne))
+		}
+	})
+}
+
+// TestLeaderLeavesLookups proves the same of a caller that looks rows up for others as
+// well. Its transaction does not commit without the increment.
+func TestLeaderLeavesLookups(t *testing.T) {
+	t.Parallel()
+	looks := func(query string) bool { return strings.Contains(query, "COALESCE(FALSE, 0)") }
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, before := range []string{"UPDATE page SET hits = hits + 1 WHERE day = '2026-01-02' AND name = 'home'", "INSERT INTO note VALUES (1, '')"} {
+			tw := newBlog(t, srv, blogCounters())
+			var all []*sql.Tx
+			for range 3 {
+				tx, err := tw.ours.Begin()
+				require.NoError(t, err)
+				defer tx.Rollback()
+				all = append(all, tx)
+			}
+			affected(t, all[1], before)
+			h := newHolding(t, tw.sent, 2, looks)
+			first := later(t, all[0], likeOne)
+			<-h.reached[0]
+			ctx, cancel := context.WithCancel(t.Context())
+			left := make(chan string, 1)
+			go func() {
+				_, err := all[1].ExecContext(ctx, likeOne)
+				left <- told(err)
+			}()
+			queue()
+			follows := later(t, all[2], "UPDATE post SET likes = likes + 1 WHERE id = 2")
+			queue()
+			close(h.opened[0])
+			require.Equal(t, "affected 1", soon(t, first))
+			<-h.reached[1]
+			at := time.Now()
+			cancel()
+			require.Equal(t, context.Canceled.Error(), soon(t, left))
+			require.Less(t, time.Since(at), time.Second)
+			require.ErrorIs(t, all[1].Commit(), context.Canceled)
+			require.Empty(t, follows)
+			close(h.opened[1])
+			require.Equal(t, "affected 1", soon(t, follows))
+			require.NoError(t, all[0].Commit())
+			require.NoError(t, all[2].Commit())
+			require.Equal(t, "id INT, likes INT, [1 11][2 10][3 0]", queried(t.Context(), tw.ours, "SELECT id, likes FROM post ORDER BY id"))
+			require.EqualValues(t, 3, number(t, tw.ours, "SELECT SUM(hits) FROM page"))
+			require.Zero(t, number(t, tw.ours, "SELECT COUNT(*) FROM note"))
+		}
 	})
 }
