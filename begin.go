@@ -179,7 +179,10 @@ func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
 	}
 	x.dropEmpty()
 	unsent := x.unsent()
-	if len(unsent) != 1 || unsent[0].entries.len() > sendBatch {
+	if len(unsent) != 1 {
+		return false, nil
+	}
+	if sorted := unsent[0].sorted(); len(sorted) > c.several(unsent[0].t, sendBatch, eachOf(sorted, (*entry).keyOf)) {
 		return false, nil // after an error it could not be told what was done
 	}
 	_, err = c.do(ctx, c.upsert(unsent[0].t, unsent[0].sorted()).strict()+"; COMMIT")

@@ -20,7 +20,7 @@ func (c *conn) removeSlots(ctx context.Context, t *table, gone []slotRow) error 
 	for i, col := range t.counters {
 		on = append(on, fmt.Sprintf("%s.%s = %s.c%d", privateName, quoteIdent(col.name), v, i))
 	}
-	for batch := range slices.Chunk(gone, sendBatch) {
+	for batch := range slices.Chunk(gone, c.several(t, sendBatch, eachOf(gone, func(s slotRow) key { return s.key }))) {
 		rows := make([]string, len(batch))
 		for n, s := range batch {
 			f := []string{s.slot + " AS slot"}
@@ -77,7 +77,7 @@ func (c *conn) clean(ctx context.Context, k *call) error {
 		keys[i] = row
 	}
 	slices.SortFunc(keys, t.compare)
-	for batch := range slices.Chunk(keys, sendBatch) { // and not all at once, which would lock all slots
+	for batch := range slices.Chunk(keys, c.several(t, sendBatch, slices.Values(keys))) { // and not all at once, which would lock all slots
 		if waits {
 			lock := shareMode
 			if k.plan.scopes != nil { // it changes the row: with a shared lock, those who wait here would then wait for each other

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -310,7 +311,7 @@ func (r *rollup) keysAfter(ctx context.Context, last key) ([]key, error) {
 	for i, row := range rows {
 		keys[i] = key(row[:len(t.key)])
 	}
-	return keys, nil
+	return keys[:min(len(keys), r.c.several(t, len(keys), slices.Values(keys)))], nil
 }
 
 // ordered is what a key column is ordered by: ENUM and SET are by their numbers,

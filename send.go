@@ -3,11 +3,38 @@ package countermysql
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 )
 
 // sendBatch is how many entries one statement carries.
 const sendBatch = 500
+
+// several is how many of some keys one statement may name: as many as it carries, or
+// fewer where the text for them, which has each once or more, might not fit into a packet.
+func (c *conn) several(t *table, carries int, keys iter.Seq[key]) int {
+	longest := 0
+	for k := range keys {
+		bytes := 0
+		for _, v := range k {
+			bytes += 2*len(v) + 64 // a text is sent in hexadecimal digits
+		}
+		longest = max(longest, bytes)
+	}
+	each := (longest + 128) * (2 + len(t.counters) + len(t.touch))
+	return max(1, min(carries, c.session.packet/2/each))
+}
+
+// eachOf are the keys of what has one.
+func eachOf[T any](all []T, of func(T) key) iter.Seq[key] {
+	return func(yield func(key) bool) {
+		for _, v := range all {
+			if !yield(of(v)) {
+				return
+			}
+		}
+	}
+}
 
 // ownSavepoint is a savepoint of ours.
 const ownSavepoint = "countermysql_own"
@@ -26,7 +53,8 @@ func (c *conn) send(ctx context.Context) error {
 	x.dropEmpty()
 	for _, p := range x.unsent() {
 		t := p.t
-		for batch := range slices.Chunk(p.sorted(), sendBatch) {
+		sorted := p.sorted()
+		for batch := range slices.Chunk(sorted, c.several(t, sendBatch, eachOf(sorted, (*entry).keyOf))) {
 			err := c.sendTable(ctx, t, batch)
 			if errors.Is(err, errRowGone) || errorNumber(err) == errOutOfRange {
 				err = c.sendEach(ctx, t, batch)
@@ -44,6 +72,8 @@ func (c *conn) send(ctx context.Context) error {
 	}
 	return nil
 }
+
+func (e *entry) keyOf() key { return e.key }
 
 // sendOrRollBack sends before a statement that commits. What can't be sent as a whole
 // is not committed in part, nor sent again.

@@ -70,7 +70,7 @@ func (c *conn) takeAll(ctx context.Context, t *table, writes bool) error {
 			return nil
 		}
 		gone, err := c.takeKeys(ctx, t, keys)
-		for batch := range slices.Chunk(gone, foldBatch) {
+		for batch := range slices.Chunk(gone, c.several(t, foldBatch, slices.Values(gone))) {
 			if err == nil && writes {
 				err = c.removeOrphans(ctx, t, t.whereAnyOrAll(batch, privateName))
 			}
@@ -92,7 +92,7 @@ func (c *conn) takeKeys(ctx context.Context, t *table, keys map[string]key) (gon
 		sorted = append(sorted, k)
 	}
 	slices.SortFunc(sorted, t.compare)
-	for batch := range slices.Chunk(sorted, foldBatch) {
+	for batch := range slices.Chunk(sorted, c.several(t, foldBatch, slices.Values(sorted))) {
 		rows, err := c.lock(ctx, t, t.ref(), t.from()+t.forceKey(), t.whereAny(batch, t.ref()))
 		if err != nil {
 			return nil, err

@@ -1,0 +1,71 @@
+package integration_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestLongKeysInSmallPackets proves that what the driver sends for many keys at once fits into the
+// packets that the session may send: pending increments at COMMIT, in one packet with it
+// too, what takes and folds rows, and a rollup. 500 keys of 200 characters are 500 kB of
+// statement, as one kilobyte each.
+func TestLongKeysInSmallPackets(t *testing.T) {
+	const rows = 500
+	var values []string
+	key := func(i int) string { return fmt.Sprintf("%03d%s", i, strings.Repeat("k", 197)) }
+	for i := range rows {
+		values = append(values, "('"+key(i)+"')")
+	}
+	schema := "CREATE TABLE long_key (id VARCHAR(250) PRIMARY KEY, n INT NOT NULL DEFAULT 0, title INT NOT NULL DEFAULT 0)"
+	for part := range slices.Chunk(values, 100) {
+		schema += ";\nINSERT INTO long_key (id) VALUES " + strings.Join(part, ", ")
+	}
+	t.Parallel()
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"maxAllowedPacket=65536", "multiStatements=true&maxAllowedPacket=65536"} {
+			for _, touched := range []bool{false, true} {
+				t.Run(fmt.Sprint(params, touched), func(t *testing.T) {
+					tw := newTwin(t, srv, schema, counters("long_key", "n"), strings.Split(params, "&")...)
+					for range 2 { // into new slots, then into old ones
+						tx, err := tw.ours.Begin()
+						require.NoError(t, err)
+						if touched {
+							affected(t, tx, "UPDATE long_key SET title = 1 WHERE id = 'x'")
+						}
+						for i := range rows {
+							require.EqualValues(t, 1, affected(t, tx, "UPDATE long_key SET n = n + 1 WHERE id = '"+key(i)+"'"))
+						}
+						require.NoError(t, tx.Commit())
+					}
+					require.EqualValues(t, 2*rows, number(t, tw.ours, "SELECT SUM(n) FROM long_key"))
+					require.EqualValues(t, rows, affected(t, tw.ours, "UPDATE long_key SET n = n * 2 WHERE title = 0"))
+					require.EqualValues(t, 4*rows, number(t, tw.direct, "SELECT SUM(n) FROM long_key"))
+					require.EqualValues(t, rows, affected(t, tw.ours, "UPDATE long_key SET n = n + 1 WHERE n > 0 AND title = 0"))
+					tx, err := tw.ours.Begin()
+					require.NoError(t, err)
+					for i := range rows {
+						require.EqualValues(t, 1, affected(t, tx, "UPDATE long_key SET n = n + 1 WHERE id = '"+key(i)+"'"))
+					}
+					require.EqualValues(t, 6*rows, number(t, tx, "SELECT SUM(n) FROM long_key"))
+					require.NoError(t, tx.Commit())
+					tx, err = tw.ours.Begin()
+					require.NoError(t, err)
+					for i := range rows {
+						require.EqualValues(t, 1, affected(t, tx, "UPDATE long_key SET n = n + 1 WHERE id = '"+key(i)+"'"))
+					}
+					require.NoError(t, tx.Commit())
+					_, err = countermysql.Rollup(t.Context(), tw.ours, nil)
+					require.NoError(t, err)
+					require.EqualValues(t, 7*rows, number(t, tw.direct, "SELECT SUM(n) FROM long_key"))
+				})
+			}
+		}
+	})
+}
