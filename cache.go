@@ -143,6 +143,6 @@ func (c *conn) planText(s *schema, k planKey) *plan {
 	p.locking, p.fixes = lockingRead(toks), consistentRead(toks)
 	p.typedByArgs = typedByArgs(toks)
 	p.keepsTypes = p.typedByArgs && !s.server.mariaDB
-	p.simple = p.kind == kindOther && p.class == verbatim && p.increment == nil && p.writes == nil && p.cleaning == nil && p.split == nil && p.touches == nil && p.shows == nil && !p.rowCount
+	p.simple = p.kind == kindOther && p.class == verbatim && p.increment == nil && p.writes == nil && p.cleaning == nil && p.split == nil && p.touches == nil && p.shows == nil && p.encounter == nil && !p.rowCount
 	return p
 }

@@ -14,6 +14,7 @@ type schema struct {
 	server     server
 	specs      []tableSpec
 	tables     map[string]*table // by key(db, name)
+	bare       map[string]*table // those without any counter yet, there or not
 	dependents []dependent
 	byName     map[string]namesakes // tables and dependents by their names in lower case
 	names      *names               // a text that holds none of them is none of our business
@@ -36,6 +37,7 @@ type dependent struct {
 	changesKey bool
 	column     string // that a foreign key references
 	tables     []*table
+	bare       []*table // without any counter yet
 }
 
 // hidden reports whether the user may not see the definition, which may then name
@@ -44,8 +46,10 @@ func (d dependent) hidden() bool { return d.kind != "" && d.body == "" }
 
 // namesakes are all that have one name, in whatever database.
 type namesakes struct {
-	tables []*table
-	via    []dependent
+	tables  []*table
+	bare    []*table
+	via     []dependent
+	unready []dependent // through which tables without any counter yet are reached
 }
 
 func (s *schema) key(db, name string) string {
@@ -187,14 +191,24 @@ func (s *schema) index() {
 		add(d.name)
 		name := strings.ToLower(d.name)
 		n := s.byName[name]
-		n.via = append(n.via, d)
+		if len(d.tables) > 0 {
+			n.via = append(n.via, d)
+		}
+		if len(d.bare) > 0 {
+			n.unready = append(n.unready, d)
+		}
 		s.byName[name] = n
 	}
-	for _, key := range sortedKeys(s.tables) {
-		t := s.tables[key]
+	for _, t := range s.all() {
 		name := strings.ToLower(t.spec.name)
 		n := s.byName[name]
 		n.tables = append(n.tables, t)
+		s.byName[name] = n
+	}
+	for _, t := range inOrder(s.bare) {
+		name := strings.ToLower(t.spec.name)
+		n := s.byName[name]
+		n.bare = append(n.bare, t)
 		s.byName[name] = n
 	}
 	s.names = newNames(all)
@@ -206,6 +220,12 @@ func (s *schema) mentions(text string) bool { return s.names.in(strings.ToLower(
 
 // reach lists the counter tables and dependents that the tokens name.
 func (s *schema) reach(toks []token, text string) (tables []*table, via []dependent) {
+	n := s.meant(toks, text)
+	return n.tables, n.via
+}
+
+// meant is all that the tokens name.
+func (s *schema) meant(toks []token, text string) (all namesakes) {
 	found := map[string]bool{}
 	for _, t := range toks {
 		switch {
@@ -227,9 +247,11 @@ func (s *schema) reach(toks []token, text string) (tables []*table, via []depend
 		}
 	}
 	for _, name := range sortedKeys(found) {
-		tables, via = append(tables, s.byName[name].tables...), append(via, s.byName[name].via...)
+		n := s.byName[name]
+		all.tables, all.bare = append(all.tables, n.tables...), append(all.bare, n.bare...)
+		all.via, all.unready = append(all.via, n.via...), append(all.unready, n.unready...)
 	}
-	return tables, via
+	return all
 }
 
 // without is the schema of a session that can't see some of the tables.
@@ -237,7 +259,10 @@ func (s *schema) without(hidden map[string]bool) *schema {
 	less := *s
 	less.plans = newPlanCache()
 	less.tables = maps.Clone(s.tables)
-	maps.DeleteFunc(less.tables, func(_ string, t *table) bool { return hidden[t.String()] })
+	less.bare = maps.Clone(s.bare)
+	for _, tables := range []map[string]*table{less.tables, less.bare} {
+		maps.DeleteFunc(tables, func(_ string, t *table) bool { return hidden[t.String()] })
+	}
 	less.index()
 	return &less
 }
@@ -248,10 +273,29 @@ func (s *schema) ready() []*table {
 }
 
 // all lists the counter tables in order.
-func (s *schema) all() []*table {
-	var tables []*table
-	for _, key := range sortedKeys(s.tables) {
-		tables = append(tables, s.tables[key])
+func (s *schema) all() []*table { return inOrder(s.tables) }
+
+func inOrder(tables map[string]*table) (all []*table) {
+	for _, key := range sortedKeys(tables) {
+		all = append(all, tables[key])
 	}
-	return tables
+	return all
+}
+
+// setBare sets the tables apart that have no counter yet: they are not there, or their
+// columns are not.
+func (s *schema) setBare() {
+	s.bare = map[string]*table{}
+	for key, t := range s.tables {
+		if len(t.counters) == 0 && t.unfit == nil {
+			s.bare[key] = t
+			delete(s.tables, key)
+		}
+	}
+	for i := range s.dependents {
+		d := &s.dependents[i]
+		isBare := func(t *table) bool { return s.bare[s.key(t.spec.db, t.spec.name)] == t }
+		d.bare = slices.DeleteFunc(slices.Clone(d.tables), func(t *table) bool { return !isBare(t) })
+		d.tables = slices.DeleteFunc(slices.Clone(d.tables), isBare)
+	}
 }

@@ -92,7 +92,7 @@ package countermysql
 //	slots_table names ident index
 //
 //	conn stmt begin session                            what database/sql calls
-//	cache skeleton plan                                text → plan
+//	cache skeleton plan absence                        text → plan, and what it may meet that was not there
 //	rewrite kind token parse scan split where          how a text is planned:
 //	relative touch update guard insert                 - writes
 //	quiet keytext stored

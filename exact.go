@@ -101,7 +101,7 @@ func (c *conn) locksGaps() bool {
 // runAlone is the exact way outside a transaction.
 func (c *conn) runAlone(ctx context.Context, k *call) (out outcome, err error) {
 	err = again(ctx, func() (err error) {
-		out, err = c.tryAlone(ctx, k)
+		out, err = c.alone(ctx, func() (outcome, error) { return c.takeAndRun(ctx, k) })
 		return err
 	})
 	return out, err
@@ -125,12 +125,16 @@ func again(ctx context.Context, run func() error) error {
 	}
 }
 
-// tryAlone is one try. The transaction of a statement with rows ends when they are closed.
-func (c *conn) tryAlone(ctx context.Context, k *call) (outcome, error) {
+// alone runs a statement in a transaction of ours. That of one with rows ends when they
+// are closed.
+func (c *conn) alone(ctx context.Context, run func() (outcome, error)) (outcome, error) {
 	if err := c.start(ctx); err != nil {
 		return outcome{}, err
 	}
-	out, err := c.takeAndRun(ctx, k)
+	out, err := run()
+	if err == nil {
+		err = c.send(ctx) // what it has incremented
+	}
 	if err != nil {
 		_ = c.finish(ctx, err)
 		c.lastRows = rowCount{-1, true}

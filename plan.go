@@ -36,6 +36,8 @@ type plan struct {
 	fallback bool   // exact because it could not be parsed or resolved
 	err      error  // of a refused statement
 
+	encounter *encounter // what it may meet that was not there when the schema was read
+
 	// Of queries, and of what else reads:
 	reads       []*table   // whose counters the statement may read: pending increments come first
 	shows       []*table   // of which it reads other columns only
@@ -72,7 +74,7 @@ func (p *plan) asPrepared() *plan {
 		return p
 	}
 	own := &plan{class: exact, named: true, rowCount: p.rowCount, locking: p.locking, fixes: p.fixes, reason: "the session has changed since it was prepared",
-		scopes: p.scopes, writes: p.writes, deletes: p.deletes, cleaning: p.cleaning, whole: p.whole}
+		scopes: p.scopes, writes: p.writes, deletes: p.deletes, cleaning: p.cleaning, whole: p.whole, encounter: p.encounter}
 	if p.narrowing != nil {
 		own.narrowing = &narrowing{by: p.narrowing.by}
 	}

@@ -29,8 +29,16 @@ func (s *schema) plan(text string, mode lexMode, db string) *plan {
 			a.params[t.start] = len(a.params)
 		}
 	}
-	p := a.plan()
 	k, arg := kindOf(a.toks)
+	p, e := a.plan(), a.encounter(k)
+	if e != nil && p.split == nil && k != kindCall {
+		if parts := statements(text, a.toks); len(parts) > 1 {
+			p = &plan{split: parts}
+		}
+	}
+	if p.split == nil {
+		p.encounter = e
+	}
 	p.kind, p.arg, p.params = k, arg, len(a.params)
 	return p
 }

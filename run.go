@@ -17,7 +17,11 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 	}
 	returned := false
 	defer func() { c.closeUnless(returned) }()
-	out, err := c.runKnown(ctx, k)
+	run := c.runKnown
+	if k.encounter != nil {
+		run = c.runEncounter
+	}
+	out, err := run(ctx, k)
 	returned = true
 	return out, err
 }

@@ -66,7 +66,7 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 	if l.err != nil {
 		return nil, fmt.Errorf("countermysql: reading the schema: %w", l.err)
 	}
-	for key, t := range s.tables {
+	for _, t := range s.tables {
 		if len(t.cols) > 0 {
 			for _, name := range t.absent() {
 				s.absent = append(s.absent, t.String()+"."+name)
@@ -74,10 +74,8 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 		} else if t.unfit == nil {
 			s.unknown = append(s.unknown, t.String())
 		}
-		if len(t.counters) == 0 && t.unfit == nil {
-			delete(s.tables, key) // not created yet, or not its counters
-		}
 	}
+	s.setBare()
 	slices.Sort(s.absent)
 	slices.Sort(s.unknown)
 	s.index()
