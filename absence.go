@@ -191,7 +191,7 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 		if errors.Is(err, errAppeared) {
 			err = nil
 		}
-		return outcome{}, cmp.Or(err, c.asDeadlock(ctx, "a table was made that the statement has written"))
+		return outcome{}, cmp.Or(err, c.asDeadlock("a table was made that the statement has written"))
 	case !errors.Is(err, errAppeared):
 		return outcome{}, c.cut(ctx, err)
 	}

@@ -133,6 +133,28 @@ func (c *conn) follow(ctx context.Context, t *table, to []token) {
 	if err := c.rollUp(ctx, t.at(quoteIdent(cmp.Or(db, c.session.db))+"."+quoteIdent(name))); err != nil && errorNumber(err) != errNoTable { // the slots table may have been renamed too
 		c.connector.once("renamed "+t.String(), "countermysql: slots of a renamed table are left", "table", t.String(), "error", err)
 	}
+	if c.connector.config.CreateSlots { // what others have planned for the old name, a view of the table perhaps, then fails
+		if err := c.dropEmpty(ctx, t); err != nil && errorNumber(err) != errNoTable {
+			c.connector.once("renamed "+t.String(), "countermysql: the slots table of a renamed table is left", "table", t.String(), "error", err)
+		}
+	}
+}
+
+// dropEmpty drops the slots table if nothing is in it.
+func (c *conn) dropEmpty(ctx context.Context, t *table) (err error) {
+	if _, err := c.do(ctx, "LOCK TABLES "+t.slots()+" WRITE"); err != nil {
+		return err
+	}
+	defer func() {
+		if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
+			err = uerr
+		}
+	}()
+	if rows, err := c.read(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1"); err != nil || len(rows) > 0 {
+		return err
+	}
+	_, err = c.do(ctx, "DROP TABLE "+t.slots())
+	return err
 }
 
 // exchanged is the other table of ALTER TABLE … EXCHANGE PARTITION … WITH TABLE …; "" if

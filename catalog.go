@@ -292,6 +292,16 @@ func (s *schema) setBare() {
 			delete(s.tables, key)
 		}
 	}
+	for _, d := range s.dependents { // a listed name may be that of a view of another listed table, which has been renamed
+		t := s.lookup(d.db, d.name, "")
+		if others := func(o *table) bool { return o != t && o.unfit == nil }; t != nil && d.kind == "view" && slices.ContainsFunc(d.tables, others) {
+			delete(s.tables, s.key(d.db, d.name))
+			for i := range s.dependents {
+				d := &s.dependents[i]
+				d.tables = slices.DeleteFunc(slices.Clone(d.tables), func(o *table) bool { return o == t })
+			}
+		}
+	}
 	for i := range s.dependents {
 		d := &s.dependents[i]
 		isBare := func(t *table) bool { return s.bare[s.key(t.spec.db, t.spec.name)] == t }

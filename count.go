@@ -344,6 +344,9 @@ func (k *call) entryOf(b *bound) (e *entry, joins bool) {
 func (c *conn) upsertOne(b *bound, e *entry) string {
 	u := c.upsert(b.t, []*entry{e})
 	u.name, u.later = b.name, true
+	if e.where != "" {
+		u.cols = b.pins[0].cols
+	}
 	return u.one()
 }
 

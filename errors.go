@@ -71,6 +71,7 @@ const (
 	errDuplicateColumn = 1060
 	errNoTable         = 1146
 	errNoDefault       = 1364
+	errNoIndex         = 1176
 	errNotLocked       = 1100
 	errNoSavepoint     = 1305
 

@@ -11,7 +11,7 @@ func (inc *increment) prepare() {
 	inc.touched = places(t.touch, func(_ int, c *column) bool {
 		return c.onUpdate || slices.ContainsFunc(inc.touch, func(set touch) bool { return set.c == c })
 	})
-	inc.text = newTemplate(t, inc.name, inc.used, inc.touched, true)
+	inc.text = newTemplate(t, inc.name, inc.pins[0].cols, inc.used, inc.touched, true)
 }
 
 // filler fills the template of an increment with the arguments of a call. A

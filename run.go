@@ -67,11 +67,11 @@ func (c *conn) cut(ctx context.Context, err error) error {
 }
 
 // outdated reports whether a statement that failed, and did nothing, for want of a
-// table or column, or because a slots table has got a key of more columns, was planned by
-// a schema that has changed since. Unless it is known to have, that is looked at once in a
+// table or column, or because a slots table has got a key of more columns or the table is
+// a view now, was planned by a schema that has changed since. Unless it is known to have, that is looked at once in a
 // second at most: the statement may be wrong itself.
 func (c *conn) outdated(ctx context.Context, p *plan, err error) bool {
-	if n := errorNumber(err); n != errNoColumn && n != errNoTable && (n != errNoDefault || p.increment == nil) {
+	if n := errorNumber(err); n != errNoColumn && n != errNoTable && (n != errNoDefault && n != errNoIndex || p.increment == nil) {
 		return false
 	}
 	old := c.connector.current.Load()

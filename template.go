@@ -39,9 +39,10 @@ type filling interface {
 }
 
 // newTemplate makes the statement for a base table that conditions call name,
-// for the counters and touch columns that are set. later leaves out rows that
-// were touched later.
-func newTemplate(t *table, name string, used, touched []int, later bool) template {
+// for the counters and touch columns that are set, where they give the key cols. later
+// leaves out rows that were touched later. The hint costs nothing, and fails if the table
+// has become a view of one that has another slots table.
+func newTemplate(t *table, name string, cols []*column, used, touched []int, later bool) template {
 	base := quoteIdent(name)
 	var tp template
 	var text strings.Builder
@@ -73,7 +74,7 @@ func newTemplate(t *table, name string, used, touched []int, later bool) templat
 		text.WriteString(", ")
 		cut(holeTouch, i)
 	}
-	text.WriteString(" FROM " + t.base() + " AS " + base + " WHERE (")
+	text.WriteString(" FROM " + t.base() + " AS " + base + t.force(cols) + " WHERE (")
 	cut(holeWhere, 0)
 	text.WriteString(")")
 	for _, i := range used {

@@ -130,6 +130,11 @@ func (c *conn) failed(err error) error {
 		return err
 	}
 	c.connector.stats.failed(n)
+	if s := c.connector.current.Load(); s != nil && (n == errNoIndex || n == errNoTable && slices.ContainsFunc(s.all(), func(t *table) bool {
+		return strings.Contains(err.Error(), "."+t.spec.slotsTable+"'")
+	})) {
+		c.connector.changes.Add(1) // nobody but the driver names these: another process has changed them
+	}
 	if c.begun() {
 		if serr := c.askStatus(); serr != nil {
 			c.lose(serr)

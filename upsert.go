@@ -44,7 +44,7 @@ func (c *conn) upsert(t *table, entries []*entry) *upsert {
 // one is the statement for a single entry. Without a row, nothing is written.
 func (u *upsert) one() string {
 	used, touched := u.used()
-	tp := newTemplate(u.t, u.name, used, touched, u.later)
+	tp := newTemplate(u.t, u.name, u.cols, used, touched, u.later)
 	return string(tp.fill(nil, u.prefix, u.lock, u.slot, u))
 }
 
@@ -124,7 +124,7 @@ func (u *upsert) strict() string {
 		updates = append(updates, col+" = "+later(t.slots()+"."+col, at))
 	}
 	return u.prefix + "INSERT INTO " + t.slots() + " (" + strings.Join(cols, ", ") + ", " + quoteIdent(t.slotCol) + ") VALUES (" + strings.Join(vals, ", ") +
-		", (SELECT " + strconv.Itoa(u.slot) + " FROM " + t.base() + " AS " + name + " WHERE " + there + " " + u.lock + ")) ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
+		", (SELECT " + strconv.Itoa(u.slot) + " FROM " + t.base() + " AS " + name + t.forceKey() + " WHERE " + there + " " + u.lock + ")) ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
 }
 
 // culprits selects the numbers of the entries that made the statement fail:
