@@ -63,7 +63,8 @@ func (d dependent) absences() (all []absence) {
 // encounter is what a statement may meet that was absent.
 type encounter struct {
 	absences []absence
-	reads    bool // it only reads, and may be sent twice
+	reads    bool // it only reads
+	twice    bool // and may be sent twice, as it calls no function that may do something
 }
 
 // encounter finds what the statement may meet; nil if that is nothing. It may find too
@@ -97,7 +98,8 @@ func (a *analysis) encounter(k kind) *encounter {
 	if all == nil {
 		return nil
 	}
-	return &encounter{all, effectsOf(stmt).reads && !a.into && !lockingRead(a.toks) && !calls(a.toks)}
+	reads := effectsOf(stmt).reads && !a.into && !lockingRead(a.toks)
+	return &encounter{all, reads, reads && !calls(a.toks)}
 }
 
 // meets reports whether the statement may meet what was absent.
@@ -112,8 +114,7 @@ func (a *analysis) meets(b *absence, k kind, stmt ast.StmtNode) bool {
 	case a.schema.tables[key] != nil: // what is exact reads all columns of the slots table, and notices
 		return false
 	}
-	star := slices.ContainsFunc(a.toks, func(t token) bool { return t.punct('*') })
-	natural := hasWord(a.toks, "NATURAL")
+	star, natural := a.star(), hasWord(a.toks, "NATURAL")
 	switch s := stmt.(type) {
 	case *ast.SelectStmt, *ast.SetOprStmt:
 		b.shows = !natural
@@ -125,6 +126,19 @@ func (a *analysis) meets(b *absence, k kind, stmt ast.StmtNode) bool {
 	}
 	return true
 }
+
+// star reports whether a select list takes all columns: t.*, or * at its beginning.
+func (a *analysis) star() bool {
+	for i, t := range a.toks[1:] {
+		if before := a.toks[i]; t.punct('*') && (before.punct('.') || before.in(beforeList) || before.kind == tokHint) {
+			return true
+		}
+	}
+	return false
+}
+
+// beforeList are the words after which a select list begins.
+var beforeList = wordSet(`SELECT ALL DISTINCT DISTINCTROW HIGH_PRIORITY STRAIGHT_JOIN SQL_SMALL_RESULT SQL_BIG_RESULT SQL_BUFFER_RESULT SQL_CACHE SQL_NO_CACHE SQL_CALC_FOUND_ROWS`)
 
 // rekeys reports whether assignments may give rows of the table other keys.
 func (a *analysis) rekeys(t *table, sets []*ast.Assignment) bool {
@@ -145,12 +159,15 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 	}
 	var before, behind []absence
 	for _, b := range e.absences {
-		if e.reads && (!inside || b.shows) {
+		switch {
+		case c.temporary.made[strings.ToLower(b.t.spec.name)]: // it has the name, in this session
+			continue
+		case e.twice && (!inside || b.shows):
 			behind = append(behind, b)
 			continue
 		}
 		before = append(before, b)
-		if b.column == "" && data {
+		if b.column == "" && data && (e.twice || !e.reads) {
 			behind = append(behind, b) // nothing keeps it from being made meanwhile
 		}
 	}
