@@ -111,7 +111,7 @@ func (a *analysis) meets(b *absence, k kind, stmt ast.StmtNode) bool {
 		return false
 	case stmt == nil, b.column == "", a.names("", b.column):
 		return true
-	case a.schema.tables[key] != nil: // what is exact reads all columns of the slots table, and notices
+	case a.schema.tables[key] != nil && b.t.column(b.column) == nil: // its view does not show it, and what is exact reads all columns of the slots table
 		return false
 	}
 	star, natural := a.star(), hasWord(a.toks, "NATURAL")

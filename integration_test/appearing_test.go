@@ -279,3 +279,34 @@ func TestAppearingMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+// TestAppearingSlots proves that a process for which a counter was an ordinary column, as
+// the slots table could get no column for it, notices when another process adds that.
+func TestAppearingSlots(t *testing.T) {
+	const schema = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, views INT NOT NULL DEFAULT 0);\nINSERT INTO post (id) VALUES (1)"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, steps := range [][]string{
+			{"A: SELECT views FROM post WHERE id = 1"}, {"A: begin", "A: SELECT views FROM post WHERE id = 1", "A: commit"}, {"A: UPDATE post SET views = 100 WHERE id = 1"},
+			{"A: UPDATE post SET views = views - 3 WHERE id = 1 AND views >= 3"}, {"A: begin", "A: UPDATE post SET views = views * 2 WHERE id = 1", "A: commit"},
+			{"A: DELETE FROM post WHERE id = 1"}, {"A: SELECT * FROM post"},
+		} {
+			tw := newTwin(t, srv, schema, counters("post", "likes"))
+			reader := session(t, tw.ours)
+			affected(t, reader, "BEGIN")
+			require.Zero(t, number(t, reader, "SELECT likes FROM post"))
+			config := *tw.config
+			config.Tables = counters("post", "likes", "views").Tables
+			early, _ := openOurs(t, tw.oursDSN, &config)
+			require.EqualValues(t, 1, affected(t, early, "UPDATE post SET views = views + 1 WHERE id = 1"))
+			require.EqualValues(t, 1, number(t, tw.direct, "SELECT views FROM post"), "it is no counter yet")
+			affected(t, reader, "COMMIT")
+			late, _ := openOurs(t, tw.oursDSN, &config)
+			affected(t, late, "UPDATE post SET views = views + 5 WHERE id = 1")
+			require.EqualValues(t, 5, number(t, tw.direct, "SELECT SUM(views) FROM post_slots"))
+			affected(t, tw.plain, "UPDATE post SET views = views + 6 WHERE id = 1")
+			require.Equal(t, playOn(t, tw.plain, steps), playOn(t, early, steps))
+			tw.same(t, "SELECT id, likes FROM post")
+			require.Equal(t, queried(t.Context(), tw.plain, "SELECT * FROM post"), queried(t.Context(), early, "SELECT * FROM post"))
+		}
+	})
+}
