@@ -47,7 +47,10 @@ func (b binder) asStored(c *column, v value) (_ value, ok bool) {
 			day, clock := x[:len(time.DateOnly)], x[len(time.DateOnly):]
 			return value{param: -1, literal: day}, clock < " 23:59:59.5" // MySQL rounds
 		}
-		return v, c.storesText(x, isBytes && b.interpolated)
+		if isBytes && b.interpolated && (c.dataType == "char" || c.dataType == "varchar") {
+			v, ok = value{param: -1, literal: x}, b.readsAlike(c, x)
+		}
+		return v, ok && c.storesText(x)
 	}
 	return v, false
 }
@@ -70,10 +73,17 @@ func (c *column) storesDecimal(s string) bool {
 	return len(frac) <= c.scale && len(whole) <= c.length()-c.scale && (!c.unsigned() || s[0] != '-')
 }
 
-func (c *column) storesText(s string, binary bool) bool {
+// readsAlike reports whether the column makes the text of the bytes that the connection
+// does. They go as a binary string, which compares with the column byte by byte: the
+// column's collation finds the row only by text.
+func (b binder) readsAlike(c *column, bytes string) bool {
+	return asciiCharsets[c.charset] && ascii(bytes) || strings.HasPrefix(c.charset, "utf8") && b.charset == "utf8mb4"
+}
+
+func (c *column) storesText(s string) bool {
 	switch c.dataType {
 	case "char", "varchar":
-		return !binary && utf8.RuneCountInString(s) <= c.length() && c.hasCharacters(s) && (c.dataType != "char" || !strings.HasSuffix(s, " "))
+		return utf8.RuneCountInString(s) <= c.length() && c.hasCharacters(s) && (c.dataType != "char" || !strings.HasSuffix(s, " "))
 	case "binary":
 		return len(s) == c.length()
 	case "varbinary":
