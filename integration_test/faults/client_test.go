@@ -3,6 +3,7 @@ package faults
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -40,7 +41,8 @@ func work(dsn string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	l := &Load{db: db, say: say}
+	l := newLoad(numbers, nil)
+	l.dbs, l.say = []*sql.DB{db}, say
 	l.run(ctx, 8)
 	return nil
 }
@@ -48,6 +50,7 @@ func work(dsn string) error {
 // killClient starts a client, kills it at work, and puts what it said on the
 // books: what it tried and was not told of is unknown.
 func killClient(w *world) error {
+	w.load.others.Store(true)
 	client := exec.Command(os.Args[0])
 	client.Env = append(os.Environ(), clientDSN+"="+w.dsn)
 	client.Stderr = os.Stderr

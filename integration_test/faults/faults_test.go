@@ -3,10 +3,12 @@ package faults
 import (
 	"context"
 	"database/sql"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,6 +27,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	if err := flag.Set("test.parallel", "16"); err != nil { // they wait most of the time
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
@@ -139,8 +145,7 @@ var faults = []fault{
 			return err
 		}
 		defer ours.Close()
-		_, err = countermysql.Rollup(context.Background(), ours, nil)
-		return err
+		return rollUp(context.Background(), ours)
 	}},
 	{name: "max_connections", every: 200 * time.Millisecond, strike: func(w *world) error {
 		if err := global("max_connections = 10")(w); err != nil {
@@ -193,6 +198,14 @@ var faults = []fault{
 // newWorld makes a database, its user, a proxy and a load of clients.
 func newWorld(t *testing.T, srv *testserver.Server, disk string, params ...string) *world {
 	t.Helper()
+	w := newWorldOf(t, srv, disk, "INT", newLoad(numbers, nil), params...)
+	w.process(t)
+	return w
+}
+
+// newWorldOf is newWorld with keys of any type, and no process yet.
+func newWorldOf(t *testing.T, srv *testserver.Server, disk, key string, l *Load, params ...string) *world {
+	t.Helper()
 	w := &world{srv: srv, name: fmt.Sprintf("faults_%d", rand.Uint32()), disk: disk}
 	root, err := sql.Open("mysql", srv.DSN(""))
 	require.NoError(t, err)
@@ -206,21 +219,32 @@ func newWorld(t *testing.T, srv *testserver.Server, disk string, params ...strin
 	require.NoError(t, err)
 	w.admin.SetMaxIdleConns(1)
 	for _, s := range schema {
-		_, err := w.admin.Exec(s)
+		_, err := w.admin.Exec(strings.Replace(s, "{key}", key, 1))
 		require.NoError(t, err, s)
+	}
+	for i, key := range l.keys {
+		_, err := w.admin.Exec("INSERT INTO item (id, slug) VALUES (?, ?)", key, fmt.Sprint("s", i+1))
+		require.NoError(t, err)
 	}
 	w.proxy, err = NewProxy(srv.Addr())
 	require.NoError(t, err)
 	cfg, err := mysql.ParseDSN(srv.DSN(w.name, append(params, "innodb_lock_wait_timeout=1", "readTimeout=3s", "writeTimeout=3s", "timeout=3s")...))
 	require.NoError(t, err)
 	cfg.User, cfg.Passwd, cfg.Addr = "app", "app", w.proxy.Addr()
-	db, err := openOurs(cfg.FormatDSN())
+	w.dsn, w.load = cfg.FormatDSN(), l
+	l.bulky = disk != "" // servers write little into the space that they have
+	return w
+}
+
+// process begins one, with the driver.
+func (w *world) process(t *testing.T, more ...countermysql.TableConfig) {
+	t.Helper()
+	db, err := openOurs(w.dsn, more...)
 	require.NoError(t, err)
 	db.SetMaxOpenConns(60)
 	db.SetMaxIdleConns(32)
 	require.NoError(t, db.Ping())
-	w.dsn, w.load = cfg.FormatDSN(), &Load{db: db, bulky: disk != ""} // servers write little into the space that they have
-	return w
+	w.load.dbs = append(w.load.dbs, db)
 }
 
 func (w *world) end(t *testing.T) {
@@ -232,7 +256,9 @@ func (w *world) end(t *testing.T) {
 
 // hangUp closes the clients' connections.
 func (w *world) hangUp() {
-	w.load.db.Close()
+	for _, db := range w.load.dbs {
+		db.Close()
+	}
 	w.proxy.Close()
 }
 
@@ -246,14 +272,20 @@ func endure(t *testing.T, srv *testserver.Server, f fault, disk string, d time.D
 	}
 	w := newWorld(t, srv, disk, params...)
 	defer w.end(t)
+	return w.endure(t, f, 32, d)
+}
+
+// endure is endure of one world, with so many clients in it.
+func (w *world) endure(t *testing.T, f fault, clients int, d time.Duration) (strikes int) {
+	t.Helper()
 	l := w.load
 	l.patience = f.patience
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var working sync.WaitGroup
-	working.Go(func() { l.run(ctx, 32) })
+	working.Go(func() { l.run(ctx, clients) })
 	var failed error
-	for begun := time.Now(); failed == nil && time.Since(begun) < time.Minute && (time.Since(begun) < d || l.Done.Load() < 50 || !l.hasMet(f.meets)); {
+	for begun := time.Now(); failed == nil && time.Since(begun) < time.Minute && (time.Since(begun) < d || l.Done.Load() < 20 || !l.hasMet(f.meets)); {
 		if f.strike != nil {
 			failed = f.strike(w)
 			strikes++
@@ -269,7 +301,7 @@ func endure(t *testing.T, srv *testserver.Server, f fault, disk string, d time.D
 	t.Logf("%s: %d strikes, %d cuts; %s", f.name, strikes, w.proxy.Struck.Load(), l.told())
 	require.NotZero(t, l.Done.Load(), "the load did nothing")
 	require.True(t, l.hasMet(f.meets), "nobody was told any of %v", f.meets)
-	ours, err := openOurs(srv.DSN(w.name))
+	ours, err := openOurs(w.srv.DSN(w.name))
 	require.NoError(t, err)
 	defer ours.Close()
 	w.hangUp() // what was under way when a client gave up may still be on the server
@@ -279,8 +311,7 @@ func endure(t *testing.T, srv *testserver.Server, f fault, disk string, d time.D
 		return err == nil && n == 0
 	}, 20*time.Second, 20*time.Millisecond)
 	require.NoError(t, l.check(t.Context(), ours))
-	_, err = countermysql.Rollup(t.Context(), ours, nil)
-	require.NoError(t, err)
+	require.NoError(t, rollUp(t.Context(), ours))
 	require.NoError(t, l.check(t.Context(), w.admin), "after a rollup, in the base rows")
 	return strikes
 }
@@ -290,7 +321,7 @@ func start(t *testing.T, flavor testserver.Flavor, options ...testserver.Option)
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	srv, err := testserver.Start(ctx, flavor, append(options, testserver.WithArgs("--max-connections=200"))...)
+	srv, err := testserver.Start(ctx, flavor, append([]testserver.Option{testserver.WithArgs("--max-connections=200")}, options...)...)
 	require.NoError(t, err)
 	t.Cleanup(srv.Stop)
 	return srv
