@@ -125,6 +125,15 @@ func again(ctx context.Context, run func() error) error {
 	}
 }
 
+// againAlone is again for what is a transaction by itself, if none is open: beside shared
+// locks of increments it may deadlock where it would wait on plain MySQL.
+func (c *conn) againAlone(ctx context.Context, run func() error) error {
+	if c.inTransaction() {
+		return run()
+	}
+	return again(ctx, run)
+}
+
 // alone runs a statement in a transaction of ours. That of one with rows ends when they
 // are closed.
 func (c *conn) alone(ctx context.Context, run func() (outcome, error)) (outcome, error) {

@@ -102,7 +102,7 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 		now := "NULL" // look-ups that go together have the same columns
 		if at != "" {
 			now = "CAST(CAST(" + at + " AS DATETIME(6)) AS CHAR)"
-			future = append(future, name+"."+quoteIdent(t.touch[i].name)+" > "+at)
+			future = append(future, name+"."+quoteIdent(t.touch[i].name)+" > CAST("+at+" AS "+t.touch[i].moments()+")")
 		}
 		nowExprs += ", " + now
 	}

@@ -267,7 +267,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	if p.cleaning != nil {
-		if err := c.clean(ctx, k); err != nil {
+		if err := c.againAlone(ctx, func() error { return c.clean(ctx, k) }); err != nil {
 			return outcome{}, err
 		}
 	}
@@ -295,7 +295,11 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 		c.connector.stats.plain(p)
 	}
 	types := c.sessionTypes(ctx, k)
-	out, err := k.forwardWith(ctx, text, args)
+	var out outcome
+	err = c.againAlone(ctx, func() (err error) {
+		out, err = k.forwardWith(ctx, text, args)
+		return err
+	})
 	if p.query != nil && (p.query.fallible || k.guards()) {
 		out, err = c.overTables(ctx, k, out, err)
 	}

@@ -199,7 +199,7 @@ func (t *table) ownIncrement(e *entry) correction {
 	}
 	for i, col := range t.touch {
 		if e.touch[i] != "" {
-			k.amounts[col.name] = "CAST(" + e.touch[i] + " AS DATETIME(" + strconv.Itoa(col.scale) + "))"
+			k.amounts[col.name] = "CAST(" + e.touch[i] + " AS " + col.moments() + ")"
 		}
 	}
 	return k
@@ -339,7 +339,7 @@ func (c *column) time(text string) string {
 	if text == "" {
 		return "NULL"
 	}
-	return "CAST('" + text + "' AS DATETIME(" + strconv.Itoa(c.scale) + "))"
+	return "CAST('" + text + "' AS " + c.moments() + ")"
 }
 
 // noAmounts adds nothing to the counters of a row.

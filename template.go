@@ -86,9 +86,9 @@ func newTemplate(t *table, name string, cols []*column, used, touched []int, lat
 	if later {
 		for _, i := range touched {
 			col := base + "." + quoteIdent(t.touch[i].name)
-			text.WriteString(" AND (" + col + " IS NULL OR " + col + " <= ")
+			text.WriteString(" AND (" + col + " IS NULL OR " + col + " <= CAST(")
 			cut(holeTouch, i)
-			text.WriteString(")")
+			text.WriteString(" AS " + t.touch[i].moments() + "))")
 		}
 	}
 	if len(t.key) == 0 {

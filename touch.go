@@ -79,6 +79,10 @@ func (p *plan) touchesNow(b binder) bool {
 	})
 }
 
+// moments is the type of a touch column's values: MySQL rounds to its digits what it is
+// set to, so that it may be later than a time that follows.
+func (c *column) moments() string { return "DATETIME(" + strconv.Itoa(c.scale) + ")" }
+
 func currentTimestamp(digits int64) string {
 	return "CURRENT_TIMESTAMP(" + strconv.FormatInt(digits, 10) + ")"
 }

@@ -151,7 +151,7 @@ func (u *upsert) gone(used, touched []int) string {
 	}
 	if u.later {
 		for _, i := range touched {
-			gone = append(gone, "COALESCE("+name+"."+quoteIdent(t.touch[i].name)+" > "+fromRows(privateTouch, i)+", FALSE)")
+			gone = append(gone, "COALESCE("+name+"."+quoteIdent(t.touch[i].name)+" > CAST("+fromRows(privateTouch, i)+" AS "+t.touch[i].moments()+"), FALSE)")
 		}
 	}
 	switch rests := u.rests(); {

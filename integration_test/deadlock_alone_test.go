@@ -1,13 +1,18 @@
 package integration_test
 
 import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -99,5 +104,82 @@ func TestDeadlockOfGuarded(t *testing.T) {
 		require.EqualValues(t, 1, affected(t, tw.ours, "UPDATE post SET likes = likes - 1 WHERE id = 1 AND likes >= 1"))
 		require.True(t, failed)
 		require.Equal(t, before-1, number(t, tw.ours, "SELECT likes FROM post WHERE id = 1"))
+	})
+}
+
+// TestDeadlockOfVerbatim proves that a statement outside transactions which goes to the
+// server as it is, or cleans up what is left under the key of its row, is sent again after
+// a deadlock, and that one inside a transaction, which is over then, is not.
+func TestDeadlockOfVerbatim(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newBlog(t, srv, blogCounters())
+		affected(t, tw.direct, "INSERT INTO post_slots (id, slot, likes) VALUES (77, 0, 5)")
+		var left int
+		var what string
+		tw.sent.meddle(t, func(query string) error {
+			if left == 0 || !strings.HasPrefix(query, what) {
+				return nil
+			}
+			left--
+			return &mysql.MySQLError{Number: 1213, Message: "made by the test"}
+		})
+		fails := func(times int, begins string) { left, what = times, begins }
+
+		fails(2, "UPDATE post SET title")
+		require.EqualValues(t, 1, affected(t, tw.ours, "UPDATE post SET title = 'again' WHERE id = 1"))
+		require.Zero(t, left)
+		fails(1, "DELETE countermysql_slots")
+		require.EqualValues(t, 1, affected(t, tw.ours, "INSERT INTO post (id, slug, title, likes) VALUES (77, 'slug', '', 1)"))
+		require.Zero(t, left)
+		require.EqualValues(t, 1, number(t, tw.ours, "SELECT likes FROM post WHERE id = 77"))
+
+		tx, err := tw.ours.Begin()
+		require.NoError(t, err)
+		defer tx.Rollback()
+		fails(1, "UPDATE post SET title")
+		_, err = tx.Exec("UPDATE post SET title = 'once' WHERE id = 1")
+		require.Equal(t, 1213, errorNumber(err))
+	})
+}
+
+// TestEditsBesideTouches proves that edits outside transactions never fail for a
+// deadlock beside transactions whose increments find a touch column later than theirs.
+func TestEditsBesideTouches(t *testing.T) {
+	const schema = `
+CREATE TABLE u (id INT PRIMARY KEY, r INT NOT NULL DEFAULT 0, x INT NOT NULL DEFAULT 0, updated_at DATETIME NULL);
+CREATE TABLE log (id INT PRIMARY KEY AUTO_INCREMENT, u INT);
+INSERT INTO u (id) VALUES (1), (2), (3), (4), (5);
+`
+	config := &countermysql.Config{Tables: []countermysql.TableConfig{{Table: "u", Counters: []string{"r"}, Touch: []string{"updated_at"}}}}
+	second := func(after time.Duration) string {
+		return time.Now().UTC().Add(after).Format(time.DateTime)
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, config)
+		for _, db := range []*sql.DB{tw.plain, tw.ours} {
+			var edits, increments crowd
+			var added atomic.Int64
+			end := time.Now().Add(2 * time.Second)
+			edits.run(16, func(client int) {
+				for time.Now().Before(end) {
+					row := 1 + rand.N(5)
+					if client%2 == 0 {
+						_, err := db.ExecContext(t.Context(), fmt.Sprintf("UPDATE u SET x = x + 1, updated_at = '%s' WHERE id = %d", second(time.Second), row))
+						edits.check(err)
+						continue
+					}
+					body := []string{
+						fmt.Sprintf("UPDATE u SET updated_at = '%s', r = r + 1 WHERE id = %d", second(0), row), "INSERT INTO log (u) VALUES (1)",
+						fmt.Sprintf("UPDATE u SET updated_at = '%s', r = r + 1 WHERE id = %d", second(0), 1+rand.N(5)),
+					}
+					if increments.check(inTransaction(t.Context(), db, sql.LevelRepeatableRead, body)) {
+						added.Add(2)
+					}
+				}
+			})
+			edits.noDeadlocks(t)
+			require.Nil(t, increments.failed.Load())
+			require.Equal(t, added.Load(), number(t, db, "SELECT SUM(r) FROM u"))
+		}
 	})
 }

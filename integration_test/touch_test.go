@@ -3,6 +3,9 @@ package integration_test
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/internal/testserver"
@@ -38,5 +41,20 @@ INSERT INTO page (id) VALUES (1), (2);
 		find := "A: SELECT id, day FROM page WHERE day > '2021-01-01'"
 		tw.play(t, "A: UPDATE page SET hits = hits + 1 WHERE id = 1", find, "A: begin", "A: UPDATE page SET hits = hits + 1 WHERE id = 2", find, "A: commit", find, "A: SELECT * FROM page",
 			"A: INSERT INTO page (id, hits) VALUES (1, 1) ON DUPLICATE KEY UPDATE hits = hits + 1", "A: SELECT * FROM page")
+	})
+}
+
+// TestRoundedTouch proves that an increment takes the fast way although MySQL has rounded
+// the time of the row, a moment ago, up to the digits of its column.
+func TestRoundedTouch(t *testing.T) {
+	const schema = "CREATE TABLE page (id INT PRIMARY KEY, hits INT NOT NULL DEFAULT 0, title VARCHAR(9), last DATETIME NULL);\nINSERT INTO page (id) VALUES (1), (2)"
+	config := &countermysql.Config{Tables: []countermysql.TableConfig{{Table: "page", Counters: []string{"hits"}, Touch: []string{"last"}}}}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, schema, config)
+		now := time.Now().UTC().Truncate(time.Second).Format(time.DateTime)
+		hit := "A: UPDATE page SET hits = hits + 1, last = '" + now + ".800' WHERE id = 1"
+		tw.play(t, "A: UPDATE page SET title = 'x', last = '"+now+".700'", hit, "A: SELECT * FROM page",
+			"A: begin", hit, strings.ReplaceAll(hit, "id = 1", "id IN (1, 2)"), "A: UPDATE page SET title = 'y' WHERE id = 2", "A: commit", "A: SELECT * FROM page")
+		require.Zero(t, stats(t, tw.ours).Exact)
 	})
 }
