@@ -39,10 +39,11 @@ type conn struct {
 	leased []lease // slots in use
 
 	// From one statement to the next:
-	lastRows rowCount // of the last, where the server has another
-	spent    bool     // it was the transaction that SET TRANSACTION has spoken of
-	locking  bool     // a query with locks of its own runs
-	filler   filler
+	lastRows   rowCount    // of the last, where the server has another
+	spent      bool        // it was the transaction that SET TRANSACTION has spoken of
+	locking    bool        // a query with locks of its own runs
+	discarding *discarding // a statement that discards counters runs
+	filler     filler
 }
 
 var (

@@ -105,7 +105,7 @@ package countermysql
 //	filler template upsert slots slotrange             - its statement
 //	batch group deputy                                 - together with those of others
 //	tx written savepoint layers ordering send          - pending until COMMIT
-//	exact narrow take fold slotrows units              the exact way
+//	exact narrow take fold discard slotrows units              the exact way
 //	clean collide
 //	sight                                              what a transaction sees of counters
 //	ddl alter swap temporary lock_tables               what changes tables

@@ -172,6 +172,13 @@ func (c *conn) alone(ctx context.Context, run func() (outcome, error)) (outcome,
 // an upsert or REPLACE could meet it locks those that are there: under REPEATABLE READ,
 // to lock one that is not would lock the gap in which others insert theirs.
 func (c *conn) takeAndRun(ctx context.Context, k *call) (outcome, error) {
+	if k.plan.discards == nil {
+		return c.takeThenRun(ctx, k)
+	}
+	return c.discard(ctx, k, func() (outcome, error) { return c.takeThenRun(ctx, k) })
+}
+
+func (c *conn) takeThenRun(ctx context.Context, k *call) (outcome, error) {
 	where, ok := c.collisions(k)
 	if !ok {
 		text, err := c.takeFor(ctx, k)

@@ -39,6 +39,9 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 		return err
 	}
 	f := folding{t: t, strict: c.session.strict, before: before, whens: make([][]string, len(t.counters)+len(t.touch))}
+	if c.discarding != nil {
+		f.discards = c.discarding.counters
+	}
 	for _, r := range rows {
 		if err := f.add(r, found[r.key.id()], c.pendingOf(t, r.key)); err != nil {
 			return err
@@ -46,6 +49,11 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 	}
 	if f.folded == nil {
 		return nil
+	}
+	if f.stands != nil {
+		if err := c.stand(ctx, &f); err != nil {
+			return err
+		}
 	}
 	if update := f.updateSQL(); update != "" {
 		if _, err := c.do(ctx, c.unsnapshot()+update); err != nil {
@@ -74,6 +82,10 @@ type folding struct {
 	t      *table
 	strict bool
 	before map[string][]string // see snapshotTotals
+
+	discards []*column // see discarding
+	stands   []string  // the conditions of rows with stand-ins
+	stood    *column
 
 	rows   []string    // the conditions of those that it changes
 	whens  [][]string  // WHEN … THEN …, by column
@@ -104,6 +116,10 @@ func (f *folding) add(r lockedRow, slots []slotRow, e *entry) error {
 			continue // NULL has no slots that count
 		}
 		total, err := col.total(r.counters[i], i, slots, e, f.strict)
+		if errorNumber(err) == errDataRange && slices.Contains(f.discards, col) {
+			total, err = col.standIn(r.counters[i], i, slots, e)
+			f.stood, f.stands = col, append(f.stands, "("+where+" AND "+name+"."+quoteIdent(col.name)+" = "+total+")")
+		}
 		if err != nil {
 			return err
 		}

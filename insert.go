@@ -70,7 +70,7 @@ func (a *analysis) insertion(stmt *ast.InsertStmt, named []*table) *plan {
 	}
 	p.writes[0].upserts = stmt.OnDuplicate != nil
 	if p.reason != "" {
-		p.class, p.reads = exact, named
+		p.class, p.reads, p.discards = exact, named, a.replaced(stmt, t)
 		p.increment = nil
 		if stmt.IsReplace && t.allUnique > 1 {
 			p.writes[0].pins = nil // rows may go that it does not name
@@ -79,12 +79,28 @@ func (a *analysis) insertion(stmt *ast.InsertStmt, named []*table) *plan {
 	return p
 }
 
+// replaced are the counters that an INSERT or REPLACE does away with.
+func (a *analysis) replaced(stmt *ast.InsertStmt, t *table, rest ...ast.Node) []*column {
+	for _, row := range stmt.Lists {
+		for _, value := range row {
+			rest = append(rest, value)
+		}
+	}
+	if stmt.IsReplace {
+		return a.gone(t, rest...)
+	}
+	return a.overwritten(t, stmt.OnDuplicate, rest...)
+}
+
 func (a *analysis) insertFromQuery(stmt *ast.InsertStmt, t *table, named []*table) *plan {
 	p := &plan{cleaning: &cleaning{t: t}, writes: []write{{t: t}}}
 	if stmt.IsReplace || stmt.OnDuplicate != nil || len(t.key) == 0 {
 		o := a.opaque(named, nil, "rows from a query may replace others")
 		if len(t.key) > 0 {
 			o.cleaning = p.cleaning
+		}
+		if len(named) == 1 {
+			o.discards = a.replaced(stmt, t, stmt.Select)
 		}
 		return o
 	}

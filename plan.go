@@ -59,6 +59,7 @@ type plan struct {
 	scopes    []scope    // rows to roll up before
 	whole     bool       // all base rows are locked: what is added to one that goes, or gets another key, would be lost
 	guarded   string     // the statement in one round trip; "" if there is none
+	discards  []*column  // counters whose values it does away with unread
 	narrowing *narrowing // keeps the statement to given rows; nil: others than those that were locked can't come to meet its condition
 
 	// Of other texts:
@@ -74,7 +75,7 @@ func (p *plan) asPrepared() *plan {
 		return p
 	}
 	own := &plan{class: exact, named: true, rowCount: p.rowCount, locking: p.locking, fixes: p.fixes, reason: "the session has changed since it was prepared",
-		scopes: p.scopes, writes: p.writes, deletes: p.deletes, cleaning: p.cleaning, whole: p.whole, encounter: p.encounter}
+		scopes: p.scopes, writes: p.writes, deletes: p.deletes, cleaning: p.cleaning, whole: p.whole, discards: p.discards, encounter: p.encounter}
 	if p.narrowing != nil {
 		own.narrowing = &narrowing{by: p.narrowing.by}
 	}

@@ -63,6 +63,7 @@ type table struct {
 	checkedBy      string // the CHECK constraint or foreign key that looks at a counter in the base row; "": none
 	derived        bool   // a generated column reads a touch column
 	insertTriggers bool
+	deleteTriggers bool
 	makesKeys      bool // one of them may give a row other keys than the INSERT names
 	parents        []foreignKey
 	unfit          []string // why it can't be a counter table

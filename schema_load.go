@@ -434,6 +434,7 @@ func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 				t.unfit = append(t.unfit, "it has an UPDATE trigger, which an increment would not fire; drop it or take the table from the list")
 			}
 			t.insertTriggers = t.insertTriggers || v[3] == "INSERT"
+			t.deleteTriggers = t.deleteTriggers || v[3] == "DELETE"
 			t.makesKeys = t.makesKeys || v[3] == "INSERT" && v[4] == "BEFORE" && t.setsKey(v[2])
 		}
 		all = append(all, dependent{db: v[0], name: v[1], body: v[2], event: v[3]})
@@ -451,7 +452,7 @@ func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 		fmt.Fprintf(&l.seen, "%q%q%q%q%q%q", d.db, d.name, d.kind, d.event, d.column, d.body)
 	}
 	for _, key := range sortedKeys(s.tables) {
-		fmt.Fprint(&l.seen, s.tables[key].insertTriggers, s.tables[key].makesKeys, s.tables[key].unfit)
+		fmt.Fprint(&l.seen, s.tables[key].insertTriggers, s.tables[key].deleteTriggers, s.tables[key].makesKeys, s.tables[key].unfit)
 	}
 	return all
 }

@@ -20,10 +20,27 @@ func (c *column) total(base string, i int, slots []slotRow, e *entry, strict boo
 		if !strict {
 			return c.formatBig(c.clamp(held)), nil
 		}
-		return "", &mysql.MySQLError{Number: errDataRange, SQLState: [5]byte([]byte("22003")),
-			Message: fmt.Sprintf("Out of range value for column '%s' at row 1", c.name)}
+		return "", c.outOfRange()
 	}
 	return string(appendDigits(nil, sum.String(), digits)), nil
+}
+
+// outOfRange is the server's error for a value that the column can't hold.
+func (c *column) outOfRange() error {
+	return &mysql.MySQLError{Number: errDataRange, SQLState: [5]byte([]byte("22003")),
+		Message: fmt.Sprintf("Out of range value for column '%s' at row 1", c.name)}
+}
+
+// standIn is a number for a total that the column can't hold: near the end of its range,
+// but not at it, so that who sets the column changes it.
+func (c *column) standIn(base string, i int, slots []slotRow, e *entry) (string, error) {
+	sum, digits, err := c.exactSum(base, i, slots, e)
+	if err != nil {
+		return "", err
+	}
+	sum = round(sum, digits-c.fraction())
+	held := c.clamp(sum)
+	return c.formatBig(held.Sub(held, big.NewInt(int64(sum.Cmp(held))))), nil
 }
 
 // sum is total without a look at the column's range.

@@ -102,6 +102,7 @@ func (inc *increment) matches(a *analysis, where ast.ExprNode, pins []pin) {
 // exactUpdate completes the plan of an UPDATE that has to run the exact way.
 func (a *analysis) exactUpdate(stmt *ast.UpdateStmt, source *ast.TableSource, s settings, p *plan) {
 	t, name, pins := p.scopes[0].t, p.scopes[0].name, p.writes[0].pins
+	p.discards = a.overwritten(t, stmt.List, stmt.Where, stmt.Order, stmt.Limit)
 	p.class, p.reason, p.narrowing = exact, s.reason, a.narrowing(p.scopes[0], source, stmt.Where, stmt.Order, stmt.Limit)
 	if s.rekeyed {
 		p.whole = p.scopes[0].where == nil && p.scopes[0].pins == nil
@@ -262,6 +263,7 @@ func (a *analysis) joinedUpdate(stmt *ast.UpdateStmt, named []*table) *plan {
 		return p
 	}
 	t := named[0]
+	p.discards = a.overwritten(t, stmt.List, stmt.TableRefs, stmt.Where, stmt.Order, stmt.Limit)
 	var deltas []delta
 	for _, set := range stmt.List {
 		d := delta{c: t.counter(set.Column.Name.O)}
@@ -299,12 +301,15 @@ func (a *analysis) deletion(stmt *ast.DeleteStmt, named []*table) *plan {
 		p := a.opaque(named, nil, "it deletes from a join, or reads a counter table in a subquery")
 		if !takes {
 			p.writes = nil
+		} else if len(named) == 1 {
+			p.discards = a.gone(named[0], stmt)
 		}
 		p.whole = takes && slices.ContainsFunc(named, func(t *table) bool { return a.readsVirtualIn(t, stmt) })
 		return p
 	}
 	t, name := a.target(source), nameOf(source)
 	p := &plan{class: exact, reason: "the slots go with the row", reads: named, scopes: []scope{a.scope(t, name, stmt.Where)}, writes: anyRow(named)}
+	p.discards = a.gone(t, stmt)
 	pins := a.pins(t, name, stmt.Where)
 	p.writes[0].pins, p.narrowing = pins, a.narrowing(p.scopes[0], source, stmt.Where, stmt.Order, stmt.Limit)
 	if s := p.scopes[0]; s.where == nil && s.pins == nil && (a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit) || a.returns(t)) {
