@@ -19,7 +19,8 @@ type call struct {
 	stmt *stmt // nil: sent as text
 	rows bool  // asked through Query
 
-	tables bool // views have to be tables
+	tables  bool // views have to be tables
+	looking bool // a look is sent in its place
 }
 
 func (k *call) binder() binder {
@@ -202,7 +203,7 @@ func (k *call) forwardWith(ctx context.Context, text string, args []driver.Named
 
 func (k *call) try(ctx context.Context, text string, args []driver.NamedValue) (out outcome, err error) {
 	switch {
-	case k.stmt != nil && k.query != nil && k.query.once:
+	case k.stmt != nil && k.query != nil && k.query.once && !k.looking:
 		return out, driver.ErrSkip
 	case k.stmt != nil:
 		physical, err := k.stmt.physical(ctx, text)

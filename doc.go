@@ -29,7 +29,9 @@
 //     Outside a transaction, and in one of nothing but increments, those that
 //     arrive while others are under way wait for them and go together: one
 //     COMMIT serves many callers (group commit).
-//   - A query that reads a counter reads it through a view: a derived table of
+//   - A query that reads a counter is sent as it was written, with a hidden column that
+//     tells whether the table has slots at all: mostly it has none, and that was the
+//     answer. Else it reads the counter through a view: a derived table of
 //     the table's name and columns, whose counters are sums. Both servers merge
 //     it into the query, and every name in the text means what it always meant.
 //     The simplest queries have the sums in their select list.
@@ -97,7 +99,7 @@ package countermysql
 //	relative touch update guard insert                 - writes
 //	quiet keytext stored
 //	query ambiguous conversion locking wide            - queries
-//	splice topn view fallible
+//	look splice topn view fallible
 //	dependents                                         - what reaches counters otherwise
 //	call literal run                                   plan → what is sent
 //

@@ -83,6 +83,9 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 		k.explainExact(out, args)
 	case p.query != nil:
 		out.Class = summing.String()
+		if look := p.query.look; look != nil {
+			out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.own(look.text), args)
+		}
 		text, sent := k.summed()
 		if p.query.top != nil {
 			args = make([]any, len(sent))

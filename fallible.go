@@ -51,7 +51,7 @@ func (c *conn) overTables(ctx context.Context, k *call, out outcome, err error) 
 	}
 	_ = out.close()
 	k.tables = true
-	text, args, err := c.rewritten(ctx, k)
+	text, args, _, err := c.rewritten(ctx, k)
 	if err != nil {
 		return outcome{}, err
 	}

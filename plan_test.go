@@ -108,6 +108,13 @@ func describe(p *plan) string {
 		line("  error: %v", p.err)
 	}
 	if p.query != nil {
+		if look := p.query.look; look != nil {
+			always := ""
+			if look.always {
+				always = ", and no row is an answer"
+			}
+			line("  looks by %s%s", look.text, always)
+		}
 		line("  sends %s", p.query.sql)
 		if top := p.query.top; top != nil {
 			line("  or %s", describeFragment(top.text))

@@ -16,6 +16,7 @@ type query struct {
 	views []viewUse
 	sql   string   // rendered outside transactions
 	top   *topRead // sent in its place where it is known to read fewer rows
+	look  *look    // sent first: perhaps there are no slots to add
 
 	columns  bool // the views are tables, whose counters are columns and no expressions
 	renamed  bool // the server may name columns otherwise
@@ -191,6 +192,7 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 		}
 	}
 	q.into = a.into
+	q.look = a.look(stmt, named)
 	q.fallible = !a.into && !q.columns && !q.locking && a.fallible(stmt)
 	q.others = some(stmt, func(t *ast.TableName) bool { return a.schema.lookup(t.Schema.O, t.Name.O, a.db) == nil })
 	if !a.into && !q.columns {

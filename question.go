@@ -39,7 +39,8 @@ func callsWithin(toks []token) bool { return twice(toks, "SELECT") && calls(toks
 // calls reports whether another function may be called than the harmless ones.
 func calls(toks []token) bool {
 	for i := range toks[:max(len(toks)-2, 0)] {
-		if toks[i].ident() && toks[i+1].punct('(') && !toks[i+2].is("SELECT") && !toks[i].in(noFunctions) && (!toks[i].in(harmless) || toks[i].end < toks[i+1].start) {
+		if toks[i].ident() && toks[i+1].punct('(') && !toks[i+2].is("SELECT") && !toks[i].in(noFunctions) &&
+			(!toks[i].in(harmless) || toks[i].end < toks[i+1].start || i > 0 && toks[i-1].punct('.')) {
 			return true
 		}
 	}
@@ -51,7 +52,13 @@ var noFunctions = wordSet(`ALL AND ANY AS BETWEEN BY CASE DISTINCT DIV ELSE EXCE
 
 // harmless are the most usual of the server's own functions, which do nothing. Where a
 // blank follows, one of the application's may have the name of some of them.
-var harmless = wordSet(`ABS AVG CAST COALESCE CONCAT COUNT GREATEST IF IFNULL LEAST LENGTH LOWER MAX MIN NULLIF ROUND SUM UPPER`)
+var harmless = wordSet(`ABS ANY_VALUE AVG CAST CEIL CEILING CHAR_LENGTH COALESCE CONCAT CONCAT_WS CONVERT COUNT CURDATE CURRENT_DATE CURRENT_TIMESTAMP
+ CURTIME DATE DATEDIFF DATE_ADD DATE_FORMAT DATE_SUB DAY DAYOFMONTH DAYOFWEEK DAYOFYEAR DENSE_RANK EXTRACT FIELD FIND_IN_SET FIRST_VALUE FLOOR FORMAT
+ FROM_UNIXTIME GREATEST GROUP_CONCAT HEX HOUR IF IFNULL INSTR ISNULL JSON_ARRAY JSON_ARRAYAGG JSON_CONTAINS JSON_EXTRACT JSON_OBJECT JSON_OBJECTAGG
+ JSON_UNQUOTE JSON_VALUE LAG LAST_VALUE LCASE LEAD LEAST LEFT LENGTH LN LOCATE LOG LOG10 LOWER LPAD LTRIM MATCH MAX MD5 MIN MINUTE MOD MONTH NOW NTILE
+ NULLIF POW POWER QUARTER RAND RANK REGEXP_LIKE REPLACE REVERSE RIGHT ROUND ROW_NUMBER RPAD RTRIM SECOND SIGN SQRT STD STDDEV STR_TO_DATE SUBSTR SUBSTRING
+ SUBSTRING_INDEX SUM TIME TIMESTAMP TIMESTAMPDIFF TIMESTAMPADD TO_DAYS TRIM TRUNCATE UCASE UNIX_TIMESTAMP UPPER UTC_DATE UTC_TIMESTAMP VAR_POP VARIANCE WEEK
+ WEEKDAY YEAR`)
 
 // withoutRows puts LIMIT 0 in place of what ends a query, and counts the
 // parameters that remain. Parentheses around all of it go: behind them, LIMIT would

@@ -199,6 +199,7 @@ func (c *Connector) rollUpTable(ctx context.Context, t *table, options *RollupOp
 	if mine, err := r.reserve(ctx, wait); err != nil || !mine {
 		return nil, err
 	}
+	defer func() { r.t.slotted.Store(0) }()
 	progress := RollupProgress{Table: t.String()}
 	if options.Progress != nil {
 		n, err := r.c.read(ctx, "SELECT COUNT(*) FROM "+t.slots())

@@ -287,12 +287,18 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 // counters. What the server refuses for our sake runs the exact way.
 func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	p := k.plan
-	text, args, err := c.rewritten(ctx, k)
+	text, args, plain, err := c.rewritten(ctx, k)
 	if err != nil {
 		return outcome{}, err
 	}
 	if p.query == nil {
 		c.connector.stats.plain(p)
+	} else if plain && c.looks(k) {
+		out, answered, err := c.lookFirst(ctx, k)
+		c.fixed = c.fixed || p.fixes && err == nil
+		if answered {
+			return out, err
+		}
 	}
 	types := c.sessionTypes(ctx, k)
 	var out outcome
@@ -330,44 +336,44 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 }
 
 // rewritten is the text to send for a statement, with views where it reads
-// counters, and its arguments.
-func (c *conn) rewritten(ctx context.Context, k *call) (string, []driver.NamedValue, error) {
+// counters, and its arguments. plain says that it reads them as any other session does.
+func (c *conn) rewritten(ctx context.Context, k *call) (text string, args []driver.NamedValue, plain bool, err error) {
 	p := k.plan
 	if p.query == nil {
 		if err := c.show(ctx, k); err != nil {
-			return "", nil, err
+			return "", nil, false, err
 		}
 		if p.rowCount && c.lastRows.known {
-			return withRowCount(k.text, c.session.mode, c.lastRows.rows), k.args, nil
+			return withRowCount(k.text, c.session.mode, c.lastRows.rows), k.args, false, nil
 		}
-		return k.text, k.args, nil
+		return k.text, k.args, false, nil
 	}
 	c.connector.stats.sums.Add(1)
 	if !p.query.locking && !c.shares(p.query) && c.open() == nil {
-		text, args := k.summed()
-		return text, args, nil
+		text, args = k.summed()
+		return text, args, true, nil
 	}
 	type use struct {
 		t *table
 		l locking
 	}
 	sights := map[use]sight{}
-	plain := true
+	plain = true
 	for _, t := range p.reads {
 		for _, l := range p.query.lockings(t) {
 			s, err := c.sightOf(ctx, t, l, k)
 			if err != nil {
-				return "", nil, err
+				return "", nil, false, err
 			}
 			plain = plain && s.locks == "" && s.own == nil && s.pending == nil
 			sights[use{t, l}] = s
 		}
 	}
 	if plain {
-		text, args := k.summed()
-		return text, args, nil
+		text, args = k.summed()
+		return text, args, true, nil
 	}
-	return k.own(p.query.render(func(v viewUse) sight { return sights[use{v.t, v.locks}] }, k.tables)), k.args, nil
+	return k.own(p.query.render(func(v viewUse) sight { return sights[use{v.t, v.locks}] }, k.tables)), k.args, false, nil
 }
 
 // countedRows gives the rows of a rewritten query the column types of the original,

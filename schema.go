@@ -79,6 +79,7 @@ type table struct {
 	batches    sync.Map     // *batch, by the name and key that conditions use
 	batchCount atomic.Int64 // so many
 	leases     atomic.Pointer[leases]
+	slotted    atomic.Int64 // by clock: until then queries take it to have slots
 	lookups    group
 }
 

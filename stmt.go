@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 )
 
 // stmt is a prepared statement.
@@ -17,6 +18,9 @@ type stmt struct {
 	typing *typing // nil: not asked yet
 
 	floating []driver.NamedValue // the last floating-point arguments, and others beside them; nil: there were none
+
+	kinds []byte // of the arguments so far
+	mixed bool   // MySQL was given different ones for one parameter, which stays what it was (WL#9384)
 
 	session session // in which it was prepared
 }
@@ -85,8 +89,16 @@ func (s *stmt) physical(ctx context.Context, text string) (driver.Stmt, error) {
 // sees notes floating-point arguments: MySQL's parameter stays one for integers too
 // (WL#9384), and what is added to the base row alone is then rounded to other numbers.
 func (s *stmt) sees(args []driver.NamedValue) {
+	if len(s.kinds) != len(args) {
+		s.kinds = make([]byte, len(args))
+	}
 	for i, v := range args {
-		if _, ok := v.Value.(float64); !ok {
+		kind := kindOfArgument(v.Value)
+		s.mixed = s.mixed || kind != 0 && s.kinds[i] != 0 && s.kinds[i] != kind
+		if kind != 0 {
+			s.kinds[i] = kind
+		}
+		if kind != 'f' {
 			continue
 		}
 		if s.floating == nil {
@@ -104,6 +116,23 @@ func (s *stmt) sees(args []driver.NamedValue) {
 			s.floating[i] = v
 		}
 	}
+}
+
+// kindOfArgument is an argument's type, as the server is told of it; 0: NULL has none.
+func kindOfArgument(v driver.Value) byte {
+	switch v.(type) {
+	case nil:
+		return 0
+	case int64, bool:
+		return 'i'
+	case uint64:
+		return 'u'
+	case float64:
+		return 'f'
+	case time.Time:
+		return 't'
+	}
+	return 's'
 }
 
 // warm gives a query that is sent in the statement's place the floating-point arguments

@@ -162,6 +162,7 @@ SET sql_mode = DEFAULT;
 `
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newTwin(t, srv, schema, counters("page", "hits"))
+		affected(t, tw.direct, "INSERT INTO page_slots (day, slot) VALUES ('2026-01-01', 0)")
 		first, born := " ⇒ [2026-00-00 9] ⇒ [0000-00-00 9]", " ⇒ [1981-01-01 -1][1980-00-00 -9] ⇒ [1981-01-01 -1][0000-00-00 -9]"
 		if mariaDB(srv) {
 			first, born = "", ""

@@ -180,7 +180,7 @@ SET sql_mode = DEFAULT;
 					var top, other int
 					for _, s := range sent {
 						switch {
-						case strings.HasPrefix(s.text, "PREPARE"):
+						case strings.HasPrefix(s.text, "PREPARE"), looks(s):
 						case strings.Contains(s.text, "UNION ALL"):
 							top++
 						case strings.HasPrefix(s.text, "SELECT") && strings.Contains(s.text, "page_slots") && !strings.Contains(s.text, "LIMIT 0"):

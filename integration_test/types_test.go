@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,6 +185,7 @@ INSERT INTO c VALUES (1, 3, 4, 2001, 1), (2, 3, 2, 2002, 1);
 `
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newTwin(t, srv, schema, counters("c", "likes", "exact"))
+		affected(t, tw.direct, "INSERT INTO c_slots (id, slot) VALUES (1, 0)")
 		pin := func(plain, ours []string) {
 			if mariaDB(srv) {
 				require.Equal(t, plain, ours)
@@ -200,7 +202,7 @@ INSERT INTO c VALUES (1, 3, 4, 2001, 1), (2, 3, 2, 2002, 1);
 			pin(typesOf(tw.plain), typesOf(tw.ours))
 		}
 		afterFloat := func(db *sql.DB) (all []string) {
-			stmt, err := session(t, db).PrepareContext(t.Context(), "SELECT GREATEST(n, ?), likes FROM c WHERE n >= (SELECT FLOOR(1.5))")
+			stmt, err := session(t, db).PrepareContext(t.Context(), "SELECT GREATEST(n, ?), likes FROM c WHERE n >= (SELECT ASCII(''))")
 			require.NoError(t, err)
 			defer stmt.Close()
 			for _, arg := range []any{1.5, 4} {
@@ -382,6 +384,7 @@ INSERT INTO liked VALUES (1, 'ann');
 `
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newTwin(t, srv, schema, counters("post", "likes"), "interpolateParams=true")
+		affected(t, tw.direct, "INSERT INTO post_slots (id, slot) VALUES (1, 0)")
 		for query, sent := range map[string]int{
 			"SELECT p.id, p.likes, l.post_id FROM post p LEFT JOIN liked l ON l.post_id = p.id AND l.name = ? ORDER BY p.id":                                    1,
 			"SELECT p.id, p.likes FROM post p JOIN liked l ON l.name IN (SELECT name FROM liked WHERE name = ?) JOIN liked m ON m.post_id = p.id":               1,
@@ -390,13 +393,13 @@ INSERT INTO liked VALUES (1, 'ann');
 			"SELECT p.id, p.likes + q.n FROM post p JOIN (SELECT id, likes AS n FROM post JOIN liked ON name = ? AND post_id = id) q ON q.id > 0 ORDER BY p.id": 1,
 		} {
 			_ = tw.same(t, query, "ann") // knows the schema by then
-			require.Len(t, tw.sent.during(func() {
+			require.Len(t, slices.DeleteFunc(tw.sent.during(func() {
 				rows, err := tw.ours.QueryContext(t.Context(), query, "ann")
 				require.NoError(t, err)
 				for rows.Next() {
 				}
 				require.NoError(t, rows.Close())
-			}), sent, query)
+			}), looks), sent, query)
 		}
 	})
 }

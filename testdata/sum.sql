@@ -1,25 +1,30 @@
 SELECT * FROM post WHERE id = ?
 => sum
+  looks by SELECT * , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post WHERE id = ?, and no row is an answer
   sends SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM post WHERE id = ?
   exact for forum.post: every row
 
 SELECT likes FROM post
 => sum
+  looks by SELECT likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post`
   exact for forum.post: every row
 
 SELECT p.likes, u.name FROM post p LEFT JOIN user AS u ON u.id = p.id WHERE p.views > ? ORDER BY p.likes DESC LIMIT 10
 => sum
+  looks by SELECT p.likes, u.name , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post p LEFT JOIN user AS u ON u.id = p.id WHERE p.views > ? ORDER BY p.likes DESC LIMIT 10
   sends SELECT /*+ MERGE(`p`) */ p.likes, u.name FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` LEFT JOIN user AS u ON u.id = p.id WHERE p.views > ? ORDER BY p.likes DESC LIMIT 10
   exact for forum.post: every row
 
 SELECT a.likes - b.likes FROM post a, post AS b WHERE a.id = 1 AND b.id = 2
 => sum
+  looks by SELECT a.likes - b.likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post a, post AS b WHERE a.id = 1 AND b.id = 2, and no row is an answer
   sends SELECT /*+ MERGE(`a`, `b`) */ a.likes - b.likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `a`, (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `b` WHERE a.id = 1 AND b.id = 2
   exact for forum.post: every row
 
 SELECT name FROM user WHERE id IN (SELECT id FROM post WHERE likes > 3)
 => sum
+  looks by SELECT name , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM user WHERE id IN (SELECT id FROM post WHERE likes > 3)
   sends SELECT name FROM user WHERE id IN (SELECT /*+ MERGE(`post`) */ id FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE likes > 3)
   exact for forum.post: every row
 
@@ -31,31 +36,37 @@ SELECT likes FROM post UNION ALL SELECT cnt FROM hits
 
 WITH top AS (SELECT id, likes FROM post ORDER BY likes DESC LIMIT 3) SELECT * FROM top
 => sum
+  looks by WITH top AS (SELECT id, likes FROM post ORDER BY likes DESC LIMIT 3) SELECT * , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM top
   sends WITH top AS (SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` ORDER BY likes DESC LIMIT 3) SELECT * FROM top
   exact for forum.post: every row
 
 SELECT forum.post.likes FROM forum.post USE INDEX (PRIMARY) WHERE forum.post.id = 1
 => sum
+  looks by SELECT forum.post.likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM forum.post USE INDEX (PRIMARY) WHERE forum.post.id = 1, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ post.likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post` USE INDEX (PRIMARY)) AS `post` WHERE post.id = 1
   exact for forum.post: every row
 
 SELECT /*+ MAX_EXECUTION_TIME(1000) */ MAX(likes) FROM post GROUP BY title HAVING MAX(likes) > 1
 => sum
+  looks by SELECT /*+ MAX_EXECUTION_TIME(1000) */ MAX(likes) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post GROUP BY title HAVING MAX(likes) > 1
   sends SELECT /*+ MERGE(`post`)  MAX_EXECUTION_TIME(1000) */ MAX(likes) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` GROUP BY title HAVING MAX(likes) > 1
   exact for forum.post: every row
 
 SELECT x.likes FROM (SELECT id, likes FROM post) AS x
 => sum
+  looks by SELECT x.likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM (SELECT id, likes FROM post) AS x
   sends SELECT x.likes FROM (SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post`) AS x
   exact for forum.post: every row
 
 SELECT likes, RANK() OVER (ORDER BY likes) FROM post
 => sum
+  looks by SELECT likes, RANK() OVER (ORDER BY likes) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ likes, RANK() OVER (ORDER BY likes) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post`
   exact for forum.post: every row
 
 SELECT EXTRACT(YEAR FROM deleted_at), likes FROM (post JOIN user USING (id)), hits
 => sum
+  looks by SELECT EXTRACT(YEAR FROM deleted_at), likes , EXISTS (SELECT 1 FROM `forum`.`hits_slots`), EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM (post JOIN user USING (id)), hits, and no row is an answer
   sends SELECT /*+ MERGE(`post`, `hits`) */ EXTRACT(YEAR FROM deleted_at), likes FROM ((SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` JOIN user USING (id)), (SELECT CAST(`hits`.`cnt` + COALESCE((SELECT SUM(countermysql_slots.`cnt`) FROM `forum`.`hits_slots` AS countermysql_slots), 0) AS SIGNED) AS `cnt` FROM `forum`.`hits`) AS `hits`
   exact for forum.hits: every row
   exact for forum.post: every row
@@ -67,6 +78,7 @@ INSERT INTO archive (id, n) SELECT id, likes FROM post
 
 SELECT * FROM item ORDER BY updated_at
 => sum
+  looks by SELECT * , EXISTS (SELECT 1 FROM `forum`.`item_slots`) FROM item ORDER BY updated_at, and no row is an answer
   sends SELECT /*+ MERGE(`item`) */ * FROM (SELECT `item`.`id`, `item`.`name`, CAST(`item`.`stock` + COALESCE(countermysql_slots.`stock`, 0) AS UNSIGNED) AS `stock`, GREATEST(COALESCE(`item`.`updated_at`, countermysql_slots.`updated_at`), COALESCE(countermysql_slots.`updated_at`, `item`.`updated_at`)) AS `updated_at` FROM `forum`.`item` LEFT JOIN (SELECT `id`, SUM(`stock`) AS `stock`, MAX(`updated_at`) AS `updated_at` FROM `forum`.`item_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `item`.`id`) AS `item` ORDER BY updated_at
   exact for forum.item: every row
 
@@ -98,11 +110,13 @@ SELECT id, likes INTO @id, @n FROM post ORDER BY likes DESC LIMIT 1 FOR UPDATE
 
 SELECT title, SUM(likes) FROM post GROUP BY title WITH ROLLUP
 => sum
+  looks by SELECT title, SUM(likes) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post GROUP BY title WITH ROLLUP
   sends SELECT title, SUM(likes) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LIMIT 18446744073709551615) AS `post` GROUP BY title WITH ROLLUP
   exact for forum.post: every row
 
 SELECT title AS likes, COUNT(*) FROM post GROUP BY likes
 => sum
+  looks by SELECT title AS likes, COUNT(*) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post GROUP BY likes
   sends SELECT title AS likes, COUNT(*) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LIMIT 18446744073709551615) AS `post` GROUP BY likes
   exact for forum.post: every row
 
@@ -118,31 +132,37 @@ UPDATE user SET karma = (SELECT SUM(likes) FROM post WHERE post.id = user.id)
 
 SELECT name FROM user u WHERE EXISTS (SELECT 1 FROM post p WHERE p.id = u.id AND p.likes > ?)
 => sum
+  looks by SELECT name , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM user u WHERE EXISTS (SELECT 1 FROM post p WHERE p.id = u.id AND p.likes > ?)
   sends SELECT name FROM user u WHERE EXISTS (SELECT /*+ MERGE(`p`) */ 1 FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` WHERE p.id = u.id AND p.likes > ?)
   exact for forum.post: every row
 
 SELECT name FROM user u WHERE NOT EXISTS (SELECT * FROM post WHERE post.id = u.id AND likes < 1)
 => sum
+  looks by SELECT name , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM user u WHERE NOT EXISTS (SELECT * FROM post WHERE post.id = u.id AND likes < 1)
   sends SELECT name FROM user u WHERE NOT EXISTS (SELECT /*+ MERGE(`post`) */ * FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE post.id = u.id AND likes < 1)
   exact for forum.post: every row
 
 SELECT u.name, (SELECT SUM(p.likes) FROM post p WHERE p.id = u.id) AS total FROM user u
 => sum
+  looks by SELECT u.name, (SELECT SUM(p.likes) FROM post p WHERE p.id = u.id) AS total , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM user u, and no row is an answer
   sends SELECT u.name, (SELECT /*+ MERGE(`p`) */ SUM(p.likes) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` WHERE p.id = u.id) AS total FROM user u
   exact for forum.post: every row
 
 SELECT id, likes FROM post p WHERE likes > (SELECT AVG(q.likes) FROM post q WHERE q.title = p.title)
 => sum
+  looks by SELECT id, likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post p WHERE likes > (SELECT AVG(q.likes) FROM post q WHERE q.title = p.title)
   sends SELECT /*+ MERGE(`p`) */ id, likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` WHERE likes > (SELECT /*+ MERGE(`q`) */ AVG(q.likes) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `q` WHERE q.title = p.title)
   exact for forum.post: every row
 
 SELECT id, likes FROM post ORDER BY 2 DESC, 1
 => sum
+  looks by SELECT id, likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post ORDER BY 2 DESC, 1, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY 2 DESC, 1
   exact for forum.post: every row
 
 SELECT title, SUM(likes) FROM post GROUP BY 1 ORDER BY 2 DESC LIMIT 5
 => sum
+  looks by SELECT title, SUM(likes) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post GROUP BY 1 ORDER BY 2 DESC LIMIT 5
   sends SELECT /*+ MERGE(`post`) */ title, SUM(likes) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` GROUP BY 1 ORDER BY 2 DESC LIMIT 5
   exact for forum.post: every row
 

@@ -1,97 +1,115 @@
 SELECT id, likes FROM post ORDER BY likes DESC LIMIT 10
 => sum
+  looks by SELECT id, likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post ORDER BY likes DESC LIMIT 10, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes DESC LIMIT 10
   or SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id` UNION ALL (SELECT `post`.`id`, 0, 0 FROM `forum`.`post` AS `post` WHERE (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LIMIT 1) IS NULL ORDER BY `post`.`likes` DESC LIMIT 10)) AS countermysql_slots STRAIGHT_JOIN `forum`.`post` ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes DESC LIMIT 10
   exact for forum.post: every row
 
 SELECT * FROM post p WHERE deleted_at IS NULL AND p.title <> 'none' ORDER BY p.likes, id LIMIT 5, 10
 => sum
+  looks by SELECT * , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post p WHERE deleted_at IS NULL AND p.title <> 'none' ORDER BY p.likes, id LIMIT 5, 10, and no row is an answer
   sends SELECT /*+ MERGE(`p`) */ * FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` WHERE deleted_at IS NULL AND p.title <> 'none' ORDER BY p.likes, id LIMIT 5, 10
   or SELECT /*+ MERGE(`p`) */ * FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id` UNION ALL (SELECT `p`.`id`, 0, 0 FROM `forum`.`post` AS `p` WHERE (deleted_at IS NULL AND p.title <> 'none') AND (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `p`.`id` LIMIT 1) IS NULL ORDER BY `p`.`likes`, `p`.`id` LIMIT 15)) AS countermysql_slots STRAIGHT_JOIN `forum`.`post` ON countermysql_slots.`id` = `post`.`id`) AS `p` WHERE deleted_at IS NULL AND p.title <> 'none' ORDER BY p.likes, id LIMIT 5, 10
   exact for forum.post: every row
 
 SELECT p.id, ? AS n, likes AS likes FROM forum.post AS p WHERE (likes = ? OR likes > ?) AND title NOT IN (?) ORDER BY likes DESC, p.id DESC LIMIT ? OFFSET ?
 => sum
+  looks by SELECT p.id, ? AS n, likes AS likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM forum.post AS p WHERE (likes = ? OR likes > ?) AND title NOT IN (?) ORDER BY likes DESC, p.id DESC LIMIT ? OFFSET ?
   sends SELECT /*+ MERGE(`p`) */ p.id, ? AS n, likes AS likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` WHERE (likes = ? OR likes > ?) AND title NOT IN (?) ORDER BY likes DESC, p.id DESC LIMIT ? OFFSET ?
   or SELECT /*+ MERGE(`p`) */ p.id, {argument 1} AS n, likes AS likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id` UNION ALL (SELECT `p`.`id`, 0, 0 FROM `forum`.`post` AS `p` WHERE ((likes = {argument 2} OR likes > {argument 3}) AND title NOT IN ({argument 4})) AND (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `p`.`id` LIMIT 1) IS NULL ORDER BY `p`.`likes` DESC, `p`.`id` DESC LIMIT {argument 0})) AS countermysql_slots STRAIGHT_JOIN `forum`.`post` ON countermysql_slots.`id` = `post`.`id`) AS `p` WHERE (likes = {argument 2} OR likes > {argument 3}) AND title NOT IN ({argument 4}) ORDER BY likes DESC, p.id DESC LIMIT {argument 5} OFFSET {argument 6}
   exact for forum.post: every row
 
 SELECT likes FROM post WHERE title <> 'a' ORDER BY likes LIMIT ?, 3
 => sum
+  looks by SELECT likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post WHERE title <> 'a' ORDER BY likes LIMIT ?, 3, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE title <> 'a' ORDER BY likes LIMIT ?, 3
   or SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id` UNION ALL (SELECT `post`.`id`, 0, 0 FROM `forum`.`post` AS `post` WHERE (title <> 'a') AND (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LIMIT 1) IS NULL ORDER BY `post`.`likes` LIMIT {argument 0})) AS countermysql_slots STRAIGHT_JOIN `forum`.`post` ON countermysql_slots.`id` = `post`.`id`) AS `post` WHERE title <> 'a' ORDER BY likes LIMIT {argument 1}, 3
   exact for forum.post: every row
 
 SELECT * FROM page ORDER BY hits, page DESC LIMIT 3
 => sum
+  looks by SELECT * , EXISTS (SELECT 1 FROM `forum`.`page_slots`) FROM page ORDER BY hits, page DESC LIMIT 3, and no row is an answer
   sends SELECT /*+ MERGE(`page`) */ * FROM (SELECT `page`.`day`, `page`.`page`, CAST(`page`.`hits` + COALESCE(countermysql_slots.`hits`, 0) AS DECIMAL(65,2)) AS `hits` FROM `forum`.`page` LEFT JOIN (SELECT `day`, `page`, SUM(`hits`) AS `hits` FROM `forum`.`page_slots` GROUP BY `day`, `page`) AS countermysql_slots ON countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page`) AS `page` ORDER BY hits, page DESC LIMIT 3
   or SELECT /*+ MERGE(`page`) */ * FROM (SELECT `page`.`day`, `page`.`page`, CAST(`page`.`hits` + COALESCE(countermysql_slots.`hits`, 0) AS DECIMAL(65,2)) AS `hits` FROM (SELECT `day`, `page`, SUM(`hits`) AS `hits` FROM `forum`.`page_slots` GROUP BY `day`, `page` UNION ALL (SELECT `page`.`day`, `page`.`page`, 0 FROM `forum`.`page` AS `page` WHERE (SELECT 1 FROM `forum`.`page_slots` AS countermysql_slots WHERE countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page` LIMIT 1) IS NULL ORDER BY `page`.`hits`, `page`.`page` DESC LIMIT 3)) AS countermysql_slots STRAIGHT_JOIN `forum`.`page` ON countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page`) AS `page` ORDER BY hits, page DESC LIMIT 3
   exact for forum.page: every row
 
 SELECT hits FROM page ORDER BY hits DESC, page, day LIMIT 3
 => sum
+  looks by SELECT hits , EXISTS (SELECT 1 FROM `forum`.`page_slots`) FROM page ORDER BY hits DESC, page, day LIMIT 3, and no row is an answer
   sends SELECT /*+ MERGE(`page`) */ hits FROM (SELECT `page`.`day`, `page`.`page`, CAST(`page`.`hits` + COALESCE(countermysql_slots.`hits`, 0) AS DECIMAL(65,2)) AS `hits` FROM `forum`.`page` LEFT JOIN (SELECT `day`, `page`, SUM(`hits`) AS `hits` FROM `forum`.`page_slots` GROUP BY `day`, `page`) AS countermysql_slots ON countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page`) AS `page` ORDER BY hits DESC, page, day LIMIT 3
   or SELECT /*+ MERGE(`page`) */ hits FROM (SELECT `page`.`day`, `page`.`page`, CAST(`page`.`hits` + COALESCE(countermysql_slots.`hits`, 0) AS DECIMAL(65,2)) AS `hits` FROM (SELECT `day`, `page`, SUM(`hits`) AS `hits` FROM `forum`.`page_slots` GROUP BY `day`, `page` UNION ALL (SELECT `page`.`day`, `page`.`page`, 0 FROM `forum`.`page` AS `page` WHERE (SELECT 1 FROM `forum`.`page_slots` AS countermysql_slots WHERE countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page` LIMIT 1) IS NULL ORDER BY `page`.`hits` DESC, `page`.`page`, `page`.`day` LIMIT 3)) AS countermysql_slots STRAIGHT_JOIN `forum`.`page` ON countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page`) AS `page` ORDER BY hits DESC, page, day LIMIT 3
   exact for forum.page: every row
 
 SELECT id FROM item ORDER BY stock DESC, updated_at DESC, id DESC LIMIT 2
 => sum
+  looks by SELECT id , EXISTS (SELECT 1 FROM `forum`.`item_slots`) FROM item ORDER BY stock DESC, updated_at DESC, id DESC LIMIT 2, and no row is an answer
   sends SELECT /*+ MERGE(`item`) */ id FROM (SELECT `item`.`id`, `item`.`name`, CAST(`item`.`stock` + COALESCE(countermysql_slots.`stock`, 0) AS UNSIGNED) AS `stock`, GREATEST(COALESCE(`item`.`updated_at`, countermysql_slots.`updated_at`), COALESCE(countermysql_slots.`updated_at`, `item`.`updated_at`)) AS `updated_at` FROM `forum`.`item` LEFT JOIN (SELECT `id`, SUM(`stock`) AS `stock`, MAX(`updated_at`) AS `updated_at` FROM `forum`.`item_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `item`.`id`) AS `item` ORDER BY stock DESC, updated_at DESC, id DESC LIMIT 2
   or SELECT /*+ MERGE(`item`) */ id FROM (SELECT `item`.`id`, `item`.`name`, CAST(`item`.`stock` + COALESCE(countermysql_slots.`stock`, 0) AS UNSIGNED) AS `stock`, GREATEST(COALESCE(`item`.`updated_at`, countermysql_slots.`updated_at`), COALESCE(countermysql_slots.`updated_at`, `item`.`updated_at`)) AS `updated_at` FROM (SELECT `id`, SUM(`stock`) AS `stock`, MAX(`updated_at`) AS `updated_at` FROM `forum`.`item_slots` GROUP BY `id` UNION ALL (SELECT `item`.`id`, 0, NULL FROM `forum`.`item` AS `item` WHERE (SELECT 1 FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LIMIT 1) IS NULL ORDER BY `item`.`stock` DESC, `item`.`updated_at` DESC, `item`.`id` DESC LIMIT 2)) AS countermysql_slots STRAIGHT_JOIN `forum`.`item` ON countermysql_slots.`id` = `item`.`id`) AS `item` ORDER BY stock DESC, updated_at DESC, id DESC LIMIT 2
   exact for forum.item: every row
 
 SELECT id, likes FROM post ORDER BY likes DESC, id LIMIT 10
 => sum
+  looks by SELECT id, likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post ORDER BY likes DESC, id LIMIT 10, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes DESC, id LIMIT 10
   exact for forum.post: every row
 
 SELECT id, likes FROM post ORDER BY likes DESC, title LIMIT 10
 => sum
+  looks by SELECT id, likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post ORDER BY likes DESC, title LIMIT 10, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes DESC, title LIMIT 10
   exact for forum.post: every row
 
 SELECT id, likes FROM post ORDER BY views DESC LIMIT 10
 => sum
+  looks by SELECT id, likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post ORDER BY views DESC LIMIT 10, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY views DESC LIMIT 10
   exact for forum.post: every row
 
 SELECT id, likes FROM post ORDER BY likes + 0 LIMIT 10
 => sum
+  looks by SELECT id, likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post ORDER BY likes + 0 LIMIT 10, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes + 0 LIMIT 10
   exact for forum.post: every row
 
 SELECT id, views AS likes FROM post ORDER BY likes LIMIT 10
 => sum
+  looks by SELECT id, views AS likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post ORDER BY likes LIMIT 10, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ id, views AS likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes LIMIT 10
   exact for forum.post: every row
 
 SELECT id, likes FROM post WHERE id < 10 ORDER BY likes LIMIT 10
 => sum
+  looks by SELECT id, likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post WHERE id < 10 ORDER BY likes LIMIT 10, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE id < 10 ORDER BY likes LIMIT 10
   exact for forum.post: every row
 
 SELECT id, likes FROM post ORDER BY likes LIMIT 10, 191
 => sum
+  looks by SELECT id, likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post ORDER BY likes LIMIT 10, 191, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes LIMIT 10, 191
   exact for forum.post: every row
 
 SELECT DISTINCT likes FROM post ORDER BY likes LIMIT 10
 => sum
+  looks by SELECT DISTINCT likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post ORDER BY likes LIMIT 10
   sends SELECT /*+ MERGE(`post`) */ DISTINCT likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes LIMIT 10
   exact for forum.post: every row
 
 SELECT SQL_CALC_FOUND_ROWS id FROM post ORDER BY likes LIMIT 10
 => sum
+  looks by SELECT SQL_CALC_FOUND_ROWS id , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post ORDER BY likes LIMIT 10, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ SQL_CALC_FOUND_ROWS id FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes LIMIT 10
   exact for forum.post: every row
 
 SELECT id, RANK() OVER (ORDER BY likes) FROM post ORDER BY likes LIMIT 10
 => sum
+  looks by SELECT id, RANK() OVER (ORDER BY likes) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post ORDER BY likes LIMIT 10, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ id, RANK() OVER (ORDER BY likes) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes LIMIT 10
   exact for forum.post: every row
 
 SELECT id FROM post USE INDEX (PRIMARY) ORDER BY likes LIMIT 10
 => sum
+  looks by SELECT id , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post USE INDEX (PRIMARY) ORDER BY likes LIMIT 10, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ id FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` USE INDEX (PRIMARY) LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes LIMIT 10
   exact for forum.post: every row
 
@@ -103,26 +121,31 @@ SELECT id FROM post ORDER BY likes LIMIT 10 FOR UPDATE
 
 SELECT day FROM page ORDER BY hits, page LIMIT 3
 => sum
+  looks by SELECT day , EXISTS (SELECT 1 FROM `forum`.`page_slots`) FROM page ORDER BY hits, page LIMIT 3, and no row is an answer
   sends SELECT /*+ MERGE(`page`) */ day FROM (SELECT `page`.`day`, `page`.`page`, CAST(`page`.`hits` + COALESCE(countermysql_slots.`hits`, 0) AS DECIMAL(65,2)) AS `hits` FROM `forum`.`page` LEFT JOIN (SELECT `day`, `page`, SUM(`hits`) AS `hits` FROM `forum`.`page_slots` GROUP BY `day`, `page`) AS countermysql_slots ON countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page`) AS `page` ORDER BY hits, page LIMIT 3
   exact for forum.page: every row
 
 SELECT likes FROM post WHERE title = 'a' ORDER BY likes LIMIT 3
 => sum
+  looks by SELECT likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post WHERE title = 'a' ORDER BY likes LIMIT 3, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE title = 'a' ORDER BY likes LIMIT 3
   exact for forum.post: every row
 
 SELECT likes FROM post WHERE slug <> 'a' ORDER BY likes LIMIT 3
 => sum
+  looks by SELECT likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post WHERE slug <> 'a' ORDER BY likes LIMIT 3, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE slug <> 'a' ORDER BY likes LIMIT 3
   exact for forum.post: every row
 
 SELECT likes FROM post WHERE forum.post.title <> 'a' ORDER BY likes LIMIT 3
 => sum
+  looks by SELECT likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post WHERE forum.post.title <> 'a' ORDER BY likes LIMIT 3, and no row is an answer
   sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id`), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE post.title <> 'a' ORDER BY likes LIMIT 3
   exact for forum.post: every row
 
 SELECT likes FROM post WHERE views > 1 ORDER BY likes LIMIT 3
 => sum
+  looks by SELECT likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post WHERE views > 1 ORDER BY likes LIMIT 3
   sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` WHERE views > 1 ORDER BY likes LIMIT 3
   exact for forum.post: every row
 
