@@ -173,7 +173,7 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 	}
 	ran := false
 	try := func() (out outcome, err error) {
-		if err = c.appeared(before, func(query string) error { return c.looks(ctx, query) }); err != nil {
+		if err = c.appeared(before, func(query string) error { return c.opens(ctx, query) }); err != nil {
 			return outcome{}, err
 		}
 		if out, err = c.runKnown(ctx, k); err != nil {
@@ -245,8 +245,8 @@ func (c *conn) appeared(all []absence, look func(query string) error) error {
 	return nil
 }
 
-// looks has the server open a table; its answer is no error of the application's.
-func (c *conn) looks(ctx context.Context, query string) error {
+// opens has the server open a table; its answer is no error of the application's.
+func (c *conn) opens(ctx context.Context, query string) error {
 	rows, err := c.queryer.QueryContext(ctx, query, nil)
 	if err != nil {
 		return err
