@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -8,38 +9,103 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
-	"time"
 	"weak"
 )
 
-// startRollups begins to roll up in the background, if that is configured and
-// not under way.
+// startRollups begins to roll up in the background, unless that is turned off or under way.
 func (c *Connector) startRollups() {
-	if c.config.Rollup <= 0 {
+	if !c.cools() {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stopRollups != nil || c.closed.Load() {
+	if c.background != nil || c.closed.Load() {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	c.stopRollups = cancel
+	c.background, c.stopBackground = context.WithCancel(context.Background())
+	ctx, every := c.background, cmp.Or(c.config.Rollup, DefaultRollup)
 	c.work.Go(func() {
-		wait := rand.N(c.config.Rollup) // many processes start at the same time
+		wait := rand.N(every) // many processes start at the same time
 		for {
-			select {
-			case <-ctx.Done():
+			if !pause(ctx, wait) {
 				return
-			case <-time.After(wait):
 			}
-			wait = c.config.Rollup
-			if _, err := c.rollUp(ctx, nil, false); err != nil && ctx.Err() == nil {
-				c.once(fmt.Sprint("rollup ", errorNumber(err)), "countermysql: rollup in the background", "error", err)
+			wait = every
+			if err := c.rollUpSlotted(ctx); err != nil && ctx.Err() == nil {
+				c.noteBackground("rollup in the background", err)
 			}
 		}
 	})
+}
+
+// mayNotWrite are the errors of who may not roll up: a user who only reads, or a server that
+// is read-only. That is for others to do, then.
+var mayNotWrite = map[uint16]bool{1044: true, 1142: true, 1143: true, 1227: true, errReadOnlyServer: true, 1836: true}
+
+func (c *Connector) noteBackground(what string, err error) {
+	if n := errorNumber(err); !mayNotWrite[n] {
+		c.once(fmt.Sprint("background ", n), "countermysql: "+what, "error", err)
+	}
+}
+
+// maxLooks bounds the tables that one statement looks at.
+const maxLooks = 100
+
+// rollUpSlotted rolls up the tables that have slots, if the server is not read-only: one
+// cheap look tells.
+func (c *Connector) rollUpSlotted(ctx context.Context) error {
+	s := c.current.Load()
+	if s == nil {
+		return nil // nothing is known yet
+	}
+	ready := slices.DeleteFunc(s.all(), func(t *table) bool { return t.unfit != nil || t.missing != "" })
+	var names []string
+	for tables := range slices.Chunk(ready, maxLooks) {
+		slotted, err := c.lookForSlots(ctx, tables)
+		switch {
+		case errorNumber(err) == errNoTable: // others have changed something: the rollup learns what
+			slotted = tables
+		case err != nil:
+			return err
+		}
+		for _, t := range slotted {
+			names = append(names, joinName(t.spec.db, t.spec.name))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	_, err := c.rollUp(ctx, &RollupOptions{Tables: names}, false)
+	return err
+}
+
+// lookForSlots returns those of the tables that have any.
+func (c *Connector) lookForSlots(ctx context.Context, tables []*table) (slotted []*table, err error) {
+	look, err := c.lookups()
+	if err != nil {
+		return nil, err
+	}
+	queries := make([]string, len(tables))
+	for i, t := range tables {
+		queries[i] = "SELECT " + strconv.Itoa(i) + " FROM (SELECT 1 FROM " + t.slots() + " LIMIT 1) AS " + privateName + " WHERE @@global.read_only = 0"
+	}
+	rows, err := look.QueryContext(ctx, strings.Join(queries, " UNION ALL "))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var i int
+		if err := rows.Scan(&i); err != nil {
+			return nil, err
+		}
+		slotted = append(slotted, tables[i])
+	}
+	return slotted, rows.Err()
 }
 
 // wrapped are the connectors of databases that somebody's wrapper hides.

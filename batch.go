@@ -24,6 +24,8 @@ type batch struct {
 	name  string
 	cols  []*column
 	group group
+
+	slotted slotted
 }
 
 // together adds a unit to slots in a transaction of its own, which it may share
@@ -69,7 +71,13 @@ func (c *conn) sendUnits(ctx context.Context, b *batch, units []*unit) {
 	leader := units[0] // whose connection it is
 	for first := true; len(units) > 0; first = false {
 		entries := b.merge(units)
-		err := c.sendBatch(ctx, b, entries)
+		err := errNotDirect
+		if len(units) == 1 && len(entries) == 1 {
+			err = c.sendDirect(ctx, b, entries[0], true)
+		}
+		if errors.Is(err, errNotDirect) {
+			err = c.sendBatch(ctx, b, entries)
+		}
 		if err == nil {
 			return
 		}
@@ -114,6 +122,9 @@ func undone(err error) bool {
 func (c *conn) sendBatch(ctx context.Context, b *batch, entries []*entry) error {
 	err := c.sendUpsert(ctx, b.statement(c, entries), len(entries) == 1)
 	c.unheard(err)
+	if err == nil {
+		c.connector.slotted(b, entries)
+	}
 	return err
 }
 
@@ -157,6 +168,9 @@ func (b *batch) merge(units []*unit) []*entry {
 	for _, u := range units {
 		for _, e := range u.entries {
 			i, known := at[e.id]
+			if known {
+				b.slotted.meet(e.key)
+			}
 			if known && !summed[i] {
 				all[i], summed[i] = all[i].clone(), true
 			}

@@ -185,8 +185,11 @@ func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
 	if sorted := unsent[0].sorted(); len(sorted) > c.several(unsent[0].t, sendBatch, eachOf(sorted, (*entry).keyOf)) {
 		return false, nil // after an error it could not be told what was done
 	}
-	_, err = c.do(ctx, c.upsert(unsent[0].t, unsent[0].sorted()).strict()+"; COMMIT")
+	t, entries := unsent[0].t, unsent[0].sorted()
+	_, err = c.do(ctx, c.upsert(t, entries).strict()+"; COMMIT")
 	switch {
+	case err == nil:
+		c.connector.slotted(t.batch(t.spec.name, t.key), entries)
 	case rowGone(err), errors.Is(err, driver.ErrBadConn): // perhaps to another key; nothing was sent
 		return false, nil
 	case errorNumber(err) != 0 && c.inTransaction():

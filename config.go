@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,13 @@ import (
 // DefaultSlots is the number of slots of a counter for which nothing else is
 // configured: enough for some dozens of concurrent writers of one counter.
 const DefaultSlots = 16
+
+// DefaultRollup is how often slots are rolled up in the background, unless
+// Config.Rollup says otherwise.
+const DefaultRollup = 30 * time.Second
+
+// RollupNever as Config.Rollup leaves slots where they are until somebody calls Rollup.
+const RollupNever time.Duration = math.MinInt64
 
 // maxSlots keeps sums cheap: a read adds up every slot of its key.
 const maxSlots = 1024
@@ -76,10 +84,14 @@ type Config struct {
 	ReadOwn ReadOwn
 
 	// Rollup is how often slots are rolled up in the background, from the first
-	// connection to the end of the sql.DB, at least a second; 0 means never. Of
-	// one table only one process of all works at a time. See Rollup for what it does.
+	// connection to the end of the sql.DB, at least a second; 0 means DefaultRollup.
+	// Of one table only one process of all works at a time. See Rollup for what it
+	// does. Besides, slots are for hot rows only: an increment that meets no other
+	// changes the base row, and what has got slots nevertheless loses them when it
+	// has not been incremented for a moment. RollupNever turns all of that off:
+	// every increment goes to a slot, and stays there until somebody rolls up.
 	//
-	// DSN: counterRollup=30s. YAML: rollup: {every: 30s}.
+	// DSN: counterRollup=30s, or never. YAML: rollup: {every: 30s}.
 	Rollup time.Duration
 
 	// Tables are the tables that have counters, each listed once.
@@ -224,7 +236,7 @@ func (c *Config) merge(over *Config) *Config {
 	if over.ReadOwn != "" {
 		m.ReadOwn, m.at.readOwn = over.ReadOwn, over.at.readOwn
 	}
-	if over.Rollup != 0 || over.at.rollup != "" { // as above
+	if over.Rollup != 0 {
 		m.Rollup, m.at.rollup = over.Rollup, over.at.rollup
 	}
 	if over.Interceptor != nil {

@@ -33,7 +33,7 @@ func (c *Config) check(defaultDB string) ([]tableSpec, []error) {
 	if _, ok := parseSlotRange(c.SlotRange); !ok {
 		k.report(cmp.Or(c.at.slotRange, "Config.SlotRange"), remedySlotRange, "%s is not a range of slots", excerpt(c.SlotRange))
 	}
-	if c.Rollup != 0 && c.Rollup < time.Second {
+	if c.Rollup != 0 && c.Rollup != RollupNever && c.Rollup < time.Second {
 		k.report(cmp.Or(c.at.rollup, "Config.Rollup"), remedyRollup, "%s is not a possible interval of rollups", c.Rollup)
 	}
 	for i := range c.Tables {
@@ -84,8 +84,17 @@ const (
 	remedySlots     = "use 1 to 1024"
 	remedySlotRange = "use auto, or numbers from 0 to 65535 as 16-31, up to 1024 of them"
 	remedyReadOwn   = "use latest or snapshot"
-	remedyRollup    = "use at least a second, as 30s or 5m, or 0s for never"
+	remedyRollup    = "use at least a second, as 30s or 5m, or never"
 )
+
+// parseInterval reads "30s" or "never"; 0 is neither.
+func parseInterval(s string) (d time.Duration, ok bool) {
+	if s == "never" {
+		return RollupNever, true
+	}
+	d, err := time.ParseDuration(s)
+	return d, err == nil && d != 0
+}
 
 func (k *checker) slots(n, inherited int, place string) int {
 	switch {

@@ -178,8 +178,8 @@ func (f *yamlFile) queries(to *map[string]string, at *string) func(*yaml.Node) b
 
 func (f *yamlFile) interval(to *time.Duration, at *string) func(*yaml.Node) bool {
 	return func(n *yaml.Node) bool {
-		d, err := time.ParseDuration(n.Value)
-		if n.Kind != yaml.ScalarNode || err != nil {
+		d, ok := parseInterval(n.Value)
+		if n.Kind != yaml.ScalarNode || !ok {
 			return f.report(n, remedyRollup, "%s is not an interval", nodeText(n))
 		}
 		*to, *at = d, f.place(n)

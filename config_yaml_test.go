@@ -77,8 +77,8 @@ func TestReadYAMLMistakes(t *testing.T) {
 		{"read_own", "read_own: Snapshot", []string{`c.yaml:1: "Snapshot" is not a way to read one's own increments; use latest or snapshot`}},
 		{"empty read_own", "read_own: ''", []string{`c.yaml:1: "" is not a name; write one, or leave the setting out`}},
 		{"rollup", "rollup: 30s", []string{`c.yaml:1: "30s" is not a mapping of settings; write key: value, with the keys every`}},
-		{"interval", "rollup: {every: 30}", []string{`c.yaml:1: "30" is not an interval; use at least a second, as 30s or 5m, or 0s for never`}},
-		{"negative interval", "rollup:\n  every: -1s", []string{`c.yaml:2: -1s is not a possible interval of rollups; use at least a second, as 30s or 5m, or 0s for never`}},
+		{"interval", "rollup: {every: 30}", []string{`c.yaml:1: "30" is not an interval; use at least a second, as 30s or 5m, or never`}},
+		{"negative interval", "rollup:\n  every: -1s", []string{`c.yaml:2: -1s is not a possible interval of rollups; use at least a second, as 30s or 5m, or never`}},
 		{"recount", "tables:\n- table: post\n  counters: [likes]\n  recount: {views: SELECT 1, likes: ''}\n", []string{
 			`c.yaml:4: "" is not a name; write one, or leave the setting out`,
 			`c.yaml:4: "views", which has a query, is not a counter of table "post"; list it among the counters, or remove its query`}},

@@ -216,6 +216,7 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 	case err != nil:
 		return outcome{}, done, err
 	}
+	c.connector.slotted(way, entries)
 	return c.counted(k, b.increment, int64(len(hits))), done, nil
 }
 
@@ -273,12 +274,19 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 			return false, nil
 		}
 		defer c.unlease()
-		return true, c.sendUpsert(ctx, text, true)
+		err := c.sendUpsert(ctx, text, true)
+		if err == nil && inc.batch != nil && c.connector.cools() {
+			c.connector.slotted(inc.batch, []*entry{{key: c.filler.key()}})
+		}
+		return true, err
 	}
 	first := func() (bool, error) {
 		if together {
 			defer inc.batch.group.leave(lead)
 			defer c.connector.stats.batch(1)
+		}
+		if sent, err := c.fillDirectly(ctx, inc); !errors.Is(err, errNotDirect) {
+			return sent, err
 		}
 		return send()
 	}
@@ -327,7 +335,11 @@ func (c *conn) countOne(ctx context.Context, k *call, b *bound) (outcome, after,
 			return c.sent(k, b.increment, errRowGone)
 		}
 	}
-	return c.sent(k, b.increment, c.sendUpsert(ctx, c.upsertOne(b, e), true))
+	err := c.sendUpsert(ctx, c.upsertOne(b, e), true)
+	if err == nil && joins {
+		c.connector.slotted(b.batch, []*entry{e})
+	}
+	return c.sent(k, b.increment, err)
 }
 
 // entryOf is the increment of one row, and whether it may go together with others.

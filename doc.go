@@ -54,7 +54,11 @@
 //
 // # Operating
 //
-// [Rollup] adds the slots to the base rows, on demand or in the background
+// Slots are for hot rows: an increment that meets no other changes the base row itself,
+// where it need not wait for a lock, and what a process has left in slots it folds when
+// the key has not been incremented for a moment.
+//
+// [Rollup] adds the slots to the base rows, on demand and in the background
 // (Config.Rollup), in transactions that lock few rows for a short time and skip
 // those that somebody else has locked. [Check], [Init], [Explain], [Recount] and
 // [Drop] are for adopting and leaving, and [Stats] tells what the driver has done;
@@ -104,6 +108,7 @@ package countermysql
 //	call literal run                                   plan → what is sent
 //
 //	count lookup lookup_conn                           an increment
+//	direct slotted cooling                             - its base row, as long as it meets no other
 //	filler template upsert slots slotrange             - its statement
 //	batch group deputy                                 - together with those of others
 //	tx written savepoint layers ordering send          - pending until COMMIT

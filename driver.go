@@ -131,13 +131,15 @@ type Connector struct {
 	ddl        atomic.Int64 // statements so far
 	work       sync.WaitGroup
 	leases     sync.Map // by table: *leases
+	cooler     cooler
 	warned     sync.Map // what has been logged once
 	stats      stats
 
-	mu          sync.Mutex // guards what follows
-	under, next *reading   // of the schema: under way, and to come; nil if not
-	stopReading context.CancelFunc
-	stopRollups context.CancelFunc // nil: none were started
+	mu             sync.Mutex // guards what follows
+	under, next    *reading   // of the schema: under way, and to come; nil if not
+	stopReading    context.CancelFunc
+	background     context.Context // of what goes on beside statements; nil: nothing does
+	stopBackground context.CancelFunc
 
 	refused map[string]refusedDDL // DDL of slots tables; used by the reading that is under way
 
@@ -279,8 +281,8 @@ func (c *Connector) once(cause, msg string, args ...any) {
 // sql.DB.Close calls it.
 func (c *Connector) Close() error {
 	c.mu.Lock()
-	if c.stopRollups != nil {
-		c.stopRollups()
+	if c.stopBackground != nil {
+		c.stopBackground()
 	}
 	c.closed.Store(true)
 	if c.under != nil && c.open.Load() == 0 {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -38,7 +37,7 @@ var dsnParams = []string{paramCounters, paramSlots, paramSlotRange, paramCreateS
 //	counterCreateSlots  create missing slots tables (default false)
 //	counterGroupCommit  send increments of several callers together (default true)
 //	counterReadOwn      latest (default) or snapshot
-//	counterRollup       roll up in the background so often, as 30s (default never)
+//	counterRollup       roll up in the background so often, as 1m, or never (default 30s)
 //	counterConfig       a YAML file with the same settings and more
 //
 // A counter is table.column, in the DSN's database, or db.table.column. A name
@@ -175,11 +174,11 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 		return ""
 	})
 	read(paramRollup, remedyRollup, func(value, place string) string {
-		d, err := time.ParseDuration(value)
-		if err != nil {
+		var ok bool
+		if c.Rollup, ok = parseInterval(value); !ok {
 			return excerpt(value) + " is not an interval"
 		}
-		c.Rollup, c.at.rollup = d, place
+		c.at.rollup = place
 		return ""
 	})
 	if value, ok := given[paramCounters]; ok {

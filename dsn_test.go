@@ -90,8 +90,9 @@ func TestParseDSNMistakes(t *testing.T) {
 		{"counterCreateSlots", []string{`DSN parameter counterCreateSlots: it has no value; give it one, or leave it out`}},
 		{"counterCreateSlots=yes", []string{`DSN parameter counterCreateSlots: "yes" is not a boolean; use true or false`}},
 		{"counterReadOwn=own", []string{`DSN parameter counterReadOwn: "own" is not a way to read one's own increments; use latest or snapshot`}},
-		{"counterRollup=30", []string{`DSN parameter counterRollup: "30" is not an interval; use at least a second, as 30s or 5m, or 0s for never`}},
-		{"counterRollup=10ms", []string{`DSN parameter counterRollup: 10ms is not a possible interval of rollups; use at least a second, as 30s or 5m, or 0s for never`}},
+		{"counterRollup=30", []string{`DSN parameter counterRollup: "30" is not an interval; use at least a second, as 30s or 5m, or never`}},
+		{"counterRollup=0s", []string{`DSN parameter counterRollup: "0s" is not an interval; use at least a second, as 30s or 5m, or never`}},
+		{"counterRollup=10ms", []string{`DSN parameter counterRollup: 10ms is not a possible interval of rollups; use at least a second, as 30s or 5m, or never`}},
 		{"counters=post.likes&counters=post.views", []string{`DSN parameter counters: it is given twice; give it once; counters are separated by commas`}},
 		{"Counters=post.likes", []string{`DSN parameter Counters: there is no such parameter; did you mean counters?` + there}},
 		{"COUNTERSLOT=3", []string{`DSN parameter COUNTERSLOT: there is no such parameter; did you mean counterSlots?` + there}},
@@ -315,7 +316,7 @@ func TestRollupInterval(t *testing.T) {
 	withFile(t, "c.yaml", "rollup: {every: 5m}")
 	for params, want := range map[string]time.Duration{
 		"": 0, "counterRollup=30s": 30 * time.Second, "counterConfig=c.yaml": 5 * time.Minute,
-		"counterConfig=c.yaml&counterRollup=1h": time.Hour, "counterConfig=c.yaml&counterRollup=0s": 0,
+		"counterConfig=c.yaml&counterRollup=1h": time.Hour, "counterConfig=c.yaml&counterRollup=never": RollupNever, "counterRollup=never": RollupNever,
 	} {
 		_, config, err := ParseDSN("/forum?" + params)
 		require.NoError(t, err)

@@ -72,6 +72,7 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 				return nil, err
 			}
 			if stmt != "" {
+				k.explainDirect(out, b)
 				k.explainIncrement(out, stmt, shared, args)
 				return out, nil
 			}
@@ -108,6 +109,13 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 
 func (e *Explanation) step(when, sql string, args []any) {
 	e.Steps = append(e.Steps, ExplainedStep{when, sql, args})
+}
+
+func (k *call) explainDirect(out *Explanation, b *bound) {
+	c := k.conn
+	if e, joins := k.entryOf(b); len(b.conditions) == 1 && b.one && joins && c.cools(b.batch) {
+		out.step("on the base row, unless increments of it have met within a second or somebody has it locked", c.directly(b.batch, e, true), nil)
+	}
 }
 
 func (k *call) explainIncrement(out *Explanation, stmt string, shared bool, args []any) {

@@ -12,6 +12,7 @@ func (inc *increment) prepare() {
 		return c.onUpdate || slices.ContainsFunc(inc.touch, func(set touch) bool { return set.c == c })
 	})
 	inc.text = newTemplate(t, inc.name, inc.pins[0].cols, inc.used, inc.touched, true)
+	inc.directly = newDirectTemplate(t, inc.name, inc.used, inc.touched, true)
 }
 
 // filler fills the template of an increment with the arguments of a call. A
@@ -70,4 +71,22 @@ func (f *filler) where(buf []byte) []byte {
 func (f *filler) statement(prefix, lock string, slot int) (text string, ok bool) {
 	f.buf = f.inc.text.fill(f.buf[:0], prefix, lock, slot, f)
 	return string(f.buf), f.bound
+}
+
+// direct is statement for the base row.
+func (f *filler) direct(prefix string) (text string, ok bool) {
+	f.buf = f.inc.directly.fill(f.buf[:0], prefix, "", 0, f)
+	return string(f.buf), f.bound
+}
+
+// key is the key that the increment's condition gives; nil if it can't be told.
+func (f *filler) key() key {
+	k := make(key, len(f.inc.pin.cols))
+	for i, c := range f.inc.pin.cols {
+		var ok bool
+		if k[i], ok = f.b.keyText(c, f.inc.pin.values[i]); !ok {
+			return nil
+		}
+	}
+	return k
 }

@@ -135,17 +135,19 @@ func (t *table) untoldKey(name string) (conds []string) {
 }
 
 // whereAny selects the rows of several keys.
-func (t *table) whereAny(keys []key, name string) string {
-	if len(t.key) == 1 && len(keys) > 1 && !slices.ContainsFunc(keys, func(k key) bool { return t.key[0].incomplete(k[0]) }) {
+func (t *table) whereAny(keys []key, name string) string { return whereAny(t.key, keys, name) }
+
+func whereAny(cols []*column, keys []key, name string) string {
+	if len(cols) == 1 && len(keys) > 1 && !slices.ContainsFunc(keys, func(k key) bool { return cols[0].incomplete(k[0]) }) {
 		list := make([]string, len(keys))
 		for i, k := range keys {
-			list[i] = t.key[0].literal(k[0])
+			list[i] = cols[0].literal(k[0])
 		}
-		return name + "." + quoteIdent(t.key[0].name) + " IN (" + strings.Join(list, ", ") + ")"
+		return name + "." + quoteIdent(cols[0].name) + " IN (" + strings.Join(list, ", ") + ")"
 	}
 	conds := make([]string, len(keys))
 	for i, k := range keys {
-		conds[i] = "(" + t.where(k, name) + ")"
+		conds[i] = "(" + whereEqual(cols, k, name) + ")"
 	}
 	return strings.Join(conds, " OR ")
 }

@@ -15,7 +15,7 @@ const refusals = 10
 // come of it; then each of them is waited for alone.
 func (r *rollup) batch(ctx context.Context, keys []key) error {
 	start := time.Now()
-	taken, err := r.fold(ctx, keys, "FOR UPDATE SKIP LOCKED")
+	taken, err := r.fold(ctx, r.t.key, keys, "FOR UPDATE SKIP LOCKED")
 	if err != nil && errorNumber(err) == 0 {
 		return err
 	}
@@ -43,7 +43,7 @@ var passing = map[uint16]bool{errLockWait: true, errDeadlock: true, errChangedRo
 // alone rolls up one key in a transaction of its own.
 func (r *rollup) alone(ctx context.Context, k key) error {
 	for try := 0; ; try++ {
-		taken, err := r.fold(ctx, []key{k}, "FOR UPDATE")
+		taken, err := r.fold(ctx, r.t.key, []key{k}, "FOR UPDATE")
 		if err == nil && len(taken) == 0 {
 			err = r.removeOrphan(ctx, k)
 		}
@@ -87,16 +87,19 @@ func (r *rollup) transaction(ctx context.Context, f func() error) error {
 	return err
 }
 
-// fold rolls up those of the keys whose base rows it gets, and returns them.
-func (r *rollup) fold(ctx context.Context, keys []key, how string) (map[string]bool, error) {
+// fold rolls up those rows, given by keys of cols, which it gets, and returns their
+// primary keys.
+func (r *rollup) fold(ctx context.Context, cols []*column, keys []key, how string) (map[string]bool, error) {
 	c, t := r.c, r.t
 	taken := map[string]bool{}
 	left := map[string]string{}
+	var folded []lockedRow
 	err := r.transaction(ctx, func() error {
-		rows, err := c.lockAs(ctx, t, quoteIdent(t.spec.name), t.base()+t.forceKey(), t.whereAny(keys, quoteIdent(t.spec.name)), how)
+		rows, err := c.lockAs(ctx, t, quoteIdent(t.spec.name), t.base()+t.force(cols), whereAny(cols, keys, quoteIdent(t.spec.name)), how)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
+		folded = rows
 		locked := make([]key, len(rows))
 		for i, row := range rows {
 			locked[i] = row.key
@@ -133,9 +136,9 @@ func (r *rollup) fold(ctx context.Context, keys []key, how string) (map[string]b
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range keys {
-		if reason := left[k.id()]; reason != "" {
-			r.leave(k, reason)
+	for _, row := range folded {
+		if reason := left[row.key.id()]; reason != "" {
+			r.leave(row.key, reason)
 		}
 	}
 	return taken, nil

@@ -76,6 +76,7 @@ type table struct {
 
 	mariaDB    bool
 	galera     bool
+	rollsBack  bool
 	batches    sync.Map     // *batch, by the name and key that conditions use
 	batchCount atomic.Int64 // so many
 	leases     atomic.Pointer[leases]

@@ -51,11 +51,19 @@ func (c *conn) send(ctx context.Context) error {
 		return nil
 	}
 	x.dropEmpty()
-	for _, p := range x.unsent() {
+	unsent := x.unsent()
+	lone := len(unsent) == 1 && unsent[0].entries.len() == 1 // of several, one that is refused would leave others locked
+	for _, p := range unsent {
 		t := p.t
 		sorted := p.sorted()
 		for batch := range slices.Chunk(sorted, c.several(t, sendBatch, eachOf(sorted, (*entry).keyOf))) {
-			err := c.sendTable(ctx, t, batch)
+			err := errNotDirect
+			if lone {
+				err = c.sendDirect(ctx, t.batch(t.spec.name, t.key), batch[0], false)
+			}
+			if errors.Is(err, errNotDirect) {
+				err = c.sendTable(ctx, t, batch)
+			}
 			if errors.Is(err, errRowGone) || errorNumber(err) == errOutOfRange {
 				err = c.sendEach(ctx, t, batch)
 			}
@@ -91,10 +99,15 @@ func (c *conn) sendOrRollBack(ctx context.Context) error {
 // sendTable adds sorted entries to their slots in one strict statement.
 func (c *conn) sendTable(ctx context.Context, t *table, entries []*entry) error {
 	u := c.upsert(t, entries)
+	text := u.many
 	if len(entries) == 1 {
-		return c.sendUpsert(ctx, u.one(), true)
+		text = u.one
 	}
-	return c.sendUpsert(ctx, u.many(), false)
+	err := c.sendUpsert(ctx, text(), len(entries) == 1)
+	if err == nil {
+		c.connector.slotted(t.batch(t.spec.name, t.key), entries)
+	}
+	return err
 }
 
 // rowGone reports whether a statement for many entries failed because a row was

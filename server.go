@@ -13,6 +13,7 @@ type server struct {
 	snapshotIsolation bool // MariaDB has innodb_snapshot_isolation
 	writesSame        bool // an UPDATE that changes nothing writes the row nevertheless
 	galera            bool // a node of a Galera cluster
+	rollsBack         bool // MariaDB's innodb_rollback_on_timeout
 }
 
 // loadServer asks a connection of the connector's for the server's kind.
@@ -25,7 +26,7 @@ func loadServer(ctx context.Context, db *sql.DB) (server, error) {
 	}
 	srv := server{mariaDB: strings.Contains(version, "MariaDB"), foldNames: lower != 0}
 	if srv.mariaDB {
-		rows, err := db.QueryContext(ctx, "SHOW VARIABLES WHERE Variable_name = 'innodb_snapshot_isolation' OR Variable_name = 'wsrep_on' AND Value = 'ON'")
+		rows, err := db.QueryContext(ctx, "SHOW VARIABLES WHERE Variable_name = 'innodb_snapshot_isolation' OR Variable_name IN ('wsrep_on', 'innodb_rollback_on_timeout') AND Value = 'ON'")
 		if err != nil {
 			return server{}, err
 		}
@@ -37,6 +38,7 @@ func loadServer(ctx context.Context, db *sql.DB) (server, error) {
 			}
 			srv.snapshotIsolation = srv.snapshotIsolation || name == "innodb_snapshot_isolation"
 			srv.galera = srv.galera || name == "wsrep_on"
+			srv.rollsBack = srv.rollsBack || name == "innodb_rollback_on_timeout"
 		}
 		return srv, rows.Err()
 	}

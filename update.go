@@ -25,6 +25,7 @@ type increment struct {
 	rows     []upsertRow // the rows of an upsert; then where is empty
 
 	text          template // of one row, outside a transaction; nil: it may match more
+	directly      template // the same for the base row
 	used, touched []int    // its counters and touch columns
 
 	pins  []pin     // the keys that where gives

@@ -129,7 +129,7 @@ func (c *adviseCommand) try(s *session, database string, slots int) (trial, erro
 	cfg := s.cfg.Clone()
 	cfg.DBName = database
 	connector, err := countermysql.NewConnector(cfg, &countermysql.Config{
-		Slots: slots, CreateSlots: true, Logger: slog.New(slog.DiscardHandler), Tables: []countermysql.TableConfig{{Table: "counted", Counters: []string{"n"}}},
+		Slots: slots, CreateSlots: true, Rollup: countermysql.RollupNever, Logger: slog.New(slog.DiscardHandler), Tables: []countermysql.TableConfig{{Table: "counted", Counters: []string{"n"}}},
 	})
 	if err != nil {
 		return out, err

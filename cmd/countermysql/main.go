@@ -201,7 +201,7 @@ func open(ctx context.Context, line *commandLine, stdin io.Reader, stdout, stder
 	case len(config.Tables) == 0:
 		return nil, &exit{exitUsage, errors.New("no counters are listed: give them in the DSN (counters=post.likes) or in a file (--config)")}
 	}
-	config.CreateSlots, config.Rollup = false, 0
+	config.CreateSlots, config.Rollup = false, countermysql.RollupNever
 	config.Logger = slog.New(slog.DiscardHandler) // the commands tell
 	connector, err := countermysql.NewConnector(cfg, config)
 	if err != nil {

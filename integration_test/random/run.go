@@ -230,7 +230,10 @@ func (r *Runner) prepare(ctx context.Context, s *Script, k kind) (*side, error) 
 	case repreparing:
 		x.anew = true
 	case countermysqls:
-		config := &countermysql.Config{CreateSlots: true, Slots: s.Slots, ReadOwn: countermysql.ReadOwn(s.ReadOwn), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+		config := &countermysql.Config{CreateSlots: true, Slots: s.Slots, Rollup: countermysql.RollupNever, ReadOwn: countermysql.ReadOwn(s.ReadOwn), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+		if s.Cools {
+			config.Rollup = time.Hour
+		}
 		for _, c := range s.Counters {
 			config.Tables = append(config.Tables, countermysql.TableConfig{Table: c.Table, Counters: c.Columns, Touch: c.Touch})
 		}

@@ -17,6 +17,7 @@ type Script struct {
 	Seed     uint64
 	Options  []string // DSN parameters of both drivers
 	Slots    int
+	Cools    bool // slots are for hot rows only
 	ReadOwn  string
 	Counters []Counter
 	Setup    []string // run on both databases by go-sql-driver; {db} is the database

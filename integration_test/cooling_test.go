@@ -1,0 +1,185 @@
+package integration_test
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+const cold = `CREATE TABLE post (id INT PRIMARY KEY AUTO_INCREMENT, slug VARCHAR(20) UNIQUE, title VARCHAR(20), likes INT NOT NULL DEFAULT 0, views INT UNSIGNED DEFAULT 0, small TINYINT NOT NULL DEFAULT 0,
+ updated_at DATETIME(3) NULL ON UPDATE CURRENT_TIMESTAMP(3));
+CREATE TABLE log (id INT PRIMARY KEY AUTO_INCREMENT, post_id INT, FOREIGN KEY (post_id) REFERENCES post (id));
+INSERT INTO post (slug, title) VALUES ('a', 'A'), ('b', 'B'), ('c', 'C'), ('d', NULL)`
+
+// cooling is a configuration in which slots are for hot rows only.
+func cooling(config *countermysql.Config) *countermysql.Config {
+	config.Rollup = time.Hour
+	return config
+}
+
+// TestColdIncrements proves that an increment that meets no other changes the base row,
+// and answers as on plain MySQL, alone and in a transaction.
+func TestColdIncrements(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=true", "interpolateParams=false", "clientFoundRows=true", "multiStatements=true", "sql_mode=''"} {
+			tw := newTwin(t, srv, cold, cooling(counters("post", "likes", "views", "small")), params)
+			tw.play(t,
+				"a: UPDATE post SET likes = likes + 1 WHERE id = 1",
+				"a: UPDATE post SET likes = likes + 2, views = views + 3 WHERE slug = 'b'",
+				"a: UPDATE post SET likes = likes - 1 WHERE id = 9",
+				"a: UPDATE post SET likes = likes + 1 WHERE id = 1 AND title = 'A'",
+				"a: UPDATE post SET likes = likes + 1 WHERE id = 1 AND title = 'B'",
+				"a: UPDATE post SET views = views + 1 WHERE id IN (1, 2, 3)",
+				"a: UPDATE post SET small = small + 120 WHERE id = 3",
+				"a: UPDATE post SET views = NULL WHERE id = 3",
+				"a: UPDATE post SET views = views + 1 WHERE id = 3",
+				"a: UPDATE post SET views = COALESCE(views, 0) + 1 WHERE id = 3",
+				"a: UPDATE post SET views = COALESCE(views, 0) + 1 WHERE id = 2",
+				"a: INSERT INTO post (slug, likes) VALUES ('a', 1) ON DUPLICATE KEY UPDATE likes = likes + 4",
+				"a: begin RR", "a: SELECT likes FROM post WHERE id = 2",
+				"b: UPDATE post SET likes = likes + 10 WHERE id = 1", "b: UPDATE post SET likes = likes + 10 WHERE id = 2",
+				"a: INSERT INTO log (post_id) VALUES (1)", "a: UPDATE post SET likes = likes + 1 WHERE id = 1", "a: commit",
+				"a: begin", "a: UPDATE post SET likes = likes + 1 WHERE slug = 'a'", "a: commit",
+				"a: begin", "a: UPDATE post SET likes = likes + 1 WHERE id = 1", "a: UPDATE post SET views = views + 1 WHERE id = 2", "a: commit",
+				"a: begin", "a: INSERT INTO log (post_id) VALUES (2)", "a: UPDATE post SET likes = likes + 1 WHERE id = 2", "a: rollback",
+				"a: SELECT id, slug, likes, views, small, updated_at IS NULL FROM post",
+			)
+			if params != "sql_mode=''" {
+				require.Zero(t, number(t, tw.direct, "SELECT COUNT(*) FROM post_slots WHERE id = 3 AND small <> 0"), "it met no other")
+			}
+			require.Eventually(t, func() bool { return number(t, tw.direct, "SELECT COUNT(*) FROM post_slots") == 0 }, 10*time.Second, 20*time.Millisecond)
+			tw.same(t, "SELECT id, slug, likes, views, small, updated_at IS NULL FROM post")
+			require.Equal(t, queried(t.Context(), tw.ours, "SELECT id, likes, views, small FROM post"), queried(t.Context(), tw.direct, "SELECT id, likes, views, small FROM post"))
+		}
+	})
+}
+
+// TestDirectNeverWaits proves that an increment goes to a slot where somebody shares the
+// base row, as a foreign key does, and that it waits for who has it exclusively as any
+// increment.
+func TestDirectNeverWaits(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, cold, cooling(counters("post", "likes")), "interpolateParams=true")
+		tx, err := tw.direct.Begin()
+		require.NoError(t, err)
+		affected(t, tx, "INSERT INTO log (post_id) VALUES (1)") // a shared lock of post 1
+		start := time.Now()
+		require.EqualValues(t, 1, affected(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 1"))
+		require.Less(t, time.Since(start), 3*time.Second, "it waited for the lock")
+		require.EqualValues(t, 1, number(t, tw.direct, "SELECT likes FROM post_slots WHERE id = 1"))
+
+		own, err := tw.ours.Begin()
+		require.NoError(t, err)
+		affected(t, own, "INSERT INTO log (post_id) VALUES (2)")
+		other, err := tw.direct.Begin()
+		require.NoError(t, err)
+		affected(t, other, "INSERT INTO log (post_id) VALUES (2)")
+		affected(t, own, "UPDATE post SET likes = likes + 1 WHERE id = 2")
+		require.NoError(t, own.Commit())
+		require.EqualValues(t, 1, number(t, tw.direct, "SELECT likes FROM post_slots WHERE id = 2"))
+		require.NoError(t, other.Rollback())
+		require.NoError(t, tx.Rollback())
+
+		require.Eventually(t, func() bool { return number(t, tw.direct, "SELECT COUNT(*) FROM post_slots") == 0 }, 10*time.Second, 20*time.Millisecond)
+		require.EqualValues(t, 2, number(t, tw.direct, "SELECT SUM(likes) FROM post"))
+	})
+}
+
+// TestColdAndHot proves that counts are exact while keys are hot and cold by turns, of
+// several processes, with edits, guarded updates, foreign keys and reads beside, and that
+// the slots vanish behind them.
+func TestColdAndHot(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, cold, cooling(counters("post", "likes", "views")), "interpolateParams=true")
+		for i := range 40 {
+			affected(t, tw.direct, "INSERT INTO post (slug, title) VALUES (?, 'x')", fmt.Sprint("s", i))
+		}
+		second, _ := openOurs(t, tw.oursDSN, tw.config)
+		var mu sync.Mutex
+		ledger := map[int]int{}
+		var wg sync.WaitGroup
+		end := time.Now().Add(4 * time.Second)
+		for w := range 12 {
+			db := []*sql.DB{tw.ours, second}[w%2]
+			wg.Go(func() {
+				for n := 0; time.Now().Before(end); n++ {
+					id := 1
+					if rand.IntN(3) > 0 {
+						id = 1 + rand.IntN(44)
+					}
+					ids := []int{id}
+					var err error
+					switch rand.IntN(6) {
+					case 0, 1:
+						_, err = db.Exec("UPDATE post SET likes = likes + 1 WHERE id = ?", id)
+					case 2:
+						err = transact(db, func(tx *sql.Tx) error {
+							if _, err := tx.Exec("INSERT INTO log (post_id) VALUES (?)", id); err != nil {
+								return err
+							}
+							_, err := tx.Exec("UPDATE post SET likes = likes + 1 WHERE id = ?", id)
+							return err
+						})
+					case 3:
+						other := 1 + rand.IntN(44)
+						ids = append(ids, other)
+						err = transact(db, func(tx *sql.Tx) error {
+							for _, id := range ids {
+								if _, err := tx.Exec("UPDATE post SET likes = likes + 1 WHERE id = ?", id); err != nil {
+									return err
+								}
+							}
+							return nil
+						})
+					case 4:
+						ids = nil
+						_, err = db.Exec("UPDATE post SET title = ? WHERE id = ?", fmt.Sprint(n), id)
+					case 5:
+						_, err = db.Exec("UPDATE post SET likes = likes + 1 WHERE id = ? AND likes >= 0", id)
+					}
+					if err != nil {
+						if !strings.Contains(err.Error(), "1213") {
+							t.Error(err)
+						}
+						continue
+					}
+					mu.Lock()
+					for _, id := range ids {
+						ledger[id]++
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		check := func(db *sql.DB) {
+			for id, n := range ledger {
+				require.EqualValues(t, n, number(t, db, "SELECT likes FROM post WHERE id = ?", id), "post %d", id)
+			}
+		}
+		check(tw.ours)
+		require.Eventually(t, func() bool { return number(t, tw.direct, "SELECT COUNT(*) FROM post_slots") == 0 }, 20*time.Second, 20*time.Millisecond)
+		check(tw.direct)
+	})
+}
+
+func transact(db *sql.DB, f func(tx *sql.Tx) error) error {
+	tx, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		_ = tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}
