@@ -66,7 +66,7 @@ func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) 
 		return a.opaque(named, via, "it writes the table through another one as well")
 	}
 	if len(touched) > 0 {
-		p.writes, p.deletes = slices.Concat(p.writes, anyRow(touched)), deleted
+		p.writes, p.deletes = slices.Concat(p.writes, anyRow(touched)), with(p.deletes, deleted...)
 	}
 	return p
 }
@@ -126,7 +126,7 @@ func (s *schema) relative(body, db string) bool {
 			return false
 		}
 		p := inner.plan()
-		if p.class != verbatim && p.class != counting || p.cleaning != nil {
+		if p.class != verbatim && p.class != counting || p.cleaning != nil || p.deletes != nil {
 			return false
 		}
 		if parse(stmt, lexMode{}) == nil {

@@ -100,7 +100,7 @@ package countermysql
 //	conn stmt begin session                            what database/sql calls
 //	cache skeleton plan absence                        text → plan, and what it may meet that was not there
 //	rewrite kind token parse scan split where          how a text is planned:
-//	relative touch update guard insert                 - writes
+//	relative touch update guard insert reading join    - writes
 //	quiet keytext stored
 //	query ambiguous conversion locking wide            - queries
 //	look splice topn view fallible

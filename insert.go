@@ -38,7 +38,10 @@ func (a *analysis) insertion(stmt *ast.InsertStmt, named []*table) *plan {
 		return a.insertFromQuery(stmt, t, named)
 	}
 	if len(named) > 1 || a.countTables(stmt) > 0 {
-		return a.opaque(named, nil, "it reads a counter table in a subquery")
+		if stmt.IsReplace || stmt.OnDuplicate != nil || len(a.countersRead(stmt, named, values(stmt)...)) > 0 {
+			return a.opaque(named, nil, "it reads a counter table in a subquery")
+		}
+		named = []*table{t}
 	}
 	if len(t.key) == 0 {
 		return a.opaque(named, nil, "a keyless table must not grow")
@@ -81,15 +84,21 @@ func (a *analysis) insertion(stmt *ast.InsertStmt, named []*table) *plan {
 
 // replaced are the counters that an INSERT or REPLACE does away with.
 func (a *analysis) replaced(stmt *ast.InsertStmt, t *table, rest ...ast.Node) []*column {
-	for _, row := range stmt.Lists {
-		for _, value := range row {
-			rest = append(rest, value)
-		}
-	}
+	rest = append(rest, values(stmt)...)
 	if stmt.IsReplace {
 		return a.gone(t, rest...)
 	}
 	return a.overwritten(t, stmt.OnDuplicate, rest...)
+}
+
+// values are the values that the rows of VALUES have.
+func values(stmt *ast.InsertStmt) (all []ast.Node) {
+	for _, row := range stmt.Lists {
+		for _, e := range row {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 func (a *analysis) insertFromQuery(stmt *ast.InsertStmt, t *table, named []*table) *plan {

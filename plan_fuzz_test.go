@@ -3,7 +3,6 @@ package countermysql
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +53,7 @@ func (a *analysis) concerns(stmt ast.StmtNode) bool {
 	case *ast.UpdateStmt:
 		return writes(stmt.TableRefs)
 	case *ast.DeleteStmt:
-		if stmt.IsMultiTable && !a.deletesFrom(stmt) {
+		if stmt.IsMultiTable && a.deletesFrom(stmt) == nil {
 			break // what it deletes from is not among its tables: the server refuses it
 		}
 		return writes(stmt.TableRefs)
@@ -66,19 +65,33 @@ func (a *analysis) concerns(stmt ast.StmtNode) bool {
 			return false // new rows
 		}
 	}
-	var named []*table
+	named, others := map[*table]bool{}, map[string]bool{}
 	every(stmt, func(n ast.Node) bool {
-		if name, ok := n.(*ast.TableName); ok {
-			if t := a.schema.lookup(name.Schema.O, name.Name.O, a.db); t != nil {
-				named = append(named, t)
+		switch n := n.(type) {
+		case *ast.TableName:
+			if t := a.schema.lookup(n.Schema.O, n.Name.O, a.db); t != nil {
+				named[t] = true
+			}
+		case *ast.TableSource:
+			if name, ok := n.Source.(*ast.TableName); !ok || a.schema.lookup(name.Schema.O, name.Name.O, a.db) == nil {
+				others[a.sourceOf(n).name] = true
 			}
 		}
 		return true
 	})
-	return named != nil && (some(stmt, func(f *ast.SelectField) bool { return f.WildCard != nil }) ||
+	ours := func(t *ast.TableName) bool { return a.schema.lookup(t.Schema.O, t.Name.O, a.db) != nil }
+	return some(stmt, func(s *ast.SelectStmt) bool { return s.From != nil && wild(s) && some(s.From, ours) }) ||
 		some(stmt, func(c *ast.ColumnNameExpr) bool {
-			return slices.ContainsFunc(named, func(t *table) bool { return t.virtual(c.Name.Name.O) })
-		}))
+			if others[c.Name.Table.O] {
+				return false
+			}
+			for t := range named {
+				if t.virtual(c.Name.Name.O) {
+					return true
+				}
+			}
+			return false
+		})
 }
 
 // FuzzTokenize proves that tokens cover a text in order, and never overlap.

@@ -256,7 +256,8 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		if err := c.begin(ctx); err != nil {
 			return outcome{}, err
 		}
-	} else if !exactly && len(p.touches) > 0 {
+	}
+	if !exactly && len(p.touches) > 0 {
 		exactly = !p.touchesNow(k.binder())
 	}
 	for _, t := range p.deletes {

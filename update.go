@@ -45,7 +45,11 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		return a.readToWrite(stmt, named)
 	}
 	if len(named) > 1 || a.countTables(stmt) > 1 {
-		return a.opaque(named, nil, "it reads a counter table in a subquery")
+		if p := a.readBeside(stmt, []*table{t}, named, a.updateReads(stmt, t, name)...); p != nil {
+			p.whole = slices.ContainsFunc(stmt.List, func(set *ast.Assignment) bool { return t.changes(t.key, set.Column.Name.O) })
+			return p
+		}
+		named = []*table{t}
 	}
 	s := a.settings(stmt.List, t, name, false)
 	pins := a.pins(t, name, stmt.Where)
@@ -122,6 +126,9 @@ func (a *analysis) exactUpdate(stmt *ast.UpdateStmt, source *ast.TableSource, s 
 
 // readsAll reports whether an UPDATE reads all columns that it sets.
 func readsAll(stmt *ast.UpdateStmt) bool {
+	if some(stmt, func(*ast.SubqueryExpr) bool { return true }) {
+		return false // its columns may be another table's
+	}
 	read := map[string]bool{}
 	note := func(n ast.Node) bool {
 		if c, ok := n.(*ast.ColumnName); ok {
@@ -257,56 +264,14 @@ func isNil(n ast.Node) bool {
 	return false
 }
 
-// joinedUpdate plans an UPDATE of several tables: relative or exact.
-func (a *analysis) joinedUpdate(stmt *ast.UpdateStmt, named []*table) *plan {
-	p := a.opaque(named, nil, "it joins a counter table")
-	if p.class == refused || len(named) != 1 || stmt.With != nil || a.countTables(stmt) != 1 {
-		return p
-	}
-	t := named[0]
-	p.discards = a.overwritten(t, stmt.List, stmt.TableRefs, stmt.Where, stmt.Order, stmt.Limit)
-	var deltas []delta
-	for _, set := range stmt.List {
-		d := delta{c: t.counter(set.Column.Name.O)}
-		ok := d.c != nil
-		if ok {
-			d, ok = a.relative(d.c, set.Column.Table.O, set.Expr)
-			ok = ok && t.checkedBy == "" && !d.inserted
-			deltas = append(deltas, d)
-		}
-		p.whole = p.whole || t.changes(t.key, set.Column.Name.O)
-		if !ok && (t.virtual(set.Column.Name.O) || t.changes(t.key, set.Column.Name.O) || a.readsVirtualIn(t, set.Expr)) {
-			return p
-		}
-	}
-	if a.readsVirtualIn(t, stmt.TableRefs, stmt.Where, stmt.Order, stmt.Limit) || strings.Contains(strings.ToUpper(a.text), "NATURAL") {
-		return p
-	}
-	plan := &plan{scopes: p.scopes, writes: p.writes}
-	if deltas != nil {
-		plan.increment = &increment{t: t, deltas: deltas, ignores: a.mayIgnore(stmt.IgnoreErr)}
-	}
-	return plan
-}
-
 // deletion plans a DELETE: the slots go with the rows.
 func (a *analysis) deletion(stmt *ast.DeleteStmt, named []*table) *plan {
 	source := singleTable(stmt.TableRefs)
 	if source == nil || stmt.With != nil || stmt.IsMultiTable || a.target(source) == nil || len(named) > 1 || a.countTables(stmt) > 1 {
-		takes := a.deletesFrom(stmt)
-		if !takes {
-			if q, p := a.sums(stmt, named); q == nil && p == nil { // it reads no counter
-				return &plan{}
-			}
+		if p := a.joinedDelete(stmt, named); p != nil {
+			return p
 		}
-		p := a.opaque(named, nil, "it deletes from a join, or reads a counter table in a subquery")
-		if !takes {
-			p.writes = nil
-		} else if len(named) == 1 {
-			p.discards = a.gone(named[0], stmt)
-		}
-		p.whole = takes && slices.ContainsFunc(named, func(t *table) bool { return a.readsVirtualIn(t, stmt) })
-		return p
+		named = []*table{a.target(source)}
 	}
 	t, name := a.target(source), nameOf(source)
 	p := &plan{class: exact, reason: "the slots go with the row", reads: named, scopes: []scope{a.scope(t, name, stmt.Where)}, writes: anyRow(named)}
@@ -324,16 +289,6 @@ func (a *analysis) deletion(stmt *ast.DeleteStmt, named []*table) *plan {
 		p.guarded = a.guard(t, name, stmt.Where)
 	}
 	return p
-}
-
-// deletesFrom reports whether a DELETE takes rows from a counter table.
-func (a *analysis) deletesFrom(stmt *ast.DeleteStmt) bool {
-	return some(stmt.TableRefs, func(source *ast.TableSource) bool {
-		if _, ok := source.Source.(*ast.TableName); !ok || a.target(source) == nil {
-			return false
-		}
-		return stmt.Tables == nil || slices.ContainsFunc(stmt.Tables.Tables, func(n *ast.TableName) bool { return strings.EqualFold(n.Name.O, nameOf(source)) })
-	})
 }
 
 // newKey is the key that assignments give a row, if the key is one column and

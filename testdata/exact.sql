@@ -66,9 +66,8 @@ DELETE FROM user WHERE id IN (SELECT id FROM post WHERE likes = 0)
 
 UPDATE post p JOIN user u ON u.id = p.id SET u.karma = p.likes
 => exact
-  because it joins a counter table
+  because it reads a counter in a join or a subquery
   exact for forum.post: every row
-  writes forum.post: any row
 
 DELETE FROM post WHERE id = ?
 => exact
@@ -90,9 +89,7 @@ DELETE FROM post
   writes forum.post: any row
 
 DELETE p FROM post p JOIN user u ON u.id = p.id
-=> exact
-  because it deletes from a join, or reads a counter table in a subquery
-  exact for forum.post: every row
+=> verbatim
   writes forum.post: any row
 
 REPLACE INTO page (day, page, hits) VALUES (?, ?, 0)
