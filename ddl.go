@@ -65,7 +65,8 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	if p.kind == kindDDL || p.kind == kindImplicit {
 		defer c.connector.ddl.Add(1)
 	}
-	if p.kind == kindDDL && (p.named || ofDatabase(k.text, c.session.mode)) {
+	toks := tokenize(k.text, c.session.mode)
+	if p.kind == kindDDL && c.connector.current.Load().changedBy(toks, k.text) {
 		// learned before the caller hears of the change; others go on meanwhile
 		defer func() {
 			if _, err := c.connector.learn(context.WithoutCancel(ctx)); err != nil {
@@ -73,7 +74,6 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 			}
 		}()
 	}
-	toks := tokenize(k.text, c.session.mode)
 	if locksTables(toks) {
 		return c.runLock(ctx, k)
 	}
@@ -104,11 +104,6 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 		err = c.renamed(ctx, toks)
 	}
 	return out, err
-}
-
-// ofDatabase reports whether a DDL statement changes a whole database.
-func ofDatabase(text string, mode lexMode) bool {
-	return hasWord(tokenize(text, mode), "DATABASE", "SCHEMA")
 }
 
 // rollUpCommitted commits the transaction that the statement is about to commit

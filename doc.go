@@ -94,7 +94,7 @@ package countermysql
 // Where to read, in the order of a statement's life:
 //
 //	driver dsn config config_resolve config_yaml       from a DSN to a Connector
-//	learn server schema_load schema catalog            what is known of the server's tables
+//	learn tally server schema_load schema catalog      what is known of the server's tables
 //	slots_table names ident index
 //
 //	conn stmt begin session                            what database/sql calls
@@ -115,7 +115,7 @@ package countermysql
 //	exact narrow take fold discard slotrows units              the exact way
 //	clean collide
 //	sight                                              what a transaction sees of counters
-//	ddl alter swap temporary lock_tables               what changes tables
+//	ddl news alter swap temporary lock_tables          what changes tables
 //	result rows types typing question errors           the answer, as plain MySQL gives it
 //
 //	rollup rollup_batch rollup_part background         operating

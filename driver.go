@@ -141,7 +141,10 @@ type Connector struct {
 	background     context.Context // of what goes on beside statements; nil: nothing does
 	stopBackground context.CancelFunc
 
-	refused map[string]refusedDDL // DDL of slots tables; used by the reading that is under way
+	// Used by the reading that is under way:
+	refused       map[string]refusedDDL // DDL of slots tables
+	tallied       tally                 // the DDL that had begun when the schema was read
+	loaded, moved time.Duration         // when it was read, and when a reading saw more DDL, by clock
 
 	closed atomic.Bool
 	open   atomic.Int64 // connections

@@ -11,12 +11,15 @@ import (
 	"time"
 )
 
-// schemaAge is how old the knowledge of the schema may be before it is renewed
-// in the background, for DDL by other clients. A statement that finds it older
-// than schemaTooOld, in a process that was idle, waits for that.
+// schemaAge is how old the knowledge of the schema may be before it is looked in the
+// background whether it still holds, for DDL by other clients. A statement that finds it
+// older than schemaTooOld, in a process that was idle, waits for that. The look sees DDL
+// that has begun; what was under way when the schema was read is found by reading it once
+// more, with each look for schemaSettles after one that saw some, and then as seldom.
 const (
-	schemaAge    = 10 * time.Second
-	schemaTooOld = 30 * time.Second
+	schemaAge     = 10 * time.Second
+	schemaTooOld  = 30 * time.Second
+	schemaSettles = time.Minute
 )
 
 // schemaTimeout bounds a reading of the schema.
@@ -27,13 +30,22 @@ const schemaTimeout = time.Minute
 type reading struct {
 	ctx    context.Context // of who asked first, for its values: a BeforeConnect may need them
 	anew   bool            // somebody waits for what was done just now
-	done   chan struct{}   // closed at the end
+	done   chan struct{}   // closed when there is an answer
+	told   bool            // there is
 	schema *schema
 	err    error
 }
 
 func newReading(ctx context.Context, anew bool) *reading {
 	return &reading{ctx: context.WithoutCancel(ctx), anew: anew, done: make(chan struct{})}
+}
+
+// tell ends the waiting; what is told first holds.
+func (r *reading) tell(s *schema, err error) {
+	if !r.told {
+		r.told, r.schema, r.err = true, s, err
+		close(r.done)
+	}
 }
 
 func (r *reading) wait(ctx context.Context) (*schema, error) {
@@ -102,10 +114,10 @@ func (c *Connector) begin(r *reading) {
 	c.under, c.next, c.stopReading = r, nil, cancel
 	run := func() {
 		defer cancel()
-		r.schema, r.err = c.readSchema(ctx, r.anew)
+		s, err := c.readSchema(ctx, r)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		close(r.done)
+		r.tell(s, err)
 		c.under = nil
 		if c.next != nil {
 			c.begin(c.next)
@@ -118,11 +130,21 @@ func (c *Connector) begin(r *reading) {
 	}
 }
 
-func (c *Connector) readSchema(ctx context.Context, anew bool) (*schema, error) {
+func (c *Connector) readSchema(ctx context.Context, r *reading) (*schema, error) {
 	changes := c.changes.Load()
-	s, err := c.load(ctx, anew)
+	now, known := c.tally(ctx), c.current.Load()
+	moved := !now.same(c.tallied)
+	if !moved && !r.anew && known != nil && !c.changed() && known.settled() {
+		c.checked.Store(int64(clock()))
+		r.tell(known, nil)
+		if at := clock(); at-c.moved > schemaSettles && at-c.loaded < schemaSettles {
+			return known, nil
+		}
+	}
+	began := clock()
+	s, err := c.load(ctx, r.anew, &now)
 	for errorNumber(err) == errLockWait && (c.current.Load() == nil || c.changed()) && ctx.Err() == nil {
-		s, err = c.load(ctx, anew) // nothing goes on without it: it waits, as statements do
+		s, err = c.load(ctx, r.anew, &now) // nothing goes on without it: it waits, as statements do
 	}
 	if err != nil {
 		if errorNumber(err) == errLockWait && c.current.Load() != nil { // who locks a table for long keeps all from it, and nobody from other tables
@@ -134,6 +156,10 @@ func (c *Connector) readSchema(ctx context.Context, anew bool) (*schema, error) 
 		return nil, err
 	}
 	c.checked.Store(int64(clock()))
+	c.tallied, c.loaded = now, began
+	if moved {
+		c.moved = began
+	}
 	if old := c.current.Load(); old != nil && old.fingerprint == s.fingerprint {
 		c.learned.Store(changes)
 		return old, nil
@@ -175,7 +201,9 @@ func (c *Connector) lookups() (*sql.DB, error) {
 	return look, nil
 }
 
-func (c *Connector) load(ctx context.Context, anew bool) (*schema, error) {
+// load reads the schema; t, which was taken before, is taken again where it makes slots
+// tables, or its own DDL would have it read once more.
+func (c *Connector) load(ctx context.Context, anew bool, t *tally) (*schema, error) {
 	look, err := c.lookups()
 	if err != nil {
 		return nil, err
@@ -199,6 +227,7 @@ func (c *Connector) load(ctx context.Context, anew bool) (*schema, error) {
 		if err != nil || !again {
 			return s, err
 		}
+		*t = c.tally(ctx)
 	}
 }
 

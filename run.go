@@ -182,7 +182,7 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	out, err := c.forwardWatched(ctx, k)
-	if k.plan.kind == kindExecute {
+	if k.plan.kind == kindExecute && !tokenize(k.text, c.session.mode)[0].is("PREPARE") {
 		c.connector.changes.Add(1)
 	}
 	if rows, ok := out.rows.(physicalRows); ok { // the server tells only behind them whether the transaction is over

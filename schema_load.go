@@ -51,7 +51,7 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 	l.columns(ctx)
 	l.keys(ctx)
 	l.slotsTables(ctx)
-	l.each(ctx, "", baseName, "SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, TABLE_TYPE = 'VIEW' FROM information_schema.TABLES WHERE {tables} ORDER BY TABLE_NAME", func(v []string) {
+	l.each(ctx, baseName, "SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, TABLE_TYPE = 'VIEW' FROM information_schema.TABLES WHERE {tables} ORDER BY TABLE_NAME", func(v []string) {
 		if t := l.find(v[0], v[1]); t != nil {
 			l.kinds[t] = tableKind{v[2], v[3] == "1"}
 		}
@@ -89,16 +89,22 @@ func slotsName(t tableSpec) string { return t.slotsTable }
 // each runs a query for the configured tables of each database, with the
 // condition on its columns TABLE_SCHEMA and TABLE_NAME in place of {tables}. For
 // alternatives in one condition the servers would open the tables of all databases.
-func (l *loader) each(ctx context.Context, prefix string, name func(tableSpec) string, query string, f func(v []string)) {
+func (l *loader) each(ctx context.Context, name func(tableSpec) string, query string, f func(v []string)) {
+	names := l.namesOf(name)
+	for _, db := range sortedKeys(names) {
+		in := "TABLE_SCHEMA = " + text(db) + " AND TABLE_NAME IN (" + strings.Join(names[db], ", ") + ")"
+		l.rows(ctx, strings.ReplaceAll(query, "{tables}", in), f)
+		l.complete(ctx)
+	}
+}
+
+// namesOf are the names of the configured tables, as literals, by database.
+func (l *loader) namesOf(name func(tableSpec) string) map[string][]string {
 	names := map[string][]string{}
 	for _, t := range l.specs {
 		names[t.db] = append(names[t.db], text(name(t)))
 	}
-	for _, db := range sortedKeys(names) {
-		in := prefix + "TABLE_SCHEMA = " + text(db) + " AND " + prefix + "TABLE_NAME IN (" + strings.Join(names[db], ", ") + ")"
-		l.rows(ctx, strings.ReplaceAll(query, "{tables}", in), f)
-		l.complete(ctx)
-	}
+	return names
 }
 
 // complete fails where the last query may have left out a table: MariaDB only warns of
@@ -182,7 +188,7 @@ func (l *loader) find(db, name string) *table {
 func (l *loader) key(db, name string) string { return (&schema{server: l.server}).key(db, name) }
 
 func (l *loader) columns(ctx context.Context) {
-	l.each(ctx, "", baseName, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE {tables} ORDER BY TABLE_NAME, ORDINAL_POSITION",
+	l.each(ctx, baseName, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE {tables} ORDER BY TABLE_NAME, ORDINAL_POSITION",
 		func(v []string) {
 			if t := l.find(v[0], v[1]); t != nil {
 				c := columnOf(v)
@@ -208,7 +214,7 @@ func (l *loader) columns(ctx context.Context) {
 
 func (l *loader) keys(ctx context.Context) {
 	partial := map[string]bool{}
-	l.each(ctx, "", baseName, `SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS
+	l.each(ctx, baseName, `SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS
  WHERE NON_UNIQUE = 0 AND {tables} ORDER BY TABLE_NAME, INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX`,
 		func(v []string) {
 			t := l.find(v[0], v[1])
@@ -340,10 +346,10 @@ func (l *loader) unseen(ctx context.Context, t *table) {
 // another process may list it, and its slots must not go with ours.
 func (l *loader) slotsTables(ctx context.Context) {
 	found := map[string][]*column{}
-	l.each(ctx, "", slotsName, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE {tables} ORDER BY TABLE_NAME, ORDINAL_POSITION",
+	l.each(ctx, slotsName, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE {tables} ORDER BY TABLE_NAME, ORDINAL_POSITION",
 		func(v []string) { found[l.key(v[0], v[1])] = append(found[l.key(v[0], v[1])], columnOf(v)) })
 	closed := map[string]bool{}
-	l.each(ctx, "", slotsName, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_COMMENT = '"+closedComment+"' AND {tables} ORDER BY TABLE_NAME",
+	l.each(ctx, slotsName, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_COMMENT = '"+closedComment+"' AND {tables} ORDER BY TABLE_NAME",
 		func(v []string) { closed[l.key(v[0], v[1])] = true })
 	for _, t := range l.tables {
 		slots := l.key(t.spec.db, t.spec.slotsTable)
@@ -364,32 +370,51 @@ func (l *loader) slotsTables(ctx context.Context) {
 	}
 }
 
-const foreignKeyFields = `SELECT k.TABLE_SCHEMA, k.TABLE_NAME, k.COLUMN_NAME, k.REFERENCED_TABLE_SCHEMA, k.REFERENCED_TABLE_NAME, r.DELETE_RULE, r.UPDATE_RULE, k.REFERENCED_COLUMN_NAME
- FROM information_schema.KEY_COLUMN_USAGE k JOIN information_schema.REFERENTIAL_CONSTRAINTS r
- ON r.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA AND r.CONSTRAINT_NAME = k.CONSTRAINT_NAME AND r.TABLE_NAME = k.TABLE_NAME
- WHERE k.REFERENCED_TABLE_NAME IS NOT NULL AND {tables} ORDER BY k.TABLE_NAME, k.CONSTRAINT_NAME, k.ORDINAL_POSITION`
-
 // acts reports whether a rule of a foreign key writes the row that has it.
 func acts(rule string) bool { return rule != "RESTRICT" && rule != "NO ACTION" }
 
-// foreignKeyOf reads a row of foreignKeyFields; keyed says that the table's key follows
-// the column.
-func foreignKeyOf(v []string, keyed bool) foreignKey {
-	return foreignKey{
-		parentDB: v[3], parent: v[4], column: v[7],
-		changesKey: acts(v[6]) && keyed,
-		cascades:   acts(v[5]) || acts(v[6]),
+// referencing is a column of a table with the foreign key that it is in.
+type referencing struct {
+	db, table, column string
+	foreignKey
+}
+
+// foreignKeysOf reads the foreign keys of tables of a database. The servers would open
+// every table of it to join the two.
+func (l *loader) foreignKeysOf(ctx context.Context, db string, names []string) (found []referencing) {
+	in := " = " + text(db) + " AND TABLE_NAME IN (" + strings.Join(names, ", ") + ")"
+	constraint := func(table, name string) string { return strings.ToLower(table + "\x00" + name) }
+	rules := map[string]foreignKey{}
+	l.rows(ctx, "SELECT TABLE_NAME, CONSTRAINT_NAME, DELETE_RULE, UPDATE_RULE FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA"+in+" ORDER BY TABLE_NAME, CONSTRAINT_NAME",
+		func(v []string) {
+			rules[constraint(v[0], v[1])] = foreignKey{changesKey: acts(v[3]), cascades: acts(v[2]) || acts(v[3])}
+		})
+	l.complete(ctx)
+	if len(rules) == 0 {
+		return nil
 	}
+	l.rows(ctx, `SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
+ FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL AND TABLE_SCHEMA`+in+" ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION",
+		func(v []string) {
+			if rule, ok := rules[constraint(v[1], v[2])]; ok {
+				rule.parentDB, rule.parent, rule.column = v[4], v[5], v[6]
+				found = append(found, referencing{v[0], v[1], v[3], rule})
+			}
+		})
+	l.complete(ctx)
+	return found
 }
 
 func (l *loader) foreignKeys(ctx context.Context) {
-	l.each(ctx, "k.", baseName, foreignKeyFields, func(v []string) {
-		t := l.find(v[0], v[1])
-		if t == nil {
-			return
+	names := l.namesOf(baseName)
+	for _, db := range sortedKeys(names) {
+		for _, fk := range l.foreignKeysOf(ctx, db, names[db]) {
+			if t := l.find(fk.db, fk.table); t != nil {
+				fk.changesKey = fk.changesKey && t.changes(t.key, fk.column)
+				t.parents = append(t.parents, fk.foreignKey)
+			}
 		}
-		t.parents = append(t.parents, foreignKeyOf(v, t.changes(t.key, v[2])))
-	})
+	}
 	for _, key := range sortedKeys(l.tables) {
 		l.ancestors(ctx, l.tables[key])
 	}
@@ -402,13 +427,12 @@ func (l *loader) ancestors(ctx context.Context, t *table) {
 		if !child.cascades {
 			continue
 		}
-		in := "k.TABLE_SCHEMA = " + text(child.parentDB) + " AND k.TABLE_NAME = " + text(child.parent)
-		l.rows(ctx, strings.ReplaceAll(foreignKeyFields, "{tables}", in), func(v []string) {
-			parent := foreignKeyOf(v, child.changesKey)
-			if !slices.Contains(t.parents, parent) {
-				t.parents = append(t.parents, parent)
+		for _, fk := range l.foreignKeysOf(ctx, child.parentDB, []string{text(child.parent)}) {
+			fk.changesKey = fk.changesKey && child.changesKey
+			if !slices.Contains(t.parents, fk.foreignKey) {
+				t.parents = append(t.parents, fk.foreignKey)
 			}
-		})
+		}
 	}
 }
 

@@ -1,0 +1,111 @@
+package countermysql
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// rested has the schema of a connector as old as age, read when no DDL had begun for long,
+// and waits for what is under way.
+func (c *Connector) rested(t *testing.T, age, loaded time.Duration) {
+	require.Eventually(t, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.under != nil {
+			return false
+		}
+		c.checked.Store(int64(clock() - age))
+		c.loaded, c.moved = clock()-loaded, clock()-time.Hour
+		return true
+	}, 10*time.Second, time.Millisecond)
+}
+
+// TestIdleSchemaIsLookedAt proves that who was idle does not read the schema again where
+// no client has begun DDL, however many tables there are, and reads it where one has,
+// whatever it is.
+func TestIdleSchemaIsLookedAt(t *testing.T) {
+	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db, direct *sql.DB) {
+		execute(t, direct, "CREATE TABLE other (id INT PRIMARY KEY)")
+		execute(t, db, "DO 1") // it makes the slots table
+		first, reads := c.current.Load(), slow.reads.Load()
+		for range 3 {
+			c.rested(t, schemaTooOld+time.Second, 0)
+			execute(t, db, "UPDATE t SET n = n + 1 WHERE id = 1")
+		}
+		c.rested(t, 0, 0)
+		require.Equal(t, reads, slow.reads.Load())
+
+		c.rested(t, schemaTooOld+time.Second, schemaSettles)
+		execute(t, db, "DO 1")
+		c.rested(t, 0, 0) // it was read in the background
+		require.Equal(t, reads+1, slow.reads.Load())
+		require.True(t, first == c.current.Load())
+
+		definer := "CREATE PROCEDURE makes() CREATE VIEW v2 AS SELECT * FROM t"
+		for _, ddl := range []string{
+			"ALTER TABLE t ADD COLUMN x INT", "CREATE VIEW v AS SELECT * FROM t", "ALTER VIEW v AS SELECT id FROM t", "DROP VIEW v",
+			"CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.n = NEW.n", "DROP TRIGGER g", "CREATE FUNCTION f() RETURNS INT READS SQL DATA RETURN (SELECT SUM(n) FROM t)", "DROP FUNCTION f",
+			definer, "CALL makes()", "DROP VIEW v2",
+			"CREATE INDEX i ON t (n)", "DROP INDEX i ON t", "RENAME TABLE other TO another",
+		} {
+			before := c.current.Load()
+			c.rested(t, schemaTooOld+time.Second, 0)
+			execute(t, direct, ddl)
+			reads = slow.reads.Load()
+			execute(t, db, "DO 1")
+			require.Equal(t, reads+1, slow.reads.Load(), ddl)
+			if ddl != "RENAME TABLE other TO another" && !strings.Contains(ddl, " INDEX ") {
+				require.False(t, before == c.current.Load(), ddl)
+			}
+		}
+	})
+}
+
+// TestDDLUnderWay proves that DDL which another client had begun when the schema was read,
+// and which took effect later, is noticed by a later look, though none has begun since.
+func TestDDLUnderWay(t *testing.T) {
+	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db, direct *sql.DB) {
+		execute(t, db, "INSERT INTO t (id) VALUES (1)")
+		holder, err := direct.Begin()
+		require.NoError(t, err)
+		defer holder.Rollback()
+		_, err = holder.Exec("UPDATE t SET n = 0 WHERE id = 1")
+		require.NoError(t, err)
+		altered := make(chan error, 1)
+		go func() {
+			_, err := direct.ExecContext(context.WithoutCancel(t.Context()), "ALTER TABLE t ADD COLUMN x INT")
+			altered <- err
+		}()
+		require.Eventually(t, func() bool {
+			var n int
+			_ = direct.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND INFO LIKE 'ALTER TABLE t %' AND STATE LIKE '%metadata lock'").Scan(&n) // none yet
+			return n == 1
+		}, 10*time.Second, 5*time.Millisecond)
+		s, err := c.learn(t.Context())
+		require.NoError(t, err)
+		require.Nil(t, s.all()[0].column("x"))
+		require.NoError(t, holder.Rollback())
+		require.NoError(t, <-altered)
+		require.True(t, c.tally(t.Context()).same(c.tallied), "it counts when it begins")
+		c.checked.Store(int64(clock() - schemaAge - time.Second))
+		execute(t, db, "DO 1")
+		require.Eventually(t, func() bool { return c.current.Load().all()[0].column("x") != nil }, 10*time.Second, time.Millisecond)
+	})
+}
+
+// TestTallySame proves that a server that was started anew, or another, is not taken for
+// the same, nor one that does not tell.
+func TestTallySame(t *testing.T) {
+	now := tally{"Com_create_view=1 ", time.Hour}
+	require.True(t, now.same(tally{now.counts, now.since + time.Second}))
+	for _, other := range []tally{{}, {now.counts, 2 * time.Hour}, {now.counts, 0}, {"Com_create_view=2 ", time.Hour}} {
+		require.False(t, now.same(other), fmt.Sprint(other))
+	}
+	require.False(t, tally{}.same(tally{}))
+}
