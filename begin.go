@@ -190,7 +190,7 @@ func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
 	switch {
 	case err == nil:
 		c.connector.slotted(t.batch(t.spec.name, t.key), entries)
-	case rowGone(err), errors.Is(err, driver.ErrBadConn): // perhaps to another key; nothing was sent
+	case rowGone(err), badValue[errorNumber(err)], errors.Is(err, driver.ErrBadConn): // perhaps to another key, or it has another type; nothing was sent
 		return false, nil
 	case errorNumber(err) != 0 && c.inTransaction():
 		_ = c.rollBack() // the first error is the one to report

@@ -269,7 +269,7 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 		lock = inc.t.noWait()
 	}
 	send := func() (bool, error) {
-		text, ok := c.filler.statement(c.unsnapshot(), lock, c.slot(inc.t))
+		text, ok := c.filler.statement(c.insert(), lock, c.slot(inc.t))
 		if !ok {
 			return false, nil
 		}

@@ -64,7 +64,7 @@ func (c *conn) fillDirectly(ctx context.Context, inc *increment) (sent bool, err
 func (c *conn) changeDirectly(ctx context.Context, b *batch, text string, k func() key) error {
 	affected, err := c.do(ctx, text)
 	switch n := errorNumber(err); {
-	case err == nil && affected == 0, badValue[n] && n != errDataRange && !c.inTransaction():
+	case err == nil && affected == 0:
 		return errRowGone
 	case n == errLockWait || n == errNoWait:
 		c.unheard(err)
@@ -72,7 +72,7 @@ func (c *conn) changeDirectly(ctx context.Context, b *batch, text string, k func
 			b.slotted.meet(k)
 		}
 		return errNotDirect
-	case n == errOutOfRange, n == errDataRange, n == errDeadlock && !c.inTransaction():
+	case n == errOutOfRange, badValue[n], n == errDeadlock && !c.inTransaction():
 		return errNotDirect
 	}
 	return err

@@ -63,6 +63,7 @@ const (
 	errDataRange       = 1264
 	errChangedRow      = 1020 // MariaDB: a row changed since the snapshot
 	errNotPreparable   = 1295
+	errMixedCollations = 1267 // of a base table's key and a slots table's, perhaps
 	errWrongArguments  = 1210
 	errSyntax          = 1064
 	errNotUnique       = 1066
@@ -99,11 +100,11 @@ func uncertain(n uint16) bool {
 
 // notResolved are the errors of a query that the server could not make sense of.
 var notResolved = map[uint16]bool{1052: true, errNoColumn: true, 1055: true, 1056: true, 1060: true, errSyntax: true, errNotUnique: true, 1111: true,
-	1140: true, 1191: true, errWrongArguments: true, 1214: true, 1221: true, errNotSupported: true, 1247: true, 1463: true, 3568: true, 3569: true, 3593: true}
+	1140: true, 1191: true, errWrongArguments: true, 1214: true, 1221: true, errNotSupported: true, 1247: true, errMixedCollations: true, 1463: true, 3568: true, 3569: true, 3593: true}
 
 // badValue are errors of values that an INSERT makes of what an UPDATE may have
 // taken with a warning, or otherwise.
-var badValue = map[uint16]bool{1264: true, 1265: true, 1267: true, 1270: true, 1271: true, 1292: true, 1300: true, 1366: true, 1367: true,
+var badValue = map[uint16]bool{1264: true, 1265: true, errMixedCollations: true, 1270: true, 1271: true, 1292: true, 1300: true, 1366: true, 1367: true,
 	1406: true, 1411: true, 1525: true, 3854: true}
 
 // errorNumber is the server's error number; 0 if the error is not the server's.

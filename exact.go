@@ -72,7 +72,7 @@ func (c *conn) runGuarded(ctx context.Context, k *call) (out outcome, done bool,
 	}
 	out, err = k.forward(ctx, k.own(p.guarded))
 	switch {
-	case hasSlots(err), errorNumber(err) == errDeadlock && !inside: // over slots, perhaps; nothing was done
+	case hasSlots(err), errorNumber(err) == errMixedCollations, errorNumber(err) == errDeadlock && !inside: // over slots, perhaps; nothing was done
 		return outcome{}, false, nil
 	case err == nil:
 		c.noteWrites(p.writes, k.binder(), out.affected())

@@ -87,7 +87,7 @@ func (b binder) sound(c *column, v value) bool {
 	case int64, uint64, bool:
 		return c.integer() || c.decimal() || c.dataType == "year"
 	case decimalLiteral:
-		return c.integer() || c.decimal()
+		return c.decimal() // of an integer, it would be that of a column which another client has given digits
 	case time.Time:
 		if x.Nanosecond()%1000 != 0 {
 			return false // go-sql-driver sends nine digits, of which the server makes another time
@@ -116,7 +116,7 @@ func (b binder) sound(c *column, v value) bool {
 			return err == nil
 		}
 		_, err := strconv.ParseInt(x, 10, 64)
-		return err == nil && c.integer()
+		return err == nil && c.integer() && c.writes(x)
 	}
 	return false
 }

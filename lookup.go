@@ -91,7 +91,7 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 	if c.inTransaction() {
 		w = c.transaction().writtenTo(t)
 	}
-	null, future := t.untoldKey(name), []string(nil)
+	null, future := unless(t.incrementable(name, true)), []string(nil)
 	for i, counter := range t.counters {
 		if deltas[i] != 0 {
 			null = append(null, name+"."+quoteIdent(counter.name)+" IS NULL")
@@ -138,7 +138,9 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 			return nil, takeVerbatim, nil
 		}
 		e := entry{deltas: deltas, touch: make([]string, len(b.touch))}
-		e.key = key(r[3 : 3+len(t.key)])
+		if e.key = key(r[3 : 3+len(t.key)]); !t.writesKey(e.key) {
+			return nil, takeVerbatim, nil
+		}
 		e.id = e.key.id()
 		for j, at := range b.touch {
 			if at != "" {

@@ -25,7 +25,7 @@ func (c *column) stringKey() bool {
 
 // sameKey reports whether values of a key column mean the same in a newer version of it.
 func (c *column) sameKey(n *column) bool {
-	return strings.EqualFold(c.name, n.name) && c.collation == n.collation && (c.dataType == n.dataType || c.integer() && n.integer())
+	return strings.EqualFold(c.name, n.name) && c.collation == n.collation && c.scale == n.scale && (c.dataType == n.dataType || c.integer() && n.integer())
 }
 
 // selectKey is the select list that reads the key of the table called name.
@@ -36,7 +36,7 @@ func (t *table) selectKey(name string) string {
 		switch {
 		case c.stringKey():
 			exprs[i] = "HEX(" + ref + ")"
-		case strings.Contains(c.columnType, "zerofill"): // as a number has it, without zeros before
+		case c.zerofill(): // as a number has it, without zeros before
 			exprs[i] = "CAST(" + ref + " + 0 AS CHAR)"
 		default:
 			exprs[i] = "CAST(" + ref + " AS CHAR)" // as text even with parseTime

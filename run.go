@@ -41,6 +41,16 @@ func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 	if wrong := k.misspelt(ctx, err); wrong != nil {
 		return outcome{}, c.cut(ctx, c.noted(wrong))
 	}
+	if errorNumber(err) == errMixedCollations {
+		for _, t := range k.plan.tables() {
+			if kerr := c.stillKnown(ctx, t, false, nil); kerr != nil {
+				err = kerr
+			}
+		}
+	}
+	if errors.Is(err, errOtherKey) && c.inTransaction() { // the slots table is to be altered, which would wait for it
+		return outcome{}, c.asDeadlock("the key of a table with counters has got another type meanwhile")
+	}
 	if !errors.Is(err, errOtherSlots) && (k.plan.kind != kindOther || k.plan.split != nil || !c.outdated(ctx, k.plan, err)) {
 		return out, c.cut(ctx, err)
 	}

@@ -185,7 +185,7 @@ func (t *table) fitness(engine string, rowsOverOne bool, createSQL string) []str
 			continue // not added yet
 		case !c.integer() && !c.decimal():
 			add("counter %s is %s; a counter is an integer or a DECIMAL, whose sum does not depend on the order", name, c.columnType)
-		case strings.Contains(c.columnType, "zerofill"):
+		case c.zerofill():
 			add("counter %s is ZEROFILL; drop the attribute", name)
 		case c.generated != "":
 			add("counter %s is a generated column; count a stored one", name)

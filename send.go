@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 )
 
 // sendBatch is how many entries one statement carries.
@@ -124,7 +125,7 @@ func (c *conn) sendUpsert(ctx context.Context, stmt string, one bool) error {
 	for try := 0; ; try++ {
 		affected, err := c.do(ctx, stmt)
 		n := errorNumber(err)
-		if rowGone(err) && !one || err == nil && affected == 0 && one || badValue[n] && !inside {
+		if rowGone(err) && !one || err == nil && affected == 0 && one || badValue[n] {
 			return errRowGone // or so: the statement itself finds out
 		}
 		if n != errDeadlock || try == maxRetries || inside {
@@ -151,7 +152,13 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 			return err
 		}
 		if len(there) > 0 {
-			if _, err := c.takeKeys(ctx, t, map[string]key{e.id: e.key}); err != nil {
+			switch _, err := c.takeKeys(ctx, t, map[string]key{e.id: e.key}); {
+			case errors.Is(err, errOtherSlots):
+				if err := c.addToBase(ctx, t, e); err != nil {
+					return err
+				}
+				continue
+			case err != nil:
 				return err
 			}
 			if c.transaction().pendingFor(t).entries.get(e.id) == nil {
@@ -173,6 +180,25 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 		}
 	}
 	return nil
+}
+
+// addToBase adds an entry to its base row alone, whose key another client has given another
+// type: none of the slots can be told to be its own.
+func (c *conn) addToBase(ctx context.Context, t *table, e *entry) error {
+	name := t.ref()
+	var sets []string
+	for i, col := range t.counters {
+		if ref := name + "." + quoteIdent(col.name); e.deltas[i] != 0 {
+			sets = append(sets, ref+" = "+ref+" + "+col.formatUnits(e.deltas[i]))
+		}
+	}
+	for i, col := range t.touch {
+		if ref := name + "." + quoteIdent(col.name); e.touch[i] != "" {
+			sets = append(sets, ref+" = "+later(ref, "CAST("+e.touch[i]+" AS DATETIME(6))"))
+		}
+	}
+	_, err := c.do(ctx, c.unsnapshot()+"UPDATE "+t.base()+t.forceKey()+" SET "+strings.Join(sets, ", ")+" WHERE "+t.where(e.key, name))
+	return err
 }
 
 // applyEntry adds an entry to its base row, with all slots. What is pending for that key

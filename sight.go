@@ -223,10 +223,19 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 	if len(t.key) > 0 {
 		group = " GROUP BY " + strings.Join(quoteNames(t.key), ", ")
 	}
-	rows, err := c.outside(ctx, "SELECT "+t.selectKey(privateName)+", "+strings.Join(cols, ", ")+
+	known := "1"
+	if conds := t.asKnown(quoteIdent(t.spec.name), true); conds != nil {
+		known = "(SELECT MIN((" + strings.Join(conds, " AND ") + ") IS TRUE) FROM " + t.base() + " WHERE " + row.base + ")"
+	}
+	rows, err := c.outside(ctx, "SELECT "+t.selectKey(privateName)+", "+strings.Join(cols, ", ")+", "+known+
 		" FROM "+t.slots()+" AS "+privateName+" WHERE "+row.slots+group)
 	if err != nil {
 		return err
+	}
+	if len(rows) > 0 {
+		if err := c.stillKnown(ctx, t, rows[0][len(rows[0])-1] != "0", nil); err != nil {
+			return err
+		}
 	}
 	row.sums = t.noSums()
 	if len(rows) != 1 || c.transaction().writtenTo(t).taken.get(key(rows[0][:len(t.key)]).id()) {

@@ -16,9 +16,9 @@ type slotRow struct {
 	touch   []string // by touch column
 }
 
-// errOtherSlots says that a slots table has got other columns than are known.
-// Nothing was taken from it.
-var errOtherSlots = errors.New("countermysql: the slots table has got other columns meanwhile; try again")
+// errOtherSlots says that a slots table has got other columns than are known, or a base
+// table other types. Nothing was taken from it.
+var errOtherSlots = errors.New("countermysql: the key or the slots table has got other columns meanwhile; try again")
 
 // slotRows reads the slots of some keys. Other keys' slots are not looked at,
 // which may be locked. All columns are read, because another process may have added

@@ -177,12 +177,13 @@ func (c *conn) lockAs(ctx context.Context, t *table, name, from, where, how stri
 	if err != nil {
 		return nil, err
 	}
-	locked := make([]lockedRow, len(rows))
+	locked, asKnown := make([]lockedRow, len(rows)), true
 	for i, r := range rows {
-		locked[i] = lockedRow{key(r[:len(t.key)]), r[max(len(t.key), 1):]}
+		counters, rest := r[max(len(t.key), 1):][:len(t.counters)], r[max(len(t.key), 1)+len(t.counters):]
+		locked[i], asKnown = lockedRow{key(r[:len(t.key)]), counters}, asKnown && !slices.Contains(rest, "0")
 	}
 	slices.SortFunc(locked, func(x, y lockedRow) int { return t.compare(x.key, y.key) })
-	return locked, nil
+	return locked, c.stillKnown(ctx, t, asKnown, locked)
 }
 
 // lockWhole locks all base rows of a table.
@@ -191,13 +192,18 @@ func (c *conn) lockWhole(ctx context.Context, t *table) error {
 	return err
 }
 
-// lockSQL locks base rows and reads their keys and counters.
+// lockSQL locks base rows and reads their keys and counters, and last whether the key is one
+// of the known type, where it takes the server to tell.
 func (t *table) lockSQL(name, from, where, how string) string {
 	counters := make([]string, len(t.counters))
 	for i, col := range t.counters {
 		counters[i] = "CAST(" + name + "." + quoteIdent(col.name) + " AS CHAR)"
 	}
-	return "SELECT " + t.selectKey(name) + ", " + strings.Join(counters, ", ") + " FROM " + from + " WHERE " + where + " " + how
+	known := ""
+	if conds := t.asKnown(name, true); conds != nil {
+		known = ", (" + strings.Join(conds, " AND ") + ") IS TRUE"
+	}
+	return "SELECT " + t.selectKey(name) + ", " + strings.Join(counters, ", ") + known + " FROM " + from + " WHERE " + where + " " + how
 }
 
 // rollUp rolls up every key of a table in a transaction of its own, before a

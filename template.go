@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,9 +40,9 @@ type filling interface {
 }
 
 // newTemplate makes the statement for a base table that conditions call name,
-// for the counters and touch columns that are set, where they give the key cols. later
-// leaves out rows that were touched later. The hint costs nothing, and fails if the table
-// has become a view of one that has another slots table.
+// for the counters and touch columns that are set, where they give the key cols, without
+// its first word. later leaves out rows that were touched later. The hint costs nothing,
+// and fails if the table has become a view of one that has another slots table.
 func newTemplate(t *table, name string, cols []*column, used, touched []int, later bool) template {
 	base := quoteIdent(name)
 	var tp template
@@ -50,7 +51,7 @@ func newTemplate(t *table, name string, cols []*column, used, touched []int, lat
 		tp = append(tp, piece{text.String(), h, i})
 		text.Reset()
 	}
-	text.WriteString("INSERT INTO " + t.slots() + " (")
+	text.WriteString("INTO " + t.slots() + " (")
 	for _, k := range t.key {
 		text.WriteString(quoteIdent(k.name) + ", ")
 	}
@@ -80,8 +81,8 @@ func newTemplate(t *table, name string, cols []*column, used, touched []int, lat
 	for _, i := range used {
 		text.WriteString(" AND " + base + "." + quoteIdent(t.counters[i].name) + " IS NOT NULL")
 	}
-	for _, untold := range t.untoldKey(base) {
-		text.WriteString(" AND NOT (" + untold + ")")
+	for _, cond := range t.incrementable(base, slices.Equal(cols, t.key)) {
+		text.WriteString(" AND " + cond)
 	}
 	if later {
 		for _, i := range touched {

@@ -33,19 +33,22 @@ type upsert struct {
 	lock    string
 	later   bool // a touch column that is newer in the base row counts as gone
 	slot    int
-	prefix  string
+	insert  string // its first word
 }
 
 // upsert prepares a statement for entries by the slots table's own key.
 func (c *conn) upsert(t *table, entries []*entry) *upsert {
-	return &upsert{t: t, name: t.spec.name, cols: t.key, entries: entries, lock: shareMode, slot: c.slot(t), prefix: c.unsnapshot()}
+	return &upsert{t: t, name: t.spec.name, cols: t.key, entries: entries, lock: shareMode, slot: c.slot(t), insert: c.insert()}
 }
+
+// byKey reports whether entries are of the slots table's own key.
+func (u *upsert) byKey() bool { return slices.Equal(u.cols, u.t.key) }
 
 // one is the statement for a single entry. Without a row, nothing is written.
 func (u *upsert) one() string {
 	used, touched := u.used()
 	tp := newTemplate(u.t, u.name, u.cols, used, touched, u.later)
-	return string(tp.fill(nil, u.prefix, u.lock, u.slot, u))
+	return string(tp.fill(nil, u.insert, u.lock, u.slot, u))
 }
 
 func (u *upsert) delta(buf []byte, i int) []byte {
@@ -88,7 +91,7 @@ func (u *upsert) many() string {
 		vals = append(vals, fromRows(privateTouch, i))
 		updates = append(updates, col+" = "+later(t.slots()+"."+col, fromRows(privateTouch, i)))
 	}
-	return u.prefix + "INSERT INTO " + t.slots() + " (" + strings.Join(cols, ", ") + ") SELECT SQL_BUFFER_RESULT " + strings.Join(vals, ", ") +
+	return u.insert + "INTO " + t.slots() + " (" + strings.Join(cols, ", ") + ") SELECT SQL_BUFFER_RESULT " + strings.Join(vals, ", ") +
 		u.from(used, touched) + " " + u.lock + " ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
 }
 
@@ -103,7 +106,7 @@ func (u *upsert) strict() string {
 	}
 	e := u.entries[0]
 	used, touched := u.used()
-	there := t.where(e.key, name)
+	there := strings.Join(append([]string{t.where(e.key, name)}, t.asKnown(name, true)...), " AND ")
 	var cols, vals, updates []string
 	set := func(c *column, value string) {
 		cols, vals = append(cols, quoteIdent(c.name)), append(vals, value)
@@ -123,7 +126,7 @@ func (u *upsert) strict() string {
 		set(c, at)
 		updates = append(updates, col+" = "+later(t.slots()+"."+col, at))
 	}
-	return u.prefix + "INSERT INTO " + t.slots() + " (" + strings.Join(cols, ", ") + ", " + quoteIdent(t.slotCol) + ") VALUES (" + strings.Join(vals, ", ") +
+	return u.insert + "INTO " + t.slots() + " (" + strings.Join(cols, ", ") + ", " + quoteIdent(t.slotCol) + ") VALUES (" + strings.Join(vals, ", ") +
 		", (SELECT " + strconv.Itoa(u.slot) + " FROM " + t.base() + " AS " + name + t.forceKey() + " WHERE " + there + " " + u.lock + ")) ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
 }
 
@@ -134,11 +137,11 @@ func (u *upsert) culprits() string {
 	return "SELECT " + privateRows + "." + privateNumber + u.from(used, touched) + " WHERE " + u.gone(used, touched) + " " + u.t.skipLocked()
 }
 
-// gone tells an entry whose row is missing, has become NULL or has a key without a text,
+// gone tells an entry whose row is missing, has become NULL or has a key that no slot may have,
 // does not meet the rest of its condition or has been touched later.
 func (u *upsert) gone(used, touched []int) string {
 	t, name := u.t, quoteIdent(u.name)
-	gone := t.untoldKey(name)
+	gone := unless(t.incrementable(name, u.byKey()))
 	if len(t.key) > 0 {
 		gone = append(gone, name+"."+quoteIdent(t.key[0].name)+" IS NULL")
 	}
@@ -268,6 +271,23 @@ func (c *conn) unsafeUpdates(t *table) string {
 		return "SET STATEMENT sql_safe_updates=OFF, innodb_snapshot_isolation=OFF FOR "
 	}
 	return "SET STATEMENT sql_safe_updates=OFF FOR "
+}
+
+// insert begins a statement that writes slots: strictly in every session, so that no key is
+// cut to what the slots table can hold, and none is made up for a column that it has got
+// (https://dev.mysql.com/doc/refman/8.4/en/sql-mode.html#sql-mode-strict;
+// https://mariadb.com/kb/en/set-statement/).
+func (c *conn) insert() string {
+	strictly := c.session.sqlMode + ",STRICT_TRANS_TABLES"
+	switch s := c.connector.current.Load(); {
+	case c.session.strict:
+		return c.unsnapshot() + "INSERT "
+	case s == nil || !s.server.mariaDB:
+		return "INSERT /*+ SET_VAR(sql_mode = '" + strictly + "') */ "
+	case c.session.snapshot:
+		return "SET STATEMENT innodb_snapshot_isolation=OFF, sql_mode='" + strictly + "' FOR INSERT "
+	}
+	return "SET STATEMENT sql_mode='" + strictly + "' FOR INSERT "
 }
 
 // unsnapshot lets MariaDB write a slot that changed since the transaction's

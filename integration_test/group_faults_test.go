@@ -343,7 +343,7 @@ func processes(db *sql.DB, database string) ([]int64, error) {
 	return ids, rows.Err()
 }
 
-var insertsSlots = regexp.MustCompile("(?i)INSERT INTO [^ ]*_slots`")
+var insertsSlots = regexp.MustCompile("(?i)INSERT (/[*].*?[*]/ )?INTO [^ ]*_slots`")
 
 // TestCommitNeverWithoutIncrements proves that a transaction of increments
 // whose batch fails, one time after another, is committed with all of them or
