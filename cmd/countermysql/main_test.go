@@ -184,7 +184,7 @@ func TestCommands(t *testing.T) {
 		require.Contains(t, e.Steps[0].SQL, "INSERT INTO")
 		o.runJSON(exitOK, &e, "explain", "--run", "SELECT posts FROM blog WHERE id = ?", "1")
 		require.Equal(t, "sum", e.Class)
-		require.Len(t, e.Plans, 2)
+		require.Len(t, e.Plans, 3) // the statement, with hidden columns, with sums
 		require.NotEmpty(t, e.Plans[1].Plan)
 		var stdout, stderr bytes.Buffer
 		require.Equal(t, exitOK, run(t.Context(), []string{"explain", "--dsn", o.dsn, "--config", o.config, "--", "-- name: Count\nUPDATE blog SET posts = posts + ? WHERE id = ?", "-2", "1"}, strings.NewReader(""), &stdout, &stderr), "%s", &stderr)
