@@ -272,6 +272,17 @@ func (s *schema) ready() []*table {
 	return slices.DeleteFunc(s.all(), func(t *table) bool { return len(t.counters) == 0 || t.unfit != nil || t.missing != "" })
 }
 
+// degraded are the tables that go on without new slots, by their names, and why.
+func (s *schema) degraded() map[string][]string {
+	all := map[string][]string{}
+	for _, t := range s.tables {
+		if t.degraded != nil && t.unfit == nil {
+			all[t.String()] = slices.Clone(t.degraded)
+		}
+	}
+	return all
+}
+
 // all lists the counter tables in order.
 func (s *schema) all() []*table { return inOrder(s.tables) }
 

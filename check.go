@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -156,6 +157,15 @@ func (k *inspection) table(t *table) {
 		k.add(Failure, name, "its slots table's name, "+t.spec.slotsTable+", is that of another table", "choose another name with slots_table", "")
 	default:
 		k.add(Failure, name, "its slots table "+t.spec.slotsTable+" does not fit", "roll up, then run countermysql init, or the statement", t.missing)
+	}
+	for _, reason := range t.degraded {
+		problem, remedy, _ := strings.Cut(reason, "; ")
+		switch {
+		case t.unfolded:
+			k.add(Failure, name, problem+", so that what is in slots can't be added to base rows, and statements that need that fail", remedy, "")
+		default:
+			k.add(Warning, name, problem+", so that increments are as slow as on plain MySQL", cmp.Or(remedy, "take it from the list of counters"), "")
+		}
 	}
 	if t.closed {
 		k.add(Warning, name, "its slots table is closed (countermysql drop), so that increments are as slow as on plain MySQL", "go on with countermysql drop, or back with countermysql init", "ALTER TABLE "+t.slots()+" COMMENT = ''")

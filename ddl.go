@@ -20,6 +20,7 @@ func (a *analysis) ddl(tables []*table, via []dependent) *plan {
 		return &plan{}
 	case wordAt(a.toks, 0, "DROP") && ofTable, wordAt(a.toks, 0, "TRUNCATE"):
 		return &plan{dropped: named}
+	case slices.ContainsFunc(named, func(t *table) bool { return t.unfolded }): // what mends it, say
 	case wordAt(a.toks, 0, "ALTER") && ofTable, wordAt(a.toks, 0, "RENAME"), wordAt(a.toks, 0, "CREATE") && wordAt(a.toks, 1, "OR") && ofTable && !copies:
 		return &plan{class: exact, reason: "the table may change its key or its name", scopes: allOf(named)}
 	case copies:

@@ -60,7 +60,11 @@ func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) 
 	}
 	p := &plan{}
 	if len(named) > 0 {
-		p = a.direct(stmt, named)
+		if p = a.direct(stmt, named); slices.ContainsFunc(named, func(t *table) bool { return a.beyondSums(stmt, t, p) }) {
+			o := a.opaque(named, via, "base row and slots do not add up to what it reads")
+			o.cleaning = p.cleaning
+			return o
+		}
 	}
 	if len(touched) > 0 && p.class == counting { // it sets a counter that a foreign key references
 		return a.opaque(named, via, "it writes the table through another one as well")
@@ -69,6 +73,12 @@ func (a *analysis) indirect(stmt ast.StmtNode, named []*table, via []dependent) 
 		p.writes, p.deletes = slices.Concat(p.writes, anyRow(touched)), with(p.deletes, deleted...)
 	}
 	return p
+}
+
+// beyondSums reports whether the statement, which has the plan, reads of a table what is
+// right in the base rows alone.
+func (a *analysis) beyondSums(stmt ast.StmtNode, t *table, p *plan) bool {
+	return t.unsummed && p.class != refused && (p.query != nil || some(stmt, func(c *ast.ColumnName) bool { return findColumn(t.computed, c.Name.O) != nil }))
 }
 
 // effects are what a statement may do to the rows of the tables that it names.

@@ -32,7 +32,7 @@ func (a *analysis) gone(t *table, nodes ...ast.Node) []*column {
 
 // unread are those of some counters that none of the nodes reads.
 func (a *analysis) unread(t *table, counters []*column, nodes ...ast.Node) []*column {
-	if t.checkedBy != "" || a.returns(t) || hasWord(a.toks, "NATURAL", "USING") {
+	if t.watched() != "" || t.updateTriggers || a.returns(t) || hasWord(a.toks, "NATURAL", "USING") {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(counters), func(c *column) bool {

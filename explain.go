@@ -160,6 +160,8 @@ func (p *plan) onBase() string {
 		return ""
 	case inc.t.closed:
 		return ", on the base row: the slots table is closed"
+	case inc.t.degraded != nil:
+		return ", on the base row: " + strings.Join(inc.t.degraded, "; ")
 	case inc.t.narrow != "":
 		return ", on the base row: the slots table can't hold every digit"
 	}

@@ -50,6 +50,9 @@ func (c *conn) foldBatch(ctx context.Context, t *table, rows []lockedRow, found 
 	if f.folded == nil {
 		return nil
 	}
+	if t.unfolded {
+		return &UnfitError{t.String(), t.degraded}
+	}
 	if f.stands != nil {
 		if err := c.stand(ctx, &f); err != nil {
 			return err
@@ -116,6 +119,10 @@ func (f *folding) add(r lockedRow, slots []slotRow, e *entry) error {
 			continue // NULL has no slots that count
 		}
 		total, err := col.total(r.counters[i], i, slots, e, f.strict)
+		if !col.integer() && !col.decimal() {
+			total, err = col.totalOfFloat(name, i, slots, e)
+			was = nil
+		}
 		if errorNumber(err) == errDataRange && slices.Contains(f.discards, col) {
 			total, err = col.standIn(r.counters[i], i, slots, e)
 			f.stood, f.stands = col, append(f.stands, "("+where+" AND "+name+"."+quoteIdent(col.name)+" = "+total+")")

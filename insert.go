@@ -239,8 +239,8 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	switch {
 	case s.reason != "":
 		return s.reason
-	case t.checkedBy != "" && s.deltas != nil:
-		return "a " + t.checkedBy + " reads the counter"
+	case t.watched() != "" && s.deltas != nil:
+		return t.watched()
 	case a.returns(t):
 		return "it returns a counter"
 	}

@@ -65,8 +65,8 @@ func (a *analysis) joinedUpdate(stmt *ast.UpdateStmt, named []*table) *plan {
 		if one.reason != "" || one.deltas == nil {
 			parts = append(parts, set.Expr)
 		}
-		if one.reason == "" && of.t.checkedBy != "" && one.deltas != nil {
-			one.reason = "a " + of.t.checkedBy + " reads the counter"
+		if one.reason == "" && of.t.watched() != "" && one.deltas != nil {
+			one.reason = of.t.watched()
 		}
 		s.reason = cmp.Or(s.reason, one.reason)
 		if adds == nil && one.deltas != nil {

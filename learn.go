@@ -179,6 +179,9 @@ func (c *Connector) readSchema(ctx context.Context, r *reading) (*schema, error)
 		if t.unfit != nil {
 			c.once("unfit "+t.String(), "countermysql: table can't have counters", "table", t.String(), "reasons", t.unfit)
 		}
+		if t.degraded != nil {
+			c.once("degraded "+t.String()+strings.Join(t.degraded, ";"), "countermysql: table has been changed so that it takes no more increments into slots, and is as slow as on plain MySQL", "table", t.String(), "reasons", t.degraded)
+		}
 	}
 	return s, nil
 }

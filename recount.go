@@ -65,6 +65,9 @@ func Recount(ctx context.Context, db *sql.DB, options *RecountOptions) ([]Drift,
 		case t.unfit != nil:
 			errs = append(errs, &UnfitError{t.String(), t.unfit})
 			continue
+		case t.unsummed || t.unfolded:
+			errs = append(errs, &UnfitError{t.String(), t.degraded})
+			continue
 		case t.missing != "":
 			errs = append(errs, t.slotsError())
 			continue

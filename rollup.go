@@ -108,6 +108,9 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 		case t.unfit != nil:
 			errs = append(errs, &UnfitError{t.String(), t.unfit})
 			continue
+		case t.unfolded:
+			errs = append(errs, &UnfitError{t.String(), t.degraded})
+			continue
 		case t.missing != "" && t.missing == t.createSQL() && !t.unseen:
 			continue // there is no slots table, and so nothing to roll up
 		case t.missing != "":
@@ -237,7 +240,7 @@ func (r *rollup) renew(ctx context.Context) bool {
 		return false
 	}
 	now := s.lookup(r.t.spec.db, r.t.spec.name, "")
-	if now == nil || now == r.t || now.unfit != nil || now.missing != "" {
+	if now == nil || now == r.t || now.unfit != nil || now.unfolded || now.missing != "" {
 		return false
 	}
 	r.t = now

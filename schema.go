@@ -66,13 +66,18 @@ type table struct {
 	deleteTriggers bool
 	makesKeys      bool // one of them may give a row other keys than the INSERT names
 	parents        []foreignKey
-	unfit          []string // why it can't be a counter table
-	closed         bool     // its slots table takes no more increments: it is being left
-	missing        string   // DDL that has to run first; "" when the slots table is in order
-	unmade         error    // why it could not be run; nil: nobody has tried
-	unseen         bool     // the user may not see the slots table, if there is one
-	taken          bool     // the slots table's name is that of a table which is none
-	narrow         string   // DDL for slots that can't hold every digit of a column's new type; "": they can
+	updateTriggers bool
+	unfit          []string  // why it can't be a counter table
+	degraded       []string  // why it could not become one; but it is one
+	computed       []*column // generated columns that read a counter
+	unsummed       bool      // what is read of counters is not what base row and slots add up to
+	unfolded       bool      // nothing can be added to base rows in one transaction with slots
+	closed         bool      // its slots table takes no more increments: it is being left
+	missing        string    // DDL that has to run first; "" when the slots table is in order
+	unmade         error     // why it could not be run; nil: nobody has tried
+	unseen         bool      // the user may not see the slots table, if there is one
+	taken          bool      // the slots table's name is that of a table which is none
+	narrow         string    // DDL for slots that can't hold every digit of a column's new type; "": they can
 
 	mariaDB    bool
 	galera     bool
@@ -97,7 +102,19 @@ func (t *table) column(name string) *column  { return findColumn(t.cols, name) }
 func (t *table) counter(name string) *column { return findColumn(t.counters, name) }
 
 // verbatim reports whether increments go to the base row, where they are as right.
-func (t *table) verbatim() bool { return t.closed || t.narrow != "" }
+func (t *table) verbatim() bool { return t.closed || t.narrow != "" || t.unfolded }
+
+// watched is what wants each increment to meet the counter's value in the base row; "":
+// nothing does.
+func (t *table) watched() string {
+	switch {
+	case t.checkedBy != "":
+		return "a " + t.checkedBy + " reads the counter"
+	case t.degraded != nil && !t.unfolded:
+		return "the table has been changed so that it could not become a counter table"
+	}
+	return ""
+}
 
 // virtual reports whether the column's value is not in the base row alone.
 func (t *table) virtual(name string) bool {
@@ -165,15 +182,26 @@ func (t *table) absent() []string {
 	return slices.DeleteFunc(slices.Concat(t.spec.counters, t.spec.touch), func(name string) bool { return t.column(name) != nil })
 }
 
-// fitness lists what keeps the table from being a counter table.
-func (t *table) fitness(engine string, rowsOverOne bool, createSQL string) []string {
-	var why []string
-	add := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
+// degrade notes what keeps a table from becoming a counter table. One that has slots
+// goes on without new ones: others have changed it, and their DDL must not stop anybody.
+func (t *table) degrade(format string, args ...any) {
+	why := fmt.Sprintf(format, args...)
+	if len(t.stored) > 0 && !t.taken {
+		t.degraded = append(t.degraded, why)
+	} else {
+		t.unfit = append(t.unfit, why)
+	}
+}
+
+// judge notes what keeps the table from being a counter table, or from becoming one.
+func (t *table) judge(engine string, rowsOverOne bool, createSQL string) {
+	add := func(format string, args ...any) { t.unfit = append(t.unfit, fmt.Sprintf(format, args...)) }
 	if !strings.EqualFold(engine, "InnoDB") {
-		add("its engine %s has no row locks; convert it with ALTER TABLE %s ENGINE=InnoDB", engine, t.base())
+		t.unfolded = true
+		t.degrade("its engine %s has no row locks; convert it with ALTER TABLE %s ENGINE=InnoDB", engine, t.base())
 	}
 	if _, options, _ := strings.Cut(createSQL, "\n) ENGINE="); strings.Contains(options, " WITH SYSTEM VERSIONING") {
-		add("it is system-versioned, and increments in slots would make no history; drop the versioning or take the table from the list")
+		t.degrade("it is system-versioned, and increments in slots would make no history; drop the versioning or take the table from the list")
 	}
 	if len(t.key) == 0 && rowsOverOne {
 		add("it has no primary key and more than one row; add a primary key")
@@ -183,10 +211,14 @@ func (t *table) fitness(engine string, rowsOverOne bool, createSQL string) []str
 		switch {
 		case c == nil:
 			continue // not added yet
+		case slices.Contains([]string{"float", "double"}, c.dataType):
+			t.unsummed = true
+			t.degrade("counter %s is %s; a counter is an integer or a DECIMAL, whose sum does not depend on the order", name, c.columnType)
 		case !c.integer() && !c.decimal():
 			add("counter %s is %s; a counter is an integer or a DECIMAL, whose sum does not depend on the order", name, c.columnType)
 		case c.zerofill():
-			add("counter %s is ZEROFILL; drop the attribute", name)
+			t.unsummed = true
+			t.degrade("counter %s is ZEROFILL; drop the attribute", name)
 		case c.generated != "":
 			add("counter %s is a generated column; count a stored one", name)
 		case c.autoInc || t.inKey(name):
@@ -194,16 +226,17 @@ func (t *table) fitness(engine string, rowsOverOne bool, createSQL string) []str
 		}
 		for _, k := range uniqueWith(createSQL, name) {
 			if !t.inKey(name) {
-				add("counter %s is in the unique key %s; drop it from the key", name, k)
+				t.degrade("counter %s is in the unique key %s; drop it from the key", name, k)
 			}
 		}
 		for _, g := range t.cols {
 			if g.generated != "" && mentionsWord(g.generated, c.name) {
-				add("generated column %s reads counter %s; compute it in the query", g.name, name)
+				t.computed, t.unsummed = append(t.computed, g), true
+				t.degrade("generated column %s reads counter %s; compute it in the query", g.name, name)
 			}
 		}
 		if _, partition, ok := strings.Cut(createSQL, "PARTITION BY"); ok && mentionsWord(partition, c.name) {
-			add("counter %s is in the partitioning key", name)
+			t.degrade("counter %s is in the partitioning key", name)
 		}
 	}
 	for _, name := range t.spec.touch {
@@ -223,7 +256,6 @@ func (t *table) fitness(engine string, rowsOverOne bool, createSQL string) []str
 			add("key column %s is %s, which has no exact equality", c.name, c.columnType)
 		}
 	}
-	return why
 }
 
 var keyTypes = map[string]bool{
@@ -372,6 +404,9 @@ func (t *table) widenSQL(slots []*column) string {
 	var modify []string
 	for _, c := range slices.Concat(t.counters, t.touch) {
 		s := findColumn(slots, c.name)
+		if t.counter(c.name) != nil && !c.integer() && !c.decimal() { // it gets no more slots
+			continue
+		}
 		sameKind := c.integer() || s.dataType == c.dataType
 		if !sameKind || s.scale < c.fraction() || t.counter(c.name) == nil && s.scale < c.scale {
 			modify = append(modify, "MODIFY COLUMN "+t.slotDefinition(c))

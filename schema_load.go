@@ -315,14 +315,19 @@ func (l *loader) describe(ctx context.Context, t *table) {
 		return g.generated != "" && slices.ContainsFunc(t.touch, func(c *column) bool { return mentionsWord(g.generated, c.name) })
 	})
 	t.indexed = t.indexes(create, toks)
-	t.unfit = t.fitness(l.kinds[t].engine, tooMany, create)
-	if t.unfit == nil {
-		if t.missing = t.upgradeSQL(t.stored); t.missing == "" {
-			t.narrow = t.widenSQL(t.stored)
-		}
-		t.taken = len(t.missingSteps()) > 1 && !slices.ContainsFunc(t.stored, numbersSlots)
-		l.unseen(ctx, t)
+	t.missing = t.upgradeSQL(t.stored)
+	t.taken = len(t.missingSteps()) > 1 && !slices.ContainsFunc(t.stored, numbersSlots)
+	if t.judge(l.kinds[t].engine, tooMany, create); t.unfit != nil {
+		t.missing, t.taken = "", false
+		return
 	}
+	if t.missing == "" {
+		t.narrow = t.widenSQL(t.stored)
+	}
+	t.unique = slices.DeleteFunc(t.unique, func(k uniqueKey) bool { // others may give a row what is in the base row
+		return slices.ContainsFunc(k.cols, func(c *column) bool { return t.counter(c.name) != nil })
+	})
+	l.unseen(ctx, t)
 }
 
 // unseen finds out whether a slots table is missing, or is there for others: what
@@ -454,8 +459,8 @@ func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 	l.rows(ctx, `SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, ACTION_STATEMENT, EVENT_MANIPULATION, ACTION_TIMING FROM information_schema.TRIGGERS
  WHERE EVENT_OBJECT_SCHEMA `+ownSchemas+" ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME", func(v []string) {
 		if t := l.find(v[0], v[1]); t != nil {
-			if v[3] == "UPDATE" && !t.closed { // a closed table's increments fire it
-				t.unfit = append(t.unfit, "it has an UPDATE trigger, which an increment would not fire; drop it or take the table from the list")
+			if t.updateTriggers = t.updateTriggers || v[3] == "UPDATE"; v[3] == "UPDATE" && !t.closed { // a closed table's increments fire it
+				t.degrade("it has an UPDATE trigger, which an increment would not fire; drop it or take the table from the list")
 			}
 			t.insertTriggers = t.insertTriggers || v[3] == "INSERT"
 			t.deleteTriggers = t.deleteTriggers || v[3] == "DELETE"
@@ -476,7 +481,7 @@ func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 		fmt.Fprintf(&l.seen, "%q%q%q%q%q%q", d.db, d.name, d.kind, d.event, d.column, d.body)
 	}
 	for _, key := range sortedKeys(s.tables) {
-		fmt.Fprint(&l.seen, s.tables[key].insertTriggers, s.tables[key].deleteTriggers, s.tables[key].makesKeys, s.tables[key].unfit)
+		fmt.Fprint(&l.seen, s.tables[key].insertTriggers, s.tables[key].deleteTriggers, s.tables[key].makesKeys, s.tables[key].unfit, s.tables[key].degraded)
 	}
 	return all
 }

@@ -30,6 +30,11 @@ type Statistics struct {
 
 	Rollups RollupStatistics
 
+	// Degraded are the tables that others have changed so that they take no more
+	// increments into slots, as far as is known, and why. They are as slow as on plain
+	// MySQL.
+	Degraded map[string][]string
+
 	// Errors of the server in answer to statements on tables with counters, by
 	// their numbers. The application got them, except where the driver tries again.
 	Errors map[uint16]int64
@@ -71,7 +76,11 @@ func Stats(db *sql.DB) (Statistics, error) {
 	if err != nil {
 		return Statistics{}, err
 	}
-	return c.stats.snapshot(), nil
+	out := c.stats.snapshot()
+	if s := c.current.Load(); s != nil {
+		out.Degraded = s.degraded()
+	}
+	return out, nil
 }
 
 // stats are what a connector counts of itself.

@@ -43,6 +43,16 @@ func (c *column) standIn(base string, i int, slots []slotRow, e *entry) (string,
 	return c.formatBig(held.Sub(held, big.NewInt(int64(sum.Cmp(held))))), nil
 }
 
+// totalOfFloat is total of a column that has become one of floating-point numbers, which
+// the server adds up.
+func (c *column) totalOfFloat(name string, i int, slots []slotRow, e *entry) (string, error) {
+	sum, digits, err := c.exactSum("0", i, slots, e)
+	if err != nil {
+		return "", err
+	}
+	return name + "." + quoteIdent(c.name) + " + " + string(appendDigits(nil, sum.String(), digits)), nil
+}
+
 // sum is total without a look at the column's range.
 func (c *column) sum(base string, i int, slots []slotRow) (*big.Int, error) {
 	sum, digits, err := c.exactSum(base, i, slots, nil)

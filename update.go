@@ -62,8 +62,8 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 	switch {
 	case s.reason == "" && a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
 		s.reason = "its condition or order needs a counter"
-	case s.reason == "" && t.checkedBy != "" && s.deltas != nil:
-		s.reason = "a " + t.checkedBy + " reads the counter"
+	case s.reason == "" && s.deltas != nil:
+		s.reason = t.watched()
 	}
 	if s.reason != "" {
 		a.exactUpdate(stmt, source, s, p)
