@@ -9,7 +9,8 @@ import (
 )
 
 // UnfitError says why a configured table can't be a counter table. Statements
-// that name the table fail with it until the table or the configuration changes.
+// that name the table fail with it until the table or the configuration changes. A
+// table that has slots goes on where it can, see [Statistics].Degraded.
 type UnfitError struct {
 	Table   string // database.table
 	Reasons []string
