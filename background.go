@@ -62,7 +62,7 @@ func (c *Connector) rollUpSlotted(ctx context.Context) error {
 	if s == nil {
 		return nil // nothing is known yet
 	}
-	ready := slices.DeleteFunc(s.all(), func(t *table) bool { return t.unfit != nil || t.missing != "" })
+	ready := slices.DeleteFunc(s.all(), func(t *table) bool { return t.unfit != nil || t.missing != "" || t.unfolded })
 	var names []string
 	for tables := range slices.Chunk(ready, maxLooks) {
 		slotted, err := c.lookForSlots(ctx, tables)
