@@ -105,7 +105,7 @@ var notResolved = map[uint16]bool{1052: true, errNoColumn: true, 1055: true, 105
 
 // badValue are errors of values that an INSERT makes of what an UPDATE may have
 // taken with a warning, or otherwise.
-var badValue = map[uint16]bool{1264: true, 1265: true, errMixedCollations: true, 1270: true, 1271: true, 1292: true, 1300: true, 1366: true, 1367: true,
+var badValue = map[uint16]bool{1264: true, 1265: true, errMixedCollations: true, 1270: true, 1271: true, 1292: true, 1300: true, 1366: true, 1365: true, 1367: true,
 	1406: true, 1411: true, 1525: true, 3854: true}
 
 // errorNumber is the server's error number; 0 if the error is not the server's.

@@ -278,7 +278,7 @@ func (c *conn) unsafeUpdates(t *table) string {
 // (https://dev.mysql.com/doc/refman/8.4/en/sql-mode.html#sql-mode-strict;
 // https://mariadb.com/kb/en/set-statement/).
 func (c *conn) insert() string {
-	strictly := c.session.sqlMode + ",STRICT_TRANS_TABLES"
+	strictly := c.session.sqlMode + ",STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO" // MySQL warns of the first without the others
 	switch s := c.connector.current.Load(); {
 	case c.session.strict:
 		return c.unsnapshot() + "INSERT "

@@ -51,7 +51,7 @@ func TestDiscardBeyondRange(t *testing.T) {
 			"overwritten": {"A: INSERT INTO small (id, slug, n) VALUES (1, 'a', 4) ON DUPLICATE KEY UPDATE n = VALUES(n), title = 'y'",
 				"A: INSERT INTO small (id, slug, n) VALUES (3, 'c', 4) ON DUPLICATE KEY UPDATE n = 1", see},
 			"several tables":     {"A: UPDATE small SET n = 3 WHERE id = 3", "A: DELETE small FROM small JOIN other ON other.id = small.id", see},
-			"not all of several": {"A: DELETE small FROM small JOIN other ON other.id = small.id ⇒ affected 2 ⇒ error 1264", "A: SELECT n FROM small WHERE id = 1 ⇒ no rows ⇒ [130]"},
+			"not all of several": {"A: DELETE small FROM small JOIN other ON other.id = small.id", "A: SELECT n FROM small WHERE id = 1"},
 			"joined":             {"A: UPDATE small JOIN other ON other.id = 1 SET small.n = other.id", see},
 			"no such row":        {"A: DELETE FROM small WHERE id = 1 AND title = 'y'", "A: UPDATE small SET n = 0 WHERE id = 1 AND title = 'y'", "A: DELETE FROM small WHERE id = 77", left("130")},
 			"left alone":         {"A: UPDATE small SET n = 1 WHERE id IN (1, 2) ORDER BY id DESC LIMIT 1", left("130"), "A: DELETE FROM small WHERE id IN (1, 2) ORDER BY id DESC LIMIT 1", left("130")},

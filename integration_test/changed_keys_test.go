@@ -108,12 +108,12 @@ func TestKeysChangedByAnotherClient(t *testing.T) {
 func TestKeysChangedInTransactions(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, params := range [][]string{{"interpolateParams=true"}, {"sql_mode=%27%27", "multiStatements=true"}} {
-			for _, k := range changedKeys(srv) {
-				for _, begin := range []string{"BEGIN", "begin", "begin RC"} {
+			for i, k := range changedKeys(srv) { // each with one of the kinds of BEGIN: an ALTER takes its time
+				for _, begin := range []string{[]string{"BEGIN", "begin", "begin RC"}[i%3]} {
 					t.Run(k.String()+" "+begin+" "+params[0], func(t *testing.T) {
 						schema := "CREATE TABLE p (id " + k.from + " NOT NULL, slug INT NOT NULL UNIQUE, n INT NOT NULL DEFAULT 0, PRIMARY KEY (id));\n" +
 							"INSERT INTO p VALUES (" + k.one + ", 1, 0);\nCREATE TABLE note (id INT AUTO_INCREMENT PRIMARY KEY)"
-						tw := newTwin(t, srv, schema, counters("p", "n"), append([]string{"lock_wait_timeout=2"}, params...)...)
+						tw := newTwin(t, srv, schema, counters("p", "n"), append([]string{"lock_wait_timeout=1"}, params...)...)
 						const first, second = "UPDATE p SET n = n + 1 WHERE slug = 1", "UPDATE p SET n = n + 10 WHERE slug = 2"
 						one, two := "UPDATE p SET n = n + 1 WHERE id = "+k.one, "UPDATE p SET n = n + 10 WHERE id = "+k.two
 						const show = "SELECT slug, n FROM p ORDER BY slug"

@@ -153,6 +153,7 @@ func newTwin(t *testing.T, srv *testserver.Server, schema string, config *counte
 	params = append([]string{"innodb_lock_wait_timeout=5"}, params...)
 	tw := &twin{srv: srv, sent: newRecorder()}
 	own := *config
+	own.Rollup = cmp.Or(own.Rollup, countermysql.RollupNever) // slots stay where tests look for them
 	own.CreateSlots, own.Interceptor, own.Logger = true, tw.sent, slog.New(slog.DiscardHandler)
 	tw.config = &own
 
@@ -201,9 +202,9 @@ func execAll(t *testing.T, db *sql.DB, script string) {
 	}
 }
 
-// counters is the configuration of one table.
+// counters is the configuration of one table, whose slots stay where tests look for them.
 func counters(table string, columns ...string) *countermysql.Config {
-	return &countermysql.Config{Tables: []countermysql.TableConfig{{Table: table, Counters: columns}}}
+	return &countermysql.Config{Rollup: countermysql.RollupNever, Tables: []countermysql.TableConfig{{Table: table, Counters: columns}}}
 }
 
 // readOwnSnapshot is config with ReadOwnSnapshot everywhere.
