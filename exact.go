@@ -128,7 +128,7 @@ func again(ctx context.Context, run func() error) error {
 // againAlone is again for what is a transaction by itself, if none is open: beside shared
 // locks of increments it may deadlock where it would wait on plain MySQL.
 func (c *conn) againAlone(ctx context.Context, run func() error) error {
-	if c.inTransaction() {
+	if c.inTransaction() || !c.usable() { // given up: run tells why
 		return run()
 	}
 	return again(ctx, run)
