@@ -91,7 +91,8 @@ func (c *conn) outdated(ctx context.Context, p *plan, err error) bool {
 	if p.increment != nil && old.lookup(p.increment.t.spec.db, p.increment.t.spec.name, "") != p.increment.t {
 		return true
 	}
-	if c.connector.age() < time.Second && !c.connector.changed() {
+	slots := p.class == counting && errorNumber(err) == errNoDefault // all columns that are known have values: it has met another one
+	if !slots && c.connector.age() < time.Second && !c.connector.changed() {
 		return false
 	}
 	s, lerr := c.connector.learn(ctx)

@@ -1,0 +1,219 @@
+package integration_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// longerKey is a table whose primary key another process makes longer, through the driver,
+// while this one knows it as it was.
+type longerKey struct {
+	*twin
+	a, b, plain *script
+}
+
+// newLongerKey has both processes plan what they count by the old key.
+func newLongerKey(t *testing.T, srv *testserver.Server, rollup time.Duration, params ...string) *longerKey {
+	config := counters("p", "n")
+	config.Rollup = rollup
+	tw := newTwin(t, srv, "CREATE TABLE p (id INT NOT NULL PRIMARY KEY, n INT NOT NULL DEFAULT 0);\n"+
+		"INSERT INTO p VALUES (1, 0), (2, 0), (3, 0);\nCREATE TABLE note (id INT AUTO_INCREMENT PRIMARY KEY)", config, params...)
+	other, _ := openOurs(t, tw.oursDSN, tw.config)
+	l := &longerKey{twin: tw}
+	for _, s := range []struct {
+		to **script
+		db func() *script
+	}{
+		{&l.a, func() *script { return &script{db: other, clients: map[string]*client{}} }},
+		{&l.b, func() *script { return &script{db: tw.ours, clients: map[string]*client{}} }},
+		{&l.plain, func() *script { return &script{db: tw.plain, clients: map[string]*client{}} }},
+	} {
+		*s.to = s.db()
+		t.Cleanup((*s.to).end)
+	}
+	return l
+}
+
+// both plays steps, those of A through the other process, and compares with plain.
+func (l *longerKey) both(t *testing.T, steps ...string) {
+	t.Helper()
+	for _, step := range steps {
+		s := l.b
+		if strings.HasPrefix(step, "A") {
+			s = l.a
+		}
+		l.plain.do(t, step)
+		s.do(t, step)
+		require.Equal(t, l.plain.answers[len(l.plain.answers)-1], s.answers[len(s.answers)-1], strings.Join(l.plain.answers, "\n"))
+	}
+}
+
+// right requires that all is counted under keys that base rows have.
+func (l *longerKey) right(t *testing.T) {
+	t.Helper()
+	const all = "SELECT id, b, n FROM p ORDER BY id, b"
+	want := queried(t.Context(), l.twin.plain, all)
+	require.Zero(t, number(t, l.direct, "SELECT COUNT(*) FROM p_slots WHERE (id, b) NOT IN (SELECT id, b FROM p)"))
+	const summed = "SELECT id, b, CAST(n + COALESCE((SELECT SUM(s.n) FROM p_slots s WHERE s.id = p.id AND s.b = p.b), 0) AS SIGNED) AS n FROM p ORDER BY id, b"
+	require.Equal(t, strings.SplitN(want, "[", 2)[1], strings.SplitN(queried(t.Context(), l.direct, summed), "[", 2)[1])
+	l.both(t, "B: "+all, "A: "+all)
+	newer, _ := openOurs(t, l.oursDSN, l.config)
+	rollUp(t, newer)
+	require.Equal(t, want, queried(t.Context(), l.direct, all))
+	findings, err := countermysql.Check(t.Context(), newer)
+	require.NoError(t, err)
+	require.Empty(t, findings)
+}
+
+// longerKeys are new columns of the key.
+var longerKeys = []string{"INT NOT NULL DEFAULT 7", "VARCHAR(10) NOT NULL DEFAULT 'x'", "DATETIME NOT NULL DEFAULT '2020-01-02 10:00:00'"}
+
+var longerParams = [][]string{
+	{"interpolateParams=true"},
+	{"sql_mode=%27%27", "interpolateParams=true", "multiStatements=true"},
+	{"sql_mode=%27%27"},
+	{"sql_mode=%27%27", "explicit_defaults_for_timestamp=0"},
+}
+
+// TestLongerKey proves that what a process counts by the key that it knows goes to no other,
+// in every sql_mode, while another process makes the key longer.
+func TestLongerKey(t *testing.T) {
+	const one, upsert = "UPDATE p SET n = n + 1 WHERE id = 1", "INSERT INTO p (id, n) VALUES (1, 1) ON DUPLICATE KEY UPDATE n = n + 1"
+	const many = "UPDATE p SET n = n + 10 WHERE id IN (1, 2)"
+	ways := map[string][]string{
+		"alone":   {one, one, many, one},
+		"several": {many, one},
+		"upsert":  {upsert, upsert, one},
+		"exact":   {"UPDATE p SET n = n - 1 WHERE id = 1 AND n > 0", one},
+		"read":    {"SELECT id, n FROM p ORDER BY id", "SELECT n FROM p WHERE id = 1", one},
+	}
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, rollup := range []time.Duration{countermysql.RollupNever, time.Hour} {
+			for _, params := range longerParams {
+				for _, k := range longerKeys {
+					for name, way := range ways {
+						t.Run(fmt.Sprint(name, k, params, rollup), func(t *testing.T) {
+							l := newLongerKey(t, srv, rollup, params...)
+							l.both(t, "A: "+one, "B: "+one, "B: "+upsert, "B: "+many, "B: UPDATE p SET n = n - 1 WHERE id = 1 AND n > 0", "B: SELECT n FROM p WHERE id = 1",
+								"A: ALTER TABLE p DROP PRIMARY KEY, ADD COLUMN b "+k+", ADD PRIMARY KEY (id, b)")
+							for _, stmt := range way {
+								l.both(t, "B: "+stmt)
+							}
+							l.right(t)
+							l.both(t, "B: UPDATE p SET n = n - 1 WHERE id = 1 AND n > 0", "B: "+one)
+							l.right(t)
+						})
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestLongerKeyInGroups proves the same of increments that many send together.
+func TestLongerKeyInGroups(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, rollup := range []time.Duration{countermysql.RollupNever, time.Hour} {
+			for _, params := range longerParams {
+				for _, k := range longerKeys {
+					t.Run(fmt.Sprint(k, params, rollup), func(t *testing.T) {
+						l := newLongerKey(t, srv, rollup, params...)
+						var work sync.WaitGroup
+						var mu sync.Mutex
+						counted := map[int]int64{}
+						end := make(chan struct{})
+						for i := range 6 {
+							work.Go(func() {
+								id := 1 + i%3
+								for {
+									select {
+									case <-end:
+										return
+									default:
+									}
+									res, err := l.ours.Exec("UPDATE p SET n = n + 1 WHERE id = ?", id)
+									if !(err == nil || errorNumber(err) == 1213) {
+										t.Errorf("counting: %v", err)
+										return
+									}
+									if err == nil {
+										n, _ := res.RowsAffected()
+										mu.Lock()
+										counted[id] += n
+										mu.Unlock()
+									}
+								}
+							})
+						}
+						time.Sleep(30 * time.Millisecond)
+						l.a.do(t, "A: ALTER TABLE p DROP PRIMARY KEY, ADD COLUMN b "+k+", ADD PRIMARY KEY (id, b)")
+						time.Sleep(60 * time.Millisecond)
+						close(end)
+						work.Wait()
+						require.Contains(t, l.a.answers[0], "affected", l.a.answers)
+						require.Zero(t, number(t, l.direct, "SELECT COUNT(*) FROM p_slots WHERE (id, b) NOT IN (SELECT id, b FROM p)"))
+						newer, _ := openOurs(t, l.oursDSN, l.config)
+						for id, n := range counted {
+							require.Equal(t, n, number(t, newer, "SELECT n FROM p WHERE id = ?", id))
+						}
+						rollUp(t, newer)
+						for id, n := range counted {
+							require.Equal(t, n, number(t, l.direct, "SELECT n FROM p WHERE id = ?", id))
+						}
+					})
+				}
+			}
+		}
+	})
+}
+
+// TestLongerKeyWhilePending proves that what transactions have counted by the old key is
+// counted once or the transaction fails.
+func TestLongerKeyWhilePending(t *testing.T) {
+	const one, note = "UPDATE p SET n = n + 1 WHERE id = 1", "INSERT INTO note VALUES ()"
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range longerParams {
+			for _, k := range longerKeys {
+				for _, begin := range []string{"BEGIN", "begin", "begin RC"} {
+					t.Run(fmt.Sprint(k, params, begin), func(t *testing.T) {
+						l := newLongerKey(t, srv, countermysql.RollupNever, params...)
+						commit := map[bool]string{true: "COMMIT", false: "commit"}[begin == "BEGIN"]
+						want := int64(0)
+						transactions := [][]string{{one}, {one, one}, {note, one}, {"UPDATE p SET n = n + 1 WHERE id IN (1, 3)"}}
+						for i, x := range transactions {
+							for _, stmt := range append([]string{begin}, x...) {
+								l.b.do(t, fmt.Sprintf("B%d: %s", i, stmt))
+							}
+						}
+						l.a.do(t, "A: ALTER TABLE p DROP PRIMARY KEY, ADD COLUMN b "+k+", ADD PRIMARY KEY (id, b)")
+						require.Contains(t, l.a.answers[0], "affected")
+						for i, x := range transactions {
+							l.b.do(t, fmt.Sprintf("B%d: %s", i, commit))
+							answer := l.b.answers[len(l.b.answers)-1]
+							if !strings.Contains(answer, "error") && !strings.Contains(answer, "countermysql: ") {
+								want += int64(len(x))
+								if x[0] == note {
+									want--
+								}
+							}
+						}
+						require.Zero(t, number(t, l.direct, "SELECT COUNT(*) FROM p_slots WHERE (id, b) NOT IN (SELECT id, b FROM p)"))
+						require.Equal(t, want, number(t, l.ours, "SELECT n FROM p WHERE id = 1"), l.b.answers)
+						newer, _ := openOurs(t, l.oursDSN, l.config)
+						require.Equal(t, want, number(t, newer, "SELECT n FROM p WHERE id = 1"))
+						rollUp(t, newer)
+						require.Equal(t, want, number(t, l.direct, "SELECT n FROM p WHERE id = 1"))
+					})
+				}
+			}
+		}
+	})
+}
