@@ -55,6 +55,9 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 	pending, err := i.meter.Int64ObservableUpDownCounter("countermysql.increments.pending", metric.WithUnit("{increment}"),
 		metric.WithDescription("Increments of open transactions that wait for COMMIT."))
 	i.all, i.errs = append(i.all, pending), append(i.errs, err)
+	degraded, err := i.meter.Int64ObservableUpDownCounter("countermysql.tables.degraded", metric.WithUnit("{table}"),
+		metric.WithDescription("Tables that others have changed so that they take no more increments into slots."))
+	i.all, i.errs = append(i.all, degraded), append(i.errs, err)
 	if err := errors.Join(i.errs...); err != nil {
 		return nil, err
 	}
@@ -89,6 +92,7 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 		observe(groups, groupCount)
 		observe(grouped, s.Groups.Sum)
 		observe(pending, s.Pending)
+		observe(degraded, int64(len(s.Degraded)))
 		observe(rollups, s.Rollups.Runs-s.Rollups.Errors, attribute.String("result", "done"))
 		observe(rollups, s.Rollups.Errors, attribute.String("result", "failed"))
 		observe(rows, s.Rollups.Keys, attribute.String("result", "done"))

@@ -22,8 +22,8 @@ import (
 type collector struct {
 	db *sql.DB
 
-	statements, exact, fallbacks, pending, flushes, groups, errors *prometheus.Desc
-	rollups, rollupRows, rollupSlots, rollupOrphans, rollupSkipped *prometheus.Desc
+	statements, exact, fallbacks, pending, flushes, degraded, groups, errors *prometheus.Desc
+	rollups, rollupRows, rollupSlots, rollupOrphans, rollupSkipped           *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*collector)(nil)
@@ -41,6 +41,7 @@ func NewCollector(db *sql.DB, dbName string) prometheus.Collector {
 		fallbacks:     desc("fallbacks_total", "Plans of texts that could not be parsed or resolved."),
 		pending:       desc("pending_increments", "Increments of open transactions that wait for COMMIT."),
 		flushes:       desc("flushes_total", "Tables whose pending increments a COMMIT took to slots, but those of groups."),
+		degraded:      desc("degraded_tables", "Tables that others have changed so that they take no more increments into slots.", "table"),
 		groups:        desc("group_size", "How many increments, or transactions of nothing else, shared a commit."),
 		errors:        desc("server_errors_total", "Errors of the server in answer to statements on tables with counters, by their numbers.", "code"),
 		rollups:       desc("rollups_total", "Rollups of this process, by result.", "result"),
@@ -54,7 +55,7 @@ func NewCollector(db *sql.DB, dbName string) prometheus.Collector {
 // Describe lists the metrics.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		c.statements, c.exact, c.fallbacks, c.pending, c.flushes, c.groups, c.errors,
+		c.statements, c.exact, c.fallbacks, c.pending, c.flushes, c.degraded, c.groups, c.errors,
 		c.rollups, c.rollupRows, c.rollupSlots, c.rollupOrphans, c.rollupSkipped,
 	} {
 		ch <- d
@@ -86,6 +87,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	count(c.fallbacks, fallbacks)
 	count(c.flushes, s.Flushes)
 	ch <- prometheus.MustNewConstMetric(c.pending, prometheus.GaugeValue, float64(s.Pending))
+	for table := range s.Degraded {
+		ch <- prometheus.MustNewConstMetric(c.degraded, prometheus.GaugeValue, 1, table)
+	}
 	for number, n := range s.Errors {
 		count(c.errors, n, strconv.Itoa(int(number)))
 	}
