@@ -76,7 +76,7 @@ func newTool(t *testing.T, srv *testserver.Server) *tool {
 	for stmt := range strings.SplitSeq(schema, ";\n") {
 		o.exec(o.plain, stmt)
 	}
-	o.ours, err = sql.Open("countermysql", o.dsn+"?counterConfig="+strings.ReplaceAll(o.config, "/", "%2F"))
+	o.ours, err = sql.Open("countermysql", o.dsn+"?counterRollup=never&counterConfig="+strings.ReplaceAll(o.config, "/", "%2F")) // its slots stay
 	require.NoError(t, err)
 	t.Cleanup(func() { o.ours.Close() })
 	return o
