@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -26,11 +27,15 @@ type batch struct {
 	group group
 
 	slotted slotted
+	direct  atomic.Int32 // increments on their way to base rows
 }
 
 // together adds a unit to slots in a transaction of its own, which it may share
 // with units of its kin.
 func (c *conn) together(ctx context.Context, b *batch, u *unit) verdict {
+	if v, ok := c.beside(ctx, b, u); ok {
+		return v
+	}
 	return b.group.do(ctx, u, func(units []*unit) sending {
 		return c.leading(ctx, units, func(ctx context.Context, c *conn) {
 			defer c.unlease()
@@ -45,6 +50,28 @@ func (c *conn) together(ctx context.Context, b *batch, u *unit) verdict {
 			c.sendUnits(ctx, b, units)
 		})
 	})
+}
+
+// beside sends a unit of one cold key to its base row, beside whatever is under way; ok is
+// false where it has to go to slots.
+func (c *conn) beside(ctx context.Context, b *batch, u *unit) (v verdict, ok bool) {
+	if len(u.entries) != 1 {
+		return v, false
+	}
+	defer b.direct.Add(-1)
+	if b.direct.Add(1) > maxDirect {
+		return v, false
+	}
+	switch err := c.sendDirect(ctx, b, u.entries[0], true); {
+	case errors.Is(err, errRowGone):
+		v = verdict{alone: true, gone: true}
+	case errors.Is(err, errNotDirect), err != nil && !errors.Is(err, driver.ErrBadConn) && undone(err):
+		return v, false
+	default:
+		v.err = err
+	}
+	c.connector.stats.batch(1)
+	return v, true
 }
 
 // unit is one of the connection's.
@@ -71,13 +98,7 @@ func (c *conn) sendUnits(ctx context.Context, b *batch, units []*unit) {
 	leader := units[0] // whose connection it is
 	for first := true; len(units) > 0; first = false {
 		entries := b.merge(units)
-		err := errNotDirect
-		if len(units) == 1 && len(entries) == 1 {
-			err = c.sendDirect(ctx, b, entries[0], true)
-		}
-		if errors.Is(err, errNotDirect) {
-			err = c.sendBatch(ctx, b, entries)
-		}
+		err := c.sendBatch(ctx, b, entries)
 		if err == nil {
 			return
 		}

@@ -262,6 +262,18 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 	}
 	var lead turn
 	lock, together := shareMode, inc.batch != nil && c.grouped()
+	if sent, err := c.fillDirectly(ctx, inc); !errors.Is(err, errNotDirect) {
+		if !sent {
+			return outcome{}, notTried, nil
+		}
+		if err == nil {
+			c.connector.stats.increments.Add(1)
+		}
+		if together {
+			c.connector.stats.batch(1)
+		}
+		return c.sent(k, inc, err)
+	}
 	if together {
 		if lead = inc.batch.group.enter(); lead == 0 {
 			return outcome{}, notTried, nil
@@ -284,9 +296,6 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 		if together {
 			defer inc.batch.group.leave(lead)
 			defer c.connector.stats.batch(1)
-		}
-		if sent, err := c.fillDirectly(ctx, inc); !errors.Is(err, errNotDirect) {
-			return sent, err
 		}
 		return send()
 	}

@@ -13,6 +13,10 @@ import (
 // two transactions that share it through foreign keys. If the lock is refused, the
 // increment goes to a slot, and its key counts as hot.
 
+// maxDirect bounds the increments of a table that are on their way to base rows side by
+// side. Beyond it they gather: one COMMIT for many is quicker then.
+const maxDirect = 8
+
 // errNotDirect says that an increment has to go to a slot. Nothing was done.
 var errNotDirect = errors.New("countermysql: the increment has to go to a slot")
 
@@ -52,6 +56,10 @@ func (c *conn) fillDirectly(ctx context.Context, inc *increment) (sent bool, err
 		if k = c.filler.key(); k == nil || b.slotted.hot(k) {
 			return false, errNotDirect
 		}
+	}
+	defer b.direct.Add(-1)
+	if b.direct.Add(1) > maxDirect {
+		return false, errNotDirect
 	}
 	text, ok := c.filler.direct(c.noWaiting())
 	if !ok {

@@ -32,7 +32,7 @@ func TestCollector(t *testing.T) {
 			defer admin.Close()
 			exec(t, admin, "CREATE DATABASE "+name)
 			defer exec(t, admin, "DROP DATABASE "+name)
-			db, err := sql.Open("countermysql", srv.DSN(name, "counters=page.hits", "counterCreateSlots=true"))
+			db, err := sql.Open("countermysql", srv.DSN(name, "counters=page.hits", "counterCreateSlots=true", "counterRollup=never"))
 			require.NoError(t, err)
 			defer db.Close()
 			for _, stmt := range []string{
