@@ -255,7 +255,7 @@ func (c change) run(t *testing.T, srv *testserver.Server, clients int, d time.Du
 	}
 	l.dbs, l.roller = l.dbs[:2], l.dbs[2]
 	defer l.roller.Close()
-	w.endure(t, fault{name: c.name, every: 50 * time.Millisecond, strike: func(w *world) error {
+	w.endure(t, fault{name: c.name, least: 20, every: 50 * time.Millisecond, strike: func(w *world) error {
 		lasts := time.Duration(100+rand.IntN(500)) * time.Millisecond
 		if d > 20*time.Second && rand.IntN(4) == 0 {
 			lasts += 11 * time.Second // all processes notice

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"flag"
@@ -54,6 +55,7 @@ type fault struct {
 	strike   func(w *world) error // nil: nothing beyond the patience
 	heal     func(w *world) error
 	disk     bool
+	least    int64 // statements that have to be done; 0: fifty
 	meets    []int // errors of which clients have to be told some, or it did nothing
 }
 
@@ -285,7 +287,7 @@ func (w *world) endure(t *testing.T, f fault, clients int, d time.Duration) (str
 	var working sync.WaitGroup
 	working.Go(func() { l.run(ctx, clients) })
 	var failed error
-	for begun := time.Now(); failed == nil && time.Since(begun) < time.Minute && (time.Since(begun) < d || l.Done.Load() < 20 || !l.hasMet(f.meets)); {
+	for begun := time.Now(); failed == nil && time.Since(begun) < time.Minute && (time.Since(begun) < d || l.Done.Load() < cmp.Or(f.least, 50) || !l.hasMet(f.meets)); {
 		if f.strike != nil {
 			failed = f.strike(w)
 			strikes++
