@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"math/rand/v2"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+	"gorm.io/gorm"
 )
 
 // client is one of those that work at once, in a goroutine of its own.
@@ -16,6 +18,9 @@ type client struct {
 	zipf *rand.Zipf
 	ids  []int   // scratch
 	top  []int64 // what readTop has to find
+
+	orm      *gorm.DB
+	prepared *sql.Stmt
 
 	end time.Time // of the round
 

@@ -27,6 +27,8 @@ type contestant struct {
 	expected []atomic.Int64 // by counter: what was acknowledged
 	checked  []int64        // as of the last check
 	logged   atomic.Int64   // rows that have to be in log
+
+	votes, views, points atomic.Int64 // of the forum
 }
 
 // contestants are all that take part at a point, in the order of their turns.
@@ -122,11 +124,22 @@ func (c *contestant) setUp(ctx context.Context) (err error) {
 		if _, err := s.values(ctx, []int{1}); err != nil {
 			return err
 		}
+		if c.workload.forum {
+			if err := readAll(ctx, s.db, "SELECT q.score, m.points, a.score FROM question q JOIN member m JOIN answer a LIMIT 1"); err != nil {
+				return err
+			}
+		}
 	}
 	if c.workload.fill == nil {
 		return nil
 	}
-	return c.workload.fill(ctx, c)
+	if err := c.workload.fill(ctx, c); err != nil {
+		return err
+	}
+	for id := range c.expected { // of the fill
+		c.checked[id] = c.expected[id].Load()
+	}
+	return nil
 }
 
 // ourParams is all that an application changes, beside the driver's name.
@@ -138,7 +151,14 @@ func (c *contestant) ourParams() []string {
 			names = append(names, tableName(i)+".likes")
 		}
 	}
-	return []string{"counters=" + strings.Join(names, ","), "counterCreateSlots=true", fmt.Sprintf("counterSlots=%d", c.point.slots)}
+	if c.workload.forum {
+		names = append(names, forumCounters()...)
+	}
+	params := []string{"counters=" + strings.Join(names, ","), "counterCreateSlots=true", fmt.Sprintf("counterSlots=%d", c.point.slots)}
+	if c.workload.kept {
+		params = append(params, "counterRollup=never")
+	}
+	return params
 }
 
 // tearDown may be called after a setUp that failed.
@@ -178,7 +198,10 @@ func (c *contestant) check(ctx context.Context) error {
 			}
 		}
 	}
-	if !c.workload.logs {
+	switch {
+	case c.workload.forum && !c.workload.kept:
+		return checkForum(ctx, c)
+	case !c.workload.logs:
 		return nil
 	}
 	var rows int64

@@ -63,8 +63,20 @@ func (c *contestant) createDatabase(ctx context.Context) error {
 		add("INSERT INTO @%s SELECT * FROM @post", tableName(i))
 	}
 	add("COMMIT")
+	if c.workload.forum {
+		for _, text := range forumTables(rows) {
+			statements = append(statements, strings.ReplaceAll(text, "@", c.database+"."))
+		}
+	}
 	if err := c.server.exec(ctx, statements...); err != nil {
 		return err
+	}
+	if c.workload.forum {
+		for _, name := range []string{"member", "question", "answer", "tag"} {
+			if err := c.analyze(ctx, name); err != nil {
+				return err
+			}
+		}
 	}
 	return c.analyze(ctx, "post")
 }

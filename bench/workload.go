@@ -22,6 +22,8 @@ type workload struct {
 	logs    bool // it writes into the table log
 	notes   bool // it reads the table note
 	indexed bool // the counter has an index, but for the peer noIndex
+	forum   bool // it uses the tables of forum.go
+	kept    bool // slots that the workload has filled stay
 
 	fill func(ctx context.Context, c *contestant) error // what is needed beyond rows that are 0
 	do   func(ctx context.Context, c *client) error     // once, to the end
@@ -72,7 +74,7 @@ func loneClient(settings) []point {
 const otherWork = 5 * time.Millisecond
 
 // allWorkloads in the order of the report.
-var allWorkloads = slices.Concat(counting, growing, reading)
+var allWorkloads = slices.Concat(counting, growing, reading, cold, few)
 
 var counting = []workload{
 	{

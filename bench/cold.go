@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	gormmysql "gorm.io/driver/mysql"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+)
+
+var pair = []peer{plain, counterMySQL}
+
+const forumQuestions = 20_000
+
+func forumPoint(s settings) []point {
+	return []point{{x: 12, clients: 12, slots: defaultSlots, counters: min(forumQuestions, 2*s.rows)}}
+}
+
+// cold shows what the driver costs where no row is hot.
+var cold = []workload{
+	{
+		name: "coldlone", title: "Nothing is hot: increments, autocommit", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 1, 4), rounds: 2,
+		about: "UPDATE post SET likes = likes + 1 WHERE id = ?, uniform over 2,000 rows, as in all that follows.",
+		do:    func(ctx context.Context, c *client) error { return c.increment(ctx, c.uniform()) },
+	},
+	{
+		name: "coldrow", title: "Nothing is hot: a row and an increment in a transaction", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 1, 16), rounds: 2, logs: true,
+		about: "BeginTx, INSERT of a row into another table, increment, Commit; nobody asks RowsAffected.",
+		do:    func(ctx context.Context, c *client) error { return c.row(ctx, false) },
+	},
+	{
+		name: "coldasked", title: "Nothing is hot: the same, RowsAffected asked", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 1, 16), rounds: 2, logs: true,
+		about: "The same, and the application asks RowsAffected of the increment.",
+		do:    func(ctx context.Context, c *client) error { return c.row(ctx, true) },
+	},
+	{
+		name: "coldgorm", title: "Nothing is hot: the same through GORM", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 1, 16), rounds: 2, logs: true,
+		about: "db.Transaction with Create and UpdateColumn(likes, gorm.Expr(likes + 1)).",
+		do:    func(ctx context.Context, c *client) error { return c.rowByGORM(ctx) },
+	},
+	{
+		name: "coldtwo", title: "Nothing is hot: two counters of two tables in a transaction", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 1, 16), rounds: 2, forum: true,
+		about: "BeginTx, INSERT of a vote, increments of a question and of its author, Commit.",
+		do:    func(ctx context.Context, c *client) error { return c.vote(ctx, c.uniform()) },
+	},
+	{
+		name: "coldedit", title: "Nothing is hot: an edit of a row", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 16), rounds: 2,
+		about: "UPDATE post SET title = ? WHERE id = ?, autocommit.",
+		do: func(ctx context.Context, c *client) error {
+			return c.retry(func() error {
+				return one(c.sql().db.ExecContext(ctx, "UPDATE post SET title = ? WHERE id = ?", title(c.rng.Uint64()), c.uniform()))
+			})
+		},
+	},
+	{
+		name: "coldguard", title: "Nothing is hot: guarded decrements", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 16), rounds: 2,
+		about: "UPDATE post SET likes = likes - 1 WHERE id = ? AND likes >= 1, autocommit, where there is enough.",
+		fill: func(ctx context.Context, c *contestant) error {
+			for id := range c.expected {
+				c.expected[id].Store(plenty)
+			}
+			return c.server.exec(ctx, fmt.Sprintf("UPDATE %s.post SET likes = %d", c.database, plenty))
+		},
+		do: func(ctx context.Context, c *client) error {
+			id := c.uniform()
+			err := c.retry(func() error {
+				return one(c.sql().db.ExecContext(ctx, "UPDATE post SET likes = likes - 1 WHERE id = ? AND likes >= 1", id))
+			})
+			if err == nil {
+				c.expected[id].Add(-1)
+			}
+			return err
+		},
+	},
+	{
+		name: "coldsubquery", title: "Nothing is hot: a subquery that reads no counter", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 16), rounds: 2, forum: true,
+		about: "UPDATE member SET name = ? WHERE id = (SELECT member_id FROM question WHERE id = ?), autocommit; both tables have counters.",
+		do: func(ctx context.Context, c *client) error {
+			return c.retry(func() error {
+				return one(c.sql().db.ExecContext(ctx, "UPDATE member SET name = ? WHERE id = (SELECT member_id FROM question WHERE id = ?)", title(c.rng.Uint64())[titleLength-20:], c.uniform()))
+			})
+		},
+	},
+	{
+		name: "forum", title: "A forum, nothing hot", axis: clientsAxis, peers: pair, points: forumPoint, rounds: 3, forum: true,
+		about: "12 clients: the best and the newest questions, pages with their answers and a view each, votes (a row and two counters), edits, accepted answers, members by points, the number of unanswered questions. 20,000 questions, Zipf.",
+		do:    mixedForum(false),
+	},
+	{
+		name: "forumhot", title: "A forum with one hot question", axis: clientsAxis, peers: pair, points: forumPoint, rounds: 3, forum: true,
+		about: "The same; a quarter of the votes go to one question.",
+		do:    mixedForum(true),
+	},
+}
+
+// plenty is more than a run takes.
+const plenty = 1_000_000_000
+
+// row is a row and an increment.
+func (c *client) row(ctx context.Context, ask bool) error {
+	id := c.uniform()
+	err := c.transaction(ctx, func(_ *sqlStore, tx session) error {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO log (post_id) VALUES (?)", id); err != nil {
+			return err
+		}
+		result, err := tx.ExecContext(ctx, "UPDATE post SET likes = likes + 1 WHERE id = ?", id)
+		if err != nil || !ask {
+			return err
+		}
+		return one(result, nil)
+	})
+	if err == nil {
+		c.count(id)
+		c.logged.Add(1)
+	}
+	return err
+}
+
+// logRow is a row of log, as GORM has it.
+type logRow struct {
+	ID     int64
+	PostID int
+}
+
+func (logRow) TableName() string { return "log" }
+
+type postRow struct{ ID int }
+
+func (postRow) TableName() string { return "post" }
+
+func (c *client) rowByGORM(ctx context.Context) error {
+	if c.orm == nil {
+		orm, err := gorm.Open(gormmysql.New(gormmysql.Config{Conn: c.sql().db, SkipInitializeWithVersion: true}), &gorm.Config{Logger: logger.Discard})
+		if err != nil {
+			return err
+		}
+		c.orm = orm
+	}
+	id := c.uniform()
+	err := c.retry(func() error {
+		return c.orm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			if err := tx.Create(&logRow{PostID: id}).Error; err != nil {
+				return err
+			}
+			return tx.Model(&postRow{ID: id}).UpdateColumn("likes", gorm.Expr("likes + 1")).Error
+		})
+	})
+	if err == nil {
+		c.count(id)
+		c.logged.Add(1)
+	}
+	return err
+}

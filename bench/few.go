@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// few shows what reads cost a lone client where few rows of a large table have
+// slots, and (rolled up) where none has.
+var few = []workload{
+	readOnly("fewtop", "Few rows with slots: 20 first by a counter without an index",
+		"SELECT id, title, views FROM question ORDER BY views DESC LIMIT 20"),
+	readOnly("fewtopindex", "Few rows with slots: 20 first by a counter with an index",
+		"SELECT id, title, score FROM question ORDER BY score DESC LIMIT 20"),
+	readOnly("fewcount", "Few rows with slots: a number of rows by a counter with an index",
+		"SELECT COUNT(*) FROM question WHERE answers = 0"),
+	readOnly("fewgroup", "Few rows with slots: grouped by the primary key, ordered by a counter",
+		"SELECT q.id, q.title, q.score, q.answers FROM question q JOIN tag t ON t.question_id = q.id WHERE t.name IN (3, 4) GROUP BY q.id ORDER BY q.score DESC LIMIT 20"),
+	readOnly("fewjoin", "Few rows with slots: 20 first by date, with their authors",
+		"SELECT q.id, q.title, q.score, m.name, m.points FROM question q JOIN member m ON m.id = q.member_id ORDER BY q.created DESC LIMIT 20"),
+	readByKey("keynine", "By key, a row with nine counters", "SELECT * FROM question WHERE id = ?", false),
+	readByKey("keyone", "By key, one counter, prepared", "SELECT score FROM question WHERE id = ?", true),
+	readByKey("pageone", "A page of 20 rows, one counter", "SELECT id, title, score FROM question WHERE id BETWEEN ? AND ? + 19", false),
+	readByKey("pagenine", "A page of 20 rows, nine counters", "SELECT * FROM question WHERE id BETWEEN ? AND ? + 19", false),
+	readByKey("keytitle", "By key, a column that is no counter", "SELECT title FROM question WHERE id = ?", false),
+}
+
+var fewPeers = []peer{plain, counterMySQL, rolledUp}
+
+const (
+	fewEvery = 100 // every hundredth question has slots
+	fewSlots = 4   // so many of them
+)
+
+// fewPoint has half as many questions as topRows.
+func fewPoint(slots int) func(settings) []point {
+	return func(s settings) []point {
+		return []point{{x: 1, clients: 1, slots: slots, counters: max(s.topRows/2, 2*fewEvery)}}
+	}
+}
+
+func readOnly(name, title, query string) workload {
+	return workload{
+		name: name, title: title, axis: noAxis, peers: fewPeers, points: fewPoint(fewSlots), rounds: 2, forum: true, kept: true,
+		about: query + ". 50,000 questions, of which 500 have 4 slots; rolled up: none.",
+		fill:  fillFew,
+		do:    func(ctx context.Context, c *client) error { return readAll(ctx, c.sql().db, query) },
+	}
+}
+
+func readByKey(name, title, query string, prepared bool) workload {
+	return workload{
+		name: name, title: title, axis: noAxis, peers: fewPeers, points: fewPoint(defaultSlots), rounds: 2, forum: true, kept: true,
+		about: query + ". Where it begins at a row with 16 slots; rolled up: none.",
+		fill:  fillFew,
+		do: func(ctx context.Context, c *client) error {
+			id := (c.rng.IntN(c.counters()/fewEvery-1) + 1) * fewEvery
+			args := []any{id, id}[:strings.Count(query, "?")]
+			if !prepared {
+				return readAll(ctx, c.sql().db, query, args...)
+			}
+			if c.prepared == nil {
+				var err error
+				if c.prepared, err = c.sql().db.PrepareContext(ctx, query); err != nil {
+					return err
+				}
+			}
+			var value int64
+			return c.prepared.QueryRowContext(ctx, args...).Scan(&value)
+		},
+	}
+}
+
+// fillFew gives every hundredth question 1 in each slot of each counter, or as
+// much in its row. Then it reads all of them.
+func fillFew(ctx context.Context, c *contestant) error {
+	counters, ones, more := strings.Join(questionCounters, ", "), strings.Repeat(", 1", len(questionCounters)), ""
+	for i, name := range questionCounters {
+		if i > 0 {
+			more += ", "
+		}
+		more += fmt.Sprintf("%s = %[1]s + %d", name, c.point.slots)
+	}
+	statements := []string{fmt.Sprintf("UPDATE %s.question SET views = id * %d %% %d", c.database, filledStep, filledBase)}
+	if c.peer == counterMySQL {
+		for i := range c.point.slots {
+			statements = append(statements, fmt.Sprintf("INSERT INTO %s.question_slots (id, slot, %s) SELECT id, %d%s FROM %[1]s.question WHERE id %% %[5]d = 0",
+				c.database, counters, i, ones, fewEvery))
+		}
+	} else {
+		statements = append(statements, fmt.Sprintf("UPDATE %s.question SET %s WHERE id %% %d = 0", c.database, more, fewEvery))
+	}
+	if err := c.server.exec(ctx, statements...); err != nil {
+		return err
+	}
+	names := []string{"question"}
+	if c.peer == counterMySQL {
+		names = append(names, "question_slots")
+	}
+	for _, name := range names {
+		if err := c.analyze(ctx, name); err != nil {
+			return err
+		}
+	}
+	var wrong int
+	err := c.sql().db.QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM question WHERE score <> id * %d %% %d + IF(id %% %d = 0, %d, 0)",
+		scoreStep, scoresBelow, fewEvery, c.point.slots)).Scan(&wrong)
+	if err == nil && wrong > 0 {
+		err = fmt.Errorf("%w: the scores of %d questions", errWrongCount, wrong)
+	}
+	return err
+}
