@@ -163,6 +163,13 @@ func (w *cooler) all() []*batch {
 	return all
 }
 
+func (w *cooler) statistics() (sum SlottedStatistics) {
+	for _, b := range w.all() {
+		b.slotted.statistics(&sum)
+	}
+	return sum
+}
+
 // drop forgets a batch without keys; false if it has got some.
 func (w *cooler) drop(b *batch) bool {
 	w.mu.Lock()

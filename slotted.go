@@ -27,7 +27,8 @@ type slotted struct {
 type slottedKey struct {
 	key   key
 	met   time.Duration // when increments of it have met, by clock; 0: never
-	wrote time.Duration // when it got a slot; 0: it has none
+	wrote time.Duration // when it got a slot last; 0: it has none
+	since time.Duration // when it got the first of those that it has
 	tries int           // to fold it, in which its row was locked or gone
 }
 
@@ -73,6 +74,9 @@ func (s *slotted) write(entries []*entry) {
 	for _, e := range entries {
 		if e.key != nil && len(s.keys) < maxSlotted {
 			k := s.of(e.key)
+			if k.wrote == 0 {
+				k.since = now
+			}
 			k.wrote, k.tries = now, 0
 		}
 	}
@@ -98,6 +102,19 @@ func (s *slotted) cold(most int) (keys []*slottedKey, rest bool) {
 	return keys, rest
 }
 
+// statistics adds what is in slots.
+func (s *slotted) statistics(sum *SlottedStatistics) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := clock()
+	for _, k := range s.keys {
+		if k.wrote != 0 {
+			sum.Keys++
+			sum.Oldest = max(sum.Oldest, now-k.since)
+		}
+	}
+}
+
 // maxCooling bounds how often a key is tried to be folded whose row is locked, or gone.
 const maxCooling = 20
 
@@ -109,6 +126,6 @@ func (s *slotted) keep(k *slottedKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := s.of(k.key); now.wrote == 0 {
-		now.wrote, now.tries = clock(), k.tries
+		now.wrote, now.since, now.tries = clock(), k.since, k.tries
 	}
 }

@@ -29,6 +29,7 @@ type Statistics struct {
 	Groups  Histogram // of increments outside transactions, and of transactions of nothing else: how many shared a commit
 
 	Rollups RollupStatistics
+	Slotted SlottedStatistics
 
 	// Degraded are the tables that others have changed so that they take no more
 	// increments into slots, as far as is known, and why. They are as slow as on plain
@@ -66,6 +67,14 @@ type RollupStatistics struct {
 	Left    int64 // keys left because the base row can't take their slots
 }
 
+// SlottedStatistics are, of now, the keys whose slots this process has written and not
+// folded since: the hot ones. With RollupNever it remembers none. At most 65,536 of a
+// table are counted.
+type SlottedStatistics struct {
+	Keys   int64
+	Oldest time.Duration // since the one that is in slots for longest got there; 0 without any
+}
+
 // Stats returns what the driver has done for db, which has to be countermysql's.
 // It asks the server nothing. A db of a wrapper such as otelsql's is found
 // through a connection the first time.
@@ -77,6 +86,7 @@ func Stats(db *sql.DB) (Statistics, error) {
 		return Statistics{}, err
 	}
 	out := c.stats.snapshot()
+	out.Slotted = c.cooler.statistics()
 	if s := c.current.Load(); s != nil {
 		out.Degraded = s.degraded()
 	}

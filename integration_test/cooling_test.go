@@ -63,6 +63,36 @@ func TestColdIncrements(t *testing.T) {
 	})
 }
 
+// TestSlottedKeys proves that the statistics tell how many keys are in slots, and for how
+// long.
+func TestSlottedKeys(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, cold, cooling(counters("post", "likes")), "interpolateParams=true")
+		slotted := func() countermysql.SlottedStatistics {
+			stats, err := countermysql.Stats(tw.ours)
+			require.NoError(t, err)
+			return stats.Slotted
+		}
+		affected(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+		require.Zero(t, slotted(), "it met no other")
+		tx, err := tw.direct.Begin()
+		require.NoError(t, err)
+		defer tx.Rollback()
+		affected(t, tx, "INSERT INTO log (post_id) VALUES (1), (2)") // shared locks
+		start := time.Now()
+		affected(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+		affected(t, tw.ours, "UPDATE post SET likes = likes + 1 WHERE id = 2")
+		require.EqualValues(t, 2, slotted().Keys)
+		time.Sleep(100 * time.Millisecond)
+		now := slotted()
+		require.EqualValues(t, 2, now.Keys, "their rows are locked")
+		require.Greater(t, now.Oldest, 100*time.Millisecond)
+		require.LessOrEqual(t, now.Oldest, time.Since(start))
+		require.NoError(t, tx.Commit())
+		require.Eventually(t, func() bool { return slotted() == countermysql.SlottedStatistics{} }, 10*time.Second, 20*time.Millisecond)
+	})
+}
+
 // TestDirectNeverWaits proves that an increment goes to a slot where somebody shares the
 // base row, as a foreign key does, and that it waits for who has it exclusively as any
 // increment.

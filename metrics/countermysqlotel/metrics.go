@@ -55,6 +55,12 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 	pending, err := i.meter.Int64ObservableUpDownCounter("countermysql.increments.pending", metric.WithUnit("{increment}"),
 		metric.WithDescription("Increments of open transactions that wait for COMMIT."))
 	i.all, i.errs = append(i.all, pending), append(i.errs, err)
+	slotted, err := i.meter.Int64ObservableUpDownCounter("countermysql.keys.slotted", metric.WithUnit("{key}"),
+		metric.WithDescription("Keys whose slots this process has written and not folded since: the hot ones."))
+	i.all, i.errs = append(i.all, slotted), append(i.errs, err)
+	oldest, err := i.meter.Float64ObservableGauge("countermysql.keys.slotted.oldest", metric.WithUnit("s"),
+		metric.WithDescription("For how long the oldest of them is in slots."))
+	i.all, i.errs = append(i.all, oldest), append(i.errs, err)
 	degraded, err := i.meter.Int64ObservableUpDownCounter("countermysql.tables.degraded", metric.WithUnit("{table}"),
 		metric.WithDescription("Tables that others have changed so that they take no more increments into slots."))
 	i.all, i.errs = append(i.all, degraded), append(i.errs, err)
@@ -92,6 +98,8 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 		observe(groups, groupCount)
 		observe(grouped, s.Groups.Sum)
 		observe(pending, s.Pending)
+		observe(slotted, s.Slotted.Keys)
+		o.ObserveFloat64(oldest, s.Slotted.Oldest.Seconds(), common)
 		observe(degraded, int64(len(s.Degraded)))
 		observe(rollups, s.Rollups.Runs-s.Rollups.Errors, attribute.String("result", "done"))
 		observe(rollups, s.Rollups.Errors, attribute.String("result", "failed"))

@@ -49,7 +49,11 @@ func TestMetrics(t *testing.T) {
 					for _, m := range s.Metrics {
 						require.NotEmpty(t, m.Unit)
 						require.NotEmpty(t, m.Description)
-						for _, p := range m.Data.(metricdata.Sum[int64]).DataPoints {
+						sum, ok := m.Data.(metricdata.Sum[int64])
+						if !ok { // of seconds
+							require.Len(t, m.Data.(metricdata.Gauge[float64]).DataPoints, 1)
+						}
+						for _, p := range sum.DataPoints {
 							db, ok := p.Attributes.Value("db.namespace")
 							require.True(t, ok)
 							require.Equal(t, "forum", db.AsString())
@@ -66,6 +70,7 @@ func TestMetrics(t *testing.T) {
 			require.EqualValues(t, 1, v["countermysql.statements.exact "])
 			require.EqualValues(t, 2, v["countermysql.groups.increments "])
 			require.Contains(t, v, "countermysql.increments.pending ")
+			require.Contains(t, v, "countermysql.keys.slotted ")
 			require.NoError(t, registration.Unregister())
 			require.Empty(t, values())
 			_, err = countermysqlotel.Register(admin, metric.NewMeterProvider())

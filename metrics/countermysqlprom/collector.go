@@ -22,8 +22,8 @@ import (
 type collector struct {
 	db *sql.DB
 
-	statements, exact, fallbacks, pending, flushes, degraded, groups, errors *prometheus.Desc
-	rollups, rollupRows, rollupSlots, rollupOrphans, rollupSkipped           *prometheus.Desc
+	statements, exact, fallbacks, pending, flushes, slotted, slottedAge, degraded, groups, errors *prometheus.Desc
+	rollups, rollupRows, rollupSlots, rollupOrphans, rollupSkipped                                *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*collector)(nil)
@@ -40,6 +40,8 @@ func NewCollector(db *sql.DB, dbName string) prometheus.Collector {
 		exact:         desc("exact_statements_total", "Statements that rolled up the rows concerned and ran as they are, by reason.", "reason"),
 		fallbacks:     desc("fallbacks_total", "Plans of texts that could not be parsed or resolved."),
 		pending:       desc("pending_increments", "Increments of open transactions that wait for COMMIT."),
+		slotted:       desc("slotted_keys", "Keys whose slots this process has written and not folded since: the hot ones."),
+		slottedAge:    desc("slotted_oldest_seconds", "For how long the oldest of them is in slots."),
 		flushes:       desc("flushes_total", "Tables whose pending increments a COMMIT took to slots, but those of groups."),
 		degraded:      desc("degraded_tables", "Tables that others have changed so that they take no more increments into slots.", "table"),
 		groups:        desc("group_size", "How many increments, or transactions of nothing else, shared a commit."),
@@ -55,7 +57,7 @@ func NewCollector(db *sql.DB, dbName string) prometheus.Collector {
 // Describe lists the metrics.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		c.statements, c.exact, c.fallbacks, c.pending, c.flushes, c.degraded, c.groups, c.errors,
+		c.statements, c.exact, c.fallbacks, c.pending, c.flushes, c.slotted, c.slottedAge, c.degraded, c.groups, c.errors,
 		c.rollups, c.rollupRows, c.rollupSlots, c.rollupOrphans, c.rollupSkipped,
 	} {
 		ch <- d
@@ -87,6 +89,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	count(c.fallbacks, fallbacks)
 	count(c.flushes, s.Flushes)
 	ch <- prometheus.MustNewConstMetric(c.pending, prometheus.GaugeValue, float64(s.Pending))
+	ch <- prometheus.MustNewConstMetric(c.slotted, prometheus.GaugeValue, float64(s.Slotted.Keys))
+	ch <- prometheus.MustNewConstMetric(c.slottedAge, prometheus.GaugeValue, s.Slotted.Oldest.Seconds())
 	for table := range s.Degraded {
 		ch <- prometheus.MustNewConstMetric(c.degraded, prometheus.GaugeValue, 1, table)
 	}
