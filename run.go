@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -91,7 +92,8 @@ func (c *conn) outdated(ctx context.Context, p *plan, err error) bool {
 	if p.increment != nil && old.lookup(p.increment.t.spec.db, p.increment.t.spec.name, "") != p.increment.t {
 		return true
 	}
-	slots := p.class == counting && errorNumber(err) == errNoDefault // all columns that are known have values: it has met another one
+	slots := p.class == counting && errorNumber(err) == errNoDefault || // all columns that are known have values: it has met another one
+		errorNumber(err) == errNoColumn && strings.Contains(err.Error(), slotColumn+"'") // the slots table is for another key
 	if !slots && c.connector.age() < time.Second && !c.connector.changed() {
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,8 +34,58 @@ var integerBits = map[string]uint{"tinyint": 8, "smallint": 16, "mediumint": 24,
 
 func (c *column) integer() bool { return integerBits[c.dataType] != 0 }
 
-// slotColumn is the name of the slot number's column, unless the table has one of that name.
+// slotColumn is how the name of the slot number's column ends.
 const slotColumn = "slot"
+
+// nameSlots gives the slot number's column its name. One that is there keeps it, while the
+// slots table is for the key. It tells keys of several columns, or of TIMESTAMPs, from
+// others, and every statement on slots names it: what was planned for another key fails,
+// even where the server would have values for the columns that it does not know.
+func (t *table) nameSlots() {
+	n := len(t.key)
+	there := ""
+	if n < len(t.stored) && numbersSlots(t.stored[n]) {
+		if there = t.stored[n].name; t.keyed(t.stored) {
+			t.slotCol = there
+			return
+		}
+	}
+	if there == "" {
+		if i := slices.IndexFunc(t.stored, numbersSlots); i >= 0 {
+			there = t.stored[i].name
+		}
+	}
+	name := slotColumn
+	if n != 1 {
+		name = "key" + strconv.Itoa(n) + "_" + name
+	}
+	for i, c := range t.key {
+		if c.dataType == "timestamp" {
+			name = "utc" + strconv.Itoa(i+1) + "_" + name
+		}
+	}
+	for t.inKey(name) || t.virtual(name) || strings.EqualFold(name, there) {
+		name = "countermysql_" + name
+	}
+	t.slotCol = name
+}
+
+// keyed reports whether a slots table begins with the key of the base table.
+func (t *table) keyed(slots []*column) bool {
+	if len(slots) < len(t.key) {
+		return false
+	}
+	for i, c := range t.key {
+		if !strings.EqualFold(slots[i].name, c.name) || (slots[i].dataType == "timestamp") != (c.dataType == "timestamp") { // in which time zone?
+			return false
+		}
+	}
+	return true
+}
+
+// planned is true of every row of a slots table that is for the known key; of one that
+// another process has made anew, for another key, it is an error, 1054.
+func (t *table) planned(name string) string { return name + "." + quoteIdent(t.slotCol) + " IS NOT NULL" }
 
 // uniqueKey is a primary or unique key whose columns are indexed in full.
 type uniqueKey struct {
@@ -336,19 +387,15 @@ func (t *table) upgradeSQL(slots []*column) string {
 	if len(slots) == 0 {
 		return t.createSQL()
 	}
-	rest := slots
+	rest := slots[min(len(t.key), len(slots)):]
+	if !t.keyed(slots) || len(rest) == 0 || !strings.EqualFold(rest[0].name, t.slotCol) {
+		return "DROP TABLE " + t.slots() + "; " + t.createSQL()
+	}
 	var changes []string
-	for _, c := range t.key {
-		if len(rest) == 0 || !strings.EqualFold(rest[0].name, c.name) || (rest[0].dataType == "timestamp") != (c.dataType == "timestamp") { // in which time zone?
-			return "DROP TABLE " + t.slots() + "; " + t.createSQL()
-		}
-		if rest[0].columnType != c.columnType || rest[0].collation != c.collation || rest[0].onUpdate { // what the slots hold stays right, as the base rows do
+	for i, c := range t.key {
+		if s := slots[i]; s.columnType != c.columnType || s.collation != c.collation || s.onUpdate { // what the slots hold stays right, as the base rows do
 			changes = append(changes, "MODIFY COLUMN "+t.keyDefinition(c))
 		}
-		rest = rest[1:]
-	}
-	if len(rest) == 0 || !strings.EqualFold(rest[0].name, t.slotCol) {
-		return "DROP TABLE " + t.slots() + "; " + t.createSQL()
 	}
 	for _, c := range slices.Concat(t.counters, t.touch) {
 		if findColumn(rest, c.name) == nil {

@@ -240,10 +240,6 @@ func (l *loader) keys(ctx context.Context) {
 				break
 			}
 		}
-		t.slotCol = slotColumn
-		for t.inKey(t.slotCol) || t.virtual(t.slotCol) {
-			t.slotCol = "countermysql_" + t.slotCol
-		}
 	}
 }
 
@@ -359,6 +355,7 @@ func (l *loader) slotsTables(ctx context.Context) {
 	for _, t := range l.tables {
 		slots := l.key(t.spec.db, t.spec.slotsTable)
 		t.stored, t.closed = found[slots], closed[slots]
+		t.nameSlots()
 		for _, slot := range t.stored {
 			if !slot.invisible {
 				t.slotsWidth++

@@ -228,7 +228,7 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 		known = "(SELECT MIN((" + strings.Join(conds, " AND ") + ") IS TRUE) FROM " + t.base() + " WHERE " + row.base + ")"
 	}
 	rows, err := c.outside(ctx, "SELECT "+t.selectKey(privateName)+", "+strings.Join(cols, ", ")+", "+known+
-		" FROM "+t.slots()+" AS "+privateName+" WHERE "+row.slots+group)
+		" FROM "+t.slots()+" AS "+privateName+" WHERE "+row.slots+" AND "+t.planned(privateName)+group)
 	if err != nil {
 		return err
 	}

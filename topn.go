@@ -190,7 +190,7 @@ func (a *analysis) topRead(s *ast.SelectStmt, t *table, name string, order []sor
 
 // withoutSlots tells the rows of the table called name that have no slots.
 func (t *table) withoutSlots(name string) string {
-	return "(SELECT 1 FROM " + t.slots() + " AS " + privateName + " WHERE " + t.sameKey(privateName, quoteIdent(name)) + " LIMIT 1) IS NULL"
+	return "(SELECT 1 FROM " + t.slots() + " AS " + privateName + " WHERE " + t.sameKey(privateName, quoteIdent(name)) + " AND " + t.planned(privateName) + " LIMIT 1) IS NULL"
 }
 
 // wholeKey is true of rows whose dates in the key have a month and a day, or nothing at

@@ -86,10 +86,11 @@ func (t *table) cast(c *column, sum string) string {
 
 // fromSlots selects the slots of the current base row.
 func (t *table) fromSlots(name string, s sight) string {
-	from := " FROM " + t.slots() + " AS " + privateName
+	from := " FROM " + t.slots() + " AS " + privateName + " WHERE "
 	if len(t.key) > 0 {
-		from += " WHERE " + t.sameKey(privateName, quoteIdent(name))
+		from += t.sameKey(privateName, quoteIdent(name)) + " AND "
 	}
+	from += t.planned(privateName)
 	if s.locks != "" {
 		from += " " + shareMode
 	}

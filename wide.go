@@ -67,7 +67,7 @@ func (t *table) groupedSlots() string {
 			sums = append(sums, "MAX("+quoteIdent(c.name)+") AS "+quoteIdent(c.name))
 		}
 	}
-	return "SELECT " + strings.Join(sums, ", ") + " FROM " + t.slots() + " GROUP BY " + strings.Join(quoteNames(t.key), ", ")
+	return "SELECT " + strings.Join(sums, ", ") + " FROM " + t.slots() + " WHERE " + quoteIdent(t.slotCol) + " IS NOT NULL GROUP BY " + strings.Join(quoteNames(t.key), ", ")
 }
 
 // joinedView is a view that joins the base table and sums of its slots.

@@ -74,7 +74,11 @@ func (l *longerKey) right(t *testing.T) {
 }
 
 // longerKeys are new columns of the key.
-var longerKeys = []string{"INT NOT NULL DEFAULT 7", "VARCHAR(10) NOT NULL DEFAULT 'x'", "DATETIME NOT NULL DEFAULT '2020-01-02 10:00:00'"}
+var longerKeys = []string{"INT NOT NULL DEFAULT 7", "VARCHAR(20) NOT NULL DEFAULT 'x'", "DATETIME NOT NULL DEFAULT '2020-01-02 10:00:00'",
+	"TIMESTAMP NOT NULL DEFAULT '2020-01-02 10:00:00'"}
+
+// otherPart is another value of each of them.
+const otherPart = "IF(b = '7', '8', '2021-01-02 10:00:00')"
 
 var longerParams = [][]string{
 	{"interpolateParams=true"},
@@ -94,6 +98,7 @@ func TestLongerKey(t *testing.T) {
 		"upsert":  {upsert, upsert, one},
 		"exact":   {"UPDATE p SET n = n - 1 WHERE id = 1 AND n > 0", one},
 		"read":    {"SELECT id, n FROM p ORDER BY id", "SELECT n FROM p WHERE id = 1", one},
+		"rows":    {"INSERT INTO p (id, b, n) SELECT id, " + otherPart + ", 100 FROM p", "SELECT id, n FROM p ORDER BY id, n", one, "SELECT SUM(n), COUNT(*) FROM p"},
 	}
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, rollup := range []time.Duration{countermysql.RollupNever, time.Hour} {
