@@ -171,6 +171,10 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 			behind = append(behind, b) // nothing keeps it from being made meanwhile
 		}
 	}
+	outside := func(query string) error {
+		_, err := c.connector.query(by(ctx, c.initial.kin), query)
+		return err
+	}
 	ran := false
 	try := func() (out outcome, err error) {
 		if err = c.appeared(before, func(query string) error { return c.opens(ctx, query) }); err != nil {
@@ -180,10 +184,16 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 			return out, err
 		}
 		ran = true
-		err = c.appeared(shown(behind, out), func(query string) error {
-			_, err := c.connector.query(by(ctx, c.initial.kin), query)
-			return err
-		})
+		met := shown(behind, out)
+		if err = c.appeared(met, outside); err == nil && len(met) > 0 && e.twice && !inside {
+			// It has met one of another kind of that name, or one that has gone again since: then it fails now.
+			_ = out.close()
+			if out, err = c.runKnown(ctx, k); err == nil {
+				err = c.appeared(shown(behind, out), outside)
+			} else if n := errorNumber(err); n == errNoTable || n == errNoColumn {
+				return outcome{}, errAppeared
+			}
+		}
 		if err != nil {
 			_ = out.close() // the first error is the one to report
 			return outcome{}, err

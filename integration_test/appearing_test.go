@@ -223,7 +223,7 @@ func (a *appearance) orders(steps []string, table bool) (all [][]string) {
 // the transaction is a deadlock's victim.
 func TestAppearingMeanwhile(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		for name, a := range map[string]appearance{"table": lateTable(), "column": lateColumn(), "second column": lateColumn("wins")} {
+		for name, a := range map[string]appearance{"table": lateTable(), "column": lateColumn("wins")} {
 			for _, what := range []string{"read", "set", "guarded", "delete", "guarded in a transaction", "BEGIN"} {
 				t.Run(name+"/"+what, func(t *testing.T) {
 					steps := strings.Split(a.scripts[what], "; ")
@@ -255,9 +255,15 @@ func TestAppearingMeanwhile(t *testing.T) {
 									}
 								}
 							}()
-							select {
-							case <-done:
-							case <-time.After(200 * time.Millisecond): // it waits for us
+							for waits := 0; waits < 5; { // it waits for us
+								select {
+								case <-done:
+									return nil
+								case <-time.After(10 * time.Millisecond):
+								}
+								if waits++; !tw.waits(t) {
+									waits = 0
+								}
 							}
 							return nil
 						})
@@ -276,6 +282,47 @@ func TestAppearingMeanwhile(t *testing.T) {
 					}
 				})
 			}
+		}
+	})
+}
+
+// waits reports whether somebody on our side waits for a lock.
+func (tw *twin) waits(t *testing.T) bool {
+	t.Helper()
+	return number(t, tw.direct, `SELECT COUNT(*) FROM information_schema.PROCESSLIST p LEFT JOIN information_schema.INNODB_TRX x ON x.trx_mysql_thread_id = p.ID
+ WHERE p.DB = DATABASE() AND (p.STATE LIKE 'Waiting for table%' OR x.trx_state = 'LOCK WAIT')`) > 0
+}
+
+// TestGoneAgain proves that a query which meets a table that a process has seen missing is
+// answered with all that was counted, also where the table is gone again right after it.
+func TestGoneAgain(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		a := lateTable()
+		for _, query := range []string{"SELECT n FROM late WHERE id = 1", "SELECT SUM(n), COUNT(*) FROM late"} {
+			tw := newTwin(t, srv, a.schema, a.config)
+			for _, stmt := range a.made {
+				affected(t, tw.plain, stmt)
+				affected(t, tw.ours, stmt)
+			}
+			affected(t, tw.direct, "RENAME TABLE late TO away")
+			config, sent := *tw.config, newRecorder()
+			config.Interceptor = sent
+			second, _ := openOurs(t, tw.oursDSN, &config)
+			require.Contains(t, queried(t.Context(), second, query), "1146")
+			renamed := 0
+			sent.meddle(t, func(text string) error {
+				switch {
+				case renamed == 0 && text == query:
+					renamed++
+					affected(t, tw.direct, "RENAME TABLE away TO late")
+				case renamed == 1:
+					renamed++
+					affected(t, tw.direct, "RENAME TABLE late TO away")
+				}
+				return nil
+			})
+			require.Contains(t, []string{queried(t.Context(), tw.plain, query), "error 1146"}, queried(t.Context(), second, query))
+			require.Equal(t, 2, renamed)
 		}
 	})
 }

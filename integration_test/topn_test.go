@@ -129,13 +129,18 @@ func (table topTable) read(t *testing.T, tw *twin, r *rand.Rand) {
 		tw.same(t, query, args...)
 		tw.sameInTransaction(t, query, args...)
 	})
-	top := 0
+	top, looks := 0, 0
 	for _, s := range sent {
-		if strings.Contains(s.text, "UNION ALL") && !strings.HasPrefix(s.text, "PREPARE") {
+		switch {
+		case strings.HasPrefix(s.text, "PREPARE"):
+		case strings.Contains(s.text, "UNION ALL"):
 			top++
+		case strings.Contains(s.text, "EXISTS (SELECT 1 FROM"): // a second later; LIMIT 0 tells nothing, and is the answer
+			looks++
 		}
 	}
-	require.Equal(t, 3, top, "%v", sent)
+	require.LessOrEqual(t, top, 3, "%v", sent)
+	require.GreaterOrEqual(t, top+looks, 3, "%v", sent)
 }
 
 // sameInTransaction is same in a transaction that has counted nothing.
