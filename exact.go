@@ -30,7 +30,10 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 		return c.runAlone(ctx, k)
 	}
 	c.transaction().rolledUp = nil
-	out, err := c.takeAndRun(ctx, k)
+	out, done, err := c.runOverwriting(ctx, k)
+	if !done && err == nil {
+		out, err = c.takeAndRun(ctx, k)
+	}
 	c.fixed = c.fixed || p.fixes && err == nil
 	if err == nil {
 		c.noteWrites(p.writes, k.binder(), out.affected())

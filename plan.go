@@ -56,11 +56,12 @@ type plan struct {
 	cleaning  *cleaning  // keys named by an INSERT
 
 	// Of what may run the exact way:
-	scopes    []scope    // rows to roll up before
-	whole     bool       // all base rows are locked: what is added to one that goes, or gets another key, would be lost
-	guarded   string     // the statement in one round trip; "" if there is none
-	discards  []*column  // counters whose values it does away with unread
-	narrowing *narrowing // keeps the statement to given rows; nil: others than those that were locked can't come to meet its condition
+	scopes     []scope    // rows to roll up before
+	whole      bool       // all base rows are locked: what is added to one that goes, or gets another key, would be lost
+	guarded    string     // the statement in one round trip; "" if there is none
+	discards   []*column  // counters whose values it does away with unread
+	overwrites bool       // it gives counters of one row other values, unread, and does nothing else
+	narrowing  *narrowing // keeps the statement to given rows; nil: others than those that were locked can't come to meet its condition
 
 	// Of other texts:
 	split      []string // the statements of a text that holds several

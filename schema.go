@@ -85,7 +85,9 @@ func (t *table) keyed(slots []*column) bool {
 
 // planned is true of every row of a slots table that is for the known key; of one that
 // another process has made anew, for another key, it is an error, 1054.
-func (t *table) planned(name string) string { return name + "." + quoteIdent(t.slotCol) + " IS NOT NULL" }
+func (t *table) planned(name string) string {
+	return name + "." + quoteIdent(t.slotCol) + " IS NOT NULL"
+}
 
 // uniqueKey is a primary or unique key whose columns are indexed in full.
 type uniqueKey struct {

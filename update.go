@@ -121,6 +121,7 @@ func (a *analysis) exactUpdate(stmt *ast.UpdateStmt, source *ast.TableSource, s 
 	}
 	if len(pins) == 1 && stmt.Where != nil && !s.rekeyed {
 		p.guarded = a.guard(t, name, stmt.Where)
+		p.overwrites = len(p.discards) == len(stmt.List) && len(p.scopes) == 1 && !t.updateTriggers && t.degraded == nil && !a.actsTwice()
 	}
 }
 

@@ -57,6 +57,13 @@ func (x *txState) writtenTo(t *table) *written {
 	return w
 }
 
+// concerns reports whether the transaction has anything of its own in the table, or may
+// have: what others see of that is not what it is.
+func (x *txState) concerns(t *table) bool {
+	w := x.writtenTo(t)
+	return x.hasPending(t) || w.any || w.writes > 0 || len(w.rows) > 0 || w.taken.len() > 0
+}
+
 // mark notes that the transaction has written a row.
 func (w *written) mark(row writtenRow) {
 	for i := range w.rows {
