@@ -112,8 +112,8 @@ package countermysql
 //	filler template upsert slots slotrange             - its statement
 //	batch group deputy                                 - together with those of others
 //	tx written savepoint layers ordering send          - pending until COMMIT
-//	exact narrow take fold discard slotrows units              the exact way
-//	clean collide
+//	exact overwrite narrow take fold discard           the exact way
+//	slotrows units clean collide
 //	sight                                              what a transaction sees of counters
 //	ddl news alter swap temporary lock_tables          what changes tables
 //	result rows types typing question errors           the answer, as plain MySQL gives it
