@@ -39,6 +39,7 @@ type Option func(*options)
 
 type options struct {
 	args     []string
+	env      []string // of the server, beside this process's
 	durable  bool
 	progress func(string)
 	disk     string
@@ -197,6 +198,9 @@ func (s *Server) spawn(program string, args []string) (*process, error) {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = "/" // the caller's folder need not exist in the chroot
 	cmd.Stdout, cmd.Stderr = s.dir.log, s.dir.log
+	if s.opts.env != nil {
+		cmd.Env = append(os.Environ(), s.opts.env...)
+	}
 	if s.inst.chroot != "" {
 		cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	}

@@ -244,3 +244,16 @@ func running(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
+
+func TestStartCluster(t *testing.T) {
+	needOwn(t)
+	nodes, err := StartCluster(t.Context(), 2)
+	require.NoError(t, err)
+	for _, s := range nodes {
+		t.Cleanup(s.Stop)
+	}
+	exec1(t, open(t, nodes[0].DSN("")), "CREATE DATABASE there")
+	exec1(t, open(t, nodes[1].DSN("")), "CREATE TABLE there.too (id INT PRIMARY KEY)")
+	require.NoError(t, nodes[1].Restart(t.Context())) // it joins again
+	exec1(t, open(t, nodes[1].DSN("there", "wsrep_sync_wait=15")), "INSERT INTO too VALUES (1)")
+}
