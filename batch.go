@@ -169,7 +169,7 @@ func (b *batch) statement(c *conn, entries []*entry) string {
 // waiting is the statement of one caller's entries, which waits for locks.
 func (b *batch) waiting(c *conn, entries []*entry) string {
 	u := b.upsert(c, entries)
-	u.lock = shareMode
+	u.lock = b.t.lock()
 	return u.many()
 }
 

@@ -85,7 +85,7 @@ func (k *inspection) server() {
 		k.add(Warning, "", "the server is read-only", "check the server that takes the writes", "")
 	}
 	if variables["wsrep_on"] == "ON" {
-		k.add(Warning, "", "the server is a node of a Galera cluster, on which two nodes that write one slot conflict", "give the processes of each node a range of slots, counterSlotRange=auto for one, or let all write through one node", "")
+		k.cluster()
 	}
 	var major, minor int
 	if _, err := fmt.Sscanf(variables["version"], "%d.%d", &major, &minor); err == nil {
@@ -274,3 +274,20 @@ func (k *inspection) grant(privileges, on string) string {
 
 // denied are the errors of missing privileges.
 var denied = map[uint16]bool{1044: true, 1142: true, 1143: true, 1227: true, 1370: true}
+
+// cluster says what the nodes of a Galera cluster may not do.
+func (k *inspection) cluster() {
+	size := "1"
+	for _, row := range k.ask("SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'") {
+		size = row[1]
+	}
+	if size == "1" {
+		k.add(Warning, "", "the server is the only node of a Galera cluster, which others may join", "let all statements of counter tables but increments by primary key and rollups go through one node then", "")
+		return
+	}
+	k.add(Warning, "", "the server is a node of a cluster of "+size+" nodes, whose locks are one node's alone: of what is written to a counter table on several nodes, only increments by primary key and rollups are counted for certain",
+		"let all other statements of counter tables go through one node", "")
+	if r := k.c.slotRange; !r.auto && r.size == 0 {
+		k.add(Warning, "", "two nodes of the cluster that write one slot conflict", "give the processes of each node a range of slots, counterSlotRange=auto for one", "")
+	}
+}

@@ -160,14 +160,14 @@ func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 		return outcome{}, takeVerbatim, nil
 	}
 	floats := k.floats()
-	if inc.text != nil && !inc.t.verbatim() && !c.inTransaction() && !floats {
+	if inc.text != nil && !inc.verbatim() && !c.inTransaction() && !floats {
 		if out, how, err := c.countAlone(ctx, k); how != notTried {
 			return out, how, err
 		}
 	}
 	b, ok := inc.bind(k.binder())
 	ok = ok && !floats
-	if ok && (b.zero || k.plan.class != counting || inc.t.verbatim() || !k.binder().soundPins(inc.pins)) {
+	if ok && (b.zero || k.plan.class != counting || inc.verbatim() || c.open().holds(inc.t) || !k.binder().soundPins(inc.pins)) {
 		return outcome{}, takeVerbatim, nil // whether it begins a transaction is for the server to say
 	}
 	if err := c.beginImplied(ctx); err != nil {
@@ -261,7 +261,7 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 		return outcome{}, notTried, nil
 	}
 	var lead turn
-	lock, together := shareMode, inc.batch != nil && c.grouped()
+	lock, together := inc.t.lock(), inc.batch != nil && c.grouped()
 	if sent, err := c.fillDirectly(ctx, inc); !errors.Is(err, errNotDirect) {
 		if !sent {
 			return outcome{}, notTried, nil
@@ -302,7 +302,7 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 	sent, err := first()
 	if together && err != nil && undone(err) && !errors.Is(err, errRowGone) {
 		c.unheard(err)
-		lock = shareMode
+		lock = inc.t.lock()
 		sent, err = send()
 	}
 	if !sent {

@@ -112,6 +112,7 @@ package countermysql
 //	filler template upsert slots slotrange             - its statement
 //	batch group deputy                                 - together with those of others
 //	tx written savepoint layers ordering send          - pending until COMMIT
+//	cluster                                            - on a cluster of nodes that are all written
 //	exact overwrite narrow take fold discard           the exact way
 //	slotrows units clean collide
 //	sight                                              what a transaction sees of counters

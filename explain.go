@@ -66,7 +66,7 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 	if p.increment != nil {
 		b, ok := p.increment.bind(k.binder())
 		exactly = exactly || !ok
-		if ok && !b.zero && p.class == counting && !b.t.verbatim() {
+		if ok && !b.zero && p.class == counting && !b.verbatim() {
 			stmt, shared, err := k.explainCount(ctx, b)
 			if err != nil {
 				return nil, err

@@ -193,7 +193,7 @@ func (c *conn) lookUp(ctx context.Context, l lookup, w *written) ([][]string, er
 	query := "SELECT " + l.of(l.id)
 	if c.altered() || w != nil && w.any {
 		if w != nil && c.transaction().isolation == repeatableRead && c.unbegun == nil {
-			query += " " + shareMode
+			query += " " + l.t.lock()
 		}
 		return c.read(ctx, query)
 	}

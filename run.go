@@ -227,6 +227,9 @@ func (c *conn) settleAll(ctx context.Context, k *call) error {
 	if err := c.applyAll(ctx); err != nil {
 		return err
 	}
+	if err := c.hold(ctx, k.plan, true); err != nil {
+		return err
+	}
 	for _, s := range k.plan.scopes {
 		if c.locks != unlocked {
 			break // to roll up would unlock
@@ -272,6 +275,11 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	}
 	if !exactly && len(p.touches) > 0 {
 		exactly = !p.touchesNow(k.binder())
+	}
+	if takes := exactly || p.locking; takes || p.increment == nil && p.writes != nil {
+		if err := c.hold(ctx, p, takes); err != nil {
+			return outcome{}, err
+		}
 	}
 	for _, t := range p.deletes {
 		if c.open().hasPending(t) {

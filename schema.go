@@ -193,13 +193,23 @@ func findColumn(cols []*column, name string) *column {
 	return nil
 }
 
-// noWait is shareMode that fails at once where it would wait. On Galera it waits:
+// lock is how an increment locks the base row. On Galera shared locks of several sessions
+// can keep what another node has written to the row from being applied: then all wait,
+// until innodb_lock_wait_timeout ends it.
+func (t *table) lock() string {
+	if t.galera {
+		return "FOR UPDATE"
+	}
+	return shareMode
+}
+
+// noWait is lock that fails at once where it would wait. On Galera it waits:
 // where another node's write ends a statement with NOWAIT, the server forgets the
 // session's own timeouts, and every later lock wait fails at once.
 func (t *table) noWait() string {
 	switch {
 	case t.galera:
-		return shareMode
+		return t.lock()
 	case t.mariaDB:
 		return "LOCK IN SHARE MODE NOWAIT"
 	}
@@ -217,6 +227,8 @@ func (t *table) skipLocked() string {
 // share is a clause that locks exclusively, with shared locks.
 func (t *table) share(exclusive string) string {
 	switch {
+	case strings.HasSuffix(exclusive, "NOWAIT") && t.galera:
+		return shareMode // see noWait
 	case strings.HasSuffix(exclusive, "NOWAIT"):
 		return t.noWait()
 	case strings.HasSuffix(exclusive, "SKIP LOCKED"):

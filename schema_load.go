@@ -45,6 +45,7 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 	}
 	defer conn.Close()
 	l := &loader{db: conn, server: srv, specs: specs, tables: s.tables, kinds: map[*table]tableKind{}}
+	fmt.Fprint(&l.seen, srv)
 	for _, spec := range specs {
 		l.tables[s.key(spec.db, spec.name)] = &table{spec: spec, mariaDB: srv.mariaDB, galera: srv.galera, rollsBack: srv.rollsBack}
 	}

@@ -93,7 +93,7 @@ func newTemplate(t *table, name string, cols []*column, used, touched []int, lat
 		}
 	}
 	if len(t.key) == 0 {
-		text.WriteString(" AND (SELECT COUNT(*) FROM " + t.base() + " " + shareMode + ") = 1")
+		text.WriteString(" AND (SELECT COUNT(*) FROM " + t.base() + " " + t.lock() + ") = 1")
 	}
 	text.WriteString(" ")
 	cut(holeLock, 0)

@@ -214,6 +214,7 @@ type txState struct {
 	increments int64      // statements that were added to pending
 	inside     bool       // it looks up for itself: others wait for it, or do not see slots that it has written
 	called     bool       // it ran what may have set savepoints, or gone back to one
+	held       []string   // tables of which it may have locked rows, on a cluster
 	joined     bool       // InnoDB is part of the server's transaction, for a savepoint
 }
 

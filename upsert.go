@@ -38,7 +38,7 @@ type upsert struct {
 
 // upsert prepares a statement for entries by the slots table's own key.
 func (c *conn) upsert(t *table, entries []*entry) *upsert {
-	return &upsert{t: t, name: t.spec.name, cols: t.key, entries: entries, lock: shareMode, slot: c.slot(t), insert: c.insert()}
+	return &upsert{t: t, name: t.spec.name, cols: t.key, entries: entries, lock: t.lock(), slot: c.slot(t), insert: c.insert()}
 }
 
 // byKey reports whether entries are of the slots table's own key.
@@ -170,7 +170,7 @@ func (u *upsert) gone(used, touched []int) string {
 		gone = append(gone, test+" ELSE FALSE END")
 	}
 	if len(t.key) == 0 {
-		gone = append(gone, "(SELECT COUNT(*) FROM "+t.base()+" LOCK IN SHARE MODE) <> 1")
+		gone = append(gone, "(SELECT COUNT(*) FROM "+t.base()+" "+t.lock()+") <> 1")
 	}
 	return strings.Join(gone, " OR ")
 }
