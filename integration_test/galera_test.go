@@ -33,7 +33,7 @@ func TestGalera(t *testing.T) {
 }
 
 const stock = `CREATE TABLE item (id INT PRIMARY KEY, slug VARCHAR(20) NOT NULL UNIQUE, n INT NOT NULL, open INT NOT NULL, title VARCHAR(20) NOT NULL DEFAULT '');
-INSERT INTO item (id, slug, n, open) VALUES (1, 'a', 1, 1), (2, 'b', 0, 1);
+INSERT INTO item (id, slug, n, open) VALUES (1, 'a', 1, 1), (2, 'b', 0, 1), (3, 'd', 0, 1);
 CREATE TABLE mark (id INT PRIMARY KEY)`
 
 // cluster is a twin whose databases are open on both nodes.
@@ -181,7 +181,7 @@ func galeraRollups(t *testing.T, nodes []*testserver.Server) {
 }
 
 // galeraLoad proves that what two nodes have acknowledged is counted, once, beside
-// rollups of both. Shared locks of several increments would make the cluster stand still
+// rollups of both, and that increments outside transactions do not fail by them. Shared locks of several increments would make the cluster stand still
 // until innodb_lock_wait_timeout, though not every time.
 func galeraLoad(t *testing.T, nodes []*testserver.Server) {
 	c := newCluster(t, nodes, stock, counters("item", "n"))
@@ -193,26 +193,42 @@ func galeraLoad(t *testing.T, nodes []*testserver.Server) {
 		}
 		return nil
 	})
-	var acknowledged, marked, unknown, conflicts atomic.Int64
+	var acknowledged, conflicts, certain, unknown atomic.Int64
+	var seconds [2]atomic.Int64 // what transactions have done besides
 	var clients sync.WaitGroup
-	for i := range 8 {
+	for i := range 10 {
+		kind, db := i/2, c.both[i%2]
 		clients.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				err := addOne(t.Context(), c.both[i%2], i < 4, i*1_000_000+n)
-				switch errorNumber(err) {
+				var err error
+				switch kind {
 				case 0:
-					acknowledged.Add(1)
-					if i < 4 {
-						marked.Add(1)
+					err = addWith(t.Context(), db, "INSERT INTO mark VALUES ("+fmt.Sprint(i*1_000_000+n)+")")
+				case 1:
+					err = addWith(t.Context(), db, "UPDATE item SET n = n + 1 WHERE id = 2")
+				case 2: // many of which are given up under way
+					short, cancel := context.WithTimeout(t.Context(), time.Duration(1+n%30)*time.Millisecond)
+					_, err = db.ExecContext(short, "UPDATE item SET n = n + 1 WHERE id = 3")
+					cancel()
+					if err == nil {
+						certain.Add(1)
+					} else {
+						unknown.Add(1)
 					}
-				case 1213: // with a rollup of the other node
-					conflicts.Add(1)
-					if i >= 4 {
-						t.Error("an increment outside transactions is sent again", err)
-					}
+					continue
 				default:
-					unknown.Add(1)
-					t.Log(err)
+					_, err = db.ExecContext(t.Context(), addOne)
+				}
+				switch {
+				case err == nil:
+					acknowledged.Add(1)
+					if kind < 2 {
+						seconds[kind].Add(1)
+					}
+				case errorNumber(err) == 1213 && kind < 2: // with a rollup of the other node
+					conflicts.Add(1)
+				default:
+					t.Error(kind, err)
 				}
 			}
 		})
@@ -230,30 +246,28 @@ func galeraLoad(t *testing.T, nodes []*testserver.Server) {
 	}
 	clients.Wait()
 	c.sent.off.Store(true)
-	t.Log("acknowledged", acknowledged.Load(), "conflicts", conflicts.Load(), "unknown", unknown.Load())
-	value := number(t, c.both[1], "SELECT n FROM item WHERE id = 1") - 1
-	require.GreaterOrEqual(t, value, acknowledged.Load())
-	require.LessOrEqual(t, value, acknowledged.Load()+unknown.Load())
+	t.Log("acknowledged", acknowledged.Load(), "conflicts", conflicts.Load(), "with short deadlines", certain.Load(), "unknown", unknown.Load())
 	require.Positive(t, acknowledged.Load())
-	if unknown.Load() == 0 {
-		require.Equal(t, marked.Load(), number(t, c.both[1], "SELECT COUNT(*) FROM mark"))
+	require.Equal(t, acknowledged.Load(), number(t, c.both[1], "SELECT n FROM item WHERE id = 1")-1)
+	value := number(t, c.both[1], "SELECT n FROM item WHERE id = 3")
+	require.GreaterOrEqual(t, value, certain.Load())
+	require.LessOrEqual(t, value, certain.Load()+unknown.Load())
+	for kind, count := range []string{"SELECT COUNT(*) FROM mark", "SELECT n FROM item WHERE id = 2"} {
+		require.Equal(t, seconds[kind].Load(), number(t, c.both[1], count))
 	}
 }
 
-// addOne adds one to item 1, and leaves a mark, or does so by itself.
-func addOne(ctx context.Context, db *sql.DB, marks bool, id int) error {
-	const add = "UPDATE item SET n = n + 1 WHERE id = 1"
-	if !marks {
-		_, err := db.ExecContext(ctx, add)
-		return err
-	}
+const addOne = "UPDATE item SET n = n + 1 WHERE id = 1"
+
+// addWith adds one to item 1 in a transaction with another statement.
+func addWith(ctx context.Context, db *sql.DB, stmt string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO mark VALUES (?)", id)
+	_, err = tx.ExecContext(ctx, stmt)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, add)
+		_, err = tx.ExecContext(ctx, addOne)
 	}
 	if err != nil {
 		return errors.Join(err, tx.Rollback())
