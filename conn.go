@@ -77,7 +77,7 @@ func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 // planOf is plan for a text that may have been prepared.
 func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse, error) {
 	c.spend()
-	s, err := c.schema(ctx)
+	s, err := c.schemaFor(ctx, text)
 	if err != nil {
 		if s = c.connector.current.Load(); s == nil || ctx.Err() != nil || c.connector.changed() {
 			return planUse{}, c.cut(ctx, err)

@@ -94,7 +94,7 @@ package countermysql
 // Where to read, in the order of a statement's life:
 //
 //	driver dsn config config_resolve config_yaml       from a DSN to a Connector
-//	learn tally server schema_load schema catalog      what is known of the server's tables
+//	learn tally server schema_load objects schema       what is known of the server's tables
 //	slots_table keytype names ident index
 //
 //	conn stmt begin session                            what database/sql calls

@@ -143,6 +143,8 @@ type Connector struct {
 
 	// Used by the reading that is under way:
 	refused       map[string]refusedDDL // DDL of slots tables
+	objects       *objects              // of the last reading
+	server        server                // of the last reading that asked
 	tallied       tally                 // the DDL that had begun when the schema was read
 	loaded, moved time.Duration         // when it was read, and when a reading saw more DDL, by clock
 

@@ -142,6 +142,10 @@ func (c *Connector) readSchema(ctx context.Context, r *reading) (*schema, error)
 		}
 	}
 	began := clock()
+	part := r.anew && known != nil && !known.server.galera && c.objects != nil && c.objects.still(now)
+	if !part {
+		c.objects = &objects{tally: now}
+	}
 	s, err := c.load(ctx, r.anew, &now)
 	for errorNumber(err) == errLockWait && (c.current.Load() == nil || c.changed()) && ctx.Err() == nil {
 		s, err = c.load(ctx, r.anew, &now) // nothing goes on without it: it waits, as statements do
@@ -155,10 +159,12 @@ func (c *Connector) readSchema(ctx context.Context, r *reading) (*schema, error)
 		}
 		return nil, err
 	}
-	c.checked.Store(int64(clock()))
-	c.tallied, c.loaded = now, began
-	if moved {
-		c.moved = began
+	if !part { // the next look reads all again
+		c.checked.Store(int64(clock()))
+		c.tallied, c.loaded = now, began
+		if moved {
+			c.moved = began
+		}
 	}
 	if old := c.current.Load(); old != nil && old.fingerprint == s.fingerprint {
 		c.learned.Store(changes)
@@ -211,18 +217,19 @@ func (c *Connector) load(ctx context.Context, anew bool, t *tally) (*schema, err
 	if err != nil {
 		return nil, err
 	}
-	srv, err := loadServer(ctx, look)
-	if err == nil {
-		err = c.writesNames(ctx, look)
+	if c.objects.at == 0 {
+		if c.server, err = loadServer(ctx, look); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
+	if err := c.writesNames(ctx, look); err != nil {
 		return nil, err
 	}
 	if anew {
 		clear(c.refused)
 	}
 	for try := 0; ; try++ {
-		s, err := loadSchema(ctx, look, srv, c.specs)
+		s, err := loadSchema(ctx, look, c.server, c.specs, c.objects)
 		if err != nil || !c.config.CreateSlots || try == maxRetries {
 			return s, err
 		}

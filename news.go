@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"context"
 	"slices"
 	"strings"
 )
@@ -35,6 +36,21 @@ func (s *schema) changedBy(toks []token, text string) bool {
 	}
 	return true
 }
+
+// schemaFor is the schema that a text is planned by. To make and drop tables that are not
+// listed the old one will do: who makes many does not have it read for each.
+func (c *conn) schemaFor(ctx context.Context, text string) (*schema, error) {
+	if s := c.connector.current.Load(); s != nil && c.connector.changed() && !s.mentions(text) {
+		toks := tokenize(text, c.session.mode)
+		of, what := definition(toks)
+		if of == "TABLE" && toks[0].in(makesTables) && !hasWord(what, "SELECT", "LIKE", "TABLE", "WITH", "VALUES") && !s.changedBy(toks, text) {
+			return s, nil
+		}
+	}
+	return c.schema(ctx)
+}
+
+var makesTables = wordSet(`CREATE DROP`)
 
 // definition is what kind of object DDL is about, in upper case, and the tokens behind
 // that word. Of views, routines and the like it tells none: their bodies name all.

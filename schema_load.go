@@ -17,14 +17,15 @@ import (
 
 // loader reads information_schema for the configured tables.
 type loader struct {
-	db     *sql.Conn
-	server server
-	specs  []tableSpec
-	seen   strings.Builder // everything read, to notice a change
-	others bool            // what is read may concern none of the tables
-	tables map[string]*table
-	kinds  map[*table]tableKind
-	err    error
+	db      *sql.Conn
+	server  server
+	specs   []tableSpec
+	seen    strings.Builder // everything read, to notice a change
+	others  bool            // what is read may concern none of the tables
+	objects *objects        // views, routines and triggers; read if there are none
+	tables  map[string]*table
+	kinds   map[*table]tableKind
+	err     error
 }
 
 // tableKind is what information_schema.TABLES says of a table.
@@ -34,7 +35,7 @@ type tableKind struct {
 }
 
 // loadSchema learns everything about the configured tables that exist.
-func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) (*schema, error) {
+func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec, b *objects) (*schema, error) {
 	s := &schema{server: srv, specs: specs, tables: map[string]*table{}, plans: newPlanCache(), names: &names{}}
 	if len(specs) == 0 {
 		return s, nil
@@ -44,7 +45,7 @@ func loadSchema(ctx context.Context, db *sql.DB, srv server, specs []tableSpec) 
 		return nil, fmt.Errorf("countermysql: reading the schema: %w", err)
 	}
 	defer conn.Close()
-	l := &loader{db: conn, server: srv, specs: specs, tables: s.tables, kinds: map[*table]tableKind{}}
+	l := &loader{db: conn, server: srv, specs: specs, objects: b, tables: s.tables, kinds: map[*table]tableKind{}}
 	fmt.Fprint(&l.seen, srv)
 	for _, spec := range specs {
 		l.tables[s.key(spec.db, spec.name)] = &table{spec: spec, mariaDB: srv.mariaDB, galera: srv.galera, rollsBack: srv.rollsBack}
@@ -439,23 +440,21 @@ func (l *loader) ancestors(ctx context.Context, t *table) {
 	}
 }
 
-const ownSchemas = "NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')"
-
 // dependents finds the views, routines, triggers and parents through which a
 // statement can reach a counter table without naming it.
 func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 	var all []dependent
 	l.others = true
-	l.rows(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA "+ownSchemas+" ORDER BY TABLE_SCHEMA, TABLE_NAME",
-		func(v []string) {
-			all = append(all, dependent{db: v[0], name: v[1], kind: "view", body: v[2], reads: true})
-		})
-	l.rows(ctx, "SELECT ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA "+ownSchemas+" ORDER BY ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_TYPE",
-		func(v []string) {
-			all = append(all, dependent{db: v[0], name: v[1], kind: "routine", body: v[2], reads: true})
-		})
-	l.rows(ctx, `SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, ACTION_STATEMENT, EVENT_MANIPULATION, ACTION_TIMING FROM information_schema.TRIGGERS
- WHERE EVENT_OBJECT_SCHEMA `+ownSchemas+" ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME", func(v []string) {
+	if l.objects.read(ctx, l); l.err != nil {
+		return nil
+	}
+	for _, v := range l.objects.views {
+		all = append(all, dependent{db: v[0], name: v[1], kind: "view", body: v[2], reads: true})
+	}
+	for _, v := range l.objects.routines {
+		all = append(all, dependent{db: v[0], name: v[1], kind: "routine", body: v[2], reads: true})
+	}
+	for _, v := range l.objects.triggers {
 		if t := l.find(v[0], v[1]); t != nil {
 			if t.updateTriggers = t.updateTriggers || v[3] == "UPDATE"; v[3] == "UPDATE" && !t.closed { // a closed table's increments fire it
 				t.degrade("it has an UPDATE trigger, which an increment would not fire; drop it or take the table from the list")
@@ -465,7 +464,7 @@ func (l *loader) dependents(ctx context.Context, s *schema) []dependent {
 			t.makesKeys = t.makesKeys || v[3] == "INSERT" && v[4] == "BEFORE" && t.setsKey(v[2])
 		}
 		all = append(all, dependent{db: v[0], name: v[1], body: v[2], event: v[3]})
-	})
+	}
 	for _, key := range sortedKeys(s.tables) {
 		t := s.tables[key]
 		for _, fk := range t.parents {

@@ -110,14 +110,13 @@ func (c *conn) sendTable(ctx context.Context, t *table, entries []*entry) error 
 		c.connector.slotted(t.batch(t.spec.name, t.key), entries)
 	case otherKey[errorNumber(err)] && c.inTransaction():
 		c.connector.changes.Add(1)
-		return c.asDeadlock("the table " + t.String() + " has got another key or name meanwhile")
+		return c.asDeadlock("the table " + t.String() + " has got another key meanwhile")
 	}
 	return err
 }
 
-// otherKey are the errors of an upsert that was planned for another key, or before the
-// table was renamed.
-var otherKey = map[uint16]bool{errNoColumn: true, errNoDefault: true, errNoTable: true, errNoIndex: true}
+// otherKey are the errors of an upsert that was planned for another key.
+var otherKey = map[uint16]bool{errNoColumn: true, errNoDefault: true}
 
 // rowGone reports whether a statement for many entries failed because a row was
 // not there, if it was not a slot that is full.

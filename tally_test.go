@@ -87,6 +87,7 @@ func TestDDLUnderWay(t *testing.T) {
 			_ = direct.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND INFO LIKE 'ALTER TABLE t %' AND STATE LIKE '%metadata lock'").Scan(&n) // none yet
 			return n == 1
 		}, 10*time.Second, 5*time.Millisecond)
+		c.objects = &objects{} // all is read, or the next look would read it in any case
 		s, err := c.learn(t.Context())
 		require.NoError(t, err)
 		require.Nil(t, s.all()[0].column("x"))
@@ -108,4 +109,30 @@ func TestTallySame(t *testing.T) {
 		require.False(t, now.same(other), fmt.Sprint(other))
 	}
 	require.False(t, tally{}.same(tally{}))
+}
+
+// TestObjectsOfTables proves that what makes and drops tables does not have views, routines
+// and triggers read again, that all else does, and that a later look reads them in any case.
+func TestObjectsOfTables(t *testing.T) {
+	eachSlow(t, func(t *testing.T, _ *slowReading, c *Connector, db, direct *sql.DB) {
+		known := func() *objects {
+			_, err := c.learn(t.Context())
+			require.NoError(t, err)
+			return c.objects
+		}
+		was := known()
+		execute(t, direct, "CREATE TABLE other (id INT PRIMARY KEY)")
+		execute(t, direct, "ALTER TABLE t ADD COLUMN x INT")
+		execute(t, direct, "DROP TABLE other")
+		require.Same(t, was, known())
+		require.NotNil(t, c.current.Load().all()[0].column("x"))
+		was.at -= schemaAge
+		require.NotSame(t, was, known(), "it is old")
+		for _, ddl := range []string{"CREATE VIEW v AS SELECT n FROM t", "DROP VIEW v", "CREATE FUNCTION f() RETURNS INT READS SQL DATA RETURN (SELECT MAX(n) FROM t)", "DROP FUNCTION f", "CREATE TRIGGER g BEFORE DELETE ON t FOR EACH ROW SET @x = 1"} {
+			was = known()
+			execute(t, direct, ddl)
+			require.NotSame(t, was, known(), ddl)
+		}
+		require.NotSame(t, known(), known(), "a table that is dropped takes its triggers along")
+	})
 }
