@@ -40,7 +40,7 @@ type slowConn struct {
 }
 
 func (c *slowConn) Write(b []byte) (int, error) {
-	if bytes.Contains(b, []byte("information_schema.VIEWS")) {
+	if bytes.Contains(b, []byte("TABLE_TYPE = 'VIEW'")) {
 		c.slow.reads.Add(1)
 	}
 	if bytes.Contains(b, []byte("information_schema.")) {
