@@ -45,7 +45,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		c.ended()
 		h.raw = raw
 	}
-	c.next = next
+	c.ctx, c.next = ctx, next
 	if level != "" {
 		c.next = level
 	}
@@ -113,6 +113,9 @@ func (h *handle) commitAll() error {
 	if c.broken != nil {
 		c.ended()
 		return c.broken
+	}
+	if c.tx != nil {
+		c.tx.due()
 	}
 	if s := c.connector.current.Load(); s != nil && c.tx != nil {
 		if t := c.tx.adopt(s); t != nil {
@@ -189,6 +192,7 @@ func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
 	_, err = c.do(ctx, c.upsert(t, entries).strict()+"; COMMIT")
 	switch {
 	case err == nil:
+		x.sent = true
 		c.connector.slotted(t.batch(t.spec.name, t.key), entries)
 	case rowGone(err), badValue[errorNumber(err)], errors.Is(err, driver.ErrBadConn): // perhaps to another key, or it has another type; nothing was sent
 		return false, nil
@@ -218,6 +222,7 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 	c.unbegun, c.tx = nil, nil                 // the batch is no part of the transaction,
 	defer func() { c.unbegun, c.tx = h, tx }() // which a deadlock of the batch leaves as it is
 	v := c.together(ctx, t.batch(t.spec.name, t.key), u)
+	tx.sent = !v.alone && v.err == nil
 	return !v.alone, v.err
 }
 

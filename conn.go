@@ -94,6 +94,11 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 		}
 	}
 	if c.tx != nil && p.kind != kindRollback {
+		if c.tx.outdated(s) {
+			if err := c.keepPromises(ctx); err != nil {
+				return planUse{}, err
+			}
+		}
 		if t := c.tx.adopt(s); t != nil {
 			return planUse{}, c.giveUp(t)
 		}
@@ -136,6 +141,11 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 		return c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows})
 	}
 	c.connector.stats.plain(p.plan)
+	if rows {
+		if err := c.keepPromises(ctx); err != nil {
+			return outcome{}, err
+		}
+	}
 	if err := c.begin(ctx); err != nil {
 		return outcome{}, err
 	}

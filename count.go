@@ -372,24 +372,38 @@ func (c *conn) upsertOne(b *bound, e *entry) string {
 }
 
 // countLater adds an increment to the transaction's pending ones. The rows are
-// looked up, so that RowsAffected is true when it is returned.
+// looked up, at once or when that is asked for, so that RowsAffected is true.
 func (c *conn) countLater(ctx context.Context, k *call, b *bound) (outcome, after, error) {
+	if c.mayPromise(k, b) {
+		return outcome{res: c.promise(b)}, done, nil
+	}
+	if err := c.keepPromises(ctx); err != nil {
+		return outcome{}, done, err
+	}
 	hits, how, err := c.findAll(ctx, b)
 	if err != nil || how != done {
 		return outcome{}, how, err
 	}
-	p := c.transaction().pendingFor(b.t)
-	for _, h := range hits {
-		if !p.add(h) {
-			if err := c.apply(ctx, b.t, nil); err != nil {
-				return outcome{}, done, err
-			}
-			p = c.transaction().pendingFor(b.t)
-			p.add(h)
-		}
+	if err := c.addPending(ctx, b.t, hits, c.fixed); err != nil {
+		return outcome{}, done, err
 	}
-	p.late = p.late || c.fixed
 	c.transaction().increments++
 	c.connector.stats.pending.Add(1)
 	return c.counted(k, b.increment, int64(len(hits))), done, nil
+}
+
+// addPending adds increments of rows that were found to the transaction's pending ones.
+func (c *conn) addPending(ctx context.Context, t *table, hits []entry, late bool) error {
+	p := c.transaction().pendingFor(t)
+	for _, h := range hits {
+		if !p.add(h) {
+			if err := c.apply(ctx, t, nil); err != nil {
+				return err
+			}
+			p = c.transaction().pendingFor(t)
+			p.add(h)
+		}
+	}
+	p.late = p.late || late
+	return nil
 }

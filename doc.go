@@ -86,9 +86,9 @@ package countermysql
 //	sendBatch sendUpsert counted                     and the answer of the plain one
 //
 //	BeginTx mayDefer                                 in a transaction: BEGIN waits,
-//	count countLater findAll lookUp                  its row is looked up
-//	pendingFor add                                   and it is noted
-//	Commit commitTogether                            COMMIT: as outside, if nothing else was done,
+//	count countLater promise                         it is noted
+//	keepPromises findAll lookUp addPending           its row is looked up, if that is asked for
+//	Commit due commitTogether                        COMMIT: as outside, if nothing else was done,
 //	commit send sendTable sendUpsert                 or right before it
 //
 // Where to read, in the order of a statement's life:
@@ -111,7 +111,8 @@ package countermysql
 //	direct slotted cooling                             - its base row, as long as it meets no other
 //	filler template upsert slots slotrange             - its statement
 //	batch group deputy                                 - together with those of others
-//	tx written savepoint layers ordering send          - pending until COMMIT
+//	tx promise written savepoint                       - pending until COMMIT
+//	layers ordering send
 //	cluster                                            - on a cluster of nodes that are all written
 //	exact overwrite narrow take fold discard           the exact way
 //	slotrows units clean collide

@@ -83,6 +83,18 @@ func (p *plan) asPrepared() *plan {
 	return own
 }
 
+// leavesPromises reports whether the statement does not need to know whether rows are there
+// that the transaction has incremented, or asks for it itself: an increment does.
+func (p *plan) leavesPromises() bool {
+	switch p.kind {
+	case kindOther:
+		return p.class == counting && p.encounter == nil && p.split == nil && !p.rowCount
+	case kindCommit:
+		return p.arg != xaEnd
+	}
+	return p.kind == kindRollback
+}
+
 // scope selects rows of a base table.
 type scope struct {
 	t     *table

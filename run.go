@@ -22,6 +22,12 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 	if k.encounter != nil {
 		run = c.runEncounter
 	}
+	if !k.plan.leavesPromises() {
+		if err := c.keepPromises(ctx); err != nil {
+			returned = true
+			return outcome{}, err
+		}
+	}
 	out, err := run(ctx, k)
 	returned = true
 	return out, err
@@ -267,6 +273,9 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		out, how, err := c.increment(ctx, k)
 		if err != nil || how == done {
 			return out, err
+		}
+		if err := c.keepPromises(ctx); err != nil {
+			return outcome{}, err
 		}
 		exactly = exactly || how == takeExact || c.mayCut(p)
 		if err := c.begin(ctx); err != nil {

@@ -51,6 +51,7 @@ func (c *conn) send(ctx context.Context) error {
 	if x == nil {
 		return nil
 	}
+	x.due()
 	x.dropEmpty()
 	unsent := x.unsent()
 	lone := len(unsent) == 1 && unsent[0].entries.len() == 1 // of several, one that is refused would leave others locked
@@ -79,6 +80,7 @@ func (c *conn) send(ctx context.Context) error {
 		delete(c.tx.pending, t.String())
 		c.tx.writtenTo(t).any, c.tx.inside = true, true // should the commit fail and the transaction go on
 	}
+	x.sent = true
 	return nil
 }
 
@@ -161,7 +163,7 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 		if len(there) > 0 {
 			switch _, err := c.takeKeys(ctx, t, map[string]key{e.id: e.key}); {
 			case errors.Is(err, errOtherSlots):
-				if err := c.addToBase(ctx, t, e); err != nil {
+				if _, err := c.addToBase(ctx, t, e); err != nil {
 					return err
 				}
 				continue
@@ -176,6 +178,9 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 		if err != nil {
 			return err
 		}
+		if len(there) == 0 {
+			c.transaction().missed(t, e.id)
+		}
 		for _, m := range moved {
 			err := c.sendOrApply(ctx, t, m)
 			if errors.Is(err, errRowGone) { // it is locked: NULL in some counter
@@ -189,9 +194,9 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 	return nil
 }
 
-// addToBase adds an entry to its base row alone, whose key another client has given another
-// type: none of the slots can be told to be its own.
-func (c *conn) addToBase(ctx context.Context, t *table, e *entry) error {
+// addToBase adds an entry to its base row alone, as where another client has given the key
+// another type: none of the slots can be told to be its own.
+func (c *conn) addToBase(ctx context.Context, t *table, e *entry) (affected int64, err error) {
 	name := t.ref()
 	var sets []string
 	for i, col := range t.counters {
@@ -204,8 +209,7 @@ func (c *conn) addToBase(ctx context.Context, t *table, e *entry) error {
 			sets = append(sets, ref+" = "+later(ref, "CAST("+e.touch[i]+" AS DATETIME(6))"))
 		}
 	}
-	_, err := c.do(ctx, c.unsnapshot()+"UPDATE "+t.base()+t.forceKey()+" SET "+strings.Join(sets, ", ")+" WHERE "+t.where(e.key, name))
-	return err
+	return c.do(ctx, c.unsnapshot()+"UPDATE "+t.base()+t.forceKey()+" SET "+strings.Join(sets, ", ")+" WHERE "+t.where(e.key, name))
 }
 
 // applyEntry adds an entry to its base row, with all slots. What is pending for that key

@@ -67,7 +67,10 @@ func (c *conn) runSplit(ctx context.Context, k *call) (outcome, error) {
 		if err != nil {
 			return outcome{}, notAgain(err, len(all.affected) > 0)
 		}
-		n, _ := res.RowsAffected()
+		n, err := res.RowsAffected()
+		if err != nil {
+			return outcome{}, err
+		}
 		id, _ := res.LastInsertId()
 		all.affected, all.ids = append(all.affected, n), append(all.ids, id)
 	}

@@ -21,11 +21,12 @@ const (
 // openTransaction is what is known of the transaction until it ends; the zero value is
 // that of none.
 type openTransaction struct {
-	next    string   // the level that SET TRANSACTION or BeginTx gives it, or the next one; "": the session's
-	unbegun *handle  // its BEGIN is not sent yet
-	fixed   bool     // it has a snapshot
-	xaEnded bool     // XA END: until it is over the server refuses all else
-	tx      *txState // what it has done to counter tables; nil: nothing yet
+	ctx     context.Context // of BeginTx; nil: it was begun by text
+	next    string          // the level that SET TRANSACTION or BeginTx gives it, or the next one; "": the session's
+	unbegun *handle         // its BEGIN is not sent yet
+	fixed   bool            // it has a snapshot
+	xaEnded bool            // XA END: until it is over the server refuses all else
+	tx      *txState        // what it has done to counter tables; nil: nothing yet
 }
 
 // Flags of the server's status (https://dev.mysql.com/doc/dev/mysql-server/latest/mysql__com_8h.html).
@@ -102,6 +103,7 @@ func (c *conn) begins() string {
 func (c *conn) ended() {
 	if c.tx != nil {
 		c.connector.stats.pending.Add(-c.tx.increments)
+		c.tx.endPromises()
 	}
 	c.openTransaction = openTransaction{}
 	c.unlease()
@@ -216,6 +218,9 @@ type txState struct {
 	called     bool       // it ran what may have set savepoints, or gone back to one
 	held       []string   // tables of which it may have locked rows, on a cluster
 	joined     bool       // InnoDB is part of the server's transaction, for a savepoint
+	promises   []*promise // increments that are not in pending yet, of other keys
+	promised   []*promise // those that are, since they are being sent
+	sent       bool       // all that was pending
 }
 
 func newTx(isolation string) *txState {
@@ -224,7 +229,10 @@ func newTx(isolation string) *txState {
 
 // anew is a transaction of nothing but increments as it is before they are sent.
 func (x *txState) anew() *txState {
-	return &txState{isolation: x.isolation, schema: x.schema, pending: copyPending(x.pending), written: map[string]*written{}, increments: x.increments}
+	for _, p := range x.promised {
+		p.affected = 1
+	}
+	return &txState{isolation: x.isolation, schema: x.schema, pending: copyPending(x.pending), written: map[string]*written{}, increments: x.increments, promised: x.promised}
 }
 
 // pendingFor returns the pending increments of a table, to add to.

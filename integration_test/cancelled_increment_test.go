@@ -20,8 +20,8 @@ func TestCancelledInside(t *testing.T) {
 	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, c := range []struct{ before, cancelled string }{
-			{"INSERT INTO note VALUES (1, '')", "UPDATE post SET likes = likes + 100 WHERE id = 1"},
-			{"UPDATE page SET hits = hits + 1 WHERE day = '2026-01-01' AND name = 'home'", "UPDATE post SET likes = likes + 100 WHERE id = 1"},
+			{"INSERT INTO note VALUES (1, '')", "UPDATE post SET likes = likes + 100 WHERE slug = 'a'"},
+			{"UPDATE page SET hits = hits + 1 WHERE day = '2026-01-01' AND name = 'home'", "UPDATE post SET likes = likes + 100 WHERE slug = 'a'"},
 			{"INSERT INTO note VALUES (1, '')", "UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE slug = 'a'"},
 		} {
 			for _, end := range []func(*sql.Tx) error{(*sql.Tx).Commit, (*sql.Tx).Rollback} {
@@ -191,7 +191,7 @@ func TestLeaderLeavesLookups(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			left := make(chan string, 1)
 			go func() {
-				_, err := all[1].ExecContext(ctx, likeOne)
+				_, err := all[1].ExecContext(ctx, "UPDATE post SET likes = likes + 1 WHERE slug = 'a'") // by its id it would not look before it is asked
 				left <- told(err)
 			}()
 			queue()

@@ -247,7 +247,9 @@ func (c *client) answer(t *testing.T, ctx context.Context, stmt string) string {
 		return told(err)
 	}
 	n, err := res.RowsAffected()
-	require.NoError(t, err)
+	if err != nil {
+		return told(err)
+	}
 	id, err := res.LastInsertId()
 	require.NoError(t, err)
 	return fmt.Sprintf("affected %d, id %d", n, id)
