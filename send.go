@@ -54,13 +54,13 @@ func (c *conn) send(ctx context.Context) error {
 	x.due()
 	x.dropEmpty()
 	unsent := x.unsent()
-	lone := len(unsent) == 1 && unsent[0].entries.len() == 1 // of several, one that is refused would leave others locked
-	for _, p := range unsent {
+	for i, p := range unsent {
+		last := i == len(unsent)-1 && p.entries.len() == 1 // behind it nothing is waited for, with its row locked
 		t := p.t
 		sorted := p.sorted()
 		for batch := range slices.Chunk(sorted, c.several(t, sendBatch, eachOf(sorted, (*entry).keyOf))) {
 			err := errNotDirect
-			if lone {
+			if last {
 				err = c.sendDirect(ctx, t.batch(t.spec.name, t.key), batch[0], false)
 			}
 			if errors.Is(err, errNotDirect) {

@@ -124,6 +124,56 @@ func TestDirectNeverWaits(t *testing.T) {
 	})
 }
 
+// TestLastKey proves that of several increments of a transaction the last one, in the
+// order of tables and keys, changes its base row, and that a transaction which waits holds
+// no base row: one that has edited a row, and increments another, does not deadlock with it.
+func TestLastKey(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newTwin(t, srv, `
+CREATE TABLE member (id INT PRIMARY KEY, points INT NOT NULL DEFAULT 0);
+CREATE TABLE post (id INT PRIMARY KEY, title VARCHAR(9) NOT NULL DEFAULT '', likes INT NOT NULL DEFAULT 0);
+INSERT INTO member (id) VALUES (1), (2), (3);
+INSERT INTO post (id) VALUES (1), (2), (3);
+`, cooling(&countermysql.Config{Tables: []countermysql.TableConfig{{Table: "member", Counters: []string{"points"}}, {Table: "post", Counters: []string{"likes"}}}}), "interpolateParams=true")
+		vote := func(tx *sql.Tx, post, member int) {
+			affected(t, tx, "UPDATE post SET likes = likes + 1 WHERE id = ?", post)
+			affected(t, tx, "UPDATE member SET points = points + 1 WHERE id = ?", member)
+		}
+		begin := func() *sql.Tx {
+			tx, err := tw.ours.BeginTx(t.Context(), nil)
+			require.NoError(t, err)
+			return tx
+		}
+		tx := begin()
+		vote(tx, 1, 1)
+		require.NoError(t, tx.Commit())
+		require.EqualValues(t, 1, number(t, tw.direct, "SELECT likes FROM post WHERE id = 1"))
+		require.EqualValues(t, 1, number(t, tw.ours, "SELECT points FROM member WHERE id = 1"))
+		require.Zero(t, number(t, tw.direct, "SELECT COUNT(*) FROM post_slots"))
+
+		editor, voter := begin(), begin()
+		affected(t, editor, "UPDATE post SET title = 'x' WHERE id = 2")
+		affected(t, editor, "UPDATE member SET points = points + 15 WHERE id = 2")
+		vote(voter, 2, 2)
+		voted := make(chan error, 1)
+		go func() { voted <- voter.Commit() }()
+		time.Sleep(100 * time.Millisecond) // it has a slot of member 2, and waits for post 2
+		require.NoError(t, editor.Commit())
+		require.NoError(t, <-voted)
+
+		editor, voter = begin(), begin()
+		require.EqualValues(t, 3, number(t, editor, "SELECT id FROM member WHERE id = 3 FOR UPDATE"))
+		affected(t, editor, "UPDATE post SET likes = likes + 15 WHERE id = 3")
+		vote(voter, 3, 3)
+		go func() { voted <- voter.Commit() }()
+		time.Sleep(100 * time.Millisecond)
+		require.NoError(t, editor.Commit())
+		require.NoError(t, <-voted)
+		require.EqualValues(t, 1+16+1, number(t, tw.ours, "SELECT SUM(points) FROM member"))
+		require.EqualValues(t, 1+1+16, number(t, tw.ours, "SELECT SUM(likes) FROM post"))
+	})
+}
+
 // TestColdAndHot proves that counts are exact while keys are hot and cold by turns, of
 // several processes, with edits, guarded updates, foreign keys and reads beside, and that
 // the slots vanish behind them.
