@@ -216,6 +216,7 @@ var (
 	grouping       = regexp.MustCompile(`(?is)\bSELECT\b.*\bSELECT\b.*\bGROUP BY\b`)
 	choosing       = regexp.MustCompile(`(?i)\b(IF|CASE)\b`)
 	distinct       = regexp.MustCompile(`(?i)\bSELECT DISTINCT\b`)
+	rollsBack      = regexp.MustCompile(`(?i)\brollback\b`)
 	touchesAlone   = regexp.MustCompile(`(?i)\bupdated_at\W*= (NOW\(\)|CURRENT_TIMESTAMP)`)
 	outerJoin      = regexp.MustCompile(`(?i)\b(LEFT|RIGHT)\b.*\bJOIN\b`)
 	precision      = regexp.MustCompile(`decimal \d+|\b(VAR)?CHAR\b`)

@@ -77,6 +77,7 @@ func (g *gen) options() {
 	o(5, "columnsWithAlias=true")
 	g.script.Slots = pick(g, 1, 2, 4, 16)
 	g.script.Cools = g.chance(33)
+	g.script.Late = g.script.Seed%2 == 1
 	if g.chance(20) {
 		g.script.ReadOwn, g.d.snapshot = "snapshot", true
 	}

@@ -73,6 +73,9 @@ type side struct {
 	stmts map[string]*sql.Stmt
 	anew  bool // they are prepared for each execution
 
+	late  bool         // see Script
+	asked []sql.Result // when the transaction is over
+
 	rollsUp  bool    // it has slots
 	reopener *sql.DB // runs reopen before each statement
 	reopen   string
@@ -188,7 +191,7 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 }
 
 func (r *Runner) prepare(ctx context.Context, s *Script, k kind) (*side, error) {
-	x := &side{db: r.Base + "_a", stmts: map[string]*sql.Stmt{}}
+	x := &side{db: r.Base + "_a", stmts: map[string]*sql.Stmt{}, late: s.Late}
 	if k != plains {
 		x.db = r.Base + "_b"
 	}
@@ -311,10 +314,22 @@ func (x *side) do(ctx context.Context, s Step, args []any) *outcome {
 		}
 		tx := x.tx
 		x.tx = nil
-		if s.Do == "commit" {
-			return out.fail(tx.Commit())
+		results := x.asked
+		x.asked = nil
+		if s.Do == "rollback" {
+			return out.fail(tx.Rollback())
 		}
-		return out.fail(tx.Rollback())
+		if err := tx.Commit(); err != nil {
+			return out.fail(err)
+		}
+		for i, res := range results {
+			n, err := res.RowsAffected()
+			if err != nil {
+				return out.fail(err)
+			}
+			out.affected += n * int64(i+1)
+		}
+		return out
 	}
 	text := strings.ReplaceAll(s.SQL, "{db}", x.db)
 	if s.Do == "other" || s.Do == "otherquery" {
@@ -331,9 +346,24 @@ func (x *side) do(ctx context.Context, s Step, args []any) *outcome {
 		on = x.tx
 	}
 	if s.Do == "exec" {
-		return out.result(on.ExecContext(ctx, text, args...))
+		res, err := on.ExecContext(ctx, text, args...)
+		return x.result(s, res, err)
 	}
 	return out.rows(on.QueryContext(ctx, text, args...))
+}
+
+// result is the outcome of an exec; how many rows it affected may be asked later.
+func (x *side) result(s Step, res sql.Result, err error) *outcome {
+	out := &outcome{}
+	if err != nil || rollsBack.MatchString(s.SQL) {
+		x.asked = nil // ours does not know behind a rollback
+	}
+	if !x.late || x.tx == nil || err != nil || touchesAlone.MatchString(s.SQL) {
+		return out.result(res, err)
+	}
+	x.asked = append(x.asked, res)
+	out.id, err = res.LastInsertId()
+	return out.fail(err)
 }
 
 // byOther runs a statement on a second connection.
@@ -366,7 +396,8 @@ func (x *side) prepared(ctx context.Context, s Step, text string, args []any) *o
 		stmt = x.tx.StmtContext(ctx, stmt)
 	}
 	if s.Do == "exec" {
-		return out.result(stmt.ExecContext(ctx, args...))
+		res, err := stmt.ExecContext(ctx, args...)
+		return x.result(s, res, err)
 	}
 	return out.rows(stmt.QueryContext(ctx, args...))
 }

@@ -18,6 +18,7 @@ type Script struct {
 	Options  []string // DSN parameters of both drivers
 	Slots    int
 	Cools    bool // slots are for hot rows only
+	Late     bool // RowsAffected of what BeginTx has begun is asked after COMMIT
 	ReadOwn  string
 	Counters []Counter
 	Setup    []string // run on both databases by go-sql-driver; {db} is the database
@@ -60,6 +61,9 @@ func (s *Script) GoString() string {
 	fmt.Fprintf(&b, "\tSlots: %d,\n", s.Slots)
 	if s.ReadOwn != "" {
 		fmt.Fprintf(&b, "\tReadOwn: %q,\n", s.ReadOwn)
+	}
+	if s.Late {
+		b.WriteString("\tLate: true,\n")
 	}
 	fmt.Fprintf(&b, "\tCounters: []Counter{")
 	for i, c := range s.Counters {
