@@ -94,8 +94,8 @@ package countermysql
 // Where to read, in the order of a statement's life:
 //
 //	driver dsn config config_resolve config_yaml       from a DSN to a Connector
-//	learn tally server schema_load objects schema       what is known of the server's tables
-//	slots_table keytype names ident index
+//	learn tally server schema_load objects             what is known of the server's tables
+//	schema catalog slots_table keytype names ident index
 //
 //	conn stmt begin session                            what database/sql calls
 //	cache skeleton plan absence                        text → plan, and what it may meet that was not there
