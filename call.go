@@ -105,6 +105,11 @@ func (k *call) summed() (string, []driver.NamedValue) {
 			return text, args
 		}
 	}
+	if short := k.query.short; short != nil {
+		if text, args, ok := short.bind(k); ok {
+			return text, args
+		}
+	}
 	return k.own(k.query.sql), k.args
 }
 

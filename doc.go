@@ -103,7 +103,7 @@ package countermysql
 //	relative touch update guard insert reading join    - writes
 //	quiet keytext stored
 //	query ambiguous conversion locking wide            - queries
-//	look splice topn view fallible
+//	look splice gather difference restate topn view fallible
 //	dependents                                         - what reaches counters otherwise
 //	call literal run                                   plan → what is sent
 //

@@ -88,7 +88,7 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 			out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.own(look.text), args)
 		}
 		text, sent := k.summed()
-		if p.query.top != nil {
+		if p.query.top != nil || p.query.short != nil {
 			args = make([]any, len(sent))
 			for i, v := range sent {
 				args[i] = v.Value

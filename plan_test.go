@@ -119,6 +119,9 @@ func describe(p *plan) string {
 		if top := p.query.top; top != nil {
 			line("  or %s", describeFragment(top.text))
 		}
+		if short := p.query.short; short != nil {
+			line("  or %s", describeFragment(short.text))
+		}
 	}
 	if p.query != nil && p.query.locking {
 		for _, t := range p.reads {

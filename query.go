@@ -14,9 +14,10 @@ import (
 type query struct {
 	text  []string // what stands between the views
 	views []viewUse
-	sql   string   // rendered outside transactions
-	top   *topRead // sent in its place where it is known to read fewer rows
-	look  *look    // sent first: perhaps there are no slots to add
+	sql   string    // rendered outside transactions
+	top   *topRead  // sent in its place where it is known to read fewer rows
+	look  *look     // sent first: perhaps there are no slots to add
+	short *restated // sent in its place: it adds up less
 
 	columns  bool // the views are tables, whose counters are columns and no expressions
 	renamed  bool // the server may name columns otherwise
@@ -186,9 +187,9 @@ func (a *analysis) selection(stmt ast.StmtNode, named []*table) *plan {
 	}
 	if !q.columns {
 		if a.wide(stmt, named) {
-			q.sql = q.renderWide()
-		} else if spliced := a.splice(stmt, named); spliced != "" {
-			q.sql = spliced
+			q.sql, q.short = q.renderWide(), a.countByDifference(stmt, named)
+		} else if spliced, together := a.splice(stmt, named); spliced != "" {
+			q.sql, q.short = spliced, together
 		}
 	}
 	q.into = a.into

@@ -79,6 +79,9 @@ func TestSkeletonKeepsPlans(t *testing.T) {
 // requireSameTop requires that both plans read the first rows alike, or neither.
 func requireSameTop(t *testing.T, own, of *plan, lits *inlined, text string) {
 	t.Helper()
+	if own.query != nil {
+		require.Equal(t, own.query.short != nil, of.query.short != nil, text)
+	}
 	if own.query == nil || own.query.top == nil {
 		require.True(t, of.query == nil || of.query.top == nil, text)
 		return

@@ -210,20 +210,6 @@ func (t *table) wholeKey(name string) string {
 	return "18446744073709551615 + (" + strings.Join(conds, " OR ") + ") > 0"
 }
 
-// cut makes a fragment of a text whose parameters are these arguments.
-func cut(text string, mode lexMode, params []int) fragment {
-	f := fragment{params: params}
-	at := 0
-	for _, tok := range tokenize(text, mode) {
-		if tok.kind == tokParam {
-			f.pieces = append(f.pieces, text[at:tok.start])
-			at = tok.end
-		}
-	}
-	f.pieces = append(f.pieces, text[at:])
-	return f
-}
-
 // topView is wideView with no more rows than a topRead needs.
 func (t *table) topView(name, conds string, order []sortKey, limit string) string {
 	as := quoteIdent(name)
@@ -282,33 +268,11 @@ func (r *topRead) bind(k *call) (text string, args []driver.NamedValue, ok bool)
 	if k.guards() {
 		by = r.guarded
 	}
-	given := len(k.args)
-	if k.lits != nil {
-		given += len(k.lits.at)
-	}
-	b := k.binder()
-	n, ok := r.rest(b)
-	if !ok || given != r.params {
+	n, ok := r.rest(k.binder())
+	if !ok {
 		return "", nil, false
 	}
-	var buf strings.Builder
-	for i, p := range by.params {
-		buf.WriteString(by.pieces[i])
-		v := driver.Value(n)
-		if p != restLimit {
-			if k.lits != nil {
-				if lit, found := slices.BinarySearch(k.lits.at, p); found {
-					buf.WriteString(k.lits.texts[lit])
-					continue
-				}
-			}
-			v = b.args[p].Value
-		}
-		buf.WriteByte('?')
-		args = append(args, driver.NamedValue{Ordinal: len(args) + 1, Value: v})
-	}
-	buf.WriteString(by.pieces[len(by.pieces)-1])
-	return buf.String(), args, true
+	return (&restated{by, r.params}).with(k, n)
 }
 
 // guards reports whether a query for the first rows fails where it can't be answered

@@ -2,6 +2,7 @@ SELECT * FROM post WHERE id = ?
 => sum
   looks by SELECT * , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post WHERE id = ?, and no row is an answer
   sends SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM post WHERE id = ?
+  or SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.countermysql_2, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` AS `post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1, SUM(`post`.`views`) AS countermysql_2 FROM `forum`.`post_slots` AS `post` WHERE (id = {argument 1}) AND `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id` WHERE id = {argument 1}
   exact for forum.post: every row
 
 SELECT likes FROM post
@@ -164,5 +165,39 @@ SELECT title, SUM(likes) FROM post GROUP BY 1 ORDER BY 2 DESC LIMIT 5
 => sum
   looks by SELECT title, SUM(likes) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post GROUP BY 1 ORDER BY 2 DESC LIMIT 5
   sends SELECT /*+ MERGE(`post`) */ title, SUM(likes) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` GROUP BY 1 ORDER BY 2 DESC LIMIT 5
+  exact for forum.post: every row
+
+SELECT COUNT(*) FROM post p WHERE p.likes = ? AND views <> 0
+=> sum
+  looks by SELECT COUNT(*) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post p WHERE p.likes = ? AND views <> 0
+  sends SELECT /*+ MERGE(`p`) */ COUNT(*) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `p` WHERE p.likes = ? AND views <> 0
+  or SELECT CAST(COUNT(*) + (SELECT COALESCE(SUM((( CAST(`p`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) = {argument 1} AND CAST(`p`.`views` + COALESCE(countermysql_slots.countermysql_2, 0) AS UNSIGNED) <> 0) IS TRUE) - (( p.likes = {argument 1} AND views <> 0) IS TRUE)), 0) FROM (SELECT `p`.`id` AS countermysql_0, SUM(`p`.`likes`) AS countermysql_1, SUM(`p`.`views`) AS countermysql_2 FROM `forum`.`post_slots` AS `p` WHERE `p`.`slot` IS NOT NULL GROUP BY `p`.`id` HAVING SUM(`p`.`likes`) <> 0 OR SUM(`p`.`views`) <> 0) AS countermysql_slots STRAIGHT_JOIN `forum`.`post` AS `p` ON countermysql_slots.countermysql_0 = `p`.`id`) AS SIGNED) AS `COUNT(*)` FROM post p WHERE p.likes = {argument 1} AND views <> 0
+  exact for forum.post: every row
+
+SELECT COUNT(*) AS n FROM page WHERE hits BETWEEN 1 AND ?
+=> sum
+  looks by SELECT COUNT(*) AS n , EXISTS (SELECT 1 FROM `forum`.`page_slots`) FROM page WHERE hits BETWEEN 1 AND ?
+  sends SELECT /*+ MERGE(`page`) */ COUNT(*) AS n FROM (SELECT `page`.`day`, `page`.`page`, CAST(`page`.`hits` + COALESCE(countermysql_slots.`hits`, 0) AS DECIMAL(65,2)) AS `hits` FROM `forum`.`page` LEFT JOIN (SELECT `day`, `page`, SUM(`hits`) AS `hits` FROM `forum`.`page_slots` WHERE `slot` IS NOT NULL GROUP BY `day`, `page`) AS countermysql_slots ON countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page`) AS `page` WHERE hits BETWEEN 1 AND ?
+  or SELECT CAST(COUNT(*) + (SELECT COALESCE(SUM((( CAST(`page`.`hits` + COALESCE(countermysql_slots.countermysql_2, 0) AS DECIMAL(65,2)) BETWEEN 1 AND {argument 1}) IS TRUE) - (( hits BETWEEN 1 AND {argument 1}) IS TRUE)), 0) FROM (SELECT `page`.`day` AS countermysql_0, `page`.`page` AS countermysql_1, SUM(`page`.`hits`) AS countermysql_2 FROM `forum`.`page_slots` AS `page` WHERE `page`.`slot` IS NOT NULL GROUP BY `page`.`day`, `page`.`page` HAVING SUM(`page`.`hits`) <> 0) AS countermysql_slots STRAIGHT_JOIN `forum`.`page` AS `page` ON countermysql_slots.countermysql_0 = `page`.`day` AND countermysql_slots.countermysql_1 = `page`.`page`) AS SIGNED) AS `n` FROM page WHERE hits BETWEEN 1 AND {argument 1}
+  exact for forum.page: every row
+
+SELECT COUNT(*) FROM post WHERE likes + 1 > ?
+=> sum
+  looks by SELECT COUNT(*) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post WHERE likes + 1 > ?
+  sends SELECT /*+ MERGE(`post`) */ COUNT(*) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` WHERE likes + 1 > ?
+  exact for forum.post: every row
+
+SELECT views, title, likes FROM post p WHERE deleted_at IS NULL AND p.id IN (3, ?) LIMIT 2
+=> sum
+  looks by SELECT views, title, likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post p WHERE deleted_at IS NULL AND p.id IN (3, ?) LIMIT 2, and no row is an answer
+  sends SELECT CAST(`p`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `p`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views`, title, CAST(`p`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `p`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM post p WHERE deleted_at IS NULL AND p.id IN (3, ?) LIMIT 2
+  or SELECT CAST(`p`.`views` + COALESCE(countermysql_slots.countermysql_1, 0) AS UNSIGNED) AS `views`, title, CAST(`p`.`likes` + COALESCE(countermysql_slots.countermysql_2, 0) AS SIGNED) AS `likes` FROM `forum`.`post` AS `p` LEFT JOIN (SELECT `p`.`id` AS countermysql_0, SUM(`p`.`views`) AS countermysql_1, SUM(`p`.`likes`) AS countermysql_2 FROM `forum`.`post_slots` AS `p` WHERE ((`p`.`id` = 3) OR (`p`.`id` = {argument 1})) AND `p`.`slot` IS NOT NULL GROUP BY `p`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `p`.`id` WHERE deleted_at IS NULL AND p.id IN (3, {argument 1}) LIMIT 2
+  exact for forum.post: every row
+
+SELECT likes, views FROM post WHERE id BETWEEN ? AND ? + 19
+=> sum
+  looks by SELECT likes, views , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post WHERE id BETWEEN ? AND ? + 19, and no row is an answer
+  sends SELECT CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM post WHERE id BETWEEN ? AND ? + 19
+  or SELECT CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.countermysql_2, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` AS `post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1, SUM(`post`.`views`) AS countermysql_2 FROM `forum`.`post_slots` AS `post` WHERE (id BETWEEN {argument 1} AND {argument 2} + 19) AND `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id` WHERE id BETWEEN {argument 1} AND {argument 2} + 19
   exact for forum.post: every row
 

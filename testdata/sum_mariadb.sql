@@ -2,6 +2,7 @@ SELECT * FROM post WHERE id = ?
 => sum
   looks by SELECT * , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post WHERE id = ?, and no row is an answer
   sends SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM post WHERE id = ?
+  or SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.countermysql_2, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` AS `post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1, SUM(`post`.`views`) AS countermysql_2 FROM `forum`.`post_slots` AS `post` WHERE (id = {argument 1}) AND `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id` WHERE id = {argument 1}
   exact for forum.post: every row
 
 SELECT likes FROM post
