@@ -100,7 +100,7 @@ func (c *conn) keepPromises(ctx context.Context) error {
 	for i, p := range x.promises {
 		if err := c.keep(ctx, p); err != nil {
 			for _, p := range x.promises[i:] {
-				p.conn, p.affected, p.err = nil, 0, err
+				p.conn, p.err = nil, err // to who overlooks the error, no row is missing: COMMIT fails
 			}
 			x.promises = nil
 			c.broken = err

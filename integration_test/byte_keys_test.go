@@ -44,6 +44,9 @@ func TestByteKeysInOldSnapshots(t *testing.T) {
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, interpolate := range []string{"true", "false"} {
 			for column, keys := range columns {
+				if interpolate == "false" && column != "VARCHAR(20)" && column != "DATETIME(3)" && column != "VARBINARY(20)" {
+					continue // the server gets the bytes themselves
+				}
 				t.Run(column+"/"+interpolate, func(t *testing.T) {
 					tw := newTwin(t, srv, "CREATE TABLE t (k "+column+" NOT NULL PRIMARY KEY, title VARCHAR(20) NOT NULL DEFAULT '', n INT NOT NULL DEFAULT 0)",
 						counters("t", "n"), "interpolateParams="+interpolate)

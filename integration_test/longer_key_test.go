@@ -106,7 +106,10 @@ func TestLongerKey(t *testing.T) {
 		for i, params := range longerParams {
 			for j, k := range longerKeys {
 				for n, name := range slices.Sorted(maps.Keys(ways)) {
-					way, rollup := ways[name], []time.Duration{countermysql.RollupNever, time.Hour}[(i+j+n)%2]
+					if (i+j/2+n)%2 == 0 { // an ALTER takes its time
+						continue
+					}
+					way, rollup := ways[name], []time.Duration{countermysql.RollupNever, time.Hour}[(i/2+j+n/2)%2]
 					t.Run(fmt.Sprint(name, k, params, rollup), func(t *testing.T) {
 						l := newLongerKey(t, srv, rollup, params...)
 						l.both(t, "A: "+one, "B: "+one, "B: "+upsert, "B: "+many, "B: UPDATE p SET n = n - 1 WHERE id = 1 AND n > 0", "B: SELECT n FROM p WHERE id = 1",
@@ -185,9 +188,9 @@ func TestLongerKeyInGroups(t *testing.T) {
 func TestLongerKeyWhilePending(t *testing.T) {
 	const one, note = "UPDATE p SET n = n + 1 WHERE id = 1", "INSERT INTO note VALUES ()"
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		for _, params := range longerParams {
-			for _, k := range longerKeys {
-				for _, begin := range []string{"BEGIN", "begin", "begin RC"} {
+		for i, params := range longerParams {
+			for j, k := range longerKeys {
+				for _, begin := range []string{[]string{"BEGIN", "begin", "begin RC"}[(i+j)%3]} {
 					t.Run(fmt.Sprint(k, params, begin), func(t *testing.T) {
 						l := newLongerKey(t, srv, countermysql.RollupNever, params...)
 						commit := map[bool]string{true: "COMMIT", false: "commit"}[begin == "BEGIN"]

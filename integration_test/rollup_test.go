@@ -187,7 +187,7 @@ func TestRollupByEnums(t *testing.T) {
 			for _, places := range []string{"y", "b", "y,b"} {
 				for id := range 20 {
 					affected(t, tw.direct, "INSERT INTO daily (kind, places, id) VALUES (?, ?, ?)", kind, places, id)
-					affected(t, tw.direct, "INSERT INTO daily_slots (kind, places, id, slot, hits) VALUES (?, ?, ?, 0, 1)", kind, places, id)
+					affected(t, tw.direct, "INSERT INTO daily_slots (kind, places, id, key3_slot, hits) VALUES (?, ?, ?, 0, 1)", kind, places, id)
 				}
 			}
 		}
