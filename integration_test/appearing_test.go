@@ -104,6 +104,7 @@ func (a *appearance) run(t *testing.T, srv *testserver.Server, params string, pl
 // TestAppearing proves that a process which has seen a listed table or column missing
 // takes it for what it is with the first statement that meets it, whatever that does.
 func TestAppearing(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for name, a := range map[string]appearance{"table": lateTable(), "column": lateColumn(), "second column": lateColumn("wins")} {
 			t.Run(name, func(t *testing.T) {
@@ -143,6 +144,7 @@ func TestAppearing(t *testing.T) {
 
 // TestStillAbsent proves that what is listed and not there changes no answer.
 func TestStillAbsent(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for name, a := range map[string]appearance{"table": lateTable(), "column": lateColumn("wins")} {
 			for script, steps := range a.scripts {
@@ -222,6 +224,7 @@ func (a *appearance) orders(steps []string, table bool) (all [][]string) {
 // a table or column appears: all is as if it had been before a statement or behind it, or
 // the transaction is a deadlock's victim.
 func TestAppearingMeanwhile(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for name, a := range map[string]appearance{"table": lateTable(), "column": lateColumn("wins")} {
 			for _, what := range []string{"read", "set", "guarded", "delete", "guarded in a transaction", "BEGIN"} {

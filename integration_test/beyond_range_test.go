@@ -29,6 +29,7 @@ var beyondSteps = []string{
 // TestDiscardBeyondRange proves that what only discards a counter's value does not fail
 // because the column can't hold it.
 func TestDiscardBeyondRange(t *testing.T) {
+	t.Parallel()
 	const see, slots = "A: SELECT id, slug, n, m, title FROM small ORDER BY id", "O: SELECT id, n, m, title FROM small ORDER BY id"
 	left := func(n string) string {
 		return "A: SELECT n FROM small WHERE id = 1 ⇒ [120] ⇒ [" + n + "]"

@@ -16,6 +16,7 @@ import (
 // interpolateParams the key goes as a binary string: an upsert finds a row by it that a
 // comparison does not.
 func TestByteKeysInOldSnapshots(t *testing.T) {
+	t.Parallel()
 	columns := map[string][]string{ // the first two are there
 		"VARCHAR(20)":                            {"one", "two", "ONE", "new", "größe", "GRÖSSE"},
 		"VARCHAR(20) COLLATE utf8mb4_bin":        {"one", "two", "ONE", "größe"},

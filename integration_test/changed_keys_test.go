@@ -61,6 +61,7 @@ func changedKeys(srv *testserver.Server) []changedKey {
 // whatever statement and in every sql_mode: a slots table with keys of the old type can't
 // hold them all.
 func TestKeysChangedByAnotherClient(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		settings := [][]string{{"interpolateParams=true"}, {"sql_mode=%27%27", "interpolateParams=true"}, {"multiStatements=true"}, {"sql_mode=%27%27", "multiStatements=true"}}
 		for i, k := range changedKeys(srv) {
@@ -107,6 +108,7 @@ func TestKeysChangedByAnotherClient(t *testing.T) {
 // changes the type of a key column between an increment and COMMIT: and then reads and
 // exact statements of the row as well.
 func TestKeysChangedInTransactions(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, params := range [][]string{{"interpolateParams=true"}, {"sql_mode=%27%27", "multiStatements=true"}} {
 			for i, k := range changedKeys(srv) { // each with one of the kinds of BEGIN: an ALTER takes its time

@@ -44,6 +44,7 @@ var fewForms = map[string]string{ // the text that tells it
 // found by their keys, are those of plain MySQL, however few or many rows have slots: as
 // text and prepared, and in transactions.
 func TestFewSlots(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, params := range []string{"interpolateParams=false", "interpolateParams=true"} {
 			tw := newTwin(t, srv, fewTables, fewCounters(), params, "timestamp=1700000000") // both have the same NOW()

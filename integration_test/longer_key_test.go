@@ -92,6 +92,7 @@ var longerParams = [][]string{
 // TestLongerKey proves that what a process counts by the key that it knows goes to no other,
 // in every sql_mode, while another process makes the key longer.
 func TestLongerKey(t *testing.T) {
+	t.Parallel()
 	const one, upsert = "UPDATE p SET n = n + 1 WHERE id = 1", "INSERT INTO p (id, n) VALUES (1, 1) ON DUPLICATE KEY UPDATE n = n + 1"
 	const many = "UPDATE p SET n = n + 10 WHERE id IN (1, 2)"
 	ways := map[string][]string{
@@ -129,6 +130,7 @@ func TestLongerKey(t *testing.T) {
 
 // TestLongerKeyInGroups proves the same of increments that many send together.
 func TestLongerKeyInGroups(t *testing.T) {
+	t.Parallel()
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for i, params := range longerParams {
 			for j, k := range longerKeys {
@@ -186,6 +188,7 @@ func TestLongerKeyInGroups(t *testing.T) {
 // TestLongerKeyWhilePending proves that what transactions have counted by the old key is
 // counted once or the transaction fails.
 func TestLongerKeyWhilePending(t *testing.T) {
+	t.Parallel()
 	const one, note = "UPDATE p SET n = n + 1 WHERE id = 1", "INSERT INTO note VALUES ()"
 	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for i, params := range longerParams {

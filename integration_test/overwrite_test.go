@@ -14,6 +14,7 @@ import (
 // slots or not, and that without any it is the first to be sent: what went before it would
 // make deadlocks likelier than on plain MySQL.
 func TestOverwriting(t *testing.T) {
+	t.Parallel()
 	const schema = `CREATE TABLE post (id INT PRIMARY KEY, slug VARCHAR(9) UNIQUE, title VARCHAR(9), likes INT NOT NULL DEFAULT 0, views INT UNSIGNED NULL,
  updated_at DATETIME(3) NULL ON UPDATE CURRENT_TIMESTAMP(3)) ENGINE=InnoDB;
 CREATE TABLE post_like (id INT AUTO_INCREMENT PRIMARY KEY, post_id INT NOT NULL, KEY (post_id));

@@ -95,6 +95,7 @@ func TestNobodyAsked(t *testing.T) {
 // the same answers and counts, whatever it does then, whether it asks for RowsAffected at
 // once, at its end or after it.
 func TestPromises(t *testing.T) {
+	t.Parallel()
 	scripts := [][]string{
 		{"UPDATE p SET n = n + 1 WHERE id = 9", "INSERT INTO p (id) VALUES (9)"},
 		{"UPDATE p SET n = n + 1 WHERE id = 9", "INSERT INTO p (id) SELECT 9"},

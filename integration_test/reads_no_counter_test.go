@@ -84,6 +84,7 @@ var readSome = []string{
 // plain MySQL: alone and in transactions, with and without an older snapshot (READ COMMITTED) and increments
 // that are pending. What is read before and behind them is the same.
 func TestReadsNoCounter(t *testing.T) {
+	t.Parallel()
 	show := []string{
 		"A: SELECT * FROM users ORDER BY id", "A: SELECT * FROM posts ORDER BY id", "A: SELECT * FROM comment ORDER BY id",
 		"A: SELECT u.id, p.id, u.karma, p.likes FROM users u JOIN posts p ON p.user_id = u.id ORDER BY 1, 2",
