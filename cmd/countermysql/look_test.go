@@ -43,7 +43,7 @@ func TestSlotsInUse(t *testing.T) {
 		o.exec(o.plain, "INSERT INTO page VALUES (x'00FF', '2026-02-03', '2026-02-03 04:05:06.789', 0), ('a', '2026-02-03', '2026-02-03', 0)")
 		require.NoError(t, os.WriteFile(o.config, []byte("tables: [{table: page, counters: [hits], slots: 8}]"), 0o600))
 		o.run(exitOK, "init", "--yes")
-		o.exec(o.plain, "INSERT INTO page_slots (name, day, at, slot, hits) SELECT name, day, at, seq.n, 1 FROM page JOIN (SELECT 0 AS n UNION SELECT 1 UNION SELECT 2 UNION SELECT 3) seq WHERE seq.n = 0 OR name <> 'a'")
+		o.exec(o.plain, "INSERT INTO page_slots (name, day, at, key3_slot, hits) SELECT name, day, at, seq.n, 1 FROM page JOIN (SELECT 0 AS n UNION SELECT 1 UNION SELECT 2 UNION SELECT 3) seq WHERE seq.n = 0 OR name <> 'a'")
 		for _, params := range []string{"", "?parseTime=true&loc=Asia%2FTokyo", "?interpolateParams=true"} {
 			dsn := o.dsn
 			o.dsn += params
