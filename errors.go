@@ -63,6 +63,7 @@ const (
 	errBadNull         = 1048
 	errDataRange       = 1264
 	errChangedRow      = 1020 // MariaDB: a row changed since the snapshot
+	errCantReopen      = 1137
 	errNotPreparable   = 1295
 	errMixedCollations = 1267 // of a base table's key and a slots table's, perhaps
 	errWrongArguments  = 1210

@@ -35,8 +35,8 @@ func (a *analysis) fallible(stmt ast.Node) bool {
 var arithmetic = []opcode.Op{opcode.Plus, opcode.Minus, opcode.Mul, opcode.Div, opcode.IntDiv, opcode.Mod}
 
 // overTables gives the answer to a query, which is sent once more if it has failed for a
-// row's sake: over views that are tables the servers compute what they compute over the
-// base tables.
+// row's sake, or for that of a temporary table: over views that are tables the servers
+// compute what they compute over the base tables.
 func (c *conn) overTables(ctx context.Context, k *call, out outcome, err error) (outcome, error) {
 	failed := err
 	if err == nil && k.rows {
@@ -46,7 +46,7 @@ func (c *conn) overTables(ctx context.Context, k *call, out outcome, err error) 
 		}
 		out.rows, failed = rows, rows.peek()
 	}
-	if !ofRow(failed) {
+	if !ofRow(failed) && errorNumber(failed) != errCantReopen {
 		return out, err
 	}
 	_ = out.close()

@@ -126,7 +126,7 @@ func (a *analysis) lockedRows(stmt ast.StmtNode, named []*table) (rows, first []
 	t, name := named[0], nameOf(source)
 	rows = []scope{a.scope(t, name, s.Where)}
 	if s.Limit == nil || s.GroupBy != nil || s.Having != nil || s.Distinct || a.into || s.SelectIntoOpt != nil || hinted(source) || !rowByRow(s.Fields) ||
-		s.Where != nil && rows[0].where == nil || s.OrderBy != nil && (a.readsVirtualIn(t, s.OrderBy) || a.sortKeys(s, t, name) == nil) {
+		s.Where != nil && rows[0].where == nil || s.OrderBy != nil && (a.readsVirtualIn(t, s.OrderBy) || a.sortKeys(s, t, name, false) == nil) {
 		return rows, rows
 	}
 	if few := a.few(t, name, s.Where != nil, s.Limit); few != nil {

@@ -337,7 +337,7 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 		out, err = k.forwardWith(ctx, text, args)
 		return err
 	})
-	if p.query != nil && (p.query.fallible || k.guards()) {
+	if p.query != nil && k.mayFail() {
 		out, err = c.overTables(ctx, k, out, err)
 	}
 	c.fixed = c.fixed || p.fixes && err == nil

@@ -19,6 +19,7 @@ type topRead struct {
 	params        int      // of the statement
 	count, offset value
 	guarded       fragment // text that fails where a key is a date that a UNION does not keep; no pieces: there is none
+	joined        bool     // it names other tables, too, once more
 }
 
 // restLimit stands for the number of rows without slots.
@@ -31,31 +32,103 @@ const maxTop = 200
 // top plans a query for the first rows; nil for all others.
 func (a *analysis) top(stmt ast.StmtNode, named []*table, q *query) *topRead {
 	s, ok := stmt.(*ast.SelectStmt)
-	if !ok || len(named) != 1 || s.With != nil || s.GroupBy != nil || s.Having != nil || s.Distinct || s.WindowSpecs != nil || s.LockInfo != nil ||
+	if !ok || s.From == nil || s.With != nil || s.GroupBy != nil || s.Having != nil || s.Distinct || s.WindowSpecs != nil || s.LockInfo != nil ||
 		s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || s.OrderBy == nil || s.Limit == nil ||
-		s.SelectStmtOpts != nil && s.SelectStmtOpts.CalcFoundRows || a.countTables(stmt) != 1 || len(q.views) != 1 || q.views[0].hints != "" {
+		s.SelectStmtOpts != nil && s.SelectStmtOpts.CalcFoundRows {
 		return nil
 	}
-	source, t := singleTable(s.From), named[0]
-	if source == nil || a.target(source) != t || len(t.key) == 0 || !a.readsVirtualIn(t, s.OrderBy) ||
-		slices.ContainsFunc(t.key, func(c *column) bool { return c.dataType == "enum" || c.dataType == "set" }) { // a UNION makes strings of them
+	from := joined{a: a}
+	if !from.follow(s.From.TableRefs, false) {
 		return nil
 	}
-	name := nameOf(source)
-	order := a.sortKeys(s, t, name)
-	if order == nil || !t.sortedBy(order) || !rowByRow(s.Fields) || !a.readInOrder(s.Where, t, name, order[0].c) {
-		return nil
+	for _, x := range from.counted {
+		t := x.t
+		parts := append([]ast.Node{s.Where, s.OrderBy}, from.on...)
+		if x.nullable || !slices.Equal(a.countersRead(s, named, parts...), []*table{t}) || !q.viewsOnce(t) ||
+			slices.ContainsFunc(t.key, func(c *column) bool { return c.dataType == "enum" || c.dataType == "set" }) { // a UNION makes strings of them
+			continue
+		}
+		order := a.sortKeys(s, t, x.name, from.several)
+		if len(t.key) == 0 || order == nil || !a.readsVirtualIn(t, s.OrderBy) || !rowByRow(s.Fields) || !a.readInOrder(s.Where, t, x.name, order[0].c) {
+			return nil
+		}
+		return a.topRead(s, x.source, order, from.several, q)
 	}
-	return a.topRead(s, t, name, order, q)
+	return nil
+}
+
+// joined are the tables of a FROM clause that may stand twice in a query.
+type joined struct {
+	a       *analysis
+	counted []joinedTable // the counter tables
+	on      []ast.Node
+	several bool
+}
+
+type joinedTable struct {
+	source
+	nullable bool // the outer side of a join
+}
+
+// follow goes through joins by equal columns; false if there is anything else.
+func (j *joined) follow(n ast.ResultSetNode, nullable bool) bool {
+	switch n := n.(type) {
+	case *ast.TableSource:
+		if _, ok := n.Source.(*ast.TableName); !ok {
+			return false
+		}
+		if s := j.a.sourceOf(n); s.t != nil {
+			j.counted = append(j.counted, joinedTable{s, nullable})
+		}
+		return true
+	case *ast.Join:
+		if n.Right == nil {
+			return j.follow(n.Left, nullable)
+		}
+		if n.NaturalJoin || n.Using != nil || n.On == nil || !equalColumns(n.On.Expr) {
+			return false
+		}
+		j.several, j.on = true, append(j.on, n.On)
+		return j.follow(n.Left, nullable || n.Tp == ast.RightJoin) && j.follow(n.Right, nullable || n.Tp == ast.LeftJoin)
+	}
+	return false
+}
+
+// equalColumns reports whether a condition compares columns with each other and does
+// nothing else: which rows it leaves says nothing of how many.
+func equalColumns(cond ast.ExprNode) bool {
+	return every(cond, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryOperationExpr:
+			return n.Op == opcode.EQ || n.Op == opcode.LogicAnd
+		case *ast.ColumnNameExpr, *ast.ColumnName, *ast.ParenthesesExpr:
+			return true
+		}
+		return false
+	})
+}
+
+// viewsOnce reports whether the query reads the table in one place, as it finds it.
+func (q *query) viewsOnce(t *table) bool {
+	n := 0
+	for _, v := range q.views {
+		if v.t == t && v.hints != "" {
+			return false
+		}
+		if v.t == t {
+			n++
+		}
+	}
+	return n == 1
 }
 
 // sortKeys are the columns of a query's order; nil if it has anything else, or
-// a name that an alias may have taken.
-func (a *analysis) sortKeys(s *ast.SelectStmt, t *table, name string) []sortKey {
+// a name that an alias may have taken, or, of several tables, another's column.
+func (a *analysis) sortKeys(s *ast.SelectStmt, t *table, name string, several bool) []sortKey {
 	keys := make([]sortKey, len(s.OrderBy.Items))
 	for i, item := range s.OrderBy.Items {
 		ref, ok := columnRef(item.Expr)
-		if !ok || t.column(ref.Name.O) == nil || ref.Schema.O != "" || !a.means(ref.Table.O, name) {
+		if !ok || t.column(ref.Name.O) == nil || ref.Schema.O != "" || !a.means(ref.Table.O, name) || several && ref.Table.O == "" {
 			return nil
 		}
 		for _, f := range s.Fields.Fields {
@@ -137,8 +210,8 @@ func (c *column) fewValues() bool {
 	return slices.Contains([]string{"tinyint", "bit", "enum", "set"}, c.dataType)
 }
 
-func (a *analysis) topRead(s *ast.SelectStmt, t *table, name string, order []sortKey, q *query) *topRead {
-	r := &topRead{params: len(a.params)}
+func (a *analysis) topRead(s *ast.SelectStmt, of source, order []sortKey, several bool, q *query) *topRead {
+	r := &topRead{params: len(a.params), joined: several}
 	var ok bool
 	if r.count, ok = a.constant(s.Limit.Count); !ok {
 		return nil
@@ -149,10 +222,6 @@ func (a *analysis) topRead(s *ast.SelectStmt, t *table, name string, order []sor
 			return nil
 		}
 	}
-	var where fragment
-	if s.Where != nil {
-		where = a.fragment(a.whereSpan())
-	}
 	limit := "?"
 	if r.count.param < 0 && r.offset.param < 0 {
 		n, ok := r.rest(binder{})
@@ -161,36 +230,77 @@ func (a *analysis) topRead(s *ast.SelectStmt, t *table, name string, order []sor
 		}
 		limit = strconv.FormatInt(n, 10)
 	}
+	from, where, by := a.clauses()
 	params, before := []int{}, 0
-	for _, tok := range tokenize(q.text[0], a.mode) {
-		if tok.kind == tokParam {
-			params, before = append(params, before), before+1
+	for i, text := range q.text {
+		for _, tok := range tokenize(text, a.mode) {
+			if tok.kind == tokParam {
+				params, before = append(params, before), before+1
+			}
+		}
+		if q.views[i].t == of.t {
+			break
 		}
 	}
-	params = append(params, where.params...)
+	params = slices.Concat(params, from.params, where.params, by.params)
 	if limit == "?" {
 		params = append(params, restLimit)
 	}
 	for n := before; n < r.params; n++ {
 		params = append(params, n)
 	}
-	conds := t.withoutSlots(name)
-	if len(where.pieces) > 0 {
-		conds = "(" + strings.TrimSpace(strings.Join(where.pieces, "?")) + ") AND " + conds
+	rest := func(guard string) fragment {
+		conds := of.t.withoutSlots(of.name, of.t.sortedBy(order)) + guard
+		if s.Where != nil {
+			conds = "(" + where.sql() + ") AND " + conds
+		}
+		rest := from.sql() + " WHERE " + conds + " " + by.sql() + " LIMIT " + limit
+		return cut(q.with(func(v viewUse) string {
+			if v.t == of.t {
+				return of.t.topView(of.name, rest, several)
+			}
+			return v.t.view(sight{}, v.hints)
+		}), a.mode, params)
 	}
-	text := func(conds string) fragment {
-		return cut(q.with(func(viewUse) string { return t.topView(name, conds, order, limit) }), a.mode, params)
-	}
-	r.text = text(conds)
-	if guard := t.wholeKey(name); guard != "" {
-		r.guarded = text(conds + " AND " + guard)
+	r.text = rest("")
+	if guard := of.t.wholeKey(of.name); guard != "" {
+		r.guarded = rest(" AND " + guard)
 	}
 	return r
 }
 
-// withoutSlots tells the rows of the table called name that have no slots.
-func (t *table) withoutSlots(name string) string {
-	return "(SELECT 1 FROM " + t.slots() + " AS " + privateName + " WHERE " + t.sameKey(privateName, quoteIdent(name)) + " AND " + t.planned(privateName) + " LIMIT 1) IS NULL"
+// clauses are those of a query that has FROM, perhaps WHERE, ORDER BY and LIMIT, the
+// condition without its word.
+func (a *analysis) clauses() (from, where, order fragment) {
+	at := map[string]int{}
+	for i, t := range outermost(a.toks) {
+		for _, word := range []string{"FROM", "WHERE", "ORDER", "LIMIT"} {
+			if _, found := at[word]; !found && t.is(word) && (word == "FROM" || at["FROM"] > 0) {
+				at[word] = i
+			}
+		}
+	}
+	span := func(first, behind int) fragment { return a.fragment(a.toks[first].start, a.toks[behind-1].end) }
+	behind := at["ORDER"]
+	if i, found := at["WHERE"]; found {
+		where, behind = span(i+1, behind), i
+	}
+	return span(at["FROM"], behind), where, span(at["ORDER"], at["LIMIT"])
+}
+
+// sql is a fragment's text.
+func (f *fragment) sql() string { return strings.Join(f.pieces, "?") }
+
+// withoutSlots tells the rows of the table called name that have no slots: of few rows
+// by a look for each, of all by one look at the slots.
+func (t *table) withoutSlots(name string, few bool) string {
+	as := quoteIdent(name)
+	if few {
+		return "(SELECT 1 FROM " + t.slots() + " AS " + privateName + " WHERE " + t.sameKey(privateName, as) + " AND " + t.planned(privateName) + " LIMIT 1) IS NULL"
+	}
+	keys := quoteNames(t.key)
+	return "(" + as + "." + strings.Join(keys, ", "+as+".") + ") NOT IN (SELECT " + privateName + "." + strings.Join(keys, ", "+privateName+".") +
+		" FROM " + t.slots() + " AS " + privateName + " WHERE " + t.planned(privateName) + ")"
 }
 
 // wholeKey is true of rows whose dates in the key have a month and a day, or nothing at
@@ -210,10 +320,11 @@ func (t *table) wholeKey(name string) string {
 	return "18446744073709551615 + (" + strings.Join(conds, " OR ") + ") > 0"
 }
 
-// topView is wideView with no more rows than a topRead needs.
-func (t *table) topView(name, conds string, order []sortKey, limit string) string {
+// topView is wideView with no more rows than a topRead needs: those with slots, and the
+// rest, which a join may give more than once.
+func (t *table) topView(name, rest string, several bool) string {
 	as := quoteIdent(name)
-	var cols, by []string
+	var cols []string
 	for _, c := range t.key {
 		cols = append(cols, as+"."+quoteIdent(c.name))
 	}
@@ -225,15 +336,11 @@ func (t *table) topView(name, conds string, order []sortKey, limit string) strin
 			cols = append(cols, "NULL")
 		}
 	}
-	for _, k := range order {
-		col := as + "." + quoteIdent(k.c.name)
-		if k.desc {
-			col += " DESC"
-		}
-		by = append(by, col)
+	union := " UNION ALL ("
+	if several {
+		union = " UNION ("
 	}
-	rest := "SELECT " + strings.Join(cols, ", ") + " FROM " + t.base() + " AS " + as + " WHERE " + conds + " ORDER BY " + strings.Join(by, ", ") + " LIMIT " + limit
-	return t.joinedView("(" + t.groupedSlots() + " UNION ALL (" + rest + ")) AS " + privateName + " STRAIGHT_JOIN " + t.base())
+	return t.joinedView("(" + t.groupedSlots() + union + "SELECT " + strings.Join(cols, ", ") + " " + rest + ")) AS " + privateName + " STRAIGHT_JOIN " + t.base())
 }
 
 // rest is the number of rows without slots that the query may need; ok is false
@@ -265,7 +372,7 @@ func (r *topRead) rest(b binder) (n int64, ok bool) {
 // bind writes the text to send and its arguments.
 func (r *topRead) bind(k *call) (text string, args []driver.NamedValue, ok bool) {
 	by := r.text
-	if k.guards() {
+	if r.guards(k.conn) {
 		by = r.guarded
 	}
 	n, ok := r.rest(k.binder())
@@ -275,8 +382,12 @@ func (r *topRead) bind(k *call) (text string, args []driver.NamedValue, ok bool)
 	return (&restated{by, r.params}).with(k, n)
 }
 
-// guards reports whether a query for the first rows fails where it can't be answered
-// from an index.
-func (k *call) guards() bool {
-	return k.query.top != nil && k.query.top.guarded.pieces != nil && k.conn.session.wholeDates
+// guards reports whether it fails where it can't be answered from an index.
+func (r *topRead) guards(c *conn) bool { return r.guarded.pieces != nil && c.session.wholeDates }
+
+// mayFail reports whether a query may fail though the user's would not: for the sake of a
+// row that it leaves out, or because MySQL can't name a temporary table twice.
+func (k *call) mayFail() bool {
+	top := k.query.top
+	return k.query.fallible || top != nil && (top.joined || top.guards(k.conn))
 }

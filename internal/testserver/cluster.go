@@ -104,7 +104,7 @@ func prepareNodes(nodes []*Server, inst installation) error {
 	members := make([]string, len(nodes))
 	for i, s := range nodes {
 		var err error
-		if s.dir, err = newWorkDir("", s.opts.disk); err != nil {
+		if s.dir, err = newWorkDir("", s.opts.disk, s.opts.durable); err != nil {
 			return err
 		}
 		s.inst = inst

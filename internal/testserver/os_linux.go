@@ -49,6 +49,21 @@ func mountDisk(dir, size string) error {
 
 func unmountDisk(dir string) error { return syscall.Unmount(dir, syscall.MNT_DETACH) }
 
+// spareMemory is what new programs can have without swapping, in bytes: MemAvailable
+// of https://man7.org/linux/man-pages/man5/proc_meminfo.5.html, 0 where it isn't told.
+func spareMemory() uint64 {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), "MemAvailable:")
+	var kB uint64
+	if _, err := fmt.Sscan(rest, &kB); err != nil {
+		return 0
+	}
+	return kB << 10
+}
+
 // unmountUnder detaches what an interrupted debootstrap has left mounted
 // (/proc, /sys), so that removing its tree removes nothing else.
 func unmountUnder(dir string) error {

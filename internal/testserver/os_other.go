@@ -31,3 +31,5 @@ func unmountUnder(string) error { return errors.ErrUnsupported }
 func mountDisk(string, string) error { return errors.ErrUnsupported }
 
 func unmountDisk(string) error { return errors.ErrUnsupported }
+
+func spareMemory() uint64 { return 0 }

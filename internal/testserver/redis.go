@@ -45,7 +45,7 @@ func (r *Redis) start(ctx context.Context, appendfsync string) (err error) {
 			return fmt.Errorf("install redis-server so that it is on PATH: %w", err)
 		}
 	}
-	if r.dir, err = newWorkDir("", ""); err != nil {
+	if r.dir, err = newWorkDir("", "", true); err != nil {
 		return err
 	}
 	r.opts.progress("starting redis, appendfsync " + appendfsync)

@@ -104,7 +104,7 @@ func (s *Server) create(ctx context.Context) (err error) {
 	if s.inst, err = install(ctx, s.flavor, s.opts.progress); err != nil {
 		return err
 	}
-	if s.dir, err = newWorkDir(s.inst.chroot, s.opts.disk); err != nil {
+	if s.dir, err = newWorkDir(s.inst.chroot, s.opts.disk, s.opts.durable); err != nil {
 		return err
 	}
 	s.opts.progress(fmt.Sprintf("starting %s", s.flavor))

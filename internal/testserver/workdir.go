@@ -20,13 +20,22 @@ type workDir struct {
 	seen  string // as the server sees it: shorter in a chroot
 	log   *os.File
 	owner *os.File
-	disk  bool // a file system of its own is mounted there
+	disk  bool // a file system of its own, in memory, is mounted there
 	gone  bool
 }
 
+// inMemory is how large the files of a server may get that are kept in memory, and
+// leastMemory what the machine must have to spare for that: one takes some 300 MB.
+const (
+	inMemory    = "4g"
+	leastMemory = 6 << 30
+)
+
 // newWorkDir makes a folder, under the chroot's /tmp if there is one, and on a disk
-// of the size if one is given.
-func newWorkDir(chroot, disk string) (*workDir, error) {
+// of the size if one is given. Without a size the server's files are kept in memory
+// if that can be had and durable is false: a file system takes a multiple of the
+// servers' own time to create and drop tables, of which the tests make thousands.
+func newWorkDir(chroot, disk string, durable bool) (*workDir, error) {
 	base := os.TempDir()
 	if chroot != "" {
 		base = filepath.Join(chroot, "tmp")
@@ -47,6 +56,8 @@ func newWorkDir(chroot, disk string) (*workDir, error) {
 			return nil, errors.Join(fmt.Errorf("a disk of %s on %s: %w", disk, path, err), d.remove())
 		}
 		d.disk = true
+	} else if !durable && spareMemory() >= leastMemory {
+		d.disk = mountDisk(path, inMemory) == nil // only root may, and not in every container
 	}
 	if err := d.fill(); err != nil {
 		return nil, errors.Join(err, d.remove())
