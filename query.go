@@ -37,15 +37,16 @@ type viewUse struct {
 	t     *table
 	hints string // PARTITION and index hints
 	locks locking
+	cols  []*column // that the text may name: the servers take their time over each column of a view
 }
 
 // render writes the text with the views as the transaction sees them.
 func (q *query) render(as func(viewUse) sight, tables bool) string {
 	return q.with(func(v viewUse) string {
 		if tables || q.columns {
-			return v.t.view(as(v), v.hints+everyRow)
+			return v.t.view(as(v), v.hints+everyRow, v.cols)
 		}
-		return v.t.view(as(v), v.hints)
+		return v.t.view(as(v), v.hints, v.cols)
 	})
 }
 
@@ -72,7 +73,7 @@ func (q *query) lockings(t *table) []locking {
 
 // renderWide writes the text with wide views.
 func (q *query) renderWide() string {
-	return q.with(func(v viewUse) string { return v.t.wideView(v.hints) })
+	return q.with(func(v viewUse) string { return v.t.wideView(v.hints, v.cols) })
 }
 
 func (q *query) with(view func(viewUse) string) string {
@@ -125,7 +126,7 @@ func (a *analysis) rewrite(refs []tableRef, edits []edit, columns bool) *query {
 		b.WriteString(a.text[at:e.start])
 		if e.ref != nil {
 			q.text = append(q.text, b.String())
-			q.views = append(q.views, viewUse{e.ref.t, e.ref.hints, e.ref.locks})
+			q.views = append(q.views, viewUse{e.ref.t, e.ref.hints, e.ref.locks, a.columnsNamed(e.ref.t)})
 			q.locking = q.locking || e.ref.locks.clause != ""
 			b.Reset()
 		}
@@ -136,6 +137,20 @@ func (a *analysis) rewrite(refs []tableRef, edits []edit, columns bool) *query {
 	q.text = append(q.text, b.String())
 	q.sql = q.render(func(viewUse) sight { return sight{} }, false)
 	return q
+}
+
+// columnsNamed are the columns of a table that the statement may name, and its key.
+func (a *analysis) columnsNamed(t *table) []*column {
+	named := map[string]bool{}
+	for i, tok := range a.toks {
+		switch {
+		case tok.is("NATURAL"), tok.is("USING"), tok.punct('*') && !(a.toks[i-1].punct('(') && i+1 < len(a.toks) && a.toks[i+1].punct(')')):
+			return t.cols
+		case tok.ident():
+			named[strings.ToLower(tok.name)] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(t.cols), func(c *column) bool { return !named[strings.ToLower(c.name)] && !slices.Contains(t.key, c) })
 }
 
 // respelled reports whether the text writes a column's name in other letters than

@@ -163,7 +163,7 @@ func (n *recount) sql(where string) string {
 	value := name + "." + quoteIdent(n.counter.name)
 	truth := "COALESCE(" + privateRows + "." + quoteIdent(n.columns[len(n.columns)-1]) + ", 0)"
 	return "SELECT " + n.t.selectKey(name) + ", CAST(" + value + " AS CHAR), CAST(" + truth + " AS CHAR), CAST(" + truth + " - " + value + " AS CHAR) FROM " +
-		n.t.view(sight{}, "") + " AS " + name + " LEFT JOIN (" + n.query + ") AS " + privateRows + " ON " + strings.Join(on, " AND ") +
+		n.t.view(sight{}, "", n.t.cols) + " AS " + name + " LEFT JOIN (" + n.query + ") AS " + privateRows + " ON " + strings.Join(on, " AND ") +
 		" WHERE " + value + " <> " + truth + where
 }
 

@@ -332,7 +332,7 @@ func (c *conn) snapshotTotals(ctx context.Context, t *table, rows []lockedRow, f
 	for _, col := range slices.Concat(t.counters, t.touch) {
 		cols = append(cols, "CAST("+name+"."+quoteIdent(col.name)+" AS CHAR)")
 	}
-	read, err := c.read(ctx, "SELECT "+t.selectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+t.view(s, "")+" AS "+name+" WHERE "+t.whereAnyOrAll(keys, name))
+	read, err := c.read(ctx, "SELECT "+t.selectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+t.view(s, "", t.cols)+" AS "+name+" WHERE "+t.whereAnyOrAll(keys, name))
 	if err != nil {
 		return nil, err
 	}

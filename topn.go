@@ -257,9 +257,9 @@ func (a *analysis) topRead(s *ast.SelectStmt, of source, order []sortKey, severa
 		rest := from.sql() + " WHERE " + conds + " " + by.sql() + " LIMIT " + limit
 		return cut(q.with(func(v viewUse) string {
 			if v.t == of.t {
-				return of.t.topView(of.name, rest, several)
+				return of.t.topView(of.name, rest, several, v.cols)
 			}
-			return v.t.view(sight{}, v.hints)
+			return v.t.view(sight{}, v.hints, v.cols)
 		}), a.mode, params)
 	}
 	r.text = rest("")
@@ -322,13 +322,13 @@ func (t *table) wholeKey(name string) string {
 
 // topView is wideView with no more rows than a topRead needs: those with slots, and the
 // rest, which a join may give more than once.
-func (t *table) topView(name, rest string, several bool) string {
+func (t *table) topView(name, rest string, several bool, of []*column) string {
 	as := quoteIdent(name)
 	var cols []string
 	for _, c := range t.key {
 		cols = append(cols, as+"."+quoteIdent(c.name))
 	}
-	for _, c := range t.cols {
+	for _, c := range of {
 		switch {
 		case t.counter(c.name) != nil:
 			cols = append(cols, "0")
@@ -340,7 +340,7 @@ func (t *table) topView(name, rest string, several bool) string {
 	if several {
 		union = " UNION ("
 	}
-	return t.joinedView("(" + t.groupedSlots() + union + "SELECT " + strings.Join(cols, ", ") + " " + rest + ")) AS " + privateName + " STRAIGHT_JOIN " + t.base())
+	return t.joinedView("("+t.groupedSlots(of)+union+"SELECT "+strings.Join(cols, ", ")+" "+rest+")) AS "+privateName+" STRAIGHT_JOIN "+t.base(), of)
 }
 
 // rest is the number of rows without slots that the query may need; ok is false

@@ -28,12 +28,12 @@ type correction struct {
 	vain    bool              // touch columns are these, and no earlier than that
 }
 
-// view is the base table as the application sees it: a derived table with the
+// view is the base table as the application sees it: a derived table with some of the
 // same columns, whose counters are sums.
-func (t *table) view(s sight, hints string) string {
+func (t *table) view(s sight, hints string, cols []*column) string {
 	var b strings.Builder
 	b.WriteString("(SELECT ")
-	for i, c := range t.cols {
+	for i, c := range cols {
 		if i > 0 {
 			b.WriteString(", ")
 		}

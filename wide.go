@@ -52,14 +52,14 @@ func (a *analysis) onlyCounters(t *table, cond ast.ExprNode) bool {
 }
 
 // wideView is view outside transactions, with all slots grouped once.
-func (t *table) wideView(hints string) string {
-	return t.joinedView(t.base() + hints + " LEFT JOIN (" + t.groupedSlots() + ") AS " + privateName)
+func (t *table) wideView(hints string, cols []*column) string {
+	return t.joinedView(t.base()+hints+" LEFT JOIN ("+t.groupedSlots(cols)+") AS "+privateName, cols)
 }
 
-// groupedSlots sums the slots of each key that has any.
-func (t *table) groupedSlots() string {
+// groupedSlots sums the slots of each key that has any, as far as some columns need it.
+func (t *table) groupedSlots(cols []*column) string {
 	sums := quoteNames(t.key)
-	for _, c := range t.cols {
+	for _, c := range cols {
 		switch {
 		case t.counter(c.name) != nil:
 			sums = append(sums, "SUM("+quoteIdent(c.name)+") AS "+quoteIdent(c.name))
@@ -71,16 +71,16 @@ func (t *table) groupedSlots() string {
 }
 
 // joinedView is a view that joins the base table and sums of its slots.
-func (t *table) joinedView(from string) string {
+func (t *table) joinedView(from string, of []*column) string {
 	base := quoteIdent(t.spec.name)
-	cols := make([]string, len(t.cols))
-	for i, c := range t.cols {
-		col, of := base+"."+quoteIdent(c.name), privateName+"."+quoteIdent(c.name)
+	cols := make([]string, len(of))
+	for i, c := range of {
+		col, sum := base+"."+quoteIdent(c.name), privateName+"."+quoteIdent(c.name)
 		switch {
 		case t.counter(c.name) != nil:
-			cols[i] = t.cast(c, col+" + COALESCE("+of+", 0)") + " AS " + quoteIdent(c.name)
+			cols[i] = t.cast(c, col+" + COALESCE("+sum+", 0)") + " AS " + quoteIdent(c.name)
 		case slices.Contains(t.touch, c):
-			cols[i] = later(col, of) + " AS " + quoteIdent(c.name)
+			cols[i] = later(col, sum) + " AS " + quoteIdent(c.name)
 		default:
 			cols[i] = col
 		}

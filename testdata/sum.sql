@@ -8,30 +8,30 @@ SELECT * FROM post WHERE id = ?
 SELECT likes FROM post
 => sum
   looks by SELECT likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post, and no row is an answer
-  sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post`
+  sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post`
   exact for forum.post: every row
 
 SELECT p.likes, u.name FROM post p LEFT JOIN user AS u ON u.id = p.id WHERE p.views > ? ORDER BY p.likes DESC LIMIT 10
 => sum
   looks by SELECT p.likes, u.name , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post p LEFT JOIN user AS u ON u.id = p.id WHERE p.views > ? ORDER BY p.likes DESC LIMIT 10
-  sends SELECT /*+ MERGE(`p`) */ p.likes, u.name FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` LEFT JOIN user AS u ON u.id = p.id WHERE p.views > ? ORDER BY p.likes DESC LIMIT 10
+  sends SELECT /*+ MERGE(`p`) */ p.likes, u.name FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` LEFT JOIN user AS u ON u.id = p.id WHERE p.views > ? ORDER BY p.likes DESC LIMIT 10
   exact for forum.post: every row
 
 SELECT a.likes - b.likes FROM post a, post AS b WHERE a.id = 1 AND b.id = 2
 => sum
   looks by SELECT a.likes - b.likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post a, post AS b WHERE a.id = 1 AND b.id = 2, and no row is an answer
-  sends SELECT /*+ MERGE(`a`, `b`) */ a.likes - b.likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `a`, (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `b` WHERE a.id = 1 AND b.id = 2
+  sends SELECT /*+ MERGE(`a`, `b`) */ a.likes - b.likes FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `a`, (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `b` WHERE a.id = 1 AND b.id = 2
   exact for forum.post: every row
 
 SELECT name FROM user WHERE id IN (SELECT id FROM post WHERE likes > 3)
 => sum
   looks by SELECT name , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM user WHERE id IN (SELECT id FROM post WHERE likes > 3)
-  sends SELECT name FROM user WHERE id IN (SELECT /*+ MERGE(`post`) */ id FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE likes > 3)
+  sends SELECT name FROM user WHERE id IN (SELECT /*+ MERGE(`post`) */ id FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `post` WHERE likes > 3)
   exact for forum.post: every row
 
 SELECT likes FROM post UNION ALL SELECT cnt FROM hits
 => sum
-  sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` UNION ALL SELECT /*+ MERGE(`hits`) */ cnt FROM (SELECT CAST(`hits`.`cnt` + COALESCE((SELECT SUM(countermysql_slots.`cnt`) FROM `forum`.`hits_slots` AS countermysql_slots WHERE countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `cnt` FROM `forum`.`hits`) AS `hits`
+  sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `post` UNION ALL SELECT /*+ MERGE(`hits`) */ cnt FROM (SELECT CAST(`hits`.`cnt` + COALESCE((SELECT SUM(countermysql_slots.`cnt`) FROM `forum`.`hits_slots` AS countermysql_slots WHERE countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `cnt` FROM `forum`.`hits`) AS `hits`
   exact for forum.hits: every row
   exact for forum.post: every row
 
@@ -44,25 +44,25 @@ WITH top AS (SELECT id, likes FROM post ORDER BY likes DESC LIMIT 3) SELECT * FR
 SELECT forum.post.likes FROM forum.post USE INDEX (PRIMARY) WHERE forum.post.id = 1
 => sum
   looks by SELECT forum.post.likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM forum.post USE INDEX (PRIMARY) WHERE forum.post.id = 1, and no row is an answer
-  sends SELECT /*+ MERGE(`post`) */ post.likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post` USE INDEX (PRIMARY)) AS `post` WHERE post.id = 1
+  sends SELECT /*+ MERGE(`post`) */ post.likes FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post` USE INDEX (PRIMARY)) AS `post` WHERE post.id = 1
   exact for forum.post: every row
 
 SELECT /*+ MAX_EXECUTION_TIME(1000) */ MAX(likes) FROM post GROUP BY title HAVING MAX(likes) > 1
 => sum
   looks by SELECT /*+ MAX_EXECUTION_TIME(1000) */ MAX(likes) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post GROUP BY title HAVING MAX(likes) > 1
-  sends SELECT /*+ MERGE(`post`)  MAX_EXECUTION_TIME(1000) */ MAX(likes) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` GROUP BY title HAVING MAX(likes) > 1
+  sends SELECT /*+ MERGE(`post`)  MAX_EXECUTION_TIME(1000) */ MAX(likes) FROM (SELECT `post`.`id`, `post`.`title`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` GROUP BY title HAVING MAX(likes) > 1
   exact for forum.post: every row
 
 SELECT x.likes FROM (SELECT id, likes FROM post) AS x
 => sum
   looks by SELECT x.likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM (SELECT id, likes FROM post) AS x
-  sends SELECT x.likes FROM (SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post`) AS x
+  sends SELECT x.likes FROM (SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `post`) AS x
   exact for forum.post: every row
 
 SELECT likes, RANK() OVER (ORDER BY likes) FROM post
 => sum
   looks by SELECT likes, RANK() OVER (ORDER BY likes) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post, and no row is an answer
-  sends SELECT /*+ MERGE(`post`) */ likes, RANK() OVER (ORDER BY likes) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post`
+  sends SELECT /*+ MERGE(`post`) */ likes, RANK() OVER (ORDER BY likes) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post`
   exact for forum.post: every row
 
 SELECT EXTRACT(YEAR FROM deleted_at), likes FROM (post JOIN user USING (id)), hits
@@ -74,7 +74,7 @@ SELECT EXTRACT(YEAR FROM deleted_at), likes FROM (post JOIN user USING (id)), hi
 
 INSERT INTO archive (id, n) SELECT id, likes FROM post
 => sum
-  sends INSERT INTO archive (id, n) SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post`
+  sends INSERT INTO archive (id, n) SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `post`
   exact for forum.post: every row
 
 SELECT * FROM item ORDER BY updated_at
@@ -85,7 +85,7 @@ SELECT * FROM item ORDER BY updated_at
 
 SELECT likes INTO @n FROM post WHERE id = 1
 => sum
-  sends SELECT /*+ MERGE(`post`) */ likes INTO @n FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE id = 1
+  sends SELECT /*+ MERGE(`post`) */ likes INTO @n FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `post` WHERE id = 1
   exact for forum.post: every row
 
 SELECT id, likes FROM post WHERE id = 1 INTO @id, @`n`
@@ -95,46 +95,46 @@ SELECT id, likes FROM post WHERE id = 1 INTO @id, @`n`
 
 SELECT MAX(likes) FROM post ORDER BY likes DESC LIMIT 1 INTO @n
 => sum
-  sends SELECT /*+ MERGE(`post`) */ MAX(likes) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes DESC LIMIT 1 INTO @n
+  sends SELECT /*+ MERGE(`post`) */ MAX(likes) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes DESC LIMIT 1 INTO @n
   exact for forum.post: every row
 
 SELECT id, likes INTO @id, @n FROM post ORDER BY likes DESC LIMIT 1 FOR UPDATE
 => sum
-  sends SELECT /*+ MERGE(`post`) */ id, likes INTO @id, @n FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` ORDER BY likes DESC LIMIT 1 FOR UPDATE
+  sends SELECT /*+ MERGE(`post`) */ id, likes INTO @id, @n FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `post` ORDER BY likes DESC LIMIT 1 FOR UPDATE
   locks FOR UPDATE
   exact for forum.post: every row
 
 (SELECT likes FROM post WHERE id = 1) UNION (SELECT 1) LIMIT 1 INTO @n
 => sum
-  sends (SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE id = 1) UNION (SELECT 1) LIMIT 1 INTO @n
+  sends (SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `post` WHERE id = 1) UNION (SELECT 1) LIMIT 1 INTO @n
   exact for forum.post: every row
 
 SELECT title, SUM(likes) FROM post GROUP BY title WITH ROLLUP
 => sum
   looks by SELECT title, SUM(likes) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post GROUP BY title WITH ROLLUP
-  sends SELECT title, SUM(likes) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LIMIT 18446744073709551615) AS `post` GROUP BY title WITH ROLLUP
+  sends SELECT title, SUM(likes) FROM (SELECT `id`, `title`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post` LIMIT 18446744073709551615) AS `post` GROUP BY title WITH ROLLUP
   exact for forum.post: every row
 
 SELECT title AS likes, COUNT(*) FROM post GROUP BY likes
 => sum
   looks by SELECT title AS likes, COUNT(*) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post GROUP BY likes
-  sends SELECT title AS likes, COUNT(*) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LIMIT 18446744073709551615) AS `post` GROUP BY likes
+  sends SELECT title AS likes, COUNT(*) FROM (SELECT `id`, `title`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post` LIMIT 18446744073709551615) AS `post` GROUP BY likes
   exact for forum.post: every row
 
 SELECT @r := @r + 1, id FROM post ORDER BY likes DESC
 => sum
-  sends SELECT @r := @r + 1, id FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LIMIT 18446744073709551615) AS `post` ORDER BY likes DESC
+  sends SELECT @r := @r + 1, id FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post` LIMIT 18446744073709551615) AS `post` ORDER BY likes DESC
   exact for forum.post: every row
 
 UPDATE user SET karma = (SELECT SUM(likes) FROM post WHERE post.id = user.id)
 => sum
-  sends UPDATE user SET karma = (SELECT /*+ MERGE(`post`) */ SUM(likes) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `post` WHERE post.id = user.id)
+  sends UPDATE user SET karma = (SELECT /*+ MERGE(`post`) */ SUM(likes) FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `post` WHERE post.id = user.id)
   exact for forum.post: every row
 
 SELECT name FROM user u WHERE EXISTS (SELECT 1 FROM post p WHERE p.id = u.id AND p.likes > ?)
 => sum
   looks by SELECT name , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM user u WHERE EXISTS (SELECT 1 FROM post p WHERE p.id = u.id AND p.likes > ?)
-  sends SELECT name FROM user u WHERE EXISTS (SELECT /*+ MERGE(`p`) */ 1 FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` WHERE p.id = u.id AND p.likes > ?)
+  sends SELECT name FROM user u WHERE EXISTS (SELECT /*+ MERGE(`p`) */ 1 FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `p` WHERE p.id = u.id AND p.likes > ?)
   exact for forum.post: every row
 
 SELECT name FROM user u WHERE NOT EXISTS (SELECT * FROM post WHERE post.id = u.id AND likes < 1)
@@ -146,31 +146,31 @@ SELECT name FROM user u WHERE NOT EXISTS (SELECT * FROM post WHERE post.id = u.i
 SELECT u.name, (SELECT SUM(p.likes) FROM post p WHERE p.id = u.id) AS total FROM user u
 => sum
   looks by SELECT u.name, (SELECT SUM(p.likes) FROM post p WHERE p.id = u.id) AS total , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM user u, and no row is an answer
-  sends SELECT u.name, (SELECT /*+ MERGE(`p`) */ SUM(p.likes) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` WHERE p.id = u.id) AS total FROM user u
+  sends SELECT u.name, (SELECT /*+ MERGE(`p`) */ SUM(p.likes) FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `p` WHERE p.id = u.id) AS total FROM user u
   exact for forum.post: every row
 
 SELECT id, likes FROM post p WHERE likes > (SELECT AVG(q.likes) FROM post q WHERE q.title = p.title)
 => sum
   looks by SELECT id, likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post p WHERE likes > (SELECT AVG(q.likes) FROM post q WHERE q.title = p.title)
-  sends SELECT /*+ MERGE(`p`) */ id, likes FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `p` WHERE likes > (SELECT /*+ MERGE(`q`) */ AVG(q.likes) FROM (SELECT `id`, `slug`, `title`, `deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM `forum`.`post`) AS `q` WHERE q.title = p.title)
+  sends SELECT /*+ MERGE(`p`) */ id, likes FROM (SELECT `id`, `title`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `p` WHERE likes > (SELECT /*+ MERGE(`q`) */ AVG(q.likes) FROM (SELECT `id`, `title`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `q` WHERE q.title = p.title)
   exact for forum.post: every row
 
 SELECT id, likes FROM post ORDER BY 2 DESC, 1
 => sum
   looks by SELECT id, likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post ORDER BY 2 DESC, 1, and no row is an answer
-  sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY 2 DESC, 1
+  sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY 2 DESC, 1
   exact for forum.post: every row
 
 SELECT title, SUM(likes) FROM post GROUP BY 1 ORDER BY 2 DESC LIMIT 5
 => sum
   looks by SELECT title, SUM(likes) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post GROUP BY 1 ORDER BY 2 DESC LIMIT 5
-  sends SELECT /*+ MERGE(`post`) */ title, SUM(likes) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` GROUP BY 1 ORDER BY 2 DESC LIMIT 5
+  sends SELECT /*+ MERGE(`post`) */ title, SUM(likes) FROM (SELECT `post`.`id`, `post`.`title`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` GROUP BY 1 ORDER BY 2 DESC LIMIT 5
   exact for forum.post: every row
 
 SELECT COUNT(*) FROM post p WHERE p.likes = ? AND views <> 0
 => sum
   looks by SELECT COUNT(*) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post p WHERE p.likes = ? AND views <> 0
-  sends SELECT /*+ MERGE(`p`) */ COUNT(*) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `p` WHERE p.likes = ? AND views <> 0
+  sends SELECT /*+ MERGE(`p`) */ COUNT(*) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `p` WHERE p.likes = ? AND views <> 0
   or SELECT CAST(COUNT(*) + (SELECT COALESCE(SUM((( CAST(`p`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) = {argument 1} AND CAST(`p`.`views` + COALESCE(countermysql_slots.countermysql_2, 0) AS UNSIGNED) <> 0) IS TRUE) - (( p.likes = {argument 1} AND views <> 0) IS TRUE)), 0) FROM (SELECT `p`.`id` AS countermysql_0, SUM(`p`.`likes`) AS countermysql_1, SUM(`p`.`views`) AS countermysql_2 FROM `forum`.`post_slots` AS `p` WHERE `p`.`slot` IS NOT NULL GROUP BY `p`.`id` HAVING SUM(`p`.`likes`) <> 0 OR SUM(`p`.`views`) <> 0) AS countermysql_slots STRAIGHT_JOIN `forum`.`post` AS `p` ON countermysql_slots.countermysql_0 = `p`.`id`) AS SIGNED) AS `COUNT(*)` FROM post p WHERE p.likes = {argument 1} AND views <> 0
   exact for forum.post: every row
 
@@ -184,7 +184,7 @@ SELECT COUNT(*) AS n FROM page WHERE hits BETWEEN 1 AND ?
 SELECT COUNT(*) FROM post WHERE likes + 1 > ?
 => sum
   looks by SELECT COUNT(*) , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post WHERE likes + 1 > ?
-  sends SELECT /*+ MERGE(`post`) */ COUNT(*) FROM (SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` WHERE likes + 1 > ?
+  sends SELECT /*+ MERGE(`post`) */ COUNT(*) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` WHERE likes + 1 > ?
   exact for forum.post: every row
 
 SELECT views, title, likes FROM post p WHERE deleted_at IS NULL AND p.id IN (3, ?) LIMIT 2
