@@ -103,7 +103,7 @@ package countermysql
 //	relative touch update guard insert reading join    - writes
 //	quiet keytext stored
 //	query ambiguous conversion locking wide            - queries
-//	look splice gather difference restate topn view fallible
+//	look look_rows splice gather difference restate topn view fallible
 //	dependents                                         - what reaches counters otherwise
 //	call literal run                                   plan → what is sent
 //

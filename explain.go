@@ -86,6 +86,9 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 		out.Class = summing.String()
 		if look := p.query.look; look != nil {
 			out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.own(look.text), args)
+			if look.rows.text != "" {
+				out.step("while they have some, but none of the rows has, as the last hidden columns tell, this is the answer", k.own(look.rows.text), args)
+			}
 		}
 		text, sent := k.summed()
 		if p.query.top != nil || p.query.short != nil {

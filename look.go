@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"bytes"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -24,6 +25,8 @@ type look struct {
 	always bool     // which rows there are depends on no counter: without any, the answer is true, too
 
 	vain atomic.Int64 // by clock: until then it is not sent, as it had no row to tell
+
+	rows rowLook // sent where some table has slots
 }
 
 // lookAgain is for how long a query is sent with sums at once after a look that was
@@ -63,7 +66,12 @@ func (a *analysis) look(stmt ast.StmtNode, named []*table) *look {
 	}
 	l.text = a.text[:at] + hidden.String() + " " + a.text[at:]
 	rows := a.toks[from:until]
-	l.always = !s.Distinct && s.GroupBy == nil && s.With == nil && !hasWord(rows, "SELECT", "HAVING") && !readsVirtual(rows, refsOf(named))
+	l.always = !s.Distinct && s.GroupBy == nil && s.With == nil && !hasWord(rows, "SELECT", "HAVING", "NATURAL") && !readsVirtual(rows, refsOf(named))
+	if l.always {
+		if hidden := a.rowsLooked(s, named); hidden != nil {
+			l.rows = rowLook{text: a.text[:at] + ", " + strings.Join(hidden, ", ") + " " + a.text[at:], hidden: len(hidden)}
+		}
+	}
 	return l
 }
 
@@ -79,50 +87,62 @@ func (a *analysis) actsTwice() bool {
 	return calls(a.toks)
 }
 
-// looks reports whether a query that may be answered as outside transactions is to be
-// sent as a look.
-func (c *conn) looks(k *call) bool {
+// looks is the look that a query is to be sent as, if it may be answered as outside
+// transactions.
+func (c *conn) looks(k *call) lookKind {
 	p := k.plan
 	if p.query == nil || p.query.look == nil || !k.rows || c.next != "" && !c.inTransaction() {
-		return false
+		return noLook
 	}
 	if level := c.level(); level != repeatableRead && level != "READ COMMITTED" {
-		return false
+		return noLook
 	}
 	if k.stmt != nil && (k.stmt.mixed || p.keepsTypes) {
-		return false // its parameters have the types that all executions together have given them
+		return noLook // its parameters have the types that all executions together have given them
 	}
-	now := int64(clock())
-	return now >= p.query.look.vain.Load() && !slices.ContainsFunc(p.query.look.tables, func(t *table) bool { return now < t.slotted.Load() })
+	l, now := p.query.look, int64(clock())
+	switch {
+	case !slices.ContainsFunc(l.tables, func(t *table) bool { return now < t.slotted.Load() }):
+		if now >= l.vain.Load() {
+			return tableLook
+		}
+	case l.rows.text != "" && now >= l.rows.vain.Load():
+		return eachRowLook
+	}
+	return noLook
 }
+
+type lookKind int
+
+const (
+	noLook      lookKind = iota
+	tableLook            // has a table slots?
+	eachRowLook          // has some row of the answer slots?
+)
 
 // lookFirst sends a query as a look. answered is false if it has to be sent with sums:
 // there are slots, or the base rows without them are no answer.
-func (c *conn) lookFirst(ctx context.Context, k *call) (out outcome, answered bool, err error) {
+func (c *conn) lookFirst(ctx context.Context, k *call, kind lookKind) (out outcome, answered bool, err error) {
 	l := k.query.look
+	text, hidden, most := l.text, len(l.tables), 1
+	if kind == eachRowLook {
+		text, hidden, most = l.rows.text, l.rows.hidden, maxLooked+1
+	}
 	k.looking = true
-	out, err = k.forwardWith(ctx, k.own(l.text), k.args)
+	out, err = k.forwardWith(ctx, k.own(text), k.args)
 	k.looking = false
 	if err != nil {
 		return out, !l.blames(err), err
 	}
-	rows := &lookedRows{physicalRows: out.rows.(physicalRows), hidden: len(l.tables)}
-	until := int64(clock() + lookAgain)
-	switch err := rows.peek(); {
-	case errors.Is(err, io.EOF):
-		if answered = l.always; !answered {
-			l.vain.Store(until)
-		}
-	case err != nil:
+	rows := &lookedRows{physicalRows: out.rows.(physicalRows), hidden: hidden}
+	err = rows.peek(most)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
 		answered = !l.blames(err)
+	case kind == eachRowLook:
+		answered = l.rows.told(rows)
 	default:
-		answered = true
-		for i, t := range l.tables {
-			if rows.has(i) {
-				t.slotted.Store(until)
-				answered = false
-			}
-		}
+		answered = l.told(rows)
 	}
 	out.rows = rows
 	if !answered {
@@ -132,6 +152,25 @@ func (c *conn) lookFirst(ctx context.Context, k *call) (out outcome, answered bo
 	return out, true, nil
 }
 
+// told reports whether what the first row tells is that the rows are the answer.
+func (l *look) told(rows *lookedRows) (answered bool) {
+	until := int64(clock() + lookAgain)
+	if len(rows.ahead) == 0 {
+		if !l.always {
+			l.vain.Store(until)
+		}
+		return l.always
+	}
+	answered = true
+	for i, t := range l.tables {
+		if rows.has(0, i) {
+			t.slotted.Store(until)
+			answered = false
+		}
+	}
+	return answered
+}
+
 // blames reports whether an error may be the look's own: of a value that lacks what is in
 // slots, or of a text that the server does not take.
 func (l *look) blames(err error) bool {
@@ -139,33 +178,59 @@ func (l *look) blames(err error) bool {
 	return ofRow(err) || errors.As(err, &e) && string(e.SQLState[:2]) == "42"
 }
 
-// lookedRows are the rows of a look, without its hidden columns. The first is read
+// lookedRows are the rows of a look, without its hidden columns. The first ones are read
 // beforehand.
 type lookedRows struct {
 	physicalRows
 	hidden int
+	ahead  [][]driver.Value
+	err    error // behind those
 	row    []driver.Value
-	err    error // of the first
-	peeked bool
+	next   int
 }
 
 var _ physicalRows = (*lookedRows)(nil)
 
-func (r *lookedRows) peek() error {
-	r.row = make([]driver.Value, len(r.physicalRows.Columns()))
-	r.err, r.peeked = r.physicalRows.Next(r.row), true
-	return r.err
+// peek reads so many rows; the error is what comes in place of the next.
+func (r *lookedRows) peek(n int) error {
+	columns := len(r.physicalRows.Columns())
+	for len(r.ahead) < n {
+		row := make([]driver.Value, columns)
+		if r.err = r.physicalRows.Next(row); r.err != nil {
+			return r.err
+		}
+		if n > 1 { // the next overwrites them
+			for i, v := range row {
+				if b, ok := v.([]byte); ok {
+					row[i] = bytes.Clone(b)
+				}
+			}
+		}
+		r.ahead = append(r.ahead, row)
+	}
+	return nil
 }
 
-// has reports whether table i of the look has slots.
-func (r *lookedRows) has(i int) bool { return r.row[len(r.row)-r.hidden+i] != int64(0) }
+// has reports whether hidden column i of a row is true.
+func (r *lookedRows) has(row, i int) bool {
+	values := r.ahead[row]
+	return values[len(values)-r.hidden+i] != int64(0)
+}
 
 func (r *lookedRows) Next(dest []driver.Value) error {
-	err := r.err
-	if !r.peeked {
-		err = r.physicalRows.Next(r.row)
+	if r.next < len(r.ahead) {
+		copy(dest, r.ahead[r.next])
+		r.next++
+		return nil
 	}
-	r.peeked = false
+	if err := r.err; err != nil {
+		r.err = nil
+		return err
+	}
+	if r.row == nil {
+		r.row = make([]driver.Value, len(r.physicalRows.Columns()))
+	}
+	err := r.physicalRows.Next(r.row)
 	copy(dest, r.row)
 	return err
 }

@@ -114,6 +114,9 @@ func describe(p *plan) string {
 				always = ", and no row is an answer"
 			}
 			line("  looks by %s%s", look.text, always)
+			if look.rows.text != "" {
+				line("  or by %s", look.rows.text)
+			}
 		}
 		line("  sends %s", p.query.sql)
 		if top := p.query.top; top != nil {

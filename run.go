@@ -324,11 +324,13 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	}
 	if p.query == nil {
 		c.connector.stats.plain(p)
-	} else if plain && c.looks(k) {
-		out, answered, err := c.lookFirst(ctx, k)
-		c.fixed = c.fixed || p.fixes && err == nil
-		if answered {
-			return out, err
+	} else if plain {
+		if kind := c.looks(k); kind != noLook {
+			out, answered, err := c.lookFirst(ctx, k, kind)
+			c.fixed = c.fixed || p.fixes && err == nil
+			if answered {
+				return out, err
+			}
 		}
 	}
 	types := c.sessionTypes(ctx, k)

@@ -374,3 +374,58 @@ func read(ctx context.Context, db *sql.DB, twice bool, query string, begun, coun
 	}
 	return nil
 }
+
+// TestRowsLooked proves that beside slots of other rows a query of several counters is sent
+// as it was written, with a look at each row's slots, and is answered as on plain: with
+// and without slots in some row, NULLs of an outer join, more rows than are read ahead.
+func TestRowsLooked(t *testing.T) {
+	forEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=false", "interpolateParams=true"} {
+			tw := newTwin(t, srv, lookForum, lookCounters(), params)
+			tw.play(t, "A: UPDATE post SET likes = likes + 4, score = score + 1.25, views = views + 1 WHERE id = 3", "A: UPDATE user SET points = points + 1 WHERE id = 2",
+				"A: INSERT INTO user (id, name) VALUES (9, 'zoe')")
+			number(t, tw.ours, "SELECT likes FROM post WHERE id = 1") // learns that there are slots
+			number(t, tw.ours, "SELECT points FROM user WHERE id = 1")
+			for query, slots := range map[string]bool{
+				"SELECT * FROM post WHERE id = 1":                                                                                  false,
+				"SELECT*FROM post p WHERE p.id IN (1, 2, 4) ORDER BY p.id LIMIT 2":                                                 false,
+				"SELECT likes, score, changed FROM post WHERE user_id = 2 ORDER BY id":                                             true,
+				"SELECT p.likes, u.points, p.title FROM post p JOIN user u ON u.id = p.user_id WHERE p.id = ?":                     false,
+				"SELECT p.likes, u.points, p.title FROM post p JOIN user u ON u.id = p.user_id WHERE p.id = ? + 2":                 true,
+				"SELECT p.likes + 1 AS n, u.points, u.name FROM user u LEFT JOIN post p ON u.id = p.user_id ORDER BY u.id LIMIT 2": false,
+				"SELECT p.likes, p.views, u.name FROM user u LEFT JOIN post p ON u.id = p.user_id ORDER BY u.id, p.id":             true,
+				"SELECT p.*, u.name FROM user u LEFT JOIN post p ON u.id = p.user_id WHERE u.name = 'zoe'":                         false,
+			} {
+				var args []any
+				if strings.Contains(query, "?") {
+					args = []any{1}
+				}
+				for range 3 {
+					texts := []string{}
+					for _, s := range tw.sent.during(func() { tw.same(t, query, args...) }) {
+						if strings.Contains(s.text, "_slots") && !strings.HasPrefix(s.text, "PREPARE") && !strings.Contains(s.text, "LIMIT 0") {
+							texts = append(texts, s.text)
+						}
+					}
+					if !slots {
+						require.Len(t, texts, 1, query)
+						require.True(t, strings.Contains(texts[0], "EXISTS (SELECT 1 FROM") && !strings.Contains(texts[0], "SUM("), texts)
+					} else {
+						require.Contains(t, texts[len(texts)-1], "SUM(", query)
+					}
+				}
+				tw.sameTypes(t, false, query, args...)
+				tw.samePrepared(t, "begin RR", query, args...)
+			}
+			values := make([]string, 120)
+			for i := range values {
+				values[i] = fmt.Sprintf("(%d, 1, 'x', %d, 1.5, 3, NULL)", 100+i, i)
+			}
+			tw.play(t, "A: INSERT INTO post VALUES "+strings.Join(values, ", "))
+			for range 2 {
+				tw.same(t, "SELECT likes, views FROM post ORDER BY id")
+				tw.same(t, "SELECT likes, views FROM post WHERE id >= 100 ORDER BY id LIMIT 100")
+			}
+		}
+	})
+}

@@ -1,6 +1,7 @@
 SELECT * FROM post WHERE id = ?
 => sum
   looks by SELECT * , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post WHERE id = ?, and no row is an answer
+  or by SELECT * , EXISTS (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL) FROM post WHERE id = ?
   sends SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE((SELECT SUM(countermysql_slots.`views`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS UNSIGNED) AS `views` FROM post WHERE id = ?
   or SELECT `post`.`id`, `post`.`slug`, `post`.`title`, `post`.`deleted_at`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.countermysql_2, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` AS `post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1, SUM(`post`.`views`) AS countermysql_2 FROM `forum`.`post_slots` AS `post` WHERE (id = {argument 1}) AND `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id` WHERE id = {argument 1}
   exact for forum.post: every row
@@ -20,6 +21,7 @@ SELECT p.likes, u.name FROM post p LEFT JOIN user AS u ON u.id = p.id WHERE p.vi
 SELECT a.likes - b.likes FROM post a, post AS b WHERE a.id = 1 AND b.id = 2
 => sum
   looks by SELECT a.likes - b.likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post a, post AS b WHERE a.id = 1 AND b.id = 2, and no row is an answer
+  or by SELECT a.likes - b.likes , EXISTS (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `a`.`id` AND countermysql_slots.`slot` IS NOT NULL), EXISTS (SELECT 1 FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `b`.`id` AND countermysql_slots.`slot` IS NOT NULL) FROM post a, post AS b WHERE a.id = 1 AND b.id = 2
   sends SELECT a.likes - b.likes FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `a`, (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `b` WHERE a.id = 1 AND b.id = 2
   exact for forum.post: every row
 
