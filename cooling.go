@@ -137,6 +137,7 @@ func (c *Connector) coolKeys(ctx context.Context, r **rollup, b *batch, cold []*
 	for i, k := range cold {
 		keys[i] = k.key
 	}
+	keys = keys[:min(len(keys), (*r).c.several(b.t, len(keys), slices.Values(keys)))]
 	taken, err := (*r).fold(ctx, b.cols, keys, "FOR UPDATE SKIP LOCKED")
 	if err != nil && !passing[errorNumber(err)] {
 		return fmt.Errorf("%s: %w", b.t, err)

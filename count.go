@@ -200,6 +200,9 @@ func (c *conn) count(ctx context.Context, k *call, b *bound) (outcome, after, er
 	if !ok {
 		return outcome{}, takeVerbatim, nil
 	}
+	if len(entries) > c.several(b.t, len(entries), eachOf(entries, (*entry).keyOf)) {
+		return outcome{}, takeExact, nil // its own text says of them in few words
+	}
 	way := b.t.batch(b.name, b.t.key)
 	if u := c.incrementUnit(entries); c.grouped() && u.fits() {
 		switch v := c.together(ctx, way, u); {

@@ -10,7 +10,7 @@ import (
 // The locks keep everybody from the slots, so what a look-up connection sees of
 // them stays true; only what was read is taken away.
 func (c *conn) fold(ctx context.Context, t *table, rows []lockedRow) error {
-	for batch := range slices.Chunk(rows, c.several(t, foldBatch, eachOf(rows, func(r lockedRow) key { return r.key }))) {
+	for batch := range slices.Chunk(rows, c.several(t, foldBatch, eachOf(rows, lockedRow.keyOf))) {
 		keys := make([]key, len(batch))
 		for i, r := range batch {
 			keys[i] = r.key

@@ -76,7 +76,7 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 			return "", err
 		}
 	}
-	tooMany := len(rows) > maxNarrowed || len(rows) > maxNarrowedOr && len(s.t.key) > 1
+	tooMany := len(rows) > maxNarrowed || len(rows) > maxNarrowedOr && len(s.t.key) > 1 || len(rows) > c.several(s.t, len(rows), eachOf(rows, lockedRow.keyOf))
 	refusable := c.session.safe && n.first == nil // as it is, but not by keys, nor with a limit
 	switch {
 	case locksGaps && ok && n.by != nil:

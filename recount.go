@@ -214,7 +214,7 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]k
 		sorted = append(sorted, k)
 	}
 	slices.SortFunc(sorted, t.compare)
-	for batch := range slices.Chunk(sorted, r.size) {
+	for batch := range slices.Chunk(sorted, r.c.several(t, r.size, slices.Values(sorted))) {
 		if err := r.batch(ctx, batch); err != nil {
 			return repaired, err
 		}

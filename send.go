@@ -256,9 +256,13 @@ func (c *conn) findAgain(ctx context.Context, t *table, e *entry) ([]*entry, err
 			to[i] = r.key
 		}
 		if len(f.keys) > 1 {
-			there, err := c.outside(ctx, "SELECT "+t.selectKey(t.ref())+" FROM "+t.base()+" WHERE "+t.whereAny(f.keys, t.ref()))
-			if err != nil {
-				return nil, err
+			var there [][]string
+			for batch := range slices.Chunk(f.keys, c.several(t, sendBatch, slices.Values(f.keys))) {
+				some, err := c.outside(ctx, "SELECT "+t.selectKey(t.ref())+" FROM "+t.base()+" WHERE "+t.whereAny(batch, t.ref()))
+				if err != nil {
+					return nil, err
+				}
+				there = append(there, some...)
 			}
 			left, to = without(f.keys, there), without(to, f.keys)
 		}

@@ -332,13 +332,15 @@ func (c *conn) snapshotTotals(ctx context.Context, t *table, rows []lockedRow, f
 	for _, col := range slices.Concat(t.counters, t.touch) {
 		cols = append(cols, "CAST("+name+"."+quoteIdent(col.name)+" AS CHAR)")
 	}
-	read, err := c.read(ctx, "SELECT "+t.selectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+t.view(s, "", t.cols)+" AS "+name+" WHERE "+t.whereAnyOrAll(keys, name))
-	if err != nil {
-		return nil, err
-	}
 	totals := map[string][]string{}
-	for _, r := range read {
-		totals[key(r[:len(t.key)]).id()] = r[max(len(t.key), 1):]
+	for batch := range slices.Chunk(keys, c.several(t, sendBatch, slices.Values(keys))) {
+		read, err := c.read(ctx, "SELECT "+t.selectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+t.view(s, "", t.cols)+" AS "+name+" WHERE "+t.whereAnyOrAll(batch, name))
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range read {
+			totals[key(r[:len(t.key)]).id()] = r[max(len(t.key), 1):]
+		}
 	}
 	return totals, nil
 }

@@ -15,6 +15,8 @@ type lockedRow struct {
 	counters []string // "" for NULL
 }
 
+func (r lockedRow) keyOf() key { return r.key }
+
 // take locks the base rows of a plan's scopes and rolls up their slots, together
 // with what the transaction has pending for them: after it the base rows say all.
 func (c *conn) take(ctx context.Context, p *plan, b binder) error {

@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,6 +65,28 @@ func TestLongKeysInSmallPackets(t *testing.T) {
 					_, err = countermysql.Rollup(t.Context(), tw.ours, nil)
 					require.NoError(t, err)
 					require.EqualValues(t, 7*rows, number(t, tw.direct, "SELECT SUM(n) FROM long_key"))
+
+					// One statement that says in few words which rows it means.
+					require.EqualValues(t, rows, affected(t, tw.ours, "UPDATE long_key SET n = n + 1 WHERE title = 0"))
+					affected(t, tw.ours, "UPDATE long_key SET n = n + 1 WHERE id = '"+key(7)+"'")
+					for _, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead} {
+						tx, err = tw.ours.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
+						require.NoError(t, err)
+						require.EqualValues(t, rows, number(t, tx, "SELECT COUNT(*) FROM long_key WHERE n > 0"))
+						require.EqualValues(t, rows, affected(t, tx, "UPDATE long_key SET n = n + 1 WHERE title = 0"))
+						require.EqualValues(t, rows, affected(t, tx, "UPDATE long_key SET n = n + 2 WHERE title = 0 AND n > 0"))
+						require.NoError(t, tx.Commit())
+						affected(t, tw.ours, "UPDATE long_key SET n = n + 1 WHERE id = '"+key(7)+"'")
+					}
+					require.EqualValues(t, rows*(8+3+3)+3, number(t, tw.ours, "SELECT SUM(n) FROM long_key"))
+
+					// And one that fits into a packet as it is, with each key once.
+					list := make([]string, 280)
+					for i := range list {
+						list[i] = "('" + key(i) + "', 1)"
+					}
+					affected(t, tw.ours, "INSERT INTO long_key (id, n) VALUES "+strings.Join(list, ",")+" ON DUPLICATE KEY UPDATE n = n + VALUES(n)")
+					require.EqualValues(t, rows*(8+3+3)+3+len(list), number(t, tw.ours, "SELECT SUM(n) FROM long_key"))
 				})
 			}
 		}
