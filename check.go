@@ -179,6 +179,10 @@ func (k *inspection) table(t *table) {
 	if t.derived {
 		k.add(Warning, name, "a generated column reads a touch column, so that increments are as slow as on plain MySQL", "drop the generated column, or compute it in the query", "")
 	}
+	for _, c := range k.c.wantedOf(t) {
+		k.add(Warning, name, "increments set its column "+c.name+" to the present time, which is no touch column, so that they are as slow as on plain MySQL",
+			"list it, counterTouch="+wantedName(t, c)+", and run countermysql init, or the statement", t.touchSQL([]*column{c}, ""))
+	}
 	for _, fk := range t.parents {
 		if fk.cascades {
 			k.add(Warning, name, fmt.Sprintf("a foreign key to %s.%s changes or deletes its rows, whose slots then stay behind, invisible, until a rollup", fk.parentDB, fk.parent),

@@ -66,6 +66,8 @@ type Config struct {
 
 	// CreateSlots has the driver create slots tables that are missing.
 	// Otherwise statements on such a table fail with the DDL in the error.
+	// A DATETIME or TIMESTAMP column that an increment sets to the current time
+	// gets a column there as well, and is a touch column a minute later.
 	//
 	// DSN: counterCreateSlots. YAML: create_slots.
 	CreateSlots bool
@@ -130,8 +132,10 @@ type TableConfig struct {
 
 	// Touch are columns that the application sets to the current time beside
 	// an increment, as updated_at. An increment that sets one stays fast.
+	// Columns that are ON UPDATE CURRENT_TIMESTAMP, or that the slots table has,
+	// are touch columns without being listed.
 	//
-	// YAML: touch.
+	// DSN: counterTouch=post.updated_at,user.last_seen. YAML: touch.
 	Touch []string
 
 	// ReadOwn overrides the Config's; "" means the Config's.

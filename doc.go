@@ -95,7 +95,7 @@ package countermysql
 //
 //	driver dsn config config_resolve config_yaml       from a DSN to a Connector
 //	learn tally server schema_load objects             what is known of the server's tables
-//	schema catalog slots_table keytype names ident index
+//	schema catalog slots_table wanted keytype names ident index
 //
 //	conn stmt begin session                            what database/sql calls
 //	cache skeleton plan absence                        text → plan, and what it may meet that was not there

@@ -55,7 +55,11 @@ func TestReadmeParameters(t *testing.T) {
 		if m[1] == "counterConfig" {
 			continue // names a file
 		}
-		_, config, err := ParseDSN("u@tcp(h)/forum?" + m[1] + "=" + m[2])
+		params := m[1] + "=" + m[2]
+		if m[1] == paramTouch {
+			params += "&counters=user.posts" // a table has counters
+		}
+		_, config, err := ParseDSN("u@tcp(h)/forum?" + params)
 		require.NoError(t, err, m[0])
 		require.NotEqual(t, &Config{}, config, "%s is not ours", strings.TrimSpace(m[0]))
 	}

@@ -133,6 +133,7 @@ type Connector struct {
 	leases     sync.Map // by table: *leases
 	cooler     cooler
 	warned     sync.Map // what has been logged once
+	wanted     sync.Map // columns that increments want as touch columns, by their names
 	stats      stats
 
 	mu             sync.Mutex // guards what follows

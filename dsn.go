@@ -21,12 +21,13 @@ const (
 	paramGroupCommit = "counterGroupCommit"
 	paramReadOwn     = "counterReadOwn"
 	paramRollup      = "counterRollup"
+	paramTouch       = "counterTouch"
 	paramConfig      = "counterConfig"
 
 	envConfig = "COUNTERMYSQL_CONFIG"
 )
 
-var dsnParams = []string{paramCounters, paramSlots, paramSlotRange, paramCreateSlots, paramGroupCommit, paramReadOwn, paramRollup, paramConfig}
+var dsnParams = []string{paramCounters, paramSlots, paramSlotRange, paramCreateSlots, paramGroupCommit, paramReadOwn, paramRollup, paramTouch, paramConfig}
 
 // ParseDSN reads a go-sql-driver DSN with these parameters of ours, which the
 // returned mysql.Config does not have:
@@ -38,6 +39,7 @@ var dsnParams = []string{paramCounters, paramSlots, paramSlotRange, paramCreateS
 //	counterGroupCommit  send increments of several callers together (default true)
 //	counterReadOwn      latest (default) or snapshot
 //	counterRollup       roll up in the background so often, as 1m, or never (default 30s)
+//	counterTouch        user.last_seen: touch columns, written as counters are
 //	counterConfig       a YAML file with the same settings and more
 //
 // A counter is table.column, in the DSN's database, or db.table.column. A name
@@ -46,7 +48,7 @@ var dsnParams = []string{paramCounters, paramSlots, paramSlotRange, paramCreateS
 //
 // Without counterConfig the environment variable COUNTERMYSQL_CONFIG may name
 // the file. The DSN's parameters override the file's settings, not those of
-// single tables, and its counters add to the file's.
+// single tables, and its counters and touch columns add to the file's.
 //
 // The error of a DSN that go-sql-driver refuses is go-sql-driver's. Mistakes in
 // the counters are reported together, each a *ConfigError; they do not quote
@@ -182,15 +184,17 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 		return ""
 	})
 	if value, ok := given[paramCounters]; ok {
-		mistakes = append(mistakes, c.addCounters(value, "DSN parameter "+paramCounters)...)
+		mistakes = append(mistakes, c.addColumns(value, "counter", "DSN parameter "+paramCounters)...)
+	}
+	if value, ok := given[paramTouch]; ok {
+		mistakes = append(mistakes, c.addColumns(value, "touch column", "DSN parameter "+paramTouch)...)
 	}
 	return c, mistakes
 }
 
-// addCounters reads post.likes,post.views,other_db.page.hits.
-func (c *Config) addCounters(list, place string) (mistakes []error) {
-	const form = "write table.column or db.table.column, with commas between counters"
-	tables := map[[2]string]int{}
+// addColumns reads post.likes,post.views,other_db.page.hits: counters, or touch columns.
+func (c *Config) addColumns(list, what, place string) (mistakes []error) {
+	form := "write table.column or db.table.column, with commas between " + what + "s"
 	for _, entry := range splitQuoted(list, ',') {
 		entry = strings.TrimSpace(entry)
 		parts, err := splitName(entry)
@@ -200,26 +204,28 @@ func (c *Config) addCounters(list, place string) (mistakes []error) {
 		case entry == "":
 			mistake.Problem, mistake.Remedy = "an entry is empty", form
 		case errors.As(err, &bad):
-			mistake.Problem, mistake.Remedy = "counter "+excerpt(entry)+" "+bad.problem, bad.remedy
+			mistake.Problem, mistake.Remedy = what+" "+excerpt(entry)+" "+bad.problem, bad.remedy
 		case len(parts) == 1:
-			mistake.Problem, mistake.Remedy = "counter "+excerpt(entry)+" names no table", form
+			mistake.Problem, mistake.Remedy = what+" "+excerpt(entry)+" names no table", form
 		case len(parts) > 3:
-			mistake.Problem, mistake.Remedy = "counter "+excerpt(entry)+" has more than three names", form
+			mistake.Problem, mistake.Remedy = what+" "+excerpt(entry)+" has more than three names", form
 		case len(parts) == 2 && c.db == "":
-			mistake.Problem = "counter " + excerpt(entry) + " has no database, and the DSN names none"
+			mistake.Problem = what + " " + excerpt(entry) + " has no database, and the DSN names none"
 			mistake.Remedy = "write db." + joinName(parts...) + ", or name a database in the DSN"
 		default:
 			last := len(parts) - 1
 			t := TableConfig{Table: joinName(parts[:last]...), at: tablePlaces{table: place}}
-			i, ok := tables[t.key(c.db)]
-			if !ok {
+			i := slices.IndexFunc(c.Tables, func(o TableConfig) bool { return o.key(c.db) == t.key(c.db) })
+			if i < 0 {
 				i = len(c.Tables)
-				tables[t.key(c.db)] = i
 				c.Tables = append(c.Tables, t)
 			}
 			at := &c.Tables[i]
-			at.Counters = append(at.Counters, joinName(parts[last]))
-			at.at.counters = append(at.at.counters, place)
+			names, places := &at.Counters, &at.at.counters
+			if what == "touch column" {
+				names, places = &at.Touch, &at.at.touch
+			}
+			*names, *places = append(*names, joinName(parts[last])), append(*places, place)
 			continue
 		}
 		mistakes = append(mistakes, mistake)

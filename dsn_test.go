@@ -40,6 +40,9 @@ func TestParseDSN(t *testing.T) {
 		{"backquotes", "counters=`my+db`.`a.b,c`.`d``e`,`x%26%2F%3F`.n", "", []tableSpec{
 			latest(tableSpec{db: "forum", name: "x&/?", slotsTable: "x&/?_slots", counters: []string{"n"}}),
 			latest(tableSpec{db: "my db", name: "a.b,c", slotsTable: "a.b,c_slots", counters: []string{"d`e"}})}},
+		{"touch columns", "counterTouch=user.last_seen,other_db.page.`a.b`,forum.user.updated_at&counters=user.posts,other_db.page.hits", "", []tableSpec{
+			latest(tableSpec{db: "forum", name: "user", slotsTable: "user_slots", counters: []string{"posts"}, touch: []string{"last_seen", "updated_at"}}),
+			latest(tableSpec{db: "other_db", name: "page", slotsTable: "page_slots", counters: []string{"hits"}, touch: []string{"a.b"}})}},
 		{"all", "wait_timeout=5&counters=post.likes&counterSlots=64&counterCreateSlots=1&counterReadOwn=snapshot&charset=utf8mb4", "wait_timeout=5&charset=utf8mb4", []tableSpec{
 			{db: "forum", name: "post", slotsTable: "post_slots", counters: []string{"likes"}, slots: 64, readOwn: ReadOwnSnapshot}}},
 	} {
@@ -76,7 +79,7 @@ func TestParseDSN(t *testing.T) {
 func TestParseDSNMistakes(t *testing.T) {
 	t.Setenv(envConfig, "")
 	const form = "; write table.column or db.table.column, with commas between counters"
-	const there = " There are counters, counterSlots, counterSlotRange, counterCreateSlots, counterGroupCommit, counterReadOwn, counterRollup, counterConfig"
+	const there = " There are counters, counterSlots, counterSlotRange, counterCreateSlots, counterGroupCommit, counterReadOwn, counterRollup, counterTouch, counterConfig"
 	for _, test := range []struct {
 		params string
 		want   []string
@@ -105,6 +108,12 @@ func TestParseDSNMistakes(t *testing.T) {
 			"DSN parameter counters: counter \"`a\" has a backquote out of place; put a whole name between backquotes, and double a backquote that belongs to it"}},
 		{"counters=post.likes,forum.post.LIKES", []string{`DSN parameter counters: counter "LIKES" of table "post" is listed twice; list it once`}},
 		{"counters=post.likes,post_slots.n", []string{`DSN parameter counters: slots table "post_slots" of table "forum.post" is itself a table with counters; choose another name with slots_table`}},
+		{"counters=post.likes&counterTouch=last_seen,post.likes,post.seen,post.SEEN,user.seen,", []string{
+			`DSN parameter counterTouch: touch column "last_seen" names no table; write table.column or db.table.column, with commas between touch columns`,
+			`DSN parameter counterTouch: an entry is empty; write table.column or db.table.column, with commas between touch columns`,
+			`DSN parameter counterTouch: column "likes" of table "post" is a counter and a touch column; list it as one of them`,
+			`DSN parameter counterTouch: touch column "SEEN" of table "post" is listed twice; list it once`,
+			`DSN parameter counterTouch: table "user" has no counters; list its counters, or remove the table`}},
 		{"counterConfig=missing.yaml", []string{`DSN parameter counterConfig: the file can't be read: open missing.yaml: no such file or directory; check its name and its permissions; a relative name starts at the working directory`}},
 		{"counterSlots=0&counterReadOwn=x&counterCreateSlots=y&counters=z&counterX=1&counterConfig=missing.yaml", []string{
 			`DSN parameter counterX: there is no such parameter; did you mean counters?` + there,

@@ -102,7 +102,7 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 			out.step("inside a transaction: the base rows are locked before", "", nil)
 		}
 	default:
-		out.step("as it is"+p.onBase(), k.text, args)
+		out.step("as it is"+k.onBase(), k.text, args)
 		for _, t := range p.dropped {
 			out.step("then the slots go too", t.endSQL(k.truncates()), nil)
 		}
@@ -157,8 +157,8 @@ func (k *call) explainExact(out *Explanation, args []any) {
 }
 
 // onBase says why what adds to counters adds to base rows.
-func (p *plan) onBase() string {
-	switch inc := p.increment; {
+func (k *call) onBase() string {
+	switch inc := k.plan.increment; {
 	case inc == nil:
 		return ""
 	case inc.t.closed:
@@ -167,6 +167,8 @@ func (p *plan) onBase() string {
 		return ", on the base row: " + strings.Join(inc.t.degraded, "; ")
 	case inc.t.narrow != "":
 		return ", on the base row: the slots table can't hold every digit"
+	case k.wantsNow():
+		return ", on the base row: " + k.wanting()
 	}
 	return ", on the base row: what goes to slots finds its rows by one unique key (an upsert by the table's only one), sets nothing but counters and touch columns, adds something, and has no LIMIT or ORDER BY"
 }

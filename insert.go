@@ -250,7 +250,7 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 	}
 	inc := &increment{t: t, name: t.spec.name, deltas: s.deltas, touch: s.touch, ignores: a.mayIgnore(stmt.IgnoreErr)}
 	p.increment = inc
-	fast := !s.ordinary && len(s.touch) == 0 && !inc.ignores && a.decides(stmt, t) && fillsAll(t, cols)
+	fast := !s.ordinary && s.wanted == nil && len(s.touch) == 0 && !inc.ignores && a.decides(stmt, t) && fillsAll(t, cols)
 	for _, row := range stmt.Lists {
 		u, constant, known := a.upsertRow(row, t, cols, s.deltas)
 		if !known {

@@ -134,7 +134,7 @@ func (c *Connector) readSchema(ctx context.Context, r *reading) (*schema, error)
 	changes := c.changes.Load()
 	now, known := c.tally(ctx), c.current.Load()
 	moved := !now.same(c.tallied)
-	if !moved && !r.anew && known != nil && !c.changed() && known.settled() {
+	if !moved && !r.anew && known != nil && !c.changed() && known.settled() && !c.wantsMore(known) {
 		c.checked.Store(int64(clock()))
 		r.tell(known, nil)
 		if at := clock(); at-c.moved > schemaSettles && at-c.loaded < schemaSettles {

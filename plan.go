@@ -51,6 +51,7 @@ type plan struct {
 	// Of data changes:
 	increment *increment // what a relative write adds
 	touches   []touch    // touch columns that are set
+	wanted    []touch    // columns that keep an increment from slots because they are none
 	writes    []write    // base rows the statement itself writes
 	deletes   []*table   // whose rows may go by a cascade, and their pending increments with them
 	cleaning  *cleaning  // keys named by an INSERT

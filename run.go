@@ -311,7 +311,11 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		c.connector.stats.exactly(cmp.Or(p.reason, "an argument, the row's state or the transaction asks for it"))
 		return c.runExact(ctx, k)
 	}
-	return c.runRewritten(ctx, k)
+	out, err := c.runRewritten(ctx, k)
+	if err == nil && p.wanted != nil {
+		c.connector.want(ctx, k)
+	}
+	return out, err
 }
 
 // runRewritten sends a query or a data change as it is, or with sums where it reads

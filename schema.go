@@ -22,6 +22,8 @@ type column struct {
 	onUpdate   bool // ON UPDATE CURRENT_TIMESTAMP
 	invisible  bool
 	hasDefault bool // an INSERT may leave it out, and nothing else happens
+	touchable  bool // a time that the server computes nothing with: it may become a touch column
+	settles    bool // a touch column that not every process knows yet
 	generated  string
 	scale      int // digits after the point: DECIMAL, or fractional seconds
 }

@@ -293,6 +293,7 @@ func (l *loader) describe(ctx context.Context, t *table) {
 		l.rows(ctx, "SELECT COUNT(*) > 1 FROM (SELECT 1 FROM "+t.base()+" LIMIT 2) two", func(v []string) { tooMany = v[0] == "1" })
 	}
 	toks := tokenize(create, lexMode{})
+	_, computed, _ := strings.Cut(create, "PARTITION BY") // what the server computes with
 	for i, tok := range toks {
 		what := ""
 		switch {
@@ -308,11 +309,13 @@ func (l *loader) describe(ctx context.Context, t *table) {
 		if slices.ContainsFunc(t.counters, func(c *column) bool { return mentionsWord(clause, c.name) }) {
 			t.checkedBy = what
 		}
+		computed += clause
 	}
 	t.derived = slices.ContainsFunc(t.cols, func(g *column) bool {
 		return g.generated != "" && slices.ContainsFunc(t.touch, func(c *column) bool { return mentionsWord(g.generated, c.name) })
 	})
 	t.indexed = t.indexes(create, toks)
+	t.mayTouch(create, computed)
 	t.missing = t.upgradeSQL(t.stored)
 	t.taken = len(t.missingSteps()) > 1 && !slices.ContainsFunc(t.stored, numbersSlots)
 	if t.judge(l.kinds[t].engine, tooMany, create); t.unfit != nil {
@@ -349,8 +352,12 @@ func (l *loader) unseen(ctx context.Context, t *table) {
 // another process may list it, and its slots must not go with ours.
 func (l *loader) slotsTables(ctx context.Context) {
 	found := map[string][]*column{}
-	l.each(ctx, slotsName, "SELECT "+columnFields+" FROM information_schema.COLUMNS WHERE {tables} ORDER BY TABLE_NAME, ORDINAL_POSITION",
-		func(v []string) { found[l.key(v[0], v[1])] = append(found[l.key(v[0], v[1])], columnOf(v)) })
+	l.each(ctx, slotsName, "SELECT "+columnFields+", "+settlesSQL+" FROM information_schema.COLUMNS WHERE {tables} ORDER BY TABLE_NAME, ORDINAL_POSITION",
+		func(v []string) {
+			c := columnOf(v)
+			c.settles = v[12] == "1"
+			found[l.key(v[0], v[1])] = append(found[l.key(v[0], v[1])], c)
+		})
 	closed := map[string]bool{}
 	l.each(ctx, slotsName, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_COMMENT = '"+closedComment+"' AND {tables} ORDER BY TABLE_NAME",
 		func(v []string) { closed[l.key(v[0], v[1])] = true })
@@ -363,6 +370,9 @@ func (l *loader) slotsTables(ctx context.Context) {
 				t.slotsWidth++
 			}
 			c := t.column(slot.name)
+			if c != nil {
+				c.settles = slot.settles && !c.onUpdate
+			}
 			switch {
 			case c == nil, t.inKey(c.name), t.virtual(c.name), strings.EqualFold(c.name, t.slotCol):
 			case (c.integer() || c.decimal()) && (slot.dataType == "bigint" || slot.decimal()):

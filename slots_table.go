@@ -37,6 +37,8 @@ func (c *Connector) createSlots(ctx context.Context, look *sql.DB, s *schema, fi
 				return err
 			})
 			again = again || err == nil
+		} else if wanted := c.wantedOf(t); wanted != nil {
+			again = c.addTouch(ctx, look, t, wanted) || again
 		}
 	}
 	return again, nil

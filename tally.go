@@ -2,6 +2,7 @@ package countermysql
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 )
@@ -66,7 +67,7 @@ func (s *schema) settled() bool {
 		return false
 	}
 	for _, t := range s.tables {
-		if len(t.key) == 0 || t.missing != "" || t.narrow != "" || t.unmade != nil || t.lacks() {
+		if len(t.key) == 0 || t.missing != "" || t.narrow != "" || t.unmade != nil || t.lacks() || slices.ContainsFunc(t.touch, func(c *column) bool { return c.settles }) {
 			return false
 		}
 	}

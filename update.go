@@ -77,6 +77,10 @@ func (a *analysis) update(stmt *ast.UpdateStmt, named []*table) *plan {
 		p.reads = nil // verbatim: what it adds is as right in the base row
 		return p
 	}
+	if s.wanted != nil {
+		p.reads, p.wanted = nil, s.wanted
+		return p
+	}
 	p.class = counting
 	p.increment.matches(a, stmt.Where, pins)
 	if p.increment.one && stmt.Where != nil && slices.ContainsFunc(s.deltas, func(d delta) bool { return d.subtract && d.c.unsigned() }) {
@@ -174,10 +178,11 @@ func (a *analysis) astray(stmt ast.Node, t *table, name string) bool {
 type settings struct {
 	deltas   []delta
 	touch    []touch
-	ordinary bool   // sets an ordinary column
-	rekeyed  bool   // sets a key column
-	unique   bool   // sets a column of a unique key
-	reason   string // why only the exact way is right
+	wanted   []touch // of columns whose times slots can't take yet
+	ordinary bool    // sets another column
+	rekeyed  bool    // sets a key column
+	unique   bool    // sets a column of a unique key
+	reason   string  // why only the exact way is right
 }
 
 // settings reads assignments; only those of an INSERT have VALUES(c).
@@ -210,9 +215,16 @@ func (a *analysis) settings(list []*ast.Assignment, t *table, name string, inser
 				because("it sets touch column " + c.name + " to another time than now")
 			}
 			s.touch = append(s.touch, touched)
+			if c.settles {
+				s.wanted = append(s.wanted, touched)
+			}
 		case a.keeps(c, name, set.Expr):
 			s.ordinary = true
 		default:
+			if touched, ok := a.touchOf(c, set.Expr); ok && c.touchable {
+				s.wanted = append(s.wanted, touched)
+				continue
+			}
 			s.ordinary = true
 			for _, k := range t.unique {
 				s.unique = s.unique || t.changes(k.cols, c.name)
