@@ -275,7 +275,7 @@ func (a *analysis) upsert(stmt *ast.InsertStmt, t *table, cols []*column, p *pla
 // decides reports whether one unique key decides which row an upsert meets, and nothing
 // else is to be done.
 func (a *analysis) decides(stmt *ast.InsertStmt, t *table) bool {
-	return len(stmt.Lists) <= sendBatch && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && len(t.touch) == 0 &&
+	return len(stmt.Lists) <= sendBatch && len(stmt.PartitionNames) == 0 && t.allUnique == 1 && len(t.unique) == 1 && !t.insertTriggers && !slices.ContainsFunc(t.touch, func(c *column) bool { return c.onUpdate }) &&
 		!a.astray(stmt, t, t.spec.name) &&
 		!hasWord(a.toks, "RETURNING", "DELAYED")
 }
