@@ -54,7 +54,7 @@ type Comment struct {
 	PostID    uint
 	Body      string
 	Votes     int16     `gorm:"not null"`
-	UpdatedAt time.Time // no touch column: increments beside it take the exact way
+	UpdatedAt time.Time // increments set it, and it becomes a touch column by that
 }
 
 // AfterCreate keeps the count as applications do, in the comment's transaction.
