@@ -1,0 +1,33 @@
+package reads
+
+import (
+	"testing"
+
+	"github.com/countermysql/countermysql/integration_test/harness"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestForeignComments proves that comments which are code for another database, as
+// TiDB's, are comments: what they hold was counted. And words that only its UPDATE knows
+// are errors.
+func TestForeignComments(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewBlog(t, srv, harness.BlogCounters())
+		read := "A: SELECT id, likes, views FROM post ORDER BY id"
+		for _, step := range []string{
+			"A: UPDATE post SET likes = likes + 1 /*T! , views = views + 7 */ WHERE id = 1",
+			"A: UPDATE post SET likes = likes + 1 WHERE id /*T! IN (1, 2) OR id */ = 3",
+			"A: UPDATE post SET likes = likes + 1 /*T![auto_rand] + 5 */ WHERE id = 1 /*T! OR TRUE */",
+			"A: INSERT INTO page (day, name, hits) VALUES ('2026-01-02', 'home', 1) ON DUPLICATE KEY UPDATE hits = hits + 1 /*T! + 5 */",
+			"A: DELETE FROM post WHERE id = 2 /*T! OR TRUE */",
+			"A: SELECT likes /*T! , views */ FROM post WHERE id = 1",
+			"A: UPDATE post SET likes = likes + 1 WHERE id = 1 /*T! OR TRUE",
+			"A: UPDATE post SET likes = likes + 1 WHERE id = 1 /* open",
+			"A: UPDATE HIGH_PRIORITY post SET likes = likes + 1 WHERE id = 1",
+			"A: UPDATE DELAYED post SET likes = likes + 1 WHERE id = 1",
+			"A: UPDATE LOW_PRIORITY post SET likes = likes + 1 WHERE id = 1",
+		} {
+			tw.Play(t, step, "A: begin", step, read, "A: rollback", read, "A: SELECT hits FROM page ORDER BY day, name")
+		}
+	})
+}

@@ -1,0 +1,179 @@
+package schema
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/integration_test/harness"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// hammer increments rows 1 to 8 of post from as many clients until stop is called,
+// which returns how many increments succeeded. Errors of names that are gone are none.
+func hammer(t *testing.T, tw *harness.Twin) (counted *atomic.Int64, stop func() int64) {
+	t.Helper()
+	counted = &atomic.Int64{}
+	ctx, cancel := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for i := range 8 {
+		writers.Go(func() {
+			for ctx.Err() == nil {
+				res, err := tw.Ours.Exec("UPDATE post SET likes = likes + 1 WHERE id = ?", i+1)
+				var wrong *mysql.MySQLError
+				if err == nil {
+					n, _ := res.RowsAffected()
+					counted.Add(n)
+				} else if !errors.As(err, &wrong) || wrong.Number != 1054 && wrong.Number != 1146 {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	return counted, func() int64 {
+		cancel()
+		writers.Wait()
+		return counted.Load()
+	}
+}
+
+// TestLockTablesBesideWriters proves that under LOCK TABLES the tables show every
+// increment that was counted before, however many arrive until the lock is there.
+func TestLockTablesBesideWriters(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, harness.Hammered+";\nCREATE VIEW liked AS SELECT id, likes FROM post", harness.Counters("post", "likes"))
+		counted, stop := hammer(t, tw)
+		for _, c := range []struct{ lock, read string }{
+			{"LOCK TABLES post WRITE", "SELECT SUM(likes) FROM post"},
+			{"LOCK TABLES post READ", "SELECT SUM(likes) FROM post"},
+			{"LOCK TABLES post AS p WRITE;", "SELECT SUM(likes) FROM post AS p"},
+			{"LOCK TABLES liked READ", "SELECT SUM(likes) FROM liked"},
+		} {
+			for _, autocommit := range []string{"1", "0"} {
+				for range 10 {
+					conn := harness.Session(t, tw.Ours)
+					harness.Affected(t, conn, "SET autocommit = "+autocommit)
+					harness.Affected(t, conn, c.lock)
+					before := counted.Load()
+					shown := harness.Number(t, conn, c.read)
+					require.GreaterOrEqual(t, shown, before, c.lock)
+					require.EqualValues(t, autocommit, harness.QueriedValue(t, conn, "SELECT @@autocommit"))
+					if c.lock == "LOCK TABLES post WRITE" {
+						harness.Affected(t, conn, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+						harness.Affected(t, conn, "UPDATE post SET likes = likes - 1 WHERE id = 1")
+						require.Equal(t, shown, harness.Number(t, conn, c.read))
+					}
+					harness.Affected(t, conn, "ROLLBACK")
+					harness.Affected(t, conn, "UNLOCK TABLES")
+					harness.Affected(t, conn, "SET autocommit = 1")
+					require.NoError(t, conn.Close())
+					time.Sleep(5 * time.Millisecond)
+				}
+			}
+		}
+		total := stop()
+		require.Equal(t, total, harness.Number(t, tw.Ours, "SELECT SUM(likes) FROM post"))
+	})
+}
+
+// TestRenameBesideWriters proves that nothing stays in the slots that was counted
+// before a table, a counter or a key got a new name.
+func TestRenameBesideWriters(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for ddl, read := range map[string]string{
+			"RENAME TABLE post TO story":                                "SELECT SUM(likes) FROM story",
+			"ALTER TABLE post RENAME TO story":                          "SELECT SUM(likes) FROM story",
+			"ALTER TABLE post RENAME COLUMN likes TO hearts":            "SELECT SUM(hearts) FROM post",
+			"ALTER TABLE post CHANGE likes hearts BIGINT NOT NULL":      "SELECT SUM(hearts) FROM post",
+			"ALTER TABLE post CHANGE COLUMN id no INT NOT NULL":         "SELECT SUM(likes) FROM post",
+			"ALTER TABLE post CHANGE likes hearts INT, RENAME AS story": "SELECT SUM(hearts) FROM story",
+		} {
+			for range 3 {
+				tw := harness.NewTwin(t, srv, harness.Hammered, harness.Counters("post", "likes"))
+				_, stop := hammer(t, tw)
+				time.Sleep(20 * time.Millisecond)
+				_, err := harness.Session(t, tw.Ours).ExecContext(t.Context(), ddl)
+				require.NoError(t, err, ddl)
+				total := stop()
+				require.NotZero(t, total)
+				require.Equal(t, total, harness.Number(t, tw.Direct, read), ddl)
+			}
+		}
+	})
+}
+
+// TestRekeyBesideWriters proves that a table which gets another primary key while others
+// count loses nothing, and goes on counting: its slots table gets the new key too.
+func TestRekeyBesideWriters(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, ddl := range []string{
+			"ALTER TABLE post DROP PRIMARY KEY, ADD PRIMARY KEY (id, no)",
+			"ALTER TABLE post DROP PRIMARY KEY, ADD PRIMARY KEY (no), ADD UNIQUE (id)",
+			"ALTER TABLE post DROP PRIMARY KEY, ADD COLUMN row_no INT NOT NULL AUTO_INCREMENT PRIMARY KEY",
+		} {
+			for range 3 {
+				tw := harness.NewTwin(t, srv, harness.Hammered+";\nALTER TABLE post ADD no INT NOT NULL DEFAULT 0;\nUPDATE post SET no = 9 - id", harness.Counters("post", "likes"))
+				counted, stop := hammer(t, tw)
+				time.Sleep(20 * time.Millisecond)
+				_, err := harness.Session(t, tw.Ours).ExecContext(t.Context(), ddl)
+				require.NoError(t, err, ddl)
+				before := counted.Load()
+				require.Eventually(t, func() bool { return counted.Load() > before+50 }, 10*time.Second, time.Millisecond, ddl)
+				require.Equal(t, stop(), harness.Number(t, tw.Ours, "SELECT SUM(likes) FROM post"), ddl)
+			}
+		}
+	})
+}
+
+// TestSwapBesideWriters proves that a table which leaves its name to another takes
+// along what was counted for it up to the last moment, however the names are exchanged.
+func TestSwapBesideWriters(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, swaps := range [][]string{
+			{"RENAME TABLE post TO story, other TO post", "RENAME TABLE post TO other, story TO post;"},
+			{"RENAME TABLE post TO x, other TO post, x TO other", "RENAME TABLES `post` TO x, other TO post, x TO other"},
+		} {
+			tw := harness.NewTwin(t, srv, harness.Hammered+";\nCREATE TABLE other LIKE post", harness.Counters("post", "likes"))
+			_, stop := hammer(t, tw)
+			for range 10 {
+				for _, swap := range swaps {
+					time.Sleep(10 * time.Millisecond)
+					_, err := harness.Session(t, tw.Ours).ExecContext(t.Context(), swap)
+					require.NoError(t, err, swap)
+				}
+			}
+			total := stop()
+			require.NotZero(t, total)
+			require.Equal(t, total, harness.Number(t, tw.Ours, "SELECT SUM(likes) FROM post"))
+			require.Zero(t, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'countermysql%'"))
+		}
+	})
+}
+
+// TestSwapKeepsForeignKey proves that a slots table with a foreign key has one to the
+// table that gets its base table's name: left-over slots would be those of new rows.
+func TestSwapKeepsForeignKey(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, harness.Hammered+";\nCREATE TABLE other LIKE post;\nINSERT INTO other SELECT * FROM post", harness.Counters("post", "likes"))
+		_, err := countermysql.Init(t.Context(), tw.Ours, &countermysql.InitOptions{ForeignKeys: []string{"post"}})
+		require.NoError(t, err)
+		for _, swap := range []string{"RENAME TABLE post TO story, other TO post", "RENAME TABLE post TO x, story TO post, x TO story"} {
+			harness.Affected(t, tw.Ours, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+			_, err = tw.Ours.Exec(swap)
+			require.NoError(t, err)
+			harness.Affected(t, tw.Ours, "UPDATE post SET likes = likes + 1 WHERE id = 2")
+			require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM post_slots"))
+			harness.Affected(t, tw.Direct, "DELETE FROM post WHERE id = 2")
+			require.Zero(t, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM post_slots"))
+		}
+		require.EqualValues(t, 2, harness.Number(t, tw.Ours, "SELECT SUM(likes) FROM post")+harness.Number(t, tw.Direct, "SELECT SUM(likes) FROM story"))
+	})
+}
