@@ -18,7 +18,7 @@ each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd
 # and gormsuite. What is built for -race is built for that alone, and vetted once.
 test: race = $(filter -race,$(GOTESTFLAGS))
 test:
-	@$(call each,$(GO) build $(race) -o /dev/null ./... && $(GO) vet $(race) ./... && $(GO) test -vet=off -timeout=30m -p=3 -parallel=4 $(GOTESTFLAGS) ./...)
+	@$(call each,$(GO) build $(race) -o /dev/null ./... && $(GO) vet $(race) ./... && $(GO) test -vet=off -timeout=30m -parallel=4 $(GOTESTFLAGS) ./...)
 
 # For the given time, say FOR=30m: random statements with fresh seeds, concurrent
 # histories and faults, side by side, with a line of news from each.

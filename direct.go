@@ -38,38 +38,6 @@ func (c *conn) sendDirect(ctx context.Context, b *batch, e *entry, later bool) e
 	return c.changeDirectly(ctx, b, c.directly(b, e, later), func() key { return e.key })
 }
 
-// maxShared bounds the increments of a transaction that may all go to base rows.
-const maxShared = 4
-
-// shareRows locks the base rows of a transaction's few increments shared, in canonical
-// order, where more than the last may go to its base row. Who has them all waits for no
-// base row any more, whichever of them he then locks exclusively, or does not get and
-// leaves to a slot: to wait with some row locked exclusively would deadlock with who
-// edits one of these rows and refers to another.
-func (c *conn) shareRows(ctx context.Context, unsent []*pending) (bool, error) {
-	var rows []string
-	some := false // may go to its base row, and is not the last
-	for i, p := range unsent {
-		b := p.t.batch(p.t.spec.name, p.t.key)
-		if len(rows)+p.entries.len() > maxShared || !c.cools(b) {
-			return false, nil
-		}
-		sorted := p.sorted()
-		for n, e := range sorted {
-			if e.key == nil {
-				return false, nil
-			}
-			some = some || !b.slotted.hot(e.key) && (i < len(unsent)-1 || n < len(sorted)-1)
-			rows = append(rows, "(SELECT 1 FROM "+p.t.base()+p.t.forceKey()+" WHERE "+p.t.where(e.key, p.t.ref())+" "+shareMode+")")
-		}
-	}
-	if !some {
-		return false, nil
-	}
-	found, err := c.read(ctx, c.unsnapshot()+strings.Join(rows, " UNION ALL "))
-	return len(found) == len(rows), err
-}
-
 // directly is the statement for an increment of a base row.
 func (c *conn) directly(b *batch, e *entry, later bool) string {
 	u := &upsert{t: b.t, name: b.name, cols: b.cols, entries: []*entry{e}}

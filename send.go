@@ -54,20 +54,13 @@ func (c *conn) send(ctx context.Context) error {
 	x.due()
 	x.dropEmpty()
 	unsent := x.unsent()
-	shared, err := c.shareRows(ctx, unsent)
-	if err != nil {
-		return err
-	}
 	for i, p := range unsent {
+		last := i == len(unsent)-1 && p.entries.len() == 1 // behind it nothing is waited for, with its row locked
 		t := p.t
 		sorted := p.sorted()
-		carries := sendBatch
-		if shared {
-			carries = 1
-		}
-		for batch := range slices.Chunk(sorted, c.several(t, carries, eachOf(sorted, (*entry).keyOf))) {
+		for batch := range slices.Chunk(sorted, c.several(t, sendBatch, eachOf(sorted, (*entry).keyOf))) {
 			err := errNotDirect
-			if shared || i == len(unsent)-1 && len(sorted) == 1 { // behind it no base row is waited for, with this one locked
+			if last {
 				err = c.sendDirect(ctx, t.batch(t.spec.name, t.key), batch[0], false)
 			}
 			if errors.Is(err, errNotDirect) {
