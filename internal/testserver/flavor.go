@@ -23,7 +23,8 @@ func flavorOf(version string) Flavor {
 
 // initArgs are the flags that fill an empty data directory.
 func (f Flavor) initArgs(d *workDir) []string {
-	args := []string{"--no-defaults", "--datadir=" + d.inside("data")} // --no-defaults comes first
+	// --no-defaults comes first. Servers that share a temporary folder remove each other's tables.
+	args := []string{"--no-defaults", "--datadir=" + d.inside("data"), "--tmpdir=" + d.inside("tmp")}
 	args = append(args, asRoot()...)
 	if f == MariaDB {
 		// --force: also where the host's own name cannot be resolved.
