@@ -70,6 +70,7 @@ func (c *conn) fillDirectly(ctx context.Context, inc *increment) (sent bool, err
 
 // changeDirectly sends the UPDATE of one base row.
 func (c *conn) changeDirectly(ctx context.Context, b *batch, text string, k func() key) error {
+	inside := c.inTransaction() // a deadlock ends the transaction, with all that was in it
 	affected, err := c.do(ctx, text)
 	switch n := errorNumber(err); {
 	case err == nil && affected == 0:
@@ -80,7 +81,7 @@ func (c *conn) changeDirectly(ctx context.Context, b *batch, text string, k func
 			b.slotted.meet(k)
 		}
 		return errNotDirect
-	case n == errOutOfRange, badValue[n], n == errDeadlock && !c.inTransaction():
+	case n == errOutOfRange, badValue[n], n == errDeadlock && !inside:
 		return errNotDirect
 	}
 	return err

@@ -175,6 +175,37 @@ INSERT INTO post (id) VALUES (1), (2), (3);
 	})
 }
 
+// TestDeadlockOfDirect proves that a transaction which a deadlock has ended while its last
+// increment went to the base row is not committed without the rest: here an ALTER waits for
+// the transaction, which has read the table, and the transaction for the ALTER.
+func TestDeadlockOfDirect(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, cold, cooling(harness.Counters("post", "likes", "views")), "interpolateParams=true")
+		const id = 1
+		tx, err := tw.Ours.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		harness.Affected(t, tx, "INSERT INTO log (post_id) VALUES (?)", id)
+		require.EqualValues(t, 1, harness.Number(t, tx, "SELECT COUNT(*) FROM post WHERE title = 'A' AND id = ?", id))
+		harness.Affected(t, tx, "UPDATE post SET likes = likes + 1 WHERE id = ?", id)
+		altered := make(chan error, 1)
+		go func() {
+			_, err := tw.Direct.Exec("ALTER TABLE post ADD COLUMN later INT NULL")
+			altered <- err
+		}()
+		require.Eventually(t, func() bool {
+			return harness.Number(t, tw.Plain, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table metadata lock%' AND INFO LIKE 'ALTER TABLE post%'") > 0
+		}, 10*time.Second, 10*time.Millisecond)
+		committed := tx.Commit()
+		require.NoError(t, <-altered)
+		counted := int64(0)
+		if committed == nil {
+			counted = 1
+		}
+		require.EqualValues(t, counted, harness.Number(t, tw.Ours, "SELECT likes FROM post WHERE id = ?", id), "COMMIT: %v", committed)
+		require.EqualValues(t, counted, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM log WHERE post_id = ?", id), "COMMIT: %v", committed)
+	})
+}
+
 // TestColdAndHot proves that counts are exact while keys are hot and cold by turns, of
 // several processes, with edits, guarded updates, foreign keys and reads beside, and that
 // the slots vanish behind them.
