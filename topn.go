@@ -230,7 +230,10 @@ func (a *analysis) topRead(s *ast.SelectStmt, of source, order []sortKey, severa
 		}
 		limit = strconv.FormatInt(n, 10)
 	}
-	from, where, by := a.clauses()
+	from, where, by, ok := a.clauses()
+	if !ok {
+		return nil
+	}
 	params, before := []int{}, 0
 	for i, text := range q.text {
 		for _, tok := range tokenize(text, a.mode) {
@@ -270,8 +273,8 @@ func (a *analysis) topRead(s *ast.SelectStmt, of source, order []sortKey, severa
 }
 
 // clauses are those of a query that has FROM, perhaps WHERE, ORDER BY and LIMIT, the
-// condition without its word.
-func (a *analysis) clauses() (from, where, order fragment) {
+// condition without its word; ok is false where it says so in other words (FETCH FIRST).
+func (a *analysis) clauses() (from, where, order fragment, ok bool) {
 	at := map[string]int{}
 	for i, t := range outermost(a.toks) {
 		for _, word := range []string{"FROM", "WHERE", "ORDER", "LIMIT"} {
@@ -280,12 +283,15 @@ func (a *analysis) clauses() (from, where, order fragment) {
 			}
 		}
 	}
+	if at["FROM"] == 0 || at["ORDER"] < at["FROM"] || at["LIMIT"] < at["ORDER"] {
+		return from, where, order, false
+	}
 	span := func(first, behind int) fragment { return a.fragment(a.toks[first].start, a.toks[behind-1].end) }
 	behind := at["ORDER"]
 	if i, found := at["WHERE"]; found {
 		where, behind = span(i+1, behind), i
 	}
-	return span(at["FROM"], behind), where, span(at["ORDER"], at["LIMIT"])
+	return span(at["FROM"], behind), where, span(at["ORDER"], at["LIMIT"]), true
 }
 
 // sql is a fragment's text.

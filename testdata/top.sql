@@ -220,3 +220,9 @@ SELECT p.id FROM item i JOIN post p ON p.id = i.id AND i.stock = i.stock ORDER B
   exact for forum.item: every row
   exact for forum.post: every row
 
+SELECT id, likes FROM post ORDER BY likes DESC FETCH FIRST 3 ROWS ONLY
+=> sum
+  looks by SELECT id, likes , EXISTS (SELECT 1 FROM `forum`.`post_slots`) FROM post ORDER BY likes DESC FETCH FIRST 3 ROWS ONLY, and no row is an answer
+  sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes DESC FETCH FIRST 3 ROWS ONLY
+  exact for forum.post: every row
+
