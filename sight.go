@@ -334,7 +334,7 @@ func (c *conn) snapshotTotals(ctx context.Context, t *table, rows []lockedRow, f
 	}
 	totals := map[string][]string{}
 	for batch := range slices.Chunk(keys, c.several(t, sendBatch, slices.Values(keys))) {
-		read, err := c.read(ctx, "SELECT "+t.selectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+t.view(s, "", t.cols)+" AS "+name+" WHERE "+t.whereAnyOrAll(batch, name))
+		read, err := c.read(ctx, "SELECT "+t.selectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+t.view(s, "", t.summed())+" AS "+name+" WHERE "+t.whereAnyOrAll(batch, name))
 		if err != nil {
 			return nil, err
 		}

@@ -50,6 +50,11 @@ func (t *table) view(s sight, hints string, cols []*column) string {
 	return b.String()
 }
 
+// summed are the columns that slots have: key, counters, touch columns.
+func (t *table) summed() []*column {
+	return slices.DeleteFunc(slices.Clone(t.cols), func(c *column) bool { return !t.inKey(c.name) && !t.virtual(c.name) })
+}
+
 // total is the value of a counter or touch column of the current row.
 func (t *table) total(c *column, s sight) string { return t.totalOf(c, t.spec.name, s) }
 

@@ -120,7 +120,7 @@ CREATE FUNCTION tell(x INT) RETURNS INT DETERMINISTIC MODIFIES SQL DATA BEGIN IN
 			tw.Play(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1",
 				"A: SELECT tell(likes) FROM post WHERE id = 1", "A: SELECT COUNT(*) FROM seen",
 				"A: SELECT `tell` (likes) FROM post WHERE id = 1", "A: SELECT COUNT(*) FROM seen",
-				"A: SET @n = 0", "A: SELECT @n := @n + likes FROM post WHERE id < 3", "A: SELECT @n",
+				"A: SET @n = 0", "A: SELECT @n := @n + likes FROM post WHERE id = 1", "A: SELECT @n",
 				"A: SELECT likes FROM post WHERE id = 1 INTO @n", "A: SELECT @n",
 				"A: SELECT id FROM post WHERE id < 4", "A: SELECT likes, ROW_COUNT() FROM post WHERE id = 1",
 				"A: SELECT SQL_CALC_FOUND_ROWS likes FROM post ORDER BY id LIMIT 1", "A: SELECT FOUND_ROWS()",
