@@ -25,7 +25,7 @@ test:
 soak:
 	@seed=$$(date +%s); echo "random comparison from seed $$seed"; pids=; \
 	for dir in random histories faults; do \
-		(cd integration_test/$$dir && COUNTERMYSQL_SOAK=$(FOR) COUNTERMYSQL_RANDOM_SEED=$$seed exec $(GO) test -count=1 -timeout=0 $(GOTESTFLAGS)) & pids="$$pids $$!"; \
+		(cd integration_test/$$dir && COUNTERMYSQL_SOAK=$(FOR) COUNTERMYSQL_RANDOM_SEED=$$seed exec $(GO) test -count=1 -timeout=0 -parallel=8 $(GOTESTFLAGS)) & pids="$$pids $$!"; \
 	done; \
 	failed=0; for pid in $$pids; do wait $$pid || failed=1; done; exit $$failed
 

@@ -4,42 +4,28 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
-
-// privateBase is what folds call a base table that is locked, or named, otherwise.
-const privateBase = "countermysql_base"
-
-// at is the table for folds into base rows under another name or lock.
-func (t *table) at(base string) *table {
-	return &table{spec: t.spec, key: t.key, unique: t.unique, counters: t.counters, touch: t.touch,
-		slotCol: t.slotCol, slotsWidth: t.slotsWidth, mariaDB: t.mariaDB, elsewhere: base + " AS " + privateBase}
-}
-
-// ref is what folds call the base row, and from the table that it is in.
-func (t *table) ref() string {
-	if t.elsewhere != "" {
-		return privateBase
-	}
-	return quoteIdent(t.spec.name)
-}
-
-func (t *table) from() string { return cmp.Or(t.elsewhere, t.base()) }
 
 // alter executes DDL. A new name of a key or a counter, or another key, would leave
 // standing what others add to the slots between the rollup and the ALTER: they are kept
 // out, and those of the old key have no slots table behind it. What was added before a
 // table got a new name, or rows another table, goes with it.
-func (c *conn) alter(ctx context.Context, k *call, toks []token) (out outcome, err error) {
-	if len(k.plan.scopes) != 1 || !toks[0].is("ALTER") && !toks[0].is("RENAME") {
+func (c *conn) alter(ctx context.Context, k *call, toks []sqltext.Token) (out outcome, err error) {
+	if len(k.Plan.Scopes) != 1 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") {
 		return k.forward(ctx, k.text)
 	}
-	t := k.plan.scopes[0].t
+	t := k.Plan.Scopes[0].Table
 	if out, done, err := c.swap(ctx, k, t, toks); done {
 		return out, err
 	}
-	locked, rekeys := false, rekeysIn(toks)
-	if rekeys || t.renamesIn(toks) {
+	locked, rekeys := false, plan.RekeysIn(toks)
+	if rekeys || t.RenamesIn(toks) {
 		if locked, err = c.lockOut(ctx, t); err != nil {
 			return outcome{}, err
 		}
@@ -48,17 +34,17 @@ func (c *conn) alter(ctx context.Context, k *call, toks []token) (out outcome, e
 	if locked {
 		if rekeys && err == nil && c.connector.config.CreateSlots {
 			c.connector.changes.Add(1)
-			_, err = c.do(ctx, "DROP TABLE "+t.slots()) // it is empty, and made anew with the new key
+			_, err = c.do(ctx, "DROP TABLE "+t.Slots()) // it is empty, and made anew with the new key
 		}
 		if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
 			err = uerr
 		}
 		c.locks = unlocked
-		if notUnderLock[errorNumber(err)] {
+		if notUnderLock[mysqlerr.Number(err)] {
 			out, err = k.forward(ctx, k.text)
 		}
 	}
-	if to := newName(toks); err == nil && to != nil {
+	if to := sqltext.NewName(toks); err == nil && to != nil {
 		c.follow(ctx, t, to)
 	}
 	if other := c.exchanged(t, toks); err == nil && other != "" {
@@ -71,41 +57,11 @@ func (c *conn) alter(ctx context.Context, k *call, toks []token) (out outcome, e
 // those of foreign keys for example.
 var notUnderLock = map[uint16]bool{1099: true, 1100: true, 1192: true}
 
-// rekeysIn reports whether ALTER TABLE may give the table another primary key.
-func rekeysIn(toks []token) bool {
-	return hasWord(toks, "PRIMARY")
-}
-
-// renamesIn reports whether ALTER TABLE gives a key column, counter or touch
-// column another name.
-func (t *table) renamesIn(toks []token) bool {
-	for i, tok := range toks {
-		rest := toks[i+1:]
-		if !tok.is("CHANGE") && (!tok.is("RENAME") || len(rest) == 0 || !rest[0].is("COLUMN")) {
-			continue
-		}
-		for len(rest) > 2 && (rest[0].is("COLUMN") || rest[0].is("IF") || rest[0].is("EXISTS")) {
-			rest = rest[1:]
-		}
-		if len(rest) < 2 || !t.inKey(rest[0].name) && !t.virtual(rest[0].name) {
-			continue
-		}
-		if to := rest[1]; !to.is("TO") || len(rest) < 3 {
-			if !strings.EqualFold(to.name, rest[0].name) {
-				return true
-			}
-		} else if !strings.EqualFold(rest[2].name, rest[0].name) {
-			return true
-		}
-	}
-	return false
-}
-
 // lockOut keeps everybody else from a table and its slots table, which it leaves
 // empty, until UNLOCK TABLES; locked is false where that is not allowed.
-func (c *conn) lockOut(ctx context.Context, t *table) (locked bool, err error) {
-	switch _, err := c.do(ctx, "LOCK TABLES "+t.base()+" WRITE, "+t.slots()+" WRITE, "+t.slots()+" AS "+privateName+" WRITE"); {
-	case errorNumber(err) == 0 && err != nil, errorNumber(err) == errLockWait:
+func (c *conn) lockOut(ctx context.Context, t *catalog.Table) (locked bool, err error) {
+	switch _, err := c.do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE, "+t.Slots()+" AS "+catalog.PrivateName+" WRITE"); {
+	case mysqlerr.Number(err) == 0 && err != nil, mysqlerr.Number(err) == mysqlerr.ErrLockWait:
 		return false, err
 	case err != nil: // a missing privilege, say: then it has to do without
 		return false, nil
@@ -122,27 +78,27 @@ func (c *conn) lockOut(ctx context.Context, t *table) (locked bool, err error) {
 
 // follow adds what was counted between the rollup and the renaming of a table to
 // its base rows, which have no slots table any more.
-func (c *conn) follow(ctx context.Context, t *table, to []token) {
-	db, name, ok := tableName(to)
+func (c *conn) follow(ctx context.Context, t *catalog.Table, to []sqltext.Token) {
+	db, name, ok := sqltext.TableName(to)
 	if !ok {
 		return
 	}
-	if _, err := c.read(ctx, "SELECT 1 FROM "+t.base()+" LIMIT 0"); errorNumber(err) != errNoTable {
+	if _, err := c.read(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); mysqlerr.Number(err) != mysqlerr.ErrNoTable {
 		return // another table has the name now, and the slots
 	}
-	if err := c.rollUp(ctx, t.at(quoteIdent(cmp.Or(db, c.session.db))+"."+quoteIdent(name))); err != nil && errorNumber(err) != errNoTable { // the slots table may have been renamed too
+	if err := c.rollUp(ctx, t.At(sqltext.Quote(cmp.Or(db, c.session.db))+"."+sqltext.Quote(name))); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable { // the slots table may have been renamed too
 		c.connector.once("renamed "+t.String(), "countermysql: slots of a renamed table are left", "table", t.String(), "error", err)
 	}
 	if c.connector.config.CreateSlots { // what others have planned for the old name, a view of the table perhaps, then fails
-		if err := c.dropEmpty(ctx, t); err != nil && errorNumber(err) != errNoTable {
+		if err := c.dropEmpty(ctx, t); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable {
 			c.connector.once("renamed "+t.String(), "countermysql: the slots table of a renamed table is left", "table", t.String(), "error", err)
 		}
 	}
 }
 
 // dropEmpty drops the slots table if nothing is in it.
-func (c *conn) dropEmpty(ctx context.Context, t *table) (err error) {
-	if _, err := c.do(ctx, "LOCK TABLES "+t.slots()+" WRITE"); err != nil {
+func (c *conn) dropEmpty(ctx context.Context, t *catalog.Table) (err error) {
+	if _, err := c.do(ctx, "LOCK TABLES "+t.Slots()+" WRITE"); err != nil {
 		return err
 	}
 	defer func() {
@@ -150,30 +106,30 @@ func (c *conn) dropEmpty(ctx context.Context, t *table) (err error) {
 			err = uerr
 		}
 	}()
-	if rows, err := c.read(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1"); err != nil || len(rows) > 0 {
+	if rows, err := c.read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1"); err != nil || len(rows) > 0 {
 		return err
 	}
-	_, err = c.do(ctx, "DROP TABLE "+t.slots())
+	_, err = c.do(ctx, "DROP TABLE "+t.Slots())
 	return err
 }
 
 // exchanged is the other table of ALTER TABLE … EXCHANGE PARTITION … WITH TABLE …; "" if
 // it is something else. (Not all versions of MariaDB can do that under LOCK TABLES.)
-func (c *conn) exchanged(t *table, toks []token) (other string) {
-	if !slices.ContainsFunc(toks, func(t token) bool { return t.is("EXCHANGE") }) {
+func (c *conn) exchanged(t *catalog.Table, toks []sqltext.Token) (other string) {
+	if !slices.ContainsFunc(toks, func(t sqltext.Token) bool { return t.Is("EXCHANGE") }) {
 		return ""
 	}
 	s := c.connector.current.Load()
 	for i, tok := range toks {
-		if !tok.is("TABLE") {
+		if !tok.Is("TABLE") {
 			continue
 		}
 		name := toks[i+1:]
-		if wordAt(name, 0, "IF") {
+		if sqltext.WordAt(name, 0, "IF") {
 			name = name[min(2, len(name)):]
 		}
-		if db, name, ok := tableName(name); ok && s != nil && s.key(cmp.Or(db, c.session.db), name) != s.key(t.spec.db, t.spec.name) {
-			other = quoteIdent(cmp.Or(db, c.session.db)) + "." + quoteIdent(name)
+		if db, name, ok := sqltext.TableName(name); ok && s != nil && s.Key(cmp.Or(db, c.session.db), name) != s.Key(t.Spec.DB, t.Spec.Name) {
+			other = sqltext.Quote(cmp.Or(db, c.session.db)) + "." + sqltext.Quote(name)
 		}
 	}
 	return other
@@ -181,20 +137,20 @@ func (c *conn) exchanged(t *table, toks []token) (other string) {
 
 // followRows adds what was counted for rows between the rollup and the moment when they
 // went to another table. They have no base row any more, nor had other slots that.
-func (c *conn) followRows(ctx context.Context, t *table, other string) {
+func (c *conn) followRows(ctx context.Context, t *catalog.Table, other string) {
 	err := again(ctx, func() error {
-		found, err := c.outside(ctx, "SELECT DISTINCT "+t.selectKey(privateName)+t.orphans("TRUE"))
+		found, err := c.outside(ctx, "SELECT DISTINCT "+t.SelectKey(catalog.PrivateName)+slotsql.Orphans(t, "TRUE"))
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		keys := map[string]key{}
+		keys := map[string]catalog.Key{}
 		for _, r := range found {
-			keys[key(r).id()] = r
+			keys[catalog.Key(r).ID()] = r
 		}
 		if err := c.start(ctx); err != nil {
 			return err
 		}
-		_, err = c.takeKeys(ctx, t.at(other), keys)
+		_, err = c.takeKeys(ctx, t.At(other), keys)
 		return c.finish(ctx, err)
 	})
 	if err != nil {

@@ -14,6 +14,10 @@ import (
 	"strings"
 	"sync"
 	"weak"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // startRollups begins to roll up in the background, unless that is turned off or under way.
@@ -44,10 +48,10 @@ func (c *Connector) startRollups() {
 
 // mayNotWrite are the errors of who may not roll up: a user who only reads, or a server that
 // is read-only. That is for others to do, then.
-var mayNotWrite = map[uint16]bool{1044: true, 1142: true, 1143: true, 1227: true, errReadOnlyServer: true, 1836: true}
+var mayNotWrite = map[uint16]bool{1044: true, 1142: true, 1143: true, 1227: true, mysqlerr.ErrReadOnlyServer: true, 1836: true}
 
 func (c *Connector) noteBackground(what string, err error) {
-	if n := errorNumber(err); !mayNotWrite[n] {
+	if n := mysqlerr.Number(err); !mayNotWrite[n] {
 		c.once(fmt.Sprint("background ", n), "countermysql: "+what, "error", err)
 	}
 }
@@ -62,18 +66,18 @@ func (c *Connector) rollUpSlotted(ctx context.Context) error {
 	if s == nil {
 		return nil // nothing is known yet
 	}
-	ready := slices.DeleteFunc(s.all(), func(t *table) bool { return t.unfit != nil || t.missing != "" || t.unfolded })
+	ready := slices.DeleteFunc(s.All(), func(t *catalog.Table) bool { return t.Unfit != nil || t.Missing != "" || t.Unfolded })
 	var names []string
 	for tables := range slices.Chunk(ready, maxLooks) {
 		slotted, err := c.lookForSlots(ctx, tables)
 		switch {
-		case errorNumber(err) == errNoTable: // others have changed something: the rollup learns what
+		case mysqlerr.Number(err) == mysqlerr.ErrNoTable: // others have changed something: the rollup learns what
 			slotted = tables
 		case err != nil:
 			return err
 		}
 		for _, t := range slotted {
-			names = append(names, joinName(t.spec.db, t.spec.name))
+			names = append(names, sqltext.JoinName(t.Spec.DB, t.Spec.Name))
 		}
 	}
 	if len(names) == 0 {
@@ -84,14 +88,14 @@ func (c *Connector) rollUpSlotted(ctx context.Context) error {
 }
 
 // lookForSlots returns those of the tables that have any.
-func (c *Connector) lookForSlots(ctx context.Context, tables []*table) (slotted []*table, err error) {
+func (c *Connector) lookForSlots(ctx context.Context, tables []*catalog.Table) (slotted []*catalog.Table, err error) {
 	look, err := c.lookups()
 	if err != nil {
 		return nil, err
 	}
 	queries := make([]string, len(tables))
 	for i, t := range tables {
-		queries[i] = "SELECT " + strconv.Itoa(i) + " FROM (SELECT 1 FROM " + t.slots() + " LIMIT 1) AS " + privateName + " WHERE @@global.read_only = 0"
+		queries[i] = "SELECT " + strconv.Itoa(i) + " FROM (SELECT 1 FROM " + t.Slots() + " LIMIT 1) AS " + catalog.PrivateName + " WHERE @@global.read_only = 0"
 	}
 	rows, err := look.QueryContext(ctx, strings.Join(queries, " UNION ALL "))
 	if err != nil {

@@ -5,22 +5,28 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalog"
 )
 
 // TestBatchesAreBounded proves that texts which give a table ever new names do not
 // make it keep a batch for each.
 func TestBatchesAreBounded(t *testing.T) {
-	post := &table{}
-	first := post.batch("post", nil)
+	post := &catalog.Table{}
+	of := &traffic{}
+	c := &Connector{traffic: map[tableID]*traffic{{}: of}}
+	first := c.batch(post, "post", nil)
 	for i := range 3 * maxBatches {
-		require.NotNil(t, post.batch("p"+strconv.Itoa(i), nil))
+		require.NotNil(t, c.batch(post, "p"+strconv.Itoa(i), nil))
 	}
 	kept := 0
-	post.batches.Range(func(any, any) bool {
+	of.batches.Range(func(any, any) bool {
 		kept++
 		return true
 	})
 	require.Equal(t, maxBatches, kept)
-	require.Same(t, first, post.batch("post", nil))
-	require.Equal(t, "new", post.batch("new", nil).name)
+	require.Same(t, first, c.batch(post, "post", nil))
+	require.Equal(t, "new", c.batch(post, "new", nil).name)
+	c.forgetBatches(&catalog.Schema{})
+	require.Zero(t, of.known.Load(), "of a definition that no longer holds")
 }

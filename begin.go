@@ -4,6 +4,11 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // handle is the driver.Tx of BeginTx. Its BEGIN is sent with the first
@@ -49,7 +54,6 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if level != "" {
 		c.next = level
 	}
-	c.lastRows = rowCount{0, true} // as of BEGIN, sent or not
 	return h, nil
 }
 
@@ -57,11 +61,11 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 func (c *conn) mayDefer(opts driver.TxOptions) bool {
 	level := isolationName(opts.Isolation)
 	return c.grouped() && !c.inTransaction() && !c.dirty && c.locks == unlocked && !opts.ReadOnly && !c.session.readOnly && !c.session.completes &&
-		level != serializable && (level != "" || opts.Isolation == 0 && c.session.isolation != serializable)
+		level != sqltext.Serializable && (level != "" || opts.Isolation == 0 && c.session.isolation != sqltext.Serializable)
 }
 
 func isolationName(level driver.IsolationLevel) string {
-	names := [...]string{"", "READ UNCOMMITTED", "READ COMMITTED", "", repeatableRead, "", serializable, ""}
+	names := [...]string{"", "READ UNCOMMITTED", "READ COMMITTED", "", sqltext.RepeatableRead, "", sqltext.Serializable, ""}
 	if int(level) >= len(names) {
 		return "" // go-sql-driver refuses it
 	}
@@ -85,7 +89,7 @@ func (c *conn) begin(ctx context.Context) error {
 // savedUnbegun reports whether there are savepoints with autocommit = 0 and no
 // transaction yet: a BEGIN would end them.
 func (c *conn) savedUnbegun() bool {
-	return c.implies() && c.tx != nil && len(c.tx.savepoints) > 0
+	return c.implies() && c.tx != nil && !c.tx.journal.idle()
 }
 
 // beginImplied begins the transaction that an increment begins on plain MySQL with
@@ -100,16 +104,8 @@ func (c *conn) beginImplied(ctx context.Context) error {
 
 // Commit sends the pending increments, then commits.
 func (h *handle) Commit() error {
-	returned := false
-	defer func() { h.conn.closeUnless(returned) }()
-	err := h.commitAll()
-	returned = true
-	return err
-}
-
-func (h *handle) commitAll() error {
+	defer h.conn.closeOnPanic()
 	c, ctx := h.conn, context.Background()
-	c.lastRows = rowCount{0, true} // whatever is sent for it
 	if c.broken != nil {
 		c.ended()
 		return c.broken
@@ -117,9 +113,9 @@ func (h *handle) commitAll() error {
 	if c.tx != nil {
 		c.tx.due()
 	}
-	if s := c.connector.current.Load(); s != nil && c.tx != nil {
-		if t := c.tx.adopt(s); t != nil {
-			return c.giveUp(t)
+	if s := c.connector.current.Load(); s != nil {
+		if err := c.adopt(ctx, s); err != nil {
+			return err
 		}
 	}
 	if h.raw != nil {
@@ -185,18 +181,18 @@ func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
 	if len(unsent) != 1 {
 		return false, nil
 	}
-	if sorted := unsent[0].sorted(); len(sorted) > c.several(unsent[0].t, sendBatch, eachOf(sorted, (*entry).keyOf)) {
+	if sorted := unsent[0].sorted(); len(sorted) > c.several(unsent[0].t, plan.SendBatch, eachOf(sorted, (*slotsql.RowIncrement).KeyOf)) {
 		return false, nil // after an error it could not be told what was done
 	}
 	t, entries := unsent[0].t, unsent[0].sorted()
-	_, err = c.do(ctx, c.upsert(t, entries).strict()+"; COMMIT")
+	_, err = c.do(ctx, c.upsert(t, entries).Strict()+"; COMMIT")
 	switch {
 	case err == nil:
 		x.sent = true
-		c.connector.slotted(t.batch(t.spec.name, t.key), entries)
-	case rowGone(err), badValue[errorNumber(err)], errors.Is(err, driver.ErrBadConn): // perhaps to another key, or it has another type; nothing was sent
+		c.connector.slotted(c.connector.batch(t, t.Spec.Name, t.Key), entries)
+	case rowGone(err), mysqlerr.BadValue[mysqlerr.Number(err)], errors.Is(err, driver.ErrBadConn): // perhaps to another key, or it has another type; nothing was sent
 		return false, nil
-	case errorNumber(err) != 0 && c.inTransaction():
+	case mysqlerr.Number(err) != 0 && c.inTransaction():
 		_ = c.rollBack() // the first error is the one to report
 	}
 	return true, err
@@ -214,22 +210,21 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 		return true, nil
 	}
 	t := unsent[0].t
-	u := c.incrementUnit(unsent[0].sorted())
-	if len(unsent) > 1 || !u.fits() {
+	u := c.request(unsent[0].sorted())
+	if len(unsent) > 1 || !u.Fits() {
 		return false, nil
 	}
 	h, tx := c.unbegun, c.tx
 	c.unbegun, c.tx = nil, nil                 // the batch is no part of the transaction,
 	defer func() { c.unbegun, c.tx = h, tx }() // which a deadlock of the batch leaves as it is
-	v := c.together(ctx, t.batch(t.spec.name, t.key), u)
-	tx.sent = !v.alone && v.err == nil
-	return !v.alone, v.err
+	v := c.together(ctx, c.connector.batch(t, t.Spec.Name, t.Key), u)
+	tx.sent = !v.Alone && v.Err == nil
+	return !v.Alone, v.Err
 }
 
 // Rollback drops the pending increments and rolls back.
 func (h *handle) Rollback() error {
 	defer h.conn.endedByUser()
-	h.conn.lastRows = rowCount{0, true}
 	if h.raw == nil || h.conn.broken != nil {
 		return h.conn.broken
 	}

@@ -11,16 +11,25 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/catalogtest"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // benchConn is a connection without a server that knows the forum's schema, which
 // stays as new as it is.
 func benchConn(b testing.TB) *conn {
-	s := forum(true)
-	c := &Connector{config: &Config{}, log: slog.Default()}
+	s := catalogtest.Forum(true)
+	c := &Connector{config: &Config{}, log: slog.Default(), plans: newPlanCache(), traffic: map[tableID]*traffic{}}
+	for _, t := range s.All() {
+		c.traffic[tableID{t.Spec.DB, t.Spec.Name}] = &traffic{}
+	}
 	c.current.Store(s)
-	c.checked.Store(int64(clock()))
-	again, ended := time.NewTicker(schemaAge/2), make(chan struct{})
+	c.checked.Store(int64(catalog.Clock()))
+	again, ended := time.NewTicker(catalog.SchemaAge/2), make(chan struct{})
 	b.Cleanup(func() { close(ended) })
 	go func() {
 		defer again.Stop()
@@ -29,11 +38,11 @@ func benchConn(b testing.TB) *conn {
 			case <-ended:
 				return
 			case <-again.C:
-				c.checked.Store(int64(clock()))
+				c.checked.Store(int64(catalog.Clock()))
 			}
 		}
 	}()
-	return &conn{connector: c, session: session{db: "forum"}, literals: literals{charset: "utf8mb4", loc: time.UTC, interpolated: true}}
+	return &conn{connector: c, session: session{db: "forum"}, literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}}
 }
 
 // TestBenchmarks proves that the benchmarks run.
@@ -72,10 +81,10 @@ func BenchmarkPlan(b *testing.B) {
 		"sum":       "SELECT p.id, p.title, p.likes FROM post p JOIN users u ON u.id = p.author WHERE u.name = ? ORDER BY p.likes DESC LIMIT 10",
 	} {
 		b.Run(name, func(b *testing.B) {
-			s := forum(true)
+			s := catalogtest.Forum(true)
 			b.ReportAllocs()
 			for b.Loop() {
-				s.plan(text, lexMode{}, "forum")
+				plan.NewPlan(s, text, sqltext.Mode{}, "forum")
 			}
 		})
 	}
@@ -85,12 +94,12 @@ func BenchmarkPlan(b *testing.B) {
 func BenchmarkOrder(b *testing.B) {
 	for _, n := range []int{1, 8, 64} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s := forum(true)
-			t := s.tables[s.key("forum", "post")]
-			entries := make([]entry, n)
+			s := catalogtest.Forum(true)
+			t := s.Tables[s.Key("forum", "post")]
+			entries := make([]slotsql.RowIncrement, n)
 			for i := range entries {
-				entries[i] = entry{key: key{fmt.Sprint(i * 7919 % 1000)}, deltas: []int64{1, 0}, touch: []string{}}
-				entries[i].id = entries[i].key.id()
+				entries[i] = slotsql.RowIncrement{Key: catalog.Key{fmt.Sprint(i * 7919 % 1000)}, Deltas: []int64{1, 0}, Touch: []string{}}
+				entries[i].ID = entries[i].Key.ID()
 			}
 			b.ReportAllocs()
 			for b.Loop() {
@@ -112,10 +121,10 @@ func BenchmarkBind(b *testing.B) {
 	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: int64(123456)}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if !c.filler.bind(p.increment, binder{c.literals, args}) {
+		if !c.filler.Bind(p.Increment, plan.Binder{Encoder: c.literals, Args: args}) {
 			b.Fatal("not bound")
 		}
-		if _, ok := c.filler.statement("", "LOCK IN SHARE MODE NOWAIT", 3); !ok {
+		if _, ok := c.filler.Statement("", "LOCK IN SHARE MODE NOWAIT", 3); !ok {
 			b.Fatal("not filled")
 		}
 	}
@@ -144,9 +153,9 @@ func BenchmarkNames(b *testing.B) {
 			for i := range n {
 				all[fmt.Sprintf("post_%d", i)] = true
 			}
-			s := &schema{names: newNames(all)}
+			s := &catalog.Schema{Names: sqltext.NewNameSet(all)}
 			for b.Loop() {
-				if s.mentions("SELECT id, name, email FROM users WHERE position = ? AND deleted_at IS NULL ORDER BY id LIMIT 1") {
+				if s.Mentions("SELECT id, name, email FROM users WHERE position = ? AND deleted_at IS NULL ORDER BY id LIMIT 1") {
 					b.Fatal("found")
 				}
 			}

@@ -7,13 +7,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
 )
 
 // TestNoAllocations proves that looking up a statement seen before allocates
 // nothing, whether it names a counter table or not.
 func TestNoAllocations(t *testing.T) {
-	s := forum(true)
-	c := &conn{connector: &Connector{}, session: session{db: "forum"}}
+	c := benchConn(t)
+	s := c.connector.current.Load()
 	for _, text := range []string{"SELECT name FROM user WHERE id = ?", "UPDATE post SET likes = likes + ? WHERE id = ?"} {
 		first := c.planIn(s, text)
 		require.Zero(t, testing.AllocsPerRun(100, func() {
@@ -40,8 +43,8 @@ func TestFewAllocations(t *testing.T) {
 	require.NoError(t, err)
 	args := named([]driver.Value{int64(1), int64(123456)})
 	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
-		bound := c.filler.bind(p.increment, binder{c.literals, args})
-		if _, ok := c.filler.statement("", shareMode, 3); !ok || !bound {
+		bound := c.filler.Bind(p.Increment, plan.Binder{Encoder: c.literals, Args: args})
+		if _, ok := c.filler.Statement("", catalog.ShareMode, 3); !ok || !bound {
 			t.Error("not bound")
 		}
 	}), 2.0)
@@ -52,11 +55,11 @@ func TestFewAllocations(t *testing.T) {
 func TestPlanCacheIsBounded(t *testing.T) {
 	cache := newPlanCache()
 	used := planKey{text: "in use"}
-	kept := &plan{}
-	cache.put(used, planUse{plan: kept})
+	kept := &plan.Plan{}
+	cache.put(used, planUse{Plan: kept})
 	for i := range 3 * maxPlans {
-		cache.put(planKey{text: fmt.Sprint(i)}, planUse{plan: &plan{}})
-		require.Same(t, kept, cache.get(used).plan)
+		cache.put(planKey{text: fmt.Sprint(i)}, planUse{Plan: &plan.Plan{}})
+		require.Same(t, kept, cache.get(used).Plan)
 	}
 	require.Len(t, cache.plans, maxPlans)
 	require.Equal(t, maxPlans, cache.order.Len())

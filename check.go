@@ -10,7 +10,34 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
+
+// leftOut are the listed tables and columns that do not exist: mistakes, perhaps.
+func leftOut(s *catalog.Schema) []Finding {
+	var all []Finding
+	for _, name := range s.Unknown {
+		all = append(all, Finding{Failure, name, "it does not exist, or the user may not see it", "create it, correct the list of counters, or grant SELECT on it", ""})
+	}
+	for _, name := range s.Absent {
+		dot := strings.LastIndexByte(name, '.')
+		all = append(all, Finding{Failure, name[:dot], "it has no column " + name[dot+1:], "add it, or correct the list of counters", ""})
+	}
+	return all
+}
+
+// complete is an error where something listed does not exist: who works on all that is
+// listed is told what is left out.
+func complete(s *catalog.Schema) error {
+	var errs []error
+	for _, f := range leftOut(s) {
+		errs = append(errs, &ConfigError{Place: "table " + f.Table, Problem: f.Problem, Remedy: f.Remedy})
+	}
+	return errors.Join(errs...)
+}
 
 // Severity says how bad a Finding is.
 type Severity string
@@ -43,8 +70,8 @@ func Check(ctx context.Context, db *sql.DB) ([]Finding, error) {
 	k := &inspection{ctx: ctx, c: c, s: s}
 	k.server()
 	k.hidden()
-	k.findings = append(k.findings, s.leftOut()...)
-	for _, t := range s.all() {
+	k.findings = append(k.findings, leftOut(s)...)
+	for _, t := range s.All() {
 		k.table(t)
 	}
 	return k.findings, k.err
@@ -54,7 +81,7 @@ func Check(ctx context.Context, db *sql.DB) ([]Finding, error) {
 type inspection struct {
 	ctx      context.Context
 	c        *Connector
-	s        *schema
+	s        *catalog.Schema
 	findings []Finding
 	err      error
 }
@@ -90,7 +117,7 @@ func (k *inspection) server() {
 	var major, minor int
 	if _, err := fmt.Sscanf(variables["version"], "%d.%d", &major, &minor); err == nil {
 		needs, have := 8*100, major*100+minor
-		if k.s.server.mariaDB {
+		if k.s.Server.MariaDB {
 			needs = 10*100 + 6
 		}
 		if have < needs {
@@ -107,7 +134,7 @@ func (k *inspection) server() {
 // (https://dev.mysql.com/doc/refman/8.4/en/show-grants.html).
 func (k *inspection) seesTriggers() bool {
 	grants := "SHOW GRANTS"
-	if !k.s.server.mariaDB { // which shows those of the role as well
+	if !k.s.Server.MariaDB { // which shows those of the role as well
 		for _, row := range k.ask("SELECT CURRENT_ROLE()") {
 			if row[0] != "NONE" {
 				grants += " FOR CURRENT_USER() USING " + row[0]
@@ -125,93 +152,93 @@ func (k *inspection) seesTriggers() bool {
 
 // hidden tells what may read counters without being seen.
 func (k *inspection) hidden() {
-	for _, d := range k.s.dependents {
-		if d.hidden() {
-			k.add(Warning, "", "the user may not see the definition of "+d.name+", so that a statement that uses this "+d.kind+" rolls all counters up first",
+	for _, d := range k.s.Dependents {
+		if d.Hidden() {
+			k.add(Warning, "", "the user may not see the definition of "+d.Name+", so that a statement that uses this "+d.Kind+" rolls all counters up first",
 				"grant SHOW VIEW; for routines SHOW_ROUTINE on MySQL, SHOW CREATE ROUTINE or SELECT on mysql.proc on MariaDB", "")
 		}
 	}
 }
 
-func (k *inspection) table(t *table) {
+func (k *inspection) table(t *catalog.Table) {
 	name := t.String()
-	for _, reason := range t.unfit {
+	for _, reason := range t.Unfit {
 		problem, remedy, found := strings.Cut(reason, "; ")
 		if !found {
 			remedy = "take it from the list of counters"
 		}
 		k.add(Failure, name, problem, remedy, "")
 	}
-	if t.unfit != nil {
+	if t.Unfit != nil {
 		return
 	}
 	switch {
-	case t.missing == "":
+	case t.Missing == "":
 		k.slots(t)
 		k.privileges(t)
-	case t.unseen:
-		k.add(Failure, name, "the user may not see its slots table "+t.spec.slotsTable, "have an administrator run countermysql init, if there is none, and the statement", k.grant("SELECT, INSERT, UPDATE, DELETE", t.slots()))
-	case t.missing == t.createSQL():
-		k.add(Failure, name, "its slots table "+t.spec.slotsTable+" is missing", "run countermysql init, or the statement", t.missing)
-	case t.taken:
-		k.add(Failure, name, "its slots table's name, "+t.spec.slotsTable+", is that of another table", "choose another name with slots_table", "")
+	case t.Unseen:
+		k.add(Failure, name, "the user may not see its slots table "+t.Spec.SlotsTable, "have an administrator run countermysql init, if there is none, and the statement", k.grant("SELECT, INSERT, UPDATE, DELETE", t.Slots()))
+	case t.Missing == t.CreateSQL():
+		k.add(Failure, name, "its slots table "+t.Spec.SlotsTable+" is missing", "run countermysql init, or the statement", t.Missing)
+	case t.Taken:
+		k.add(Failure, name, "its slots table's name, "+t.Spec.SlotsTable+", is that of another table", "choose another name with slots_table", "")
 	default:
-		k.add(Failure, name, "its slots table "+t.spec.slotsTable+" does not fit", "roll up, then run countermysql init, or the statement", t.missing)
+		k.add(Failure, name, "its slots table "+t.Spec.SlotsTable+" does not fit", "roll up, then run countermysql init, or the statement", t.Missing)
 	}
-	for _, reason := range t.degraded {
+	for _, reason := range t.Degraded {
 		problem, remedy, _ := strings.Cut(reason, "; ")
 		switch {
-		case t.unfolded:
+		case t.Unfolded:
 			k.add(Failure, name, problem+", so that what is in slots can't be added to base rows, and statements that need that fail", remedy, "")
 		default:
 			k.add(Warning, name, problem+", so that increments are as slow as on plain MySQL", cmp.Or(remedy, "take it from the list of counters"), "")
 		}
 	}
-	if t.closed {
-		k.add(Warning, name, "its slots table is closed (countermysql drop), so that increments are as slow as on plain MySQL", "go on with countermysql drop, or back with countermysql init", "ALTER TABLE "+t.slots()+" COMMENT = ''")
+	if t.Closed {
+		k.add(Warning, name, "its slots table is closed (countermysql drop), so that increments are as slow as on plain MySQL", "go on with countermysql drop, or back with countermysql init", "ALTER TABLE "+t.Slots()+" COMMENT = ''")
 	}
-	if t.narrow != "" {
-		k.add(Warning, name, "its slots table can't hold every digit of a column's new type, so that increments are as slow as on plain MySQL", "run countermysql init, or the statement", t.narrow)
+	if t.Narrow != "" {
+		k.add(Warning, name, "its slots table can't hold every digit of a column's new type, so that increments are as slow as on plain MySQL", "run countermysql init, or the statement", t.Narrow)
 	}
-	if t.checkedBy != "" {
-		k.add(Warning, name, "a "+t.checkedBy+" reads a counter, so that increments are as slow as on plain MySQL", "drop the constraint, or check in the application", "")
+	if t.CheckedBy != "" {
+		k.add(Warning, name, "a "+t.CheckedBy+" reads a counter, so that increments are as slow as on plain MySQL", "drop the constraint, or check in the application", "")
 	}
-	if t.derived {
+	if t.Derived {
 		k.add(Warning, name, "a generated column reads a touch column, so that increments are as slow as on plain MySQL", "drop the generated column, or compute it in the query", "")
 	}
 	for _, c := range k.c.wantedOf(t) {
-		k.add(Warning, name, "increments set its column "+c.name+" to the present time, which is no touch column, so that they are as slow as on plain MySQL",
-			"list it, counterTouch="+wantedName(t, c)+", and run countermysql init, or the statement", t.touchSQL([]*column{c}, ""))
+		k.add(Warning, name, "increments set its column "+c.Name+" to the present time, which is no touch column, so that they are as slow as on plain MySQL",
+			"list it, counterTouch="+wantedName(t, c)+", and run countermysql init, or the statement", t.TouchSQL([]*catalog.Column{c}, ""))
 	}
-	for _, fk := range t.parents {
-		if fk.cascades {
-			k.add(Warning, name, fmt.Sprintf("a foreign key to %s.%s changes or deletes its rows, whose slots then stay behind, invisible, until a rollup", fk.parentDB, fk.parent),
+	for _, fk := range t.Parents {
+		if fk.Cascades {
+			k.add(Warning, name, fmt.Sprintf("a foreign key to %s.%s changes or deletes its rows, whose slots then stay behind, invisible, until a rollup", fk.ParentDB, fk.Parent),
 				"roll up in the background (counterRollup), or give the slots table a foreign key (countermysql init --foreign-key)", "")
 		}
 	}
-	for _, d := range k.s.dependents {
-		if d.kind != "" && slices.Contains(d.tables, t) {
-			k.add(Warning, name, fmt.Sprintf("%s %s.%s uses it: the driver rolls up before a statement with it, and other clients see the base rows alone", d.kind, d.db, d.name),
+	for _, d := range k.s.Dependents {
+		if d.Kind != "" && slices.Contains(d.Tables, t) {
+			k.add(Warning, name, fmt.Sprintf("%s %s.%s uses it: the driver rolls up before a statement with it, and other clients see the base rows alone", d.Kind, d.DB, d.Name),
 				"roll up in the background (counterRollup), and leave counters out where they are not needed", "")
 		}
 	}
-	for _, col := range t.counters {
-		for _, row := range k.ask("SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = " + text(t.spec.db) +
-			" AND TABLE_NAME = " + text(t.spec.name) + " AND COLUMN_NAME = " + text(col.name)) {
-			k.add(Warning, name, "index "+row[0]+" has counter "+col.name+": it serves no conditions on the counter, and orders only with LIMIT", "drop it, if nothing else needs it", "")
+	for _, col := range t.Counters {
+		for _, row := range k.ask("SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = " + catalog.Text(t.Spec.DB) +
+			" AND TABLE_NAME = " + catalog.Text(t.Spec.Name) + " AND COLUMN_NAME = " + catalog.Text(col.Name)) {
+			k.add(Warning, name, "index "+row[0]+" has counter "+col.Name+": it serves no conditions on the counter, and orders only with LIMIT", "drop it, if nothing else needs it", "")
 		}
 	}
 }
 
 // slots looks at a slots table that has the right columns.
-func (k *inspection) slots(t *table) {
-	at := "TABLE_SCHEMA = " + text(t.spec.db) + " AND TABLE_NAME = " + text(t.spec.slotsTable)
+func (k *inspection) slots(t *catalog.Table) {
+	at := "TABLE_SCHEMA = " + catalog.Text(t.Spec.DB) + " AND TABLE_NAME = " + catalog.Text(t.Spec.SlotsTable)
 	for _, row := range k.ask("SELECT ENGINE, CREATE_OPTIONS FROM information_schema.TABLES WHERE " + at) {
-		if t.mariaDB && !strings.Contains(row[1], "stats_persistent=0") {
-			k.add(Warning, t.String(), "MariaDB stores estimates of its slots table's rows again and again, and all statements wait meanwhile", "keep them in memory", "ALTER TABLE "+t.slots()+" STATS_PERSISTENT=0")
+		if t.MariaDB && !strings.Contains(row[1], "stats_persistent=0") {
+			k.add(Warning, t.String(), "MariaDB stores estimates of its slots table's rows again and again, and all statements wait meanwhile", "keep them in memory", "ALTER TABLE "+t.Slots()+" STATS_PERSISTENT=0")
 		}
 		if !strings.EqualFold(row[0], "InnoDB") {
-			k.add(Failure, t.String(), "its slots table has the engine "+row[0]+", which has no row locks", "convert it", "ALTER TABLE "+t.slots()+" ENGINE=InnoDB")
+			k.add(Failure, t.String(), "its slots table has the engine "+row[0]+", which has no row locks", "convert it", "ALTER TABLE "+t.Slots()+" ENGINE=InnoDB")
 		}
 	}
 	var primary []string
@@ -225,30 +252,30 @@ func (k *inspection) slots(t *table) {
 			continue
 		}
 		last = row[0]
-		k.add(Failure, t.String(), "its slots table has the unique index "+row[0]+", with which upserts deadlock", "drop it", "ALTER TABLE "+t.slots()+" DROP INDEX "+quoteIdent(row[0]))
+		k.add(Failure, t.String(), "its slots table has the unique index "+row[0]+", with which upserts deadlock", "drop it", "ALTER TABLE "+t.Slots()+" DROP INDEX "+sqltext.Quote(row[0]))
 	}
-	want := make([]string, len(t.key))
-	for i, c := range t.key {
-		want[i] = c.name
+	want := make([]string, len(t.Key))
+	for i, c := range t.Key {
+		want[i] = c.Name
 	}
-	if want = append(want, t.slotCol); !slices.EqualFunc(primary, want, strings.EqualFold) && k.err == nil {
+	if want = append(want, t.SlotCol); !slices.EqualFunc(primary, want, strings.EqualFold) && k.err == nil {
 		k.add(Failure, t.String(), "the primary key of its slots table is not ("+strings.Join(want, ", ")+")", "roll up, drop the slots table, and run countermysql init", "")
 	}
-	triggers := k.ask("SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = " + text(t.spec.db) + " AND EVENT_OBJECT_TABLE = " + text(t.spec.slotsTable))
+	triggers := k.ask("SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = " + catalog.Text(t.Spec.DB) + " AND EVENT_OBJECT_TABLE = " + catalog.Text(t.Spec.SlotsTable))
 	for _, row := range triggers {
 		k.add(Warning, t.String(), "trigger "+row[0]+" of its slots table runs with every increment", "drop it", "")
 	}
 }
 
 // privileges tries what the driver sends, without running it.
-func (k *inspection) privileges(t *table) {
-	base, slot := t.base(), quoteIdent(t.slotCol)
-	counter := quoteIdent(t.counters[0].name)
+func (k *inspection) privileges(t *catalog.Table) {
+	base, slot := t.Base(), sqltext.Quote(t.SlotCol)
+	counter := sqltext.Quote(t.Counters[0].Name)
 	for _, need := range []struct{ privilege, on, stmt string }{
-		{"SELECT", t.slots(), "SELECT * FROM " + t.slots()},
-		{"INSERT", t.slots(), "INSERT INTO " + t.slots() + " (" + slot + ") SELECT 0 FROM DUAL WHERE FALSE"},
-		{"UPDATE", t.slots(), "UPDATE " + t.slots() + " SET " + counter + " = 0 WHERE FALSE"},
-		{"DELETE", t.slots(), "DELETE FROM " + t.slots() + " WHERE FALSE"},
+		{"SELECT", t.Slots(), "SELECT * FROM " + t.Slots()},
+		{"INSERT", t.Slots(), "INSERT INTO " + t.Slots() + " (" + slot + ") SELECT 0 FROM DUAL WHERE FALSE"},
+		{"UPDATE", t.Slots(), "UPDATE " + t.Slots() + " SET " + counter + " = 0 WHERE FALSE"},
+		{"DELETE", t.Slots(), "DELETE FROM " + t.Slots() + " WHERE FALSE"},
 		{"SELECT", base, "SELECT " + counter + " FROM " + base},
 		{"UPDATE", base, "UPDATE " + base + " SET " + counter + " = 0 WHERE FALSE"},
 	} {
@@ -258,7 +285,7 @@ func (k *inspection) privileges(t *table) {
 		_, err := k.c.query(k.ctx, "EXPLAIN "+need.stmt)
 		var refused *mysql.MySQLError
 		switch {
-		case errors.As(err, &refused) && denied[refused.Number]:
+		case errors.As(err, &refused) && mysqlerr.Denied[refused.Number]:
 			k.add(Failure, t.String(), "the user may not "+need.privilege+" on "+need.on, "have an administrator run the statement", k.grant(need.privilege, need.on))
 		case errors.As(err, &refused): // a statement that can't be explained says nothing of privileges
 		default:
@@ -271,13 +298,10 @@ func (k *inspection) privileges(t *table) {
 func (k *inspection) grant(privileges, on string) string {
 	for _, row := range k.ask("SELECT CURRENT_USER()") {
 		at := strings.LastIndexByte(row[0], '@')
-		return "GRANT " + privileges + " ON " + on + " TO " + quoteIdent(row[0][:at]) + "@" + quoteIdent(row[0][at+1:])
+		return "GRANT " + privileges + " ON " + on + " TO " + sqltext.Quote(row[0][:at]) + "@" + sqltext.Quote(row[0][at+1:])
 	}
 	return ""
 }
-
-// denied are the errors of missing privileges.
-var denied = map[uint16]bool{1044: true, 1142: true, 1143: true, 1227: true, 1370: true}
 
 // cluster says what the nodes of a Galera cluster may not do.
 func (k *inspection) cluster() {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ngrok/sqlmw"
+
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // DefaultSlots is the number of slots of a counter for which nothing else is
@@ -104,7 +106,7 @@ type Config struct {
 	// Interceptor sees every statement that is really sent to the server, for
 	// logging, tracing and tests; nil: none, at no cost. It must be safe for
 	// concurrent use, and connect by the connector and the context that its
-	// ConnectorConnect is given.
+	// ConnectorConnect is given. It must not panic: the connection is closed then.
 	Interceptor sqlmw.Interceptor
 
 	// Logger gets rare events, such as a table that can't have counters; nil
@@ -266,7 +268,7 @@ func (c *Config) merge(over *Config) *Config {
 
 // key is what makes two tables the same; a name that can't be read is itself.
 func (t *TableConfig) key(defaultDB string) [2]string {
-	switch parts, _ := splitName(t.Table); len(parts) {
+	switch parts, _ := sqltext.SplitName(t.Table); len(parts) {
 	case 1:
 		return [2]string{defaultDB, parts[0]}
 	case 2:
@@ -312,8 +314,8 @@ func union(names, at, more, moreAt []string) (all, allAt []string) {
 
 // sameColumn compares two columns as written, backquoted or not.
 func sameColumn(a, b string) bool {
-	x, errX := splitName(a)
-	y, errY := splitName(b)
+	x, errX := sqltext.SplitName(a)
+	y, errY := sqltext.SplitName(b)
 	return errX == nil && errY == nil && slices.EqualFunc(x, y, strings.EqualFold)
 }
 

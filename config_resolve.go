@@ -8,22 +8,14 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-)
 
-// tableSpec is one configured table with nothing left open. It is immutable.
-type tableSpec struct {
-	db, name   string // db is never empty
-	slotsTable string // in db
-	counters   []string
-	touch      []string
-	slots      int
-	readOwn    ReadOwn
-	recount    map[string]string // by counter
-}
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
 
 // check fills in the defaults and sorts by db and name, or reports all mistakes,
 // each a *ConfigError.
-func (c *Config) check(defaultDB string) ([]tableSpec, []error) {
+func (c *Config) check(defaultDB string) ([]catalog.Spec, []error) {
 	if c == nil {
 		return nil, nil
 	}
@@ -41,8 +33,8 @@ func (c *Config) check(defaultDB string) ([]tableSpec, []error) {
 		in := fmt.Sprintf("Config.Tables[%d].", i)
 		spec := checkedSpec{at: cmp.Or(t.at.table, in+"Table")}
 		ok := k.table(&spec, t, defaultDB) && k.slotsTable(&spec, t, in)
-		spec.slots = k.slots(t.Slots, slots, cmp.Or(t.at.slots, in+"Slots"))
-		spec.readOwn = k.readOwn(t.ReadOwn, readOwn, cmp.Or(t.at.readOwn, in+"ReadOwn"))
+		spec.Slots = k.slots(t.Slots, slots, cmp.Or(t.at.slots, in+"Slots"))
+		spec.OwnSnapshot = k.readOwn(t.ReadOwn, readOwn, cmp.Or(t.at.readOwn, in+"ReadOwn")) == ReadOwnSnapshot
 		k.columns(&spec, t, in)
 		k.recount(&spec, t, in)
 		if ok {
@@ -50,12 +42,12 @@ func (c *Config) check(defaultDB string) ([]tableSpec, []error) {
 		}
 	}
 	k.clashes()
-	specs := make([]tableSpec, len(k.specs))
+	specs := make([]catalog.Spec, len(k.specs))
 	for i, spec := range k.specs {
-		specs[i] = spec.tableSpec
+		specs[i] = spec.Spec
 	}
-	slices.SortFunc(specs, func(a, b tableSpec) int {
-		return cmp.Or(cmp.Compare(a.db, b.db), cmp.Compare(a.name, b.name))
+	slices.SortFunc(specs, func(a, b catalog.Spec) int {
+		return cmp.Or(cmp.Compare(a.DB, b.DB), cmp.Compare(a.Name, b.Name))
 	})
 	return specs, k.mistakes
 }
@@ -67,13 +59,13 @@ type checker struct {
 }
 
 type checkedSpec struct {
-	tableSpec
+	catalog.Spec
 	at      string // the place of the table
 	slotsAt string // the place of its slots table, or of the table
 }
 
 // String is the table's name as a user would write it.
-func (s *checkedSpec) String() string { return joinName(s.db, s.name) }
+func (s *checkedSpec) String() string { return sqltext.JoinName(s.DB, s.Name) }
 
 func (k *checker) report(place, remedy, problem string, args ...any) {
 	k.mistakes = append(k.mistakes, &ConfigError{Place: place, Problem: fmt.Sprintf(problem, args...), Remedy: remedy})
@@ -121,22 +113,22 @@ func (k *checker) table(spec *checkedSpec, t *TableConfig, defaultDB string) boo
 	if t.Table == "" && t.at.broken {
 		return false
 	}
-	parts, err := splitName(t.Table)
-	var bad *nameError
+	parts, err := sqltext.SplitName(t.Table)
+	var bad *sqltext.NameError
 	switch {
 	case t.Table == "":
 		k.report(spec.at, "write table or db.table", "the table's name is empty")
 	case errors.As(err, &bad):
-		k.report(spec.at, bad.remedy, "table %s %s", excerpt(t.Table), bad.problem)
+		k.report(spec.at, bad.Remedy, "table %s %s", excerpt(t.Table), bad.Problem)
 	case len(parts) > 2:
 		k.report(spec.at, "write table or db.table, and a name that holds a dot in backquotes", "table %s has more than two names", excerpt(t.Table))
 	case len(parts) == 1 && defaultDB == "":
-		k.report(spec.at, "write db."+joinName(parts[0])+", or name a database in the DSN", "table %s has no database, and the DSN names none", excerpt(t.Table))
+		k.report(spec.at, "write db."+sqltext.JoinName(parts[0])+", or name a database in the DSN", "table %s has no database, and the DSN names none", excerpt(t.Table))
 	case len(parts) == 1:
-		spec.db, spec.name = defaultDB, parts[0]
+		spec.DB, spec.Name = defaultDB, parts[0]
 		return true
 	default:
-		spec.db, spec.name = parts[0], parts[1]
+		spec.DB, spec.Name = parts[0], parts[1]
 		return true
 	}
 	return false
@@ -144,24 +136,24 @@ func (k *checker) table(spec *checkedSpec, t *TableConfig, defaultDB string) boo
 
 func (k *checker) slotsTable(spec *checkedSpec, t *TableConfig, in string) bool {
 	if t.SlotsTable == "" {
-		spec.slotsTable, spec.slotsAt = spec.name+"_slots", spec.at
-		if utf8.RuneCountInString(spec.slotsTable) > maxName {
-			k.report(spec.at, "choose a shorter name with slots_table", "the slots table's name, %s, has more than 64 characters", excerpt(spec.slotsTable))
+		spec.SlotsTable, spec.slotsAt = spec.Name+"_slots", spec.at
+		if utf8.RuneCountInString(spec.SlotsTable) > sqltext.MaxName {
+			k.report(spec.at, "choose a shorter name with slots_table", "the slots table's name, %s, has more than 64 characters", excerpt(spec.SlotsTable))
 			return false
 		}
 		return true
 	}
 	spec.slotsAt = cmp.Or(t.at.slotsTable, in+"SlotsTable")
-	parts, err := splitName(t.SlotsTable)
-	var bad *nameError
+	parts, err := sqltext.SplitName(t.SlotsTable)
+	var bad *sqltext.NameError
 	switch {
 	case errors.As(err, &bad):
-		k.report(spec.slotsAt, bad.remedy, "slots table %s %s", excerpt(t.SlotsTable), bad.problem)
+		k.report(spec.slotsAt, bad.Remedy, "slots table %s %s", excerpt(t.SlotsTable), bad.Problem)
 	case len(parts) > 1:
 		k.report(spec.slotsAt, "leave the database out: the slots table lives in the table's own (and put a name that holds a dot in backquotes)",
 			"slots table %s is more than a table's name", excerpt(t.SlotsTable))
 	default:
-		spec.slotsTable = parts[0]
+		spec.SlotsTable = parts[0]
 		return true
 	}
 	return false
@@ -175,58 +167,58 @@ func (k *checker) columns(spec *checkedSpec, t *TableConfig, in string) {
 		place := cmp.Or(nth(t.at.counters, i), fmt.Sprintf("%sCounters[%d]", in, i))
 		switch name, ok := k.column(text, place); {
 		case !ok:
-		case hasColumn(spec.counters, name):
+		case hasColumn(spec.Counters, name):
 			k.report(place, "list it once", "counter %s of table %s is listed twice", excerpt(name), excerpt(t.Table))
 		default:
-			spec.counters = append(spec.counters, name)
+			spec.Counters = append(spec.Counters, name)
 		}
 	}
 	for i, text := range t.Touch {
 		place := cmp.Or(nth(t.at.touch, i), fmt.Sprintf("%sTouch[%d]", in, i))
 		switch name, ok := k.column(text, place); {
 		case !ok:
-		case hasColumn(spec.counters, name):
+		case hasColumn(spec.Counters, name):
 			k.report(place, "list it as one of them", "column %s of table %s is a counter and a touch column", excerpt(name), excerpt(t.Table))
-		case hasColumn(spec.touch, name):
+		case hasColumn(spec.Touch, name):
 			k.report(place, "list it once", "touch column %s of table %s is listed twice", excerpt(name), excerpt(t.Table))
 		default:
-			spec.touch = append(spec.touch, name)
+			spec.Touch = append(spec.Touch, name)
 		}
 	}
 }
 
 // recount checks which counters have queries that define them.
 func (k *checker) recount(spec *checkedSpec, t *TableConfig, in string) {
-	for _, text := range sortedKeys(t.Recount) {
+	for _, text := range sqltext.SortedKeys(t.Recount) {
 		place := cmp.Or(t.at.recount, in+"Recount")
 		name, ok := k.column(text, place)
 		switch {
 		case !ok:
-		case !hasColumn(spec.counters, name):
+		case !hasColumn(spec.Counters, name):
 			k.report(place, "list it among the counters, or remove its query", "%s, which has a query, is not a counter of table %s", excerpt(name), excerpt(t.Table))
-		case spec.tableSpec.recount[strings.ToLower(name)] != "":
+		case spec.Spec.Recount[strings.ToLower(name)] != "":
 			k.report(place, "keep one of them", "counter %s of table %s has two queries", excerpt(name), excerpt(t.Table))
 		case strings.TrimSpace(t.Recount[text]) == "":
 			k.report(place, "write the SELECT, or leave it out", "the query of counter %s is empty", excerpt(name))
 		default:
-			if spec.tableSpec.recount == nil {
-				spec.tableSpec.recount = map[string]string{}
+			if spec.Spec.Recount == nil {
+				spec.Spec.Recount = map[string]string{}
 			}
-			spec.tableSpec.recount[strings.ToLower(name)] = strings.TrimRight(strings.TrimSpace(t.Recount[text]), ";")
+			spec.Spec.Recount[strings.ToLower(name)] = strings.TrimRight(strings.TrimSpace(t.Recount[text]), ";")
 		}
 	}
 }
 
 func (k *checker) column(text, place string) (name string, ok bool) {
-	parts, err := splitName(text)
-	var bad *nameError
+	parts, err := sqltext.SplitName(text)
+	var bad *sqltext.NameError
 	switch {
 	case text == "":
 		k.report(place, "write the column's name", "a column's name is empty")
 	case errors.As(err, &bad):
-		k.report(place, bad.remedy, "column %s %s", excerpt(text), bad.problem)
+		k.report(place, bad.Remedy, "column %s %s", excerpt(text), bad.Problem)
 	case len(parts) > 1:
-		k.report(place, "write "+joinName(parts[len(parts)-1])+" alone (and put a name that holds a dot in backquotes)",
+		k.report(place, "write "+sqltext.JoinName(parts[len(parts)-1])+" alone (and put a name that holds a dot in backquotes)",
 			"column %s is more than a column's name", excerpt(text))
 	default:
 		return parts[0], true
@@ -243,19 +235,19 @@ func (k *checker) clashes() {
 		for j := range k.specs {
 			a := &k.specs[j]
 			switch {
-			case !strings.EqualFold(a.db, b.db):
-			case i != j && a.db == b.db && a.name == b.name:
+			case !strings.EqualFold(a.DB, b.DB):
+			case i != j && a.DB == b.DB && a.Name == b.Name:
 				if j < i {
 					k.report(b.at, "put all of it in one place", "table %s is listed twice", excerpt(b.String()))
 				}
-			case strings.EqualFold(a.name, b.slotsTable):
-				k.report(b.slotsAt, "choose another name with slots_table", "slots table %s of table %s is itself a table with counters", excerpt(b.slotsTable), excerpt(b.String()))
-			case j < i && strings.EqualFold(a.slotsTable, b.slotsTable):
+			case strings.EqualFold(a.Name, b.SlotsTable):
+				k.report(b.slotsAt, "choose another name with slots_table", "slots table %s of table %s is itself a table with counters", excerpt(b.SlotsTable), excerpt(b.String()))
+			case j < i && strings.EqualFold(a.SlotsTable, b.SlotsTable):
 				remedy := "give each its own with slots_table"
-				if strings.EqualFold(a.name, b.name) {
+				if strings.EqualFold(a.Name, b.Name) {
 					remedy += ", or, if they are one table, write its name the same way"
 				}
-				k.report(b.slotsAt, remedy, "slots table %s of table %s is also that of table %s", excerpt(b.slotsTable), excerpt(b.String()), excerpt(a.String()))
+				k.report(b.slotsAt, remedy, "slots table %s of table %s is also that of table %s", excerpt(b.SlotsTable), excerpt(b.String()), excerpt(a.String()))
 			}
 		}
 	}

@@ -8,6 +8,9 @@ import (
 
 	"github.com/ngrok/sqlmw"
 	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // mistakesOf lists all mistakes as "place: problem; remedy", and sees that
@@ -32,7 +35,7 @@ func mistakesOf(t *testing.T, err error) []string {
 	return list
 }
 
-func (c *Config) resolve(defaultDB string) ([]tableSpec, error) {
+func (c *Config) resolve(defaultDB string) ([]catalog.Spec, error) {
 	specs, mistakes := c.check(defaultDB)
 	if err := errors.Join(mistakes...); err != nil {
 		return nil, err
@@ -47,37 +50,37 @@ func TestResolve(t *testing.T) {
 		name   string
 		config *Config
 		db     string
-		want   []tableSpec
+		want   []catalog.Spec
 	}{
-		{"nil", nil, "", []tableSpec(nil)},
-		{"no tables", &Config{}, "", []tableSpec{}},
+		{"nil", nil, "", []catalog.Spec(nil)},
+		{"no tables", &Config{}, "", []catalog.Spec{}},
 		{"defaults", &Config{Tables: []TableConfig{{Table: "post", Counters: []string{"likes"}}}}, "forum",
-			[]tableSpec{{db: "forum", name: "post", slotsTable: "post_slots", counters: []string{"likes"}, slots: 16, readOwn: ReadOwnLatest}}},
+			[]catalog.Spec{{DB: "forum", Name: "post", SlotsTable: "post_slots", Counters: []string{"likes"}, Slots: 16}}},
 		{"inherited, overridden and sorted", &Config{Slots: 1024, ReadOwn: ReadOwnSnapshot, Tables: []TableConfig{
 			{Table: "shop.item", Counters: []string{"sold"}, Slots: 1, ReadOwn: ReadOwnLatest, SlotsTable: "sold"},
 			{Table: "page", Counters: []string{"hits"}},
 			{Table: "forum.post", Counters: []string{"likes", "views"}, Touch: []string{"updated_at"}},
-		}}, "forum", []tableSpec{
-			{db: "forum", name: "page", slotsTable: "page_slots", counters: []string{"hits"}, slots: 1024, readOwn: ReadOwnSnapshot},
-			{db: "forum", name: "post", slotsTable: "post_slots", counters: []string{"likes", "views"}, touch: []string{"updated_at"}, slots: 1024, readOwn: ReadOwnSnapshot},
-			{db: "shop", name: "item", slotsTable: "sold", counters: []string{"sold"}, slots: 1, readOwn: ReadOwnLatest},
+		}}, "forum", []catalog.Spec{
+			{DB: "forum", Name: "page", SlotsTable: "page_slots", Counters: []string{"hits"}, Slots: 1024, OwnSnapshot: true},
+			{DB: "forum", Name: "post", SlotsTable: "post_slots", Counters: []string{"likes", "views"}, Touch: []string{"updated_at"}, Slots: 1024, OwnSnapshot: true},
+			{DB: "shop", Name: "item", SlotsTable: "sold", Counters: []string{"sold"}, Slots: 1},
 		}},
 		{"backquotes", &Config{Tables: []TableConfig{{Table: "`my db`.`my.ta``ble`", Counters: []string{"`a.b`"}, Touch: []string{"`c`"}, SlotsTable: "`s.t`"}}}, "",
-			[]tableSpec{{db: "my db", name: "my.ta`ble", slotsTable: "s.t", counters: []string{"a.b"}, touch: []string{"c"}, slots: 16, readOwn: ReadOwnLatest}}},
+			[]catalog.Spec{{DB: "my db", Name: "my.ta`ble", SlotsTable: "s.t", Counters: []string{"a.b"}, Touch: []string{"c"}, Slots: 16}}},
 		{"the same names in two databases", &Config{Tables: []TableConfig{
 			{Table: "a.post", Counters: []string{"n"}}, {Table: "b.post", Counters: []string{"n"}},
-		}}, "", []tableSpec{
-			{db: "a", name: "post", slotsTable: "post_slots", counters: []string{"n"}, slots: 16, readOwn: ReadOwnLatest},
-			{db: "b", name: "post", slotsTable: "post_slots", counters: []string{"n"}, slots: 16, readOwn: ReadOwnLatest},
+		}}, "", []catalog.Spec{
+			{DB: "a", Name: "post", SlotsTable: "post_slots", Counters: []string{"n"}, Slots: 16},
+			{DB: "b", Name: "post", SlotsTable: "post_slots", Counters: []string{"n"}, Slots: 16},
 		}},
 		{"names differing in case, each with its slots table", &Config{Tables: []TableConfig{
 			{Table: "Post", Counters: []string{"n"}, SlotsTable: "a"}, {Table: "post", Counters: []string{"n"}},
-		}}, "d", []tableSpec{
-			{db: "d", name: "Post", slotsTable: "a", counters: []string{"n"}, slots: 16, readOwn: ReadOwnLatest},
-			{db: "d", name: "post", slotsTable: "post_slots", counters: []string{"n"}, slots: 16, readOwn: ReadOwnLatest},
+		}}, "d", []catalog.Spec{
+			{DB: "d", Name: "Post", SlotsTable: "a", Counters: []string{"n"}, Slots: 16},
+			{DB: "d", Name: "post", SlotsTable: "post_slots", Counters: []string{"n"}, Slots: 16},
 		}},
 		{"64 characters that are more bytes", &Config{Tables: []TableConfig{{Table: strings.Repeat("ж", 58), Counters: []string{strings.Repeat("ж", 64)}}}}, "d",
-			[]tableSpec{{db: "d", name: strings.Repeat("ж", 58), slotsTable: strings.Repeat("ж", 58) + "_slots", counters: []string{strings.Repeat("ж", 64)}, slots: 16, readOwn: ReadOwnLatest}}},
+			[]catalog.Spec{{DB: "d", Name: strings.Repeat("ж", 58), SlotsTable: strings.Repeat("ж", 58) + "_slots", Counters: []string{strings.Repeat("ж", 64)}, Slots: 16}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := test.config.resolve(test.db)
@@ -237,35 +240,35 @@ func TestNames(t *testing.T) {
 		{"`a``b`.```a```", []string{"a`b", "`a`"}, nil},
 		{"` a `", []string{" a "}, nil},
 		{"````", []string{"`"}, nil},
-		{"", nil, errNameEmpty},
-		{"a..b", nil, errNameEmpty},
-		{"a.", nil, errNameEmpty},
-		{"``", nil, errNameEmpty},
-		{"`", nil, errNameQuotes},
-		{"```", nil, errNameQuotes},
-		{"`a", nil, errNameQuotes},
-		{"a`", nil, errNameQuotes},
-		{"a`.b`", nil, errNameQuotes},
-		{"`a`b`", nil, errNameQuotes},
-		{"`a` `b`", nil, errNameQuotes},
-		{"\xff", nil, errNameEncoding},
-		{"a\x00", nil, errNameEncoding},
-		{strings.Repeat("ж", 65), nil, errNameTooLong},
+		{"", nil, sqltext.ErrNameEmpty},
+		{"a..b", nil, sqltext.ErrNameEmpty},
+		{"a.", nil, sqltext.ErrNameEmpty},
+		{"``", nil, sqltext.ErrNameEmpty},
+		{"`", nil, sqltext.ErrNameQuotes},
+		{"```", nil, sqltext.ErrNameQuotes},
+		{"`a", nil, sqltext.ErrNameQuotes},
+		{"a`", nil, sqltext.ErrNameQuotes},
+		{"a`.b`", nil, sqltext.ErrNameQuotes},
+		{"`a`b`", nil, sqltext.ErrNameQuotes},
+		{"`a` `b`", nil, sqltext.ErrNameQuotes},
+		{"\xff", nil, sqltext.ErrNameEncoding},
+		{"a\x00", nil, sqltext.ErrNameEncoding},
+		{strings.Repeat("ж", 65), nil, sqltext.ErrNameTooLong},
 	} {
-		got, err := splitName(test.text)
+		got, err := sqltext.SplitName(test.text)
 		if test.err != nil {
 			require.Equal(t, test.err, err, "%q", test.text)
 			continue
 		}
 		require.NoError(t, err, "%q", test.text)
 		require.Equal(t, test.want, got)
-		again, err := splitName(joinName(got...))
+		again, err := sqltext.SplitName(sqltext.JoinName(got...))
 		require.NoError(t, err)
 		require.Equal(t, got, again)
 	}
-	require.Equal(t, "db.`my.table`.`a``b`.` c`.d", joinName("db", "my.table", "a`b", " c", "d"))
-	require.Equal(t, "`a``b`", quoteIdent("a`b"))
-	require.Equal(t, "``", quoteIdent(""))
+	require.Equal(t, "db.`my.table`.`a``b`.` c`.d", sqltext.JoinName("db", "my.table", "a`b", " c", "d"))
+	require.Equal(t, "`a``b`", sqltext.Quote("a`b"))
+	require.Equal(t, "``", sqltext.Quote(""))
 }
 
 func TestNearest(t *testing.T) {

@@ -132,10 +132,10 @@ func FuzzYAML(f *testing.F) {
 		}
 		require.Len(t, specs, len(c.Tables))
 		for i, s := range specs {
-			require.NotEmpty(t, s.counters)
-			require.True(t, s.slots >= 1 && s.slots <= 1024)
+			require.NotEmpty(t, s.Counters)
+			require.True(t, s.Slots >= 1 && s.Slots <= 1024)
 			if i > 0 {
-				require.Less(t, specs[i-1].db+"\x00"+specs[i-1].name, s.db+"\x00"+s.name)
+				require.Less(t, specs[i-1].DB+"\x00"+specs[i-1].Name, s.DB+"\x00"+s.Name)
 			}
 		}
 		require.Equal(t, c, c.merge(nil))

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
-	"fmt"
 	"reflect"
-	"strings"
+
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // conn is one session: it looks up the plan of each statement, binds and runs it.
@@ -23,13 +24,13 @@ type conn struct {
 	// For as long as the session:
 	session   session
 	initial   session // as the DSN made it
-	literals  literals
-	dirty     bool                  // it may have changed: probe before the next counter statement
-	changed   bool                  // a statement of the application's has changed it
-	clock     bool                  // and perhaps its clock: SET timestamp
-	role      bool                  // and perhaps its privileges: SET ROLE
-	types     map[*plan]*typesCache // asked by a session that was changed
-	temporary temporaries
+	literals  sqltext.Encoder
+	dirty     bool                       // it may have changed: probe before the next counter statement
+	changed   bool                       // a statement of the application's has changed it
+	clock     bool                       // and perhaps its clock: SET timestamp
+	role      bool                       // and perhaps its privileges: SET ROLE
+	types     map[*plan.Plan]*typesCache // asked by a session that was changed
+	temporary map[string]bool            // names of temporary tables that it has made, in small letters
 	locks     tableLocks
 	broken    error // the end of a context, which has closed the connection
 	untold    error // why the driver has closed it, if the application does not know yet
@@ -39,11 +40,10 @@ type conn struct {
 	leased []lease // slots in use
 
 	// From one statement to the next:
-	lastRows   rowCount    // of the last, where the server has another
-	spent      bool        // it was the transaction that SET TRANSACTION has spoken of
-	locking    bool        // a query with locks of its own runs
-	discarding *discarding // a statement that discards counters runs
-	filler     filler
+	spent      bool             // it was the transaction that SET TRANSACTION has spoken of
+	locking    bool             // a query with locks of its own runs
+	discarding *plan.Discarding // a statement that discards counters runs
+	filler     plan.Filler
 }
 
 var (
@@ -83,9 +83,8 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 			return planUse{}, c.cut(ctx, err)
 		}
 	}
-	s = c.temporary.visibleIn(s)
 	p := c.planIn(s, text)
-	if err != nil && p.named { // all else goes on without a look-up connection, when the server has no more of them
+	if err != nil && p.Named { // all else goes on without a look-up connection, when the server has no more of them
 		return planUse{}, err
 	}
 	if c.role {
@@ -93,28 +92,28 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 			return planUse{}, err
 		}
 	}
-	if c.tx != nil && p.kind != kindRollback {
-		if c.tx.outdated(s) {
-			if err := c.keepPromises(ctx); err != nil {
-				return planUse{}, err
-			}
-		}
-		if t := c.tx.adopt(s); t != nil {
-			return planUse{}, c.giveUp(t)
+	if p.Kind != sqltext.EffectRollback {
+		if err := c.adopt(ctx, s); err != nil {
+			return planUse{}, err
 		}
 	}
-	if p.named && c.dirty {
+	if p.Named && c.dirty {
 		if err := c.probe(ctx, s); err != nil {
 			return planUse{}, err
 		}
 		p = c.planIn(s, text)
 	}
-	if prepared != nil && p.named && !prepared.current() {
-		p = c.planBy(s, planKey{text, prepared.session.mode, prepared.session.db})
-		p.plan = p.asPrepared()
+	if p.Named {
+		if err := c.session.readable(); err != nil {
+			return planUse{}, err
+		}
+	}
+	if prepared != nil && p.Named && !prepared.current() {
+		p = c.planBy(planKey{s, text, prepared.session.mode, prepared.session.db})
+		p.Plan = p.AsPrepared()
 	}
 	if c.next != "" && !c.inTransaction() {
-		c.spent = p.kind == kindOther && usesTables(tokenize(text, c.session.mode))
+		c.spent = p.Kind == sqltext.NoEffect && sqltext.UsesTables(sqltext.Tokenize(text, c.session.mode))
 	}
 	return p, nil
 }
@@ -137,10 +136,10 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 	if err != nil {
 		return outcome{}, err
 	}
-	if !p.simple {
+	if !p.Simple {
 		return c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows})
 	}
-	c.connector.stats.plain(p.plan)
+	c.connector.stats.plain(p.Plan)
 	if rows {
 		if err := c.keepPromises(ctx); err != nil {
 			return outcome{}, err
@@ -151,24 +150,17 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 	}
 	k := call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows} // that of run is allocated
 	out, err := k.try(ctx, text, args)
-	c.fixed = c.fixed || p.fixes && err == nil
+	c.fixed = c.fixed || p.Fixes && err == nil
 	out.rows = c.watched(out.rows)
 	return out, c.noted(err)
 }
 
 // noted passes on the answer to a statement of the user's.
 func (c *conn) noted(err error) error {
-	c.lastRows.known = false
 	if err == nil || namesSlots(err) { // which is an answer
 		return err
 	}
 	return c.failed(err)
-}
-
-// rowCount is what ROW_COUNT() has to answer.
-type rowCount struct {
-	rows  int64
-	known bool
 }
 
 // Exec is for callers of Raw; database/sql uses ExecContext.
@@ -201,8 +193,12 @@ func (c *conn) PrepareContext(ctx context.Context, text string) (driver.Stmt, er
 	if err != nil {
 		return nil, c.failed(err)
 	}
-	if s := c.connector.current.Load(); c.dirty && s != nil && s.mentions(text) {
-		if err := c.probe(ctx, s); err != nil {
+	if s := c.connector.current.Load(); c.dirty && s != nil && s.Mentions(text) {
+		err := c.probe(ctx, s)
+		if err == nil {
+			err = c.session.readable()
+		}
+		if err != nil {
 			raw.Close()
 			return nil, err
 		}
@@ -251,25 +247,4 @@ func (c *conn) Close() error {
 		c.closed = nil
 	}
 	return err
-}
-
-// digest is a statement's text for the log: short, and without its literals.
-func digest(text string) string {
-	var b strings.Builder
-	at := 0
-	for _, t := range tokenize(text, lexMode{}) {
-		if b.Len() > 200 {
-			return b.String() + "…"
-		}
-		if t.start > at && b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		at = t.end
-		if t.kind == tokString || t.kind == tokNumber {
-			b.WriteByte('?')
-			continue
-		}
-		fmt.Fprint(&b, text[t.start:t.end])
-	}
-	return b.String()
 }

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
 // cooler folds the slots of keys that are no longer hot, those which this process has
@@ -24,8 +28,8 @@ const coolingRest = 4
 func (c *Connector) cools() bool { return c.config.Rollup != RollupNever }
 
 // slotted notes that increments have gone to slots.
-func (c *Connector) slotted(b *batch, entries []*entry) {
-	if !c.cools() || len(b.t.key) == 0 || b.t.galera {
+func (c *Connector) slotted(b *batch, entries []*slotsql.RowIncrement) {
+	if !c.cools() || len(b.t.Key) == 0 || b.t.Galera {
 		return
 	}
 	b.slotted.write(entries)
@@ -132,14 +136,14 @@ func (c *Connector) coolKeys(ctx context.Context, r **rollup, b *batch, cold []*
 		}
 	}
 	(*r).t, (*r).out = b.t, &RolledUp{}
-	slices.SortFunc(cold, func(x, y *slottedKey) int { return compareKeys(b.cols, x.key, y.key) })
-	keys := make([]key, len(cold))
+	slices.SortFunc(cold, func(x, y *slottedKey) int { return catalog.CompareKeys(b.cols, x.key, y.key) })
+	keys := make([]catalog.Key, len(cold))
 	for i, k := range cold {
 		keys[i] = k.key
 	}
 	keys = keys[:min(len(keys), (*r).c.several(b.t, len(keys), slices.Values(keys)))]
 	taken, err := (*r).fold(ctx, b.cols, keys, "FOR UPDATE SKIP LOCKED")
-	if err != nil && !passing[errorNumber(err)] {
+	if err != nil && !mysqlerr.Passing[mysqlerr.Number(err)] {
 		return fmt.Errorf("%s: %w", b.t, err)
 	}
 	c.stats.rolledUp((*r).out)
@@ -147,7 +151,7 @@ func (c *Connector) coolKeys(ctx context.Context, r **rollup, b *batch, cold []*
 		return nil
 	}
 	for _, k := range cold {
-		if !taken[k.key.id()] { // by another unique key all count as left
+		if !taken[k.key.ID()] { // by another unique key all count as left
 			b.slotted.keep(k)
 		}
 	}

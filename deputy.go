@@ -6,6 +6,10 @@ import (
 	"reflect"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/countermysql/countermysql/internal/groupcommit"
 )
 
 // linger is how long a batch may go on when its leader's context has ended: long
@@ -29,17 +33,17 @@ func outlive(leader context.Context) (context.Context, func()) {
 	}
 }
 
-// leading is the sending of units on the connection of the first one's caller, who leads.
+// leading is the sending of so many requests on the connection of the first one's caller, who leads.
 // When its context ends, it does not wait for what it sends for others as well: it has
 // lost the connection then, as it would have by itself, and a deputy goes on with that and
 // closes it in the end.
-func (c *conn) leading(ctx context.Context, units []*unit, run func(ctx context.Context, c *conn)) sending {
-	if len(units) == 1 || ctx.Done() == nil {
-		return sending{run: func() { run(ctx, c) }}
+func (c *conn) leading(ctx context.Context, requests int, run func(ctx context.Context, c *conn)) groupcommit.Sending {
+	if requests == 1 || ctx.Done() == nil {
+		return groupcommit.Sending{Run: func() { run(ctx, c) }, Lost: mysql.ErrInvalidConn}
 	}
 	d, settled := c.deputy(), new(atomic.Bool)
-	return sending{
-		run: func() {
+	return groupcommit.Sending{
+		Run: func() {
 			shared, cancel := outlive(ctx)
 			defer cancel()
 			defer func() {
@@ -54,13 +58,14 @@ func (c *conn) leading(ctx context.Context, units []*unit, run func(ctx context.
 			}()
 			run(shared, d)
 		},
-		leave: func() bool {
+		Leave: func() bool {
 			if !settled.CompareAndSwap(false, true) {
 				return false
 			}
 			c.raw, c.below, c.execer, c.queryer, c.status, c.closed = lostConn{}, lostConn{}, lostConn{}, lostConn{}, lostStatus, nil
 			return true
 		},
+		Lost: mysql.ErrInvalidConn,
 	}
 }
 
@@ -84,11 +89,16 @@ type lostConn struct{}
 var lostStatus = reflect.ValueOf(uint16(statusAutocommit))
 
 func (lostConn) Prepare(string) (driver.Stmt, error) { return nil, driver.ErrBadConn }
-func (lostConn) Begin() (driver.Tx, error)           { return nil, driver.ErrBadConn }
-func (lostConn) Close() error                        { return nil }
-func (lostConn) IsValid() bool                       { return false }
-func (lostConn) Ping(context.Context) error          { return driver.ErrBadConn }
-func (lostConn) ResetSession(context.Context) error  { return driver.ErrBadConn }
+
+func (lostConn) Begin() (driver.Tx, error) { return nil, driver.ErrBadConn }
+
+func (lostConn) Close() error { return nil }
+
+func (lostConn) IsValid() bool { return false }
+
+func (lostConn) Ping(context.Context) error { return driver.ErrBadConn }
+
+func (lostConn) ResetSession(context.Context) error { return driver.ErrBadConn }
 
 func (lostConn) CheckNamedValue(*driver.NamedValue) error { return nil }
 

@@ -29,22 +29,22 @@ func Tables(ctx context.Context, db *sql.DB) ([]TableInfo, error) {
 		return nil, err
 	}
 	var all []TableInfo
-	for _, t := range s.all() {
+	for _, t := range s.All() {
 		info := TableInfo{
-			Database: t.spec.db, Table: t.spec.name, SlotsTable: t.spec.slotsTable, SlotColumn: t.slotCol, Slots: t.spec.slots,
-			Recount: map[string]string{}, Ready: t.unfit == nil && t.missing == "",
+			Database: t.Spec.DB, Table: t.Spec.Name, SlotsTable: t.Spec.SlotsTable, SlotColumn: t.SlotCol, Slots: t.Spec.Slots,
+			Recount: map[string]string{}, Ready: t.Unfit == nil && t.Missing == "",
 		}
-		for _, col := range t.key {
-			info.Key = append(info.Key, col.name)
+		for _, col := range t.Key {
+			info.Key = append(info.Key, col.Name)
 		}
-		for _, col := range t.counters {
-			info.Counters = append(info.Counters, col.name)
-			if query := t.spec.recountOf(col); query != "" {
-				info.Recount[col.name] = query
+		for _, col := range t.Counters {
+			info.Counters = append(info.Counters, col.Name)
+			if query := t.Spec.RecountOf(col); query != "" {
+				info.Recount[col.Name] = query
 			}
 		}
-		for _, col := range t.touch {
-			info.Touch = append(info.Touch, col.name)
+		for _, col := range t.Touch {
+			info.Touch = append(info.Touch, col.Name)
 		}
 		all = append(all, info)
 	}

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
 // An increment that meets no other changes the base row itself, where it is as right as
@@ -25,35 +29,67 @@ var errNotDirect = errors.New("countermysql: the increment has to go to a slot")
 // (https://mariadb.com/kb/en/innodb-system-variables/#innodb_rollback_on_timeout).
 func (c *conn) cools(b *batch) bool {
 	t := b.t
-	return c.connector.cools() && c.session.strict && !t.galera && len(t.key) > 0 && !(t.rollsBack && c.inTransaction())
+	return c.connector.cools() && c.session.strict && !t.Galera && len(t.Key) > 0 && !(t.RollsBack && c.inTransaction())
 }
 
 // sendDirect adds an increment to its base row. later leaves out a row that was touched
 // later.
-func (c *conn) sendDirect(ctx context.Context, b *batch, e *entry, later bool) error {
-	counts := slices.ContainsFunc(e.deltas, func(d int64) bool { return d != 0 }) // or all of it has cancelled out but a time
-	if !counts || !c.cools(b) || e.key == nil || b.slotted.hot(e.key) {
+func (c *conn) sendDirect(ctx context.Context, b *batch, e *slotsql.RowIncrement, later bool) error {
+	counts := slices.ContainsFunc(e.Deltas, func(d int64) bool { return d != 0 }) // or all of it has cancelled out but a time
+	if !counts || !c.cools(b) || e.Key == nil || b.slotted.hot(e.Key) {
 		return errNotDirect
 	}
-	return c.changeDirectly(ctx, b, c.directly(b, e, later), func() key { return e.key })
+	return c.changeDirectly(ctx, b, c.directly(b, e, later), func() catalog.Key { return e.Key })
+}
+
+// maxShared bounds the increments of a transaction that may all go to base rows.
+const maxShared = 4
+
+// shareRows locks the base rows of a transaction's few increments shared, in canonical
+// order, where more than the last may go to its base row. Who has them all waits for no
+// base row any more, whichever of them he then locks exclusively, or does not get and
+// leaves to a slot: to wait with some row locked exclusively would deadlock with who
+// edits one of these rows and refers to another.
+func (c *conn) shareRows(ctx context.Context, unsent []*pending) (bool, error) {
+	var rows []string
+	some := false // may go to its base row, and is not the last
+	for i, p := range unsent {
+		b := c.connector.batch(p.t, p.t.Spec.Name, p.t.Key)
+		if len(rows)+len(p.entries) > maxShared || !c.cools(b) {
+			return false, nil
+		}
+		sorted := p.sorted()
+		for n, e := range sorted {
+			if e.Key == nil {
+				return false, nil
+			}
+			some = some || !b.slotted.hot(e.Key) && (i < len(unsent)-1 || n < len(sorted)-1)
+			rows = append(rows, "(SELECT 1 FROM "+p.t.Base()+slotsql.ForceKey(p.t)+" WHERE "+p.t.Where(e.Key, p.t.Ref())+" "+catalog.ShareMode+")")
+		}
+	}
+	if !some {
+		return false, nil
+	}
+	found, err := c.read(ctx, c.unsnapshot()+strings.Join(rows, " UNION ALL "))
+	return len(found) == len(rows), err
 }
 
 // directly is the statement for an increment of a base row.
-func (c *conn) directly(b *batch, e *entry, later bool) string {
-	u := &upsert{t: b.t, name: b.name, cols: b.cols, entries: []*entry{e}}
-	used, touched := u.used()
-	return string(newDirectTemplate(b.t, b.name, used, touched, later).fill(nil, c.noWaiting(), "", 0, u))
+func (c *conn) directly(b *batch, e *slotsql.RowIncrement, later bool) string {
+	u := &slotsql.Upsert{Table: b.t, Name: b.name, Columns: b.cols, Entries: []*slotsql.RowIncrement{e}}
+	used, touched := u.Used()
+	return string(slotsql.NewDirectTemplate(b.t, b.name, used, touched, later).Fill(nil, c.noWaiting(), "", 0, u))
 }
 
 // fillDirectly is sendDirect for the increment in the filler; sent is false for an argument
 // without an exact text.
-func (c *conn) fillDirectly(ctx context.Context, inc *increment) (sent bool, err error) {
-	b, k := inc.batch, key(nil)
+func (c *conn) fillDirectly(ctx context.Context, b *batch) (sent bool, err error) {
+	var k catalog.Key
 	if b == nil || !c.cools(b) {
 		return false, errNotDirect
 	}
 	if b.slotted.some.Load() {
-		if k = c.filler.key(); k == nil || b.slotted.hot(k) {
+		if k = c.filler.Key(); k == nil || b.slotted.hot(k) {
 			return false, errNotDirect
 		}
 	}
@@ -61,27 +97,27 @@ func (c *conn) fillDirectly(ctx context.Context, inc *increment) (sent bool, err
 	if b.direct.Add(1) > maxDirect {
 		return false, errNotDirect
 	}
-	text, ok := c.filler.direct(c.noWaiting())
+	text, ok := c.filler.Direct(c.noWaiting())
 	if !ok {
 		return false, nil
 	}
-	return true, c.changeDirectly(ctx, b, text, c.filler.key)
+	return true, c.changeDirectly(ctx, b, text, c.filler.Key)
 }
 
 // changeDirectly sends the UPDATE of one base row.
-func (c *conn) changeDirectly(ctx context.Context, b *batch, text string, k func() key) error {
+func (c *conn) changeDirectly(ctx context.Context, b *batch, text string, k func() catalog.Key) error {
 	inside := c.inTransaction() // a deadlock ends the transaction, with all that was in it
 	affected, err := c.do(ctx, text)
-	switch n := errorNumber(err); {
+	switch n := mysqlerr.Number(err); {
 	case err == nil && affected == 0:
 		return errRowGone
-	case n == errLockWait || n == errNoWait:
+	case n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait:
 		c.unheard(err)
 		if k := k(); k != nil {
 			b.slotted.meet(k)
 		}
 		return errNotDirect
-	case n == errOutOfRange, badValue[n], n == errDeadlock && !inside:
+	case n == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[n], n == mysqlerr.ErrDeadlock && !inside:
 		return errNotDirect
 	}
 	return err
@@ -91,62 +127,10 @@ func (c *conn) changeDirectly(ctx context.Context, b *batch, text string, k func
 // (https://mariadb.com/kb/en/innodb-system-variables/#innodb_lock_wait_timeout).
 func (c *conn) noWaiting() string {
 	switch s := c.connector.current.Load(); {
-	case s == nil || !s.server.mariaDB:
+	case s == nil || !s.Server.MariaDB:
 		return ""
 	case c.session.snapshot:
 		return "SET STATEMENT innodb_lock_wait_timeout=0, innodb_snapshot_isolation=OFF FOR "
 	}
 	return "SET STATEMENT innodb_lock_wait_timeout=0 FOR "
-}
-
-// newDirectTemplate makes the UPDATE of one base row that conditions call name. MySQL,
-// which can't do without waiting otherwise, locks the row in a subquery, a constant to it
-// that it evaluates first; and in that, a derived table may be of the table that is updated
-// (https://dev.mysql.com/doc/refman/8.4/en/subquery-restrictions.html).
-func newDirectTemplate(t *table, name string, used, touched []int, later bool) template {
-	base := quoteIdent(name)
-	var tp template
-	var text strings.Builder
-	cut := func(h hole, i int) {
-		tp = append(tp, piece{text.String(), h, i})
-		text.Reset()
-	}
-	text.WriteString("UPDATE " + t.base() + " AS " + base + " SET ")
-	for n, i := range used {
-		if n > 0 {
-			text.WriteString(", ")
-		}
-		ref := base + "." + quoteIdent(t.counters[i].name)
-		text.WriteString(ref + " = " + ref + " + ")
-		cut(holeDelta, i)
-	}
-	for _, i := range touched {
-		ref := base + "." + quoteIdent(t.touch[i].name)
-		text.WriteString(", " + ref + " = GREATEST(COALESCE(" + ref + ", ")
-		cut(holeTouch, i)
-		text.WriteString("), ")
-		cut(holeTouch, i)
-		text.WriteString(")")
-	}
-	text.WriteString(" WHERE (")
-	cut(holeWhere, 0)
-	text.WriteString(")")
-	for _, i := range used {
-		text.WriteString(" AND " + base + "." + quoteIdent(t.counters[i].name) + " IS NOT NULL")
-	}
-	if later {
-		for _, i := range touched {
-			col := base + "." + quoteIdent(t.touch[i].name)
-			text.WriteString(" AND (" + col + " IS NULL OR " + col + " <= ")
-			cut(holeTouch, i)
-			text.WriteString(")")
-		}
-	}
-	if !t.mariaDB {
-		text.WriteString(" AND (SELECT 1 FROM (SELECT " + base + "." + quoteIdent(t.counters[used[0]].name) + " FROM " + t.base() + " AS " + base + " WHERE ")
-		cut(holeWhere, 0)
-		text.WriteString(" FOR UPDATE NOWAIT) AS " + privateRows + ") IS NOT NULL")
-	}
-	cut(noHole, 0)
-	return tp
 }

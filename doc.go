@@ -76,13 +76,22 @@
 // All exported types are safe for concurrent use unless they say otherwise.
 package countermysql
 
+// Packages, each knowing those above it alone (TestImportsGoUp keeps that):
+//
+//	internal/sqltext, mysqlerr     SQL as text; numbers of errors
+//	internal/groupcommit           many callers, one send; knows no SQL
+//	internal/catalog               tables, keys and slots tables as the server has them
+//	internal/slotsql               every statement about slots, as text
+//	internal/plan                  statement and schema → plan; no I/O
+//	this one                       connections, transactions, sending, answers, operating
+//
 // One increment, UPDATE post SET likes = likes + 1 WHERE id = ?, function by function:
 //
-//	execute planOf planBy planText plan dml update   what it is: once for each text
+//	execute planOf planBy planAnew Make plan dml update   what it is: once for each text
 //	run runOnce runData increment                    with the arguments of a call
 //
 //	countAlone bind statement sendUpsert             outside a transaction: one statement,
-//	count countOne together do sendUnits             together with others where some are under way,
+//	count countOne together sendRequests             together with others where some are under way,
 //	sendBatch sendUpsert counted                     and the answer of the plain one
 //
 //	BeginTx mayDefer                                 in a transaction: BEGIN waits,
@@ -94,31 +103,25 @@ package countermysql
 // Where to read, in the order of a statement's life:
 //
 //	driver dsn config config_resolve config_yaml       from a DSN to a Connector
-//	learn tally server schema_load objects             what is known of the server's tables
-//	schema catalog slots_table wanted keytype names ident index
+//	learn tally slots_table wanted news                what is known of the server's tables
 //
 //	conn stmt begin session                            what database/sql calls
-//	cache skeleton plan absence                        text → plan, and what it may meet that was not there
-//	rewrite kind token parse scan split where          how a text is planned:
-//	relative touch update guard insert reading join    - writes
-//	quiet keytext stored
-//	query ambiguous conversion locking wide            - queries
-//	look look_rows splice gather difference restate topn view fallible
-//	dependents                                         - what reaches counters otherwise
-//	call literal run                                   plan → what is sent
+//	rewrite absence                                    text → plan, and the text that goes out
+//	looking fallible                                   - a query that first looks for slots
+//	call run split                                     plan → what is sent
 //
 //	count lookup lookup_conn                           an increment
 //	direct slotted cooling                             - its base row, as long as it meets no other
-//	filler template upsert slots slotrange             - its statement
-//	batch group deputy                                 - together with those of others
-//	tx promise written savepoint                       - pending until COMMIT
-//	layers ordering send
+//	upsert slots slotrange                             - its slot
+//	batch traffic deputy                               - together with those of others, by internal/groupcommit
+//	tx txstate promise written                         - pending until COMMIT
+//	journal savepoint ordering send
 //	cluster                                            - on a cluster of nodes that are all written
 //	exact overwrite narrow take fold discard           the exact way
-//	slotrows units clean collide
+//	slotrows clean collide
 //	sight                                              what a transaction sees of counters
-//	ddl news alter swap temporary lock_tables          what changes tables
-//	result rows types typing question errors           the answer, as plain MySQL gives it
+//	ddl alter swap temporary lock_tables               what changes tables
+//	result rows types typing errors                    the answer, as plain MySQL gives it
 //
 //	rollup rollup_batch rollup_part background         operating
 //	check initialize explain recount leave

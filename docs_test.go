@@ -159,6 +159,9 @@ func TestMapNamesFunctions(t *testing.T) {
 	require.True(t, ok)
 	all, err := filepath.Glob("*.go")
 	require.NoError(t, err)
+	inside, err := filepath.Glob("internal/*/*.go")
+	require.NoError(t, err)
+	all = append(all, inside...)
 	exist := map[string]bool{}
 	for _, file := range all {
 		code, err := os.ReadFile(file)

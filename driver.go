@@ -16,6 +16,9 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/ngrok/sqlmw"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 func init() { sql.Register("countermysql", &Driver{}) }
@@ -116,7 +119,7 @@ type Connector struct {
 	driver *Driver
 	cfg    *mysql.Config
 	config *Config
-	specs  []tableSpec
+	specs  []catalog.Spec
 
 	slotRange slotRange
 	log       *slog.Logger
@@ -124,13 +127,14 @@ type Connector struct {
 
 	look       atomic.Pointer[sql.DB] // the look-up connections; nil until needed, and once closed
 	lookupIdle time.Duration          // for how long one is kept unused
-	current    atomic.Pointer[schema]
+	current    atomic.Pointer[catalog.Schema]
+	plans      *planCache
 	checked    atomic.Int64 // when the schema was learned, by clock
 	changes    atomic.Int64 // of the schema, which a statement must not miss
 	learned    atomic.Int64 // so many of them
 	ddl        atomic.Int64 // statements so far
 	work       sync.WaitGroup
-	leases     sync.Map // by table: *leases
+	traffic    map[tableID]*traffic
 	cooler     cooler
 	warned     sync.Map // what has been logged once
 	wanted     sync.Map // columns that increments want as touch columns, by their names
@@ -139,14 +143,16 @@ type Connector struct {
 	mu             sync.Mutex // guards what follows
 	under, next    *reading   // of the schema: under way, and to come; nil if not
 	stopReading    context.CancelFunc
+	altered        alterations
 	background     context.Context // of what goes on beside statements; nil: nothing does
 	stopBackground context.CancelFunc
 
 	// Used by the reading that is under way:
 	refused       map[string]refusedDDL // DDL of slots tables
-	objects       *objects              // of the last reading
-	server        server                // of the last reading that asked
-	tallied       tally                 // the DDL that had begun when the schema was read
+	objects       *catalog.Objects      // of the last reading
+	told          catalog.Answers       // in it; nil: it has failed
+	server        catalog.Server        // of the last reading that asked
+	tallied       catalog.Tally         // the DDL that had begun when the schema was read
 	loaded, moved time.Duration         // when it was read, and when a reading saw more DDL, by clock
 
 	closed atomic.Bool
@@ -158,7 +164,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 		config = &Config{}
 	}
 	specs, mistakes := config.check(cfg.DBName)
-	for _, key := range sortedKeys(cfg.Params) {
+	for _, key := range sqltext.SortedKeys(cfg.Params) {
 		if ourParam(key) {
 			mistakes = append(mistakes, &ConfigError{Place: "mysql.Config.Params[" + strconv.Quote(key) + "]", Problem: "it is not for the server",
 				Remedy: "read the DSN with countermysql.ParseDSN, or set it in countermysql.Config"})
@@ -175,7 +181,10 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	if log == nil {
 		log = slog.Default()
 	}
-	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, lookupIdle: maxLookupIdle, refused: map[string]refusedDDL{}}
+	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, lookupIdle: maxLookupIdle, traffic: map[tableID]*traffic{}, plans: newPlanCache(), refused: map[string]refusedDDL{}}
+	for _, spec := range specs {
+		c.traffic[tableID{spec.DB, spec.Name}] = &traffic{}
+	}
 	c.slotRange, _ = parseSlotRange(config.SlotRange)    // checked by check
 	c.driver = &Driver{config: registered, connector: c} // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {
@@ -192,6 +201,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 type connectorDriver struct{ driver.Connector }
 
 func (d connectorDriver) Open(string) (driver.Conn, error) { return d.Connect(context.Background()) }
+
 func (d connectorDriver) OpenConnector(string) (driver.Connector, error) {
 	return capturing(d), nil
 }
@@ -256,9 +266,12 @@ func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, er
 	if err != nil {
 		return nil, err
 	}
-	k := &conn{connector: c, raw: raw, below: below, status: status, temporary: temporaries{made: map[string]bool{}, hidden: map[string]bool{}}}
+	k := &conn{connector: c, raw: raw, below: below, status: status, temporary: map[string]bool{}}
 	k.execer, k.queryer = raw.(driver.ExecerContext), raw.(driver.QueryerContext)
-	return k, k.probe(ctx, s)
+	if err := k.probe(ctx, s); err != nil {
+		return nil, err
+	}
+	return k, k.session.readable()
 }
 
 // maxLookups bounds the look-up connections of a connector.
@@ -273,7 +286,7 @@ const maxLookupIdle = 3 * time.Minute
 // writesSame reports whether the server writes rows that an UPDATE does not change.
 func (c *Connector) writesSame() bool {
 	s := c.current.Load()
-	return s != nil && s.server.writesSame
+	return s != nil && s.Server.WritesSame
 }
 
 // once logs a rare event a single time.

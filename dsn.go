@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // The parameters of a DSN that are ours. All others are go-sql-driver's.
@@ -195,26 +197,26 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 // addColumns reads post.likes,post.views,other_db.page.hits: counters, or touch columns.
 func (c *Config) addColumns(list, what, place string) (mistakes []error) {
 	form := "write table.column or db.table.column, with commas between " + what + "s"
-	for _, entry := range splitQuoted(list, ',') {
+	for _, entry := range sqltext.SplitQuoted(list, ',') {
 		entry = strings.TrimSpace(entry)
-		parts, err := splitName(entry)
-		var bad *nameError
+		parts, err := sqltext.SplitName(entry)
+		var bad *sqltext.NameError
 		mistake := &ConfigError{Place: place}
 		switch {
 		case entry == "":
 			mistake.Problem, mistake.Remedy = "an entry is empty", form
 		case errors.As(err, &bad):
-			mistake.Problem, mistake.Remedy = what+" "+excerpt(entry)+" "+bad.problem, bad.remedy
+			mistake.Problem, mistake.Remedy = what+" "+excerpt(entry)+" "+bad.Problem, bad.Remedy
 		case len(parts) == 1:
 			mistake.Problem, mistake.Remedy = what+" "+excerpt(entry)+" names no table", form
 		case len(parts) > 3:
 			mistake.Problem, mistake.Remedy = what+" "+excerpt(entry)+" has more than three names", form
 		case len(parts) == 2 && c.db == "":
 			mistake.Problem = what + " " + excerpt(entry) + " has no database, and the DSN names none"
-			mistake.Remedy = "write db." + joinName(parts...) + ", or name a database in the DSN"
+			mistake.Remedy = "write db." + sqltext.JoinName(parts...) + ", or name a database in the DSN"
 		default:
 			last := len(parts) - 1
-			t := TableConfig{Table: joinName(parts[:last]...), at: tablePlaces{table: place}}
+			t := TableConfig{Table: sqltext.JoinName(parts[:last]...), at: tablePlaces{table: place}}
 			i := slices.IndexFunc(c.Tables, func(o TableConfig) bool { return o.key(c.db) == t.key(c.db) })
 			if i < 0 {
 				i = len(c.Tables)
@@ -225,7 +227,7 @@ func (c *Config) addColumns(list, what, place string) (mistakes []error) {
 			if what == "touch column" {
 				names, places = &at.Touch, &at.at.touch
 			}
-			*names, *places = append(*names, joinName(parts[last])), append(*places, place)
+			*names, *places = append(*names, sqltext.JoinName(parts[last])), append(*places, place)
 			continue
 		}
 		mistakes = append(mistakes, mistake)

@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -11,6 +12,9 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // withFile writes a file into an own working directory.
@@ -21,30 +25,30 @@ func withFile(t *testing.T, name, text string) {
 
 func TestParseDSN(t *testing.T) {
 	t.Setenv(envConfig, "")
-	latest := func(s tableSpec) tableSpec { s.slots, s.readOwn = 16, ReadOwnLatest; return s }
+	latest := func(s catalog.Spec) catalog.Spec { s.Slots = 16; return s }
 	for _, test := range []struct {
 		name   string
 		params string
 		plain  string // the parameters that go-sql-driver should see
-		want   []tableSpec
+		want   []catalog.Spec
 	}{
-		{"nothing of ours", "parseTime=true", "parseTime=true", []tableSpec{}},
-		{"no parameters", "", "", []tableSpec{}},
-		{"two and three parts", "parseTime=true&counters=post.likes,post.views,other_db.page.hits", "parseTime=true", []tableSpec{
-			latest(tableSpec{db: "forum", name: "post", slotsTable: "post_slots", counters: []string{"likes", "views"}}),
-			latest(tableSpec{db: "other_db", name: "page", slotsTable: "page_slots", counters: []string{"hits"}})}},
-		{"the same table in both forms", "counters=post.likes,forum.post.views", "", []tableSpec{
-			latest(tableSpec{db: "forum", name: "post", slotsTable: "post_slots", counters: []string{"likes", "views"}})}},
-		{"spaces", "counters=post.likes,+post.views%20", "", []tableSpec{
-			latest(tableSpec{db: "forum", name: "post", slotsTable: "post_slots", counters: []string{"likes", "views"}})}},
-		{"backquotes", "counters=`my+db`.`a.b,c`.`d``e`,`x%26%2F%3F`.n", "", []tableSpec{
-			latest(tableSpec{db: "forum", name: "x&/?", slotsTable: "x&/?_slots", counters: []string{"n"}}),
-			latest(tableSpec{db: "my db", name: "a.b,c", slotsTable: "a.b,c_slots", counters: []string{"d`e"}})}},
-		{"touch columns", "counterTouch=user.last_seen,other_db.page.`a.b`,forum.user.updated_at&counters=user.posts,other_db.page.hits", "", []tableSpec{
-			latest(tableSpec{db: "forum", name: "user", slotsTable: "user_slots", counters: []string{"posts"}, touch: []string{"last_seen", "updated_at"}}),
-			latest(tableSpec{db: "other_db", name: "page", slotsTable: "page_slots", counters: []string{"hits"}, touch: []string{"a.b"}})}},
-		{"all", "wait_timeout=5&counters=post.likes&counterSlots=64&counterCreateSlots=1&counterReadOwn=snapshot&charset=utf8mb4", "wait_timeout=5&charset=utf8mb4", []tableSpec{
-			{db: "forum", name: "post", slotsTable: "post_slots", counters: []string{"likes"}, slots: 64, readOwn: ReadOwnSnapshot}}},
+		{"nothing of ours", "parseTime=true", "parseTime=true", []catalog.Spec{}},
+		{"no parameters", "", "", []catalog.Spec{}},
+		{"two and three parts", "parseTime=true&counters=post.likes,post.views,other_db.page.hits", "parseTime=true", []catalog.Spec{
+			latest(catalog.Spec{DB: "forum", Name: "post", SlotsTable: "post_slots", Counters: []string{"likes", "views"}}),
+			latest(catalog.Spec{DB: "other_db", Name: "page", SlotsTable: "page_slots", Counters: []string{"hits"}})}},
+		{"the same table in both forms", "counters=post.likes,forum.post.views", "", []catalog.Spec{
+			latest(catalog.Spec{DB: "forum", Name: "post", SlotsTable: "post_slots", Counters: []string{"likes", "views"}})}},
+		{"spaces", "counters=post.likes,+post.views%20", "", []catalog.Spec{
+			latest(catalog.Spec{DB: "forum", Name: "post", SlotsTable: "post_slots", Counters: []string{"likes", "views"}})}},
+		{"backquotes", "counters=`my+db`.`a.b,c`.`d``e`,`x%26%2F%3F`.n", "", []catalog.Spec{
+			latest(catalog.Spec{DB: "forum", Name: "x&/?", SlotsTable: "x&/?_slots", Counters: []string{"n"}}),
+			latest(catalog.Spec{DB: "my db", Name: "a.b,c", SlotsTable: "a.b,c_slots", Counters: []string{"d`e"}})}},
+		{"touch columns", "counterTouch=user.last_seen,other_db.page.`a.b`,forum.user.updated_at&counters=user.posts,other_db.page.hits", "", []catalog.Spec{
+			latest(catalog.Spec{DB: "forum", Name: "user", SlotsTable: "user_slots", Counters: []string{"posts"}, Touch: []string{"last_seen", "updated_at"}}),
+			latest(catalog.Spec{DB: "other_db", Name: "page", SlotsTable: "page_slots", Counters: []string{"hits"}, Touch: []string{"a.b"}})}},
+		{"all", "wait_timeout=5&counters=post.likes&counterSlots=64&counterCreateSlots=1&counterReadOwn=snapshot&charset=utf8mb4", "wait_timeout=5&charset=utf8mb4", []catalog.Spec{
+			{DB: "forum", Name: "post", SlotsTable: "post_slots", Counters: []string{"likes"}, Slots: 64, OwnSnapshot: true}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			const base = "user:p@ss/?&word@tcp(localhost:3307)/forum"
@@ -177,10 +181,10 @@ tables:
   - table: other_db.page
     counters: [hits]
 `
-	post := tableSpec{db: "forum", name: "post", slotsTable: "post_slots", counters: []string{"likes"}, touch: []string{"updated_at"}, slots: 64, readOwn: ReadOwnLatest}
-	page := tableSpec{db: "other_db", name: "page", slotsTable: "page_slots", counters: []string{"hits"}, slots: 32, readOwn: ReadOwnLatest}
+	post := catalog.Spec{DB: "forum", Name: "post", SlotsTable: "post_slots", Counters: []string{"likes"}, Touch: []string{"updated_at"}, Slots: 64}
+	page := catalog.Spec{DB: "other_db", Name: "page", SlotsTable: "page_slots", Counters: []string{"hits"}, Slots: 32}
 
-	parse := func(t *testing.T, params string) (*Config, []tableSpec) {
+	parse := func(t *testing.T, params string) (*Config, []catalog.Spec) {
 		cfg, config, err := ParseDSN("user:secret@/forum?" + params)
 		require.NoError(t, err)
 		require.Nil(t, cfg.Params)
@@ -193,36 +197,36 @@ tables:
 		t.Setenv(envConfig, "missing.yaml")
 		withFile(t, "counters.yaml", file)
 		config, specs := parse(t, "counterConfig=counters.yaml")
-		require.Equal(t, []tableSpec{post, page}, specs)
+		require.Equal(t, []catalog.Spec{post, page}, specs)
 		require.True(t, config.CreateSlots)
 	})
 	t.Run("by an escaped path", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "my counters.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(file), 0o600))
 		_, specs := parse(t, "counterConfig="+url.QueryEscape(path))
-		require.Equal(t, []tableSpec{post, page}, specs)
+		require.Equal(t, []catalog.Spec{post, page}, specs)
 	})
 	t.Run("by environment variable", func(t *testing.T) {
 		t.Setenv(envConfig, "counters.yaml")
 		withFile(t, "counters.yaml", file)
 		_, specs := parse(t, "")
-		require.Equal(t, []tableSpec{post, page}, specs)
+		require.Equal(t, []catalog.Spec{post, page}, specs)
 	})
 	t.Run("the DSN overrides and extends", func(t *testing.T) {
 		withFile(t, "counters.yaml", file)
 		config, specs := parse(t, "counterConfig=counters.yaml&counterSlots=8&counterReadOwn=snapshot&counterCreateSlots=false&counters=post.likes,forum.post.views,blog.visits")
 		require.False(t, config.CreateSlots)
 		post, page := post, page
-		post.counters, post.readOwn = []string{"likes", "views"}, ReadOwnSnapshot
-		page.slots, page.readOwn = 8, ReadOwnSnapshot
-		require.Equal(t, []tableSpec{
-			{db: "forum", name: "blog", slotsTable: "blog_slots", counters: []string{"visits"}, slots: 8, readOwn: ReadOwnSnapshot}, post, page}, specs)
+		post.Counters, post.OwnSnapshot = []string{"likes", "views"}, true
+		page.Slots, page.OwnSnapshot = 8, true
+		require.Equal(t, []catalog.Spec{
+			{DB: "forum", Name: "blog", SlotsTable: "blog_slots", Counters: []string{"visits"}, Slots: 8, OwnSnapshot: true}, post, page}, specs)
 	})
 	t.Run("the DSN gives a table its counters", func(t *testing.T) {
 		withFile(t, "counters.yaml", "tables: [{table: post, touch: [at]}]")
 		_, specs := parse(t, "counterConfig=counters.yaml&counters=post.n")
-		require.Equal(t, []string{"n"}, specs[0].counters)
-		require.Equal(t, []string{"at"}, specs[0].touch)
+		require.Equal(t, []string{"n"}, specs[0].Counters)
+		require.Equal(t, []string{"at"}, specs[0].Touch)
 	})
 	t.Run("upon a Config of Register", func(t *testing.T) {
 		withFile(t, "counters.yaml", "tables: [{table: post, touch: [at]}]")
@@ -231,7 +235,7 @@ tables:
 		require.NoError(t, err)
 		specs, err := config.resolve(cfg.DBName)
 		require.NoError(t, err)
-		require.Equal(t, []tableSpec{{db: "forum", name: "post", slotsTable: "post_slots", counters: []string{"a", "b"}, touch: []string{"at"}, slots: 9, readOwn: ReadOwnLatest}}, specs)
+		require.Equal(t, []catalog.Spec{{DB: "forum", Name: "post", SlotsTable: "post_slots", Counters: []string{"a", "b"}, Touch: []string{"at"}, Slots: 9}}, specs)
 		require.Equal(t, []string{"a"}, base.Tables[0].Counters)
 	})
 	t.Run("places of mistakes in all of them", func(t *testing.T) {
@@ -303,14 +307,14 @@ func FuzzParseDSN(f *testing.F) {
 		// The same again, from what was understood.
 		var counters []string
 		for _, s := range specs {
-			for _, c := range s.counters {
-				counters = append(counters, joinName(s.db, s.name, c))
+			for _, c := range s.Counters {
+				counters = append(counters, sqltext.JoinName(s.DB, s.Name, c))
 			}
 		}
-		if _, err := splitName(joinName(cfg.DBName)); len(counters) == 0 || err != nil {
+		if _, err := sqltext.SplitName(sqltext.JoinName(cfg.DBName)); len(counters) == 0 || err != nil {
 			return // the server refuses such a database, not we
 		}
-		_, again, err := ParseDSN("/?counters=" + url.QueryEscape(strings.Join(counters, ",")) + "&counterSlots=" + strconv.Itoa(specs[0].slots) + "&counterReadOwn=" + string(specs[0].readOwn))
+		_, again, err := ParseDSN("/?counters=" + url.QueryEscape(strings.Join(counters, ",")) + "&counterSlots=" + strconv.Itoa(specs[0].Slots) + "&counterReadOwn=" + string(cmp.Or(config.ReadOwn, ReadOwnLatest)))
 		require.NoError(t, err)
 		same, err := again.resolve("")
 		require.NoError(t, err)

@@ -1,11 +1,10 @@
 package countermysql
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/go-sql-driver/mysql"
+	"github.com/countermysql/countermysql/internal/catalog"
 )
 
 // UnfitError says why a configured table can't be a counter table. Statements
@@ -52,71 +51,31 @@ func (e *SlotsTableError) Error() string {
 	return fmt.Sprintf("countermysql: table %s has no slots table %s that fits; set counterCreateSlots=true, or run:\n%s", e.Table, e.SlotsTable, e.DDL)
 }
 
-// Server error numbers
-// (https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html).
-const (
-	errNoColumn        = 1054
-	errLockWait        = 1205
-	errNoWait          = 3572 // MySQL's answer to NOWAIT
-	errDeadlock        = 1213
-	errOutOfRange      = 1690
-	errBadNull         = 1048
-	errDataRange       = 1264
-	errChangedRow      = 1020 // MariaDB: a row changed since the snapshot
-	errCantReopen      = 1137
-	errNotPreparable   = 1295
-	errMixedCollations = 1267 // of a base table's key and a slots table's, perhaps
-	errWrongArguments  = 1210
-	errSyntax          = 1064
-	errNotUnique       = 1066
-	errNotSupported    = 1235
-	errUnknownTable    = 1051
-	errDuplicateColumn = 1060
-	errNoTable         = 1146
-	errNoDefault       = 1364
-	errNoIndex         = 1176
-	errNotLocked       = 1100
-	errNoSavepoint     = 1305
-
-	errReadOnlyServer = 1290
-	errReadOnly       = 1792 // the transaction is READ ONLY
-
-	errServerShutdown      = 1053
-	errUnknown             = 1105
-	errNetRead             = 1158
-	errNetWriteInterrupted = 1161
-	errCommit              = 1180
-	errConnectionKilled    = 1927 // MariaDB
-)
-
-// uncertain reports whether an error leaves open what became of the statement:
-// its connection, or its COMMIT, failed. Numbers from 2000 to 2999 are of clients,
-// those from 9000 on no server's: a proxy that has lost the server answers so.
-func uncertain(n uint16) bool {
-	switch n {
-	case errServerShutdown, errConnectionKilled, errUnknown, errCommit:
-		return true
+// unready says why a table can't be a counter table, or not yet.
+func unready(t *catalog.Table) error {
+	if t.Unfit != nil {
+		return &UnfitError{Table: t.String(), Reasons: t.Unfit}
 	}
-	return n >= errNetRead && n <= errNetWriteInterrupted || n >= 2000 && n < 3000 || n >= 9000
+	return slotsError(t)
 }
 
-// notResolved are the errors of a query that the server could not make sense of.
-var notResolved = map[uint16]bool{1052: true, errNoColumn: true, 1055: true, 1056: true, 1060: true, errSyntax: true, errNotUnique: true, 1111: true,
-	1140: true, 1191: true, errWrongArguments: true, 1214: true, 1221: true, errNotSupported: true, 1247: true, errMixedCollations: true, 1463: true, 3568: true, 3569: true, 3593: true}
+func slotsError(t *catalog.Table) *SlotsTableError {
+	return &SlotsTableError{Table: t.String(), SlotsTable: t.Spec.SlotsTable, DDL: t.Missing, Taken: t.Taken, Unseen: t.Unseen, Err: t.Unmade}
+}
 
-// badValue are errors of values that an INSERT makes of what an UPDATE may have
-// taken with a warning, or otherwise.
-var badValue = map[uint16]bool{1264: true, 1265: true, errMixedCollations: true, 1270: true, 1271: true, 1292: true, 1300: true, 1366: true, 1365: true, 1367: true,
-	1406: true, 1411: true, 1525: true, 3854: true}
+// RefusedError says why the driver does not send a statement that plain MySQL would run:
+// it would lose counts. Nothing was done.
+type RefusedError struct {
+	Table  string // database.table; "" where it is no matter of one
+	What   string // the statement, or what it would do
+	Reason string
+	Remedy string
+}
 
-// errorNumber is the server's error number; 0 if the error is not the server's.
-func errorNumber(err error) uint16 {
-	if err == nil {
-		return 0 // spares the usual case an allocation
+func (e *RefusedError) Error() string {
+	of := ""
+	if e.Table != "" {
+		of = "table " + e.Table + ": "
 	}
-	var e *mysql.MySQLError
-	if errors.As(err, &e) {
-		return e.Number
-	}
-	return 0
+	return "countermysql: " + of + e.What + " is refused: " + e.Reason + "; " + e.Remedy
 }

@@ -6,6 +6,10 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // startTransaction begins a transaction whatever the sql_mode: under ORACLE,
@@ -22,7 +26,7 @@ const (
 // runExact rolls up the keys concerned and runs the statement as it is, in one
 // transaction: the open one, or one of its own.
 func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
-	p := k.plan
+	p := k.Plan
 	if out, done, err := c.runGuarded(ctx, k); done || err != nil {
 		return out, err
 	}
@@ -34,12 +38,12 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 	if !done && err == nil {
 		out, err = c.takeAndRun(ctx, k)
 	}
-	c.fixed = c.fixed || p.fixes && err == nil
+	c.fixed = c.fixed || p.Fixes && err == nil
 	if err == nil {
-		c.noteWrites(p.writes, k.binder(), out.affected())
+		c.noteWrites(p.Writes, k.binder(), out.affected())
 	}
 	if c.tx != nil { // it goes on, perhaps after an error
-		c.tx.noteVain(err != nil || out.affected() == 0 || p.writes == nil)
+		c.tx.noteVain(err != nil || out.affected() == 0 || p.Writes == nil)
 	}
 	return out, err
 }
@@ -49,36 +53,36 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 // that it finds locked, but not the row, and who increments that meanwhile has it, and
 // would wait for them (MariaDB).
 func (c *conn) runGuarded(ctx context.Context, k *call) (out outcome, done bool, err error) {
-	p, inside := k.plan, c.inTransaction()
-	if p.guarded == "" || k.rows || k.floats() || inside && (len(c.transaction().pending) > 0 || c.locksGaps()) {
+	p, inside := k.Plan, c.inTransaction()
+	if p.Guarded == "" || k.rows || inside && (len(c.transaction().pending) > 0 || c.locksGaps()) {
 		return outcome{}, false, nil
 	}
 	if inside {
-		s := p.scopes[0]
-		where, ok := s.bind(k.binder())
+		s := p.Scopes[0]
+		where, ok := s.Bind(k.binder())
 		if !ok {
 			return outcome{}, false, nil
 		}
-		rows, err := c.lock(ctx, s.t, quoteIdent(s.name), s.from(), where)
+		rows, err := c.lock(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where)
 		switch {
-		case badValue[errorNumber(err)], err == nil && len(rows) == 0 && c.session.safe:
+		case mysqlerr.BadValue[mysqlerr.Number(err)], err == nil && len(rows) == 0 && c.session.safe:
 			return outcome{}, false, nil
 		case err != nil:
 			return outcome{}, false, err
 		case len(rows) == 0: // none is written then: one that comes to meet the condition now may have slots
 			out, err := k.forward(ctx, k.keptTo(s, rows))
 			if err == nil {
-				c.noteWrites(p.writes, k.binder(), out.affected())
+				c.noteWrites(p.Writes, k.binder(), out.affected())
 			}
 			return out, true, err
 		}
 	}
-	out, err = k.forward(ctx, k.own(p.guarded))
+	out, err = k.forward(ctx, k.own(p.Guarded))
 	switch {
-	case hasSlots(err), errorNumber(err) == errMixedCollations, errorNumber(err) == errDeadlock && !inside: // over slots, perhaps; nothing was done
+	case hasSlots(err), mysqlerr.Number(err) == mysqlerr.ErrMixedCollations, mysqlerr.Number(err) == mysqlerr.ErrDeadlock && !inside: // over slots, perhaps; nothing was done
 		return outcome{}, false, nil
 	case err == nil:
-		c.noteWrites(p.writes, k.binder(), out.affected())
+		c.noteWrites(p.Writes, k.binder(), out.affected())
 	}
 	return out, true, err
 }
@@ -86,19 +90,19 @@ func (c *conn) runGuarded(ctx context.Context, k *call) (out outcome, done bool,
 // hasSlots reports whether a guarded statement has failed because its row has slots, or
 // may have: the server says what is out of range, but something between may not.
 func hasSlots(err error) bool {
-	return namesSlots(err) || errorNumber(err) == errOutOfRange && !strings.Contains(err.Error(), "`")
+	return namesSlots(err) || mysqlerr.Number(err) == mysqlerr.ErrOutOfRange && !strings.Contains(err.Error(), "`")
 }
 
 // namesSlots reports whether it says so.
 func namesSlots(err error) bool {
-	return errorNumber(err) == errOutOfRange && strings.Contains(err.Error(), privateName)
+	return mysqlerr.Number(err) == mysqlerr.ErrOutOfRange && strings.Contains(err.Error(), catalog.PrivateName)
 }
 
 // locksGaps reports whether no other row can come to meet a condition whose rows the
 // transaction has locked.
 func (c *conn) locksGaps() bool {
 	level := c.level()
-	return level == repeatableRead || level == serializable
+	return level == sqltext.RepeatableRead || level == sqltext.Serializable
 }
 
 // runAlone is the exact way outside a transaction.
@@ -117,7 +121,7 @@ func (c *conn) runAlone(ctx context.Context, k *call) (out outcome, err error) {
 func again(ctx context.Context, run func() error) error {
 	for try := 0; ; try++ {
 		err := run()
-		if errorNumber(err) != errDeadlock || try == maxRetries {
+		if mysqlerr.Number(err) != mysqlerr.ErrDeadlock || try == maxRetries {
 			return err
 		}
 		select {
@@ -149,13 +153,10 @@ func (c *conn) alone(ctx context.Context, run func() (outcome, error)) (outcome,
 	}
 	if err != nil {
 		_ = c.finish(ctx, err)
-		c.lastRows = rowCount{-1, true}
 		return outcome{}, err
 	}
 	if out.rows == nil {
-		err := c.finish(ctx, nil)
-		c.lastRows = rowCount{out.affected(), true}
-		return out, err
+		return out, c.finish(ctx, nil)
 	}
 	rows, ok := out.rows.(*countedRows)
 	if !ok {
@@ -175,7 +176,7 @@ func (c *conn) alone(ctx context.Context, run func() (outcome, error)) (outcome,
 // an upsert or REPLACE could meet it locks those that are there: under REPEATABLE READ,
 // to lock one that is not would lock the gap in which others insert theirs.
 func (c *conn) takeAndRun(ctx context.Context, k *call) (outcome, error) {
-	if k.plan.discards == nil {
+	if k.Plan.Discards == nil {
 		return c.takeThenRun(ctx, k)
 	}
 	return c.discard(ctx, k, func() (outcome, error) { return c.takeThenRun(ctx, k) })
@@ -190,16 +191,16 @@ func (c *conn) takeThenRun(ctx context.Context, k *call) (outcome, error) {
 		}
 		return k.forward(ctx, text)
 	}
-	s := k.plan.scopes[0]
+	s := k.Plan.Scopes[0]
 	met, err := c.keysOf(ctx, s, where)
 	if err != nil {
 		return outcome{}, err
 	}
-	if _, err := c.takeKeys(ctx, s.t, met); err != nil {
+	if _, err := c.takeKeys(ctx, s.Table, met); err != nil {
 		return outcome{}, err
 	}
 	out, err := k.forward(ctx, k.text)
-	if err != nil || s.t.allUnique == 1 {
+	if err != nil || s.Table.AllUnique == 1 {
 		return out, err // a row that was inserted meanwhile by its primary key has nothing in its slots
 	}
 	return out, c.metNoOther(ctx, s, where, met)

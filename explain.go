@@ -6,6 +6,10 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"strings"
+
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // Explanation says what becomes of a statement.
@@ -47,26 +51,26 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 	if k.planUse, err = k.conn.plan(ctx, query); err != nil {
 		return nil, err
 	}
-	if k.plan.class == refused {
-		return nil, k.plan.err
+	if k.Plan.Class == plan.Refused {
+		return nil, unready(k.Plan.Unready)
 	}
-	if n := parameters(tokenize(query, k.conn.session.mode)); n != len(args) { // what becomes of it depends on them
+	if n := sqltext.Parameters(sqltext.Tokenize(query, k.conn.session.mode)); n != len(args) { // what becomes of it depends on them
 		return nil, fmt.Errorf("countermysql: expected %d arguments, got %d", n, len(args))
 	}
 	return k.explain(ctx, args)
 }
 
 func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
-	p := k.plan
-	out := &Explanation{Class: verbatim.String()}
-	if p.cleaning != nil {
+	p := k.Plan
+	out := &Explanation{Class: plan.Verbatim.String()}
+	if p.Cleaning != nil {
 		out.step("first, if a row was deleted by others: what it has left in slots under this key is removed", "", nil)
 	}
-	exactly := p.class == exact
-	if p.increment != nil {
-		b, ok := p.increment.bind(k.binder())
+	exactly := p.Class == plan.Exact
+	if p.Increment != nil {
+		b, ok := p.Increment.Bind(k.binder())
 		exactly = exactly || !ok
-		if ok && !b.zero && p.class == counting && !b.verbatim() {
+		if ok && !b.Zero && p.Class == plan.Counting && !b.Verbatim() {
 			stmt, shared, err := k.explainCount(ctx, b)
 			if err != nil {
 				return nil, err
@@ -78,33 +82,33 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 			}
 		}
 	}
-	exactly = exactly || !p.touchesNow(k.binder())
+	exactly = exactly || !p.TouchesNow(k.binder())
 	switch {
 	case exactly:
 		k.explainExact(out, args)
-	case p.query != nil:
-		out.Class = summing.String()
-		if look := p.query.look; look != nil {
-			out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.own(look.text), args)
-			if look.rows.text != "" {
-				out.step("while they have some, but none of the rows has, as the last hidden columns tell, this is the answer", k.own(look.rows.text), args)
+	case p.Query != nil:
+		out.Class = plan.Summing.String()
+		if look := p.Query.Look; look != nil {
+			out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.own(look.Text), args)
+			if look.Rows.Text != "" {
+				out.step("while they have some, but none of the rows has, as the last hidden columns tell, this is the answer", k.own(look.Rows.Text), args)
 			}
 		}
 		text, sent := k.summed()
-		if p.query.top != nil || p.query.short != nil {
+		if p.Query.Top != nil || p.Query.Short != nil {
 			args = make([]any, len(sent))
 			for i, v := range sent {
 				args[i] = v.Value
 			}
 		}
 		out.step("the counters are read as base row + slots", text, args)
-		if p.query.locking {
+		if p.Query.Locking {
 			out.step("inside a transaction: the base rows are locked before", "", nil)
 		}
 	default:
 		out.step("as it is"+k.onBase(), k.text, args)
-		for _, t := range p.dropped {
-			out.step("then the slots go too", t.endSQL(k.truncates()), nil)
+		for _, t := range p.Dropped {
+			out.step("then the slots go too", t.EndSQL(k.truncates()), nil)
 		}
 	}
 	return out, nil
@@ -114,15 +118,15 @@ func (e *Explanation) step(when, sql string, args []any) {
 	e.Steps = append(e.Steps, ExplainedStep{when, sql, args})
 }
 
-func (k *call) explainDirect(out *Explanation, b *bound) {
+func (k *call) explainDirect(out *Explanation, b *plan.Bound) {
 	c := k.conn
-	if e, joins := k.entryOf(b); len(b.conditions) == 1 && b.one && joins && c.cools(b.batch) {
-		out.step("on the base row, unless increments of it have met within a second or somebody has it locked", c.directly(b.batch, e, true), nil)
+	if e, joins := k.entryOf(b); len(b.Conditions) == 1 && b.One && joins && c.cools(k.state.batch) {
+		out.step("on the base row, unless increments of it have met within a second or somebody has it locked", c.directly(k.state.batch, e, true), nil)
 	}
 }
 
 func (k *call) explainIncrement(out *Explanation, stmt string, shared bool, args []any) {
-	out.Class = counting.String()
+	out.Class = plan.Counting.String()
 	if shared {
 		out.step("at once, or with those of other callers in one statement (alone, and waiting, if a row is locked)", stmt, nil)
 	} else {
@@ -133,24 +137,24 @@ func (k *call) explainIncrement(out *Explanation, stmt string, shared bool, args
 }
 
 func (k *call) explainExact(out *Explanation, args []any) {
-	p := k.plan
-	out.Class, out.Reason = exact.String(), p.reason
+	p := k.Plan
+	out.Class, out.Reason = plan.Exact.String(), p.Reason
 	if out.Reason == "" {
 		out.Reason = k.doubt()
 	}
-	if p.guarded != "" {
-		out.step("in one round trip, if the rows have no slots", k.own(p.guarded), args)
+	if p.Guarded != "" {
+		out.step("in one round trip, if the rows have no slots", k.own(p.Guarded), args)
 		out.step("else, in a transaction:", "", nil)
 	} else {
 		out.step("in a transaction:", "", nil)
 	}
-	for _, s := range p.scopes {
-		where, ok := s.bind(k.binder())
-		if !ok || s.where == nil && s.pins == nil {
-			out.step("every row of "+s.t.String()+" that has slots is locked", "", nil)
+	for _, s := range p.Scopes {
+		where, ok := s.Bind(k.binder())
+		if !ok || s.Where == nil && s.Pins == nil {
+			out.step("every row of "+s.Table.String()+" that has slots is locked", "", nil)
 			continue
 		}
-		out.step("the rows concerned are locked", s.t.lockSQL(quoteIdent(s.name), s.from(), where, "FOR UPDATE"), nil)
+		out.step("the rows concerned are locked", slotsql.LockSQL(s.Table, sqltext.Quote(s.Name), s.From(), where, "FOR UPDATE"), nil)
 	}
 	out.step("their slots are added to them and deleted", "", nil)
 	out.step("then the statement itself", k.text, args)
@@ -158,14 +162,14 @@ func (k *call) explainExact(out *Explanation, args []any) {
 
 // onBase says why what adds to counters adds to base rows.
 func (k *call) onBase() string {
-	switch inc := k.plan.increment; {
+	switch inc := k.Plan.Increment; {
 	case inc == nil:
 		return ""
-	case inc.t.closed:
+	case inc.Table.Closed:
 		return ", on the base row: the slots table is closed"
-	case inc.t.degraded != nil:
-		return ", on the base row: " + strings.Join(inc.t.degraded, "; ")
-	case inc.t.narrow != "":
+	case inc.Table.Degraded != nil:
+		return ", on the base row: " + strings.Join(inc.Table.Degraded, "; ")
+	case inc.Table.Narrow != "":
 		return ", on the base row: the slots table can't hold every digit"
 	case k.wantsNow():
 		return ", on the base row: " + k.wanting()
@@ -176,26 +180,26 @@ func (k *call) onBase() string {
 // doubt says which value of a statement is none for the slots.
 func (k *call) doubt() string {
 	b := k.binder()
-	touches, deltas := k.plan.touches, []delta(nil)
-	if inc := k.plan.increment; inc != nil {
-		touches, deltas = inc.touch, inc.deltas
-		for _, row := range inc.rows {
-			deltas = append(deltas, row.deltas...)
+	touches, deltas := k.Plan.Touches, []plan.Delta(nil)
+	if inc := k.Plan.Increment; inc != nil {
+		touches, deltas = inc.Touch, inc.Deltas
+		for _, row := range inc.Rows {
+			deltas = append(deltas, row.Deltas...)
 		}
 	}
 	for _, set := range touches {
-		if _, ok := set.sql(b); !ok {
-			return "it sets touch column " + set.c.name + " to another time than now"
+		if _, ok := set.SQL(b); !ok {
+			return "it sets touch column " + set.C.Name + " to another time than now"
 		}
 	}
 	for _, d := range deltas {
-		if _, ok := d.units(b); ok {
+		if _, ok := d.Units(b); ok {
 			continue
 		}
-		name, signed := d.c.name, *d.c
-		signed.columnType = strings.ReplaceAll(signed.columnType, "unsigned", "")
-		d.c = &signed
-		if _, ok := d.units(b); ok {
+		name, signed := d.C.Name, *d.C
+		signed.ColumnType = strings.ReplaceAll(signed.ColumnType, "unsigned", "")
+		d.C = &signed
+		if _, ok := d.Units(b); ok {
 			return "it takes from UNSIGNED counter " + name + ", which must not go below zero"
 		}
 		return "what it adds to counter " + name + " is none of its numbers"
@@ -205,13 +209,13 @@ func (k *call) doubt() string {
 
 // explainCount is the statement that takes an increment to slots, and whether
 // it may be shared; "" if there is none for these rows.
-func (k *call) explainCount(ctx context.Context, b *bound) (stmt string, shared bool, err error) {
+func (k *call) explainCount(ctx context.Context, b *plan.Bound) (stmt string, shared bool, err error) {
 	c := k.conn
 	defer c.unlease()
-	if len(b.conditions) == 1 && b.one {
+	if len(b.Conditions) == 1 && b.One {
 		e, joins := k.entryOf(b)
 		if joins {
-			return b.batch.statement(c, []*entry{e}), true, nil
+			return k.state.batch.statement(c, []*slotsql.RowIncrement{e}), true, nil
 		}
 		return c.upsertOne(b, e), false, nil
 	}
@@ -219,12 +223,12 @@ func (k *call) explainCount(ctx context.Context, b *bound) (stmt string, shared 
 	if err != nil || how != done {
 		return "", false, err
 	}
-	entries, ok := b.merged(hits)
+	entries, ok := merged(b, hits)
 	if !ok {
 		return "", false, nil
 	}
-	way := b.t.batch(b.name, b.t.key)
-	if c.grouped() && c.incrementUnit(entries).fits() {
+	way := c.connector.batch(b.Table, b.Name, b.Table.Key)
+	if c.grouped() && c.request(entries).Fits() {
 		return way.statement(c, entries), true, nil
 	}
 	return way.waiting(c, entries), false, nil

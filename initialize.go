@@ -5,7 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
 )
 
 // InitOptions are for Init. Nil is the same as the zero value.
@@ -39,7 +40,7 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 	if err != nil {
 		return nil, err
 	}
-	keyed, err := s.named(options.ForeignKeys, c.cfg.DBName)
+	keyed, err := tablesNamed(s, options.ForeignKeys, c.cfg.DBName)
 	if err != nil {
 		return nil, err
 	}
@@ -47,12 +48,12 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 		keyed = nil
 	}
 	i := initialization{c: c, dry: options.DryRun}
-	for _, t := range s.all() {
+	for _, t := range s.All() {
 		if err := i.fit(ctx, t); err != nil {
 			return i.statements, err
 		}
 	}
-	i.errs = append(i.errs, s.complete())
+	i.errs = append(i.errs, complete(s))
 	for _, t := range keyed {
 		if err := i.tie(ctx, t); err != nil {
 			return i.statements, err
@@ -74,7 +75,7 @@ type initialization struct {
 	errs       []error
 }
 
-func (i *initialization) run(ctx context.Context, t *table, stmts ...string) {
+func (i *initialization) run(ctx context.Context, t *catalog.Table, stmts ...string) {
 	for _, stmt := range stmts {
 		i.statements = append(i.statements, stmt)
 		if i.dry {
@@ -87,74 +88,54 @@ func (i *initialization) run(ctx context.Context, t *table, stmts ...string) {
 	}
 }
 
-func (i *initialization) failed(t *table, err error) {
+func (i *initialization) failed(t *catalog.Table, err error) {
 	i.errs = append(i.errs, fmt.Errorf("countermysql: the slots table of %s: %w", t, err))
 }
 
 // fit makes the slots table of a table, or changes it so that it fits.
-func (i *initialization) fit(ctx context.Context, t *table) error {
+func (i *initialization) fit(ctx context.Context, t *catalog.Table) error {
 	switch {
-	case t.unfit != nil:
-		i.errs = append(i.errs, &UnfitError{t.String(), t.unfit})
-	case t.missing == "":
-	case t.taken || t.unseen:
-		i.errs = append(i.errs, t.slotsError())
+	case t.Unfit != nil:
+		i.errs = append(i.errs, &UnfitError{t.String(), t.Unfit})
+	case t.Missing == "":
+	case t.Taken || t.Unseen:
+		i.errs = append(i.errs, slotsError(t))
 		return nil
 	default:
-		if steps := t.missingSteps(); len(steps) > 1 {
-			rows, err := i.c.query(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
+		if steps := t.MissingSteps(); len(steps) > 1 {
+			rows, err := i.c.query(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
 			if err != nil {
 				return err
 			}
 			if len(rows) > 0 {
-				i.errs = append(i.errs, fmt.Errorf("countermysql: slots table %s no longer fits %s and holds increments; add them to the base rows and run:\n%s", t.spec.slotsTable, t, t.missing))
+				i.errs = append(i.errs, fmt.Errorf("countermysql: slots table %s no longer fits %s and holds increments; add them to the base rows and run:\n%s", t.Spec.SlotsTable, t, t.Missing))
 				return nil
 			}
 		}
-		i.statements = append(i.statements, t.missingSteps()...)
+		i.statements = append(i.statements, t.MissingSteps()...)
 		if !i.dry {
 			if err := makeSlots(ctx, i.c.look.Load(), t); err != nil {
 				i.failed(t, err)
 			}
 		}
 	}
-	if t.narrow != "" {
-		i.run(ctx, t, t.narrow)
+	if t.Narrow != "" {
+		i.run(ctx, t, t.Narrow)
 	}
-	if t.closed {
-		i.run(ctx, t, "ALTER TABLE "+t.slots()+" COMMENT = ''")
+	if t.Closed {
+		i.run(ctx, t, "ALTER TABLE "+t.Slots()+" COMMENT = ''")
 	}
 	return nil
 }
 
 // tie gives a slots table its foreign key, if it has none.
-func (i *initialization) tie(ctx context.Context, t *table) error {
-	if len(t.key) == 0 || t.unfit != nil {
+func (i *initialization) tie(ctx context.Context, t *catalog.Table) error {
+	if len(t.Key) == 0 || t.Unfit != nil {
 		return nil
 	}
-	rows, err := i.c.query(ctx, t.tiedSQL())
+	rows, err := i.c.query(ctx, t.TiedSQL())
 	if err == nil && len(rows) == 0 {
-		i.run(ctx, t, t.foreignKeySQL()...)
+		i.run(ctx, t, t.ForeignKeySQL()...)
 	}
 	return err
-}
-
-// foreignKeySQL ties the slots to the base rows; orphans would be refused.
-func (t *table) foreignKeySQL() []string {
-	return []string{
-		"DELETE " + privateName + " FROM " + t.slots() + " AS " + privateName + " LEFT JOIN " + t.base() + " AS base ON " + t.sameKey("base", privateName) +
-			" WHERE base." + quoteIdent(t.key[0].name) + " IS NULL",
-		t.tieSQL(t.base()),
-	}
-}
-
-// tieSQL gives the slots table a foreign key to a base table.
-func (t *table) tieSQL(base string) string {
-	key := strings.Join(quoteNames(t.key), ", ")
-	return "ALTER TABLE " + t.slots() + " ADD FOREIGN KEY (" + key + ") REFERENCES " + base + " (" + key + ") ON DELETE CASCADE"
-}
-
-// tiedSQL asks whether the slots table has a foreign key.
-func (t *table) tiedSQL() string {
-	return "SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = " + text(t.spec.db) + " AND TABLE_NAME = " + text(t.spec.slotsTable)
 }

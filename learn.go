@@ -9,17 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-// schemaAge is how old the knowledge of the schema may be before it is looked in the
-// background whether it still holds, for DDL by other clients. A statement that finds it
-// older than schemaTooOld, in a process that was idle, waits for that. The look sees DDL
-// that has begun; what was under way when the schema was read is found by reading it once
-// more, with each look for schemaSettles after one that saw some, and then as seldom.
-const (
-	schemaAge     = 10 * time.Second
-	schemaTooOld  = 30 * time.Second
-	schemaSettles = time.Minute
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
 )
 
 // schemaTimeout bounds a reading of the schema.
@@ -29,26 +21,35 @@ const schemaTimeout = time.Minute
 // statement that waits for it ends: the next statement needs it too.
 type reading struct {
 	ctx    context.Context // of who asked first, for its values: a BeforeConnect may need them
-	anew   bool            // somebody waits for what was done just now
+	wants  freshness       // of who wants most
 	done   chan struct{}   // closed when there is an answer
 	told   bool            // there is
-	schema *schema
+	schema *catalog.Schema
 	err    error
 }
 
-func newReading(ctx context.Context, anew bool) *reading {
-	return &reading{ctx: context.WithoutCancel(ctx), anew: anew, done: make(chan struct{})}
+// freshness is what somebody who waits for a reading has to know.
+type freshness int
+
+const (
+	asKnown  freshness = iota // what is known, if it still holds
+	asMade                    // what this process has done just now; else what is known
+	asServed                  // what anybody has done
+)
+
+func newReading(ctx context.Context, wants freshness) *reading {
+	return &reading{ctx: context.WithoutCancel(ctx), wants: wants, done: make(chan struct{})}
 }
 
 // tell ends the waiting; what is told first holds.
-func (r *reading) tell(s *schema, err error) {
+func (r *reading) tell(s *catalog.Schema, err error) {
 	if !r.told {
 		r.told, r.schema, r.err = true, s, err
 		close(r.done)
 	}
 }
 
-func (r *reading) wait(ctx context.Context) (*schema, error) {
+func (r *reading) wait(ctx context.Context) (*catalog.Schema, error) {
 	select {
 	case <-r.done:
 		return r.schema, r.err
@@ -58,19 +59,19 @@ func (r *reading) wait(ctx context.Context) (*schema, error) {
 }
 
 // schema returns what is known of the schema, and learns it if need be.
-func (c *Connector) schema(ctx context.Context) (*schema, error) {
+func (c *Connector) schema(ctx context.Context) (*catalog.Schema, error) {
 	if c.changed() {
-		return c.learn(ctx)
+		return c.read(ctx, asMade).wait(ctx)
 	}
 	s := c.current.Load()
-	if age := c.age(); s == nil || age > schemaTooOld {
-		now, err := c.read(ctx, false).wait(ctx)
-		if s != nil && errorNumber(err) == errLockWait {
+	if age := c.age(); s == nil || age > catalog.SchemaTooOld {
+		now, err := c.read(ctx, asKnown).wait(ctx)
+		if s != nil && mysqlerr.Number(err) == mysqlerr.ErrLockWait {
 			return s, nil // see readSchema
 		}
 		return now, err
-	} else if age > schemaAge && !c.closed.Load() {
-		c.read(ctx, false)
+	} else if age > catalog.SchemaAge && !c.closed.Load() {
+		c.read(ctx, asKnown)
 	}
 	return s, nil
 }
@@ -78,31 +79,27 @@ func (c *Connector) schema(ctx context.Context) (*schema, error) {
 // changed reports whether the schema is known to have changed since it was learned.
 func (c *Connector) changed() bool { return c.learned.Load() < c.changes.Load() }
 
-var started = time.Now()
-
-// clock is the time since the program's start: every statement asks, the time of day
-// takes twice as long to read, and it can be set back.
-func clock() time.Duration { return time.Since(started) }
-
 // age is how long ago the schema was learned.
-func (c *Connector) age() time.Duration { return clock() - time.Duration(c.checked.Load()) }
+func (c *Connector) age() time.Duration { return catalog.Clock() - time.Duration(c.checked.Load()) }
 
 // learn returns the schema as it is now; unchanged, the old one stays with its plans.
-func (c *Connector) learn(ctx context.Context) (*schema, error) {
-	return c.read(ctx, true).wait(ctx)
+func (c *Connector) learn(ctx context.Context) (*catalog.Schema, error) {
+	return c.read(ctx, asServed).wait(ctx)
 }
 
 // read joins the reading that is under way. One that must see what was done just
 // now begins after that; all who want it share it.
-func (c *Connector) read(ctx context.Context, anew bool) *reading {
+func (c *Connector) read(ctx context.Context, wants freshness) *reading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.under == nil {
-		c.begin(newReading(ctx, anew))
-	} else if anew {
-		if c.next == nil {
-			c.next = newReading(ctx, true)
-		}
+	switch {
+	case c.under == nil:
+		c.begin(newReading(ctx, wants))
+	case wants > asKnown && c.next == nil:
+		c.next = newReading(ctx, wants)
+		return c.next
+	case wants > asKnown:
+		c.next.wants = max(c.next.wants, wants)
 		return c.next
 	}
 	return c.under
@@ -130,66 +127,124 @@ func (c *Connector) begin(r *reading) {
 	}
 }
 
-func (c *Connector) readSchema(ctx context.Context, r *reading) (*schema, error) {
-	changes := c.changes.Load()
+func (c *Connector) readSchema(ctx context.Context, r *reading) (*catalog.Schema, error) {
 	now, known := c.tally(ctx), c.current.Load()
-	moved := !now.same(c.tallied)
-	if !moved && !r.anew && known != nil && !c.changed() && known.settled() && !c.wantsMore(known) {
-		c.checked.Store(int64(clock()))
+	moved := !now.Same(c.tallied)
+	if !moved && r.wants == asKnown && known != nil && !c.changed() && known.Settled() && !c.wantsMore(known) {
+		c.checked.Store(int64(catalog.Clock()))
 		r.tell(known, nil)
-		if at := clock(); at-c.moved > schemaSettles && at-c.loaded < schemaSettles {
+		if at := catalog.Clock(); at-c.moved > catalog.SchemaSettles && at-c.loaded < catalog.SchemaSettles {
 			return known, nil
 		}
 	}
-	began := clock()
-	part := r.anew && known != nil && !known.server.galera && c.objects != nil && c.objects.still(now)
+	began := catalog.Clock()
+	part := r.wants > asKnown && known != nil && !known.Server.Galera && c.objects != nil && c.objects.Still(now)
 	if !part {
-		c.objects = &objects{tally: now}
+		c.objects = &catalog.Objects{Tally: now}
 	}
-	s, err := c.load(ctx, r.anew, &now)
-	for errorNumber(err) == errLockWait && (c.current.Load() == nil || c.changed()) && ctx.Err() == nil {
-		s, err = c.load(ctx, r.anew, &now) // nothing goes on without it: it waits, as statements do
+	changes, told := c.remembered(part && r.wants == asMade)
+	s, err := c.load(ctx, r.wants > asKnown, &now, told)
+	for mysqlerr.Number(err) == mysqlerr.ErrLockWait && (c.current.Load() == nil || c.changed()) && ctx.Err() == nil {
+		told = catalog.Answers{}
+		s, err = c.load(ctx, r.wants > asKnown, &now, told) // nothing goes on without it: it waits, as statements do
 	}
 	if err != nil {
-		if errorNumber(err) == errLockWait && c.current.Load() != nil { // who locks a table for long keeps all from it, and nobody from other tables
-			c.checked.Store(int64(clock() - schemaAge))
+		if mysqlerr.Number(err) == mysqlerr.ErrLockWait && c.current.Load() != nil { // who locks a table for long keeps all from it, and nobody from other tables
+			c.checked.Store(int64(catalog.Clock() - catalog.SchemaAge))
 		}
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			err = fmt.Errorf("countermysql: reading the schema took longer than %s: %w", schemaTimeout, err)
 		}
 		return nil, err
 	}
+	c.told = told
 	if !part { // the next look reads all again
-		c.checked.Store(int64(clock()))
+		c.checked.Store(int64(catalog.Clock()))
 		c.tallied, c.loaded = now, began
 		if moved {
 			c.moved = began
 		}
 	}
-	if old := c.current.Load(); old != nil && old.fingerprint == s.fingerprint {
+	if old := c.current.Load(); old != nil && old.Fingerprint == s.Fingerprint {
 		c.learned.Store(changes)
 		return old, nil
 	}
 	c.current.Store(s)
+	c.plans.clear()
+	c.forgetBatches(s)
 	c.learned.Store(changes)
-	for _, name := range s.unknown {
+	for _, name := range s.Unknown {
 		c.once("unknown "+name, "countermysql: there is no such table yet, or the user may not see it; it counts from when there is one", "table", name)
 	}
-	for _, name := range s.absent {
+	for _, name := range s.Absent {
 		c.once("absent "+name, "countermysql: there is no such column yet; it counts from when it is added", "column", name)
 	}
-	for _, t := range s.tables {
-		if t.unmade != nil {
-			c.once("unmade "+t.String(), "countermysql: the slots table can't be seen, or made", "table", t.String(), "error", t.unmade)
+	for _, t := range s.Tables {
+		if t.Unmade != nil {
+			c.once("unmade "+t.String(), "countermysql: the slots table can't be seen, or made", "table", t.String(), "error", t.Unmade)
 		}
-		if t.unfit != nil {
-			c.once("unfit "+t.String(), "countermysql: table can't have counters", "table", t.String(), "reasons", t.unfit)
+		if t.Unfit != nil {
+			c.once("unfit "+t.String(), "countermysql: table can't have counters", "table", t.String(), "reasons", t.Unfit)
 		}
-		if t.degraded != nil {
-			c.once("degraded "+t.String()+strings.Join(t.degraded, ";"), "countermysql: table has been changed so that it takes no more increments into slots, and is as slow as on plain MySQL", "table", t.String(), "reasons", t.degraded)
+		if t.Degraded != nil {
+			c.once("degraded "+t.String()+strings.Join(t.Degraded, ";"), "countermysql: table has been changed so that it takes no more increments into slots, and is as slow as on plain MySQL", "table", t.String(), "reasons", t.Degraded)
 		}
 	}
 	return s, nil
+}
+
+// alterations are what DDL of this connector has been about since the schema was read.
+type alterations struct {
+	tables []string // the names of listed tables and slots tables, in lower case, in whatever database
+	counts int64    // so many of Connector.changes are these
+}
+
+// learnOf has the schema read after DDL of some tables; nil: perhaps of others too.
+func (c *Connector) learnOf(ctx context.Context, tables []string) (err error) {
+	if tables == nil {
+		_, err = c.learn(ctx)
+	} else {
+		c.mu.Lock()
+		c.altered.tables = append(c.altered.tables, tables...)
+		c.mu.Unlock()
+		_, err = c.read(ctx, asMade).wait(ctx)
+	}
+	if err != nil {
+		c.changes.Add(1)
+	}
+	return err
+}
+
+// learnLaterOf leaves it to the next who names a listed table.
+func (c *Connector) learnLaterOf(tables []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if tables != nil {
+		c.altered.tables = append(c.altered.tables, tables...)
+		c.altered.counts++
+	}
+	c.changes.Add(1)
+}
+
+// remembered is what a reading need not ask for, if it reads a part, and how many changes
+// it learns of.
+func (c *Connector) remembered(part bool) (changes int64, told catalog.Answers) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	altered := c.altered
+	changes, told = c.changes.Load(), c.told
+	c.altered, c.told = alterations{}, nil
+	if !part || told == nil || changes-c.learned.Load() != altered.counts {
+		return changes, catalog.Answers{}
+	}
+	s := c.current.Load()
+	for _, spec := range c.specs {
+		if slices.ContainsFunc(altered.tables, func(name string) bool { return spec.Has(name) }) {
+			told.Forget(s.Key(spec.DB, spec.Name))
+			told.Forget(s.Key(spec.DB, spec.SlotsTable))
+		}
+	}
+	return changes, told
 }
 
 // lookups returns the look-up connections, and makes them if need be.
@@ -210,15 +265,15 @@ func (c *Connector) lookups() (*sql.DB, error) {
 	return look, nil
 }
 
-// load reads the schema; t, which was taken before, is taken again where it makes slots
-// tables, or its own DDL would have it read once more.
-func (c *Connector) load(ctx context.Context, anew bool, t *tally) (*schema, error) {
+// load reads what has not been told of the schema; t, which was taken before, counts its own
+// DDL, too, or that would have the schema read once more.
+func (c *Connector) load(ctx context.Context, anew bool, t *catalog.Tally, told catalog.Answers) (*catalog.Schema, error) {
 	look, err := c.lookups()
 	if err != nil {
 		return nil, err
 	}
-	if c.objects.at == 0 {
-		if c.server, err = loadServer(ctx, look); err != nil {
+	if c.objects.At == 0 {
+		if c.server, err = catalog.LoadServer(ctx, look); err != nil {
 			return nil, err
 		}
 	}
@@ -229,7 +284,7 @@ func (c *Connector) load(ctx context.Context, anew bool, t *tally) (*schema, err
 		clear(c.refused)
 	}
 	for try := 0; ; try++ {
-		s, err := loadSchema(ctx, look, c.server, c.specs, c.objects)
+		s, err := catalog.LoadSchema(ctx, look, c.server, c.specs, c.objects, told)
 		if err != nil || !c.config.CreateSlots || try == maxRetries {
 			return s, err
 		}
@@ -237,6 +292,14 @@ func (c *Connector) load(ctx context.Context, anew bool, t *tally) (*schema, err
 		if err != nil || !again {
 			return s, err
 		}
+		if made := s.SlotsToMake(); made != nil && !c.wantsMore(s) {
+			for _, t := range made {
+				delete(told.To(catalog.ColumnsSQL), s.Key(t.Spec.DB, t.Spec.SlotsTable))
+			}
+			t.Creates(len(made))
+			continue
+		}
+		clear(told)
 		*t = c.tally(ctx)
 	}
 }
@@ -245,15 +308,15 @@ func (c *Connector) load(ctx context.Context, anew bool, t *tally) (*schema, err
 // they are. Otherwise a table would not be found, and its slots not be read.
 func (c *Connector) writesNames(ctx context.Context, look *sql.DB) error {
 	for _, spec := range c.specs {
-		for _, name := range slices.Concat([]string{spec.db, spec.name, spec.slotsTable}, spec.counters, spec.touch) {
-			if ascii(name) {
+		for _, name := range slices.Concat([]string{spec.DB, spec.Name, spec.SlotsTable}, spec.Counters, spec.Touch) {
+			if catalog.Ascii(name) {
 				continue
 			}
 			var charset string
 			if err := look.QueryRowContext(ctx, "SELECT @@character_set_client").Scan(&charset); err != nil || strings.HasPrefix(charset, "utf8") {
 				return err
 			}
-			return &ConfigError{Place: "table " + spec.db + "." + spec.name, Problem: "the name " + strconv.Quote(name) + " can't be written in the connection's character set " + charset,
+			return &ConfigError{Place: "table " + spec.DB + "." + spec.Name, Problem: "the name " + strconv.Quote(name) + " can't be written in the connection's character set " + charset,
 				Remedy: "set charset=utf8mb4 in the DSN, or list the table where that is set"}
 		}
 	}

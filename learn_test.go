@@ -13,6 +13,9 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
 )
 
 // slowReading delays what asks information_schema, and counts readings.
@@ -107,7 +110,7 @@ func TestSchemaReadOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		require.EqualValues(t, 2, slow.reads.Load()) // before and after the slots table was made
+		require.EqualValues(t, 1, slow.reads.Load())
 	})
 }
 
@@ -117,7 +120,7 @@ func TestSchemaChangeNotMissed(t *testing.T) {
 	eachSlow(t, func(t *testing.T, slow *slowReading, c *Connector, db, direct *sql.DB) {
 		require.NoError(t, db.Ping())
 		slow.delay.Store(int64(10 * time.Millisecond))
-		before := c.read(t.Context(), true)
+		before := c.read(t.Context(), asServed)
 		execute(t, direct, "ALTER TABLE t ADD COLUMN x INT")
 		c.changes.Add(1)
 		var wg sync.WaitGroup
@@ -125,7 +128,7 @@ func TestSchemaChangeNotMissed(t *testing.T) {
 			wg.Go(func() {
 				time.Sleep(time.Duration(i) * 20 * time.Millisecond)
 				s, err := c.schema(t.Context())
-				if err != nil || s.all()[0].column("x") == nil {
+				if err != nil || s.All()[0].Column("x") == nil {
 					t.Error(err, "the new column is not known")
 				}
 			})
@@ -190,7 +193,7 @@ func TestSchemaOutOfReach(t *testing.T) {
 
 		slow.full.Store(true)
 		c.look.Load().SetMaxIdleConns(-1)
-		c.checked.Store(int64(clock() - time.Hour))
+		c.checked.Store(int64(catalog.Clock() - time.Hour))
 		require.NoError(t, run("DO 1"))
 		require.NoError(t, tx.Commit())
 		require.ErrorContains(t, run("UPDATE t SET n = n + 1 WHERE id = 1"), "too many connections")
@@ -210,7 +213,7 @@ func TestSchemaOutOfReach(t *testing.T) {
 func TestUnlessRefused(t *testing.T) {
 	c := &Connector{refused: map[string]refusedDDL{}}
 	tries := 0
-	answer := error(&mysql.MySQLError{Number: errLockWait})
+	answer := error(&mysql.MySQLError{Number: mysqlerr.ErrLockWait})
 	try := func() error {
 		return c.unlessRefused("ALTER", func() error {
 			tries++
@@ -226,8 +229,8 @@ func TestUnlessRefused(t *testing.T) {
 	}
 	last := time.Duration(0)
 	for i := range 8 {
-		require.EqualValues(t, errLockWait, errorNumber(try()))
-		require.EqualValues(t, errLockWait, errorNumber(try()))
+		require.EqualValues(t, mysqlerr.ErrLockWait, mysqlerr.Number(try()))
+		require.EqualValues(t, mysqlerr.ErrLockWait, mysqlerr.Number(try()))
 		require.Equal(t, i+1, tries)
 		pause := pass()
 		require.Greater(t, pause, shortestPause-time.Second)

@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"time"
-)
 
-// closedComment marks a slots table that takes no more increments.
-const closedComment = "countermysql: closed"
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
 
 // DefaultNotice is how long every process with the driver takes, at most, to
 // notice that a slots table was closed.
-const DefaultNotice = schemaTooOld + 5*time.Second
+const DefaultNotice = catalog.SchemaTooOld + 5*time.Second
 
 // DropOptions are for Drop. Nil is the same as the zero value.
 type DropOptions struct {
@@ -53,11 +54,11 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 	if err != nil {
 		return nil, err
 	}
-	tables, err := s.named(options.Tables, c.cfg.DBName)
+	tables, err := tablesNamed(s, options.Tables, c.cfg.DBName)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.complete(); err != nil && len(options.Tables) == 0 {
+	if err := complete(s); err != nil && len(options.Tables) == 0 {
 		return nil, err // before something is done: what it may have in slots would stay behind
 	}
 	names, err := c.closeSlots(ctx, tables)
@@ -67,7 +68,7 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 	if s, err = c.learn(ctx); err != nil {
 		return nil, err
 	}
-	if tables, err = s.named(names, c.cfg.DBName); err != nil {
+	if tables, err = tablesNamed(s, names, c.cfg.DBName); err != nil {
 		return nil, err
 	}
 	notice := options.Notice
@@ -101,21 +102,21 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 }
 
 // closeSlots closes the slots tables that there are, and returns the names of their tables.
-func (c *Connector) closeSlots(ctx context.Context, tables []*table) (names []string, err error) {
+func (c *Connector) closeSlots(ctx context.Context, tables []*catalog.Table) (names []string, err error) {
 	for _, t := range tables {
 		switch {
-		case t.unfit != nil:
-			return nil, &UnfitError{t.String(), t.unfit}
-		case t.missing != "" && t.missing == t.createSQL() && !t.unseen:
+		case t.Unfit != nil:
+			return nil, &UnfitError{t.String(), t.Unfit}
+		case t.Missing != "" && t.Missing == t.CreateSQL() && !t.Unseen:
 			continue
-		case t.missing != "":
-			return nil, t.slotsError()
+		case t.Missing != "":
+			return nil, slotsError(t)
 		}
-		names = append(names, joinName(t.spec.db, t.spec.name))
-		if t.closed {
+		names = append(names, sqltext.JoinName(t.Spec.DB, t.Spec.Name))
+		if t.Closed {
 			continue
 		}
-		if _, err := c.look.Load().ExecContext(ctx, "ALTER TABLE "+t.slots()+" COMMENT = '"+closedComment+"'"); err != nil {
+		if _, err := c.look.Load().ExecContext(ctx, "ALTER TABLE "+t.Slots()+" COMMENT = '"+catalog.ClosedComment+"'"); err != nil {
 			return nil, fmt.Errorf("countermysql: closing the slots table of %s: %w", t, err)
 		}
 	}
@@ -123,21 +124,21 @@ func (c *Connector) closeSlots(ctx context.Context, tables []*table) (names []st
 }
 
 // dropSlots drops a slots table that is empty while nobody can write to it.
-func (c *Connector) dropSlots(ctx context.Context, t *table) error {
+func (c *Connector) dropSlots(ctx context.Context, t *catalog.Table) error {
 	r, err := c.newRollup(ctx, t, 0)
 	if err != nil {
 		return err
 	}
 	defer r.close()
 	for range maxRetries {
-		if _, err := r.c.do(ctx, "LOCK TABLES "+t.base()+" WRITE, "+t.slots()+" WRITE"); errorNumber(err) == errLockWait {
+		if _, err := r.c.do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE"); mysqlerr.Number(err) == mysqlerr.ErrLockWait {
 			continue // a long transaction uses them
 		} else if err != nil {
 			return err
 		}
-		rows, err := r.c.read(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
+		rows, err := r.c.read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
 		if err == nil && len(rows) == 0 {
-			_, err = r.c.do(ctx, "DROP TABLE "+t.slots())
+			_, err = r.c.do(ctx, "DROP TABLE "+t.Slots())
 		}
 		if _, uerr := r.c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
 			err = uerr

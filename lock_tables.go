@@ -3,6 +3,10 @@ package countermysql
 import (
 	"context"
 	"slices"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // tableLocks is what LOCK TABLES of the session holds.
@@ -13,34 +17,6 @@ const (
 	lockedOurs              // counter tables, with their slots tables
 	lockedOthers            // other tables only: ours can't be used
 )
-
-// locksTables reports whether a statement is LOCK TABLES, or a FLUSH TABLES that
-// keeps its tables locked.
-func locksTables(toks []token) bool {
-	if len(toks) < 2 {
-		return false
-	}
-	tables := func(t token) bool { return t.is("TABLE") || t.is("TABLES") }
-	return toks[0].is("LOCK") && tables(toks[1]) || toks[0].is("FLUSH") && listEnd(toks) > 0
-}
-
-// listEnd is the token behind the list of FLUSH TABLES … WITH READ LOCK and FOR
-// EXPORT; 0 if that is not what it is, or if it names no table.
-func listEnd(toks []token) int {
-	at := 1
-	if toks[at].is("NO_WRITE_TO_BINLOG") || toks[at].is("LOCAL") {
-		at++
-	}
-	if at >= len(toks) || !toks[at].is("TABLE") && !toks[at].is("TABLES") {
-		return 0
-	}
-	for i := at + 2; i+1 < len(toks); i++ {
-		if toks[i].is("WITH") && toks[i+1].is("READ") || toks[i].is("FOR") && toks[i+1].is("EXPORT") {
-			return i
-		}
-	}
-	return 0
-}
 
 // runLock executes LOCK TABLES: first as it is, because a list that makes no sense
 // unlocks and commits nothing, and because the server locks more than is named: the
@@ -62,10 +38,9 @@ func (c *conn) runLock(ctx context.Context, k *call) (outcome, error) {
 	if err := out.close(); err != nil {
 		return outcome{}, err
 	}
-	tables := slices.Clone(k.plan.lockTables)
-	for _, t := range s.all() {
-		hidden := c.temporary.hidden[t.String()] // by a temporary table, which needs no lock
-		if t.unfit == nil && t.missing == "" && !hidden && !slices.Contains(tables, t) && c.asks(ctx, t.base()) == 0 {
+	tables := slices.Clone(k.Plan.LockTables)
+	for _, t := range s.All() {
+		if t.Unfit == nil && t.Missing == "" && !slices.Contains(tables, t) && c.asks(ctx, t.Base()) == 0 {
 			tables = append(tables, t)
 		}
 	}
@@ -81,7 +56,7 @@ func (c *conn) runLock(ctx context.Context, k *call) (outcome, error) {
 
 // schema is what is known of the schema: under LOCK TABLES without waiting for what is
 // new, as a reading of it may wait for these locks.
-func (c *conn) schema(ctx context.Context) (*schema, error) {
+func (c *conn) schema(ctx context.Context) (*catalog.Schema, error) {
 	if s := c.connector.current.Load(); s != nil && c.locks != unlocked {
 		return s, nil
 	}
@@ -95,13 +70,15 @@ func (c *conn) asks(ctx context.Context, table string) uint16 {
 		err = rows.Close()
 	}
 	c.overlook(err)
-	return errorNumber(err)
+	return mysqlerr.Number(err)
 }
 
 // holdsLocks reports whether LOCK TABLES still holds: then no table can be used by
 // a name that was not locked.
-func (c *conn) holdsLocks(ctx context.Context, s *schema) bool {
-	return slices.ContainsFunc(s.all(), func(t *table) bool { return c.asks(ctx, t.base()+" AS "+privateName) == errNotLocked })
+func (c *conn) holdsLocks(ctx context.Context, s *catalog.Schema) bool {
+	return slices.ContainsFunc(s.All(), func(t *catalog.Table) bool {
+		return c.asks(ctx, t.Base()+" AS "+catalog.PrivateName) == mysqlerr.ErrNotLocked
+	})
 }
 
 // lockTables locks the slots tables too, which keeps everybody's increments out, and
@@ -109,9 +86,9 @@ func (c *conn) holdsLocks(ctx context.Context, s *schema) bool {
 // all. Where others add to them up to the last moment, the base tables are locked
 // once more, for the rest to be rolled up under the lock; under the shared locks of
 // FLUSH TABLES nothing can be.
-func (c *conn) lockTables(ctx context.Context, k *call, tables []*table) (outcome, error) {
-	toks := tokenize(k.text, c.session.mode)
-	flush := toks[0].is("FLUSH")
+func (c *conn) lockTables(ctx context.Context, k *call, tables []*catalog.Table) (outcome, error) {
+	toks := sqltext.Tokenize(k.text, c.session.mode)
+	flush := toks[0].Is("FLUSH")
 	text := withSlots(k.text, toks, tables, false)
 	for try := 0; ; try++ {
 		for _, t := range tables {
@@ -146,23 +123,23 @@ func (c *conn) lockTables(ctx context.Context, k *call, tables []*table) (outcom
 
 // withSlots adds slots tables to the list of LOCK TABLES, and both tables by the
 // names that folds use, if they are to fold.
-func withSlots(text string, toks []token, tables []*table, fold bool) string {
+func withSlots(text string, toks []sqltext.Token, tables []*catalog.Table, fold bool) string {
 	how := " WRITE"
 	end := len(toks) // of the list: MariaDB may be told how long to wait
-	if toks[0].is("FLUSH") {
-		end, how = listEnd(toks), ""
+	if toks[0].Is("FLUSH") {
+		end, how = sqltext.ListEnd(toks), ""
 	}
-	for end > 0 && (toks[end-1].punct(';') || toks[end-1].is("NOWAIT")) {
+	for end > 0 && (toks[end-1].Punct(';') || toks[end-1].Is("NOWAIT")) {
 		end--
 	}
-	if end > 2 && toks[end-2].is("WAIT") {
+	if end > 2 && toks[end-2].Is("WAIT") {
 		end -= 2
 	}
-	list, rest := text[:toks[end-1].end], text[toks[end-1].end:]
+	list, rest := text[:toks[end-1].End], text[toks[end-1].End:]
 	for _, t := range tables {
-		list += ", " + t.slots() + how
+		list += ", " + t.Slots() + how
 		if fold {
-			list += ", " + t.slots() + " AS " + privateName + how + ", " + t.base() + " AS " + privateBase + how
+			list += ", " + t.Slots() + " AS " + catalog.PrivateName + how + ", " + t.Base() + " AS " + catalog.PrivateBase + how
 		}
 	}
 	return list + rest
@@ -170,10 +147,10 @@ func withSlots(text string, toks []token, tables []*table, fold bool) string {
 
 // settleLocked reports whether locked tables have no slots, after folding them
 // if that is allowed.
-func (c *conn) settleLocked(ctx context.Context, tables []*table, fold bool) (bool, error) {
+func (c *conn) settleLocked(ctx context.Context, tables []*catalog.Table, fold bool) (bool, error) {
 	clean := true
 	for _, t := range tables {
-		rows, err := c.read(ctx, "SELECT 1 FROM "+t.slots()+" LIMIT 1")
+		rows, err := c.read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
 		if err != nil {
 			return false, err
 		}
@@ -181,7 +158,7 @@ func (c *conn) settleLocked(ctx context.Context, tables []*table, fold bool) (bo
 			continue
 		}
 		if clean = clean && fold; fold {
-			if err := c.foldLocked(ctx, t.at(t.base())); err != nil {
+			if err := c.foldLocked(ctx, t.At(t.Base())); err != nil {
 				return false, err
 			}
 		}
@@ -191,7 +168,7 @@ func (c *conn) settleLocked(ctx context.Context, tables []*table, fold bool) (bo
 
 // foldLocked rolls up a table that this session has locked, with its slots
 // table. A BEGIN would unlock them.
-func (c *conn) foldLocked(ctx context.Context, t *table) (err error) {
+func (c *conn) foldLocked(ctx context.Context, t *catalog.Table) (err error) {
 	if c.autocommit() {
 		if _, err := c.do(ctx, "SET autocommit = 0"); err != nil {
 			return err

@@ -8,35 +8,44 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/groupcommit"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // findAll looks up the rows of every condition, and gives each its increment. It answers takeVerbatim where
 // the statement itself has to find out: no row, a NULL counter, a row that the
 // transaction has written.
-func (c *conn) findAll(ctx context.Context, b *bound) ([]entry, after, error) {
-	if len(b.rows) > 1 {
+func (c *conn) findAll(ctx context.Context, b *plan.Bound) ([]slotsql.RowIncrement, after, error) {
+	if len(b.Rows) > 1 {
 		if hits, how, err := c.findRows(ctx, b); err != nil || how != notTried {
 			return hits, how, err
 		}
-		if len(b.rows) > maxUpserted {
+		if len(b.Rows) > maxUpserted {
 			return nil, takeVerbatim, nil
 		}
 	}
-	var hits []entry
+	var hits []slotsql.RowIncrement
 	seen := map[string]bool{}
-	for i, where := range b.conditions {
-		found, how, err := c.find(ctx, b, where, b.deltas[i])
+	for i, where := range b.Conditions {
+		found, how, err := c.find(ctx, b, where, b.Deltas[i])
 		if err != nil || how != done {
 			return nil, how, err
 		}
-		if b.rows != nil && len(found) != 1 {
+		if b.Rows != nil && len(found) != 1 {
 			return nil, takeVerbatim, nil
 		}
 		for _, h := range found {
-			if b.rows == nil && seen[h.key.id()] {
+			if b.Rows == nil && seen[h.Key.ID()] {
 				return nil, takeVerbatim, nil
 			}
-			seen[h.key.id()] = true
+			seen[h.Key.ID()] = true
 		}
 		hits = append(hits, found...)
 	}
@@ -48,61 +57,61 @@ const maxUpserted = 8
 
 // findRows looks up all rows of an upsert at once; notTried if the server spells a key
 // otherwise, so that it can't be told which row it is of.
-func (c *conn) findRows(ctx context.Context, b *bound) ([]entry, after, error) {
-	if b.named == nil {
+func (c *conn) findRows(ctx context.Context, b *plan.Bound) ([]slotsql.RowIncrement, after, error) {
+	if b.Named == nil {
 		return nil, notTried, nil
 	}
-	all := make([]int64, len(b.t.counters)) // what any of them adds to
+	all := make([]int64, len(b.Table.Counters)) // what any of them adds to
 	row := map[string]int{}
-	for i, k := range b.named {
-		row[k.id()] = i
-		for j, n := range b.deltas[i] {
+	for i, k := range b.Named {
+		row[k.ID()] = i
+		for j, n := range b.Deltas[i] {
 			if n != 0 {
 				all[j] = n
 			}
 		}
 	}
-	found, how, err := c.find(ctx, b, "("+strings.Join(b.conditions, ") OR (")+")", all)
+	found, how, err := c.find(ctx, b, "("+strings.Join(b.Conditions, ") OR (")+")", all)
 	switch {
 	case err != nil || how != done:
 		return nil, how, err
 	case len(found) < len(row):
 		return nil, takeVerbatim, nil // perhaps the server finds two of them the same: then looking for each would not help
 	}
-	byKey := map[string]entry{}
+	byKey := map[string]slotsql.RowIncrement{}
 	for _, e := range found {
-		byKey[e.id] = e
+		byKey[e.ID] = e
 	}
-	hits := make([]entry, len(b.named))
-	for i, k := range b.named {
-		e, ok := byKey[k.id()]
+	hits := make([]slotsql.RowIncrement, len(b.Named))
+	for i, k := range b.Named {
+		e, ok := byKey[k.ID()]
 		if !ok {
 			return nil, notTried, nil
 		}
-		e.deltas = b.deltas[i]
+		e.Deltas = b.Deltas[i]
 		hits[i] = e
 	}
 	return hits, done, nil
 }
 
-func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64) ([]entry, after, error) {
-	t, name := b.t, quoteIdent(b.name)
+func (c *conn) find(ctx context.Context, b *plan.Bound, where string, deltas []int64) ([]slotsql.RowIncrement, after, error) {
+	t, name := b.Table, sqltext.Quote(b.Name)
 	var w *written
 	if c.inTransaction() {
 		w = c.transaction().writtenTo(t)
 	}
-	null, future := unless(t.incrementable(name, true)), []string(nil)
-	for i, counter := range t.counters {
+	null, future := catalog.Unless(t.Incrementable(name, true)), []string(nil)
+	for i, counter := range t.Counters {
 		if deltas[i] != 0 {
-			null = append(null, name+"."+quoteIdent(counter.name)+" IS NULL")
+			null = append(null, name+"."+sqltext.Quote(counter.Name)+" IS NULL")
 		}
 	}
 	nowExprs := ""
-	for i, at := range b.touch {
+	for i, at := range b.Touch {
 		now := "NULL" // look-ups that go together have the same columns
 		if at != "" {
 			now = "CAST(CAST(" + at + " AS DATETIME(6)) AS CHAR)"
-			future = append(future, name+"."+quoteIdent(t.touch[i].name)+" > CAST("+at+" AS "+t.touch[i].moments()+")")
+			future = append(future, name+"."+sqltext.Quote(t.Touch[i].Name)+" > CAST("+at+" AS "+t.Touch[i].Moments()+")")
 		}
 		nowExprs += ", " + now
 	}
@@ -110,26 +119,26 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 	if w != nil && len(w.rows) > 0 {
 		conds := make([]string, len(w.rows))
 		for i, r := range w.rows {
-			conds[i] = strings.ReplaceAll(r.base, quoteIdent(t.spec.name)+".", name+".")
+			conds[i] = strings.ReplaceAll(r.base, sqltext.Quote(t.Spec.Name)+".", name+".")
 		}
 		mine = "(" + strings.Join(conds, ") OR (") + ")"
 	}
-	l := lookup{t: t, text: strings.Join(null, " OR ") + ", COALESCE(" + orFalse(future) + ", 0), " + mine + ", " + t.selectKey(name) + nowExprs +
-		" FROM " + t.base() + " AS " + name + " WHERE ", where: "(" + where + ")"}
-	if b.id != "" {
-		l.id, l.where = b.id, name+"."+quoteIdent(t.key[0].name)
+	l := lookup{t: t, text: strings.Join(null, " OR ") + ", COALESCE(" + orFalse(future) + ", 0), " + mine + ", " + t.SelectKey(name) + nowExprs +
+		" FROM " + t.Base() + " AS " + name + " WHERE ", where: "(" + where + ")"}
+	if b.ID != "" {
+		l.id, l.where = b.ID, name+"."+sqltext.Quote(t.Key[0].Name)
 	}
 	rows, err := c.lookUp(ctx, l, w)
 	switch {
-	case badValue[errorNumber(err)]: // as a query says it; the statement itself says what is wrong with it
+	case mysqlerr.BadValue[mysqlerr.Number(err)]: // as a query says it; the statement itself says what is wrong with it
 		return nil, takeVerbatim, nil
 	case err != nil:
 		return nil, done, err
 	}
-	if len(rows) == 0 || len(rows) < b.keys || len(t.key) == 0 && len(rows) > 1 {
+	if len(rows) == 0 || len(rows) < b.Keys || len(t.Key) == 0 && len(rows) > 1 {
 		return nil, takeVerbatim, nil // what is missing may have been inserted by a transaction that is still open
 	}
-	hits := make([]entry, len(rows))
+	hits := make([]slotsql.RowIncrement, len(rows))
 	for i, r := range rows {
 		switch {
 		case r[1] == "1":
@@ -137,26 +146,26 @@ func (c *conn) find(ctx context.Context, b *bound, where string, deltas []int64)
 		case r[0] == "1", r[2] == "1":
 			return nil, takeVerbatim, nil
 		}
-		e := entry{deltas: deltas, touch: make([]string, len(b.touch))}
-		if e.key = key(r[3 : 3+len(t.key)]); !t.writesKey(e.key) {
+		e := slotsql.RowIncrement{Deltas: deltas, Touch: make([]string, len(b.Touch))}
+		if e.Key = catalog.Key(r[3 : 3+len(t.Key)]); !t.WritesKey(e.Key) {
 			return nil, takeVerbatim, nil
 		}
-		e.id = e.key.id()
-		for j, at := range b.touch {
+		e.ID = e.Key.ID()
+		for j, at := range b.Touch {
 			if at != "" {
-				e.touch[j] = "'" + r[3+max(len(t.key), 1)+j] + "'"
+				e.Touch[j] = "'" + r[3+max(len(t.Key), 1)+j] + "'"
 			}
 		}
 		hits[i] = e
 	}
-	if !b.byKey && (b.rows == nil || len(rows) == 1) {
-		keys := make([]key, len(hits))
+	if !b.ByKey && (b.Rows == nil || len(rows) == 1) {
+		keys := make([]catalog.Key, len(hits))
 		for i, h := range hits {
-			keys[i] = h.key
+			keys[i] = h.Key
 		}
-		slices.SortFunc(keys, t.compare)
+		slices.SortFunc(keys, t.Compare)
 		for i := range hits {
-			hits[i].finds = []find{{b.name, where, deltas, keys}}
+			hits[i].Finds = []slotsql.Locator{{Name: b.Name, Where: where, Deltas: deltas, Keys: keys}}
 		}
 	}
 	return hits, done, nil
@@ -171,7 +180,7 @@ func orFalse(conds []string) string {
 
 // lookup is a SELECT of one table's rows without its first word.
 type lookup struct {
-	t     *table
+	t     *catalog.Table
 	text  string // up to WHERE
 	where string // or the key's column
 	id    string // the key, where that is all that is asked for; or ""
@@ -185,6 +194,13 @@ func (l lookup) of(ids ...string) string {
 	return l.text + l.where + " IN (" + strings.Join(ids, ", ") + ")"
 }
 
+// search is a look-up that one caller waits for.
+type search struct {
+	lookup
+	holds bool // its transaction may hold what others wait for
+	found [][]string
+}
+
 // lookUp reads base rows without changing what the transaction sees or locks:
 // together with other callers, as committed; on this connection where the
 // transaction has written rows that are not known, or the session computes
@@ -192,55 +208,55 @@ func (l lookup) of(ids ...string) string {
 func (c *conn) lookUp(ctx context.Context, l lookup, w *written) ([][]string, error) {
 	query := "SELECT " + l.of(l.id)
 	if c.altered() || w != nil && w.any {
-		if w != nil && c.transaction().isolation == repeatableRead && c.unbegun == nil {
-			query += " " + l.t.lock()
+		if w != nil && c.transaction().isolation == sqltext.RepeatableRead && c.unbegun == nil {
+			query += " " + l.t.Lock()
 		}
 		return c.read(ctx, query)
 	}
 	if c.inTransaction() && c.transaction().inside {
 		return c.outside(ctx, query)
 	}
-	u := c.unit(l.of(l.id))
-	u.look, u.holds = l, c.unbegun == nil
-	switch v := l.t.lookups.do(ctx, u, func(units []*unit) sending {
-		mayWait := !slices.ContainsFunc(units, func(u *unit) bool { return u.holds }) // behind an ALTER, which then waits for none of them
-		look := func(ctx context.Context, c *conn) { c.lookUpAll(ctx, units, mayWait) }
-		if mayWait || len(units) == 1 {
-			return c.leading(ctx, units, look)
+	r := ofConn(c, groupcommit.NewRequest(&search{lookup: l, holds: c.unbegun == nil}, l.of(l.id)))
+	switch v := c.connector.trafficOf(l.t).lookups.Do(ctx, r, func(requests []*groupcommit.Request[*search]) groupcommit.Sending {
+		mayWait := !slices.ContainsFunc(requests, func(r *groupcommit.Request[*search]) bool { return r.Payload.holds }) // behind an ALTER, which then waits for none of them
+		look := func(ctx context.Context, c *conn) { c.lookUpAll(ctx, requests, mayWait) }
+		if mayWait || len(requests) == 1 {
+			return c.leading(ctx, len(requests), look)
 		}
 		shared, cancel := outlive(ctx)
-		return sending{
-			run: func() {
+		return groupcommit.Sending{
+			Run: func() {
 				defer cancel()
 				look(shared, c)
 			},
-			leave: func() bool { return true }, // it is sent on another connection
+			Leave: func() bool { return true }, // it is sent on another connection
+			Lost:  mysql.ErrInvalidConn,
 		}
 	}); {
-	case v.alone:
+	case v.Alone:
 		return c.outside(ctx, query)
-	case v.err != nil:
-		return nil, v.err
+	case v.Err != nil:
+		return nil, v.Err
 	}
-	return u.found, nil
+	return r.Payload.found, nil
 }
 
 // lookUpAll looks up for several callers in one statement: on the leader's connection, if
 // that may wait.
-func (c *conn) lookUpAll(ctx context.Context, units []*unit, mayWait bool) {
+func (c *conn) lookUpAll(ctx context.Context, requests []*groupcommit.Request[*search], mayWait bool) {
 	var looks []lookup // those of equal text differ in the keys
 	var ids [][]string
 	number, found := map[[2]string]int{}, map[asked][][]string{}
-	for _, u := range units {
-		text := [2]string{u.look.text, u.look.where}
+	for _, r := range requests {
+		text := [2]string{r.Payload.lookup.text, r.Payload.lookup.where}
 		n, ok := number[text]
 		if !ok {
 			n = len(looks)
-			number[text], looks, ids = n, append(looks, u.look), append(ids, nil)
+			number[text], looks, ids = n, append(looks, r.Payload.lookup), append(ids, nil)
 		}
-		if _, ok := found[asked{n, u.look.id}]; !ok {
-			found[asked{n, u.look.id}] = nil
-			ids[n] = append(ids[n], u.look.id)
+		if _, ok := found[asked{n, r.Payload.lookup.id}]; !ok {
+			found[asked{n, r.Payload.lookup.id}] = nil
+			ids[n] = append(ids[n], r.Payload.lookup.id)
 		}
 	}
 	queries := make([]string, len(looks))
@@ -263,16 +279,16 @@ func (c *conn) lookUpAll(ctx context.Context, units []*unit, mayWait bool) {
 		}
 		found[of] = append(found[of], r[1:])
 	}
-	for i, u := range units {
-		u.found = found[asked{number[[2]string{u.look.text, u.look.where}], u.look.id}]
+	for i, r := range requests {
+		r.Payload.found = found[asked{number[[2]string{r.Payload.lookup.text, r.Payload.lookup.where}], r.Payload.lookup.id}]
 		switch {
 		case err == nil:
-		case errorNumber(err) != 0, !mayWait && ctx.Err() == nil:
-			u.verdict.alone = true
+		case mysqlerr.Number(err) != 0, !mayWait && ctx.Err() == nil:
+			r.Outcome.Alone = true
 		case i > 0:
-			u.verdict.again = true
+			r.Outcome.Again = true
 		default:
-			u.verdict.err = err
+			r.Outcome.Err = err
 		}
 	}
 }
@@ -301,7 +317,7 @@ func (c *conn) outside(ctx context.Context, query string) ([][]string, error) {
 		}
 		c.transaction().inside = true
 	}
-	return c.read(ctx, query+" "+shareMode)
+	return c.read(ctx, query+" "+catalog.ShareMode)
 }
 
 // inZone makes a query on a look-up connection read TIMESTAMPs as this session
@@ -310,8 +326,8 @@ func (c *conn) inZone(query string) string {
 	if c.session.zone == c.initial.zone {
 		return query
 	}
-	if s := c.connector.current.Load(); s != nil && s.server.mariaDB {
-		return "SET STATEMENT time_zone = " + text(c.session.zone) + " FOR " + query
+	if s := c.connector.current.Load(); s != nil && s.Server.MariaDB {
+		return "SET STATEMENT time_zone = " + catalog.Text(c.session.zone) + " FOR " + query
 	}
 	return "SELECT /*+ SET_VAR(time_zone = '" + c.session.zone + "') */" + strings.TrimPrefix(query, "SELECT")
 }

@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // lookupConnector makes the look-up connections: they see what is committed, do not
@@ -21,13 +23,13 @@ func (l lookupConnector) Connect(ctx context.Context) (_ driver.Conn, err error)
 	}
 	conn := &lookupConn{Conn: raw}
 	defer conn.recovered(&err)
-	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 1, /*!50708 SESSION max_execution_time = 0, */ SESSION sql_select_limit = " + noLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+	for _, set := range []string{"SET autocommit = 1, SESSION lock_wait_timeout = 1, /*!50708 SESSION max_execution_time = 0, */ SESSION sql_select_limit = " + sqltext.NoLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
 		if _, err := conn.ExecContext(ctx, set, nil); err != nil {
 			conn.Close()
 			return nil, err
 		}
 	}
-	if conn.kin, err = conn.ask(ctx); err != nil {
+	if conn.kin, conn.mode, err = conn.ask(ctx); err != nil {
 		conn.Close()
 		return nil, err
 	}
@@ -44,10 +46,10 @@ const serverName = "CONCAT(@@hostname, ':', @@port)"
 // settings, by which it computes otherwise.
 const kinName = "CONCAT_WS(' ', " + serverName + ", CURRENT_USER(), @@time_zone, @@sql_mode, @@character_set_client, @@collation_connection)"
 
-// lookupConn is a look-up connection that knows its kin.
+// lookupConn is a look-up connection that knows its kin and its sql_mode.
 type lookupConn struct {
 	driver.Conn
-	kin string
+	kin, mode string
 }
 
 var (
@@ -57,15 +59,18 @@ var (
 	_ driver.Validator       = (*lookupConn)(nil)
 )
 
-func (l *lookupConn) ask(ctx context.Context) (string, error) {
-	rows, err := l.Conn.(driver.QueryerContext).QueryContext(ctx, "SELECT "+kinName, nil)
+// SQLMode is the session's sql_mode, for who reads the schema.
+func (l *lookupConn) SQLMode() string { return l.mode }
+
+func (l *lookupConn) ask(ctx context.Context) (kin, mode string, err error) {
+	rows, err := l.Conn.(driver.QueryerContext).QueryContext(ctx, "SELECT "+kinName+", @@sql_mode", nil)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer rows.Close()
-	name := make([]driver.Value, 1)
-	err = rows.Next(name)
-	return texts(name)[0], err
+	told := make([]driver.Value, 2)
+	err = rows.Next(told)
+	return texts(told)[0], texts(told)[1], err
 }
 
 type kinKey struct{}

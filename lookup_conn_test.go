@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalog"
 )
 
 // firewall forgets look-up connections: what is sent on them is lost, and
@@ -111,7 +113,7 @@ func TestLookupsInUse(t *testing.T) {
 		defer conn.Close()
 		server.full.Store(true)
 		for start := time.Now(); time.Since(start) < 1500*time.Millisecond; time.Sleep(20 * time.Millisecond) {
-			c.checked.Store(int64(clock() - time.Hour))
+			c.checked.Store(int64(catalog.Clock() - time.Hour))
 			_, err := conn.ExecContext(t.Context(), "DO 1")
 			require.NoError(t, err)
 		}

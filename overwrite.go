@@ -3,6 +3,10 @@ package countermysql
 import (
 	"context"
 	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // runOverwriting runs a statement that does nothing but give counters of one row values
@@ -12,12 +16,12 @@ import (
 // whether the row, which is locked now, has slots. If it has, the row gets back what it
 // was, and done is false: it goes the exact way.
 func (c *conn) runOverwriting(ctx context.Context, k *call) (out outcome, done bool, err error) {
-	p, x := k.plan, c.transaction()
-	if !p.overwrites || k.rows || x.inside || c.unbegun != nil || c.locks != unlocked || x.concerns(p.scopes[0].t) {
+	p, x := k.Plan, c.transaction()
+	if !p.Overwrites || k.rows || x.inside || c.unbegun != nil || c.locks != unlocked || x.concerns(p.Scopes[0].Table) {
 		return outcome{}, false, nil
 	}
-	s := p.scopes[0]
-	where, ok := bindPins(p.writes[0].pins, s.name, k.binder())
+	s := p.Scopes[0]
+	where, ok := plan.BindPins(p.Writes[0].Pins, s.Name, k.binder())
 	if !ok {
 		return outcome{}, false, nil
 	}
@@ -26,35 +30,35 @@ func (c *conn) runOverwriting(ctx context.Context, k *call) (out outcome, done b
 	}
 	was, err := c.hadSlots(ctx, s, where)
 	if err == nil && was != "" && out.affected() > 0 {
-		_, err = c.do(ctx, c.unsnapshot()+"UPDATE "+s.from()+" SET "+was+" WHERE "+where)
+		_, err = c.do(ctx, c.unsnapshot()+"UPDATE "+s.From()+" SET "+was+" WHERE "+where)
 	}
 	if err != nil && c.inTransaction() { // it may not be committed as it is
 		if rerr := c.cut(ctx, err); ctx.Err() != nil {
 			return outcome{}, true, rerr
 		}
-		return outcome{}, true, c.asDeadlock("it can't be told whether a row of " + s.t.String() + " has slots (" + err.Error() + ")")
+		return outcome{}, true, c.asDeadlock("it can't be told whether a row of " + s.Table.String() + " has slots (" + err.Error() + ")")
 	}
 	return out, was == "", err
 }
 
 // hadSlots returns what the row of a condition was before the transaction, as assignments;
 // "" if it has no slots. While it is locked nobody adds any.
-func (c *conn) hadSlots(ctx context.Context, s scope, where string) (was string, err error) {
-	t, name := s.t, quoteIdent(s.name)
+func (c *conn) hadSlots(ctx context.Context, s plan.RowSet, where string) (was string, err error) {
+	t, name := s.Table, sqltext.Quote(s.Name)
 	var refs, values []string
-	for _, col := range t.counters {
-		refs = append(refs, name+"."+quoteIdent(col.name))
+	for _, col := range t.Counters {
+		refs = append(refs, name+"."+sqltext.Quote(col.Name))
 	}
-	for _, col := range t.touch {
-		if col.onUpdate {
-			refs = append(refs, name+"."+quoteIdent(col.name))
+	for _, col := range t.Touch {
+		if col.OnUpdate {
+			refs = append(refs, name+"."+sqltext.Quote(col.Name))
 		}
 	}
 	for _, ref := range refs {
 		values = append(values, "CAST("+ref+" AS CHAR)")
 	}
-	rows, err := c.outside(ctx, "SELECT "+strings.Join(values, ", ")+" FROM "+s.from()+" WHERE ("+where+") AND EXISTS (SELECT 1 FROM "+t.slots()+" AS "+privateName+
-		" WHERE "+t.sameKey(privateName, name)+" AND "+t.planned(privateName)+")")
+	rows, err := c.outside(ctx, "SELECT "+strings.Join(values, ", ")+" FROM "+s.From()+" WHERE ("+where+") AND EXISTS (SELECT 1 FROM "+t.Slots()+" AS "+catalog.PrivateName+
+		" WHERE "+t.SameKey(catalog.PrivateName, name)+" AND "+t.Planned(catalog.PrivateName)+")")
 	if err != nil || len(rows) == 0 {
 		return "", err
 	}

@@ -6,6 +6,11 @@ import (
 	"slices"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // promise is the result of an increment in a transaction whose row has not been looked
@@ -15,7 +20,7 @@ import (
 // statement keeps the promise, if it is more than a write of other tables.
 type promise struct {
 	conn     *conn // nil: it is kept, or the transaction is over
-	b        *bound
+	b        *plan.Bound
 	late     bool // it came after the transaction's snapshot
 	affected int64
 	err      error
@@ -47,44 +52,43 @@ func (p *promise) AllRowsAffected() []int64 {
 // AllLastInsertIds is for callers of Raw.
 func (p *promise) AllLastInsertIds() []int64 { return []int64{0} }
 
-func (p *promise) entry() entry {
-	return entry{id: p.b.id, key: key{p.b.id}, deltas: p.b.deltas[0], touch: []string{}}
+func (p *promise) entry() slotsql.RowIncrement {
+	return slotsql.RowIncrement{ID: p.b.ID, Key: catalog.Key{p.b.ID}, Deltas: p.b.Deltas[0], Touch: []string{}}
 }
 
 // mayPromise reports whether an increment's row need not be looked for yet: one row, by a
 // primary key of one integer and nothing else, in a table that the transaction has not
 // written; and whether it is there is all that RowsAffected depends on.
-func (c *conn) mayPromise(k *call, b *bound) bool {
-	t, x := b.t, c.transaction()
+func (c *conn) mayPromise(k *call, b *plan.Bound) bool {
+	t, x := b.Table, c.transaction()
 	w, p := x.written[t.String()], x.pending[t.String()]
 	switch {
-	case c.ctx == nil, k.rows, b.id == "", len(t.touch) > 0, x.called, x.inside,
-		w != nil && (w.any || len(w.rows) > 0 || w.taken.len() > 0),
-		p != nil && p.entries.get(b.id) != nil:
+	case c.ctx == nil, k.rows, b.ID == "", len(t.Touch) > 0, x.called, x.inside,
+		w != nil && (w.any || len(w.rows) > 0 || len(w.taken) > 0),
+		p.get(b.ID) != nil:
 		return false
 	}
-	for i, d := range b.deltas[0] {
-		if d != 0 && t.counters[i].nullable {
+	for i, d := range b.Deltas[0] {
+		if d != 0 && t.Counters[i].Nullable {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(x.promises, func(p *promise) bool { return p.b.t == t && p.b.id == b.id })
+	return !slices.ContainsFunc(x.promises, func(p *promise) bool { return p.b.Table == t && p.b.ID == b.ID })
 }
 
 // promise adds an increment to the transaction's, and returns its result.
-func (c *conn) promise(b *bound) *promise {
+func (c *conn) promise(b *plan.Bound) *promise {
 	x, p := c.transaction(), &promise{conn: c, b: b, late: c.fixed, affected: 1}
 	x.promises = append(x.promises, p)
 	x.increments++
 	c.connector.stats.pending.Add(1)
-	c.lastRows = rowCount{p.affected, true}
 	return p
 }
 
 // outdated reports whether a promise was made by another schema's table.
-func (x *txState) outdated(s *schema) bool {
+func (x *txState) outdated(s *catalog.Schema) bool {
 	return slices.ContainsFunc(x.promises, func(p *promise) bool {
-		return s.lookup(p.b.t.spec.db, p.b.t.spec.name, "") != p.b.t
+		return s.Lookup(p.b.Table.Spec.DB, p.b.Table.Spec.Name, "") != p.b.Table
 	})
 }
 
@@ -94,8 +98,7 @@ func (c *conn) keepPromises(ctx context.Context) error {
 	if c.tx == nil || len(c.tx.promises) == 0 {
 		return nil
 	}
-	returned := false
-	defer func() { c.closeUnless(returned) }()
+	defer c.closeOnPanic()
 	x := c.tx
 	for i, p := range x.promises {
 		if err := c.keep(ctx, p); err != nil {
@@ -105,23 +108,18 @@ func (c *conn) keepPromises(ctx context.Context) error {
 			x.promises = nil
 			c.broken = err
 			c.lose(err)
-			returned = true
 			return err
 		}
 		p.conn = nil
 	}
-	if c.lastRows.known {
-		c.lastRows.rows = x.promises[len(x.promises)-1].affected
-	}
 	x.promises = nil
-	returned = true
 	return nil
 }
 
 // keep looks for the row of a promise. Where it seems to be missing, another transaction
 // may be about to insert it: then the statement itself finds out.
 func (c *conn) keep(ctx context.Context, p *promise) error {
-	t, e := p.b.t, p.entry()
+	t, e := p.b.Table, p.entry()
 	hits, how, err := c.findAll(ctx, p.b)
 	if err != nil {
 		return err
@@ -136,25 +134,25 @@ func (c *conn) keep(ctx context.Context, p *promise) error {
 		return err
 	}
 	w := c.transaction().writtenTo(t)
-	w.writes++
-	w.mark(writtenRow{base: t.where(e.key, quoteIdent(t.spec.name)), slots: t.where(e.key, privateName)})
+	w.countWrite()
+	w.mark(writtenRow{base: t.Where(e.Key, sqltext.Quote(t.Spec.Name)), slots: t.Where(e.Key, catalog.PrivateName)})
 	return nil
 }
 
 // due makes the promises pending increments, right before these are sent.
 func (x *txState) due() {
 	for _, p := range x.promises {
-		of := x.pendingFor(p.b.t)
+		of := x.pendingFor(p.b.Table)
 		of.add(p.entry())
-		of.late = of.late || p.late
+		of.noteLate(p.late)
 	}
 	x.promised, x.promises = append(x.promised, x.promises...), nil
 }
 
 // missed notes that a row was not there when its increment was sent.
-func (x *txState) missed(t *table, id string) {
+func (x *txState) missed(t *catalog.Table, id string) {
 	for _, p := range x.promised {
-		if p.b.t.String() == t.String() && p.b.id == id {
+		if p.b.Table.String() == t.String() && p.b.ID == id {
 			p.affected = 0
 		}
 	}

@@ -8,6 +8,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // RecountOptions are for Recount. Nil is the same as the zero value.
@@ -49,7 +53,7 @@ func Recount(ctx context.Context, db *sql.DB, options *RecountOptions) ([]Drift,
 	if err != nil {
 		return nil, err
 	}
-	tables, err := s.named(options.Tables, c.cfg.DBName)
+	tables, err := tablesNamed(s, options.Tables, c.cfg.DBName)
 	if err != nil {
 		return nil, err
 	}
@@ -57,19 +61,19 @@ func Recount(ctx context.Context, db *sql.DB, options *RecountOptions) ([]Drift,
 	var errs []error
 	found := false
 	for _, t := range tables {
-		if len(t.spec.recount) == 0 {
+		if len(t.Spec.Recount) == 0 {
 			continue
 		}
 		found = true
 		switch {
-		case t.unfit != nil:
-			errs = append(errs, &UnfitError{t.String(), t.unfit})
+		case t.Unfit != nil:
+			errs = append(errs, &UnfitError{t.String(), t.Unfit})
 			continue
-		case t.unsummed || t.unfolded:
-			errs = append(errs, &UnfitError{t.String(), t.degraded})
+		case t.Unsummed || t.Unfolded:
+			errs = append(errs, &UnfitError{t.String(), t.Degraded})
 			continue
-		case t.missing != "":
-			errs = append(errs, t.slotsError())
+		case t.Missing != "":
+			errs = append(errs, slotsError(t))
 			continue
 		}
 		drifts, err := c.recountTable(ctx, t, options)
@@ -86,23 +90,21 @@ func Recount(ctx context.Context, db *sql.DB, options *RecountOptions) ([]Drift,
 
 // recount is a counter and the query that defines it.
 type recount struct {
-	t       *table
-	counter *column
+	t       *catalog.Table
+	counter *catalog.Column
 	query   string
 	columns []string // of the query
 }
 
-func (s tableSpec) recountOf(c *column) string { return s.recount[strings.ToLower(c.name)] }
-
-func (c *Connector) recountTable(ctx context.Context, t *table, options *RecountOptions) ([]Drift, error) {
+func (c *Connector) recountTable(ctx context.Context, t *catalog.Table, options *RecountOptions) ([]Drift, error) {
 	r, err := c.newRollup(ctx, t, options.MaxLock)
 	if err != nil {
 		return nil, err
 	}
 	defer r.close()
 	var counts []recount
-	for _, col := range t.counters {
-		query := t.spec.recountOf(col)
+	for _, col := range t.Counters {
+		query := t.Spec.RecountOf(col)
 		if query == "" {
 			continue
 		}
@@ -113,17 +115,17 @@ func (c *Connector) recountTable(ctx context.Context, t *table, options *Recount
 		counts = append(counts, n)
 	}
 	var drifts []Drift
-	keys := map[string]key{}
+	keys := map[string]catalog.Key{}
 	for _, n := range counts {
 		rows, err := n.differences(ctx, r.c)
 		if err != nil {
 			return nil, err
 		}
 		for _, row := range rows {
-			k := key(row[:len(t.key)])
-			keys[k.id()] = k
-			at := row[max(len(t.key), 1):]
-			drifts = append(drifts, Drift{Table: t.String(), Counter: n.counter.name, Key: t.describe(k), Value: at[0], Recounted: at[1]})
+			k := catalog.Key(row[:len(t.Key)])
+			keys[k.ID()] = k
+			at := row[max(len(t.Key), 1):]
+			drifts = append(drifts, Drift{Table: t.String(), Counter: n.counter.Name, Key: t.Describe(k), Value: at[0], Recounted: at[1]})
 		}
 	}
 	if !options.Repair || len(drifts) == 0 {
@@ -139,31 +141,31 @@ func (c *Connector) recountTable(ctx context.Context, t *table, options *Recount
 
 // describe learns the query's columns: the key and the value.
 func (n *recount) describe(ctx context.Context, c *conn) error {
-	rows, err := c.queryer.QueryContext(ctx, "SELECT * FROM ("+n.query+") AS "+privateName+" LIMIT 0", nil)
+	rows, err := c.queryer.QueryContext(ctx, "SELECT * FROM ("+n.query+") AS "+catalog.PrivateName+" LIMIT 0", nil)
 	if err != nil {
-		return fmt.Errorf("the query of counter %s: %w", n.counter.name, err)
+		return fmt.Errorf("the query of counter %s: %w", n.counter.Name, err)
 	}
 	n.columns = slices.Clone(rows.Columns())
 	if err := rows.Close(); err != nil {
 		return err
 	}
-	if want := len(n.t.key) + 1; len(n.columns) != want {
-		return fmt.Errorf("the query of counter %s returns %d columns: it has to return the key (%s) and the value", n.counter.name, len(n.columns), strings.Join(quoteNames(n.t.key), ", "))
+	if want := len(n.t.Key) + 1; len(n.columns) != want {
+		return fmt.Errorf("the query of counter %s returns %d columns: it has to return the key (%s) and the value", n.counter.Name, len(n.columns), strings.Join(catalog.QuoteNames(n.t.Key), ", "))
 	}
 	return nil
 }
 
 // sql selects the rows, of all or of some keys, whose value is another.
 func (n *recount) sql(where string) string {
-	name := quoteIdent(n.t.spec.name)
+	name := sqltext.Quote(n.t.Spec.Name)
 	on := []string{"TRUE"}
-	for i, k := range n.t.key {
-		on = append(on, privateRows+"."+quoteIdent(n.columns[i])+" = "+name+"."+quoteIdent(k.name))
+	for i, k := range n.t.Key {
+		on = append(on, slotsql.PrivateRows+"."+sqltext.Quote(n.columns[i])+" = "+name+"."+sqltext.Quote(k.Name))
 	}
-	value := name + "." + quoteIdent(n.counter.name)
-	truth := "COALESCE(" + privateRows + "." + quoteIdent(n.columns[len(n.columns)-1]) + ", 0)"
-	return "SELECT " + n.t.selectKey(name) + ", CAST(" + value + " AS CHAR), CAST(" + truth + " AS CHAR), CAST(" + truth + " - " + value + " AS CHAR) FROM " +
-		n.t.view(sight{}, "", n.t.cols) + " AS " + name + " LEFT JOIN (" + n.query + ") AS " + privateRows + " ON " + strings.Join(on, " AND ") +
+	value := name + "." + sqltext.Quote(n.counter.Name)
+	truth := "COALESCE(" + slotsql.PrivateRows + "." + sqltext.Quote(n.columns[len(n.columns)-1]) + ", 0)"
+	return "SELECT " + n.t.SelectKey(name) + ", CAST(" + value + " AS CHAR), CAST(" + truth + " AS CHAR), CAST(" + truth + " - " + value + " AS CHAR) FROM " +
+		slotsql.View(n.t, slotsql.ReadView{}, "", n.t.Columns) + " AS " + name + " LEFT JOIN (" + n.query + ") AS " + slotsql.PrivateRows + " ON " + strings.Join(on, " AND ") +
 		" WHERE " + value + " <> " + truth + where
 }
 
@@ -175,9 +177,9 @@ func (n *recount) differences(ctx context.Context, c *conn) ([][]string, error) 
 		}
 	}
 	order := ""
-	if len(n.t.key) > 0 {
-		name := quoteIdent(n.t.spec.name)
-		order = " ORDER BY " + name + "." + strings.Join(quoteNames(n.t.key), ", "+name+".")
+	if len(n.t.Key) > 0 {
+		name := sqltext.Quote(n.t.Spec.Name)
+		order = " ORDER BY " + name + "." + strings.Join(catalog.QuoteNames(n.t.Key), ", "+name+".")
 	}
 	rows, err := c.read(ctx, n.sql("")+order)
 	c.ended()
@@ -188,32 +190,32 @@ func (n *recount) differences(ctx context.Context, c *conn) ([][]string, error) 
 }
 
 // repair corrects keys in batches and returns which, as described.
-func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]key) (map[string]bool, error) {
+func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]catalog.Key) (map[string]bool, error) {
 	t := r.t
 	repaired := map[string]bool{}
-	r.correct = func(ctx context.Context, locked []key) error {
+	r.correct = func(ctx context.Context, locked []catalog.Key) error {
 		for _, n := range counts {
-			rows, err := r.c.read(ctx, n.sql(" AND ("+t.whereAnyOrAll(locked, quoteIdent(t.spec.name))+")"))
+			rows, err := r.c.read(ctx, n.sql(" AND ("+slotsql.WhereAnyOrAll(t, locked, sqltext.Quote(t.Spec.Name))+")"))
 			if err != nil {
 				return err
 			}
 			for _, row := range rows {
-				k := key(row[:len(t.key)])
+				k := catalog.Key(row[:len(t.Key)])
 				if err := r.add(ctx, k, n.counter, row[len(row)-1]); err != nil {
 					return err
 				}
 			}
 		}
 		for _, k := range locked {
-			repaired[t.describe(k)] = true
+			repaired[t.Describe(k)] = true
 		}
 		return nil
 	}
-	var sorted []key
+	var sorted []catalog.Key
 	for _, k := range keys {
 		sorted = append(sorted, k)
 	}
-	slices.SortFunc(sorted, t.compare)
+	slices.SortFunc(sorted, t.Compare)
 	for batch := range slices.Chunk(sorted, r.c.several(t, r.size, slices.Values(sorted))) {
 		if err := r.batch(ctx, batch); err != nil {
 			return repaired, err
@@ -229,15 +231,15 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]k
 }
 
 // add changes a locked base row, and no time that the server would set.
-func (r *rollup) add(ctx context.Context, k key, col *column, difference string) error {
-	t, name := r.t, quoteIdent(r.t.spec.name)
-	ref := name + "." + quoteIdent(col.name)
+func (r *rollup) add(ctx context.Context, k catalog.Key, col *catalog.Column, difference string) error {
+	t, name := r.t, sqltext.Quote(r.t.Spec.Name)
+	ref := name + "." + sqltext.Quote(col.Name)
 	sets := []string{ref + " = " + ref + " + (" + difference + ")"}
-	for _, touch := range t.touch {
-		if touch.onUpdate {
-			sets = append(sets, name+"."+quoteIdent(touch.name)+" = "+name+"."+quoteIdent(touch.name))
+	for _, touch := range t.Touch {
+		if touch.OnUpdate {
+			sets = append(sets, name+"."+sqltext.Quote(touch.Name)+" = "+name+"."+sqltext.Quote(touch.Name))
 		}
 	}
-	_, err := r.c.do(ctx, "UPDATE "+t.base()+t.forceKey()+" SET "+strings.Join(sets, ", ")+" WHERE "+t.where(k, name))
+	_, err := r.c.do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(k, name))
 	return err
 }

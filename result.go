@@ -18,6 +18,7 @@ type result struct {
 var _ mysql.Result = (*result)(nil)
 
 func (r *result) LastInsertId() (int64, error) { return r.ids[len(r.ids)-1], nil }
+
 func (r *result) RowsAffected() (int64, error) { return r.affected[len(r.affected)-1], nil }
 
 // AllRowsAffected returns the affected rows of each statement of the text.
@@ -50,14 +51,22 @@ type noRows struct{}
 
 var _ physicalRows = noRows{}
 
-func (noRows) Columns() []string                          { return []string{} }
-func (noRows) Close() error                               { return nil }
-func (noRows) Next([]driver.Value) error                  { return io.EOF }
-func (noRows) HasNextResultSet() bool                     { return false }
-func (noRows) NextResultSet() error                       { return io.EOF }
-func (noRows) ColumnTypeScanType(int) reflect.Type        { return nil }
-func (noRows) ColumnTypeDatabaseTypeName(int) string      { return "" }
+func (noRows) Columns() []string { return []string{} }
+
+func (noRows) Close() error { return nil }
+
+func (noRows) Next([]driver.Value) error { return io.EOF }
+
+func (noRows) HasNextResultSet() bool { return false }
+
+func (noRows) NextResultSet() error { return io.EOF }
+
+func (noRows) ColumnTypeScanType(int) reflect.Type { return nil }
+
+func (noRows) ColumnTypeDatabaseTypeName(int) string { return "" }
+
 func (noRows) ColumnTypeNullable(int) (nullable, ok bool) { return false, false }
+
 func (noRows) ColumnTypePrecisionScale(int) (precision, scale int64, ok bool) {
 	return 0, 0, false
 }

@@ -1,318 +1,249 @@
 package countermysql
 
 import (
-	"bytes"
-	"slices"
-	"strings"
+	"container/list"
+	"context"
+	"database/sql/driver"
+	"sync"
 
-	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// analysis is one statement on its way to a plan.
-type analysis struct {
-	schema    *schema
-	text      string
-	mode      lexMode
-	db        string // default database
-	toks      []token
-	params    map[int]int // offset of a parameter → index of its argument
-	into      bool        // it sets variables: SELECT … INTO @v
-	moreLocks int         // locking clauses behind the first of a query
-	alias     string      // of the inserted row: VALUES (…) AS alias ON DUPLICATE KEY UPDATE
+const (
+	maxPlans     = 4096
+	maxPlanText  = 1 << 16 // longer texts are planned anew each time
+	maxPlanBytes = 1 << 23 // of all texts
+)
+
+// planKey is all that a plan depends on.
+type planKey struct {
+	schema *catalog.Schema
+	text   string
+	mode   sqltext.Mode
+	db     string
 }
 
-// plan decides what becomes of a statement. It does no I/O.
-func (s *schema) plan(text string, mode lexMode, db string) *plan {
-	a := &analysis{schema: s, text: text, mode: mode, db: db, toks: tokenize(text, mode), params: map[int]int{}}
-	for _, t := range a.toks {
-		if t.kind == tokParam {
-			a.params[t.start] = len(a.params)
-		}
-	}
-	k, arg := kindOf(a.toks)
-	p, e := a.plan(), a.encounter(k)
-	if e != nil && p.split == nil && k != kindCall {
-		if parts := statements(text, a.toks); len(parts) > 1 {
-			p = &plan{split: parts}
-		}
-	}
-	if p.split == nil {
-		p.encounter = e
-	}
-	p.kind, p.arg, p.params = k, arg, len(a.params)
-	return p
+// planCache keeps the plans used last.
+type planCache struct {
+	mu    sync.Mutex
+	plans map[planKey]*list.Element
+	order *list.List // of *cachedPlan, the latest first
+	bytes int        // of the keys' texts
 }
 
-func (a *analysis) plan() *plan {
-	k, _ := kindOf(a.toks)
-	tables, via := a.schema.reach(a.toks, a.text)
-	if k == kindExecute && a.toks[0].is("EXECUTE") || k == kindCall && len(tables) == 0 && a.toks[0].is("HANDLER") {
-		tables = a.schema.all() // the prepared text may name any, and so may the handler's OPEN
-	}
-	if len(tables) == 0 && len(via) == 0 { // a comment mentions one, say
-		return &plan{split: apart(a.text, a.toks, a.mode)}
-	}
-	if parts := statements(a.text, a.toks); len(parts) > 1 && k != kindCall {
-		return &plan{split: parts}
-	}
-	switch k {
-	case kindOther:
-		return a.dml(tables, via)
-	case kindDDL:
-		return a.ddl(tables, via)
-	case kindLoad:
-		return a.load(tables, via)
-	case kindLock:
-		return &plan{lockTables: readThrough(a.namedTables(tables), via)}
-	case kindExecute:
-		if a.toks[0].is("PREPARE") {
-			return &plan{}
-		}
-		return a.opaque(tables, via, "it runs a text prepared earlier")
-	case kindTemporary:
-		if a.fromQuery() {
-			return a.opaque(tables, via, "it makes a table from a query")
-		}
-		return &plan{}
-	case kindSet, kindAutocommit, kindSetTransaction, kindCall:
-		if a.toks[0].is("HANDLER") && !hasWord(a.toks, "READ") {
-			return &plan{} // opens or closes it
-		}
-		if analyzes := a.toks[0].is("ANALYZE"); k != kindCall || a.toks[0].is("DO") || analyzes { // whose strings nothing runs, unlike those of CALL
-			tables, via = a.outsideStrings(tables, via)
-			via = slices.DeleteFunc(via, func(d dependent) bool { return !d.reads && !analyzes })
-		} else if a.toks[0].is("CALL") {
-			via = a.called(via)
-		}
-		if len(tables) == 0 && len(via) == 0 {
-			return &plan{}
-		}
-		return a.opaque(tables, via, "it can do anything")
-	}
-	return &plan{}
+type cachedPlan struct {
+	key planKey
+	use planUse
 }
 
-// outsideStrings keeps the tables and dependents that a name outside strings means.
-func (a *analysis) outsideStrings(tables []*table, via []dependent) ([]*table, []dependent) {
-	tables = slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return !a.names(t.spec.db, t.spec.name) })
-	return tables, slices.DeleteFunc(slices.Clone(via), func(d dependent) bool {
-		if d.kind == "routine" { // whose name may be found in other databases too, and has any case
-			return !a.names("", d.name)
+// planUse is the plan of a text, the literals that the text brings to it, and what is
+// remembered from one execution to the next.
+type planUse struct {
+	*plan.Plan
+	lits  *sqltext.Literals
+	state *planState
+}
+
+// planState is what the executions of one plan have in common.
+type planState struct {
+	batch              *batch // of the increment; nil: it goes by itself
+	tableLook, rowLook lookState
+	types              typesCache // of the query as it was written
+}
+
+// clear forgets all plans: they were made by a schema that no longer holds.
+func (c *planCache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.plans)
+	c.order.Init()
+	c.bytes = 0
+}
+
+func newPlanCache() *planCache {
+	return &planCache{plans: map[planKey]*list.Element{}, order: list.New()}
+}
+
+func (c *planCache) get(k planKey) planUse {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.plans[k]
+	if e == nil {
+		return planUse{}
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*cachedPlan).use
+}
+
+func (c *planCache) put(k planKey, use planUse) {
+	if len(k.text) > maxPlanText {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.plans[k] != nil {
+		return
+	}
+	c.plans[k] = c.order.PushFront(&cachedPlan{k, use})
+	c.bytes += len(k.text)
+	for c.order.Len() > maxPlans || c.bytes > maxPlanBytes {
+		last := c.order.Back()
+		c.order.Remove(last)
+		key := last.Value.(*cachedPlan).key
+		delete(c.plans, key)
+		c.bytes -= len(key.text)
+	}
+}
+
+func (c *conn) planIn(s *catalog.Schema, text string) planUse {
+	return c.planBy(planKey{s, text, c.session.mode, c.session.db})
+}
+
+func (c *conn) planBy(k planKey) planUse {
+	plans := c.connector.plans
+	if use := plans.get(k); use.Plan != nil {
+		return use
+	}
+	use := c.planShared(k)
+	if use.Plan == nil {
+		use = c.planAnew(k)
+		c.noteFallback(use.Plan, k.text)
+	}
+	plans.put(k, use)
+	return use
+}
+
+// planAnew plans a text, and remembers nothing.
+func (c *conn) planAnew(k planKey) planUse {
+	use := planUse{Plan: plan.Make(k.schema, k.text, k.mode, k.db), state: &planState{}}
+	if inc := use.Increment; inc != nil && inc.Joins {
+		use.state.batch = c.connector.batch(inc.Table, inc.Name, inc.Pin.Columns)
+	}
+	return use
+}
+
+// noteFallback counts and logs a text that is not understood.
+func (c *conn) noteFallback(p *plan.Plan, text string) {
+	if !p.Fallback {
+		return
+	}
+	if d := sqltext.Digest(text); c.connector.stats.fallback(d, p.Reason) {
+		c.connector.log.Warn("countermysql: statement runs the exact way", "reason", p.Reason, "statement", d)
+	}
+}
+
+// planShared returns the plan that a text shares with all that differ from it
+// in literals only; none where that can't be.
+func (c *conn) planShared(k planKey) planUse {
+	if !k.schema.Mentions(k.text) {
+		return planUse{}
+	}
+	text, lits := sqltext.Normalize(k.text, k.mode)
+	if lits == nil {
+		return planUse{}
+	}
+	k.text = text
+	use := c.connector.plans.get(k)
+	if use.Plan == nil {
+		use = c.planAnew(k)
+		c.connector.plans.put(k, use)
+	}
+	if use.Fallback || use.Query != nil && use.Query.Converted.Written(lits) {
+		return planUse{} // perhaps it is a parameter that can't be parsed there, or needs another view
+	}
+	use.lits = lits
+	return use
+}
+
+// runRewritten sends a query or a data change as it is, or with sums where it reads
+// counters. What the server refuses for our sake runs the exact way.
+func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
+	p := k.Plan
+	text, args, plain, err := c.rewritten(ctx, k)
+	if err != nil {
+		return outcome{}, err
+	}
+	if p.Query == nil {
+		c.connector.stats.plain(p)
+	} else if plain {
+		if kind := c.looks(k); kind != noLook {
+			out, answered, err := c.lookFirst(ctx, k, kind)
+			c.fixed = c.fixed || p.Fixes && err == nil
+			if answered {
+				return out, err
+			}
 		}
-		return !a.names(d.db, d.name)
+	}
+	types := c.sessionTypes(ctx, k)
+	var out outcome
+	err = c.againAlone(ctx, func() (err error) {
+		out, err = k.forwardWith(ctx, text, args)
+		return err
 	})
+	if p.Query != nil && p.Query.MayFail(c.session.wholeDates) {
+		out, err = c.overTables(ctx, k, out, err)
+	}
+	c.fixed = c.fixed || p.Fixes && err == nil
+	switch n := mysqlerr.Number(err); {
+	case err == nil:
+	case p.Query != nil && mysqlerr.NotResolved[n]:
+		if c.outdated(ctx, p, err) {
+			return outcome{}, errOtherSlots
+		}
+		// perhaps it is the view that the server does not like here: then the base table has to do
+		c.connector.stats.exactly("the server does not accept the view")
+		return c.runExact(ctx, k)
+	case p.Increment != nil && (n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange):
+		c.connector.stats.exactly("the base row without its slots is at the end of its range")
+		return c.runExact(ctx, k)
+	default:
+		return out, err
+	}
+	c.noteWrites(p.Writes, k.binder(), out.affected())
+	if p.Query != nil && k.rows {
+		out.rows = c.countedRows(out.rows, k, types)
+	}
+	return out, nil
 }
 
-// opaque is the exact way for what is not understood: every key of every
-// table it could reach.
-func (a *analysis) opaque(tables []*table, via []dependent, reason string) *plan {
-	tables = slices.Clone(tables)
-	for _, d := range via {
-		for _, t := range d.tables {
-			if !slices.Contains(tables, t) {
-				tables = append(tables, t)
+// rewritten is the text to send for a statement, with views where it reads
+// counters, and its arguments. plain says that it reads them as any other session does.
+func (c *conn) rewritten(ctx context.Context, k *call) (text string, args []driver.NamedValue, plain bool, err error) {
+	p := k.Plan
+	if p.Query == nil {
+		if err := c.show(ctx, k); err != nil {
+			return "", nil, false, err
+		}
+		return k.text, k.args, false, nil
+	}
+	c.connector.stats.sums.Add(1)
+	if !p.Query.Locking && !c.shares(p.Query) && c.open() == nil {
+		text, args = k.summed()
+		return text, args, true, nil
+	}
+	type use struct {
+		t *catalog.Table
+		l sqltext.Locking
+	}
+	sights := map[use]slotsql.ReadView{}
+	plain = true
+	for _, t := range p.Reads {
+		for _, l := range p.Query.Lockings(t) {
+			s, err := c.sightOf(ctx, t, l, k)
+			if err != nil {
+				return "", nil, false, err
 			}
+			plain = plain && s.Locks == "" && s.Own == nil && s.Pending == nil
+			sights[use{t, l}] = s
 		}
 	}
-	sortTables(tables)
-	if p := refusal(tables); p != nil {
-		return p
+	if plain {
+		text, args = k.summed()
+		return text, args, true, nil
 	}
-	p := &plan{class: exact, reason: reason, scopes: allOf(tables), reads: tables}
-	if !a.onlyReads() {
-		p.writes = anyRow(tables)
-	}
-	return p
-}
-
-// refusal is the plan of a statement that names an unfit table; nil if all are fit.
-func refusal(tables []*table) *plan {
-	for _, t := range tables {
-		if t.unfit != nil {
-			return &plan{class: refused, err: &UnfitError{Table: t.String(), Reasons: t.unfit}}
-		}
-		if t.missing != "" {
-			return &plan{class: refused, err: t.slotsError()}
-		}
-	}
-	return nil
-}
-
-// dml plans a query or a data change.
-func (a *analysis) dml(tables []*table, via []dependent) *plan {
-	stmt := a.parse()
-	if stmt == nil {
-		named, reached := a.outsideStrings(tables, via)
-		if a.onlyReads() { // fires no trigger, and makes no foreign key act
-			reached = slices.DeleteFunc(reached, func(d dependent) bool { return !d.reads })
-		}
-		if len(named) == 0 && len(reached) == 0 {
-			return &plan{}
-		}
-		p := a.opaque(named, reached, "it could not be parsed")
-		p.fallback = true
-		return p
-	}
-	named, ctes := a.resolve(stmt)
-	through := a.through(stmt, via)
-	if len(named) == 0 && len(through) == 0 {
-		return &plan{}
-	}
-	if p := refusal(named); p != nil {
-		return p
-	}
-	for _, t := range named {
-		if slices.ContainsFunc(ctes, func(name string) bool { return strings.EqualFold(name, t.spec.name) }) {
-			return a.opaque(named, through, "a common table expression has the table's name")
-		}
-	}
-	return a.indirect(stmt, named, through)
-}
-
-// direct plans a parsed statement that names counter tables.
-func (a *analysis) direct(stmt ast.StmtNode, named []*table) *plan {
-	switch stmt := stmt.(type) {
-	case *ast.SelectStmt, *ast.SetOprStmt:
-		return a.selection(stmt, named)
-	case *ast.UpdateStmt:
-		return a.update(stmt, named)
-	case *ast.DeleteStmt:
-		return a.deletion(stmt, named)
-	case *ast.InsertStmt:
-		return a.insertion(stmt, named)
-	}
-	return a.opaque(named, nil, "it is no statement that the driver knows")
-}
-
-// names reports whether a name outside strings, or one that is all of a string in double
-// quotes, as under ANSI_QUOTES, means what has that name in a database; "": in any.
-func (a *analysis) names(db, name string) bool {
-	means := func(i int, in string) bool {
-		return db == "" || a.schema.key(in, a.toks[i].name) == a.schema.key(db, name)
-	}
-	for i, t := range a.toks {
-		bare := i > 1 && a.toks[i-2].end < a.toks[i-1].start // to MariaDB, FROM .t may be a table without a database
-		quoted, isQuoted := t.doubleQuoted(a.text)
-		switch {
-		case t.kind == tokVersion,
-			t.ident() && strings.EqualFold(t.name, name) && (means(i, a.databaseOf(i)) || bare && means(i, a.db)),
-			isQuoted && strings.EqualFold(quoted, name):
-			return true
-		}
-	}
-	return false
-}
-
-// databaseOf is the database of the table that token i names.
-func (a *analysis) databaseOf(i int) string {
-	if i > 1 && a.toks[i-1].punct('.') && a.toks[i-2].ident() {
-		return a.toks[i-2].name
-	}
-	return a.db
-}
-
-// parse parses the statement without what the parser can't read, which is blanked
-// out, so that offsets stay. What it would take for code of TiDB's is a comment.
-func (a *analysis) parse() ast.StmtNode {
-	if slices.ContainsFunc(a.toks, func(t token) bool { return t.kind == tokVersion }) {
-		return nil
-	}
-	if wordAt(a.toks, 0, "UPDATE") && (wordAt(a.toks, 1, "HIGH_PRIORITY") || wordAt(a.toks, 1, "DELAYED")) {
-		return nil // TiDB knows them there, and the servers don't
-	}
-	text, at := []byte(a.text), 0
-	for _, t := range append(a.toks, token{start: len(text)}) {
-		between := text[at:t.start]
-		copy(between, bytes.ReplaceAll(between, []byte("/*T!"), []byte("/*  ")))
-		at = t.end
-	}
-	ok := a.unreadable(func(first, last int) {
-		for i := a.toks[first].start; i < a.toks[last].end; i++ {
-			text[i] = ' '
-		}
-	})
-	if !ok {
-		return nil
-	}
-	return parse(string(text), a.mode)
-}
-
-// unreadable calls f with the first and last tokens of what the parser can't read, and
-// notes what has to be known of it: the variables of SELECT … INTO, a second locking
-// clause, NOWAIT and its like behind LOCK IN SHARE MODE, a RETURNING clause, the row
-// alias of an upsert. ok is false where that is not all.
-func (a *analysis) unreadable(f func(first, last int)) (ok bool) {
-	query := a.onlyReads() || a.toks[0].is("WITH")
-	insert := wordAt(a.toks, 0, "INSERT") || wordAt(a.toks, 0, "REPLACE")
-	depth, locked := 0, -1 // the token behind a locking clause
-	for i, t := range a.toks {
-		switch {
-		case t.punct('('):
-			depth++
-		case t.punct(')'):
-			depth--
-		case depth == 0 && query && t.is("INTO"):
-			if last := a.lastVariable(i); last > i { // or it is a file
-				f(i, last)
-				a.into = true
-			}
-		case locks(a.toks, i):
-			_, _, end := readLock(a.toks, i)
-			if i == locked {
-				f(i, end-1)
-				a.moreLocks++
-			}
-			locked = end
-		case t.is("MODE") && i > 0 && a.toks[i-1].is("SHARE"):
-			switch {
-			case wordAt(a.toks, i+1, "NOWAIT"):
-				f(i+1, i+1)
-			case wordAt(a.toks, i+1, "SKIP"), wordAt(a.toks, i+1, "WAIT"):
-				f(i+1, min(i+2, len(a.toks)-1))
-			}
-		case depth == 0 && t.is("RETURNING") && (insert || a.toks[0].is("DELETE")):
-			if hasWord(a.toks[i:], "SELECT") {
-				return false // its subquery may read a counter
-			}
-			last := len(a.toks) - 1
-			for a.toks[last].punct(';') {
-				last--
-			}
-			f(i, last)
-		case depth == 0 && insert && !a.schema.server.mariaDB && t.is("AS") && wordAt(a.toks, i+2, "ON") && wordAt(a.toks, i+3, "DUPLICATE") && a.toks[i+1].ident():
-			a.alias = a.toks[i+1].name
-			f(i, i+1)
-		}
-	}
-	return true
-}
-
-// lastVariable is the last token of the list of variables behind token i; i, if there
-// is none.
-func (a *analysis) lastVariable(i int) int {
-	isVariable := func(i int) bool { return i < len(a.toks) && a.toks[i].kind == tokVar }
-	if !isVariable(i + 1) {
-		return i
-	}
-	for i++; isVariable(i+2) && a.toks[i+1].punct(','); i += 2 {
-	}
-	return i
-}
-
-// resolve lists the counter tables that the statement's table names mean, and
-// the names of its common table expressions.
-func (a *analysis) resolve(stmt ast.Node) (tables []*table, ctes []string) {
-	every(stmt, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.TableName:
-			if t := a.schema.lookup(n.Schema.O, n.Name.O, a.db); t != nil && !slices.Contains(tables, t) {
-				tables = append(tables, t)
-			}
-		case *ast.CommonTableExpression:
-			ctes = append(ctes, n.Name.O)
-		}
-		return true
-	})
-	sortTables(tables)
-	return tables, ctes
+	return k.own(p.Query.Render(func(v plan.ViewUse) slotsql.ReadView { return sights[use{v.Table, v.Locks}] }, k.tables)), k.args, false, nil
 }

@@ -12,6 +12,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // DefaultMaxLock is for how long a rollup keeps base rows locked at a time,
@@ -95,26 +100,26 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 	if err != nil {
 		return nil, err
 	}
-	tables, err := s.named(options.Tables, c.cfg.DBName)
+	tables, err := tablesNamed(s, options.Tables, c.cfg.DBName)
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
 	if wait && len(options.Tables) == 0 { // in the background it has been logged
-		errs = append(errs, s.complete())
+		errs = append(errs, complete(s))
 	}
 	for _, t := range tables {
 		switch {
-		case t.unfit != nil:
-			errs = append(errs, &UnfitError{t.String(), t.unfit})
+		case t.Unfit != nil:
+			errs = append(errs, &UnfitError{t.String(), t.Unfit})
 			continue
-		case t.unfolded:
-			errs = append(errs, &UnfitError{t.String(), t.degraded})
+		case t.Unfolded:
+			errs = append(errs, &UnfitError{t.String(), t.Degraded})
 			continue
-		case t.missing != "" && t.missing == t.createSQL() && !t.unseen:
+		case t.Missing != "" && t.Missing == t.CreateSQL() && !t.Unseen:
 			continue // there is no slots table, and so nothing to roll up
-		case t.missing != "":
-			errs = append(errs, t.slotsError())
+		case t.Missing != "":
+			errs = append(errs, slotsError(t))
 			continue
 		}
 		out, err := c.rollUpTable(ctx, t, options, wait)
@@ -132,24 +137,24 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 	return done, errors.Join(errs...)
 }
 
-// named lists the tables of the names, or all.
-func (s *schema) named(names []string, defaultDB string) ([]*table, error) {
+// tablesNamed lists the tables of the names, or all.
+func tablesNamed(s *catalog.Schema, names []string, defaultDB string) ([]*catalog.Table, error) {
 	if len(names) == 0 {
-		return s.all(), nil
+		return s.All(), nil
 	}
-	var tables []*table
+	var tables []*catalog.Table
 	for _, name := range names {
-		parts, err := splitName(name)
+		parts, err := sqltext.SplitName(name)
 		if err == nil && len(parts) == 1 {
 			parts = []string{defaultDB, parts[0]}
 		}
-		var t *table
+		var t *catalog.Table
 		if err == nil && len(parts) == 2 {
-			t = s.lookup(parts[0], parts[1], "")
+			t = s.Lookup(parts[0], parts[1], "")
 		}
 		if t == nil {
 			var known []string
-			for _, t := range s.all() {
+			for _, t := range s.All() {
 				known = append(known, t.String())
 			}
 			return nil, &ConfigError{Place: "table " + excerpt(name), Problem: "there is no such table with counters", Remedy: "there are " + strings.Join(known, ", ")}
@@ -162,17 +167,17 @@ func (s *schema) named(names []string, defaultDB string) ([]*table, error) {
 // rollup is a rollup of one table. It has a connection of its own.
 type rollup struct {
 	c       *conn
-	t       *table
+	t       *catalog.Table
 	maxLock time.Duration
 	size    int // keys per transaction
 	failed  int // keys in a row that the server refused
 	out     *RolledUp
-	warn    func(k key, reason string)
-	correct func(ctx context.Context, locked []key) error // after the fold, in its transaction; nil: nothing
+	warn    func(k catalog.Key, reason string)
+	correct func(ctx context.Context, locked []catalog.Key) error // after the fold, in its transaction; nil: nothing
 }
 
 // newRollup opens a connection for work on a table.
-func (c *Connector) newRollup(ctx context.Context, t *table, maxLock time.Duration) (*rollup, error) {
+func (c *Connector) newRollup(ctx context.Context, t *catalog.Table, maxLock time.Duration) (*rollup, error) {
 	raw, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
@@ -181,8 +186,8 @@ func (c *Connector) newRollup(ctx context.Context, t *table, maxLock time.Durati
 	if r.maxLock <= 0 {
 		r.maxLock = DefaultMaxLock
 	}
-	r.warn = func(k key, reason string) {
-		c.once("rollup "+t.String(), "countermysql: slots can't be rolled up", "table", t.String(), "key", t.describe(k), "reason", reason)
+	r.warn = func(k catalog.Key, reason string) {
+		c.once("rollup "+t.String(), "countermysql: slots can't be rolled up", "table", t.String(), "key", t.Describe(k), "reason", reason)
 	}
 	if err := r.prepare(ctx); err != nil {
 		raw.Close()
@@ -193,7 +198,7 @@ func (c *Connector) newRollup(ctx context.Context, t *table, maxLock time.Durati
 
 func (r *rollup) close() { _ = r.c.Close() }
 
-func (c *Connector) rollUpTable(ctx context.Context, t *table, options *RollupOptions, wait bool) (*RolledUp, error) {
+func (c *Connector) rollUpTable(ctx context.Context, t *catalog.Table, options *RollupOptions, wait bool) (*RolledUp, error) {
 	r, err := c.newRollup(ctx, t, options.MaxLock)
 	if err != nil {
 		return nil, err
@@ -202,32 +207,32 @@ func (c *Connector) rollUpTable(ctx context.Context, t *table, options *RollupOp
 	if mine, err := r.reserve(ctx, wait); err != nil || !mine {
 		return nil, err
 	}
-	defer func() { r.t.slotted.Store(0) }()
+	defer func() { c.trafficOf(t).slotted.Store(0) }()
 	progress := RollupProgress{Table: t.String()}
 	if options.Progress != nil {
-		n, err := r.c.read(ctx, "SELECT COUNT(*) FROM "+t.slots())
+		n, err := r.c.read(ctx, "SELECT COUNT(*) FROM "+t.Slots())
 		if err != nil {
 			return nil, err
 		}
 		progress.Total, _ = strconv.ParseInt(n[0][0], 10, 64) // a COUNT
 		options.Progress(progress)
 	}
-	for next := (key)(nil); ; {
+	for next := (catalog.Key)(nil); ; {
 		keys, err := r.keysAfter(ctx, next)
-		if err != nil || len(keys) == 0 {
-			return r.out, err
+		if err == nil && len(keys) > 0 {
+			err = r.batch(ctx, keys)
 		}
-		if err := r.batch(ctx, keys); errors.Is(err, errOtherSlots) && r.renew(ctx) {
+		if (errors.Is(err, errOtherSlots) || mysqlerr.Number(err) == mysqlerr.ErrNoColumn) && r.renew(ctx) {
 			t, next = r.t, nil
 			continue
-		} else if err != nil {
+		} else if err != nil || len(keys) == 0 {
 			return r.out, err
 		}
 		if options.Progress != nil {
 			progress.Slots = r.out.Slots + r.out.Orphans
 			options.Progress(progress)
 		}
-		if next = keys[len(keys)-1]; len(t.key) == 0 {
+		if next = keys[len(keys)-1]; len(t.Key) == 0 {
 			return r.out, nil
 		}
 	}
@@ -235,12 +240,12 @@ func (c *Connector) rollUpTable(ctx context.Context, t *table, options *RollupOp
 
 // renew goes over to the table as it is now; false if it is not another.
 func (r *rollup) renew(ctx context.Context) bool {
-	s, err := r.c.connector.schema(ctx)
+	s, err := r.c.connector.learn(ctx)
 	if err != nil {
 		return false
 	}
-	now := s.lookup(r.t.spec.db, r.t.spec.name, "")
-	if now == nil || now == r.t || now.unfit != nil || now.unfolded || now.missing != "" {
+	now := s.Lookup(r.t.Spec.DB, r.t.Spec.Name, "")
+	if now == nil || now == r.t || now.Unfit != nil || now.Unfolded || now.Missing != "" {
 		return false
 	}
 	r.t = now
@@ -256,7 +261,7 @@ func (r *rollup) prepare(ctx context.Context) error {
 	}
 	set := "SET SESSION autocommit = 1, time_zone = '+00:00', lock_wait_timeout = 2, innodb_lock_wait_timeout = " +
 		strconv.Itoa(max(1, int(math.Ceil(r.maxLock.Seconds()))))
-	if s.server.snapshotIsolation {
+	if s.Server.SnapshotIsolation {
 		set += ", innodb_snapshot_isolation = OFF"
 	}
 	for _, stmt := range []string{set, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
@@ -278,7 +283,7 @@ func (r *rollup) reserve(ctx context.Context, wait bool) (bool, error) {
 	for {
 		rows, err := r.c.read(ctx, "SELECT GET_LOCK('"+name+"', "+strconv.Itoa(seconds)+")")
 		switch {
-		case errorNumber(err) != 0:
+		case mysqlerr.Number(err) != 0:
 			return true, nil // some clusters refuse GET_LOCK; two rollups at once only waste work
 		case err != nil:
 			return false, err
@@ -293,73 +298,27 @@ func (r *rollup) reserve(ctx context.Context, wait bool) (bool, error) {
 }
 
 // keysAfter reads the next keys that have slots.
-func (r *rollup) keysAfter(ctx context.Context, last key) ([]key, error) {
+func (r *rollup) keysAfter(ctx context.Context, last catalog.Key) ([]catalog.Key, error) {
 	t, where := r.t, ""
-	if last != nil && len(t.key) > 0 {
-		where = " WHERE " + t.after(last, privateName)
+	if last != nil && len(t.Key) > 0 {
+		where = " WHERE " + slotsql.After(t, last, catalog.PrivateName)
 	}
 	order := ""
-	if len(t.key) > 0 {
-		cols := quoteNames(t.key)
-		for i, c := range t.key {
-			cols[i] = c.ordered(cols[i])
+	if len(t.Key) > 0 {
+		cols := catalog.QuoteNames(t.Key)
+		for i, c := range t.Key {
+			cols[i] = c.Ordered(cols[i])
 		}
 		order = " ORDER BY " + strings.Join(cols, ", ")
 	}
-	rows, err := r.c.read(ctx, "SELECT "+t.selectKey(privateName)+" FROM (SELECT DISTINCT "+strings.Join(append(quoteNames(t.key), "1"), ", ")+
-		" FROM "+t.slots()+" AS "+privateName+where+order+" LIMIT "+strconv.Itoa(r.size)+") AS "+privateName+order)
+	rows, err := r.c.read(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+" FROM (SELECT DISTINCT "+strings.Join(append(catalog.QuoteNames(t.Key), "1"), ", ")+
+		" FROM "+t.Slots()+" AS "+catalog.PrivateName+where+order+" LIMIT "+strconv.Itoa(r.size)+") AS "+catalog.PrivateName+order)
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]key, len(rows))
+	keys := make([]catalog.Key, len(rows))
 	for i, row := range rows {
-		keys[i] = key(row[:len(t.key)])
+		keys[i] = catalog.Key(row[:len(t.Key)])
 	}
 	return keys[:min(len(keys), r.c.several(t, len(keys), slices.Values(keys)))], nil
-}
-
-// ordered is what a key column is ordered by: ENUM and SET are by their numbers,
-// but compare with a literal as strings.
-func (c *column) ordered(ref string) string {
-	if c.dataType == "enum" || c.dataType == "set" {
-		return "CONCAT(" + ref + ")"
-	}
-	return ref
-}
-
-// after selects the keys behind one, in a form that both servers serve from the
-// primary key (they do not for rows of values).
-func (t *table) after(k key, name string) string {
-	cond := ""
-	for i := len(t.key) - 1; i >= 0; i-- {
-		c := t.key[i]
-		col, value := c.ordered(name+"."+quoteIdent(c.name)), c.literal(k[i])
-		if cond == "" {
-			cond = col + " > " + value
-			continue
-		}
-		cond = col + " >= " + value + " AND (" + col + " > " + value + " OR " + cond + ")"
-	}
-	return cond
-}
-
-// describe writes a key for people.
-func (t *table) describe(k key) string {
-	if len(t.key) == 0 {
-		return "the only row"
-	}
-	parts := make([]string, len(t.key))
-	for i, c := range t.key {
-		v := k[i]
-		if c.stringKey() {
-			b, err := hex.DecodeString(v)
-			if err == nil && c.collation != "" {
-				v = strconv.Quote(string(b))
-			} else {
-				v = "0x" + v
-			}
-		}
-		parts[i] = c.name + "=" + v
-	}
-	return strings.Join(parts, " ")
 }

@@ -4,19 +4,20 @@ import (
 	"context"
 	"slices"
 	"time"
-)
 
-// refusals are how many keys in a row the server may refuse before the rollup
-// ends with the error: then it is not the key.
-const refusals = 10
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
 
 // batch rolls up some keys. Rows that are locked are skipped at first, so that
 // the rollup never waits while it keeps others waiting, and no deadlock can
 // come of it; then each of them is waited for alone.
-func (r *rollup) batch(ctx context.Context, keys []key) error {
+func (r *rollup) batch(ctx context.Context, keys []catalog.Key) error {
 	start := time.Now()
-	taken, err := r.fold(ctx, r.t.key, keys, "FOR UPDATE SKIP LOCKED")
-	if err != nil && errorNumber(err) == 0 {
+	taken, err := r.fold(ctx, r.t.Key, keys, "FOR UPDATE SKIP LOCKED")
+	if n := mysqlerr.Number(err); err != nil && n == 0 || n == mysqlerr.ErrNoColumn {
 		return err
 	}
 	switch held := time.Since(start); {
@@ -26,7 +27,7 @@ func (r *rollup) batch(ctx context.Context, keys []key) error {
 		r.size = min(foldBatch, r.size*2)
 	}
 	for _, k := range keys {
-		if taken[k.id()] {
+		if taken[k.ID()] {
 			r.failed = 0
 			continue
 		}
@@ -37,28 +38,25 @@ func (r *rollup) batch(ctx context.Context, keys []key) error {
 	return nil
 }
 
-// passing are errors that another try may not meet: locks, and a killed query.
-var passing = map[uint16]bool{errLockWait: true, errDeadlock: true, errChangedRow: true, 1317: true, errNoWait: true}
-
 // alone rolls up one key in a transaction of its own.
-func (r *rollup) alone(ctx context.Context, k key) error {
+func (r *rollup) alone(ctx context.Context, k catalog.Key) error {
 	for try := 0; ; try++ {
-		taken, err := r.fold(ctx, r.t.key, []key{k}, "FOR UPDATE")
+		taken, err := r.fold(ctx, r.t.Key, []catalog.Key{k}, "FOR UPDATE")
 		if err == nil && len(taken) == 0 {
 			err = r.removeOrphan(ctx, k)
 		}
-		switch n := errorNumber(err); {
+		switch n := mysqlerr.Number(err); {
 		case err == nil:
 			r.failed = 0
 			return nil
-		case n == 0:
+		case n == 0, n == mysqlerr.ErrNoColumn: // the slots table is for another key by now
 			return err
-		case passing[n] && n != errLockWait && try < 3:
-		case passing[n]:
+		case mysqlerr.Passing[n] && n != mysqlerr.ErrLockWait && try < 3:
+		case mysqlerr.Passing[n]:
 			r.out.Busy++
 			return nil
 		default:
-			if r.failed++; r.failed >= refusals {
+			if r.failed++; r.failed >= mysqlerr.Refusals {
 				return err
 			}
 			r.leave(k, err.Error())
@@ -67,9 +65,9 @@ func (r *rollup) alone(ctx context.Context, k key) error {
 	}
 }
 
-func (r *rollup) leave(k key, reason string) {
+func (r *rollup) leave(k catalog.Key, reason string) {
 	if len(r.out.Left) < maxLeft {
-		r.out.Left = append(r.out.Left, Left{r.t.describe(k), reason})
+		r.out.Left = append(r.out.Left, Left{r.t.Describe(k), reason})
 	}
 	r.warn(k, reason)
 }
@@ -89,21 +87,24 @@ func (r *rollup) transaction(ctx context.Context, f func() error) error {
 
 // fold rolls up those rows, given by keys of cols, which it gets, and returns their
 // primary keys.
-func (r *rollup) fold(ctx context.Context, cols []*column, keys []key, how string) (map[string]bool, error) {
+func (r *rollup) fold(ctx context.Context, cols []*catalog.Column, keys []catalog.Key, how string) (map[string]bool, error) {
 	c, t := r.c, r.t
 	taken := map[string]bool{}
 	left := map[string]string{}
-	var folded []lockedRow
+	var folded []slotsql.LockedRow
 	err := r.transaction(ctx, func() error {
-		rows, err := c.lockAs(ctx, t, quoteIdent(t.spec.name), t.base()+t.force(cols), whereAny(cols, keys, quoteIdent(t.spec.name)), how)
+		rows, err := c.lockAs(ctx, t, sqltext.Quote(t.Spec.Name), t.Base()+slotsql.Force(t, cols), catalog.WhereAny(cols, keys, sqltext.Quote(t.Spec.Name)), how)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
+		if err := r.sameZones(ctx); err != nil {
+			return err
+		}
 		folded = rows
-		locked := make([]key, len(rows))
+		locked := make([]catalog.Key, len(rows))
 		for i, row := range rows {
-			locked[i] = row.key
-			taken[row.key.id()] = true
+			locked[i] = row.Key
+			taken[row.Key.ID()] = true
 		}
 		found, err := c.slotRows(ctx, t, locked, func(ctx context.Context, query string) ([][]string, error) {
 			return c.read(ctx, query+" FOR UPDATE")
@@ -111,14 +112,14 @@ func (r *rollup) fold(ctx context.Context, cols []*column, keys []key, how strin
 		if err != nil {
 			return err
 		}
-		var whole []lockedRow
+		var whole []slotsql.LockedRow
 		for _, row := range rows {
-			slots := found[row.key.id()]
+			slots := found[row.Key.ID()]
 			if slots == nil {
 				continue
 			}
-			if column := t.overflow(row, slots); column != "" {
-				left[row.key.id()] = "column " + column + " can't hold the counter's value; make the column larger"
+			if column := slotsql.Overflow(t, row, slots); column != "" {
+				left[row.Key.ID()] = "column " + column + " can't hold the counter's value; make the column larger"
 				if err := r.foldPart(ctx, row, slots); err != nil {
 					return err
 				}
@@ -137,8 +138,8 @@ func (r *rollup) fold(ctx context.Context, cols []*column, keys []key, how strin
 		return nil, err
 	}
 	for _, row := range folded {
-		if reason := left[row.key.id()]; reason != "" {
-			r.leave(row.key, reason)
+		if reason := left[row.Key.ID()]; reason != "" {
+			r.leave(row.Key, reason)
 		}
 	}
 	return taken, nil
@@ -147,23 +148,37 @@ func (r *rollup) fold(ctx context.Context, cols []*column, keys []key, how strin
 // removeOrphan removes the slots of a row that does not exist. The row may be
 // inserted meanwhile, so the slots are locked first: who increments the new row
 // then waits for them, and sees the row's lock refused here if it is quicker.
-func (r *rollup) removeOrphan(ctx context.Context, k key) error {
+func (r *rollup) removeOrphan(ctx context.Context, k catalog.Key) error {
 	c, t := r.c, r.t
-	if len(t.key) == 0 {
+	if len(t.Key) == 0 {
 		return nil // the table is empty: the next INSERT clears its slots
 	}
 	return r.transaction(ctx, func() error {
-		found, err := c.slotRows(ctx, t, []key{k}, func(ctx context.Context, query string) ([][]string, error) {
+		found, err := c.slotRows(ctx, t, []catalog.Key{k}, func(ctx context.Context, query string) ([][]string, error) {
 			return c.read(ctx, query+" FOR UPDATE NOWAIT")
 		})
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		rows, err := c.lockAs(ctx, t, quoteIdent(t.spec.name), t.base()+t.forceKey(), t.where(k, quoteIdent(t.spec.name)), "FOR UPDATE NOWAIT")
+		rows, err := c.lockAs(ctx, t, sqltext.Quote(t.Spec.Name), t.Base()+slotsql.ForceKey(t), t.Where(k, sqltext.Quote(t.Spec.Name)), "FOR UPDATE NOWAIT")
 		if err != nil || len(rows) > 0 {
 			return err // it exists by now: the next rollup takes it
 		}
-		r.out.Orphans += int64(len(found[k.id()]))
-		return c.removeSlots(ctx, t, slices.Clone(found[k.id()]))
+		if err := r.sameZones(ctx); err != nil {
+			return err
+		}
+		r.out.Orphans += int64(len(found[k.ID()]))
+		return c.removeSlots(ctx, t, slices.Clone(found[k.ID()]))
 	})
+}
+
+// sameZones fails where the key is a moment to one of base and slots table and a time of day
+// to the other, since another client has altered the base table: no value of it tells, and
+// in the rollup's time zone they match otherwise than in an application's. The table is in
+// use by the transaction, and stays as it is.
+func (r *rollup) sameZones(ctx context.Context) error {
+	if !slices.ContainsFunc(r.t.Key, func(c *catalog.Column) bool { return c.DataType == "datetime" || c.DataType == "timestamp" }) {
+		return nil
+	}
+	return r.c.stillKnown(ctx, r.t, false, nil)
 }

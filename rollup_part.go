@@ -3,67 +3,57 @@ package countermysql
 import (
 	"context"
 	"strings"
-)
 
-// overflow names the counter whose column can't hold base plus slots; "" if all
-// can.
-func (t *table) overflow(row lockedRow, slots []slotRow) string {
-	for i, col := range t.counters {
-		if row.counters[i] == "" {
-			continue
-		}
-		if sum, err := col.sum(row.counters[i], i, slots); err == nil && !col.inRange(sum) {
-			return col.name
-		}
-	}
-	return ""
-}
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
 
 // foldPart rolls up a locked row whose counters leave their columns' range: the
 // base row gets what it can hold, and the slots keep the rest.
-func (r *rollup) foldPart(ctx context.Context, row lockedRow, slots []slotRow) error {
-	t, name := r.t, quoteIdent(r.t.spec.name)
+func (r *rollup) foldPart(ctx context.Context, row slotsql.LockedRow, slots []slotsql.SlotRow) error {
+	t, name := r.t, sqltext.Quote(r.t.Spec.Name)
 	var sets []string
 	keeps := make([]bool, len(slots))
 	kept := make([][]string, len(slots)) // assignments, by slot
-	for i, col := range t.counters {
-		if row.counters[i] == "" {
+	for i, col := range t.Counters {
+		if row.Counters[i] == "" {
 			continue
 		}
-		sum, err := col.sum(row.counters[i], i, slots)
+		sum, err := slotsql.SumOf(col, row.Counters[i], i, slots)
 		if err != nil {
 			return err
 		}
-		held := col.clamp(sum)
-		sets = append(sets, name+"."+quoteIdent(col.name)+" = "+col.formatBig(held))
+		held := col.Clamp(sum)
+		sets = append(sets, name+"."+sqltext.Quote(col.Name)+" = "+col.FormatBig(held))
 		rest := sum.Sub(sum, held)
-		low, high := col.slotLimits()
+		low, high := col.SlotLimits()
 		for n := range slots {
-			part := clamp(rest, low, high)
+			part := catalog.Clamp(rest, low, high)
 			rest.Sub(rest, part)
 			keeps[n] = keeps[n] || part.Sign() != 0
-			kept[n] = append(kept[n], quoteIdent(col.name)+" = "+col.formatBig(part))
+			kept[n] = append(kept[n], sqltext.Quote(col.Name)+" = "+col.FormatBig(part))
 		}
 	}
-	for i, col := range t.touch {
-		ref := name + "." + quoteIdent(col.name)
-		if newest := newestTouch(i, slots, nil); newest != "" {
-			sets = append(sets, ref+" = "+later(ref, newest))
+	for i, col := range t.Touch {
+		ref := name + "." + sqltext.Quote(col.Name)
+		if newest := slotsql.NewestTouch(i, slots, nil); newest != "" {
+			sets = append(sets, ref+" = "+catalog.Later(ref, newest))
 		} else {
 			sets = append(sets, ref+" = "+ref) // or the server sets it to now
 		}
 	}
-	if _, err := r.c.do(ctx, "UPDATE "+t.base()+t.forceKey()+" SET "+strings.Join(sets, ", ")+" WHERE "+t.where(row.key, name)); err != nil {
+	if _, err := r.c.do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(row.Key, name)); err != nil {
 		return err
 	}
-	var gone []slotRow
+	var gone []slotsql.SlotRow
 	for n, s := range slots {
 		if !keeps[n] {
 			gone = append(gone, s)
 			continue
 		}
-		where := t.where(s.key, t.slots()) + " AND " + quoteIdent(t.slotCol) + " = " + s.slot
-		if _, err := r.c.do(ctx, "UPDATE "+t.slots()+" SET "+strings.Join(kept[n], ", ")+" WHERE "+where); err != nil {
+		where := t.Where(s.Key, t.Slots()) + " AND " + sqltext.Quote(t.SlotCol) + " = " + s.Slot
+		if _, err := r.c.do(ctx, "UPDATE "+t.Slots()+" SET "+strings.Join(kept[n], ", ")+" WHERE "+where); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // run executes a statement that is more than simple. Where it meets a slots table
@@ -16,28 +21,26 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return outcome{}, err
 	}
-	returned := false
-	defer func() { c.closeUnless(returned) }()
+	defer c.closeOnPanic()
 	run := c.runKnown
-	if k.encounter != nil {
+	if k.Encounter != nil {
 		run = c.runEncounter
 	}
-	if !k.plan.leavesPromises() {
+	if !k.Plan.LeavesPromises() {
 		if err := c.keepPromises(ctx); err != nil {
-			returned = true
 			return outcome{}, err
 		}
 	}
-	out, err := run(ctx, k)
-	returned = true
-	return out, err
+	return run(ctx, k)
 }
 
-// closeUnless closes the connection if an interceptor has panicked: an application that
-// recovers could commit what is done by half, or go on in a transaction of the driver's.
-func (c *conn) closeUnless(returned bool) {
-	if !returned {
+// closeOnPanic closes the connection if an interceptor panics: an application that
+// recovers could commit a fold that is done by half, or go on in a transaction of the
+// driver's.
+func (c *conn) closeOnPanic() {
+	if v := recover(); v != nil {
 		_ = c.raw.Close()
+		panic(v)
 	}
 }
 
@@ -45,11 +48,8 @@ func (c *conn) closeUnless(returned bool) {
 // not enough.
 func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 	out, err := c.runOnce(ctx, k)
-	if wrong := k.misspelt(ctx, err); wrong != nil {
-		return outcome{}, c.cut(ctx, c.noted(wrong))
-	}
-	if errorNumber(err) == errMixedCollations {
-		for _, t := range k.plan.tables() {
+	if mysqlerr.Number(err) == mysqlerr.ErrMixedCollations {
+		for _, t := range k.Plan.Tables() {
 			if kerr := c.stillKnown(ctx, t, false, nil); kerr != nil {
 				err = kerr
 			}
@@ -58,7 +58,7 @@ func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 	if errors.Is(err, errOtherKey) && c.inTransaction() { // the slots table is to be altered, which would wait for it
 		return outcome{}, c.asDeadlock("the key of a table with counters has got another type meanwhile")
 	}
-	if !errors.Is(err, errOtherSlots) && (k.plan.kind != kindOther || k.plan.split != nil || !c.outdated(ctx, k.plan, err)) {
+	if !errors.Is(err, errOtherSlots) && (k.Plan.Kind != sqltext.NoEffect || k.Plan.Split != nil || !c.outdated(ctx, k.Plan, err)) {
 		return out, c.cut(ctx, err)
 	}
 	p, err := c.plan(ctx, k.text)
@@ -66,6 +66,9 @@ func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	k.planUse, k.merged = p, nil
+	if k.Encounter != nil { // its table is gone, and may be back when it is sent
+		return c.runEncounter(ctx, k)
+	}
 	if out, err = c.runOnce(ctx, k); errors.Is(err, errOtherSlots) {
 		err = errors.New(err.Error()) // not once more: it may be one of several statements
 	}
@@ -84,22 +87,25 @@ func (c *conn) cut(ctx context.Context, err error) error {
 }
 
 // outdated reports whether a statement that failed, and did nothing, for want of a
-// table or column, or because a slots table has got a key of more columns or the table is
-// a view now, was planned by a schema that has changed since. Unless it is known to have, that is looked at once in a
-// second at most: the statement may be wrong itself.
-func (c *conn) outdated(ctx context.Context, p *plan, err error) bool {
-	if n := errorNumber(err); n != errNoColumn && n != errNoTable && (n != errNoDefault && n != errNoIndex || p.increment == nil) {
+// table or column, because a slots table has got a key of more columns or the table is
+// a view now, or because the slots table could not be altered while somebody used it, was
+// planned by a schema that has changed since. Unless it is known to have, that is looked at
+// once in a second at most: the statement may be wrong itself.
+func (c *conn) outdated(ctx context.Context, p *plan.Plan, err error) bool {
+	switch n := mysqlerr.Number(err); {
+	case n == mysqlerr.ErrNoColumn, n == mysqlerr.ErrNoTable, n == mysqlerr.ErrLockWait && p.Class == plan.Refused, (n == mysqlerr.ErrNoDefault || n == mysqlerr.ErrNoIndex) && p.Increment != nil:
+	default:
 		return false
 	}
 	old := c.connector.current.Load()
 	if old == nil { // the sql.DB was closed meanwhile
 		return false
 	}
-	if p.increment != nil && old.lookup(p.increment.t.spec.db, p.increment.t.spec.name, "") != p.increment.t {
+	if p.Increment != nil && old.Lookup(p.Increment.Table.Spec.DB, p.Increment.Table.Spec.Name, "") != p.Increment.Table {
 		return true
 	}
-	slots := p.class == counting && errorNumber(err) == errNoDefault || // all columns that are known have values: it has met another one
-		errorNumber(err) == errNoColumn && strings.Contains(err.Error(), slotColumn+"'") // the slots table is for another key
+	slots := p.Class == plan.Counting && mysqlerr.Number(err) == mysqlerr.ErrNoDefault || // all columns that are known have values: it has met another one
+		mysqlerr.Number(err) == mysqlerr.ErrNoColumn && strings.Contains(err.Error(), catalog.SlotColumn+"'") // the slots table is for another key
 	if !slots && c.connector.age() < time.Second && !c.connector.changed() {
 		return false
 	}
@@ -108,21 +114,21 @@ func (c *conn) outdated(ctx context.Context, p *plan, err error) bool {
 }
 
 func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
-	p := k.plan
-	c.locking = p.locking
+	p := k.Plan
+	c.locking = p.Locking
 	defer func() { c.locking = false }()
-	if p.increment == nil {
+	if p.Increment == nil {
 		if err := c.begin(ctx); err != nil {
 			return outcome{}, err
 		}
 	}
-	if p.split != nil && c.connector.cfg.MultiStatements && k.stmt == nil && k.interpolated() {
+	if p.Split != nil && c.connector.cfg.MultiStatements && k.stmt == nil && k.interpolated() {
 		return c.runSplit(ctx, k)
 	}
-	if p.class == refused {
-		return outcome{}, p.err
+	if p.Class == plan.Refused {
+		return outcome{}, unready(p.Unready)
 	}
-	if p.kind != kindOther {
+	if p.Kind != sqltext.NoEffect {
 		return c.runKind(ctx, k)
 	}
 	return c.runData(ctx, k)
@@ -130,32 +136,32 @@ func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
 
 // runKind executes a statement that changes the session or its transaction.
 func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
-	switch k.plan.kind {
-	case kindBegin, kindCommit, kindDDL, kindImplicit, kindLock:
+	switch k.Plan.Kind {
+	case sqltext.EffectBegin, sqltext.EffectCommit, sqltext.EffectDDL, sqltext.EffectImplicit, sqltext.EffectLock:
 		return c.runCommit(ctx, k)
-	case kindRollback:
+	case sqltext.EffectRollback:
 		out, err := k.forward(ctx, k.text)
 		if err == nil || !c.inTransaction() { // XA ROLLBACK of another transaction fails
 			c.endedByUser()
 		}
 		return out, err
-	case kindSavepoint, kindRollbackTo, kindRelease:
+	case sqltext.EffectSavepoint, sqltext.EffectRollbackTo, sqltext.EffectRelease:
 		return c.runSavepoint(ctx, k)
-	case kindTemporary:
+	case sqltext.EffectTemporary:
 		return c.runTemporary(ctx, k)
-	case kindAutocommit:
+	case sqltext.EffectAutocommit:
 		return c.runAutocommit(ctx, k)
-	case kindSetTransaction:
+	case sqltext.EffectSetTransaction:
 		return c.runSetTransaction(ctx, k)
-	case kindSet:
+	case sqltext.EffectSet:
 		return c.runSet(ctx, k)
-	case kindUnlock:
+	case sqltext.EffectUnlock:
 		out, err := k.forward(ctx, k.text)
 		if err == nil {
 			c.locks = unlocked
 		}
 		return out, err
-	case kindCall, kindExecute:
+	case sqltext.EffectCall, sqltext.EffectExecute:
 		return c.runAnything(ctx, k)
 	}
 	return c.runData(ctx, k)
@@ -163,13 +169,13 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 
 // runCommit executes a statement that commits what is open.
 func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
-	p := k.plan
+	p := k.Plan
 	send := c.sendOrRollBack
-	if p.arg == xaEnd { // a prepared transaction may lose the shared locks that keep others from its slots
+	if p.Arg == sqltext.XaEnd { // a prepared transaction may lose the shared locks that keep others from its slots
 		send = c.applyAll
 	}
 	if err := send(ctx); err != nil {
-		if p.arg == xaEnd && !c.begun() { // a deadlock has ended it, but MySQL wants XA END before XA ROLLBACK and all else
+		if p.Arg == sqltext.XaEnd && !c.begun() { // a deadlock has ended it, but MySQL wants XA END before XA ROLLBACK and all else
 			_, _ = k.forward(context.WithoutCancel(ctx), k.text) // which says no more than that
 		}
 		return outcome{}, err
@@ -177,14 +183,14 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	next := c.begins()
 	out, err := c.runDDL(ctx, k)
 	switch {
-	case p.arg == xaEnd && err == nil:
+	case p.Arg == sqltext.XaEnd && err == nil:
 		c.ended()
 		c.xaEnded = true
-	case p.kind == kindCommit && err == nil:
+	case p.Kind == sqltext.EffectCommit && err == nil:
 		c.endedByUser()
-	case p.kind == kindBegin && err == nil:
+	case p.Kind == sqltext.EffectBegin && err == nil:
 		c.ended()
-		c.next, c.fixed = next, p.arg == withSnapshot
+		c.next, c.fixed = next, p.Arg == sqltext.WithSnapshot
 	case err == nil && !c.begun(), !c.inTransaction(): // DROP PREPARE and the like commit nothing
 		c.ended()
 	}
@@ -201,30 +207,30 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	out, err := c.forwardWatched(ctx, k)
-	if k.plan.kind == kindExecute && !tokenize(k.text, c.session.mode)[0].is("PREPARE") {
+	if k.Plan.Kind == sqltext.EffectExecute && !sqltext.Tokenize(k.text, c.session.mode)[0].Is("PREPARE") {
 		c.connector.changes.Add(1)
 	}
 	if rows, ok := out.rows.(physicalRows); ok { // the server tells only behind them whether the transaction is over
 		out.rows = &countedRows{physicalRows: rows, finish: func(error) error {
-			c.noteAnything(k.plan)
+			c.noteAnything(k.Plan)
 			return nil
 		}}
 		return out, err
 	}
-	c.noteAnything(k.plan)
+	c.noteAnything(k.Plan)
 	return out, err
 }
 
 // noteAnything notes that a statement ran which may have done anything.
-func (c *conn) noteAnything(p *plan) {
+func (c *conn) noteAnything(p *plan.Plan) {
 	if !c.inTransaction() {
 		c.ended()
 		return
 	}
-	c.fixed = c.fixed || p.fixes || p.kind != kindAutocommit && p.arg != onlyReads // others may have read anything
+	c.fixed = c.fixed || p.Fixes || p.Kind != sqltext.EffectAutocommit && p.Arg != sqltext.OnlyReads // others may have read anything
 	c.transaction().noteCall()
-	for _, w := range p.writes {
-		c.transaction().writtenTo(w.t).any = true
+	for _, w := range p.Writes {
+		c.transaction().writtenTo(w.Table).setAny()
 	}
 }
 
@@ -233,14 +239,14 @@ func (c *conn) settleAll(ctx context.Context, k *call) error {
 	if err := c.applyAll(ctx); err != nil {
 		return err
 	}
-	if err := c.hold(ctx, k.plan, true); err != nil {
+	if err := c.hold(ctx, k.Plan, true); err != nil {
 		return err
 	}
-	for _, s := range k.plan.scopes {
+	for _, s := range k.Plan.Scopes {
 		if c.locks != unlocked {
 			break // to roll up would unlock
 		}
-		if err := c.rollUp(ctx, s.t); err != nil {
+		if err := c.rollUp(ctx, s.Table); err != nil {
 			return err
 		}
 	}
@@ -264,12 +270,12 @@ func (c *conn) applyAll(ctx context.Context) error {
 
 // runData executes a query or a data change.
 func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
-	p := k.plan
+	p := k.Plan
 	if c.locks != unlocked || slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return v.Name != "" }) {
 		return k.forward(ctx, k.text) // ours: all was rolled up, and nobody else writes; others, and for named arguments: the server refuses
 	}
-	exactly := p.class == exact || p.query != nil && p.query.converted.given(k)
-	if p.increment != nil {
+	exactly := p.Class == plan.Exact || p.Query != nil && p.Query.Converted.Some() && p.Query.Converted.Given(k.arguments())
+	if p.Increment != nil {
 		out, how, err := c.increment(ctx, k)
 		if err != nil || how == done {
 			return out, err
@@ -282,135 +288,35 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	if !exactly && len(p.touches) > 0 {
-		exactly = !p.touchesNow(k.binder())
+	if !exactly && len(p.Touches) > 0 {
+		exactly = !p.TouchesNow(k.binder())
 	}
-	if takes := exactly || p.locking; takes || p.increment == nil && p.writes != nil {
+	if takes := exactly || p.Locking; takes || p.Increment == nil && p.Writes != nil {
 		if err := c.hold(ctx, p, takes); err != nil {
 			return outcome{}, err
 		}
 	}
-	for _, t := range p.deletes {
+	for _, t := range p.Deletes {
 		if c.open().hasPending(t) {
 			if err := c.apply(ctx, t, nil); err != nil {
 				return outcome{}, err
 			}
 		}
 	}
-	if p.cleaning != nil {
+	if p.Cleaning != nil {
 		if err := c.againAlone(ctx, func() error { return c.clean(ctx, k) }); err != nil {
 			return outcome{}, err
 		}
 	}
-	if exactly && p.fallback || c.implies() && (exactly || p.query != nil && (p.query.locking || c.shares(p.query))) {
-		if err := k.makesSense(ctx); err != nil {
-			return outcome{}, c.noted(k.refused(ctx, err))
-		}
-	}
 	if exactly {
-		c.connector.stats.exactly(cmp.Or(p.reason, "an argument, the row's state or the transaction asks for it"))
+		c.connector.stats.exactly(cmp.Or(p.Reason, "an argument, the row's state or the transaction asks for it"))
 		return c.runExact(ctx, k)
 	}
 	out, err := c.runRewritten(ctx, k)
-	if err == nil && p.wanted != nil {
+	if err == nil && p.Wanted != nil {
 		c.connector.want(ctx, k)
 	}
 	return out, err
-}
-
-// runRewritten sends a query or a data change as it is, or with sums where it reads
-// counters. What the server refuses for our sake runs the exact way.
-func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
-	p := k.plan
-	text, args, plain, err := c.rewritten(ctx, k)
-	if err != nil {
-		return outcome{}, err
-	}
-	if p.query == nil {
-		c.connector.stats.plain(p)
-	} else if plain {
-		if kind := c.looks(k); kind != noLook {
-			out, answered, err := c.lookFirst(ctx, k, kind)
-			c.fixed = c.fixed || p.fixes && err == nil
-			if answered {
-				return out, err
-			}
-		}
-	}
-	types := c.sessionTypes(ctx, k)
-	var out outcome
-	err = c.againAlone(ctx, func() (err error) {
-		out, err = k.forwardWith(ctx, text, args)
-		return err
-	})
-	if p.query != nil && k.mayFail() {
-		out, err = c.overTables(ctx, k, out, err)
-	}
-	c.fixed = c.fixed || p.fixes && err == nil
-	switch n := errorNumber(err); {
-	case err == nil:
-	case p.query != nil && notResolved[n]:
-		if err := k.explained(ctx, n); err != nil {
-			return outcome{}, err
-		}
-		if c.outdated(ctx, p, err) {
-			return outcome{}, errOtherSlots
-		}
-		// perhaps it is the view that the server does not like here: then the base table has to do
-		c.connector.stats.exactly("the server does not accept the view")
-		return c.runExact(ctx, k)
-	case p.increment != nil && (n == errDataRange || n == errOutOfRange):
-		c.connector.stats.exactly("the base row without its slots is at the end of its range")
-		return c.runExact(ctx, k)
-	default:
-		return out, err
-	}
-	c.noteWrites(p.writes, k.binder(), out.affected())
-	if (p.query != nil || text != k.text) && k.rows {
-		out.rows = c.countedRows(out.rows, k, types)
-	}
-	return out, nil
-}
-
-// rewritten is the text to send for a statement, with views where it reads
-// counters, and its arguments. plain says that it reads them as any other session does.
-func (c *conn) rewritten(ctx context.Context, k *call) (text string, args []driver.NamedValue, plain bool, err error) {
-	p := k.plan
-	if p.query == nil {
-		if err := c.show(ctx, k); err != nil {
-			return "", nil, false, err
-		}
-		if p.rowCount && c.lastRows.known {
-			return withRowCount(k.text, c.session.mode, c.lastRows.rows), k.args, false, nil
-		}
-		return k.text, k.args, false, nil
-	}
-	c.connector.stats.sums.Add(1)
-	if !p.query.locking && !c.shares(p.query) && c.open() == nil {
-		text, args = k.summed()
-		return text, args, true, nil
-	}
-	type use struct {
-		t *table
-		l locking
-	}
-	sights := map[use]sight{}
-	plain = true
-	for _, t := range p.reads {
-		for _, l := range p.query.lockings(t) {
-			s, err := c.sightOf(ctx, t, l, k)
-			if err != nil {
-				return "", nil, false, err
-			}
-			plain = plain && s.locks == "" && s.own == nil && s.pending == nil
-			sights[use{t, l}] = s
-		}
-	}
-	if plain {
-		text, args = k.summed()
-		return text, args, true, nil
-	}
-	return k.own(p.query.render(func(v viewUse) sight { return sights[use{v.t, v.locks}] }, k.tables)), k.args, false, nil
 }
 
 // countedRows gives the rows of a rewritten query the column types of the original,
@@ -424,8 +330,8 @@ func (c *conn) countedRows(rows driver.Rows, k *call, types []columnType) driver
 	if types != nil {
 		counted.known, counted.asked = types, true
 	}
-	counted.renamed = k.plan.query == nil || k.plan.query.renamed || c.connector.cfg.ColumnsWithAlias
+	counted.renamed = k.Plan.Query.Renamed || c.connector.cfg.ColumnsWithAlias
 	counted.binary = k.binary()
-	counted.computed = k.plan.computes()
+	counted.computed = k.Plan.Computes()
 	return counted
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalog"
 )
 
 // TestSchemaStays proves that a schema that has not changed stays with its plans
@@ -25,7 +27,7 @@ func TestSchemaStays(t *testing.T) {
 		require.NoError(t, db.Ping())
 		first, err := c.learn(t.Context())
 		require.NoError(t, err)
-		require.Len(t, first.tables, tables)
+		require.Len(t, first.Tables, tables)
 		for range 5 {
 			again, err := c.learn(t.Context())
 			require.NoError(t, err)
@@ -52,7 +54,7 @@ func TestSchemaUnread(t *testing.T) {
 		require.NoError(t, err)
 		defer conn.Close()
 		run := func(age time.Duration) error {
-			c.checked.Store(int64(clock() - age))
+			c.checked.Store(int64(catalog.Clock() - age))
 			_, err := conn.ExecContext(t.Context(), "DO 't'")
 			require.Eventually(t, func() bool {
 				c.mu.Lock()
@@ -64,14 +66,14 @@ func TestSchemaUnread(t *testing.T) {
 		server.full.Store(true)
 		c.look.Load().SetMaxIdleConns(-1)
 		for range 3 {
-			require.NoError(t, run(schemaAge+time.Second))
+			require.NoError(t, run(catalog.SchemaAge+time.Second))
 		}
-		require.ErrorContains(t, run(schemaTooOld+time.Second), "too many connections")
+		require.ErrorContains(t, run(catalog.SchemaTooOld+time.Second), "too many connections")
 		c.changes.Add(1) // DDL
 		require.ErrorContains(t, run(0), "too many connections")
 		require.ErrorContains(t, run(0), "too many connections")
 		server.full.Store(false)
 		require.NoError(t, run(0))
-		require.Less(t, c.age(), schemaAge)
+		require.Less(t, c.age(), catalog.SchemaAge)
 	})
 }

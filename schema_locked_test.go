@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
 )
 
 // TestSchemaLocked proves that a counter table stays one while somebody has it locked
@@ -37,8 +40,8 @@ func TestSchemaLocked(t *testing.T) {
 		}
 		require.Eventually(t, func() bool { return renaming() != 0 }, 10*time.Second, 5*time.Millisecond)
 		_, err = c.learn(t.Context())
-		require.EqualValues(t, errLockWait, errorNumber(err))
-		c.checked.Store(int64(clock() - schemaTooOld - time.Second))
+		require.EqualValues(t, mysqlerr.ErrLockWait, mysqlerr.Number(err))
+		c.checked.Store(int64(catalog.Clock() - catalog.SchemaTooOld - time.Second))
 		execute(t, db, "DO 1")
 		start := time.Now()
 		execute(t, db, "DO 1")

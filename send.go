@@ -6,14 +6,17 @@ import (
 	"iter"
 	"slices"
 	"strings"
-)
 
-// sendBatch is how many entries one statement carries.
-const sendBatch = 500
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
 
 // several is how many of some keys one statement may name: as many as it carries, or
 // fewer where the text for them, which has each once or more, might not fit into a packet.
-func (c *conn) several(t *table, carries int, keys iter.Seq[key]) int {
+func (c *conn) several(t *catalog.Table, carries int, keys iter.Seq[catalog.Key]) int {
 	longest := 0
 	for k := range keys {
 		bytes := 0
@@ -22,13 +25,13 @@ func (c *conn) several(t *table, carries int, keys iter.Seq[key]) int {
 		}
 		longest = max(longest, bytes)
 	}
-	each := (longest + 128) * (2 + len(t.counters) + len(t.touch))
+	each := (longest + 128) * (2 + len(t.Counters) + len(t.Touch))
 	return max(1, min(carries, c.session.packet/2/each))
 }
 
 // eachOf are the keys of what has one.
-func eachOf[T any](all []T, of func(T) key) iter.Seq[key] {
-	return func(yield func(key) bool) {
+func eachOf[T any](all []T, of func(T) catalog.Key) iter.Seq[catalog.Key] {
+	return func(yield func(catalog.Key) bool) {
 		for _, v := range all {
 			if !yield(of(v)) {
 				return
@@ -54,19 +57,26 @@ func (c *conn) send(ctx context.Context) error {
 	x.due()
 	x.dropEmpty()
 	unsent := x.unsent()
+	shared, err := c.shareRows(ctx, unsent)
+	if err != nil {
+		return err
+	}
 	for i, p := range unsent {
-		last := i == len(unsent)-1 && p.entries.len() == 1 // behind it nothing is waited for, with its row locked
 		t := p.t
 		sorted := p.sorted()
-		for batch := range slices.Chunk(sorted, c.several(t, sendBatch, eachOf(sorted, (*entry).keyOf))) {
+		carries := plan.SendBatch
+		if shared {
+			carries = 1
+		}
+		for batch := range slices.Chunk(sorted, c.several(t, carries, eachOf(sorted, (*slotsql.RowIncrement).KeyOf))) {
 			err := errNotDirect
-			if last {
-				err = c.sendDirect(ctx, t.batch(t.spec.name, t.key), batch[0], false)
+			if shared || i == len(unsent)-1 && len(sorted) == 1 { // behind it no base row is waited for, with this one locked
+				err = c.sendDirect(ctx, c.connector.batch(t, t.Spec.Name, t.Key), batch[0], false)
 			}
 			if errors.Is(err, errNotDirect) {
 				err = c.sendTable(ctx, t, batch)
 			}
-			if errors.Is(err, errRowGone) || errorNumber(err) == errOutOfRange {
+			if errors.Is(err, errRowGone) || mysqlerr.Number(err) == mysqlerr.ErrOutOfRange {
 				err = c.sendEach(ctx, t, batch)
 			}
 			if err != nil {
@@ -77,14 +87,11 @@ func (c *conn) send(ctx context.Context) error {
 			return nil
 		}
 		c.connector.stats.flushes.Add(1)
-		delete(c.tx.pending, t.String())
-		c.tx.writtenTo(t).any, c.tx.inside = true, true // should the commit fail and the transaction go on
+		c.tx.sentAll(t) // should the commit fail and the transaction go on
 	}
 	x.sent = true
 	return nil
 }
-
-func (e *entry) keyOf() key { return e.key }
 
 // sendOrRollBack sends before a statement that commits. What can't be sent as a whole
 // is not committed in part, nor sent again.
@@ -100,17 +107,17 @@ func (c *conn) sendOrRollBack(ctx context.Context) error {
 }
 
 // sendTable adds sorted entries to their slots in one strict statement.
-func (c *conn) sendTable(ctx context.Context, t *table, entries []*entry) error {
+func (c *conn) sendTable(ctx context.Context, t *catalog.Table, entries []*slotsql.RowIncrement) error {
 	u := c.upsert(t, entries)
-	text := u.many
+	text := u.Many
 	if len(entries) == 1 {
-		text = u.one
+		text = u.One
 	}
 	err := c.sendUpsert(ctx, text(), len(entries) == 1)
 	switch {
 	case err == nil:
-		c.connector.slotted(t.batch(t.spec.name, t.key), entries)
-	case otherKey[errorNumber(err)] && c.inTransaction():
+		c.connector.slotted(c.connector.batch(t, t.Spec.Name, t.Key), entries)
+	case otherKey[mysqlerr.Number(err)] && c.inTransaction():
 		c.connector.changes.Add(1)
 		return c.asDeadlock("the table " + t.String() + " has got another key meanwhile")
 	}
@@ -118,13 +125,13 @@ func (c *conn) sendTable(ctx context.Context, t *table, entries []*entry) error 
 }
 
 // otherKey are the errors of an upsert that was planned for another key.
-var otherKey = map[uint16]bool{errNoColumn: true, errNoDefault: true}
+var otherKey = map[uint16]bool{mysqlerr.ErrNoColumn: true, mysqlerr.ErrNoDefault: true}
 
 // rowGone reports whether a statement for many entries failed because a row was
 // not there, if it was not a slot that is full.
 func rowGone(err error) bool {
-	n := errorNumber(err)
-	return n == errOutOfRange || n == errBadNull
+	n := mysqlerr.Number(err)
+	return n == mysqlerr.ErrOutOfRange || n == mysqlerr.ErrBadNull
 }
 
 // sendUpsert runs a statement for one entry or many. Outside a transaction it is
@@ -133,11 +140,11 @@ func (c *conn) sendUpsert(ctx context.Context, stmt string, one bool) error {
 	inside := c.inTransaction() // a deadlock ends the transaction, with all that was in it
 	for try := 0; ; try++ {
 		affected, err := c.do(ctx, stmt)
-		n := errorNumber(err)
-		if rowGone(err) && !one || err == nil && affected == 0 && one || badValue[n] {
+		n := mysqlerr.Number(err)
+		if rowGone(err) && !one || err == nil && affected == 0 && one || mysqlerr.BadValue[n] {
 			return errRowGone // or so: the statement itself finds out
 		}
-		if n != errDeadlock || try == maxRetries || inside {
+		if n != mysqlerr.ErrDeadlock || try == maxRetries || inside {
 			return err
 		}
 	}
@@ -147,7 +154,7 @@ func (c *conn) sendUpsert(ctx context.Context, stmt string, one bool) error {
 // NULL in some counter: then the base row takes the others. A row that is gone is
 // looked up again by the application's own condition, in case another transaction has
 // given it a new key; if there is none, the increment went with the row.
-func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
+func (c *conn) sendEach(ctx context.Context, t *catalog.Table, entries []*slotsql.RowIncrement) error {
 	for _, e := range entries {
 		err := c.sendOrApply(ctx, t, e)
 		if !errors.Is(err, errRowGone) {
@@ -156,12 +163,12 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 			}
 			continue
 		}
-		there, err := c.outside(ctx, "SELECT 1 FROM "+t.base()+" WHERE "+t.where(e.key, t.ref())) // to look for a row that is gone would lock its gap
+		there, err := c.outside(ctx, "SELECT 1 FROM "+t.Base()+" WHERE "+t.Where(e.Key, t.Ref())) // to look for a row that is gone would lock its gap
 		if err != nil {
 			return err
 		}
 		if len(there) > 0 {
-			switch _, err := c.takeKeys(ctx, t, map[string]key{e.id: e.key}); {
+			switch _, err := c.takeKeys(ctx, t, map[string]catalog.Key{e.ID: e.Key}); {
 			case errors.Is(err, errOtherSlots):
 				if _, err := c.addToBase(ctx, t, e); err != nil {
 					return err
@@ -170,7 +177,7 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 			case err != nil:
 				return err
 			}
-			if c.transaction().pendingFor(t).entries.get(e.id) == nil {
+			if c.transaction().pendingFor(t).get(e.ID) == nil {
 				continue
 			}
 		}
@@ -179,7 +186,7 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 			return err
 		}
 		if len(there) == 0 {
-			c.transaction().missed(t, e.id)
+			c.transaction().missed(t, e.ID)
 		}
 		for _, m := range moved {
 			err := c.sendOrApply(ctx, t, m)
@@ -196,40 +203,40 @@ func (c *conn) sendEach(ctx context.Context, t *table, entries []*entry) error {
 
 // addToBase adds an entry to its base row alone, as where another client has given the key
 // another type: none of the slots can be told to be its own.
-func (c *conn) addToBase(ctx context.Context, t *table, e *entry) (affected int64, err error) {
-	name := t.ref()
+func (c *conn) addToBase(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) (affected int64, err error) {
+	name := t.Ref()
 	var sets []string
-	for i, col := range t.counters {
-		if ref := name + "." + quoteIdent(col.name); e.deltas[i] != 0 {
-			sets = append(sets, ref+" = "+ref+" + "+col.formatUnits(e.deltas[i]))
+	for i, col := range t.Counters {
+		if ref := name + "." + sqltext.Quote(col.Name); e.Deltas[i] != 0 {
+			sets = append(sets, ref+" = "+ref+" + "+col.FormatUnits(e.Deltas[i]))
 		}
 	}
-	for i, col := range t.touch {
-		if ref := name + "." + quoteIdent(col.name); e.touch[i] != "" {
-			sets = append(sets, ref+" = "+later(ref, "CAST("+e.touch[i]+" AS DATETIME(6))"))
+	for i, col := range t.Touch {
+		if ref := name + "." + sqltext.Quote(col.Name); e.Touch[i] != "" {
+			sets = append(sets, ref+" = "+catalog.Later(ref, "CAST("+e.Touch[i]+" AS DATETIME(6))"))
 		}
 	}
-	return c.do(ctx, c.unsnapshot()+"UPDATE "+t.base()+t.forceKey()+" SET "+strings.Join(sets, ", ")+" WHERE "+t.where(e.key, name))
+	return c.do(ctx, c.unsnapshot()+"UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(e.Key, name))
 }
 
 // applyEntry adds an entry to its base row, with all slots. What is pending for that key
 // besides has been sent or will be.
-func (c *conn) applyEntry(ctx context.Context, t *table, e *entry) error {
+func (c *conn) applyEntry(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) error {
 	p := c.transaction().pendingFor(t)
-	other := p.entries.get(e.id)
-	p.entries.set(e.id, e)
-	err := c.apply(ctx, t, []string{e.id})
+	other := p.get(e.ID)
+	p.put(e)
+	err := c.apply(ctx, t, []string{e.ID})
 	if other != nil && other != e {
-		p.entries.set(e.id, other)
+		p.put(other)
 	}
 	return err
 }
 
 // sendOrApply sends an entry, or adds it to its base row with all slots where its
 // own slot would leave 64 bits.
-func (c *conn) sendOrApply(ctx context.Context, t *table, e *entry) error {
-	err := c.sendTable(ctx, t, []*entry{e})
-	if errorNumber(err) != errOutOfRange {
+func (c *conn) sendOrApply(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) error {
+	err := c.sendTable(ctx, t, []*slotsql.RowIncrement{e})
+	if mysqlerr.Number(err) != mysqlerr.ErrOutOfRange {
 		return err
 	}
 	return c.applyEntry(ctx, t, e)
@@ -237,39 +244,39 @@ func (c *conn) sendOrApply(ctx context.Context, t *table, e *entry) error {
 
 // findAgain looks for the row of an entry that is no longer under its key, by
 // each condition that the application found it by, and locks it.
-func (c *conn) findAgain(ctx context.Context, t *table, e *entry) ([]*entry, error) {
-	var moved []*entry
-	for _, f := range e.finds {
-		rows, err := c.lock(ctx, t, quoteIdent(f.name), t.base()+" AS "+quoteIdent(f.name), f.where)
+func (c *conn) findAgain(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) ([]*slotsql.RowIncrement, error) {
+	var moved []*slotsql.RowIncrement
+	for _, f := range e.Finds {
+		rows, err := c.lock(ctx, t, sqltext.Quote(f.Name), t.Base()+" AS "+sqltext.Quote(f.Name), f.Where)
 		if err != nil {
 			return nil, err
 		}
-		to, left := make([]key, len(rows)), f.keys
+		to, left := make([]catalog.Key, len(rows)), f.Keys
 		for i, r := range rows {
-			to[i] = r.key
+			to[i] = r.Key
 		}
-		if len(f.keys) > 1 {
+		if len(f.Keys) > 1 {
 			var there [][]string
-			for batch := range slices.Chunk(f.keys, c.several(t, sendBatch, slices.Values(f.keys))) {
-				some, err := c.outside(ctx, "SELECT "+t.selectKey(t.ref())+" FROM "+t.base()+" WHERE "+t.whereAny(batch, t.ref()))
+			for batch := range slices.Chunk(f.Keys, c.several(t, plan.SendBatch, slices.Values(f.Keys))) {
+				some, err := c.outside(ctx, "SELECT "+t.SelectKey(t.Ref())+" FROM "+t.Base()+" WHERE "+t.WhereAny(batch, t.Ref()))
 				if err != nil {
 					return nil, err
 				}
 				there = append(there, some...)
 			}
-			left, to = without(f.keys, there), without(to, f.keys)
+			left, to = without(f.Keys, there), without(to, f.Keys)
 		}
 		// Which has gone where can't be told, nor does it matter: each was added the same.
-		if i := slices.IndexFunc(left, func(k key) bool { return slices.Equal(k, e.key) }); i >= 0 && i < len(to) {
-			moved = append(moved, &entry{id: to[i].id(), key: to[i], deltas: f.deltas, touch: e.touch})
+		if i := slices.IndexFunc(left, func(k catalog.Key) bool { return slices.Equal(k, e.Key) }); i >= 0 && i < len(to) {
+			moved = append(moved, &slotsql.RowIncrement{ID: to[i].ID(), Key: to[i], Deltas: f.Deltas, Touch: e.Touch})
 		}
 	}
 	return moved, nil
 }
 
 // without leaves out some keys.
-func without[K ~[]string](keys []key, out []K) []key {
-	return slices.DeleteFunc(slices.Clone(keys), func(k key) bool {
+func without[K ~[]string](keys []catalog.Key, out []K) []catalog.Key {
+	return slices.DeleteFunc(slices.Clone(keys), func(k catalog.Key) bool {
 		return slices.ContainsFunc(out, func(o K) bool { return slices.Equal([]string(o), []string(k)) })
 	})
 }

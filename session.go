@@ -9,12 +9,26 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
+
+func literalsOf(cfg *mysql.Config, s session) sqltext.Encoder {
+	l := sqltext.Encoder{Charset: s.charset, NoBackslashEscapes: s.mode.NoBackslashEscapes, Loc: cfg.Loc, Interpolated: cfg.InterpolateParams}
+	if strings.Contains(cfg.FormatDSN(), "timeTruncate=") {
+		l.Loc = nil // go-sql-driver keeps the setting to itself
+	}
+	return l
+}
 
 // session is the state of a connection that statements depend on.
 type session struct {
 	db         string
-	mode       lexMode
+	mode       sqltext.Mode
 	charset    string
 	isolation  string
 	zone       string
@@ -34,16 +48,13 @@ type session struct {
 	results    string // the character set of results: a text is VARBINARY in "binary"
 }
 
-// noLimit is the default of sql_select_limit.
-const noLimit = "18446744073709551615"
-
 // probe reads the session's state from the server.
-func (c *conn) probe(ctx context.Context, s *schema) error {
+func (c *conn) probe(ctx context.Context, s *catalog.Schema) error {
 	isolation, readOnly, snapshot, timed := "@@transaction_isolation", "@@transaction_read_only", "0", "@@max_execution_time > 0"
-	if s.server.mariaDB {
+	if s.Server.MariaDB {
 		isolation, readOnly, timed = "@@tx_isolation", "@@tx_read_only", "0"
 	}
-	if s.server.snapshotIsolation {
+	if s.Server.SnapshotIsolation {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
 	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+kinName+", @@max_allowed_packet, "+timed+", @@character_set_results LIMIT 1")
@@ -64,7 +75,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	mode := "," + v[1] + ","
 	c.session = session{
 		db:         v[0],
-		mode:       lexMode{strings.Contains(mode, ",ANSI_QUOTES,"), strings.Contains(mode, ",NO_BACKSLASH_ESCAPES,"), leadsOf[v[2]]},
+		mode:       sqltext.Mode{AnsiQuotes: strings.Contains(mode, ",ANSI_QUOTES,"), NoBackslashEscapes: strings.Contains(mode, ",NO_BACKSLASH_ESCAPES,")},
 		charset:    v[2],
 		isolation:  strings.ReplaceAll(v[3], "-", " "),
 		zone:       v[4],
@@ -76,7 +87,7 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 		readOnly:   v[7] == "1",
 		server:     v[8],
 		safe:       v[10] == "1",
-		limit:      strings.TrimPrefix(v[9], noLimit),
+		limit:      strings.TrimPrefix(v[9], sqltext.NoLimit),
 		completes:  v[11] != "NO_CHAIN",
 		kin:        v[12],
 		packet:     packet,
@@ -88,6 +99,18 @@ func (c *conn) probe(ctx context.Context, s *schema) error {
 	}
 	c.literals = literalsOf(c.connector.cfg, c.session)
 	c.dirty, c.types = false, nil
+	return nil
+}
+
+// readable fails where the connection's character set has characters whose second byte is
+// an ASCII one: what is half a character would be taken for a backslash or a quote, and
+// the text behind it for a string.
+func (s *session) readable() error {
+	switch s.charset {
+	case "big5", "cp932", "gb18030", "gbk", "sjis":
+		return &RefusedError{What: "the connection's character set " + s.charset, Reason: "half a character of it may look like a backslash or a quote",
+			Remedy: "set charset=utf8mb4 in the DSN, or SET NAMES utf8mb4 before statements of tables with counters; columns may keep theirs"}
+	}
 	return nil
 }
 
@@ -111,16 +134,16 @@ func (c *conn) changes(ctx context.Context, text string) error {
 
 // seesMore fails if a statement names a configured table that the session sees by a role
 // it has set, and the look-up connections don't: its slots would be left out.
-func (c *conn) seesMore(ctx context.Context, s *schema, stmt string) error {
-	for _, spec := range s.specs {
-		t := (&table{spec: spec}).String()
-		if !slices.Contains(s.unknown, t) || !strings.Contains(strings.ToLower(stmt), strings.ToLower(spec.name)) {
+func (c *conn) seesMore(ctx context.Context, s *catalog.Schema, stmt string) error {
+	for _, spec := range s.Specs {
+		t := (&catalog.Table{Spec: spec}).String()
+		if !slices.Contains(s.Unknown, t) || !strings.Contains(strings.ToLower(stmt), strings.ToLower(spec.Name)) {
 			continue
 		}
-		if c.asks(ctx, quoteIdent(spec.db)+"."+quoteIdent(spec.name)) != 0 {
+		if c.asks(ctx, sqltext.Quote(spec.DB)+"."+sqltext.Quote(spec.Name)) != 0 {
 			continue // so does the statement itself
 		}
-		if now, err := c.connector.learn(ctx); err != nil || !slices.Contains(now.unknown, t) { // somebody has made it
+		if now, err := c.connector.learn(ctx); err != nil || !slices.Contains(now.Unknown, t) { // somebody has made it
 			continue
 		}
 		return &UnfitError{Table: t, Reasons: []string{"the driver's look-up connections, which have not the role that this session has set, don't see it; make that the user's default role (SET DEFAULT ROLE)"}}
@@ -128,24 +151,23 @@ func (c *conn) seesMore(ctx context.Context, s *schema, stmt string) error {
 	return nil
 }
 
-// rereads are the words of a SET after which the server may take texts for other values.
-var rereads = wordSet(`TIME_ZONE NAMES CHARACTER CHARSET CHARACTER_SET_CLIENT CHARACTER_SET_CONNECTION COLLATION_CONNECTION SQL_MODE`)
-
 // settleTexts applies what is pending before such a SET, as its keys, times and
 // conditions are texts, and forgets by which texts rows were written.
 func (c *conn) settleTexts(ctx context.Context, text string) error {
-	if c.tx == nil || !slices.ContainsFunc(tokenize(text, c.session.mode), func(t token) bool {
-		return rereads[strings.ToUpper(t.variable())]
+	if c.tx == nil || !slices.ContainsFunc(sqltext.Tokenize(text, c.session.mode), func(t sqltext.Token) bool {
+		return sqltext.Rereads[strings.ToUpper(t.Variable())]
 	}) {
 		return nil
 	}
 	for _, w := range c.tx.written {
-		zoned := slices.ContainsFunc(w.t.unique, func(k uniqueKey) bool {
-			return slices.ContainsFunc(k.cols, func(c *column) bool { return c.dataType == "timestamp" })
+		zoned := slices.ContainsFunc(w.t.Unique, func(k catalog.UniqueKey) bool {
+			return slices.ContainsFunc(k.Columns, func(c *catalog.Column) bool { return c.DataType == "timestamp" })
 		})
-		w.any = w.any || slices.ContainsFunc(w.rows, func(r writtenRow) bool {
-			return zoned || !ascii(r.base) || strings.ContainsRune(r.base, '\\')
-		})
+		if slices.ContainsFunc(w.rows, func(r writtenRow) bool {
+			return zoned || !catalog.Ascii(r.base) || strings.ContainsRune(r.base, '\\')
+		}) {
+			w.setAny()
+		}
 	}
 	return c.applyAll(ctx)
 }
@@ -165,10 +187,10 @@ func (c *conn) read(ctx context.Context, query string) (_ [][]string, err error)
 		if err != nil {
 			return nil, err
 		}
-		c.session.limit = strings.TrimPrefix(rows[0][0], noLimit)
+		c.session.limit = strings.TrimPrefix(rows[0][0], sqltext.NoLimit)
 	}
 	if c.session.limit != "" {
-		if _, err := c.do(ctx, "SET sql_select_limit = "+noLimit); err != nil {
+		if _, err := c.do(ctx, "SET sql_select_limit = "+sqltext.NoLimit); err != nil {
 			return nil, err
 		}
 		defer func() {
@@ -186,7 +208,7 @@ func (c *conn) read(ctx context.Context, query string) (_ [][]string, err error)
 // nothing else (https://dev.mysql.com/doc/refman/8.4/en/server-system-variables.html).
 func (c *conn) untimed(query string) string {
 	rest, ok := strings.CutPrefix(query, "SELECT ")
-	if s := c.connector.current.Load(); !ok || c.locking || !c.session.timed && !c.dirty || s == nil || s.server.mariaDB {
+	if s := c.connector.current.Load(); !ok || c.locking || !c.session.timed && !c.dirty || s == nil || s.Server.MariaDB {
 		return query
 	}
 	return "SELECT /*+ SET_VAR(max_execution_time = 0) */ " + rest
@@ -238,17 +260,6 @@ func (c *conn) do(ctx context.Context, stmt string) (int64, error) {
 	return res.RowsAffected()
 }
 
-// withRowCount answers ROW_COUNT() in the text.
-func withRowCount(text string, mode lexMode, rows int64) string {
-	toks := tokenize(text, mode)
-	for i := len(toks) - 3; i >= 0; i-- {
-		if toks[i].is("ROW_COUNT") && toks[i+1].punct('(') && toks[i+2].punct(')') {
-			text = text[:toks[i].start] + strconv.FormatInt(rows, 10) + text[toks[i+2].end:]
-		}
-	}
-	return text
-}
-
 // runAutocommit executes SET autocommit. To switch it on commits, and where the text does
 // not tell the value it may do so.
 func (c *conn) runAutocommit(ctx context.Context, k *call) (outcome, error) {
@@ -256,18 +267,18 @@ func (c *conn) runAutocommit(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	switch {
-	case k.plan.class == exact: // it reads counters as well
+	case k.Plan.Class == plan.Exact: // it reads counters as well
 		return c.runAnything(ctx, k)
-	case k.plan.arg == "on" && !c.autocommit():
+	case k.Plan.Arg == "on" && !c.autocommit():
 		return c.runCommit(ctx, k)
-	case k.plan.arg != "off":
+	case k.Plan.Arg != "off":
 		return c.runAnything(ctx, k)
 	}
 	if err := c.settleTexts(ctx, k.text); err != nil {
 		return outcome{}, err
 	}
 	out, err := k.forward(ctx, k.text)
-	c.fixed = c.fixed || k.plan.fixes && err == nil
+	c.fixed = c.fixed || k.Plan.Fixes && err == nil
 	return out, err
 }
 
@@ -280,7 +291,7 @@ func (c *conn) runSet(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	out, err := c.runData(ctx, k)
-	if err == nil && !c.begun() && setsLevel(tokenize(k.text, c.session.mode)) {
+	if err == nil && !c.begun() && sqltext.SetsLevel(sqltext.Tokenize(k.text, c.session.mode)) {
 		c.next = ""
 	}
 	return out, err
@@ -289,13 +300,13 @@ func (c *conn) runSet(ctx context.Context, k *call) (outcome, error) {
 // runSetTransaction executes SET TRANSACTION, and SET @@transaction_isolation, for the
 // next transaction.
 func (c *conn) runSetTransaction(ctx context.Context, k *call) (outcome, error) {
-	level := k.plan.arg
-	if level == byVariable { // other settings may stand beside it
+	level := k.Plan.Arg
+	if level == sqltext.ByVariable { // other settings may stand beside it
 		if err := c.changes(ctx, k.text); err != nil {
 			return outcome{}, err
 		}
 		level = c.nextLevel(ctx, k.text)
-		if k.plan.class == exact {
+		if k.Plan.Class == plan.Exact {
 			if err := c.settleAll(ctx, k); err != nil {
 				return outcome{}, err
 			}
@@ -312,10 +323,10 @@ func (c *conn) runSetTransaction(ctx context.Context, k *call) (outcome, error) 
 	return out, err
 }
 
-// nextLevel is the level that SET @@transaction_isolation gives the next transaction.
+// NextLevel is the level that SET @@transaction_isolation gives the next transaction.
 // The server would not tell it afterwards.
 func (c *conn) nextLevel(ctx context.Context, text string) string {
-	level := nextLevel(text, c.session.mode)
+	level := sqltext.NextLevel(text, c.session.mode)
 	if level == "" || c.begun() { // then it is refused
 		return ""
 	}
@@ -324,8 +335,8 @@ func (c *conn) nextLevel(ctx context.Context, text string) string {
 		return "" // the statement itself says what is wrong
 	}
 	level = strings.ToUpper(strings.ReplaceAll(rows[0][0], "-", " "))
-	if n, err := strconv.Atoi(level); err == nil && 0 <= n && n < len(levels) {
-		level = levels[n]
+	if n, err := strconv.Atoi(level); err == nil && 0 <= n && n < len(sqltext.Levels) {
+		level = sqltext.Levels[n]
 	}
 	return level
 }

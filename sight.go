@@ -5,38 +5,44 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // sightOf is how the open transaction sees a table, after its pending
 // increments have been taken the exact way or noted in the sight.
-func (c *conn) sightOf(ctx context.Context, t *table, l locking, k *call) (sight, error) {
-	var s sight
+func (c *conn) sightOf(ctx context.Context, t *catalog.Table, l sqltext.Locking, k *call) (slotsql.ReadView, error) {
+	var s slotsql.ReadView
 	if !c.inTransaction() {
-		s.locks = l.clause
-		if l.shared && (c.next != "" || c.session.readOnly) { // READ ONLY refuses FOR UPDATE
-			s.locks = t.share(s.locks)
+		s.Locks = l.Clause
+		if l.Shared && (c.next != "" || c.session.readOnly) { // READ ONLY refuses FOR UPDATE
+			s.Locks = t.Share(s.Locks)
 		}
 		return s, nil
 	}
 	x := c.transaction()
 	if ids, may := k.mayRead(t); may && x.hasPending(t) {
-		if t.spec.readOwn == ReadOwnSnapshot && l.clause == "" {
+		if t.Spec.OwnSnapshot && l.Clause == "" {
 			for _, e := range x.pending[t.String()].sorted() {
-				s.pending = append(s.pending, t.ownIncrement(e))
+				s.Pending = append(s.Pending, slotsql.OwnIncrement(t, e))
 			}
 		} else if err := c.apply(ctx, t, ids); err != nil {
 			return s, err
 		}
 	}
-	if l.shared && c.readOnly() {
-		return sight{locks: t.share(l.clause)}, nil
+	if l.Shared && c.readOnly() {
+		return slotsql.ReadView{Locks: t.Share(l.Clause)}, nil
 	}
-	if l.clause != "" {
+	if l.Clause != "" {
 		return c.lockingSight(ctx, t, l, k)
 	}
-	own, err := c.ownSight(ctx, t, k.plan.query.stored)
-	own.pending = s.pending
-	if err != nil || own.locks == "" && !c.shares(k.plan.query) {
+	own, err := c.ownSight(ctx, t, k.Plan.Query.Stored)
+	own.Pending = s.Pending
+	if err != nil || own.Locks == "" && !c.shares(k.Plan.Query) {
 		return own, err
 	}
 	return c.keyedSight(ctx, t, own, k)
@@ -44,27 +50,27 @@ func (c *conn) sightOf(ctx context.Context, t *table, l locking, k *call) (sight
 
 // shares reports whether the server locks with shared locks what the query reads in the
 // open transaction.
-func (c *conn) shares(q *query) bool {
+func (c *conn) shares(q *plan.Query) bool {
 	mayWrite := c.next == "" && !c.session.readOnly // READ ONLY refuses FOR UPDATE
 	if c.begun() {
 		mayWrite = !c.readOnly()
 	}
-	return q.keyed != nil && c.inTransaction() && mayWrite && (c.level() == serializable || q.stored && c.locksGaps())
+	return q.Keyed != nil && c.inTransaction() && mayWrite && (c.level() == sqltext.Serializable || q.Stored && c.locksGaps())
 }
 
 // keyedSight is how a query that shares sees the rows whose keys it gives: they are
 // locked exclusively, and their slots not at all. With a shared lock of both, increments
 // would get the row, and wait for the slots: a deadlock when the transaction writes the
 // row, and until then all others of their batch would wait, too.
-func (c *conn) keyedSight(ctx context.Context, t *table, s sight, k *call) (sight, error) {
-	for _, rows := range k.plan.query.keyed {
-		where, ok := rows.bind(k.binder())
-		if rows.t != t || !ok {
+func (c *conn) keyedSight(ctx context.Context, t *catalog.Table, s slotsql.ReadView, k *call) (slotsql.ReadView, error) {
+	for _, rows := range k.Plan.Query.Keyed {
+		where, ok := rows.Bind(k.binder())
+		if rows.Table != t || !ok {
 			continue
 		}
-		locked, err := c.lock(ctx, t, quoteIdent(rows.name), rows.from(), where)
-		switch n := errorNumber(err); {
-		case badValue[n], denied[n]: // the query itself says what is wrong with it, or may do with shared locks
+		locked, err := c.lock(ctx, t, sqltext.Quote(rows.Name), rows.From(), where)
+		switch n := mysqlerr.Number(err); {
+		case mysqlerr.BadValue[n], mysqlerr.Denied[n]: // the query itself says what is wrong with it, or may do with shared locks
 			continue
 		case err != nil:
 			return s, err
@@ -73,21 +79,21 @@ func (c *conn) keyedSight(ctx context.Context, t *table, s sight, k *call) (sigh
 		if err != nil {
 			return s, err
 		}
-		s.own = append(s.own, more...)
+		s.Own = append(s.Own, more...)
 	}
-	s.locks = shareMode
+	s.Locks = catalog.ShareMode
 	return s, nil
 }
 
 // correctionsOf gives the slots of locked rows as they are.
-func (c *conn) correctionsOf(ctx context.Context, t *table, locked []lockedRow) ([]correction, error) {
-	var all []correction
+func (c *conn) correctionsOf(ctx context.Context, t *catalog.Table, locked []slotsql.LockedRow) ([]slotsql.RowOverride, error) {
+	var all []slotsql.RowOverride
 	for _, r := range locked {
-		row := writtenRow{base: t.where(r.key, quoteIdent(t.spec.name)), slots: t.where(r.key, privateName)}
+		row := writtenRow{base: t.Where(r.Key, sqltext.Quote(t.Spec.Name)), slots: t.Where(r.Key, catalog.PrivateName)}
 		if err := c.sums(ctx, t, &row); err != nil {
 			return nil, err
 		}
-		all = append(all, correction{where: row.base, amounts: row.sums})
+		all = append(all, slotsql.RowOverride{Where: row.base, Amounts: row.sums})
 	}
 	return all, nil
 }
@@ -97,11 +103,11 @@ func (c *conn) correctionsOf(ctx context.Context, t *table, locked []lockedRow) 
 // they were then, not as of an older snapshot.
 func (c *conn) show(ctx context.Context, k *call) error {
 	x := c.open()
-	if x == nil || x.isolation != repeatableRead {
+	if x == nil || x.isolation != sqltext.RepeatableRead {
 		return nil
 	}
-	for _, t := range k.plan.shows {
-		if p := x.pending[t.String()]; !p.some() || !p.late || t.spec.readOwn == ReadOwnSnapshot {
+	for _, t := range k.Plan.Shows {
+		if p := x.pending[t.String()]; !p.some() || !p.late || t.Spec.OwnSnapshot {
 			continue
 		}
 		if ids, may := k.mayRead(t); may {
@@ -115,15 +121,15 @@ func (c *conn) show(ctx context.Context, k *call) error {
 
 // ownSight corrects the slots of the rows that the transaction has written. What is
 // read to be stored is read as it is now, by all servers.
-func (c *conn) ownSight(ctx context.Context, t *table, stored bool) (sight, error) {
-	var s sight
+func (c *conn) ownSight(ctx context.Context, t *catalog.Table, stored bool) (slotsql.ReadView, error) {
+	var s slotsql.ReadView
 	x := c.transaction()
 	w := x.written[t.String()]
-	if x.isolation != repeatableRead || w == nil {
+	if x.isolation != sqltext.RepeatableRead || w == nil {
 		return s, nil
 	}
 	if w.any {
-		s.locks = shareMode
+		s.Locks = catalog.ShareMode
 		return s, nil
 	}
 	if err := c.settle(ctx, w); err != nil {
@@ -139,11 +145,11 @@ func (c *conn) ownSight(ctx context.Context, t *table, stored bool) (sight, erro
 		if err := c.sums(ctx, t, &w.rows[i]); err != nil {
 			return s, err
 		}
-		now := correction{where: w.rows[i].base, amounts: w.rows[i].sums}
+		now := slotsql.RowOverride{Where: w.rows[i].base, Amounts: w.rows[i].sums}
 		if w.rows[i].vain != nil && !stored {
-			now.amounts, now.vain = w.rows[i].vain, true
+			now.Amounts, now.Vain = w.rows[i].vain, true
 		}
-		s.own = append(s.own, now)
+		s.Own = append(s.Own, now)
 	}
 	return s, nil
 }
@@ -151,14 +157,14 @@ func (c *conn) ownSight(ctx context.Context, t *table, stored bool) (sight, erro
 // lockingSight is how a locking SELECT sees a table: as it is now. The rows are
 // locked first, which keeps their slots as they are; reading those under locks
 // as well would keep others from the first slots of neighbouring keys.
-func (c *conn) lockingSight(ctx context.Context, t *table, l locking, k *call) (sight, error) {
-	s := sight{locks: l.clause}
-	for _, rows := range k.plan.query.first {
-		where, ok := rows.bind(k.binder())
-		if rows.t != t || !ok || where == "" {
+func (c *conn) lockingSight(ctx context.Context, t *catalog.Table, l sqltext.Locking, k *call) (slotsql.ReadView, error) {
+	s := slotsql.ReadView{Locks: l.Clause}
+	for _, rows := range k.Plan.Query.First {
+		where, ok := rows.Bind(k.binder())
+		if rows.Table != t || !ok || where == "" {
 			continue
 		}
-		locked, err := c.lockAs(ctx, t, quoteIdent(rows.name), rows.from(), where, s.locks)
+		locked, err := c.lockAs(ctx, t, sqltext.Quote(rows.Name), rows.From(), where, s.Locks)
 		if err != nil || len(locked) > maxWritten {
 			return s, err
 		}
@@ -166,69 +172,54 @@ func (c *conn) lockingSight(ctx context.Context, t *table, l locking, k *call) (
 		if err != nil {
 			return s, err
 		}
-		s.own = append(s.own, more...)
+		s.Own = append(s.Own, more...)
 	}
 	return s, nil
 }
 
 // mayRead are the ids of the pending increments that the statement may see, if
 // it says which rows it reads; nil: all. may is false if there are none.
-func (k *call) mayRead(t *table) (ids []string, may bool) {
-	if k.pins == nil {
+func (k *call) mayRead(t *catalog.Table) (ids []string, may bool) {
+	if k.Pins == nil {
 		return nil, true
 	}
 	b := k.binder()
-	for _, p := range k.pins {
-		id, ok := p.key(t, b)
+	for _, p := range k.Pins {
+		id, ok := p.Key(t, b)
 		if !ok {
 			return nil, true
 		}
-		if x := k.conn.tx.pending[t.String()]; x != nil && x.entries.get(id.id()) != nil {
-			ids = append(ids, id.id())
+		if k.conn.tx.pending[t.String()].get(id.ID()) != nil {
+			ids = append(ids, id.ID())
 		}
 	}
 	return ids, ids != nil
 }
 
-func (t *table) ownIncrement(e *entry) correction {
-	k := correction{where: t.where(e.key, quoteIdent(t.spec.name)), amounts: map[string]string{}}
-	for i, col := range t.counters {
-		if e.deltas[i] != 0 {
-			k.amounts[col.name] = col.formatUnits(e.deltas[i])
-		}
-	}
-	for i, col := range t.touch {
-		if e.touch[i] != "" {
-			k.amounts[col.name] = "CAST(" + e.touch[i] + " AS " + col.moments() + ")"
-		}
-	}
-	return k
-}
-
 // sums reads the slots of a row that the transaction has written. Its lock on
 // the base row keeps them as they are.
-func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
+func (c *conn) sums(ctx context.Context, t *catalog.Table, row *writtenRow) error {
 	if row.sums != nil {
 		return nil
 	}
 	var cols []string
-	for _, col := range t.counters {
-		cols = append(cols, "CAST(COALESCE(SUM("+quoteIdent(col.name)+"), 0) AS CHAR)")
+	for _, col := range t.Counters {
+		cols = append(cols, "CAST(COALESCE(SUM("+sqltext.Quote(col.Name)+"), 0) AS CHAR)")
 	}
-	for _, col := range t.touch {
-		newest := "MAX(" + quoteIdent(col.name) + ")" // under ORACLE, MariaDB's CONCAT leaves NULL out
-		cols = append(cols, "IF("+newest+" IS NULL, 'NULL', CONCAT('CAST(''', "+newest+", ''' AS DATETIME("+strconv.Itoa(col.scale)+"))'))")
+	for _, col := range t.Touch {
+		newest := "MAX(" + sqltext.Quote(col.Name) + ")" // under ORACLE, MariaDB's CONCAT leaves NULL out
+		cols = append(cols, "IF("+newest+" IS NULL, 'NULL', CONCAT('CAST(''', "+newest+", ''' AS DATETIME("+strconv.Itoa(col.Scale)+"))'))")
 	}
 	group := ""
-	if len(t.key) > 0 {
-		group = " GROUP BY " + strings.Join(quoteNames(t.key), ", ")
+	if len(t.Key) > 0 {
+		group = " GROUP BY " + strings.Join(catalog.QuoteNames(t.Key), ", ")
 	}
 	known := "1"
-	if conds := t.asKnown(quoteIdent(t.spec.name), true); conds != nil {
-		known = "(SELECT MIN((" + strings.Join(conds, " AND ") + ") IS TRUE) FROM " + t.base() + " WHERE " + row.base + ")"
+	if conds := t.AsKnown(sqltext.Quote(t.Spec.Name), true); conds != nil {
+		known = "(SELECT MIN((" + strings.Join(conds, " AND ") + ") IS TRUE) FROM " + t.Base() + " WHERE " + row.base + ")"
 	}
-	rows, err := c.outside(ctx, "SELECT "+t.selectKey(privateName)+", "+strings.Join(cols, ", ")+", "+known+
-		" FROM "+t.slots()+" AS "+privateName+" WHERE "+row.slots+" AND "+t.planned(privateName)+group)
+	rows, err := c.outside(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+", "+strings.Join(cols, ", ")+", "+known+
+		" FROM "+t.Slots()+" AS "+catalog.PrivateName+" WHERE "+row.slots+" AND "+t.Planned(catalog.PrivateName)+group)
 	if err != nil {
 		return err
 	}
@@ -237,12 +228,12 @@ func (c *conn) sums(ctx context.Context, t *table, row *writtenRow) error {
 			return err
 		}
 	}
-	row.sums = t.noSums()
-	if len(rows) != 1 || c.transaction().writtenTo(t).taken.get(key(rows[0][:len(t.key)]).id()) {
+	row.sums = slotsql.NoSums(t)
+	if len(rows) != 1 || c.transaction().writtenTo(t).taken[catalog.Key(rows[0][:len(t.Key)]).ID()] {
 		return nil // the transaction has taken them itself, which others do not see yet
 	}
-	for i, col := range slices.Concat(t.counters, t.touch) {
-		row.sums[col.name] = rows[0][max(len(t.key), 1)+i]
+	for i, col := range slices.Concat(t.Counters, t.Touch) {
+		row.sums[col.Name] = rows[0][max(len(t.Key), 1)+i]
 	}
 	return nil
 }
@@ -257,16 +248,17 @@ func (c *conn) settle(ctx context.Context, w *written) error {
 		if w.rows[i].doubt != matched {
 			continue
 		}
-		cols := make([]string, len(w.t.counters))
-		for j, col := range w.t.counters {
-			cols[j] = quoteIdent(col.name)
+		cols := make([]string, len(w.t.Counters))
+		for j, col := range w.t.Counters {
+			cols[j] = sqltext.Quote(col.Name)
 		}
-		query := "SELECT " + strings.Join(cols, ", ") + " FROM " + w.t.base() + " WHERE " + w.rows[i].base
+		query := "SELECT " + strings.Join(cols, ", ") + " FROM " + w.t.Base() + " WHERE " + w.rows[i].base
 		seen, err := c.read(ctx, query)
 		if err != nil {
 			return err
 		}
 		if seen == nil { // FOR UPDATE would lock its place
+			remember(w.journal, &w.rows[i])
 			w.rows[i].doubt = absent
 			continue
 		}
@@ -275,10 +267,12 @@ func (c *conn) settle(ctx context.Context, w *written) error {
 			return err
 		}
 		if slices.EqualFunc(seen, now, slices.Equal[[]string]) {
+			remember(w.journal, &w.rows[i])
 			w.rows[i].doubt = noDoubt
 			continue
 		}
-		w.rows = slices.Delete(w.rows, i, i+1)
+		remember(w.journal, &w.rows)
+		w.rows = slices.Delete(slices.Clone(w.rows), i, i+1)
 		i--
 	}
 	return nil
@@ -293,6 +287,7 @@ func (c *conn) thaw(ctx context.Context, w *written) error {
 		if row.vain == nil || row.apart == w.writes {
 			continue
 		}
+		remember(w.journal, row)
 		var others []string
 		for j := range w.rows {
 			if j != i && w.rows[j].vain == nil {
@@ -300,7 +295,7 @@ func (c *conn) thaw(ctx context.Context, w *written) error {
 			}
 		}
 		if others != nil {
-			same, err := c.read(ctx, "SELECT 1 FROM "+w.t.base()+" WHERE ("+row.base+") AND ("+strings.Join(others, " OR ")+")")
+			same, err := c.read(ctx, "SELECT 1 FROM "+w.t.Base()+" WHERE ("+row.base+") AND ("+strings.Join(others, " OR ")+")")
 			if err != nil {
 				return err
 			}
@@ -315,58 +310,32 @@ func (c *conn) thaw(ctx context.Context, w *written) error {
 
 // snapshotTotals reads, before rows are rolled up inside a transaction that has
 // a snapshot, what that snapshot shows of them.
-func (c *conn) snapshotTotals(ctx context.Context, t *table, rows []lockedRow, found map[string][]slotRow) (map[string][]string, error) {
-	if len(found) == 0 || !c.fixed || !c.inTransaction() || c.transaction().isolation != repeatableRead || c.transaction().writtenTo(t).any {
+func (c *conn) snapshotTotals(ctx context.Context, t *catalog.Table, rows []slotsql.LockedRow, found map[string][]slotsql.SlotRow) (map[string][]string, error) {
+	if len(found) == 0 || !c.fixed || !c.inTransaction() || c.transaction().isolation != sqltext.RepeatableRead || c.transaction().writtenTo(t).any {
 		return nil, nil
 	}
-	keys := make([]key, len(rows))
+	keys := make([]catalog.Key, len(rows))
 	for i, r := range rows {
-		keys[i] = r.key
+		keys[i] = r.Key
 	}
 	s, err := c.ownSight(ctx, t, false)
 	if err != nil {
 		return nil, err
 	}
-	name := quoteIdent(t.spec.name)
+	name := sqltext.Quote(t.Spec.Name)
 	var cols []string
-	for _, col := range slices.Concat(t.counters, t.touch) {
-		cols = append(cols, "CAST("+name+"."+quoteIdent(col.name)+" AS CHAR)")
+	for _, col := range slices.Concat(t.Counters, t.Touch) {
+		cols = append(cols, "CAST("+name+"."+sqltext.Quote(col.Name)+" AS CHAR)")
 	}
 	totals := map[string][]string{}
-	for batch := range slices.Chunk(keys, c.several(t, sendBatch, slices.Values(keys))) {
-		read, err := c.read(ctx, "SELECT "+t.selectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+t.view(s, "", t.summed())+" AS "+name+" WHERE "+t.whereAnyOrAll(batch, name))
+	for batch := range slices.Chunk(keys, c.several(t, plan.SendBatch, slices.Values(keys))) {
+		read, err := c.read(ctx, "SELECT "+t.SelectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+slotsql.View(t, s, "", slotsql.Summed(t))+" AS "+name+" WHERE "+slotsql.WhereAnyOrAll(t, batch, name))
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range read {
-			totals[key(r[:len(t.key)]).id()] = r[max(len(t.key), 1):]
+			totals[catalog.Key(r[:len(t.Key)]).ID()] = r[max(len(t.Key), 1):]
 		}
 	}
 	return totals, nil
-}
-
-// time is the SQL of a touch column's value that was read as text.
-func (c *column) time(text string) string {
-	if text == "" {
-		return "NULL"
-	}
-	return "CAST('" + text + "' AS " + c.moments() + ")"
-}
-
-// noAmounts adds nothing to the counters of a row.
-func (t *table) noAmounts() map[string]string {
-	amounts := map[string]string{}
-	for _, col := range t.counters {
-		amounts[col.name] = "0"
-	}
-	return amounts
-}
-
-// noSums are the sums of no slots.
-func (t *table) noSums() map[string]string {
-	sums := t.noAmounts()
-	for _, col := range t.touch {
-		sums[col.name] = "NULL"
-	}
-	return sums
 }

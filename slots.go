@@ -3,6 +3,8 @@ package countermysql
 import (
 	"math/rand/v2"
 	"sync"
+
+	"github.com/countermysql/countermysql/internal/catalog"
 )
 
 // leases hands out slot numbers of one table so that transactions of this
@@ -45,28 +47,17 @@ type lease struct {
 
 // slot returns the slot that the connection writes for a table: one and the
 // same until the transaction ends.
-func (c *conn) slot(t *table) int {
-	of := c.connector.leasesOf(t)
+func (c *conn) slot(t *catalog.Table) int {
+	of := &c.connector.trafficOf(t).leases
 	for _, held := range c.leased {
 		if held.of == of {
 			return held.from + held.slot
 		}
 	}
 	r := c.connector.slotRange.of(c.session.server)
-	held := lease{of, of.acquire(r.slots(t.spec.slots)), r.from}
+	held := lease{of, of.acquire(r.slots(t.Spec.Slots)), r.from}
 	c.leased = append(c.leased, held)
 	return held.from + held.slot
-}
-
-// leasesOf are those of a table, which may have been read from the server anew.
-func (c *Connector) leasesOf(t *table) *leases {
-	of := t.leases.Load()
-	if of == nil {
-		known, _ := c.leases.LoadOrStore(t.String(), &leases{})
-		of = known.(*leases)
-		t.leases.Store(of)
-	}
-	return of
 }
 
 // unlease gives the connection's slots back.

@@ -8,32 +8,36 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // createSlots runs the DDL that slots tables lack, and reports whether there may be
 // news: many processes that start together do the same.
-func (c *Connector) createSlots(ctx context.Context, look *sql.DB, s *schema, first bool) (again bool, err error) {
-	for _, key := range sortedKeys(s.tables) {
-		if t := s.tables[key]; t.missing != "" && t.unfit == nil {
-			err := c.unlessRefused(t.missing, func() error { return makeSlots(ctx, look, t) })
+func (c *Connector) createSlots(ctx context.Context, look *sql.DB, s *catalog.Schema, first bool) (again bool, err error) {
+	for _, key := range sqltext.SortedKeys(s.Tables) {
+		if t := s.Tables[key]; t.Missing != "" && t.Unfit == nil {
+			err := c.unlessRefused(t.Missing, func() error { return makeSlots(ctx, look, t) })
 			var full *SlotsTableError
-			switch n := errorNumber(err); {
-			case err == nil, n == errDuplicateColumn, n == errNoTable:
+			switch n := mysqlerr.Number(err); {
+			case err == nil, outrun[n]:
 				again = true
-			case n == errLockWait: // a transaction is open for long; it is tried again
-				if !t.makesDo() {
-					t.unmade = err
+			case n == mysqlerr.ErrLockWait: // a transaction is open for long; it is tried again
+				if !t.MakesDo() {
+					t.Unmade = err
 				}
 			case errors.As(err, &full): // the table's own statements say so, and no others fail
 				again = again || first // perhaps it is another's new one
 			case n == 0:
 				return false, fmt.Errorf("countermysql: making the slots table of %s: %w", t, err)
 			default: // no privilege, say, or somebody uses it: others' statements do not fail for that
-				t.unmade = cmp.Or(t.unmade, err)
+				t.Unmade = cmp.Or(t.Unmade, err)
 			}
-		} else if t.narrow != "" { // perhaps the table is in use: until then increments are verbatim
-			err := c.unlessRefused(t.narrow, func() error {
-				_, err := look.ExecContext(ctx, t.narrow)
+		} else if t.Narrow != "" { // perhaps the table is in use: until then increments are verbatim
+			err := c.unlessRefused(t.Narrow, func() error {
+				_, err := look.ExecContext(ctx, t.Narrow)
 				return err
 			})
 			again = again || err == nil
@@ -43,6 +47,9 @@ func (c *Connector) createSlots(ctx context.Context, look *sql.DB, s *schema, fi
 	}
 	return again, nil
 }
+
+// outrun are the errors of DDL of a slots table where another process was quicker.
+var outrun = map[uint16]bool{mysqlerr.ErrDuplicateColumn: true, mysqlerr.ErrNoTable: true, mysqlerr.ErrNoColumn: true}
 
 // refusedDDL is what the server said of it, which is not tried again before a time.
 type refusedDDL struct {
@@ -66,8 +73,7 @@ func (c *Connector) unlessRefused(ddl string, run func() error) error {
 		return r.err
 	}
 	err := run()
-	switch n := errorNumber(err); n {
-	case 0, errDuplicateColumn, errNoTable:
+	if n := mysqlerr.Number(err); n == 0 || outrun[n] {
 		delete(c.refused, ddl)
 		return err
 	}
@@ -79,36 +85,36 @@ func (c *Connector) unlessRefused(ddl string, run func() error) error {
 // makeSlots runs the DDL that a table's slots table lacks. One that holds
 // slots is never dropped, nor is a table of the application's: it is locked first,
 // because others may still write to it.
-func makeSlots(ctx context.Context, db *sql.DB, t *table) (err error) {
-	steps := t.missingSteps()
+func makeSlots(ctx context.Context, db *sql.DB, t *catalog.Table) (err error) {
+	steps := t.MissingSteps()
 	if len(steps) == 1 {
 		_, err := db.ExecContext(ctx, steps[0])
 		return err
 	}
-	if t.taken {
-		return t.slotsError()
+	if t.Taken {
+		return slotsError(t)
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	switch _, err := conn.ExecContext(ctx, "LOCK TABLES "+t.slots()+" WRITE"); {
+	switch _, err := conn.ExecContext(ctx, "LOCK TABLES "+t.Slots()+" WRITE"); {
 	case err == nil:
 		defer func() {
 			if _, uerr := conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
 				err = uerr
 			}
 		}()
-	case !denied[errorNumber(err)]: // without the privilege it has to do without
+	case !mysqlerr.Denied[mysqlerr.Number(err)]: // without the privilege it has to do without
 		return err
 	}
 	var some bool
-	if err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+t.slots()+")").Scan(&some); err != nil {
+	if err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+t.Slots()+")").Scan(&some); err != nil {
 		return err
 	}
 	if some {
-		return t.slotsError()
+		return slotsError(t)
 	}
 	if _, err := conn.ExecContext(ctx, steps[0]); err != nil {
 		return err

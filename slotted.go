@@ -5,6 +5,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
 // hotFor is for how long a key counts as hot after increments of it have met.
@@ -25,15 +28,15 @@ type slotted struct {
 }
 
 type slottedKey struct {
-	key   key
+	key   catalog.Key
 	met   time.Duration // when increments of it have met, by clock; 0: never
 	wrote time.Duration // when it got a slot last; 0: it has none
 	since time.Duration // when it got the first of those that it has
 	tries int           // to fold it, in which its row was locked or gone
 }
 
-func (s *slotted) of(k key) *slottedKey {
-	id := k.id()
+func (s *slotted) of(k catalog.Key) *slottedKey {
+	id := k.ID()
 	known := s.keys[id]
 	if known == nil {
 		if s.keys == nil {
@@ -47,33 +50,33 @@ func (s *slotted) of(k key) *slottedKey {
 }
 
 // meet notes that increments of a key have met: in the process, or at the row's lock.
-func (s *slotted) meet(k key) {
+func (s *slotted) meet(k catalog.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.keys) < maxSlotted {
-		s.of(k).met = clock()
+		s.of(k).met = catalog.Clock()
 	}
 }
 
 // hot reports whether increments of a key have met of late.
-func (s *slotted) hot(k key) bool {
+func (s *slotted) hot(k catalog.Key) bool {
 	if !s.some.Load() {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := s.keys[k.id()]
-	return known != nil && known.met != 0 && clock()-known.met < hotFor
+	known := s.keys[k.ID()]
+	return known != nil && known.met != 0 && catalog.Clock()-known.met < hotFor
 }
 
 // write notes keys that have got slots.
-func (s *slotted) write(entries []*entry) {
+func (s *slotted) write(entries []*slotsql.RowIncrement) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := clock()
+	now := catalog.Clock()
 	for _, e := range entries {
-		if e.key != nil && len(s.keys) < maxSlotted {
-			k := s.of(e.key)
+		if e.Key != nil && len(s.keys) < maxSlotted {
+			k := s.of(e.Key)
 			if k.wrote == 0 {
 				k.since = now
 			}
@@ -87,7 +90,7 @@ func (s *slotted) write(entries []*entry) {
 func (s *slotted) cold(most int) (keys []*slottedKey, rest bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := clock()
+	now := catalog.Clock()
 	for id, k := range s.keys {
 		switch {
 		case k.wrote != 0 && now-k.wrote < coolAfter, k.wrote == 0 && now-k.met < hotFor, len(keys) == most:
@@ -106,7 +109,7 @@ func (s *slotted) cold(most int) (keys []*slottedKey, rest bool) {
 func (s *slotted) statistics(sum *SlottedStatistics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := clock()
+	now := catalog.Clock()
 	for _, k := range s.keys {
 		if k.wrote != 0 {
 			sum.Keys++
@@ -126,6 +129,6 @@ func (s *slotted) keep(k *slottedKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := s.of(k.key); now.wrote == 0 {
-		now.wrote, now.since, now.tries = clock(), k.since, k.tries
+		now.wrote, now.since, now.tries = catalog.Clock(), k.since, k.tries
 	}
 }

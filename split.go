@@ -5,64 +5,24 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
-	"slices"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
-
-// bodies are the words of statements that hold others.
-var bodies = wordSet(`PROCEDURE FUNCTION TRIGGER EVENT PACKAGE ATOMIC`)
-
-// statements splits a text at its semicolons. One that defines a body is not split.
-func statements(text string, toks []token) []string {
-	creates := hasWord(toks, "CREATE", "ATOMIC")
-	if creates && slices.ContainsFunc(toks, func(t token) bool { return t.in(bodies) }) {
-		return []string{text}
-	}
-	var parts []string
-	start := 0
-	for i, t := range toks {
-		if t.punct(';') {
-			switch {
-			case i > 0 && !toks[i-1].punct(';'):
-				parts = append(parts, text[start:t.start])
-			case slices.ContainsFunc(toks[i:], func(t token) bool { return !t.punct(';') }):
-				return append(parts, text[start:]) // an empty one, which is wrong unless it is the last
-			}
-			start = t.end
-		}
-	}
-	if n := len(toks); n > 0 && !toks[n-1].punct(';') {
-		parts = append(parts, text[start:])
-	}
-	return parts
-}
-
-// apart returns the statements of a text that names no counter table, if they have
-// to be sent one by one, as one of them changes the session or its transaction.
-func apart(text string, toks []token, mode lexMode) []string {
-	parts := statements(text, toks)
-	if len(parts) < 2 || !slices.ContainsFunc(parts, func(part string) bool {
-		kind, _ := kindOf(tokenize(part, mode))
-		return kind != kindOther
-	}) {
-		return nil
-	}
-	return parts
-}
 
 // runSplit executes a text of several statements one by one, as the server
 // would: what went before an error stays done.
 func (c *conn) runSplit(ctx context.Context, k *call) (outcome, error) {
 	if k.rows {
-		rows := &splitRows{conn: c, ctx: ctx, texts: k.plan.split, args: k.args}
+		rows := &splitRows{conn: c, ctx: ctx, texts: k.Plan.Split, args: k.args}
 		return outcome{rows: rows}, rows.first()
 	}
 	all := &result{}
 	args := k.args
-	for _, text := range k.plan.split {
+	for _, text := range k.Plan.Split {
 		var own []driver.NamedValue
-		own, args = splitArgs(text, c.session.mode, args)
+		own, args = sqltext.SplitArgs(text, c.session.mode, args)
 		res, err := c.ExecContext(ctx, text, own)
 		if err != nil {
 			return outcome{}, notAgain(err, len(all.affected) > 0)
@@ -84,22 +44,6 @@ func notAgain(err error, begun bool) error {
 		return mysql.ErrInvalidConn
 	}
 	return err
-}
-
-func splitArgs(text string, mode lexMode, args []driver.NamedValue) (own, rest []driver.NamedValue) {
-	n := min(parameters(tokenize(text, mode)), len(args))
-	return args[:n], args[n:]
-}
-
-// parameters is the number of ? among the tokens.
-func parameters(toks []token) int {
-	n := 0
-	for _, t := range toks {
-		if t.kind == tokParam {
-			n++
-		}
-	}
-	return n
 }
 
 // splitRows are the result sets of several statements, each run when it is
@@ -167,7 +111,7 @@ func (r *splitRows) next() error {
 		text := r.texts[0]
 		r.texts = r.texts[1:]
 		var own []driver.NamedValue
-		own, r.args = splitArgs(text, r.conn.session.mode, r.args)
+		own, r.args = sqltext.SplitArgs(text, r.conn.session.mode, r.args)
 		rows, err := r.conn.QueryContext(r.ctx, text, own)
 		if err != nil {
 			return notAgain(err, r.begun)

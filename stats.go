@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/countermysql/countermysql/internal/plan"
 )
 
 // Statistics are totals of a sql.DB since it was opened, but Pending, which is
@@ -88,7 +90,7 @@ func Stats(db *sql.DB) (Statistics, error) {
 	out := c.stats.snapshot()
 	out.Slotted = c.cooler.statistics()
 	if s := c.current.Load(); s != nil {
-		out.Degraded = s.degraded()
+		out.Degraded = s.Degraded()
 	}
 	return out, nil
 }
@@ -121,8 +123,8 @@ func (s *stats) batch(size int) {
 }
 
 // plain notes a statement that runs as it is.
-func (s *stats) plain(p *plan) {
-	if p.named {
+func (s *stats) plain(p *plan.Plan) {
+	if p.Named {
 		s.verbatim.Add(1)
 	}
 }

@@ -3,42 +3,39 @@ package countermysql
 import (
 	"context"
 	"slices"
-	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // foldBatch is how many keys are rolled up by one statement.
 const foldBatch = 100
 
-// lockedRow is a base row that this transaction has locked exclusively.
-type lockedRow struct {
-	key      key
-	counters []string // "" for NULL
-}
-
-func (r lockedRow) keyOf() key { return r.key }
-
 // take locks the base rows of a plan's scopes and rolls up their slots, together
 // with what the transaction has pending for them: after it the base rows say all.
-func (c *conn) take(ctx context.Context, p *plan, b binder) error {
-	for _, s := range p.scopes {
-		where, ok := s.bind(b)
-		if !ok || s.where == nil && s.pins == nil {
-			if p.whole {
-				if err := c.lockWhole(ctx, s.t); err != nil {
+func (c *conn) take(ctx context.Context, p *plan.Plan, b plan.Binder) error {
+	for _, s := range p.Scopes {
+		where, ok := s.Bind(b)
+		if !ok || s.Where == nil && s.Pins == nil {
+			if p.Whole {
+				if err := c.lockWhole(ctx, s.Table); err != nil {
 					return err
 				}
 			}
-			if err := c.takeAll(ctx, s.t, p.writes != nil); err != nil {
+			if err := c.takeAll(ctx, s.Table, p.Writes != nil); err != nil {
 				return err
 			}
 			continue
 		}
-		rows, err := c.lock(ctx, s.t, quoteIdent(s.name), s.from(), where)
+		rows, err := c.lock(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where)
 		switch {
 		case err == nil:
-			err = c.fold(ctx, s.t, rows)
-		case badValue[errorNumber(err)]: // as a query says it; the statement itself says what is wrong with it
-			err = c.takeAll(ctx, s.t, p.writes != nil)
+			err = c.fold(ctx, s.Table, rows)
+		case mysqlerr.BadValue[mysqlerr.Number(err)]: // as a query says it; the statement itself says what is wrong with it
+			err = c.takeAll(ctx, s.Table, p.Writes != nil)
 		}
 		if err != nil {
 			return err
@@ -51,21 +48,21 @@ func (c *conn) take(ctx context.Context, p *plan, b binder) error {
 // statement that may give rows other keys, slots without a row go too. While the keys
 // listed are locked, others may get their first slots, and then a listed one more: so
 // it lists again until all that have slots are locked, which is one moment.
-func (c *conn) takeAll(ctx context.Context, t *table, writes bool) error {
-	keys, taken := map[string]key{}, map[string]bool{}
+func (c *conn) takeAll(ctx context.Context, t *catalog.Table, writes bool) error {
+	keys, taken := map[string]catalog.Key{}, map[string]bool{}
 	if x := c.open(); x.hasPending(t) {
-		for id, e := range x.pending[t.String()].entries.all() {
-			keys[id] = e.key
+		for id, e := range x.pending[t.String()].entries {
+			keys[id] = e.Key
 		}
 	}
 	for {
-		found, err := c.outside(ctx, "SELECT DISTINCT "+t.selectKey(privateName)+" FROM "+t.slots()+" AS "+privateName)
+		found, err := c.outside(ctx, "SELECT DISTINCT "+t.SelectKey(catalog.PrivateName)+" FROM "+t.Slots()+" AS "+catalog.PrivateName)
 		if err != nil {
 			return err
 		}
 		for _, r := range found {
-			if k := key(r[:len(t.key)]); !taken[k.id()] {
-				keys[k.id()] = k
+			if k := catalog.Key(r[:len(t.Key)]); !taken[k.ID()] {
+				keys[k.ID()] = k
 			}
 		}
 		if len(keys) == 0 {
@@ -74,7 +71,7 @@ func (c *conn) takeAll(ctx context.Context, t *table, writes bool) error {
 		gone, err := c.takeKeys(ctx, t, keys)
 		for batch := range slices.Chunk(gone, c.several(t, foldBatch, slices.Values(gone))) {
 			if err == nil && writes {
-				err = c.removeOrphans(ctx, t, t.whereAnyOrAll(batch, privateName))
+				err = c.removeOrphans(ctx, t, slotsql.WhereAnyOrAll(t, batch, catalog.PrivateName))
 			}
 		}
 		if err != nil {
@@ -88,14 +85,14 @@ func (c *conn) takeAll(ctx context.Context, t *table, writes bool) error {
 }
 
 // takeKeys takes the given keys, and returns those that no row has.
-func (c *conn) takeKeys(ctx context.Context, t *table, keys map[string]key) (gone []key, err error) {
-	var sorted []key
+func (c *conn) takeKeys(ctx context.Context, t *catalog.Table, keys map[string]catalog.Key) (gone []catalog.Key, err error) {
+	var sorted []catalog.Key
 	for _, k := range keys {
 		sorted = append(sorted, k)
 	}
-	slices.SortFunc(sorted, t.compare)
+	slices.SortFunc(sorted, t.Compare)
 	for batch := range slices.Chunk(sorted, c.several(t, foldBatch, slices.Values(sorted))) {
-		rows, err := c.lock(ctx, t, t.ref(), t.from()+t.forceKey(), t.whereAny(batch, t.ref()))
+		rows, err := c.lock(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.WhereAny(batch, t.Ref()))
 		if err != nil {
 			return nil, err
 		}
@@ -111,25 +108,25 @@ func (c *conn) takeKeys(ctx context.Context, t *table, keys map[string]key) (gon
 
 // apply takes keys of a table's pending increments, given by their ids, or all.
 // An increment whose row is gone goes with it.
-func (c *conn) apply(ctx context.Context, t *table, ids []string) error {
+func (c *conn) apply(ctx context.Context, t *catalog.Table, ids []string) error {
 	p := c.transaction().pending[t.String()]
 	if ids == nil {
-		for id := range p.entries.all() {
+		for id := range p.entries {
 			ids = append(ids, id)
 		}
 	}
-	keys := map[string]key{}
+	keys := map[string]catalog.Key{}
 	for _, id := range ids {
-		if e := p.entries.get(id); e != nil {
-			keys[id] = e.key
+		if e := p.entries[id]; e != nil {
+			keys[id] = e.Key
 		}
 	}
 	if _, err := c.takeKeys(ctx, t, keys); err != nil {
 		return err
 	}
-	var left []*entry // their rows are no longer under their keys
+	var left []*slotsql.RowIncrement // their rows are no longer under their keys
 	for _, e := range p.sorted() {
-		if keys[e.id] != nil {
+		if keys[e.ID] != nil {
 			left = append(left, e)
 		}
 	}
@@ -138,15 +135,15 @@ func (c *conn) apply(ctx context.Context, t *table, ids []string) error {
 		if err != nil {
 			return err
 		}
-		p.entries.remove(e.id) // not before: the transaction may go on after an error
+		p.remove(e.ID) // not before: the transaction may go on after an error
 		for _, m := range moved {
-			row := map[string]key{m.id: m.key}
-			if p.entries.get(m.id) != nil { // increments by the row's new key
+			row := map[string]catalog.Key{m.ID: m.Key}
+			if p.entries[m.ID] != nil { // increments by the row's new key
 				if _, err := c.takeKeys(ctx, t, row); err != nil {
 					return err
 				}
 			}
-			p.entries.set(m.id, m)
+			p.put(m)
 			if _, err := c.takeKeys(ctx, t, row); err != nil {
 				return err
 			}
@@ -155,62 +152,35 @@ func (c *conn) apply(ctx context.Context, t *table, ids []string) error {
 	return nil
 }
 
-// forceKey keeps the optimizer on the table's key: a scan would lock rows that
-// nobody asked for.
-func (t *table) forceKey() string { return t.force(t.key) }
-
-func (t *table) force(cols []*column) string {
-	for _, k := range t.unique {
-		if len(k.cols) > 0 && slices.Equal(k.cols, cols) {
-			return " FORCE INDEX (" + quoteIdent(k.name) + ")"
-		}
-	}
-	return ""
-}
-
 // lock locks base rows exclusively. Naming the counters makes the server lock
 // the clustered rows, whatever index it goes by.
-func (c *conn) lock(ctx context.Context, t *table, name, from, where string) ([]lockedRow, error) {
+func (c *conn) lock(ctx context.Context, t *catalog.Table, name, from, where string) ([]slotsql.LockedRow, error) {
 	return c.lockAs(ctx, t, name, from, where, "FOR UPDATE")
 }
 
-func (c *conn) lockAs(ctx context.Context, t *table, name, from, where, how string) ([]lockedRow, error) {
-	rows, err := c.read(ctx, c.unsnapshot()+t.lockSQL(name, from, where, how))
+func (c *conn) lockAs(ctx context.Context, t *catalog.Table, name, from, where, how string) ([]slotsql.LockedRow, error) {
+	rows, err := c.read(ctx, c.unsnapshot()+slotsql.LockSQL(t, name, from, where, how))
 	if err != nil {
 		return nil, err
 	}
-	locked, asKnown := make([]lockedRow, len(rows)), true
+	locked, asKnown := make([]slotsql.LockedRow, len(rows)), true
 	for i, r := range rows {
-		counters, rest := r[max(len(t.key), 1):][:len(t.counters)], r[max(len(t.key), 1)+len(t.counters):]
-		locked[i], asKnown = lockedRow{key(r[:len(t.key)]), counters}, asKnown && !slices.Contains(rest, "0")
+		counters, rest := r[max(len(t.Key), 1):][:len(t.Counters)], r[max(len(t.Key), 1)+len(t.Counters):]
+		locked[i], asKnown = slotsql.LockedRow{Key: catalog.Key(r[:len(t.Key)]), Counters: counters}, asKnown && !slices.Contains(rest, "0")
 	}
-	slices.SortFunc(locked, func(x, y lockedRow) int { return t.compare(x.key, y.key) })
+	slices.SortFunc(locked, func(x, y slotsql.LockedRow) int { return t.Compare(x.Key, y.Key) })
 	return locked, c.stillKnown(ctx, t, asKnown, locked)
 }
 
 // lockWhole locks all base rows of a table.
-func (c *conn) lockWhole(ctx context.Context, t *table) error {
-	_, err := c.read(ctx, c.unsnapshot()+"SELECT COUNT("+quoteIdent(t.counters[0].name)+") FROM "+t.base()+t.forceKey()+" FOR UPDATE")
+func (c *conn) lockWhole(ctx context.Context, t *catalog.Table) error {
+	_, err := c.read(ctx, c.unsnapshot()+"SELECT COUNT("+sqltext.Quote(t.Counters[0].Name)+") FROM "+t.Base()+slotsql.ForceKey(t)+" FOR UPDATE")
 	return err
-}
-
-// lockSQL locks base rows and reads their keys and counters, and last whether the key is one
-// of the known type, where it takes the server to tell.
-func (t *table) lockSQL(name, from, where, how string) string {
-	counters := make([]string, len(t.counters))
-	for i, col := range t.counters {
-		counters[i] = "CAST(" + name + "." + quoteIdent(col.name) + " AS CHAR)"
-	}
-	known := ""
-	if conds := t.asKnown(name, true); conds != nil {
-		known = ", (" + strings.Join(conds, " AND ") + ") IS TRUE"
-	}
-	return "SELECT " + t.selectKey(name) + ", " + strings.Join(counters, ", ") + known + " FROM " + from + " WHERE " + where + " " + how
 }
 
 // rollUp rolls up every key of a table in a transaction of its own, before a
 // statement that can't share one.
-func (c *conn) rollUp(ctx context.Context, t *table) error {
+func (c *conn) rollUp(ctx context.Context, t *catalog.Table) error {
 	if c.inTransaction() {
 		return c.takeAll(ctx, t, true)
 	}

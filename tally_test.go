@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalog"
 )
 
 // rested has the schema of a connector as old as age, read when no DDL had begun for long,
@@ -20,8 +22,8 @@ func (c *Connector) rested(t *testing.T, age, loaded time.Duration) {
 		if c.under != nil {
 			return false
 		}
-		c.checked.Store(int64(clock() - age))
-		c.loaded, c.moved = clock()-loaded, clock()-time.Hour
+		c.checked.Store(int64(catalog.Clock() - age))
+		c.loaded, c.moved = catalog.Clock()-loaded, catalog.Clock()-time.Hour
 		return true
 	}, 10*time.Second, time.Millisecond)
 }
@@ -35,13 +37,13 @@ func TestIdleSchemaIsLookedAt(t *testing.T) {
 		execute(t, db, "DO 1") // it makes the slots table
 		first, reads := c.current.Load(), slow.reads.Load()
 		for range 3 {
-			c.rested(t, schemaTooOld+time.Second, 0)
+			c.rested(t, catalog.SchemaTooOld+time.Second, 0)
 			execute(t, db, "UPDATE t SET n = n + 1 WHERE id = 1")
 		}
 		c.rested(t, 0, 0)
 		require.Equal(t, reads, slow.reads.Load())
 
-		c.rested(t, schemaTooOld+time.Second, schemaSettles)
+		c.rested(t, catalog.SchemaTooOld+time.Second, catalog.SchemaSettles)
 		execute(t, db, "DO 1")
 		c.rested(t, 0, 0) // it was read in the background
 		require.Equal(t, reads+1, slow.reads.Load())
@@ -55,7 +57,7 @@ func TestIdleSchemaIsLookedAt(t *testing.T) {
 			"CREATE INDEX i ON t (n)", "DROP INDEX i ON t", "RENAME TABLE other TO another",
 		} {
 			before := c.current.Load()
-			c.rested(t, schemaTooOld+time.Second, 0)
+			c.rested(t, catalog.SchemaTooOld+time.Second, 0)
 			execute(t, direct, ddl)
 			reads = slow.reads.Load()
 			execute(t, db, "DO 1")
@@ -87,35 +89,35 @@ func TestDDLUnderWay(t *testing.T) {
 			_ = direct.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND INFO LIKE 'ALTER TABLE t %' AND STATE LIKE '%metadata lock'").Scan(&n) // none yet
 			return n == 1
 		}, 10*time.Second, 5*time.Millisecond)
-		c.objects = &objects{} // all is read, or the next look would read it in any case
+		c.objects = &catalog.Objects{} // all is read, or the next look would read it in any case
 		s, err := c.learn(t.Context())
 		require.NoError(t, err)
-		require.Nil(t, s.all()[0].column("x"))
+		require.Nil(t, s.All()[0].Column("x"))
 		require.NoError(t, holder.Rollback())
 		require.NoError(t, <-altered)
-		require.True(t, c.tally(t.Context()).same(c.tallied), "it counts when it begins")
-		c.checked.Store(int64(clock() - schemaAge - time.Second))
+		require.True(t, c.tally(t.Context()).Same(c.tallied), "it counts when it begins")
+		c.checked.Store(int64(catalog.Clock() - catalog.SchemaAge - time.Second))
 		execute(t, db, "DO 1")
-		require.Eventually(t, func() bool { return c.current.Load().all()[0].column("x") != nil }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return c.current.Load().All()[0].Column("x") != nil }, 10*time.Second, time.Millisecond)
 	})
 }
 
 // TestTallySame proves that a server that was started anew, or another, is not taken for
 // the same, nor one that does not tell.
 func TestTallySame(t *testing.T) {
-	now := tally{"Com_create_view=1 ", time.Hour}
-	require.True(t, now.same(tally{now.counts, now.since + time.Second}))
-	for _, other := range []tally{{}, {now.counts, 2 * time.Hour}, {now.counts, 0}, {"Com_create_view=2 ", time.Hour}} {
-		require.False(t, now.same(other), fmt.Sprint(other))
+	now := catalog.Tally{Counts: "Com_create_view=1 ", Since: time.Hour}
+	require.True(t, now.Same(catalog.Tally{Counts: now.Counts, Since: now.Since + time.Second}))
+	for _, other := range []catalog.Tally{{}, {Counts: now.Counts, Since: 2 * time.Hour}, {Counts: now.Counts, Since: 0}, {Counts: "Com_create_view=2 ", Since: time.Hour}} {
+		require.False(t, now.Same(other), fmt.Sprint(other))
 	}
-	require.False(t, tally{}.same(tally{}))
+	require.False(t, catalog.Tally{}.Same(catalog.Tally{}))
 }
 
 // TestObjectsOfTables proves that what makes and drops tables does not have views, routines
 // and triggers read again, that all else does, and that a later look reads them in any case.
 func TestObjectsOfTables(t *testing.T) {
 	eachSlow(t, func(t *testing.T, _ *slowReading, c *Connector, db, direct *sql.DB) {
-		known := func() *objects {
+		known := func() *catalog.Objects {
 			_, err := c.learn(t.Context())
 			require.NoError(t, err)
 			return c.objects
@@ -125,8 +127,8 @@ func TestObjectsOfTables(t *testing.T) {
 		execute(t, direct, "ALTER TABLE t ADD COLUMN x INT")
 		execute(t, direct, "DROP TABLE other")
 		require.Same(t, was, known())
-		require.NotNil(t, c.current.Load().all()[0].column("x"))
-		was.at -= schemaAge
+		require.NotNil(t, c.current.Load().All()[0].Column("x"))
+		was.At -= catalog.SchemaAge
 		require.NotSame(t, was, known(), "it is old")
 		for _, ddl := range []string{"CREATE VIEW v AS SELECT n FROM t", "DROP VIEW v", "CREATE FUNCTION f() RETURNS INT READS SQL DATA RETURN (SELECT MAX(n) FROM t)", "DROP FUNCTION f", "CREATE TRIGGER g BEFORE DELETE ON t FOR EACH ROW SET @x = 1"} {
 			was = known()
@@ -134,5 +136,33 @@ func TestObjectsOfTables(t *testing.T) {
 			require.NotSame(t, was, known(), ddl)
 		}
 		require.NotSame(t, known(), known(), "a table that is dropped takes its triggers along")
+	})
+}
+
+// TestPartOfSchema proves that DDL through the driver is known at once though nothing is
+// asked of the other tables, and that what another client did to those is found by the next
+// look nevertheless.
+func TestPartOfSchema(t *testing.T) {
+	forEachServer(t, func(t *testing.T, d database) {
+		for _, name := range []string{"a", "b"} {
+			execute(t, d.direct, "CREATE TABLE "+name+" (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
+		}
+		c, db := d.connector(t, "a", "b")
+		execute(t, db, "INSERT INTO a (id) VALUES (1)")
+		column := func(table, name string) *catalog.Column {
+			return c.current.Load().Lookup(d.name, table, "").Column(name)
+		}
+		execute(t, d.direct, "ALTER TABLE b ADD COLUMN x INT")
+		execute(t, db, "ALTER TABLE a ADD COLUMN x INT")
+		require.NotNil(t, column("a", "x"))
+		require.Nil(t, column("b", "x"), "nobody has asked")
+		execute(t, db, "DROP TABLE a")
+		execute(t, db, "CREATE TABLE a (id BIGINT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
+		require.Equal(t, "bigint", column("a", "id").DataType)
+		require.Nil(t, column("b", "x"), "nobody has asked")
+		c.rested(t, catalog.SchemaTooOld+time.Second, 0)
+		execute(t, db, "DO 1")
+		require.NotNil(t, column("b", "x"))
+		require.Equal(t, "bigint", column("a", "id").DataType)
 	})
 }

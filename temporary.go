@@ -1,177 +1,88 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// temporaries are the temporary tables of a session.
-type temporaries struct {
-	made    map[string]bool // their names, in small letters
-	hidden  map[string]bool // counter tables whose names they have taken
-	visible *schema         // the schema without those
-}
-
-// runTemporary executes CREATE and DROP TEMPORARY TABLE. While a temporary table
-// has a counter table's name, that name is none of our business in this session.
+// runTemporary executes CREATE and DROP TEMPORARY TABLE.
 func (c *conn) runTemporary(ctx context.Context, k *call) (outcome, error) {
-	for _, s := range k.plan.scopes { // of CREATE TEMPORARY TABLE … SELECT
-		if err := c.rollUp(ctx, s.t); err != nil {
-			return outcome{}, err
-		}
+	toks := sqltext.Tokenize(k.text, c.session.mode)
+	if toks[0].Is("DROP") {
+		return k.forward(ctx, k.text)
 	}
-	toks := tokenize(k.text, c.session.mode)
-	if toks[0].is("DROP") {
-		out, err := k.forward(ctx, k.text)
-		if err == nil {
-			err = c.unhide(ctx, toks)
-		}
-		return out, err
-	}
-	toks = toks[1+slices.IndexFunc(toks, func(t token) bool { return t.is("TABLE") }):]
-	if len(toks) > 3 && toks[0].is("IF") {
-		toks = toks[3:]
-	}
-	hidden, err := c.named(ctx, toks)
-	if err != nil {
+	name := behindTable(toks)
+	if err := c.mayHide(ctx, name); err != nil {
 		return outcome{}, err
 	}
-	if hidden != nil && c.open().hasPending(hidden) { // while its row can be reached
-		if err := c.apply(ctx, hidden, nil); err != nil {
+	for _, s := range k.Plan.Scopes { // of CREATE TEMPORARY TABLE … SELECT
+		if err := c.rollUp(ctx, s.Table); err != nil {
 			return outcome{}, err
 		}
 	}
 	out, err := k.forward(ctx, k.text)
 	if err == nil {
-		c.noteTemporary(toks, hidden)
+		c.noteTemporary(name)
 	}
 	return out, err
 }
 
-// noteTemporary remembers a temporary table, and what it hides.
-func (c *conn) noteTemporary(toks []token, hidden *table) {
-	_, name, _ := tableName(toks)
-	c.temporary.made[strings.ToLower(name)] = true
-	if hidden != nil {
-		c.temporary.hide(hidden, true)
+// noteTemporary remembers the name of a temporary table.
+func (c *conn) noteTemporary(name []sqltext.Token) {
+	if _, name, ok := sqltext.TableName(name); ok {
+		c.temporary[strings.ToLower(name)] = true
 	}
 }
 
-// named is the counter table whose name the tokens begin with; nil if there is none.
-func (c *conn) named(ctx context.Context, toks []token) (*table, error) {
-	s, err := c.schema(ctx)
-	if err != nil {
-		return nil, err
-	}
-	db, name, _ := tableName(toks)
-	return s.lookup(db, name, c.session.db), nil
-}
-
-// renamed notes that ALTER TABLE or RENAME TABLE has given a temporary table of
-// this session a new name.
-func (c *conn) renamed(ctx context.Context, toks []token) error {
-	if len(c.temporary.made) == 0 || !toks[0].is("ALTER") && !toks[0].is("RENAME") {
-		return nil
-	}
-	from := toks[1+slices.IndexFunc(toks, func(t token) bool { return t.is("TABLE") }):]
-	if _, name, ok := tableName(from); !ok || !c.temporary.made[strings.ToLower(name)] {
-		return nil
-	}
-	to := newName(toks)
-	if to == nil {
-		return nil
-	}
-	old, err := c.named(ctx, from)
-	if err != nil {
-		return err
-	}
-	hidden, err := c.named(ctx, to)
-	if err != nil {
-		return err
-	}
-	if old != nil {
-		c.temporary.hide(old, false)
-	}
-	c.noteTemporary(to, hidden)
-	return nil
-}
-
-// newName finds the table's new name in ALTER TABLE … RENAME [TO|AS] x and in
-// RENAME TABLE … TO x; nil if columns or indexes are renamed, or nothing.
-func newName(toks []token) []token {
-	for i := 1; i < len(toks)-1; i++ {
-		to := toks[i+1:]
-		switch {
-		case toks[0].is("RENAME") && toks[i].is("TO"):
-			return to
-		case !toks[i].is("RENAME"), to[0].is("COLUMN"), to[0].is("INDEX"), to[0].is("KEY"):
-			continue
-		}
-		if len(to) > 1 && (to[0].is("TO") || to[0].is("AS") || to[0].punct('=')) {
-			to = to[1:]
-		}
-		return to
-	}
-	return nil
-}
-
-// unhide gives back the names of the tables that a DROP TABLE has dropped.
-func (c *conn) unhide(ctx context.Context, toks []token) error {
-	if len(c.temporary.hidden) == 0 {
-		return nil
-	}
+// mayHide refuses a temporary table that takes the name of a listed table or its slots
+// table: the session would count rows of the one in slots of the other.
+func (c *conn) mayHide(ctx context.Context, of []sqltext.Token) error {
 	s, err := c.schema(ctx)
 	if err != nil {
 		return err
 	}
-	for at := 1; at < len(toks); at++ {
-		if toks[at-1].is("TABLE") || toks[at-1].is("TABLES") || toks[at-1].is("EXISTS") || toks[at-1].punct(',') {
-			if db, name, ok := tableName(toks[at:]); ok {
-				if t := s.lookup(db, name, c.session.db); t != nil {
-					c.temporary.hide(t, false)
-				}
-			}
+	db, name, _ := sqltext.TableName(of)
+	taken := s.Key(cmp.Or(db, c.session.db), name)
+	for _, spec := range s.Specs {
+		if taken == s.Key(spec.DB, spec.Name) || taken == s.Key(spec.DB, spec.SlotsTable) {
+			return &RefusedError{Table: sqltext.JoinName(spec.DB, spec.Name), What: "a temporary table named " + name,
+				Reason: "it would hide one of the two tables in which the counters are", Remedy: "give the temporary table another name"}
 		}
 	}
 	return nil
 }
 
-// tableName reads a table's name, with its database if that is given.
-func tableName(toks []token) (db, name string, ok bool) {
-	switch {
-	case len(toks) == 0 || !toks[0].ident():
-		return "", "", false
-	case len(toks) > 2 && toks[1].punct('.'):
-		return toks[0].name, toks[2].name, true
+// renamesTemporary is the new name that ALTER TABLE or RENAME TABLE gives to a temporary
+// table of this session; nil if it does nothing like that.
+func (c *conn) renamesTemporary(toks []sqltext.Token) []sqltext.Token {
+	if len(c.temporary) == 0 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") {
+		return nil
 	}
-	return "", toks[0].name, true
+	if _, name, ok := sqltext.TableName(behindTable(toks)); !ok || !c.temporary[strings.ToLower(name)] {
+		return nil
+	}
+	return sqltext.NewName(toks)
+}
+
+// behindTable is what begins with the table's name in DDL of a table.
+func behindTable(toks []sqltext.Token) []sqltext.Token {
+	at := 1 + slices.IndexFunc(toks, func(t sqltext.Token) bool { return t.Is("TABLE") || t.Is("TABLES") })
+	if at == 0 {
+		return nil
+	}
+	for sqltext.WordAt(toks, at, "IF") || sqltext.WordAt(toks, at, "NOT") || sqltext.WordAt(toks, at, "EXISTS") {
+		at++
+	}
+	return toks[at:]
 }
 
 // namesTemporary reports whether a text may name a temporary table of this session.
 func (c *conn) namesTemporary(text string) bool {
-	return len(c.temporary.made) > 0 && slices.ContainsFunc(tokenize(text, c.session.mode), func(t token) bool {
-		return t.ident() && c.temporary.made[strings.ToLower(t.name)]
+	return len(c.temporary) > 0 && slices.ContainsFunc(sqltext.Tokenize(text, c.session.mode), func(t sqltext.Token) bool {
+		return t.Ident() && c.temporary[strings.ToLower(t.Name)]
 	})
-}
-
-// hide notes a temporary table that takes a counter table's name, or gives it back.
-func (t *temporaries) hide(of *table, hidden bool) {
-	if hidden {
-		t.hidden[of.String()] = true
-	} else {
-		delete(t.hidden, of.String())
-	}
-	t.visible = nil
-}
-
-// visibleIn is a schema without the tables that are hidden.
-func (t *temporaries) visibleIn(s *schema) *schema {
-	if len(t.hidden) == 0 {
-		return s
-	}
-	if t.visible == nil || t.visible.fingerprint != s.fingerprint {
-		t.visible = s.without(t.hidden)
-	}
-	return t.visible
 }

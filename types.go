@@ -12,6 +12,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // columnType is what the server says of a column of an answer.
@@ -118,7 +122,7 @@ func (c *typesCache) get(kinds string, ddl int64) []columnType {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.byArgs[kinds]
-	if k.ddl != ddl || time.Since(k.asked) > schemaAge {
+	if k.ddl != ddl || time.Since(k.asked) > catalog.SchemaAge {
 		delete(c.byArgs, kinds)
 		return nil
 	}
@@ -137,7 +141,7 @@ func (c *typesCache) put(kinds string, ddl int64, types []columnType) {
 // columnTypes are those of the query as it was written; the first who needs
 // them asks the server. nil: it can't be asked.
 func (c *conn) columnTypes(k *call) []columnType {
-	return k.cachedTypes(&k.plan.types, func() []columnType { return c.askTypes(k) })
+	return k.cachedTypes(&k.state.types, func() []columnType { return c.askTypes(k) })
 }
 
 // sessionTypes are those where the session decides about them: with a temporary
@@ -145,29 +149,29 @@ func (c *conn) columnTypes(k *call) []columnType {
 // are asked on its own connection, before the query; nil if they need not be.
 func (c *conn) sessionTypes(ctx context.Context, k *call) []columnType {
 	switch {
-	case k.plan.query == nil || k.plan.query.into || !k.rows:
+	case k.Plan.Query == nil || k.Plan.Query.Into || !k.rows:
 		return nil
 	case c.next != "" && !c.inTransaction():
 		return nil // SET TRANSACTION is for the query itself
-	case strings.Contains(k.text, ":=") && assignsWithin(tokenize(k.text, c.session.mode)):
+	case strings.Contains(k.text, ":=") && sqltext.AssignsWithin(sqltext.Tokenize(k.text, c.session.mode)):
 		return nil // a derived table is evaluated even if no row is returned
-	case k.stmt != nil && k.plan.keepsTypes:
+	case k.stmt != nil && k.Plan.KeepsTypes:
 		return k.stmt.typed(ctx, k)
 	case c.namesTemporary(k.text), strings.Contains(k.text, "@"):
 		return c.typesHere(ctx, k)
-	case !c.changed || !k.plan.computes() && c.session.sqlMode == c.initial.sqlMode && c.session.results == c.initial.results: // strictness decides what may be NULL
+	case !c.changed || !k.Plan.Computes() && c.session.sqlMode == c.initial.sqlMode && c.session.results == c.initial.results: // strictness decides what may be NULL
 		return nil
 	}
 	if c.types == nil {
-		c.types = map[*plan]*typesCache{}
+		c.types = map[*plan.Plan]*typesCache{}
 	}
-	if c.types[k.plan] == nil {
+	if c.types[k.Plan] == nil {
 		if len(c.types) == maxTypes {
 			clear(c.types)
 		}
-		c.types[k.plan] = &typesCache{}
+		c.types[k.Plan] = &typesCache{}
 	}
-	return k.cachedTypes(c.types[k.plan], func() []columnType { return c.typesHere(ctx, k) })
+	return k.cachedTypes(c.types[k.Plan], func() []columnType { return c.typesHere(ctx, k) })
 }
 
 // typesHere asks on the session's own connection.
@@ -179,10 +183,10 @@ func (c *conn) typesHere(ctx context.Context, k *call) []columnType {
 
 func (k *call) cachedTypes(cache *typesCache, ask func() []columnType) []columnType {
 	kinds := ""
-	if k.plan.namedByArgs && !k.binary() {
+	if k.Plan.NamedByArgs && !k.binary() {
 		return ask()
 	}
-	if k.plan.typedByArgs {
+	if k.Plan.TypedByArgs {
 		if !k.binary() || slices.ContainsFunc(k.args, isText) {
 			return ask() // values decide: about names, and the precision of numbers
 		}
@@ -204,20 +208,6 @@ func isText(v driver.NamedValue) bool {
 		return true
 	}
 	return false
-}
-
-// computes reports whether the server may give what the query computes from a
-// sum another type than it has from a column. A FLOAT beside a small integer is a
-// FLOAT, beside a sum a DOUBLE; other tables may have one. What is UNSIGNED beside a
-// small integer is an INT UNSIGNED, beside a sum a BIGINT.
-func (p *plan) computes() bool {
-	return p.typedByArgs || slices.ContainsFunc(p.reads, func(t *table) bool {
-		floats := p.query != nil && p.query.others || slices.ContainsFunc(t.cols, func(c *column) bool { return c.dataType == "float" })
-		return slices.ContainsFunc(t.counters, func(c *column) bool {
-			bits := integerBits[c.dataType] // of a DECIMAL: 0
-			return c.unsigned() && c.dataType != "bigint" || bits < 32 && (bits > 0 || floats)
-		})
-	})
 }
 
 // kindsOf is the Go types of arguments.
@@ -244,13 +234,13 @@ func (c *conn) askTypes(k *call) (types []columnType) {
 	defer conn.Close()
 	if c.session.db != c.initial.db || c.session.sqlMode != c.initial.sqlMode {
 		defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }() // nobody else may have it
-		for _, set := range []string{"SET SESSION sql_mode = '" + c.session.sqlMode + "'", "USE " + quoteIdent(c.session.db)} {
+		for _, set := range []string{"SET SESSION sql_mode = '" + c.session.sqlMode + "'", "USE " + sqltext.Quote(c.session.db)} {
 			if _, err := conn.ExecContext(ctx, set); err != nil {
 				return nil
 			}
 		}
 	}
-	if callsWithin(tokenize(k.text, c.session.mode)) { // a function of the application's may write
+	if sqltext.CallsWithin(sqltext.Tokenize(k.text, c.session.mode)) { // a function of the application's may write
 		if _, err := conn.ExecContext(ctx, "START TRANSACTION READ ONLY"); err != nil {
 			return nil
 		}
@@ -266,7 +256,7 @@ func (c *conn) askTypes(k *call) (types []columnType) {
 // typesOn asks what the server would answer to the query as it was written,
 // without a row of it.
 func (k *call) typesOn(ctx context.Context, conn driver.Conn) ([]columnType, error) {
-	if actsWithin(tokenize(k.text, k.conn.session.mode)) {
+	if sqltext.ActsWithin(sqltext.Tokenize(k.text, k.conn.session.mode)) {
 		return nil, nil
 	}
 	ask := k.question()
@@ -299,8 +289,8 @@ type question struct {
 
 func (k *call) question() question {
 	mode := k.conn.session.mode
-	original, params := withoutRows(k.text, mode)
-	return question{original: original, text: withoutLocks(original, mode), params: params}
+	original, params := sqltext.WithoutRows(k.text, mode)
+	return question{original: original, text: sqltext.WithoutLocks(original, mode), params: params}
 }
 
 // answered are the columns that the server tells of.

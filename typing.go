@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // typing knows the column types of a prepared query that MySQL is given. There they
@@ -23,11 +26,11 @@ type typing struct {
 // so.
 func (s *stmt) typed(ctx context.Context, k *call) []columnType {
 	if s.typing == nil {
-		toks := tokenize(k.text, k.conn.session.mode)
-		if !s.current() || actsWithin(toks) || callsWithin(toks) {
+		toks := sqltext.Tokenize(k.text, k.conn.session.mode)
+		if !s.current() || sqltext.ActsWithin(toks) || sqltext.CallsWithin(toks) {
 			return nil
 		}
-		ask := k.question().with(parameters(toks))
+		ask := k.question().with(sqltext.Parameters(toks))
 		raw, err := s.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, ask.text)
 		if err != nil {
 			s.conn.overlook(err)
@@ -36,7 +39,7 @@ func (s *stmt) typed(ctx context.Context, k *call) []columnType {
 		s.typing = &typing{stmt: raw, ask: ask}
 	}
 	t, kinds, ddl := s.typing, kindsOf(k.args), s.conn.connector.ddl.Load()
-	if t.known.types != nil && t.kinds == kinds && t.known.ddl == ddl && time.Since(t.known.asked) <= schemaAge && !slices.ContainsFunc(k.args, isText) {
+	if t.known.types != nil && t.kinds == kinds && t.known.ddl == ddl && time.Since(t.known.asked) <= catalog.SchemaAge && !slices.ContainsFunc(k.args, isText) {
 		return t.known.types
 	}
 	t.known = knownTypes{nil, time.Now(), ddl}

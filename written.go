@@ -1,16 +1,24 @@
 package countermysql
 
-import "slices"
+import (
+	"slices"
 
-// written are the base rows a transaction has written. Under REPEATABLE READ it
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
+)
+
+// written are the base rows a transaction has written. What changes of it is remembered in
+// the journal, but for sums: they are read again behind ROLLBACK TO. Under REPEATABLE READ it
 // sees them as they are now and all others as of its snapshot.
 type written struct {
-	t    *table
+	t    *catalog.Table
 	any  bool // rows whose keys are not known
 	rows []writtenRow
 
-	writes int          // statements that wrote rows
-	taken  layers[bool] // keys whose slots the transaction has taken: others still see them
+	writes int             // statements that wrote rows
+	taken  map[string]bool // keys whose slots the transaction has taken: others still see them
+
+	journal *journal
 }
 
 // rolledUp is a row that the running statement rolled up.
@@ -24,7 +32,7 @@ type rolledUp struct {
 // their sum cannot change before the transaction ends.
 type writtenRow struct {
 	base  string            // selects the base row, by the table's own name
-	slots string            // selects its slots, by privateName
+	slots string            // selects its slots, by PrivateName
 	sums  map[string]string // of the slots, by column; nil: not read yet
 
 	doubt doubt
@@ -48,10 +56,10 @@ const (
 // maxWritten bounds the rows remembered by key.
 const maxWritten = 100
 
-func (x *txState) writtenTo(t *table) *written {
+func (x *txState) writtenTo(t *catalog.Table) *written {
 	w := x.written[t.String()]
 	if w == nil {
-		w = &written{t: t}
+		w = &written{t: t, journal: &x.journal}
 		x.written[t.String()] = w
 	}
 	return w
@@ -59,18 +67,62 @@ func (x *txState) writtenTo(t *table) *written {
 
 // concerns reports whether the transaction has anything of its own in the table, or may
 // have: what others see of that is not what it is.
-func (x *txState) concerns(t *table) bool {
-	w := x.writtenTo(t)
-	return x.hasPending(t) || w.any || w.writes > 0 || len(w.rows) > 0 || w.taken.len() > 0
+func (x *txState) concerns(t *catalog.Table) bool {
+	return x.hasPending(t) || x.writtenTo(t).some()
+}
+
+func (w *written) some() bool {
+	return w.any || w.writes > 0 || len(w.rows) > 0 || len(w.taken) > 0
+}
+
+// setAny notes that it may have written any row.
+func (w *written) setAny() {
+	remember(w.journal, &w.any)
+	w.any = true
+}
+
+// forgetRows forgets which rows it has written.
+func (w *written) forgetRows() {
+	w.setAny()
+	remember(w.journal, &w.rows)
+	w.rows = nil
+	w.forgetTaken()
+}
+
+func (w *written) forgetTaken() {
+	remember(w.journal, &w.taken)
+	w.taken = nil
+}
+
+func (w *written) forgetSums() {
+	for i := range w.rows {
+		w.rows[i].sums = nil
+	}
+}
+
+// take notes that it has taken a key's slots.
+func (w *written) take(id string) {
+	if w.taken == nil {
+		w.taken = map[string]bool{}
+	}
+	rememberKey(w.journal, &w.taken, id)
+	w.taken[id] = true
+}
+
+func (w *written) countWrite() {
+	remember(w.journal, &w.writes)
+	w.writes++
 }
 
 // mark notes that the transaction has written a row.
 func (w *written) mark(row writtenRow) {
 	for i := range w.rows {
 		known := &w.rows[i]
-		switch {
-		case known.base != row.base:
+		if known.base != row.base {
 			continue
+		}
+		remember(w.journal, known)
+		switch {
 		case known.doubt == absent:
 			*known = row
 			return
@@ -84,52 +136,43 @@ func (w *written) mark(row writtenRow) {
 		return
 	}
 	if len(w.rows) == maxWritten {
-		w.any = true
+		w.setAny()
 		return
 	}
+	remember(w.journal, &w.rows)
 	w.rows = append(w.rows, row)
 }
 
 // noteWrites remembers which base rows the transaction has written.
-func (c *conn) noteWrites(writes []write, b binder, affected int64) {
+func (c *conn) noteWrites(writes []plan.WriteTarget, b plan.Binder, affected int64) {
 	if len(writes) == 0 || !c.inTransaction() {
 		return
 	}
 	for _, w := range writes {
-		same := affected == 0 && !w.reads && c.connector.writesSame()
-		if affected == 0 && !(same && (w.updates || w.upserts)) {
+		same := affected == 0 && !w.Reads && c.connector.writesSame()
+		if affected == 0 && !(same && (w.Updates || w.Upserts)) {
 			continue
 		}
-		seen := c.transaction().writtenTo(w.t)
-		seen.writes++
-		if w.pins == nil || w.rekeys || !b.soundPins(w.pins) || affected < int64(len(w.pins)) && !w.moves && !w.upserts && !same {
-			seen.any = true
+		seen := c.transaction().writtenTo(w.Table)
+		seen.countWrite()
+		if w.Pins == nil || w.Rekeys || !b.SoundPins(w.Pins) || affected < int64(len(w.Pins)) && !w.Moves && !w.Upserts && !same {
+			seen.setAny()
 			continue
 		}
 		doubt := noDoubt
-		if same || (w.updates || w.upserts) && c.connector.cfg.ClientFoundRows ||
-			w.upserts && len(w.pins) > 1 && affected < 2*int64(len(w.pins)) { // a row that it changes counts twice
+		if same || (w.Updates || w.Upserts) && c.connector.cfg.ClientFoundRows ||
+			w.Upserts && len(w.Pins) > 1 && affected < 2*int64(len(w.Pins)) { // a row that it changes counts twice
 			doubt = matched
 		}
-		for _, p := range w.pins {
-			base, ok := p.bind(w.t.spec.name, b)
-			if !ok || p.momentary() {
-				seen.any = true
+		for _, p := range w.Pins {
+			base, ok := p.Bind(w.Table.Spec.Name, b)
+			if !ok || p.Momentary() {
+				seen.setAny()
 				break
 			}
-			seen.mark(writtenRow{base: base, slots: w.t.slotsOf(p, b), doubt: doubt})
+			seen.mark(writtenRow{base: base, slots: plan.PinnedSlots(w.Table, p, b), doubt: doubt})
 		}
 	}
-}
-
-// slotsOf selects the slots of a pinned row.
-func (t *table) slotsOf(p pin, b binder) string {
-	if len(p.cols) == 0 || slices.Equal(p.cols, t.key) {
-		where, _ := p.bind(privateName, b)
-		return where
-	}
-	where, _ := p.bind(t.spec.name, b)
-	return "EXISTS (SELECT 1 FROM " + t.base() + " WHERE " + where + " AND " + t.sameKey(quoteIdent(t.spec.name), privateName) + ")"
 }
 
 // noteVain ends an exact statement. If it wrote nothing, the rows that were
@@ -138,6 +181,7 @@ func (x *txState) noteVain(vain bool) {
 	for _, r := range x.rolledUp {
 		for i := range r.w.rows {
 			if row := &r.w.rows[i]; vain && row.base == r.base && r.vain != nil {
+				remember(r.w.journal, row)
 				row.vain, row.apart = r.vain, r.w.writes
 			}
 		}
@@ -149,12 +193,12 @@ func (x *txState) noteVain(vain bool) {
 // time zone writes otherwise.
 func (x *txState) rezone() {
 	for _, w := range x.written {
-		byTime := slices.ContainsFunc(w.t.unique, func(k uniqueKey) bool {
-			return slices.ContainsFunc(k.cols, func(c *column) bool { return c.dataType == "timestamp" })
+		byTime := slices.ContainsFunc(w.t.Unique, func(k catalog.UniqueKey) bool {
+			return slices.ContainsFunc(k.Columns, func(c *catalog.Column) bool { return c.DataType == "timestamp" })
 		})
-		if byTime && (len(w.rows) > 0 || w.taken.len() > 0) {
-			x.inside, w.any, w.rows = true, true, nil
-			w.taken.clear()
+		if byTime && (len(w.rows) > 0 || len(w.taken) > 0) {
+			x.inside = true
+			w.forgetRows()
 		}
 	}
 }
@@ -164,7 +208,6 @@ func (x *txState) rezone() {
 func (x *txState) doubt() {
 	x.inside = true
 	for _, w := range x.written {
-		w.any, w.rows = true, nil
-		w.taken.clear()
+		w.forgetRows()
 	}
 }

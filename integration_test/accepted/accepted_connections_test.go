@@ -5,8 +5,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/integration_test/harness"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
@@ -92,16 +94,55 @@ func TestAcceptedLookups(t *testing.T) {
 	})
 }
 
-// TestAcceptedTemporaryTable pins that a temporary table hides the counter
-// table of its name from its session, as on plain MySQL.
+// TestAcceptedTemporaryTable pins that no temporary table gets the name of a listed table,
+// there or not, or of a slots table, in whatever way, and that others are what they are.
 func TestAcceptedTemporaryTable(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := harness.NewTwin(t, srv, harness.Board, harness.Counters("post", "likes"))
-		tw.Accepted(t, "A: UPDATE post SET likes = likes + 1 WHERE id = 1",
-			"A: CREATE TEMPORARY TABLE post (id INT PRIMARY KEY, likes INT)", "A: INSERT INTO post VALUES (1, 7)",
-			"A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT * FROM post",
-			"B: UPDATE post SET likes = likes + 1 WHERE id = 1", "B: SELECT likes FROM post WHERE id = 1",
-			"A: DROP TEMPORARY TABLE post", "A: SELECT likes FROM post WHERE id = 1")
+		config := harness.Counters("post", "likes")
+		config.Tables = append(config.Tables, countermysql.TableConfig{Table: "later", Counters: []string{"n"}})
+		tw := harness.NewTwin(t, srv, harness.Board, config)
+		db := harness.DbName(t, tw.Ours)
+		for _, ddl := range []string{"CREATE TEMPORARY TABLE post (id INT PRIMARY KEY, likes INT)", "CREATE TEMPORARY TABLE IF NOT EXISTS `post` SELECT * FROM post", "create temporary table " + db + ".post LIKE author",
+			"CREATE TEMPORARY TABLE later (id INT PRIMARY KEY, n INT)", "CREATE TEMPORARY TABLE post_slots (id INT)"} {
+			_, err := harness.Session(t, tw.Ours).ExecContext(t.Context(), ddl)
+			var refused *countermysql.RefusedError
+			require.ErrorAs(t, err, &refused, ddl)
+			require.Contains(t, []string{db + ".post", db + ".later"}, refused.Table)
+		}
+		const like, likes = "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT likes FROM post WHERE id = 1"
+		tw.Accepted(t, "A: BEGIN", like, "A: CREATE TEMPORARY TABLE post (id INT PRIMARY KEY, likes INT) ⇒ affected 0 ⇒ refused", "A: DROP TEMPORARY TABLE post ⇒ affected 0 ⇒ error 1051", like, "A: COMMIT", likes,
+			"A: CREATE TEMPORARY TABLE mine (id INT PRIMARY KEY, a INT)", "A: INSERT INTO mine VALUES (1, 7)", "A: ALTER TABLE mine RENAME COLUMN a TO likes", "A: ALTER TABLE mine RENAME TO yours", "A: SELECT p.likes, y.likes FROM post p JOIN yours y USING (id)",
+			"A: ALTER TABLE yours RENAME TO post ⇒ affected 0 ⇒ refused", likes+" ⇒ [7] ⇒ [2]", "A: DROP TEMPORARY TABLE post ⇒ affected 0 ⇒ error 1051", likes)
+	})
+}
+
+// TestAcceptedCharsets pins that a connection does not open in a character set whose
+// characters may hold a backslash as their second byte, and that a session which goes over
+// to one can't use counter tables until it comes back; all else it can, and nothing is lost.
+func TestAcceptedCharsets(t *testing.T) {
+	charsets := map[string]string{"gbk": "\xd5\x5c", "big5": "\xa5\x5c", "sjis": "\x95\x5c", "cp932": "\x95\x5c", "gb18030": "\xd5\x5c"} // each ends with a backslash
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for charset, char := range charsets {
+			if charset == "gb18030" && harness.MariaDB(srv) {
+				continue // which does not know it
+			}
+			tw := harness.NewTwin(t, srv, harness.Board+";\nCREATE TABLE log (note VARCHAR(20) CHARACTER SET utf8mb4 NOT NULL)", harness.Counters("post", "likes"), "multiStatements=true", "interpolateParams=true")
+			cfg, err := mysql.ParseDSN(tw.OursDSN + "&charset=" + charset)
+			require.NoError(t, err)
+			connector, err := countermysql.NewConnector(cfg, tw.Config)
+			require.NoError(t, err)
+			db := sql.OpenDB(connector)
+			t.Cleanup(func() { require.NoError(t, db.Close()) })
+			err = db.PingContext(t.Context())
+			require.Equal(t, "refused", harness.Told(err))
+			require.ErrorContains(t, err, charset)
+			require.ErrorContains(t, err, "charset=utf8mb4")
+			const like, likes = "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT likes FROM post WHERE id = 1"
+			log := "INSERT INTO log VALUES ('" + char + "')"
+			tw.Accepted(t, like, "A: BEGIN", like, "A: SET NAMES "+charset, "A: "+log, "A: SELECT HEX(note) FROM log", "A: COMMIT",
+				like+" ⇒ affected 1 ⇒ refused", likes+" ⇒ [3] ⇒ refused", "A: "+log+"; UPDATE post SET likes = likes + 1 WHERE id = 1 ⇒ affected 1 ⇒ refused",
+				"A: SET NAMES utf8mb4", likes+" ⇒ [4] ⇒ [2]", like, "A: BEGIN", "A: INSERT INTO log VALUES ('')", "A: SET character_set_client = "+charset, "A: SET NAMES utf8mb4", like, "A: COMMIT", likes+" ⇒ [6] ⇒ [4]")
+		}
 	})
 }
 

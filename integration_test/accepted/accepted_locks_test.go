@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -41,6 +42,27 @@ func TestAcceptedNoLock(t *testing.T) {
 			"B: DELETE FROM post WHERE id = 1",
 			"A: commit",
 			"B: SELECT likes FROM post WHERE id = 1")
+	})
+}
+
+// TestAcceptedNonsense pins that a query which the server does not understand has its rows
+// locked and their slots added before it fails by itself: others wait for them, where
+// nothing may be written that is told in place of the mistake, and with autocommit = 0 a
+// transaction has begun. Outside a transaction nothing is left of it.
+func TestAcceptedNonsense(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		const like = "B: UPDATE post SET likes = likes + 1 WHERE id = 1"
+		for nonsense, number := range map[string]string{"SELEC likes FROM post": "error 1064", "SELECT nosuch, likes FROM post WHERE id = 1": "error 1054", "SELECT likes FROM post WHERE id = 1 LIMIT -1": "error 1064"} {
+			set := "A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED ⇒ affected 0 ⇒ error 1568"
+			if harness.MariaDB(srv) && number == "error 1054" { // for which it begins one, too
+				set, _, _ = strings.Cut(set, " ⇒ ")
+			}
+			tw := harness.NewBlog(t, srv, harness.BlogCounters(), "innodb_lock_wait_timeout=1")
+			tw.Accepted(t, like, "A: "+nonsense, "B: UPDATE post SET title = 'k' WHERE id = 1", "A: SET TRANSACTION READ WRITE",
+				like, "A: BEGIN", "A: "+nonsense, "B: UPDATE post SET title = 'l' WHERE id = 1 ⇒ affected 1 ⇒ error 1205", "A: ROLLBACK", "A: SELECT id, likes FROM post ORDER BY id",
+				like, "A: START TRANSACTION READ ONLY", "A: "+nonsense+" ⇒ "+number+" ⇒ error 1792", "A: SELECT likes FROM post WHERE id = 1", "A: COMMIT",
+				like, "A: SET autocommit = 0", "A: "+nonsense, set, "A: COMMIT", "A: SELECT id, likes FROM post ORDER BY id")
+		}
 	})
 }
 

@@ -341,9 +341,17 @@ func soak(t *testing.T) time.Duration {
 	return d
 }
 
+// sideBySide has a test that soaks run beside the others that do.
+func sideBySide(t *testing.T) {
+	if soak(t) > 0 {
+		t.Parallel()
+	}
+}
+
 // TestFaults proves that acknowledged ≤ value ≤ acknowledged + unknown, and that
 // counters equal the ledger, under each fault.
 func TestFaults(t *testing.T) {
+	sideBySide(t)
 	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
 		t.Run(string(flavor), func(t *testing.T) {
 			t.Parallel()

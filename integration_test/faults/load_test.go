@@ -18,6 +18,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/integration_test/changes"
 )
 
 const counters = 8
@@ -99,15 +100,6 @@ func openOurs(dsn string, more ...countermysql.TableConfig) (*sql.DB, error) {
 		return nil, err
 	}
 	return sql.OpenDB(connector), nil
-}
-
-// refused reports whether an error says that nothing was done.
-func refused(err error) bool {
-	var e *mysql.MySQLError
-	if errors.As(err, &e) {
-		return e.Number != 1053 && e.Number != 1927 // shutdown, connection killed
-	}
-	return errors.Is(err, driver.ErrBadConn) || strings.HasPrefix(err.Error(), "countermysql: ")
 }
 
 // kindOf is the number of the server's error, or -1 for one of the connection or a context.
@@ -201,14 +193,14 @@ func (l *Load) note(ids []int, err error) {
 	switch {
 	case err == nil:
 		l.tell(acknowledged, ids)
-	case refused(err):
+	case changes.Refused(err):
 		l.tell(failed, ids)
 	}
 	for _, id := range ids {
 		switch {
 		case err == nil:
 			l.accounts[id].acknowledged.Add(1)
-		case !refused(err):
+		case !changes.Refused(err):
 			l.accounts[id].unknown.Add(1)
 		}
 	}
@@ -274,7 +266,7 @@ func (l *Load) sell(ctx context.Context, id int) error {
 	switch {
 	case err == nil:
 		a.sold.Add(1)
-	case !refused(err):
+	case !changes.Refused(err):
 		a.perhapsSold.Add(1)
 	}
 	return err

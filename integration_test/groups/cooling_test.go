@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -203,6 +204,78 @@ func TestDeadlockOfDirect(t *testing.T) {
 		}
 		require.EqualValues(t, counted, harness.Number(t, tw.Ours, "SELECT likes FROM post WHERE id = ?", id), "COMMIT: %v", committed)
 		require.EqualValues(t, counted, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM log WHERE post_id = ?", id), "COMMIT: %v", committed)
+	})
+}
+
+// TestSharedRows proves that the increments of several cold rows in a transaction all go to
+// their base rows, that a row which others share gets a slot at once, and that nobody
+// deadlocks whose other statements don't: who edits a post and refers to its author beside
+// votes for both, in either order.
+func TestSharedRows(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, `
+CREATE TABLE member (id INT PRIMARY KEY, points INT NOT NULL DEFAULT 0);
+CREATE TABLE post (id INT PRIMARY KEY, title VARCHAR(9) NOT NULL DEFAULT '', likes INT NOT NULL DEFAULT 0);
+CREATE TABLE revision (post INT NOT NULL, member INT NOT NULL, FOREIGN KEY (post) REFERENCES post (id), FOREIGN KEY (member) REFERENCES member (id));
+INSERT INTO member (id) VALUES (1), (2), (3), (4), (5);
+INSERT INTO post (id) VALUES (1), (2), (3), (4), (5);
+`, cooling(&countermysql.Config{Tables: []countermysql.TableConfig{{Table: "member", Counters: []string{"points"}}, {Table: "post", Counters: []string{"likes"}}}}))
+		vote := func(tx *sql.Tx, id int, first, second string) error {
+			for _, counter := range []string{first, second} {
+				table, column, _ := strings.Cut(counter, ".")
+				res, err := tx.Exec(fmt.Sprintf("UPDATE %s SET %s = %[2]s + 1 WHERE id = ?", table, column), id)
+				if err != nil {
+					return err
+				}
+				if n, err := res.RowsAffected(); n != 1 || err != nil {
+					return fmt.Errorf("%d rows: %w", n, err)
+				}
+			}
+			return nil
+		}
+		require.NoError(t, transact(tw.Ours, func(tx *sql.Tx) error { return vote(tx, 1, "post.likes", "member.points") }))
+		require.EqualValues(t, 2, harness.Number(t, tw.Direct, "SELECT likes + points FROM post JOIN member USING (id) WHERE id = 1"))
+
+		reference, err := tw.Direct.Begin()
+		require.NoError(t, err)
+		harness.Affected(t, reference, "INSERT INTO revision VALUES (2, 2)") // shares both rows
+		require.NoError(t, transact(tw.Ours, func(tx *sql.Tx) error { return vote(tx, 2, "post.likes", "member.points") }))
+		require.NoError(t, reference.Commit())
+		require.EqualValues(t, 2, harness.Number(t, tw.Ours, "SELECT likes + points FROM post JOIN member USING (id) WHERE id = 2"))
+		require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM post_slots WHERE id = 2"))
+		require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM member_slots WHERE id = 2"))
+
+		var votes atomic.Int64
+		var wg sync.WaitGroup
+		end := time.Now().Add(3 * time.Second)
+		for w := range 12 {
+			wg.Go(func() {
+				for time.Now().Before(end) {
+					id := 1 + rand.IntN(5)
+					err := transact(tw.Ours, func(tx *sql.Tx) error {
+						switch w % 3 {
+						case 0:
+							return vote(tx, id, "post.likes", "member.points")
+						case 1:
+							return vote(tx, id, "member.points", "post.likes")
+						}
+						if _, err := tx.Exec("UPDATE post SET title = ? WHERE id = ?", rand.IntN(1000), id); err != nil {
+							return err
+						}
+						_, err := tx.Exec("INSERT INTO revision VALUES (?, ?)", id, id)
+						return err
+					})
+					if err != nil {
+						t.Error(err)
+					} else if w%3 < 2 {
+						votes.Add(1)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		require.EqualValues(t, votes.Load()+2, harness.Number(t, tw.Ours, "SELECT SUM(points) FROM member"))
+		require.EqualValues(t, votes.Load()+2, harness.Number(t, tw.Ours, "SELECT SUM(likes) FROM post"))
 	})
 }
 

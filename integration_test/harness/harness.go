@@ -16,6 +16,8 @@ import (
 
 	"github.com/ngrok/sqlmw"
 	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
 )
 
 func asError(err error, target any) bool { return errors.As(err, target) }
@@ -257,10 +259,13 @@ func (c *Client) Answer(t *testing.T, ctx context.Context, stmt string) string {
 
 // Told is what an error tells an application.
 func Told(err error) string {
-	switch n := ErrorNumber(err); n {
-	case 0:
+	var refused *countermysql.RefusedError
+	switch n := ErrorNumber(err); {
+	case n == 0:
 		return "done"
-	case -1:
+	case errors.As(err, &refused):
+		return "refused"
+	case n == -1:
 		return err.Error()
 	default:
 		return fmt.Sprintf("error %d", n)

@@ -127,7 +127,7 @@ type Twin struct {
 var databases atomic.Int64
 
 // NewDatabase creates an empty database that ends with the test.
-func NewDatabase(t *testing.T, srv *testserver.Server) string {
+func NewDatabase(t testing.TB, srv *testserver.Server) string {
 	t.Helper()
 	name := fmt.Sprintf("itg_%d_%d", os.Getpid(), databases.Add(1))
 	admin, err := sql.Open("mysql", srv.DSN(""))
@@ -147,7 +147,7 @@ func NewDatabase(t *testing.T, srv *testserver.Server) string {
 
 // NewTwin makes both databases from schema, whose statements end with ";\n".
 // The configuration gets CreateSlots and an interceptor.
-func NewTwin(t *testing.T, srv *testserver.Server, schema string, config *countermysql.Config, params ...string) *Twin {
+func NewTwin(t testing.TB, srv *testserver.Server, schema string, config *countermysql.Config, params ...string) *Twin {
 	t.Helper()
 	params = append([]string{"innodb_lock_wait_timeout=5"}, params...)
 	tw := &Twin{srv: srv, Sent: NewRecorder()}
@@ -166,7 +166,7 @@ func NewTwin(t *testing.T, srv *testserver.Server, schema string, config *counte
 	return tw
 }
 
-func Open(t *testing.T, dsn string) *sql.DB {
+func Open(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("mysql", dsn)
 	require.NoError(t, err)
@@ -176,7 +176,7 @@ func Open(t *testing.T, dsn string) *sql.DB {
 }
 
 // OpenOurs opens our driver on a DSN of go-sql-driver's.
-func OpenOurs(t *testing.T, dsn string, config *countermysql.Config) (*sql.DB, *countermysql.Connector) {
+func OpenOurs(t testing.TB, dsn string, config *countermysql.Config) (*sql.DB, *countermysql.Connector) {
 	t.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
 	require.NoError(t, err)
@@ -190,7 +190,7 @@ func OpenOurs(t *testing.T, dsn string, config *countermysql.Config) (*sql.DB, *
 	return db, connector
 }
 
-func ExecAll(t *testing.T, db *sql.DB, script string) {
+func ExecAll(t testing.TB, db *sql.DB, script string) {
 	t.Helper()
 	for _, stmt := range strings.Split(script, ";\n") {
 		if strings.TrimSpace(stmt) == "" {
@@ -237,7 +237,7 @@ type Querier interface {
 }
 
 // Affected runs a statement and returns its RowsAffected.
-func Affected(t *testing.T, db Execer, query string, args ...any) int64 {
+func Affected(t testing.TB, db Execer, query string, args ...any) int64 {
 	t.Helper()
 	res, err := db.ExecContext(t.Context(), query, args...)
 	require.NoError(t, err, query)

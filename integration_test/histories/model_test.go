@@ -1,15 +1,20 @@
 package histories
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/anishathalye/porcupine"
-	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/integration_test/changes"
 )
 
 const counters = 4
@@ -34,18 +39,19 @@ const (
 	set       = "set"       // absolute
 	take      = "take"      // a decrement that succeeds only if there is enough
 	fetch     = "fetch"     // an increment, and its value in the same transaction
+	remake    = "remake"    // DROP and CREATE of the table
 )
 
 // model is a counter that does one statement at a time. It is not deterministic:
 // what is unknown may have been done or not.
 var model = porcupine.NondeterministicModel{
 	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
-		parts := make([][]porcupine.Operation, counters)
+		parts := map[int][]porcupine.Operation{}
 		for _, op := range history {
 			i := op.Input.(input).counter
 			parts[i] = append(parts[i], op)
 		}
-		return parts
+		return slices.Collect(maps.Values(parts))
 	},
 	Init: func() []any { return []any{int64(0)} },
 	Step: func(state, in, out any) []any {
@@ -74,6 +80,8 @@ var model = porcupine.NondeterministicModel{
 			} else {
 				next = n - i.amount
 			}
+		case remake:
+			next, rows = 0, o.rows
 		}
 		switch {
 		case o.unknown && next != n:
@@ -92,6 +100,9 @@ type history struct {
 	mu    sync.Mutex
 	ops   []porcupine.Operation
 	begun time.Time
+
+	refused     int // statements of which nothing was done
+	annotations []porcupine.Annotation
 }
 
 func (h *history) record(client int, in input, do func() (output, error)) {
@@ -103,17 +114,55 @@ func (h *history) recordAll(client int, ins []input, do func() (output, error)) 
 	call := int64(time.Since(h.begun))
 	out, err := do()
 	end := int64(time.Since(h.begun))
-	if err != nil {
-		var e *mysql.MySQLError
-		if errors.As(err, &e) || ins[0].kind == read {
-			return // nothing was done
-		}
-		out, end = output{unknown: true}, int64(time.Hour) // it may happen at any later time
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	switch {
+	case err == nil:
+	case errors.Is(err, sql.ErrNoRows): // no counter is below zero
+		out.value = -1
+	case changes.Refused(err) || ins[0].kind == read:
+		h.refused++
+		return
+	default:
+		out, end = output{unknown: true}, int64(time.Hour) // it may happen at any later time
+	}
 	for _, in := range ins {
 		h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: in, Call: call, Output: out, Return: end})
+	}
+}
+
+// readAll records what all of it has come to.
+func (h *history) readAll(db *sql.DB, rows []row) error {
+	var errs []error
+	for _, r := range rows {
+		h.record(99, input{kind: read, counter: r.counter}, func() (out output, err error) {
+			err = db.QueryRow("SELECT n FROM counter WHERE id = ?", r.key).Scan(&out.value)
+			errs = append(errs, err)
+			return out, err
+		})
+	}
+	return errors.Join(errs...)
+}
+
+// check has porcupine judge the history.
+func (h *history) check(t *testing.T) {
+	t.Helper()
+	unknown := 0
+	for _, op := range h.ops {
+		if op.Output.(output).unknown {
+			unknown++
+		}
+	}
+	m := model.ToModel()
+	result, info := porcupine.CheckOperationsVerbose(m, h.ops, 2*time.Minute)
+	t.Logf("%d operations, %d of them unknown, and %d refused: %s", len(h.ops), unknown, h.refused, result)
+	require.NotEqual(t, porcupine.Unknown, result, "porcupine did not find an answer in time")
+	if result != porcupine.Ok {
+		file, err := os.CreateTemp("", "history-*.html")
+		require.NoError(t, err)
+		info.AddAnnotations(h.annotations)
+		require.NoError(t, porcupine.Visualize(m, info, file))
+		t.Fatalf("not linearizable; see %s", file.Name())
 	}
 }
 
@@ -137,6 +186,9 @@ func TestChecker(t *testing.T) {
 		"back in time": {[]porcupine.Operation{op(0, add, done, 0, 40), op(1, input{kind: read}, output{value: 1}, 5, 10), op(2, input{kind: read}, output{value: 0}, 15, 20)}, false},
 		"same number": {[]porcupine.Operation{op(0, input{kind: fetch, amount: 1}, output{rows: 1, value: 1}, 0, 10),
 			op(1, input{kind: fetch, amount: 1}, output{rows: 1, value: 1}, 1, 12)}, false},
+		"remade":      {[]porcupine.Operation{op(0, add, done, 0, 10), op(1, input{kind: remake}, output{}, 11, 20), op(0, add, done, 15, 30), op(0, input{kind: read}, output{value: 1}, 31, 40)}, true},
+		"not remade":  {[]porcupine.Operation{op(0, add, done, 0, 10), op(1, input{kind: remake}, output{}, 11, 20), op(0, input{kind: read}, output{value: 1}, 21, 30)}, false},
+		"no such row": {[]porcupine.Operation{op(0, input{kind: read}, output{value: -1}, 0, 10)}, false},
 		"sold twice": {[]porcupine.Operation{op(0, add, done, 0, 10), op(1, input{kind: take, amount: 1}, done, 11, 20),
 			op(2, input{kind: take, amount: 1}, done, 12, 20)}, false},
 	} {

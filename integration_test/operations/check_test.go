@@ -93,6 +93,30 @@ func TestCheck(t *testing.T) {
 	})
 }
 
+// TestCheckOtherDatabases proves that what uses a table of the same name in another
+// database is not found, where each tenant has a database, say, unless it names ours.
+func TestCheckOtherDatabases(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, other := harness.NewTwin(t, srv, harness.Shop, harness.Counters("item", "stock")), harness.NewTwin(t, srv, harness.Shop, harness.Counters("item", "sold"))
+		harness.ExecAll(t, other.Direct, "CREATE VIEW best AS SELECT id, stock FROM item;\nCREATE VIEW better AS SELECT * FROM best;\n"+
+			"CREATE FUNCTION stock() RETURNS INT READS SQL DATA RETURN (SELECT SUM(stock) FROM item);\nCREATE VIEW all_stock AS SELECT stock() AS n;\n"+
+			"CREATE TRIGGER tr AFTER INSERT ON item FOR EACH ROW SET @n = (SELECT SUM(stock) FROM item)")
+		findings, err := countermysql.Check(t.Context(), tw.Ours)
+		require.NoError(t, err)
+		require.Empty(t, harness.OnTables(findings))
+
+		var name string
+		require.NoError(t, tw.Direct.QueryRow("SELECT DATABASE()").Scan(&name))
+		harness.ExecAll(t, other.Direct, "CREATE VIEW ours AS SELECT id, stock FROM "+name+".item;\nCREATE PROCEDURE tell() SELECT stock FROM "+name+".item")
+		findings, err = countermysql.Check(t.Context(), tw.Ours)
+		require.NoError(t, err)
+		found := harness.OnTables(findings)
+		require.Len(t, found, 2)
+		require.Contains(t, found[0].Problem+found[1].Problem, ".ours uses it")
+		require.Contains(t, found[0].Problem+found[1].Problem, ".tell uses it")
+	})
+}
+
 // TestCheckStoredEstimates proves that a slots table made without
 // STATS_PERSISTENT=0 is found on MariaDB, where it matters, and that the remedy
 // helps.

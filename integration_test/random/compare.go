@@ -240,15 +240,17 @@ func shortened(lines []string, ordered bool) []string {
 
 var decimal = regexp.MustCompile(`"-?\d+\.\d+"`)
 
-// folded writes texts in lower case, in their order then.
+// folded writes texts in lower case and without spaces at their end, in their order then.
 func folded(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
-		out[i] = strings.ToLower(l)
+		out[i] = endSpaces.ReplaceAllString(strings.ToLower(l), `"`)
 	}
 	slices.Sort(out)
 	return out
 }
+
+var endSpaces = regexp.MustCompile(` +"`)
 
 // signed writes unsigned numbers as signed ones.
 func signed(lines []string, ordered bool) []string {

@@ -1,6 +1,9 @@
 package random
 
-import "testing"
+import (
+	"database/sql"
+	"testing"
+)
 
 // What random scripts have found, as they were printed.
 
@@ -32,6 +35,24 @@ func TestSeed15300001472(t *testing.T) {
 			{Do: "exec", SQL: `SET @@autocommit = 0`},
 			{Do: "exec", SQL: "UPDATE `order` PARTITION (p0, p2) SET `order`.likes = IFNULL(`order`.`likes`,0)+8, views = `order`.views + 8 WHERE {db}.`order`.id = 4 # likes"},
 			{Do: "exec", SQL: `SET TRANSACTION ISOLATION LEVEL READ COMMITTED`},
+		},
+		Tables: []string{},
+	})
+}
+
+func TestSeed1795464113(t *testing.T) {
+	same(t, &Script{
+		Slots:    4,
+		Late:     true,
+		Counters: []Counter{{Table: "post", Columns: []string{"likes"}, Touch: []string{"seen"}}},
+		Setup: []string{
+			"CREATE TABLE {db}.`post` (`uid` VARCHAR(36) CHARACTER SET ascii NOT NULL, `likes` DECIMAL(12,0) NULL DEFAULT 0, `n` INT NULL, `title` VARCHAR(30) NULL DEFAULT 't', `slug` VARCHAR(20) NULL, `seen` DATETIME(6) NOT NULL DEFAULT '2020-01-01 00:00:00', PRIMARY KEY (`uid`), UNIQUE KEY u0 (`slug`), KEY by_counter (`likes`)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4",
+		},
+		Steps: []Step{
+			{Do: "exec", SQL: `START TRANSACTION READ WRITE`},
+			{Do: "query", SQL: "REPLACE INTO `post` (`uid`, `likes`, `n`, title, `slug`) VALUES (?, ?, ?, 'A', DEFAULT) RETURNING (SELECT MAX(q.`likes`) FROM `post` q) AS m", Args: [][]any{{sql.NullString{String: "00000000-0000-0000-0000-000000000001", Valid: true}, int64(6), uint64(2)}}},
+			{Do: "exec", SQL: "INSERT post (uid, likes, `title`) VALUES (?, ?, ?), (?, ?, ?) ON DUPLICATE KEY UPDATE post.likes=`likes` + ?", Args: [][]any{{sql.NullString{String: "00000000-0000-0000-0000-000000000001", Valid: true}, int64(-9), "x?y", "6ccd780c-baba-1026-9564-5b8c656024dc", int64(8), "a ", int64(6)}}},
+			{Do: "query", SQL: "SELECT DISTINCT T.`title` AS 'quoted' FROM post T WHERE likes >= ?", Args: [][]any{{int64(1)}}},
 		},
 		Tables: []string{},
 	})

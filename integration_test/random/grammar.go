@@ -88,7 +88,7 @@ func (g *gen) data() {
 	if len(g.kept) > 0 && g.chance(8) {
 		k := g.kept[g.IntN(len(g.kept))]
 		s := k.step
-		s.Args = [][]any{g.arguments(k.params, true)}
+		s.Args = [][]any{g.arguments(s, k.params, true)}
 		g.add(s)
 		return
 	}

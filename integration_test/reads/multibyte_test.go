@@ -13,52 +13,6 @@ import (
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
-// TestSecondBytes proves that a backslash or backquote which is half a character of
-// the connection's is neither: the text behind it was taken for a string, and what
-// it named for none of our business.
-func TestSecondBytes(t *testing.T) {
-	const schema = `
-CREATE TABLE post (id INT PRIMARY KEY AUTO_INCREMENT, title VARCHAR(20) CHARACTER SET utf8mb4 NOT NULL, likes INT NOT NULL DEFAULT 0);
-CREATE TABLE log (note VARCHAR(20) CHARACTER SET utf8mb4 NOT NULL);
-INSERT INTO post VALUES (1, 'a', 5), (2, 'b', 3);
-`
-	charsets := map[string]string{"gbk": "\xd5\x5c", "big5": "\xa5\x5c", "sjis": "\x95\x5c", "cp932": "\x95\x5c"} // each ends with a backslash
-	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		for charset, char := range charsets {
-			t.Run(charset, func(t *testing.T) {
-				tw := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes"), "charset="+charset, "multiStatements=true", "interpolateParams=true")
-				var all [2][]string
-				for i, db := range []*sql.DB{tw.Plain, tw.Ours} {
-					for _, stmt := range []string{
-						"UPDATE post SET likes = likes + 4 WHERE id = 1",
-						"UPDATE post SET title = '" + char + "', likes = likes + 1 WHERE id = 2",
-						"SELECT '" + char + "' AS c, likes FROM post ORDER BY id",
-						"SELECT id FROM post WHERE title <> '" + char + "' AND likes > 6",
-						"SELECT id FROM post WHERE title = '" + char + "' AND likes = 4 AND title <> 'x'",
-						"SELECT likes AS `" + char + "`, title FROM post WHERE id = 2",
-						"INSERT INTO log VALUES ('" + char + "'); UPDATE post SET likes = likes + 1 WHERE id = 1",
-						"INSERT INTO post (title, likes) VALUES ('" + char + "', 1)",
-						"UPDATE post SET likes = 0 WHERE title <> '" + char + "' AND likes > 2",
-						"DELETE FROM post WHERE title = '" + char + "' AND likes < 4",
-						"SELECT id, likes, HEX(title) FROM post ORDER BY id",
-					} {
-						harness.Affected(t, db, "UPDATE post SET likes = likes + 1 WHERE id = 1")
-						answer := ""
-						if harness.IsQuery.MatchString(stmt) {
-							answer = harness.Queried(t.Context(), db, stmt)
-						} else {
-							_, err := db.ExecContext(t.Context(), stmt)
-							answer = harness.Told(err)
-						}
-						all[i] = append(all[i], stmt+" → "+answer)
-					}
-				}
-				require.Equal(t, all[0], all[1])
-			})
-		}
-	})
-}
-
 // TestNamesInCharset proves that a table whose name the connection's character set
 // writes otherwise is a mistake that is told: it was not found, and base rows answered.
 func TestNamesInCharset(t *testing.T) {

@@ -73,11 +73,9 @@ INSERT INTO job VALUES (1, 1), (2, 1), (3, 2), (4, 9);
 			"SELECT j.id, p.likes FROM job j JOIN post p ON p.id = j.post_id ORDER BY j.id FOR SHARE OF p, j SKIP LOCKED",
 			"SELECT * FROM `post` WHERE likes > 1 ORDER BY post.id LIMIT 1 FOR UPDATE OF `post` SKIP LOCKED",
 			"SELECT * FROM post WHERE id = 1 FOR SHARE OF post NOWAIT",
-			"SELECT id, likes FROM post p FOR UPDATE OF post",
 			"SELECT j.id, p.likes FROM job j JOIN post p ON p.id = j.post_id ORDER BY j.id FOR UPDATE OF p SKIP LOCKED FOR SHARE OF j",
 			"SELECT j.id, p.likes FROM job j JOIN post p ON p.id = j.post_id ORDER BY j.id FOR SHARE OF j FOR UPDATE OF p NOWAIT;",
 			"SELECT a.likes, b.likes FROM post a JOIN post b ON b.id = a.id + 1 ORDER BY a.id FOR UPDATE OF b SKIP LOCKED FOR SHARE OF a SKIP LOCKED",
-			"SELECT j.id, p.likes FROM job j JOIN post p ON p.id = j.post_id FOR UPDATE OF j, p FOR SHARE OF p",
 			"SELECT a.likes, b.likes FROM post a JOIN post b ON b.id = a.id + 1 ORDER BY a.id FOR UPDATE OF b NOWAIT",
 		},
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/integration_test/harness"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
@@ -136,29 +135,6 @@ func TestTypesStepByStep(t *testing.T) {
 						playSteps(t, tw, steps)
 					})
 				}
-			})
-		}
-	})
-}
-
-// TestDDLBesideTemporaryTable proves that DDL of a counter table is what it is on a
-// connection on which a temporary table hides another one.
-func TestDDLBesideTemporaryTable(t *testing.T) {
-	const schema = `
-CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);
-CREATE TABLE page (id INT PRIMARY KEY, hits INT NOT NULL DEFAULT 0);
-INSERT INTO post VALUES (1, 0);
-INSERT INTO page VALUES (1, 0);
-`
-	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		for _, ddl := range []string{"ALTER TABLE page ADD COLUMN x INT NULL", "CREATE TABLE IF NOT EXISTS page (id INT)", "CREATE INDEX h ON page (hits)", "OPTIMIZE TABLE page", "CREATE TABLE zz LIKE page"} {
-			t.Run(ddl, func(t *testing.T) {
-				tw := harness.NewTwin(t, srv, schema, &countermysql.Config{Tables: []countermysql.TableConfig{{Table: "post", Counters: []string{"likes"}}, {Table: "page", Counters: []string{"hits"}}}})
-				for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
-					harness.Affected(t, db, "UPDATE page SET hits = hits + 1 WHERE id = 1")
-				}
-				tw.Play(t, "A: CREATE TEMPORARY TABLE post (id INT PRIMARY KEY, likes INT)", "A: "+ddl, "B: UPDATE page SET hits = hits + 1 WHERE id = 1", "A: UPDATE page SET hits = hits + 1 WHERE id = 1", "A: SELECT id, hits FROM page",
-					"A: SELECT * FROM post", "A: DROP TEMPORARY TABLE post", "A: SELECT * FROM post", "A: SELECT hits FROM page")
 			})
 		}
 	})

@@ -66,7 +66,7 @@ func TestRefusedColumnIsLeftAlone(t *testing.T) {
 			if strings.HasPrefix(s.Text, "ALTER TABLE") {
 				alters++
 			}
-			if strings.HasPrefix(s.Text, "SHOW CREATE TABLE") {
+			if strings.Contains(s.Text, "SHOW CREATE TABLE") {
 				readings++
 			}
 		}
@@ -77,7 +77,8 @@ func TestRefusedColumnIsLeftAlone(t *testing.T) {
 }
 
 // TestSlotsTableInUse proves that a slots table which can't be changed because a
-// transaction reads it for long fails its own table's statements, and those of no other.
+// transaction reads it for long fails its own table's statements, and those of no other,
+// and no longer than it is read.
 func TestSlotsTableInUse(t *testing.T) {
 	const schema = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);\nCREATE TABLE page (id INT PRIMARY KEY, hits INT NOT NULL DEFAULT 0);\nINSERT INTO post (id) VALUES (1);\nINSERT INTO page (id) VALUES (1)"
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
@@ -94,8 +95,7 @@ func TestSlotsTableInUse(t *testing.T) {
 		_, err := newer.Exec("UPDATE post SET likes = likes + 1 WHERE id = 1")
 		require.ErrorAs(t, err, &misfit)
 		harness.Affected(t, reader, "COMMIT")
-		_, err = countermysql.Check(t.Context(), newer) // reads the schema
-		require.NoError(t, err)
+		time.Sleep(time.Second) // one try in a second
 		require.EqualValues(t, 1, harness.Affected(t, newer, "UPDATE post SET likes = likes + 1 WHERE id = 1"))
 	})
 }

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,28 +30,87 @@ func TestLaterColumn(t *testing.T) {
 	})
 }
 
-// TestColumnAddedMeanwhile proves that increments pending in a transaction, and
-// those that a savepoint remembers, survive a counter that is added to their table.
+// TestColumnAddedMeanwhile proves that a transaction with increments pending is rolled back
+// with 1213, to be tried again, if their table gets another counter meanwhile, and that it
+// is then counted once. One that has none of that table pending, that has gone back to a
+// savepoint before them, or whose table gets another column goes on.
 func TestColumnAddedMeanwhile(t *testing.T) {
+	const schema = "CREATE TABLE note (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0);\nINSERT INTO note VALUES (1, 0);\n" +
+		"CREATE TABLE game (id INT PRIMARY KEY, wins INT NOT NULL DEFAULT 0);\nINSERT INTO game VALUES (1, 0), (2, 0), (3, 0)"
+	const win, note, all = "A: UPDATE game SET wins = wins + 1 WHERE id = 1", "A: UPDATE note SET n = n + 1 WHERE id = 1", "Z: SELECT id, wins FROM game ORDER BY id"
+	counter, other := "B: ALTER TABLE game ADD COLUMN points INT NOT NULL DEFAULT 0", "B: ALTER TABLE game ADD COLUMN title INT NOT NULL DEFAULT 0"
+	first := []string{"A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "A: BEGIN", "A: SELECT * FROM note"} // or a savepoint would make the ALTER wait
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := harness.NewTwin(t, srv, "CREATE TABLE note (id INT PRIMARY KEY);\nCREATE TABLE game (id INT PRIMARY KEY, wins INT NOT NULL DEFAULT 0);\nINSERT INTO game VALUES (1, 0), (2, 0), (3, 0)", harness.Counters("game", "points", "wins"))
-		answers := harness.PlayOn(t, tw.Ours, []string{
-			"A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
-			"A: BEGIN",
-			"A: SELECT * FROM note", // or the savepoint would make the ALTER wait
-			"A: UPDATE game SET wins = wins + 1 WHERE id = 1",
-			"A: SAVEPOINT s",
-			"A: UPDATE game SET wins = wins + 10 WHERE id IN (1, 2)",
-			"B: ALTER TABLE game ADD COLUMN points INT NOT NULL DEFAULT 0",
-			"A: UPDATE game SET points = points + 5 WHERE id IN (1, 2)",
-			"A: SELECT id, wins, points FROM game WHERE id = 2",
-			"A: ROLLBACK TO s",
-			"A: UPDATE game SET points = points + 7, wins = wins + 100 WHERE id IN (1, 3)",
-			"A: COMMIT",
-			"Z: SELECT id, wins, points FROM game ORDER BY id",
-		})
-		require.Equal(t, "[2 10 5]", harness.Brief(answers[8]))
-		require.Equal(t, "[1 101 7][2 0 0][3 100 7]", harness.Brief(answers[12]))
+		for name, c := range map[string]struct {
+			steps []string
+			want  string // of the table
+			fails bool
+		}{
+			"pending":             {[]string{win, counter, "A: UPDATE game SET wins = wins + 5 WHERE id = 2", "A: COMMIT"}, "[1 0][2 0][3 0]", true},
+			"pending, then read":  {[]string{win, counter, "A: SELECT wins FROM game WHERE id = 2", "A: COMMIT"}, "[1 0][2 0][3 0]", true},
+			"pending, then other": {[]string{win, counter, "A: SELECT * FROM note", "A: COMMIT"}, "[1 0][2 0][3 0]", true},
+			"behind a savepoint":  {[]string{win, "A: SAVEPOINT s", win, counter, "A: ROLLBACK TO s"}, "[1 0][2 0][3 0]", true},
+			"tried again":         {[]string{win, counter, "A: COMMIT", "A: BEGIN", win, "A: COMMIT"}, "[1 1][2 0][3 0]", true},
+			"rolled back":         {[]string{win, counter, "A: ROLLBACK"}, "[1 0][2 0][3 0]", false},
+			"rolled back to":      {[]string{"A: SAVEPOINT s", win, "A: ROLLBACK TO s", counter, win, "A: COMMIT"}, "[1 1][2 0][3 0]", false},
+			"nothing pending":     {[]string{counter, win, "A: COMMIT"}, "[1 1][2 0][3 0]", false},
+			"other table":         {[]string{note, counter, win, "A: COMMIT"}, "[1 1][2 0][3 0]", false},
+			"other column":        {[]string{win, "A: SAVEPOINT s", win, other, win, "A: ROLLBACK TO s", win, "A: COMMIT"}, "[1 2][2 0][3 0]", false},
+			"other DDL":           {[]string{win, "B: CREATE TABLE more (id INT PRIMARY KEY)", "B: ALTER TABLE note ADD COLUMN x INT", win, "A: COMMIT"}, "[1 2][2 0][3 0]", false},
+		} {
+			t.Run(name, func(t *testing.T) {
+				config := harness.Counters("game", "points", "wins")
+				config.Tables = append(config.Tables, harness.Counters("note", "n").Tables...)
+				tw := harness.NewTwin(t, srv, schema, config)
+				answers := harness.PlayOn(t, tw.Ours, slices.Concat(first, c.steps, []string{all}))
+				require.Equal(t, c.want, harness.Brief(answers[len(answers)-1]), answers)
+				text := strings.Join(answers, "\n")
+				if c.fails {
+					require.Equal(t, 1, strings.Count(text, "error"), text)
+					require.Contains(t, text, "error 1213")
+				} else {
+					require.NotContains(t, text, "error")
+				}
+			})
+		}
+	})
+}
+
+// TestColumnMadeMeanwhile proves that columns which the driver itself makes behind the others
+// of a slots table, as for a time that is set beside increments or for a counter that another
+// process lists, fail no transaction: what is pending stays so, before savepoints and behind.
+func TestColumnMadeMeanwhile(t *testing.T) {
+	const schema = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, views INT NOT NULL DEFAULT 0, updated_at DATETIME NOT NULL DEFAULT '2020-01-01');\nINSERT INTO post (id) VALUES (1), (2), (3)"
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, made := range []string{"updated_at", "views"} {
+			tw := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes"))
+			x, saved := harness.Session(t, tw.Ours), harness.Session(t, tw.Ours)
+			for _, begun := range []string{"BEGIN", "UPDATE post SET likes = likes + 1 WHERE id = 1", "UPDATE post SET likes = likes + 10 WHERE id = 2"} {
+				harness.Affected(t, x, begun)
+			}
+			for _, begun := range []string{"BEGIN", "UPDATE post SET likes = likes + 100 WHERE id = 1", "SAVEPOINT s", "UPDATE post SET likes = likes + 1000 WHERE id IN (1, 3)"} {
+				harness.Affected(t, saved, begun)
+			}
+			if made == "views" {
+				config := *tw.Config
+				config.Tables = harness.Counters("post", "likes", "views").Tables
+				newer, _ := harness.OpenOurs(t, tw.OursDSN, &config)
+				harness.Affected(t, newer, "UPDATE post SET views = views + 1 WHERE id = 3")
+				_, err := countermysql.Check(t.Context(), tw.Ours) // notices it
+				require.NoError(t, err)
+			} else {
+				harness.Affected(t, tw.Ours, "UPDATE post SET likes = likes + 0, updated_at = NOW() WHERE id = 3")
+			}
+			tw.Learned(t, "post_slots", made)
+			harness.Affected(t, x, "UPDATE post SET likes = likes + 1, views = views + 1 WHERE id = 1")
+			require.EqualValues(t, 2, harness.Number(t, x, "SELECT likes FROM post WHERE id = 1"))
+			harness.Affected(t, x, "COMMIT")
+			harness.Affected(t, saved, "UPDATE post SET likes = likes + 1000 WHERE id = 3")
+			harness.Affected(t, saved, "ROLLBACK TO s")
+			harness.Affected(t, saved, "UPDATE post SET likes = likes + 1, views = views + 1 WHERE id = 1")
+			harness.Affected(t, saved, "COMMIT")
+			require.Contains(t, harness.Queried(t.Context(), tw.Ours, "SELECT id, likes, views FROM post ORDER BY id"), "[1 103 2][2 10 0][3 0 "+map[string]string{"views": "1", "updated_at": "0"}[made]+"]")
+		}
 	})
 }
 

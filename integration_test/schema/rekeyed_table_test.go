@@ -14,7 +14,7 @@ import (
 
 // TestRekeyedTable proves that increments that are pending while the table gets
 // another primary key are counted on the right rows, or not at all: then the
-// transaction fails and is rolled back. Behind a savepoint the ALTER waits, as on plain
+// transaction is rolled back with 1213, to be tried again. Behind a savepoint the ALTER waits, as on plain
 // MySQL.
 func TestRekeyedTable(t *testing.T) {
 	const schema = `
@@ -41,6 +41,7 @@ CREATE TABLE note (id INT PRIMARY KEY);
 			{"ALTER TABLE p DROP PRIMARY KEY, ADD PRIMARY KEY (x)", false},
 			{"ALTER TABLE p MODIFY id VARCHAR(20) NOT NULL", false},
 			{"ALTER TABLE p MODIFY n DECIMAL(10,2) NOT NULL DEFAULT 0", false},
+			{"ALTER TABLE p CHANGE id no INT NOT NULL", false},
 			{"ALTER TABLE p MODIFY id BIGINT NOT NULL", true},
 			{"ALTER TABLE p ADD COLUMN y INT NOT NULL DEFAULT 0", true},
 		} {
@@ -77,21 +78,21 @@ CREATE TABLE note (id INT PRIMARY KEY);
 								require.Equal(t, strings.Join(harness.PlayOn(t, tw.Plain, steps), "\n"), answers)
 								require.Contains(t, answers, "error 1205")
 							case name == "rolled back":
-								require.NotContains(t, answers, "changed")
+								require.NotContains(t, answers, "error")
 								want = 0
 							case c.keeps && name == "increment":
 								want = 2
 							case c.keeps && name == "exact":
 								want = 0
 							case !c.keeps:
-								require.Contains(t, answers, "countermysql: the primary key of")
+								require.Equal(t, 1, strings.Count(answers, "error 1213"), answers)
 								want = 0
 								require.Zero(t, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM note"), answers)
 							default:
 								require.NotContains(t, answers, "error", answers)
 							}
-							require.EqualValues(t, want, harness.Number(t, tw.Ours, "SELECT CAST(n AS SIGNED) FROM p WHERE id = 1"), answers)
-							require.Zero(t, harness.Number(t, tw.Ours, "SELECT CAST(n AS SIGNED) FROM p WHERE id = 2"))
+							require.EqualValues(t, want, harness.Number(t, tw.Ours, "SELECT CAST(n AS SIGNED) FROM p WHERE x = 2"), answers)
+							require.Zero(t, harness.Number(t, tw.Ours, "SELECT CAST(n AS SIGNED) FROM p WHERE x = 1"))
 						})
 					}
 				}

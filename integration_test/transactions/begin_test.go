@@ -224,7 +224,6 @@ var deferred = map[string][]string{
 	"a mistake":             {"A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELEC 1", "A: UPDATE post SET nolikes = 1", "A: UPDATE post SET likes = likes + 1 WHERE nocol = 1", "A: commit"},
 	"several tables":        {"A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "A: UPDATE page SET hits = hits + 1 WHERE day = '2026-01-02' AND name = 'home'", "A: commit"},
 	"several, rolled back":  {"A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "A: UPDATE page SET hits = hits + 1 WHERE day = '2026-01-02' AND name = 'home'", "A: rollback"},
-	"row count":             {"A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "A: SELECT ROW_COUNT()", "A: commit"},
 	"one after another":     {"A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: commit", "A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: rollback", "A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: commit", "A: UPDATE post SET likes = likes + 1 WHERE id = 1"},
 	"DDL":                   {"A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: CREATE TABLE made (id INT)", "A: rollback", "A: DROP TABLE made"},
 	"text inside":           {"A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: COMMIT", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: rollback"},
@@ -357,20 +356,5 @@ func TestBeginCancelled(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled, "on a connection that is held")
 		}
 		require.Equal(t, before, harness.Number(t, tw.Ours, "SELECT SUM(likes) FROM post"))
-	})
-}
-
-// TestRowCountOfTransactions proves that ROW_COUNT() tells of BEGIN, COMMIT and ROLLBACK
-// what it tells on plain MySQL, whether they were sent or not.
-func TestRowCountOfTransactions(t *testing.T) {
-	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := harness.NewTwin(t, srv, harness.Hammered, harness.Counters("post", "likes"))
-		const before, ask = "A: UPDATE post SET likes = 7 + likes", "A: SELECT ROW_COUNT()"
-		for _, end := range []string{"A: commit", "A: rollback"} {
-			tw.Play(t, before, "A: begin", end, ask)
-			tw.Play(t, before, "A: begin", ask, end, ask)
-			tw.Play(t, before, "A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", ask, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", end, ask)
-			tw.Play(t, before, "A: begin", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT likes FROM post WHERE id = 1", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", end, ask)
-		}
 	})
 }

@@ -1,6 +1,8 @@
 package transactions
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -32,6 +34,57 @@ func TestSavepointBehindIncrement(t *testing.T) {
 					})...)
 				}
 			}
+		}
+	})
+}
+
+// TestManySavepoints proves that ROLLBACK TO brings back what was pending, and what was
+// already applied by a read or an exact statement behind the savepoint, however savepoints
+// are nested, moved and released.
+func TestManySavepoints(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 4))
+	writes := []string{
+		"A: UPDATE post SET likes = likes + %[1]d WHERE id = %[2]d",
+		"A: UPDATE post SET likes = likes + %[1]d, views = views + 1 WHERE id IN (1, %[2]d)",
+		"A: UPDATE post SET likes = likes - %[1]d WHERE slug = 'b'",
+		"A: UPDATE post SET likes = GREATEST(likes - %[1]d, 0) WHERE id = %[2]d",
+		"A: UPDATE post SET likes = likes - 1 WHERE id = %[2]d AND likes >= %[1]d",
+		"A: UPDATE post SET likes = %[1]d WHERE id = %[2]d",
+		"A: UPDATE post SET title = 't%[1]d' WHERE id = %[2]d",
+		"A: UPDATE post SET slug = 's%[1]d' WHERE id = %[2]d",
+		"A: DELETE FROM post WHERE id = %[2]d",
+		"A: SELECT likes, views FROM post WHERE id = %[2]d",
+		"A: SELECT id, likes, views FROM post ORDER BY id",
+		"A: SELECT likes FROM post WHERE id = %[2]d FOR UPDATE",
+	}
+	var scripts [][]string
+	for range 60 {
+		steps := []string{"A: BEGIN"}
+		if random.IntN(2) == 0 {
+			steps = []string{"A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "A: BEGIN"}
+		}
+		for n := range 24 {
+			name := string('a' + rune(random.IntN(3)))
+			switch random.IntN(6) {
+			case 0:
+				steps = append(steps, "A: SAVEPOINT "+name)
+			case 1:
+				steps = append(steps, "A: ROLLBACK TO "+name)
+			case 2:
+				if random.IntN(3) == 0 {
+					steps = append(steps, "A: RELEASE SAVEPOINT "+name)
+				}
+			default:
+				steps = append(steps, fmt.Sprintf(writes[random.IntN(len(writes))], n+1, 1+random.IntN(3)))
+			}
+		}
+		scripts = append(scripts, append(steps, "A: COMMIT", "A: SELECT id, likes, views FROM post ORDER BY id"))
+	}
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewBlog(t, srv, harness.BlogCounters())
+		for _, steps := range scripts {
+			tw.Reset(t)
+			tw.Play(t, steps...)
 		}
 	})
 }

@@ -150,7 +150,6 @@ var transactions = []struct {
 		"A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SET sql_select_limit = DEFAULT", "A: SET autocommit = 1", "A: SELECT id FROM author ORDER BY id", "A: COMMIT", "A: SELECT id, likes FROM post ORDER BY id"}},
 	{"sql_select_limit", []string{"A: SET sql_select_limit = 1", "A: UPDATE post SET likes = 0 WHERE id IN (1, 2)", "A: BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2, 3)", "A: SELECT id, likes FROM post ORDER BY id",
 		"A: UPDATE post SET likes = likes * 3 WHERE id IN (1, 2, 3)", "A: SAVEPOINT s", "A: SET sql_select_limit = 0", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "A: SELECT likes FROM post", "A: COMMIT", "A: SELECT likes FROM post", "A: SET sql_select_limit = DEFAULT"}},
-	{"row count", []string{"A: BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "A: SELECT ROW_COUNT()", "A: COMMIT", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "A: SELECT ROW_COUNT()"}},
 }
 
 // TestTransactions proves rules 1 to 5 of the transactions by playing scripts on

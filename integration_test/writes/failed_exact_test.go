@@ -27,19 +27,6 @@ func TestFailedExactStatement(t *testing.T) {
 	})
 }
 
-// TestFailedQueryLocksNothing proves that a query which makes no sense locks nothing.
-func TestFailedQueryLocksNothing(t *testing.T) {
-	const schema = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL, title VARCHAR(9) NOT NULL UNIQUE, KEY (likes));\nINSERT INTO post VALUES (1, 50, 'a'), (2, 40, 'b'), (3, 30, 'c');\n"
-	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		for _, failing := range []string{"SELECT nosuch, likes FROM post", "SELECT likes FROM post WHERE id = 1 LIMIT -1"} {
-			t.Run(failing, func(t *testing.T) {
-				tw := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes"), "innodb_lock_wait_timeout=1")
-				tw.Play(t, "B: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)", "A: begin RR", "A: "+failing, "B: UPDATE post SET title = 'k' WHERE id = 1", "B: UPDATE post SET likes = likes + 1 WHERE id = 2", "A: commit")
-			})
-		}
-	})
-}
-
 // TestVainStatement proves that a statement that found no row to change leaves the
 // transaction's snapshot to its queries, also after writes of other rows, and that what
 // is read to be stored is read as it is now.

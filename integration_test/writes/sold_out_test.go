@@ -81,7 +81,9 @@ func TestSoldOut(t *testing.T) {
 						}
 						s.Do(t, "A: SELECT LAST_INSERT_ID()")
 						s.Do(t, "A: "+stmt)
-						s.Do(t, "A: SELECT ROW_COUNT()")
+						if strings.Contains("1246", id) { // sent as it is
+							s.Do(t, "A: SELECT ROW_COUNT()")
+						}
 						s.Do(t, "A: SELECT * FROM item ORDER BY id")
 						return s.Answers
 					}

@@ -135,7 +135,7 @@ func program(t *testing.T, run *twin.Run) {
 	update("Incr by", engine.ID(1).Incr("likes", 10).Decr("views", 0).Incr("shares"), new(Post))
 	update("Decr", engine.ID(1).Decr("likes", 2), new(Post))
 	update("below zero", engine.ID(3).Decr("views"), new(Post))
-	update("NULL", engine.ID(2).Incr("shares", 3), new(Post))
+	update("NULL", engine.ID(2).NoAutoTime().Incr("shares", 3), new(Post)) // or it depends on whether a second has passed
 	update("with an ordinary column", engine.ID(2).Incr("likes").Cols("title"), &Post{Title: "B"})
 	update("missing", engine.ID(999).Incr("likes"), new(Post))
 	update("unique key", engine.Where("slug = ?", "b").Incr("likes", 4), new(Post))

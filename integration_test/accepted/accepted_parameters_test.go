@@ -1,0 +1,127 @@
+package accepted
+
+import (
+	"database/sql"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/integration_test/harness"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestAcceptedFloating pins that a prepared increment which has had a floating-point
+// argument adds as one that is prepared for each execution: an integer counts exactly. To
+// plain MySQL the parameter stays what it was, and what an integer is added to is rounded.
+func TestAcceptedFloating(t *testing.T) {
+	const schema = `
+CREATE TABLE post (id INT PRIMARY KEY, likes BIGINT NOT NULL, views BIGINT UNSIGNED NOT NULL);
+INSERT INTO post VALUES (1, 1152921504606846977, 9223372036854775813), (2, 3, 4);
+`
+	updates := []string{
+		"UPDATE post SET likes = likes + ? WHERE id = 1", "UPDATE post SET likes = ? + likes", "UPDATE post SET views = views - ? WHERE id = 2",
+		"UPDATE post SET views = COALESCE(views, 0) + ? WHERE id IN (1, 2)",
+		"INSERT INTO post VALUES (1, 1, 1) ON DUPLICATE KEY UPDATE likes = likes + ?",
+	}
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, first := range []any{4.0, float32(0.5), "4", []byte("4"), "4.5", uint64(4), true, nil, int64(4)} {
+			for _, update := range updates {
+				for _, begin := range []bool{false, true} {
+					tw := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes", "views"))
+					play := func(db *sql.DB, execute func(*sql.Conn, *sql.Stmt, any) (sql.Result, error)) (answers []string) {
+						conn := harness.Session(t, db)
+						stmt, err := conn.PrepareContext(t.Context(), update)
+						require.NoError(t, err)
+						harness.Affected(t, conn, "UPDATE post SET likes = likes + 6, views = views + 2 WHERE id = 1")
+						if begin {
+							harness.Affected(t, conn, "BEGIN")
+						}
+						for _, arg := range []any{first, int64(3), uint64(2), int64(9)} {
+							answers = append(answers, harness.Told2(execute(conn, stmt, arg)), harness.Queried(t.Context(), conn, "SELECT id, likes, views FROM post ORDER BY id"))
+							if !begin {
+								harness.Affected(t, conn, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+							}
+						}
+						require.NoError(t, stmt.Close())
+						return answers
+					}
+					prepared := func(_ *sql.Conn, stmt *sql.Stmt, arg any) (sql.Result, error) {
+						return stmt.ExecContext(t.Context(), arg)
+					}
+					plain := prepared
+					switch first.(type) {
+					case float32, float64:
+						plain = func(conn *sql.Conn, _ *sql.Stmt, arg any) (sql.Result, error) {
+							return conn.ExecContext(t.Context(), update, arg)
+						}
+					}
+					require.Equal(t, play(tw.Plain, plain), play(tw.Ours, prepared), "%T, %s, begin %v", first, update, begin)
+				}
+			}
+		}
+		tw := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes", "views"))
+		var counts []int64
+		for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
+			stmt, err := harness.Session(t, db).PrepareContext(t.Context(), updates[0])
+			require.NoError(t, err)
+			for _, arg := range []any{7.0, int64(3), uint64(2)} {
+				_, err := stmt.ExecContext(t.Context(), arg)
+				require.NoError(t, err)
+			}
+			require.NoError(t, stmt.Close())
+			counts = append(counts, harness.Number(t, db, "SELECT likes FROM post WHERE id = 1"))
+		}
+		const rounded = 1152921504606846976
+		if srv.Flavor() == testserver.MySQL {
+			require.Equal(t, []int64{rounded, rounded + 5}, counts)
+		} else {
+			require.Equal(t, counts[0], counts[1])
+		}
+	})
+}
+
+// TestAcceptedFloatingLater pins that a parameter of a query that is sent in another text
+// than before is what its own argument makes of it.
+func TestAcceptedFloatingLater(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes BIGINT NOT NULL);\nINSERT INTO post VALUES (1, 0)", harness.Counters("post", "likes"))
+		var answers []string
+		for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
+			conn := harness.Session(t, db)
+			harness.Affected(t, conn, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+			harness.Affected(t, conn, "UPDATE post SET likes = likes + 6 WHERE id = 1")
+			stmt, err := conn.PrepareContext(t.Context(), "SELECT CONCAT(likes + ?) FROM post WHERE id = 1 FOR UPDATE")
+			require.NoError(t, err)
+			queriedStmt(t, stmt, 2.5)
+			harness.Affected(t, conn, "BEGIN")
+			harness.Affected(t, conn, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+			answers = append(answers, queriedStmt(t, stmt, int64(9007199254740993)))
+			harness.Affected(t, conn, "ROLLBACK")
+			require.NoError(t, stmt.Close())
+		}
+		exact, rounded := "[[]uint8 9007199254741000]done", "[[]uint8 9.007199254741e15]done"
+		if srv.Flavor() == testserver.MySQL {
+			require.Equal(t, []string{rounded, exact}, answers)
+		} else {
+			require.Equal(t, []string{exact, exact}, answers)
+		}
+	})
+}
+
+// queriedStmt is what a prepared query answers.
+func queriedStmt(t *testing.T, stmt *sql.Stmt, args ...any) string {
+	t.Helper()
+	rows, err := stmt.QueryContext(t.Context(), args...)
+	if err != nil {
+		return harness.Told(err)
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var v any
+		require.NoError(t, rows.Scan(&v))
+		all = append(all, fmt.Sprintf("%T %s", v, v))
+	}
+	return fmt.Sprint(all, harness.Told(rows.Err()))
+}

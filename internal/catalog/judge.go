@@ -1,0 +1,97 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// absent are the listed columns that the table does not have: a migration may
+// add them later, and statements pass until then.
+func (t *Table) absent() []string {
+	return slices.DeleteFunc(slices.Concat(t.Spec.Counters, t.Spec.Touch), func(name string) bool { return t.Column(name) != nil })
+}
+
+// degrade notes what keeps a table from becoming a counter table. One that has slots
+// goes on without new ones: others have changed it, and their DDL must not stop anybody.
+func (t *Table) degrade(format string, args ...any) {
+	why := fmt.Sprintf(format, args...)
+	if len(t.stored) > 0 && !t.Taken {
+		t.Degraded = append(t.Degraded, why)
+	} else {
+		t.Unfit = append(t.Unfit, why)
+	}
+}
+
+// judge notes what keeps the table from being a counter table, or from becoming one.
+func (t *Table) judge(engine string, rowsOverOne bool, createSQL string) {
+	add := func(format string, args ...any) { t.Unfit = append(t.Unfit, fmt.Sprintf(format, args...)) }
+	if !strings.EqualFold(engine, "InnoDB") {
+		t.Unfolded = true
+		t.degrade("its engine %s has no row locks; convert it with ALTER TABLE %s ENGINE=InnoDB", engine, t.Base())
+	}
+	if _, options, _ := strings.Cut(createSQL, "\n) ENGINE="); strings.Contains(options, " WITH SYSTEM VERSIONING") {
+		t.degrade("it is system-versioned, and increments in slots would make no history; drop the versioning or take the table from the list")
+	}
+	if len(t.Key) == 0 && rowsOverOne {
+		add("it has no primary key and more than one row; add a primary key")
+	}
+	for _, name := range t.Spec.Counters {
+		c := t.Column(name)
+		switch {
+		case c == nil:
+			continue // not added yet
+		case slices.Contains([]string{"float", "double"}, c.DataType):
+			t.Unsummed = true
+			t.degrade("counter %s is %s; a counter is an integer or a DECIMAL, whose sum does not depend on the order", name, c.ColumnType)
+		case !c.Integer() && !c.Decimal():
+			add("counter %s is %s; a counter is an integer or a DECIMAL, whose sum does not depend on the order", name, c.ColumnType)
+		case c.zerofill():
+			t.Unsummed = true
+			t.degrade("counter %s is ZEROFILL; drop the attribute", name)
+		case c.generated != "":
+			add("counter %s is a generated column; count a stored one", name)
+		case c.AutoInc || t.InKey(name):
+			add("counter %s is part of the key or AUTO_INCREMENT", name)
+		}
+		for _, k := range sqltext.UniqueWith(createSQL, name) {
+			if !t.InKey(name) {
+				t.degrade("counter %s is in the unique key %s; drop it from the key", name, k)
+			}
+		}
+		for _, g := range t.Columns {
+			if g.generated != "" && sqltext.MentionsWord(g.generated, c.Name) {
+				t.Computed, t.Unsummed = append(t.Computed, g), true
+				t.degrade("generated column %s reads counter %s; compute it in the query", g.Name, name)
+			}
+		}
+		if _, partition, ok := strings.Cut(createSQL, "PARTITION BY"); ok && sqltext.MentionsWord(partition, c.Name) {
+			t.degrade("counter %s is in the partitioning key", name)
+		}
+	}
+	for _, name := range t.Spec.Touch {
+		switch c := t.Column(name); {
+		case c == nil: // not added yet
+		case !slices.Contains([]string{"datetime", "timestamp"}, c.DataType):
+			add("touch column %s is %s; DATETIME and TIMESTAMP can be touched", name, c.ColumnType)
+		}
+	}
+	for _, c := range t.Touch {
+		if t.InKey(c.Name) {
+			add("touch column %s is part of the key", c.Name)
+		}
+	}
+	for _, c := range t.Key {
+		if !keyTypes[c.DataType] {
+			add("key column %s is %s, which has no exact equality", c.Name, c.ColumnType)
+		}
+	}
+}
+
+var keyTypes = map[string]bool{
+	"tinyint": true, "smallint": true, "mediumint": true, "int": true, "bigint": true, "decimal": true,
+	"char": true, "varchar": true, "binary": true, "varbinary": true, "enum": true, "set": true, "uuid": true, "inet6": true, "inet4": true,
+	"date": true, "datetime": true, "timestamp": true, "time": true, "year": true,
+}

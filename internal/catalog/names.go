@@ -1,0 +1,19 @@
+package catalog
+
+// PrivateBase is what folds call a base table that is locked, or named, otherwise.
+const PrivateBase = "countermysql_base"
+
+// PrivateName is the alias of the slots table wherever we join it to the user's
+// tables; no user's name is hidden by it.
+const PrivateName = "countermysql_slots"
+
+// ShareMode is understood by both servers.
+const ShareMode = "LOCK IN SHARE MODE"
+
+// Later is the later of two times either of which may be NULL.
+func Later(x, y string) string {
+	if x == "NULL" {
+		return y
+	}
+	return "GREATEST(COALESCE(" + x + ", " + y + "), COALESCE(" + y + ", " + x + "))"
+}

@@ -1,0 +1,2 @@
+// Package catalogtest has tables without a server, for the tests of what plans by them.
+package catalogtest

@@ -1,0 +1,84 @@
+package mysqlerr
+
+import (
+	"errors"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Denied are the errors of missing privileges.
+var Denied = map[uint16]bool{1044: true, 1142: true, 1143: true, 1227: true, 1370: true}
+
+// Server error numbers
+// (https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html).
+const (
+	ErrNoColumn        = 1054
+	ErrLockWait        = 1205
+	ErrNoWait          = 3572 // MySQL's answer to NOWAIT
+	ErrDeadlock        = 1213
+	ErrOutOfRange      = 1690
+	ErrBadNull         = 1048
+	ErrDataRange       = 1264
+	errChangedRow      = 1020 // MariaDB: a row changed since the snapshot
+	ErrCantReopen      = 1137
+	ErrMixedCollations = 1267 // of a base table's key and a slots table's, perhaps
+	errWrongArguments  = 1210
+	ErrSyntax          = 1064
+	errNotUnique       = 1066
+	errNotSupported    = 1235
+	ErrUnknownTable    = 1051
+	ErrDuplicateColumn = 1060
+	ErrNoTable         = 1146
+	ErrNoDefault       = 1364
+	ErrNoIndex         = 1176
+	ErrNotLocked       = 1100
+	ErrNoSavepoint     = 1305
+
+	ErrReadOnlyServer = 1290
+
+	errServerShutdown      = 1053
+	errUnknown             = 1105
+	errNetRead             = 1158
+	errNetWriteInterrupted = 1161
+	errCommit              = 1180
+	errConnectionKilled    = 1927 // MariaDB
+)
+
+// Uncertain reports whether an error leaves open what became of the statement:
+// its connection, or its COMMIT, failed. Numbers from 2000 to 2999 are of clients,
+// those from 9000 on no server's: a proxy that has lost the server answers so.
+func Uncertain(n uint16) bool {
+	switch n {
+	case errServerShutdown, errConnectionKilled, errUnknown, errCommit:
+		return true
+	}
+	return n >= errNetRead && n <= errNetWriteInterrupted || n >= 2000 && n < 3000 || n >= 9000
+}
+
+// NotResolved are the errors of a query that the server could not make sense of.
+var NotResolved = map[uint16]bool{1052: true, ErrNoColumn: true, 1055: true, 1056: true, 1060: true, ErrSyntax: true, errNotUnique: true, 1111: true,
+	1140: true, 1191: true, errWrongArguments: true, 1214: true, 1221: true, errNotSupported: true, 1247: true, ErrMixedCollations: true, 1463: true, 3568: true, 3569: true, 3593: true}
+
+// BadValue are errors of values that an INSERT makes of what an UPDATE may have
+// taken with a warning, or otherwise.
+var BadValue = map[uint16]bool{1264: true, 1265: true, ErrMixedCollations: true, 1270: true, 1271: true, 1292: true, 1300: true, 1366: true, 1365: true, 1367: true,
+	1406: true, 1411: true, 1525: true, 3854: true}
+
+// Number is the server's error number; 0 if the error is not the server's.
+func Number(err error) uint16 {
+	if err == nil {
+		return 0 // spares the usual case an allocation
+	}
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return e.Number
+	}
+	return 0
+}
+
+// Refusals are how many keys in a row the server may refuse before the rollup
+// ends with the error: then it is not the key.
+const Refusals = 10
+
+// Passing are errors that another try may not meet: locks, and a killed query.
+var Passing = map[uint16]bool{ErrLockWait: true, ErrDeadlock: true, errChangedRow: true, 1317: true, ErrNoWait: true}

@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// Absence is a listed table, or a listed column, which was not there when the schema
+// was read. What was absent is not known to be absent: another process may have made it
+// since, and counted in it.
+type Absence struct {
+	t      *catalog.Table
+	Column string // "": the table
+	Shows  bool   // a query meets the column only if its answer has one of that name
+}
+
+// Query fails with ErrNoTable or ErrNoColumn while it is absent. In a transaction, a
+// table whose column is missing is then locked against DDL; one that is missing is not.
+func (b Absence) Query() string {
+	switch {
+	case b.Column == "":
+		return "SELECT 1 FROM " + b.t.Base() + " LIMIT 0"
+	case b.t.Column(b.Column) != nil: // see makesDo
+		return "SELECT " + sqltext.Quote(b.Column) + " FROM " + b.t.Slots() + " LIMIT 0"
+	}
+	return "SELECT " + sqltext.Quote(b.Column) + " FROM " + b.t.Base() + " LIMIT 0"
+}
+
+// absencesOf are those of a table.
+func absencesOf(t *catalog.Table) (all []Absence) {
+	switch {
+	case len(t.Columns) == 0:
+		return []Absence{{t: t}}
+	case t.Unfit != nil || len(t.Counters) > 0 && t.Missing != "": // its statements fail
+		return nil
+	}
+	for _, name := range slices.Concat(t.Spec.Counters, t.Spec.Touch) {
+		if !t.Virtual(name) {
+			all = append(all, Absence{t: t, Column: name})
+		}
+	}
+	return all
+}
+
+// absencesVia are what a view, routine, trigger or foreign key may meet.
+func absencesVia(d catalog.Dependent) (all []Absence) {
+	words := sqltext.Identifiers(d.Body)
+	for _, t := range d.Bare {
+		for _, b := range absencesOf(t) {
+			if b.Column == "" || d.ChangesKey || words[strings.ToLower(b.Column)] {
+				all = append(all, b)
+			}
+		}
+	}
+	return all
+}
+
+// encounter is what a statement may meet that was absent.
+type encounter struct {
+	Absences []Absence
+	Reads    bool // it only reads
+	Twice    bool // and may be sent twice, as it calls no function that may do something
+}
+
+// encounter finds what the statement may meet; nil if that is nothing. It may find too
+// much: that costs the statement a look, and a write a transaction of its own.
+func (a *analyzer) encounter(k sqltext.Effect) *encounter {
+	if k == sqltext.EffectDDL && sqltext.MakesTable(a.toks) { // or fails, as it is there
+		return nil
+	}
+	n := a.schema.Meant(a.toks, a.text)
+	if sqltext.NamesNoTable(a.toks) {
+		n.Tables, n.Bare = a.schema.All(), catalog.InOrder(a.schema.Bare)
+	}
+	var candidates, all []Absence
+	for _, t := range slices.Concat(n.Tables, n.Bare) {
+		candidates = append(candidates, absencesOf(t)...)
+	}
+	if candidates == nil && n.Unready == nil {
+		return nil
+	}
+	var stmt ast.StmtNode
+	if k == sqltext.NoEffect {
+		stmt = a.parse()
+	}
+	for _, b := range candidates {
+		if a.meets(&b, k, stmt) {
+			all = append(all, b)
+		}
+	}
+	for _, d := range n.Unready {
+		if stmt == nil || len(a.through(stmt, []catalog.Dependent{d})) > 0 {
+			all = append(all, absencesVia(d)...)
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	reads := effectsOf(stmt).reads && !a.into && !sqltext.LockingRead(a.toks)
+	return &encounter{all, reads, reads && !sqltext.Calls(a.toks)}
+}
+
+// meets reports whether the statement may meet what was absent.
+func (a *analyzer) meets(b *Absence, k sqltext.Effect, stmt ast.StmtNode) bool {
+	key := a.schema.Key(b.t.Spec.DB, b.t.Spec.Name)
+	named := func(n *ast.TableName) bool { return a.schema.Key(cmp.Or(n.Schema.O, a.db), n.Name.O) == key }
+	switch {
+	case stmt != nil && !some(stmt, named), stmt == nil && k != sqltext.EffectCall && k != sqltext.EffectExecute && !a.names(b.t.Spec.DB, b.t.Spec.Name):
+		return false
+	case stmt == nil, b.Column == "", a.names("", b.Column):
+		return true
+	case a.schema.Tables[key] != nil && b.t.Column(b.Column) == nil: // its view does not show it, and what is exact reads all columns of the slots table
+		return false
+	}
+	star, natural := a.star(), sqltext.HasWord(a.toks, "NATURAL")
+	switch s := stmt.(type) {
+	case *ast.SelectStmt, *ast.SetOprStmt:
+		b.Shows = !natural
+		return star || natural || sqltext.HasWord(a.toks, "TABLE")
+	case *ast.InsertStmt:
+		return s.IsReplace || s.Select != nil && (star || natural || sqltext.HasWord(a.toks, "TABLE")) || a.rekeys(b.t, s.OnDuplicate)
+	case *ast.UpdateStmt:
+		return sqltext.HasWord(a.toks, "SELECT") && (star || natural) || a.rekeys(b.t, s.List)
+	}
+	return true
+}
+
+// star reports whether a select list takes all columns: t.*, or * at its beginning.
+func (a *analyzer) star() bool {
+	for i, t := range a.toks[1:] {
+		if before := a.toks[i]; t.Punct('*') && (before.Punct('.') || before.In(beforeList) || before.Kind == sqltext.Hint) {
+			return true
+		}
+	}
+	return false
+}
+
+// beforeList are the words after which a select list begins.
+var beforeList = sqltext.WordSet(`SELECT ALL DISTINCT DISTINCTROW HIGH_PRIORITY STRAIGHT_JOIN SQL_SMALL_RESULT SQL_BIG_RESULT SQL_BUFFER_RESULT SQL_CACHE SQL_NO_CACHE SQL_CALC_FOUND_ROWS`)
+
+// rekeys reports whether assignments may give rows of the table other keys.
+func (a *analyzer) rekeys(t *catalog.Table, sets []*ast.Assignment) bool {
+	return slices.ContainsFunc(sets, func(set *ast.Assignment) bool { return t.Changes(t.Key, set.Column.Name.O) })
+}
+
+// ErrAppeared says that what was absent is there. Nothing was done.
+var ErrAppeared = errors.New("countermysql: a table or column has appeared; try again")

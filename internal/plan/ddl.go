@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// RekeysIn reports whether ALTER TABLE may give the table another primary key.
+func RekeysIn(toks []sqltext.Token) bool {
+	return sqltext.HasWord(toks, "PRIMARY")
+}
+
+// ddl plans a statement that changes the schema.
+func (a *analyzer) ddl(tables []*catalog.Table, via []catalog.Dependent) *Plan {
+	ofTable := sqltext.HasWord(a.toks[:min(4, len(a.toks))], "TABLE", "TABLES")
+	named := a.namedTables(tables)
+	copies := sqltext.WordAt(a.toks, 0, "CREATE") && ofTable && a.fromQuery()
+	if copies {
+		named = readThrough(named, via)
+	}
+	named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return t.Unfit != nil || t.Missing != "" })
+	switch {
+	case len(named) == 0:
+		return &Plan{}
+	case sqltext.WordAt(a.toks, 0, "DROP") && ofTable, sqltext.WordAt(a.toks, 0, "TRUNCATE"):
+		return &Plan{Dropped: named}
+	case slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Unfolded }): // what mends it, say
+	case sqltext.WordAt(a.toks, 0, "ALTER") && ofTable, sqltext.WordAt(a.toks, 0, "RENAME"), sqltext.WordAt(a.toks, 0, "CREATE") && sqltext.WordAt(a.toks, 1, "OR") && ofTable && !copies:
+		return &Plan{Class: Exact, Reason: "the table may change its key or its name", Scopes: allOf(named)}
+	case copies:
+		return &Plan{Class: Exact, Reason: "it makes a table from a query", Scopes: allOf(named)}
+	}
+	return &Plan{}
+}
+
+// namedTables keeps the tables whose names, and not only those of tables in
+// other databases, stand outside strings.
+func (a *analyzer) namedTables(tables []*catalog.Table) []*catalog.Table {
+	return slices.DeleteFunc(slices.Clone(tables), func(t *catalog.Table) bool {
+		for i, tok := range a.toks {
+			if tok.Kind == sqltext.Versioned || tok.Ident() && a.schema.Key(a.databaseOf(i), tok.Name) == a.schema.Key(t.Spec.DB, t.Spec.Name) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// readThrough adds the tables that are read through views.
+func readThrough(tables []*catalog.Table, via []catalog.Dependent) []*catalog.Table {
+	all := slices.Clone(tables)
+	for _, d := range via {
+		if d.Reads {
+			all = append(all, d.Tables...)
+		}
+	}
+	catalog.SortTables(all)
+	return slices.Compact(all)
+}
+
+// fromQuery reports whether CREATE TABLE fills the table: from SELECT, or from TABLE t.
+func (a *analyzer) fromQuery() bool {
+	return sqltext.HasWord(a.toks, "SELECT") || sqltext.Twice(a.toks, "TABLE")
+}

@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+)
+
+// Filler fills the template of an increment with the arguments of a call. A
+// connection has one, whose memory it uses again.
+type Filler struct {
+	inc    *Increment
+	b      Binder
+	deltas []int64
+	times  []string
+	bound  bool
+	buf    []byte
+}
+
+// Bind takes the arguments; false where the fast way is not right.
+func (f *Filler) Bind(inc *Increment, b Binder) bool {
+	f.inc, f.b = inc, b
+	f.deltas, f.times = resize(f.deltas, len(inc.Table.Counters)), resize(f.times, len(inc.Table.Touch))
+	deltas := inc.Deltas
+	if inc.Rows != nil {
+		deltas = inc.Rows[0].Deltas
+		for _, v := range inc.Rows[0].values {
+			if n, ok := (Delta{C: v.c, v: v.v}).Units(b); !ok || !v.c.Holds(n) {
+				return false
+			}
+		}
+	}
+	zero, ok := inc.units(deltas, b, f.deltas)
+	if !ok || !inc.times(b, f.times) {
+		return false
+	}
+	return !zero && b.SoundPins(inc.Pins)
+}
+
+func resize[T any](s []T, n int) []T {
+	s = slices.Grow(s[:0], n)[:n]
+	clear(s)
+	return s
+}
+
+func (f *Filler) Delta(buf []byte, i int) []byte {
+	return f.inc.Table.Counters[i].AppendUnits(buf, f.deltas[i])
+}
+
+func (f *Filler) Touch(buf []byte, i int) []byte { return append(buf, f.times[i]...) }
+
+func (f *Filler) Where(buf []byte) []byte {
+	if f.inc.Rows != nil {
+		buf, f.bound = f.inc.Rows[0].key.append(buf, f.inc.Name, f.b)
+	} else {
+		buf, f.bound = f.inc.where.append(buf, f.b)
+	}
+	return buf
+}
+
+// Statement is the text to send; ok is false for an argument without an exact text.
+func (f *Filler) Statement(prefix, lock string, slot int) (text string, ok bool) {
+	f.buf = f.inc.Text.Fill(f.buf[:0], prefix, lock, slot, f)
+	return string(f.buf), f.bound
+}
+
+// Direct is statement for the base row.
+func (f *Filler) Direct(prefix string) (text string, ok bool) {
+	f.buf = f.inc.directly.Fill(f.buf[:0], prefix, "", 0, f)
+	return string(f.buf), f.bound
+}
+
+// Key is the key that the increment's condition gives; nil if it can't be told.
+func (f *Filler) Key() catalog.Key {
+	k := make(catalog.Key, len(f.inc.Pin.Columns))
+	for i, c := range f.inc.Pin.Columns {
+		var ok bool
+		if k[i], ok = f.b.keyText(c, f.inc.Pin.values[i]); !ok {
+			return nil
+		}
+	}
+	return k
+}

@@ -1,0 +1,90 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// once are the functions that may not be called a second time, where the row turns out
+// to have slots.
+var once = sqltext.WordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP RAND NEXTVAL SETVAL NEXT`)
+
+// guard has the statement fail if its row has slots: then one round trip is enough, and
+// its answer is the statement's, be it that no row is changed. What it asks of counters
+// is asked behind that. The rest stays as it is, for the server to find the row by; where
+// that is false, the counters do not matter. "" where the text can't be followed.
+func (a *analyzer) guard(t *catalog.Table, name string, where ast.ExprNode) string {
+	for i, tok := range a.toks {
+		if tok.Is("RETURNING") || tok.In(once) || sqltext.Assigns(a.toks, i) {
+			return ""
+		}
+	}
+	start, end := a.whereSpan()
+	first := 0
+	for a.toks[first].Start < start {
+		first++
+	}
+	last := len(a.toks) - 1
+	for a.toks[last].End > end {
+		last--
+	}
+	asking, ok := a.askingCounters(t, where, a.toks[first:last+1])
+	if !ok {
+		return ""
+	}
+	// The subquery locks, because under READ COMMITTED it would otherwise look at the
+	// moment before the statement got its row.
+	free := "(SELECT 18446744073709551615 + (1 + 0 * " + catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + ") FROM " + t.Slots() + " AS " + catalog.PrivateName +
+		" WHERE " + t.SameKey(catalog.PrivateName, sqltext.Quote(name)) + " LOCK IN SHARE MODE) IS NULL" // out of range if there is one
+	var b strings.Builder
+	b.WriteString(a.text[:start] + " (")
+	for _, s := range asking {
+		b.WriteString(a.text[start:s.Start] + "IF(" + free + ", (" + a.text[s.Start:s.End] + ") IS TRUE, FALSE)")
+		start = s.End
+	}
+	b.WriteString(a.text[start:end] + ")")
+	if asking == nil {
+		b.WriteString(" AND " + free)
+	}
+	b.WriteString(a.text[end:])
+	return b.String()
+}
+
+// askingCounters finds the conditions, all of which must hold, that read counters or
+// touch columns; toks are those of the whole.
+func (a *analyzer) askingCounters(t *catalog.Table, cond ast.ExprNode, toks []sqltext.Token) (found []sqltext.Span, ok bool) {
+	if !a.readsVirtualIn(t, cond) {
+		return nil, true
+	}
+	if p, ok := cond.(*ast.ParenthesesExpr); ok && len(toks) > 2 {
+		return a.askingCounters(t, p.Expr, toks[1:len(toks)-1])
+	}
+	conds, parts := ands(cond), sqltext.SplitAtAnds(toks)
+	if len(conds) != len(parts) {
+		return nil, false
+	}
+	if len(conds) == 1 {
+		return []sqltext.Span{{Start: toks[0].Start, End: toks[len(toks)-1].End}}, true
+	}
+	for i, c := range conds {
+		more, ok := a.askingCounters(t, c, parts[i])
+		if !ok {
+			return nil, false
+		}
+		found = append(found, more...)
+	}
+	return found, true
+}
+
+// ands splits a condition at its ANDs, but for those in parentheses.
+func ands(cond ast.ExprNode) []ast.ExprNode {
+	if b, ok := cond.(*ast.BinaryOperationExpr); ok && b.Op == opcode.LogicAnd {
+		return append(ands(b.L), ands(b.R)...)
+	}
+	return []ast.ExprNode{cond}
+}

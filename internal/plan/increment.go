@@ -1,0 +1,251 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/slotsql"
+)
+
+// mayJoin lets the increment of one row share a transaction.
+func (inc *Increment) mayJoin(key KeyValue) {
+	for i, v := range key.values {
+		if v.negative || !key.Columns[i].Joins() {
+			return
+		}
+	}
+	inc.Joins, inc.Pin = true, key
+	if !inc.Narrowed {
+		return
+	}
+	rest := Template{pieces: inc.where.pieces, params: slices.Clone(inc.where.params)}
+	for i, p := range rest.params {
+		for k, v := range key.values {
+			if v.param == p {
+				rest.params[i] = -1 - k
+			}
+		}
+	}
+	inc.rest = &rest
+}
+
+// Entry is the increment by its key; ok is false if it has to go by itself.
+func (inc *Increment) Entry(b Binder, out *Bound) (e *slotsql.RowIncrement, ok bool) {
+	e = &slotsql.RowIncrement{Key: make(catalog.Key, len(inc.Pin.Columns)), Deltas: out.Deltas[0], Touch: out.Touch, Where: out.Conditions[0]}
+	for i, c := range inc.Pin.Columns {
+		if e.Key[i], ok = b.keyText(c, inc.Pin.values[i]); !ok {
+			return nil, false
+		}
+	}
+	e.ID = e.Key.ID()
+	if inc.rest != nil {
+		if e.Rest, ok = inc.rest.bind(b); !ok {
+			return nil, false
+		}
+		e.ID += "\x01" + e.Rest
+	}
+	for _, at := range e.Touch {
+		if at != "" && at[0] != '\'' {
+			e.ID += "\x02" + at
+		}
+	}
+	return e, true
+}
+
+// On a cluster whose nodes can all be written, a lock is one node's alone. Two nodes that
+// have written the same row conflict when they commit, but a slot is another row than its
+// base row (https://mariadb.com/kb/en/about-galera-replication/). So an increment that
+// must not pass what another node does to the row goes to the base row.
+
+// Verbatim reports whether an increment goes to the base row. On a cluster that is also
+// where its condition may have changed on another node.
+func (inc *Increment) Verbatim() bool {
+	return inc.Table.Verbatim() || inc.Table.Galera && (!inc.ByKey || inc.Narrowed)
+}
+
+// Bound is an increment with its arguments.
+type Bound struct {
+	*Increment
+	Conditions []string // one, or one for each row of an upsert
+	Deltas     [][]int64
+	Touch      []string      // by touch column of the table; "" if not touched
+	ID         string        // the row's key, if that is all of the condition and one integer; or ""
+	Named      []catalog.Key // by the rows of an upsert; nil: in other words than the server's
+	Zero       bool          // adds nothing
+}
+
+// Bind puts the arguments in; false where the exact way is needed.
+func (inc *Increment) Bind(b Binder) (*Bound, bool) {
+	out := &Bound{Increment: inc, Touch: make([]string, len(inc.Table.Touch))}
+	if !inc.times(b, out.Touch) {
+		return nil, false
+	}
+	if len(inc.Rows) > 0 {
+		return out, inc.bindRows(b, out)
+	}
+	deltas, zero, ok := inc.sum(inc.Deltas, b)
+	if !ok {
+		return nil, false
+	}
+	out.Deltas, out.Zero = [][]int64{deltas}, zero
+	if inc.where.pieces == nil {
+		return out, true // verbatim: only the deltas had to be looked at
+	}
+	where, ok := inc.where.bind(b)
+	if !ok {
+		out.Zero = true // an argument without an exact text: verbatim
+	}
+	out.Conditions = []string{where}
+	if inc.Joins && inc.ByKey && !inc.Narrowed && len(inc.Table.Key) == 1 && inc.Table.Key[0].Integer() {
+		if id, ok := b.keyText(inc.Table.Key[0], inc.Pin.values[0]); ok {
+			out.ID = id
+		}
+	}
+	return out, true
+}
+
+// times writes what the touch columns are set to; "" if nothing.
+func (inc *Increment) times(b Binder, into []string) bool {
+	for i, c := range inc.Table.Touch {
+		if c.OnUpdate {
+			into[i] = catalog.CurrentTimestamp(int64(c.Scale))
+		}
+		for _, set := range inc.Touch {
+			if set.C == c {
+				at, ok := set.SQL(b)
+				if !ok {
+					return false
+				}
+				into[i] = at
+			}
+		}
+	}
+	return true
+}
+
+// units writes the deltas in the order of the table's counters. zero says that
+// they are no increment: they add nothing, or may only make a number of NULL.
+func (inc *Increment) units(deltas []Delta, b Binder, into []int64) (zero, ok bool) {
+	zero = true
+	fills := false
+	for _, d := range deltas {
+		n, ok := d.Units(b)
+		if !ok {
+			return false, false
+		}
+		for i, c := range inc.Table.Counters {
+			if c == d.C {
+				into[i] = n
+			}
+		}
+		zero = zero && n == 0
+		fills = fills || n == 0 && d.fills && d.C.Nullable
+	}
+	return zero || fills, true
+}
+
+func (inc *Increment) sum(deltas []Delta, b Binder) (sums []int64, zero, ok bool) {
+	sums = make([]int64, len(inc.Table.Counters))
+	zero, ok = inc.units(deltas, b, sums)
+	return sums, zero, ok
+}
+
+// bindRows binds the rows of an upsert.
+func (inc *Increment) bindRows(b Binder, out *Bound) bool {
+	zero := false
+	var named []catalog.Key
+	for _, r := range inc.Rows {
+		where, ok := r.key.Bind(inc.Name, b)
+		zero = zero || !ok
+		if id, ok := r.key.Key(inc.Table, b); ok && len(inc.Rows) > 1 {
+			named = append(named, id)
+		}
+		for _, v := range r.values {
+			n, ok := Delta{C: v.c, v: v.v}.Units(b)
+			zero = zero || !ok || !v.c.Holds(n)
+		}
+		deltas, none, ok := inc.sum(r.Deltas, b)
+		if !ok {
+			return false
+		}
+		zero = zero || none
+		out.Conditions = append(out.Conditions, where)
+		out.Deltas = append(out.Deltas, deltas)
+	}
+	out.Zero = zero // a row that changes nothing, or that an INSERT would refuse: verbatim
+	if len(named) == len(inc.Rows) {
+		out.Named = named
+	}
+	return true
+}
+
+// prepare makes the template of an increment of one row.
+func (inc *Increment) prepare() {
+	t := inc.Table
+	inc.used = slotsql.Places(t.Counters, func(_ int, c *catalog.Column) bool {
+		return slices.ContainsFunc(inc.Deltas, func(d Delta) bool { return d.C == c })
+	})
+	inc.touched = slotsql.Places(t.Touch, func(_ int, c *catalog.Column) bool {
+		return c.OnUpdate || slices.ContainsFunc(inc.Touch, func(set Touch) bool { return set.C == c })
+	})
+	inc.Text = slotsql.NewTemplate(t, inc.Name, inc.Pins[0].Columns, inc.used, inc.touched, true)
+	inc.directly = slotsql.NewDirectTemplate(t, inc.Name, inc.used, inc.touched, true)
+}
+
+// Warns reports whether the condition that an increment has beside its key may warn.
+func (inc *Increment) Warns(b Binder) bool {
+	return inc.doubtful || slices.ContainsFunc(inc.compares, func(cmp comparison) bool {
+		return slices.ContainsFunc(cmp.values, func(v Operand) bool { return !b.quiet(cmp.c, v) })
+	})
+}
+
+// SendBatch is how many entries one statement carries.
+const SendBatch = 500
+
+// Increment is a relative write on one table that can go to slots.
+type Increment struct {
+	Table *catalog.Table
+	Name  string // what where calls the table
+	where Template
+	Keys  int  // how many rows where can match; 0: not known
+	One   bool // where matches one row at most
+	ByKey bool // where gives the key itself: a row under another key is another row
+
+	Narrowed bool         // where has more than the key
+	Ignores  bool         // a number out of range may be cut: IGNORE, or a hint that sets the sql_mode
+	compares []comparison // of a narrowed where
+	doubtful bool         // which does more than compare
+	Deltas   []Delta
+	Touch    []Touch
+	Rows     []upsertRow // the rows of an upsert; then where is empty
+
+	Text          slotsql.Template // of one row, outside a transaction; nil: it may match more
+	directly      slotsql.Template // the same for the base row
+	used, touched []int            // its counters and touch columns
+
+	Pins  []KeyValue // the keys that where gives
+	Joins bool       // others' increments may come along
+	Pin   KeyValue   // the key that where gives
+	rest  *Template  // where, with the key's parameters read from the batch; nil: the key is all
+}
+
+// matches prepares the increment of the rows that a condition with such keys matches.
+func (inc *Increment) matches(a *analyzer, where ast.ExprNode, pins []KeyValue) {
+	inc.One, inc.Keys = len(pins) == 1, len(pins)
+	inc.ByKey = slices.Equal(pins[0].Columns, inc.Table.Key)
+	inc.where = Template{pieces: []string{"TRUE"}}
+	if where != nil {
+		inc.where = a.fragment(a.whereSpan())
+	}
+	inc.Pins = pins
+	if inc.Narrowed = len(conjuncts(where)) > len(pins[0].Columns); inc.Narrowed {
+		all, ok := a.comparisons(inc.Table, inc.Name, where)
+		inc.compares, inc.doubtful = all, !ok
+	}
+	if inc.One {
+		inc.prepare()
+		inc.mayJoin(pins[0])
+	}
+}

@@ -1,0 +1,362 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// upsertRow is one row of the application's own upsert.
+type upsertRow struct {
+	key    KeyValue
+	values []insertedValue // of the counters, to be checked as an INSERT would
+	Deltas []Delta
+}
+
+type insertedValue struct {
+	c *catalog.Column
+	v Operand
+}
+
+// insertion plans INSERT and REPLACE.
+func (a *analyzer) insertion(stmt *ast.InsertStmt, named []*catalog.Table) *Plan {
+	source := singleTable(stmt.Table)
+	if source == nil {
+		return a.opaque(named, nil, "its target could not be followed")
+	}
+	t := a.target(source)
+	if t == nil {
+		p := a.readToWrite(stmt, named)
+		if from, ok := stmt.Select.(ast.StmtNode); ok && p.Query != nil && p.Query.Locking {
+			_, p.Query.First = a.lockedRows(from, named)
+		} else if ok && p.Query != nil {
+			p.Query.Keyed = a.keyedRows(from, named)
+		}
+		return p
+	}
+	if stmt.Select != nil {
+		return a.insertFromQuery(stmt, t, named)
+	}
+	if len(named) > 1 || a.countTables(stmt) > 0 {
+		if stmt.IsReplace || stmt.OnDuplicate != nil || len(a.countersRead(stmt, named, values(stmt)...)) > 0 {
+			return a.opaque(named, nil, "it reads a counter table in a subquery")
+		}
+		named = []*catalog.Table{t}
+	}
+	if len(t.Key) == 0 {
+		return a.opaque(named, nil, "a keyless table must not grow")
+	}
+	cols := a.insertedColumns(stmt, t)
+	if cols == nil {
+		return a.opaque(named, nil, "its columns could not be followed")
+	}
+	p := &Plan{Cleaning: a.namedKeys(stmt, t, cols), Writes: []WriteTarget{{Table: t}}}
+	if p.Cleaning == nil {
+		p.Writes = nil // new ids: nobody has seen the rows
+	} else {
+		p.Writes[0].Pins = p.Cleaning.Pins
+	}
+	switch {
+	case stmt.IsReplace:
+		p.Reason = "it replaces rows"
+	case stmt.OnDuplicate == nil:
+		return p
+	default:
+		p.Reason = a.upsert(stmt, t, cols, p)
+	}
+	if p.Writes == nil {
+		p.Writes = []WriteTarget{{Table: t}}
+	}
+	p.Scopes = []RowSet{a.conflicts(stmt, t, cols)}
+	if t.AllUnique > 1 && p.Writes[0].Pins != nil { // another key may decide which row it is
+		p.Writes[0].Pins = p.Scopes[0].Pins
+	}
+	p.Writes[0].Upserts = stmt.OnDuplicate != nil
+	if p.Reason != "" {
+		p.Class, p.Reads, p.Discards = Exact, named, a.replaced(stmt, t)
+		p.Increment = nil
+		if stmt.IsReplace && t.AllUnique > 1 {
+			p.Writes[0].Pins = nil // rows may go that it does not name
+		}
+	}
+	return p
+}
+
+// replaced are the counters that an INSERT or REPLACE does away with.
+func (a *analyzer) replaced(stmt *ast.InsertStmt, t *catalog.Table, rest ...ast.Node) []*catalog.Column {
+	rest = append(rest, values(stmt)...)
+	if stmt.IsReplace {
+		return a.gone(t, rest...)
+	}
+	return a.overwritten(t, stmt.OnDuplicate, rest...)
+}
+
+// values are the values that the rows of VALUES have.
+func values(stmt *ast.InsertStmt) (all []ast.Node) {
+	for _, row := range stmt.Lists {
+		for _, e := range row {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func (a *analyzer) insertFromQuery(stmt *ast.InsertStmt, t *catalog.Table, named []*catalog.Table) *Plan {
+	p := &Plan{Cleaning: &OrphanSweep{Table: t}, Writes: []WriteTarget{{Table: t}}}
+	if stmt.IsReplace || stmt.OnDuplicate != nil || len(t.Key) == 0 {
+		o := a.opaque(named, nil, "rows from a query may replace others")
+		if len(t.Key) > 0 {
+			o.Cleaning = p.Cleaning
+		}
+		if len(named) == 1 {
+			o.Discards = a.replaced(stmt, t, stmt.Select)
+		}
+		return o
+	}
+	q, other := a.sums(stmt.Select, named)
+	if other != nil {
+		other.Cleaning = p.Cleaning
+		return other
+	}
+	if q != nil && a.countTables(stmt) > 0 {
+		p.Class, p.Query, p.Reads, p.Scopes = Summing, q, named, allOf(named)
+		if from, ok := stmt.Select.(ast.StmtNode); ok && !q.Locking {
+			q.Keyed = a.keyedRows(from, named)
+		}
+	}
+	return p
+}
+
+// insertedColumns are the columns that the rows of VALUES fill, in their order.
+func (a *analyzer) insertedColumns(stmt *ast.InsertStmt, t *catalog.Table) []*catalog.Column {
+	var cols []*catalog.Column
+	if len(stmt.Columns) == 0 && !stmt.Setlist {
+		for _, c := range t.Columns {
+			if !c.Invisible {
+				cols = append(cols, c)
+			}
+		}
+	}
+	for _, name := range stmt.Columns {
+		c := t.Column(name.Name.O)
+		if c == nil || slices.Contains(cols, c) {
+			return nil
+		}
+		cols = append(cols, c)
+	}
+	for _, row := range stmt.Lists {
+		if len(row) != len(cols) && len(row) > 0 {
+			return nil
+		}
+	}
+	return cols
+}
+
+// namedKeys are the keys that the rows name; nil if the server makes new ones.
+func (a *analyzer) namedKeys(stmt *ast.InsertStmt, t *catalog.Table, cols []*catalog.Column) *OrphanSweep {
+	named := &OrphanSweep{Table: t}
+	if t.MakesKeys {
+		return named
+	}
+	for _, row := range stmt.Lists {
+		p, generated, ok := a.rowKey(row, cols, t.Key)
+		switch {
+		case generated:
+		case !ok:
+			return &OrphanSweep{Table: t}
+		default:
+			named.Pins = append(named.Pins, p)
+		}
+	}
+	switch {
+	case named.Pins == nil:
+		return nil
+	case len(named.Pins) > maxPins: // the server would compare each slot with each of them
+		return &OrphanSweep{Table: t}
+	}
+	return named
+}
+
+// rowKey reads the values of a unique key from one row of VALUES. generated
+// means that no row can have it yet: AUTO_INCREMENT makes it, or it has a NULL.
+func (a *analyzer) rowKey(row []ast.ExprNode, cols, key []*catalog.Column) (p KeyValue, generated, ok bool) {
+	p.Columns, p.stored = key, true
+	for _, c := range key {
+		i := slices.Index(cols, c)
+		if i < 0 || i >= len(row) {
+			return p, c.AutoInc, false
+		}
+		if _, isDefault := row[i].(*ast.DefaultExpr); isDefault {
+			return p, c.AutoInc, false
+		}
+		if nullLiteral(row[i]) {
+			return p, c.AutoInc || c.Nullable, false
+		}
+		v, constant := a.constant(row[i])
+		if !constant {
+			return p, false, false
+		}
+		p.values = append(p.values, v)
+	}
+	return p, false, true
+}
+
+// conflicts are the rows that the rows of VALUES could collide with.
+func (a *analyzer) conflicts(stmt *ast.InsertStmt, t *catalog.Table, cols []*catalog.Column) RowSet {
+	s := RowSet{Table: t, Name: t.Spec.Name}
+	if len(t.Unique) != t.AllUnique || t.MakesKeys {
+		return s
+	}
+	var pins []KeyValue
+	for _, row := range stmt.Lists {
+		for _, k := range t.Unique {
+			p, generated, ok := a.rowKey(row, cols, k.Columns)
+			switch {
+			case ok:
+				pins = append(pins, p)
+			case !generated:
+				return s
+			}
+		}
+	}
+	if pins == nil || len(pins) > SendBatch {
+		return s
+	}
+	s.Pins, s.Collides = pins, true
+	return s
+}
+
+// upsert reads ON DUPLICATE KEY UPDATE into p; it returns why only the exact
+// way is right.
+func (a *analyzer) upsert(stmt *ast.InsertStmt, t *catalog.Table, cols []*catalog.Column, p *Plan) string {
+	s := a.settings(stmt.OnDuplicate, t, t.Spec.Name, true)
+	if p.Writes != nil {
+		p.Writes[0].Rekeys = s.unique
+	}
+	if s.rekeyed {
+		p.Cleaning = p.Cleaning.and(t, a.newKey(stmt.OnDuplicate, t))
+	}
+	switch {
+	case s.reason != "":
+		return s.reason
+	case t.Watched() != "" && s.deltas != nil:
+		return t.Watched()
+	case a.returns(t):
+		return "it returns a counter"
+	}
+	p.Touches = s.touch
+	if s.deltas == nil {
+		return ""
+	}
+	inc := &Increment{Table: t, Name: t.Spec.Name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr)}
+	p.Increment = inc
+	fast := !s.ordinary && s.wanted == nil && len(s.touch) == 0 && !inc.Ignores && a.decides(stmt, t) && fillsAll(t, cols)
+	for _, row := range stmt.Lists {
+		u, constant, known := a.upsertRow(row, t, cols, s.deltas)
+		if !known {
+			return "it adds a value that is not known beforehand"
+		}
+		inc.Rows = append(inc.Rows, u)
+		fast = fast && constant
+	}
+	if fast && len(inc.Rows) > 0 {
+		p.Class, inc.One, inc.ByKey = Counting, len(inc.Rows) == 1, true
+		for _, r := range inc.Rows {
+			inc.Pins = append(inc.Pins, r.key)
+		}
+		if inc.One {
+			inc.prepare()
+			inc.mayJoin(inc.Rows[0].key)
+		}
+	}
+	return ""
+}
+
+// decides reports whether one unique key decides which row an upsert meets, and nothing
+// else is to be done.
+func (a *analyzer) decides(stmt *ast.InsertStmt, t *catalog.Table) bool {
+	return len(stmt.Lists) <= SendBatch && len(stmt.PartitionNames) == 0 && t.AllUnique == 1 && len(t.Unique) == 1 && !t.InsertTriggers && !slices.ContainsFunc(t.Touch, func(c *catalog.Column) bool { return c.OnUpdate }) &&
+		!a.astray(stmt, t, t.Spec.Name) &&
+		!sqltext.HasWord(a.toks, "RETURNING", "DELAYED")
+}
+
+// fillsAll reports whether an INSERT of cols gives values to keys and counters only, and
+// the table has defaults for all else.
+func fillsAll(t *catalog.Table, cols []*catalog.Column) bool {
+	return !slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool {
+		if slices.Contains(cols, c) {
+			return c.AutoInc || !t.InKey(c.Name) && t.Counter(c.Name) == nil
+		}
+		return c.AutoInc || !c.HasDefault
+	})
+}
+
+// upsertRow reads one row of VALUES. constant is false where the statement itself has to
+// run, and known where it is not known what the row adds.
+func (a *analyzer) upsertRow(row []ast.ExprNode, t *catalog.Table, cols []*catalog.Column, deltas []Delta) (u upsertRow, constant, known bool) {
+	u.key, _, constant = a.rowKey(row, cols, t.Key)
+	if !constant {
+		u.key = KeyValue{}
+	}
+	for i, c := range cols {
+		if i >= len(row) || t.Counter(c.Name) == nil {
+			continue
+		}
+		v, ok := a.constant(row[i])
+		constant = constant && ok
+		u.values = append(u.values, insertedValue{c, v})
+	}
+	for _, d := range deltas {
+		if d.inserted {
+			i := slices.Index(cols, d.C)
+			if i < 0 || i >= len(row) {
+				return u, false, false
+			}
+			v, ok := a.constant(row[i])
+			if !ok {
+				return u, false, false
+			}
+			d.v = v
+		}
+		u.Deltas = append(u.Deltas, d)
+	}
+	return u, constant, true
+}
+
+// returns reports whether RETURNING may give a counter or touch column of the base row.
+func (a *analyzer) returns(t *catalog.Table) bool {
+	at := slices.IndexFunc(a.toks, func(tok sqltext.Token) bool { return tok.Is("RETURNING") })
+	return at >= 0 && slices.ContainsFunc(a.toks[at:], func(tok sqltext.Token) bool {
+		return tok.Punct('*') || tok.Ident() && t.Virtual(tok.Name)
+	})
+}
+
+// load plans LOAD DATA: rows whose keys are not known before.
+func (a *analyzer) load(tables []*catalog.Table, via []catalog.Dependent) *Plan {
+	named := a.namedTables(tables)
+	_, via = a.outsideStrings(nil, via)
+	keyless := slices.ContainsFunc(named, func(t *catalog.Table) bool { return len(t.Key) == 0 })
+	reason := ""
+	switch {
+	case sqltext.HasWord(a.toks, "SELECT"):
+		reason = "it reads a counter table in a subquery"
+	case keyless:
+		reason = "a keyless table must not grow"
+	case len(named) != 1, len(via) > 0, sqltext.HasWord(a.toks, "REPLACE"):
+		reason = "it may replace rows"
+	}
+	if reason != "" {
+		p := a.opaque(named, via, reason)
+		if len(named) == 1 && !keyless && p.Class != Refused {
+			p.Cleaning = &OrphanSweep{Table: named[0]}
+		}
+		return p
+	}
+	if p := refusal(named); p != nil {
+		return p
+	}
+	return &Plan{Cleaning: &OrphanSweep{Table: named[0]}, Writes: anyRow(named)}
+}

@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/pingcap/tidb/pkg/parser/ast"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// look is a query as it was written, with hidden columns behind its select list that say
+// of each counter table whether it has slots. Where none has, the base rows are the
+// answer, by the plain plan and with the plain types; and as both are asked in one
+// statement, they are of one moment.
+type look struct {
+	Text   string
+	Tables []*catalog.Table // one hidden column each
+	Always bool             // which rows there are depends on no counter: without any, the answer is true, too
+
+	Rows rowLook // sent where some table has slots
+}
+
+// look makes the text; nil where the query can't be sent twice, or has no place for
+// hidden columns.
+func (a *analyzer) look(stmt ast.StmtNode, named []*catalog.Table) *look {
+	s, ok := stmt.(*ast.SelectStmt)
+	if !ok || s.Kind != ast.SelectStmtKindSelect || s.LockInfo != nil || s.SelectIntoOpt != nil || a.into || a.moreLocks > 0 || a.actsTwice() {
+		return nil
+	}
+	at, from, until := -1, len(a.toks), len(a.toks)
+	for i, t := range sqltext.Outermost(a.toks) {
+		switch {
+		case at < 0 && t.Is("FROM"):
+			at, from = t.Start, i
+		case at >= 0 && (t.Is("ORDER") || t.Is("LIMIT")):
+			until = min(until, i)
+		}
+	}
+	if at < 0 { // SELECT EXISTS (…)
+		last := len(a.toks) - 1
+		for a.toks[last].Punct(';') {
+			last--
+		}
+		if s.From != nil || s.Where != nil || s.Having != nil || s.GroupBy != nil || s.OrderBy != nil || s.Limit != nil || !a.toks[0].Is("SELECT") {
+			return nil
+		}
+		at = a.toks[last].End
+	}
+	l := &look{Tables: named}
+	var hidden strings.Builder
+	for _, t := range named {
+		hidden.WriteString(", EXISTS (SELECT 1 FROM " + t.Slots() + ")")
+	}
+	l.Text = a.text[:at] + hidden.String() + " " + a.text[at:]
+	rows := a.toks[from:until]
+	l.Always = !s.Distinct && s.GroupBy == nil && s.With == nil && !sqltext.HasWord(rows, "SELECT", "HAVING", "NATURAL") && !readsVirtual(rows, refsOf(named))
+	if l.Always {
+		if hidden := a.rowsLooked(s, named); hidden != nil {
+			l.Rows = rowLook{Text: a.text[:at] + ", " + strings.Join(hidden, ", ") + " " + a.text[at:], Hidden: len(hidden)}
+		}
+	}
+	return l
+}
+
+// actsTwice reports whether it makes a difference that a query is sent twice, or what was
+// sent before it: it may change something, or ask for that. What is locked must be locked
+// once, and PROCEDURE makes other columns.
+func (a *analyzer) actsTwice() bool {
+	for i, t := range a.toks {
+		if t.In(sqltext.Acting) || t.Is("PROCEDURE") || t.Kind == sqltext.Variable || sqltext.Locks(a.toks, i) {
+			return true
+		}
+	}
+	return sqltext.Calls(a.toks)
+}
+
+// Blames reports whether an error may be the look's own: of a value that lacks what is in
+// slots, or of a text that the server does not take.
+func (l *look) Blames(err error) bool {
+	var e *mysql.MySQLError
+	return OfRow(err) || errors.As(err, &e) && string(e.SQLState[:2]) == "42"
+}

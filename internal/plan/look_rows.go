@@ -1,0 +1,71 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// rowLook is a look whose hidden columns say of each row whether it has slots. A row
+// without any is the answer as it stands, and few rows have some: to look whether it has
+// takes half the time that it takes to add up several counters.
+type rowLook struct {
+	Text   string // "": there is none
+	Hidden int
+}
+
+// rowsLooked are the hidden columns of a row look; nil where less than two counters are
+// read for each row, or which rows there are, and in which order, may depend on one.
+func (a *analyzer) rowsLooked(s *ast.SelectStmt, named []*catalog.Table) (hidden []string) {
+	if s.From == nil || s.WindowSpecs != nil || !rowByRow(s.Fields) || some(s.Fields, func(*ast.SubqueryExpr) bool { return true }) ||
+		a.countersNamed(s.Fields, named) < 2 || !a.ordersOtherwise(s, named) {
+		return nil
+	}
+	read := a.countersRead(s, named, s.Fields)
+	if wild(s) {
+		read = named
+	}
+	for _, source := range a.sources(s) {
+		switch t := source.t; {
+		case t == nil || !slices.Contains(read, t):
+		case len(t.Key) == 0:
+			return nil
+		default:
+			hidden = append(hidden, "EXISTS (SELECT 1 FROM "+t.Slots()+" AS "+catalog.PrivateName+" WHERE "+t.SameKey(catalog.PrivateName, sqltext.Quote(source.name))+" AND "+t.Planned(catalog.PrivateName)+")")
+		}
+	}
+	return hidden
+}
+
+// countersNamed is how many counters and touch columns a select list has; a wildcard has
+// all.
+func (a *analyzer) countersNamed(list *ast.FieldList, named []*catalog.Table) (n int) {
+	every(list, func(node ast.Node) bool {
+		c, ok := node.(*ast.ColumnName)
+		if ok && slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Virtual(c.Name.O) }) {
+			n++
+		}
+		return true
+	})
+	for _, f := range list.Fields {
+		if f.WildCard != nil {
+			for _, t := range named {
+				n += len(t.Counters) + len(t.Touch)
+			}
+		}
+	}
+	return n
+}
+
+// ordersOtherwise reports whether a query has no order, or one by columns that are no
+// counters and have no other's name.
+func (a *analyzer) ordersOtherwise(s *ast.SelectStmt, named []*catalog.Table) bool {
+	return s.OrderBy == nil || !slices.ContainsFunc(s.OrderBy.Items, func(item *ast.ByItem) bool {
+		c, ok := columnRef(item.Expr)
+		return !ok || slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Virtual(c.Name.O) }) ||
+			slices.ContainsFunc(s.Fields.Fields, func(f *ast.SelectField) bool { return f.AsName.L == c.Name.L || namesItself(f.Expr) })
+	})
+}

@@ -1,0 +1,24 @@
+package plan
+
+import (
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+func Make(s *catalog.Schema, text string, mode sqltext.Mode, db string) *Plan {
+	var p *Plan
+	toks := sqltext.Tokenize(text, mode)
+	if s.Mentions(text) || sqltext.NamesNoTable(toks) {
+		p = NewPlan(s, text, mode, db)
+		p.Named = true
+	} else {
+		p = &Plan{}
+		p.Kind, p.Arg = sqltext.EffectOf(toks)
+		p.Split = sqltext.Apart(text, toks, mode)
+	}
+	p.Locking, p.Fixes = sqltext.LockingRead(toks), sqltext.ConsistentRead(toks)
+	p.TypedByArgs = sqltext.TypedByArgs(toks)
+	p.KeepsTypes = p.TypedByArgs && !s.Server.MariaDB
+	p.Simple = p.Kind == sqltext.NoEffect && p.Class == Verbatim && p.Increment == nil && p.Writes == nil && p.Cleaning == nil && p.Split == nil && p.Touches == nil && p.Shows == nil && p.Encounter == nil
+	return p
+}

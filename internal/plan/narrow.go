@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+)
+
+// RestrictToLocked is a statement that waits for a condition on the key.
+type RestrictToLocked struct {
+	Before, After string // "" if the text may not be changed
+	Most          int    // rows that can meet the statement's own condition; 0: not known
+
+	By    *Template // the statement's condition, if it reads counters: the rows are locked by it after all have been rolled up
+	First *RowSet   // the rows that its limit leaves; nil: it has none, or an order by a counter
+}
+
+// narrowing prepares the statement to be kept to the rows of its scope. A condition
+// on nothing but the key needs none: a row that comes to meet it has no slots. With a
+// limit, the other rows are left to others.
+func (a *analyzer) narrowing(s RowSet, source *ast.TableSource, where ast.ExprNode, order *ast.OrderByClause, limit *ast.Limit) *RestrictToLocked {
+	if len(s.Table.Key) == 0 || s.Where == nil && (s.Pins == nil || slices.Equal(keyColumns(s.Pins), s.Table.Key)) {
+		return nil
+	}
+	limited := limit != nil && s.Where != nil && !hinted(source) && (order == nil || !slices.ContainsFunc(order.Items, func(item *ast.ByItem) bool {
+		c, ok := columnRef(item.Expr)
+		return !ok || s.Table.Column(c.Name.O) == nil || s.Table.Virtual(c.Name.O)
+	}))
+	if !limited && !some(where, func(c *ast.ColumnName) bool { return !s.Table.InKey(c.Name.O) }) {
+		return nil
+	}
+	n := a.narrowed(s, where)
+	if limited {
+		n.First = a.few(s.Table, s.Name, true, limit)
+	}
+	return n
+}
+
+func (a *analyzer) narrowed(s RowSet, where ast.ExprNode) *RestrictToLocked {
+	start, end := a.whereSpan()
+	return &RestrictToLocked{Before: a.text[:start] + " (" + a.text[start:end] + ") AND (", After: ")" + a.text[end:], Most: len(a.pins(s.Table, s.Name, where))}
+}
+
+// MaxNarrowed bounds the keys written into a statement, MaxNarrowedOr those of
+// several columns: the server compares each row with each of these.
+const (
+	MaxNarrowed   = 10000
+	MaxNarrowedOr = 1000
+)
+
+// Rows is the condition of the rows that the statement may be kept to: the first ones, if
+// it has a limit, or, where that can't be bound, all in the statement's scope.
+func (n *RestrictToLocked) Rows(all RowSet, b Binder, locksGaps bool) (s RowSet, where string, ok bool) {
+	s = all
+	switch {
+	case n.By != nil:
+		s.Where = n.By
+	case n.First != nil:
+		s = *n.First
+	}
+	if where, ok = s.Bind(b); !ok && n.First != nil && !locksGaps {
+		where, ok = all.Bind(b)
+	}
+	return s, where, ok
+}

@@ -1,0 +1,176 @@
+package plan
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalogtest"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// describe writes a plan for the golden files.
+func describe(p *Plan) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("%s", p.Class)
+	if p.Reason != "" {
+		line("  because %s", p.Reason)
+	}
+	if p.Unready != nil {
+		line("  refused for %s", p.Unready)
+	}
+	if p.Query != nil {
+		if look := p.Query.Look; look != nil {
+			always := ""
+			if look.Always {
+				always = ", and no row is an answer"
+			}
+			line("  looks by %s%s", look.Text, always)
+			if look.Rows.Text != "" {
+				line("  or by %s", look.Rows.Text)
+			}
+		}
+		line("  sends %s", p.Query.SQL)
+		if top := p.Query.Top; top != nil {
+			line("  or %s", describeFragment(top.text))
+		}
+		if short := p.Query.Short; short != nil {
+			line("  or %s", describeFragment(short.text))
+		}
+	}
+	if p.Query != nil && p.Query.Locking {
+		for _, t := range p.Reads {
+			line("  locks %s", p.Query.Lockings(t)[0].Clause)
+		}
+	}
+	if p.Guarded != "" {
+		line("  tries %s", p.Guarded)
+	}
+	if inc := p.Increment; inc != nil {
+		for _, d := range inc.Deltas {
+			sign := "+"
+			if d.subtract {
+				sign = "-"
+			}
+			what := describeValue(d.v)
+			if d.inserted {
+				what = "the inserted value"
+			}
+			line("  adds to %s.%s: %s %s", inc.Table, d.C.Name, sign, what)
+		}
+		for _, t := range inc.Touch {
+			line("  touches %s", t.C.Name)
+		}
+		if inc.where.pieces != nil {
+			line("  where %s", describeFragment(inc.where))
+		}
+		for _, r := range inc.Rows {
+			line("  row %s", describePin(r.key))
+		}
+	}
+	for _, s := range p.Scopes {
+		switch {
+		case s.Pins != nil:
+			line("  exact for %s: %s", s.Table, describePins(s.Pins))
+		case s.Where != nil:
+			line("  exact for %s: %s", s.Table, describeFragment(*s.Where))
+		default:
+			line("  exact for %s: every row", s.Table)
+		}
+	}
+	for _, w := range p.Writes {
+		line("  writes %s: %s", w.Table, describePins(w.Pins))
+	}
+	if p.Cleaning != nil {
+		line("  clears left-over slots of %s: %s", p.Cleaning.Table, describePins(p.Cleaning.Pins))
+	}
+	for _, t := range p.Dropped {
+		line("  the slots of %s go too", t)
+	}
+	for _, t := range p.LockTables {
+		line("  locks the slots of %s too", t)
+	}
+	for _, part := range p.Split {
+		line("  statement %s", strings.TrimSpace(part))
+	}
+	return b.String()
+}
+
+func describeValue(v Operand) string {
+	s := fmt.Sprintf("argument %d", v.param+1)
+	if v.param < 0 {
+		s = fmt.Sprintf("%v", v.literal)
+	}
+	if v.negative {
+		s = "-" + s
+	}
+	return s
+}
+
+func describePin(p KeyValue) string {
+	parts := make([]string, len(p.Columns))
+	for i, c := range p.Columns {
+		parts[i] = c.Name + " = " + describeValue(p.values[i])
+	}
+	return strings.Join(parts, ", ")
+}
+
+func describePins(pins []KeyValue) string {
+	if pins == nil {
+		return "any row"
+	}
+	parts := make([]string, len(pins))
+	for i, p := range pins {
+		parts[i] = "(" + describePin(p) + ")"
+	}
+	return strings.Join(parts, " ")
+}
+
+func describeFragment(f Template) string {
+	s := ""
+	for i, p := range f.pieces {
+		s += p
+		if i < len(f.params) {
+			s += fmt.Sprintf("{argument %d}", f.params[i]+1)
+		}
+	}
+	return strings.TrimSpace(s)
+}
+
+// TestPlans proves what becomes of each form of statement. A golden file holds
+// statements, each ended by an empty line's "=>" block with its plan.
+func TestPlans(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.sql")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			was, err := os.ReadFile(file)
+			require.NoError(t, err)
+			s := catalogtest.Forum(strings.Contains(file, "mariadb"))
+			mode := sqltext.Mode{AnsiQuotes: strings.Contains(file, "ansi"), NoBackslashEscapes: strings.Contains(file, "ansi")}
+			var now bytes.Buffer
+			blocks := strings.SplitAfter(strings.TrimSpace(string(was)), "\n\n")
+			for _, block := range blocks {
+				stmt, golden, _ := strings.Cut(strings.TrimSpace(block), "\n=> ")
+				plan := strings.TrimSpace(describe(NewPlan(s, stmt, mode, "forum")))
+				fmt.Fprintf(&now, "%s\n=> %s\n\n", stmt, plan)
+				if !*update {
+					require.Equal(t, golden, plan, "%s", stmt)
+				}
+			}
+			if *update {
+				require.NoError(t, os.WriteFile(file, now.Bytes(), 0o644))
+			}
+		})
+	}
+}

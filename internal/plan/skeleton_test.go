@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"database/sql/driver"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/catalogtest"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// goldenStatements are those of the golden files.
+func goldenStatements(t *testing.T, visit func(s *catalog.Schema, text string, mode sqltext.Mode)) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.sql")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		golden, err := os.ReadFile(file)
+		require.NoError(t, err)
+		s := catalogtest.Forum(strings.Contains(file, "mariadb"))
+		ansi := strings.Contains(file, "ansi")
+		for block := range strings.SplitSeq(strings.TrimSpace(string(golden)), "\n\n") {
+			text, _, _ := strings.Cut(strings.TrimSpace(block), "\n=> ")
+			visit(s, text, sqltext.Mode{AnsiQuotes: ansi, NoBackslashEscapes: ansi})
+		}
+	}
+}
+
+// TestSkeletonKeepsPlans proves that a plan shared by texts that differ in their
+// literals does what the text's own plan does.
+func TestSkeletonKeepsPlans(t *testing.T) {
+	shared := 0
+	goldenStatements(t, func(s *catalog.Schema, text string, mode sqltext.Mode) {
+		skel, lits := sqltext.Normalize(text, mode)
+		if lits == nil {
+			require.Equal(t, text, skel)
+			return
+		}
+		shared++
+		require.Equal(t, text, lits.Fill(skel, mode))
+		own, of := NewPlan(s, text, mode, "forum"), NewPlan(s, skel, mode, "forum")
+		require.Equal(t, own.Class, of.Class, text)
+		require.Equal(t, own.Reason, of.Reason, text)
+		require.Equal(t, own.Guarded, lits.Fill(of.Guarded, mode), text)
+		if own.Query != nil {
+			require.Equal(t, own.Query.SQL, lits.Fill(of.Query.SQL, mode), text)
+		}
+		requireSameTop(t, own, of, lits, text)
+		args := []driver.NamedValue{}
+		for n := range strings.Count(text, "?") {
+			args = append(args, driver.NamedValue{Ordinal: n + 1, Value: int64(n + 1)})
+		}
+		l := sqltext.Encoder{Charset: "utf8mb4", Interpolated: true, NoBackslashEscapes: mode.NoBackslashEscapes}
+		x, y := Binder{Encoder: l, Args: args}, Binder{Encoder: l, Args: lits.Merge(args)}
+		for i := range own.Scopes {
+			a, okA := own.Scopes[i].Bind(x)
+			b, okB := of.Scopes[i].Bind(y)
+			require.Equal(t, okA, okB, text)
+			require.Equal(t, strings.ReplaceAll(a, `"`, "'"), strings.ReplaceAll(b, `"`, "'"), text)
+		}
+		if own.Increment == nil {
+			return
+		}
+		a, okA := own.Increment.Bind(x)
+		b, okB := of.Increment.Bind(y)
+		require.Equal(t, okA, okB, text)
+		if okA {
+			require.Equal(t, a.Deltas, b.Deltas, text)
+			require.Equal(t, a.Conditions, b.Conditions, text)
+			require.Equal(t, a.Zero, b.Zero, text)
+		}
+	})
+	require.Greater(t, shared, 20)
+}
+
+// requireSameTop requires that both plans read the first rows alike, or neither.
+func requireSameTop(t *testing.T, own, of *Plan, lits *sqltext.Literals, text string) {
+	t.Helper()
+	if own.Query != nil {
+		require.Equal(t, own.Query.Short != nil, of.Query.Short != nil, text)
+	}
+	if own.Query == nil || own.Query.Top == nil {
+		require.True(t, of.Query == nil || of.Query.Top == nil, text)
+		return
+	}
+	args := []driver.NamedValue{}
+	for n := range own.Query.Top.params {
+		args = append(args, driver.NamedValue{Ordinal: n + 1, Value: int64(n)})
+	}
+	sent, values, ok := own.Query.Top.Bind(Arguments{Binder: Binder{Args: args}, Given: len(args)}, false)
+	shared, same, okShared := of.Query.Top.Bind(Arguments{Binder: Binder{Args: lits.Merge(args)}, Given: len(args), Literals: lits}, false)
+	require.True(t, ok && okShared, text)
+	require.Equal(t, sent, shared, text)
+	require.Equal(t, values, same, text)
+	_, _, ok = own.Query.Top.Bind(Arguments{Binder: Binder{Args: args}, Given: len(args) + 1}, false)
+	require.False(t, ok, "an argument too many is the server's to refuse")
+}

@@ -1,0 +1,346 @@
+package plan
+
+import (
+	"database/sql/driver"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// topRead is a query for the first rows in an order that an index of the base
+// table has. A row without slots has its base row's values, so the first n of
+// all rows are among those that have slots, and the first n of the others,
+// which the index gives. Nothing else is read.
+type topRead struct {
+	text          Template // of its parameters, restLimit is no argument of the statement's
+	params        int      // of the statement
+	count, offset Operand
+	guarded       Template // text that fails where a key is a date that a UNION does not keep; no pieces: there is none
+	joined        bool     // it names other tables, too, once more
+}
+
+// restLimit stands for the number of rows without slots.
+const restLimit = -1
+
+// maxTop bounds those rows. Each costs what a dozen cost that are only read, so
+// that of a small table many take longer than all.
+const maxTop = 200
+
+// top plans a query for the first rows; nil for all others.
+func (a *analyzer) top(stmt ast.StmtNode, named []*catalog.Table, q *Query) *topRead {
+	s, ok := stmt.(*ast.SelectStmt)
+	if !ok || s.From == nil || s.With != nil || s.GroupBy != nil || s.Having != nil || s.Distinct || s.WindowSpecs != nil || s.LockInfo != nil ||
+		s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || s.OrderBy == nil || s.Limit == nil ||
+		s.SelectStmtOpts != nil && s.SelectStmtOpts.CalcFoundRows {
+		return nil
+	}
+	from := joined{a: a}
+	if !from.follow(s.From.TableRefs, false) {
+		return nil
+	}
+	for _, x := range from.counted {
+		t := x.t
+		parts := append([]ast.Node{s.Where, s.OrderBy}, from.on...)
+		if x.nullable || !slices.Equal(a.countersRead(s, named, parts...), []*catalog.Table{t}) || !q.viewsOnce(t) ||
+			slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return c.DataType == "enum" || c.DataType == "set" }) { // a UNION makes strings of them
+			continue
+		}
+		order := a.sortKeys(s, t, x.name, from.several)
+		if len(t.Key) == 0 || order == nil || !a.readsVirtualIn(t, s.OrderBy) || !rowByRow(s.Fields) || !a.readInOrder(s.Where, t, x.name, order[0].C) {
+			return nil
+		}
+		return a.topRead(s, x.source, order, from.several, q)
+	}
+	return nil
+}
+
+// joined are the tables of a FROM clause that may stand twice in a query.
+type joined struct {
+	a       *analyzer
+	counted []joinedTable // the counter tables
+	on      []ast.Node
+	several bool
+}
+
+type joinedTable struct {
+	source
+	nullable bool // the outer side of a join
+}
+
+// follow goes through joins by equal columns; false if there is anything else.
+func (j *joined) follow(n ast.ResultSetNode, nullable bool) bool {
+	switch n := n.(type) {
+	case *ast.TableSource:
+		if _, ok := n.Source.(*ast.TableName); !ok {
+			return false
+		}
+		if s := j.a.sourceOf(n); s.t != nil {
+			j.counted = append(j.counted, joinedTable{s, nullable})
+		}
+		return true
+	case *ast.Join:
+		if n.Right == nil {
+			return j.follow(n.Left, nullable)
+		}
+		if n.NaturalJoin || n.Using != nil || n.On == nil || !equalColumns(n.On.Expr) {
+			return false
+		}
+		j.several, j.on = true, append(j.on, n.On)
+		return j.follow(n.Left, nullable || n.Tp == ast.RightJoin) && j.follow(n.Right, nullable || n.Tp == ast.LeftJoin)
+	}
+	return false
+}
+
+// equalColumns reports whether a condition compares columns with each other and does
+// nothing else: which rows it leaves says nothing of how many.
+func equalColumns(cond ast.ExprNode) bool {
+	return every(cond, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryOperationExpr:
+			return n.Op == opcode.EQ || n.Op == opcode.LogicAnd
+		case *ast.ColumnNameExpr, *ast.ColumnName, *ast.ParenthesesExpr:
+			return true
+		}
+		return false
+	})
+}
+
+// viewsOnce reports whether the query reads the table in one place, as it finds it.
+func (q *Query) viewsOnce(t *catalog.Table) bool {
+	n := 0
+	for _, v := range q.views {
+		if v.Table == t && v.hints != "" {
+			return false
+		}
+		if v.Table == t {
+			n++
+		}
+	}
+	return n == 1
+}
+
+// sortKeys are the columns of a query's order; nil if it has anything else, or
+// a name that an alias may have taken, or, of several tables, another's column.
+func (a *analyzer) sortKeys(s *ast.SelectStmt, t *catalog.Table, name string, several bool) []catalog.SortKey {
+	keys := make([]catalog.SortKey, len(s.OrderBy.Items))
+	for i, item := range s.OrderBy.Items {
+		ref, ok := columnRef(item.Expr)
+		if !ok || t.Column(ref.Name.O) == nil || ref.Schema.O != "" || !a.means(ref.Table.O, name) || several && ref.Table.O == "" {
+			return nil
+		}
+		for _, f := range s.Fields.Fields {
+			if f.AsName.L == "" && namesItself(f.Expr) {
+				return nil
+			}
+			if f.AsName.L != ref.Name.L {
+				continue
+			}
+			if c, is := columnRef(f.Expr); !is || c.Name.L != ref.Name.L {
+				return nil
+			}
+		}
+		keys[i] = catalog.SortKey{C: t.Column(ref.Name.O), Desc: item.Desc}
+	}
+	return keys
+}
+
+// namesItself reports whether a column without an alias may be named as a counter
+// is, as that of SELECT 'likes'.
+func namesItself(e ast.ExprNode) bool {
+	switch e := unparen(e).(type) {
+	case ast.ValueExpr:
+		return true
+	case *ast.FuncCallExpr:
+		return e.FnName.L == "name_const"
+	}
+	return false
+}
+
+// rowByRow reports whether a select list says of each row something that does
+// not depend on others.
+func rowByRow(list *ast.FieldList) bool {
+	return every(list, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.AggregateFuncExpr, *ast.WindowFuncExpr, *ast.VariableExpr:
+			return false
+		}
+		return true
+	})
+}
+
+// readInOrder reports whether a condition may stand twice in a query, and most
+// rows may be expected to meet it, or those that do stand together in the order:
+// to look for few rows in their order can take longer than to look at all.
+func (a *analyzer) readInOrder(where ast.ExprNode, t *catalog.Table, name string, by *catalog.Column) bool {
+	if where == nil {
+		return true
+	}
+	if !a.local(where, t, name) {
+		return false
+	}
+	for _, cond := range conjuncts(where) {
+		isNull, excludes := false, false
+		switch e := unparen(cond).(type) {
+		case *ast.IsNullExpr:
+			isNull = true
+		case *ast.BinaryOperationExpr:
+			excludes = e.Op == opcode.NE
+		case *ast.PatternInExpr:
+			excludes = e.Not
+		}
+		if !every(cond, func(n ast.Node) bool {
+			ref, ok := n.(*ast.ColumnName)
+			if !ok {
+				return true
+			}
+			c := t.Column(ref.Name.O)
+			return ref.Schema.O == "" && (isNull || c == by || !t.Virtual(c.Name) && !t.Finds(c) && (excludes || c.FewValues()))
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *analyzer) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey, several bool, q *Query) *topRead {
+	r := &topRead{params: len(a.params), joined: several}
+	var ok bool
+	if r.count, ok = a.constant(s.Limit.Count); !ok {
+		return nil
+	}
+	r.offset = Operand{param: -1, literal: uint64(0)}
+	if s.Limit.Offset != nil {
+		if r.offset, ok = a.constant(s.Limit.Offset); !ok {
+			return nil
+		}
+	}
+	limit := "?"
+	if r.count.param < 0 && r.offset.param < 0 {
+		n, ok := r.rest(Binder{})
+		if !ok {
+			return nil
+		}
+		limit = strconv.FormatInt(n, 10)
+	}
+	from, where, by, ok := a.clauses()
+	if !ok {
+		return nil
+	}
+	params, before := []int{}, 0
+	for i, text := range q.text {
+		for _, tok := range sqltext.Tokenize(text, a.mode) {
+			if tok.Kind == sqltext.Param {
+				params, before = append(params, before), before+1
+			}
+		}
+		if q.views[i].Table == of.t {
+			break
+		}
+	}
+	params = slices.Concat(params, from.params, where.params, by.params)
+	if limit == "?" {
+		params = append(params, restLimit)
+	}
+	for n := before; n < r.params; n++ {
+		params = append(params, n)
+	}
+	rest := func(guard string) Template {
+		conds := slotsql.WithoutSlots(of.t, of.name, of.t.SortedBy(order)) + guard
+		if s.Where != nil {
+			conds = "(" + where.sql() + ") AND " + conds
+		}
+		rest := from.sql() + " WHERE " + conds + " " + by.sql() + " LIMIT " + limit
+		return cut(q.with(func(v ViewUse) string {
+			if v.Table == of.t {
+				return slotsql.TopView(of.t, of.name, rest, several, v.cols)
+			}
+			return slotsql.View(v.Table, slotsql.ReadView{}, v.hints, v.cols)
+		}), a.mode, params)
+	}
+	r.text = rest("")
+	if guard := of.t.WholeKey(of.name); guard != "" {
+		r.guarded = rest(" AND " + guard)
+	}
+	return r
+}
+
+// clauses are those of a query that has FROM, perhaps WHERE, ORDER BY and LIMIT, the
+// condition without its word; ok is false where it says so in other words (FETCH FIRST).
+func (a *analyzer) clauses() (from, where, order Template, ok bool) {
+	at := map[string]int{}
+	for i, t := range sqltext.Outermost(a.toks) {
+		for _, word := range []string{"FROM", "WHERE", "ORDER", "LIMIT"} {
+			if _, found := at[word]; !found && t.Is(word) && (word == "FROM" || at["FROM"] > 0) {
+				at[word] = i
+			}
+		}
+	}
+	if at["FROM"] == 0 || at["ORDER"] < at["FROM"] || at["LIMIT"] < at["ORDER"] {
+		return from, where, order, false
+	}
+	span := func(first, behind int) Template { return a.fragment(a.toks[first].Start, a.toks[behind-1].End) }
+	behind := at["ORDER"]
+	if i, found := at["WHERE"]; found {
+		where, behind = span(i+1, behind), i
+	}
+	return span(at["FROM"], behind), where, span(at["ORDER"], at["LIMIT"]), true
+}
+
+// sql is a fragment's text.
+func (f *Template) sql() string { return strings.Join(f.pieces, "?") }
+
+// rest is the number of rows without slots that the query may need; ok is false
+// where it is not to be known, or too large.
+func (r *topRead) rest(b Binder) (n int64, ok bool) {
+	for _, v := range []Operand{r.count, r.offset} {
+		x, known := b.raw(v)
+		if !known || v.negative {
+			return 0, false
+		}
+		switch x := x.(type) {
+		case int64:
+			if x < 0 || x > maxTop {
+				return 0, false
+			}
+			n += x
+		case uint64:
+			if x > maxTop {
+				return 0, false
+			}
+			n += int64(x) //nolint:gosec // at most maxTop
+		default:
+			return 0, false
+		}
+	}
+	return n, n <= maxTop
+}
+
+// Bind writes the text to send and its arguments, for a session that takes whole dates only
+// or not.
+func (r *topRead) Bind(a Arguments, wholeDates bool) (text string, args []driver.NamedValue, ok bool) {
+	by := r.text
+	if r.guards(wholeDates) {
+		by = r.guarded
+	}
+	n, ok := r.rest(a.Binder)
+	if !ok {
+		return "", nil, false
+	}
+	return (&restated{by, r.params}).With(a, n)
+}
+
+// guards reports whether it fails where it can't be answered from an index.
+func (r *topRead) guards(wholeDates bool) bool { return r.guarded.pieces != nil && wholeDates }
+
+// MayFail reports whether a query may fail though the user's would not: for the sake of a
+// row that it leaves out, or because MySQL can't name a temporary table twice.
+func (q *Query) MayFail(wholeDates bool) bool {
+	return q.fallible || q.Top != nil && (q.Top.joined || q.Top.guards(wholeDates))
+}

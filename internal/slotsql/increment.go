@@ -1,0 +1,87 @@
+package slotsql
+
+import (
+	"slices"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+)
+
+// Apart takes out of a sum what cancels out in it, although e adds to it: the sum gets
+// what e adds, and the entries returned take that away. A counter to which the
+// statement adds nothing is not looked at, and may be NULL.
+func (sum *RowIncrement) Apart(e *RowIncrement) (opposite []*RowIncrement) {
+	for i, d := range e.Deltas {
+		if d != 0 && sum.Deltas[i] == 0 {
+			o := &RowIncrement{ID: sum.ID, Key: sum.Key, Deltas: make([]int64, len(sum.Deltas)), Touch: make([]string, len(sum.Touch)), Where: sum.Where, Rest: sum.Rest}
+			sum.Deltas = slices.Clone(sum.Deltas) // perhaps it is the caller's own
+			sum.Deltas[i], o.Deltas[i] = d, -d
+			opposite = append(opposite, o)
+		}
+	}
+	return opposite
+}
+
+// RowIncrement is what is to be added to one row and is not sent yet.
+type RowIncrement struct {
+	ID     string // entries with the same id are summed; their times are all quoted
+	Key    catalog.Key
+	Deltas []int64   // by counter, in units
+	Touch  []string  // by touch column, SQL; "" if not touched
+	Where  string    // selects the row; "": the key does
+	Rest   string    // what else than the key the row has to meet
+	Finds  []Locator // how the application found the row, should others re-key it
+}
+
+// Empty reports whether the entry's increments cancelled out.
+func (e *RowIncrement) Empty() bool {
+	return !slices.ContainsFunc(e.Deltas, func(d int64) bool { return d != 0 }) &&
+		!slices.ContainsFunc(e.Touch, func(at string) bool { return at != "" })
+}
+
+// Add sums another entry of the same id into this one; false, and as before, if a
+// sum leaves 64 bits.
+func (e *RowIncrement) Add(o *RowIncrement) bool {
+	for i, d := range o.Deltas {
+		if (e.Deltas[i]+d > e.Deltas[i]) != (d > 0) && d != 0 {
+			return false
+		}
+	}
+	for i, d := range o.Deltas {
+		e.Deltas[i] += d
+	}
+	for i, at := range o.Touch {
+		e.Touch[i] = max(e.Touch[i], at)
+	}
+	e.Finds = append(e.Finds, o.Finds...)
+	return true
+}
+
+func (e *RowIncrement) Clone() *RowIncrement {
+	out := *e
+	out.Deltas, out.Touch, out.Finds = slices.Clone(e.Deltas), slices.Clone(e.Touch), slices.Clone(e.Finds)
+	return &out
+}
+
+// Widened is the entry with the columns that its table has got behind those that it had.
+func (e *RowIncrement) Widened(t *catalog.Table) *RowIncrement {
+	out := e.Clone()
+	out.Deltas, out.Touch = widened(e.Deltas, len(t.Counters)), widened(e.Touch, len(t.Touch))
+	for i, f := range e.Finds {
+		out.Finds[i].Deltas = widened(f.Deltas, len(t.Counters))
+	}
+	return out
+}
+
+func widened[V any](values []V, n int) []V {
+	return append(values[:len(values):len(values)], make([]V, n-len(values))...)
+}
+
+// Locator is a condition of the application's that matched rows by another key than
+// the slots table's, and what was added to each by it.
+type Locator struct {
+	Name, Where string
+	Deltas      []int64
+	Keys        []catalog.Key // of all those rows, in canonical order
+}
+
+func (e *RowIncrement) KeyOf() catalog.Key { return e.Key }

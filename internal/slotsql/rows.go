@@ -1,0 +1,112 @@
+package slotsql
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// Orphans selects slots without a base row, which is missing where its first key column is.
+// A DELETE of them would scan, and lock, all of a small table otherwise.
+func Orphans(t *catalog.Table, where string) string {
+	if len(t.Key) == 0 {
+		return " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE NOT EXISTS (SELECT 1 FROM " + t.Base() + ")"
+	}
+	return " FROM " + t.Slots() + " AS " + catalog.PrivateName + " FORCE INDEX (PRIMARY) LEFT JOIN " + t.Base() + " AS base ON " + t.SameKey("base", catalog.PrivateName) +
+		" WHERE (" + where + ") AND base." + sqltext.Quote(t.Key[0].Name) + " IS NULL"
+}
+
+// WhereLocked selects the given rows of the table called name.
+func WhereLocked(t *catalog.Table, rows []LockedRow, name string) string {
+	if len(rows) == 0 { // for FALSE, MariaDB's RETURNING would give no columns
+		col := name + "." + sqltext.Quote(t.Key[0].Name)
+		return "NULLIF(" + col + ", " + col + ") = " + col
+	}
+	keys := make([]catalog.Key, len(rows))
+	for i, r := range rows {
+		keys[i] = r.Key
+	}
+	return t.WhereAny(keys, name)
+}
+
+// After selects the keys behind one, in a form that both servers serve from the
+// primary key (they do not for rows of values).
+func After(t *catalog.Table, k catalog.Key, name string) string {
+	cond := ""
+	for i := len(t.Key) - 1; i >= 0; i-- {
+		c := t.Key[i]
+		col, value := c.Ordered(name+"."+sqltext.Quote(c.Name)), c.Literal(k[i])
+		if cond == "" {
+			cond = col + " > " + value
+			continue
+		}
+		cond = col + " >= " + value + " AND (" + col + " > " + value + " OR " + cond + ")"
+	}
+	return cond
+}
+
+// Overflow names the counter whose column can't hold base plus slots; "" if all
+// can.
+func Overflow(t *catalog.Table, row LockedRow, slots []SlotRow) string {
+	for i, col := range t.Counters {
+		if row.Counters[i] == "" {
+			continue
+		}
+		if sum, err := SumOf(col, row.Counters[i], i, slots); err == nil && !col.InRange(sum) {
+			return col.Name
+		}
+	}
+	return ""
+}
+
+// SlotRow is one row of a slots table.
+type SlotRow struct {
+	Key     catalog.Key
+	Slot    string
+	Amounts []string // by counter
+	Touch   []string // by touch column
+}
+
+func WhereAnyOrAll(t *catalog.Table, keys []catalog.Key, name string) string {
+	if len(t.Key) == 0 {
+		return "TRUE"
+	}
+	return t.WhereAny(keys, name)
+}
+
+// LockedRow is a base row that this transaction has locked exclusively.
+type LockedRow struct {
+	Key      catalog.Key
+	Counters []string // "" for NULL
+}
+
+func (r LockedRow) KeyOf() catalog.Key { return r.Key }
+
+// ForceKey keeps the optimizer on the table's key: a scan would lock rows that
+// nobody asked for.
+func ForceKey(t *catalog.Table) string { return Force(t, t.Key) }
+
+func Force(t *catalog.Table, cols []*catalog.Column) string {
+	for _, k := range t.Unique {
+		if len(k.Columns) > 0 && slices.Equal(k.Columns, cols) {
+			return " FORCE INDEX (" + sqltext.Quote(k.Name) + ")"
+		}
+	}
+	return ""
+}
+
+// LockSQL locks base rows and reads their keys and counters, and last whether the key is one
+// of the known type, where it takes the server to tell.
+func LockSQL(t *catalog.Table, name, from, where, how string) string {
+	counters := make([]string, len(t.Counters))
+	for i, col := range t.Counters {
+		counters[i] = "CAST(" + name + "." + sqltext.Quote(col.Name) + " AS CHAR)"
+	}
+	known := ""
+	if conds := t.AsKnown(name, true); conds != nil {
+		known = ", (" + strings.Join(conds, " AND ") + ") IS TRUE"
+	}
+	return "SELECT " + t.SelectKey(name) + ", " + strings.Join(counters, ", ") + known + " FROM " + from + " WHERE " + where + " " + how
+}

@@ -1,0 +1,44 @@
+package slotsql
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// WithoutSlots tells the rows of the table called name that have no slots: of few rows
+// by a look for each, of all by one look at the slots.
+func WithoutSlots(t *catalog.Table, name string, few bool) string {
+	as := sqltext.Quote(name)
+	if few {
+		return "(SELECT 1 FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + t.SameKey(catalog.PrivateName, as) + " AND " + t.Planned(catalog.PrivateName) + " LIMIT 1) IS NULL"
+	}
+	keys := catalog.QuoteNames(t.Key)
+	return "(" + as + "." + strings.Join(keys, ", "+as+".") + ") NOT IN (SELECT " + catalog.PrivateName + "." + strings.Join(keys, ", "+catalog.PrivateName+".") +
+		" FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + t.Planned(catalog.PrivateName) + ")"
+}
+
+// TopView is wideView with no more rows than a topRead needs: those with slots, and the
+// rest, which a join may give more than once.
+func TopView(t *catalog.Table, name, rest string, several bool, of []*catalog.Column) string {
+	as := sqltext.Quote(name)
+	var cols []string
+	for _, c := range t.Key {
+		cols = append(cols, as+"."+sqltext.Quote(c.Name))
+	}
+	for _, c := range of {
+		switch {
+		case t.Counter(c.Name) != nil:
+			cols = append(cols, "0")
+		case slices.Contains(t.Touch, c):
+			cols = append(cols, "NULL")
+		}
+	}
+	union := " UNION ALL ("
+	if several {
+		union = " UNION ("
+	}
+	return joinedView(t, "("+groupedSlots(t, of)+union+"SELECT "+strings.Join(cols, ", ")+" "+rest+")) AS "+catalog.PrivateName+" STRAIGHT_JOIN "+t.Base(), of)
+}

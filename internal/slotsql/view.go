@@ -1,0 +1,154 @@
+package slotsql
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+func OwnIncrement(t *catalog.Table, e *RowIncrement) RowOverride {
+	k := RowOverride{Where: t.Where(e.Key, sqltext.Quote(t.Spec.Name)), Amounts: map[string]string{}}
+	for i, col := range t.Counters {
+		if e.Deltas[i] != 0 {
+			k.Amounts[col.Name] = col.FormatUnits(e.Deltas[i])
+		}
+	}
+	for i, col := range t.Touch {
+		if e.Touch[i] != "" {
+			k.Amounts[col.Name] = "CAST(" + e.Touch[i] + " AS " + col.Moments() + ")"
+		}
+	}
+	return k
+}
+
+// noAmounts adds nothing to the counters of a row.
+func noAmounts(t *catalog.Table) map[string]string {
+	amounts := map[string]string{}
+	for _, col := range t.Counters {
+		amounts[col.Name] = "0"
+	}
+	return amounts
+}
+
+// NoSums are the sums of no slots.
+func NoSums(t *catalog.Table) map[string]string {
+	sums := noAmounts(t)
+	for _, col := range t.Touch {
+		sums[col.Name] = "NULL"
+	}
+	return sums
+}
+
+// ReadView is how a transaction sees a table: what its own writes and its old
+// snapshot change in the sum of base row and slots.
+type ReadView struct {
+	Locks   string        // read base rows and slots as they are now, and lock the base rows so
+	Own     []RowOverride // rows the transaction has written: their slots, as they are now
+	Pending []RowOverride // increments not sent yet
+}
+
+// RowOverride gives amounts for the rows that a condition selects.
+type RowOverride struct {
+	Where   string            // on the base table
+	Amounts map[string]string // by column name: SQL
+	Vain    bool              // touch columns are these, and no earlier than that
+}
+
+// View is the base table as the application sees it: a derived table with some of the
+// same columns, whose counters are sums.
+func View(t *catalog.Table, s ReadView, hints string, cols []*catalog.Column) string {
+	var b strings.Builder
+	b.WriteString("(SELECT ")
+	for i, c := range cols {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if t.Virtual(c.Name) {
+			b.WriteString(total(t, c, s) + " AS ")
+		}
+		b.WriteString(sqltext.Quote(c.Name))
+	}
+	b.WriteString(" FROM " + t.Base() + hints)
+	if s.Locks != "" {
+		b.WriteString(" " + s.Locks)
+	}
+	b.WriteString(")")
+	return b.String()
+}
+
+// Summed are the columns that slots have: key, counters, touch columns.
+func Summed(t *catalog.Table) []*catalog.Column {
+	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *catalog.Column) bool { return !t.InKey(c.Name) && !t.Virtual(c.Name) })
+}
+
+// total is the value of a counter or touch column of the current row.
+func total(t *catalog.Table, c *catalog.Column, s ReadView) string {
+	return TotalOf(t, c, t.Spec.Name, s)
+}
+
+// TotalOf is total where the query calls the base table name.
+func TotalOf(t *catalog.Table, c *catalog.Column, name string, s ReadView) string {
+	base := sqltext.Quote(name) + "." + sqltext.Quote(c.Name)
+	of := catalog.PrivateName + "." + sqltext.Quote(c.Name)
+	if t.Counter(c.Name) == nil {
+		newest := cases(slices.DeleteFunc(slices.Clone(s.Own), isVain), c, "(SELECT MAX("+of+")"+fromSlots(t, name, s)+")")
+		newest = catalog.Later(cases(s.Pending, c, "NULL"), newest)
+		return cases(slices.DeleteFunc(slices.Clone(s.Own), isNotVain), c, catalog.Later(base, newest))
+	}
+	sum := cases(s.Own, c, "COALESCE((SELECT SUM("+of+")"+fromSlots(t, name, s)+"), 0)")
+	total := base + " + " + sum
+	if s.Pending != nil {
+		total += " + " + cases(s.Pending, c, "0")
+	}
+	return cast(t, c, total)
+}
+
+func isVain(k RowOverride) bool { return k.Vain }
+
+func isNotVain(k RowOverride) bool { return !k.Vain }
+
+// cast gives a sum, which is a DECIMAL, the counter's kind of number.
+func cast(t *catalog.Table, c *catalog.Column, sum string) string {
+	switch {
+	case c.Decimal():
+		return "CAST(" + sum + " AS DECIMAL(65," + strconv.Itoa(c.Scale) + "))"
+	case c.Unsigned():
+		return "CAST(" + sum + " AS UNSIGNED)"
+	}
+	return "CAST(" + sum + " AS SIGNED)"
+}
+
+// fromSlots selects the slots of the current base row.
+func fromSlots(t *catalog.Table, name string, s ReadView) string {
+	from := " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE "
+	if len(t.Key) > 0 {
+		from += t.SameKey(catalog.PrivateName, sqltext.Quote(name)) + " AND "
+	}
+	from += t.Planned(catalog.PrivateName)
+	if s.Locks != "" {
+		from += " " + catalog.ShareMode
+	}
+	return from
+}
+
+// cases chooses by key between the corrections and what holds for all others.
+func cases(corrections []RowOverride, c *catalog.Column, otherwise string) string {
+	if len(corrections) == 0 {
+		return otherwise
+	}
+	var b strings.Builder
+	for _, k := range corrections {
+		amount, ok := k.Amounts[c.Name]
+		if !ok {
+			continue
+		}
+		b.WriteString(" WHEN " + k.Where + " THEN " + amount)
+	}
+	if b.Len() == 0 {
+		return otherwise
+	}
+	return "CASE" + b.String() + " ELSE " + otherwise + " END"
+}

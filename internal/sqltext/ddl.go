@@ -1,0 +1,88 @@
+package sqltext
+
+import (
+	"strings"
+)
+
+// UniqueWith names the unique keys that have a column, be it in an expression or
+// beside a part of another.
+func UniqueWith(create, column string) (names []string) {
+	toks := Tokenize(create, Mode{})
+	for i := 1; i+2 < len(toks); i++ {
+		if !toks[i].Is("KEY") || !toks[i-1].Is("UNIQUE") || !toks[i+2].Punct('(') {
+			continue
+		}
+		if MentionsWord(create[toks[i+2].Start:toks[ClosingParen(toks, i+2)].End], column) {
+			names = append(names, create[toks[i+1].Start:toks[i+1].End])
+		}
+	}
+	return names
+}
+
+var MakesTables = WordSet(`CREATE DROP`)
+
+// Definition is what kind of object DDL is about, in upper case, and the tokens behind
+// that word. Of views, routines and the like it tells none: their bodies name all.
+func Definition(toks []Token) (of string, what []Token) {
+	for i := 1; i < len(toks); i++ {
+		switch word := strings.ToUpper(toks[i].Name); {
+		case toks[i].Kind != Word:
+			return "", nil
+		case word == "TABLE", word == "TABLES", word == "INDEX", word == "DATABASE", word == "SCHEMA", word == "TRIGGER":
+			return word, toks[i+1:]
+		case toks[0].Is("TRUNCATE"):
+			return "TABLE", toks[i:]
+		case !toks[i].In(beforeObject):
+			return "", nil
+		}
+	}
+	return "", nil
+}
+
+// beforeObject are the words that may stand between CREATE, ALTER or DROP and the kind
+// of a table or index.
+var beforeObject = WordSet(`OR REPLACE UNIQUE FULLTEXT SPATIAL VECTOR ONLINE OFFLINE IGNORE`)
+
+// TableNamed are the tokens of the name that a list of tables begins with.
+func TableNamed(toks []Token) []Token {
+	for WordAt(toks, 0, "IF") || WordAt(toks, 0, "NOT") || WordAt(toks, 0, "EXISTS") {
+		toks = toks[1:]
+	}
+	switch {
+	case len(toks) > 0 && toks[0].Punct('.'): // to MariaDB, .t is a table without a database
+		return toks[:min(2, len(toks))]
+	case len(toks) > 2 && toks[1].Punct('.'):
+		return toks[:3]
+	}
+	return toks[:min(1, len(toks))]
+}
+
+// NewName finds the table's new name in ALTER TABLE … RENAME [TO|AS] x and in
+// RENAME TABLE … TO x; nil if columns or indexes are renamed, or nothing.
+func NewName(toks []Token) []Token {
+	for i := 1; i < len(toks)-1; i++ {
+		to := toks[i+1:]
+		switch {
+		case toks[0].Is("RENAME") && toks[i].Is("TO"):
+			return to
+		case !toks[i].Is("RENAME"), to[0].Is("COLUMN"), to[0].Is("INDEX"), to[0].Is("KEY"):
+			continue
+		}
+		if len(to) > 1 && (to[0].Is("TO") || to[0].Is("AS") || to[0].Punct('=')) {
+			to = to[1:]
+		}
+		return to
+	}
+	return nil
+}
+
+// TableName reads a table's name, with its database if that is given.
+func TableName(toks []Token) (db, name string, ok bool) {
+	switch {
+	case len(toks) == 0 || !toks[0].Ident():
+		return "", "", false
+	case len(toks) > 2 && toks[1].Punct('.'):
+		return toks[0].Name, toks[2].Name, true
+	}
+	return "", toks[0].Name, true
+}

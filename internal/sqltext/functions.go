@@ -1,0 +1,88 @@
+package sqltext
+
+import (
+	"slices"
+)
+
+// NamesNoTable reports whether a statement uses a table that an earlier one has named.
+func NamesNoTable(toks []Token) bool {
+	return len(toks) > 0 && (toks[0].Is("EXECUTE") || toks[0].Is("HANDLER"))
+}
+
+// AssignsWithin reports whether a variable is assigned in parentheses, as in a
+// derived table.
+func AssignsWithin(toks []Token) bool {
+	depth := 0
+	for i, t := range toks {
+		switch {
+		case t.Punct('('):
+			depth++
+		case t.Punct(')'):
+			depth--
+		case depth > 0 && Assigns(toks, i):
+			return true
+		}
+	}
+	return false
+}
+
+// Acting are the functions that wait, or change something, also where nothing is written.
+var Acting = WordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP NEXTVAL SETVAL NEXT`)
+
+// ActsWithin reports whether such a function may be called although no row is wanted:
+// in a derived table, a common table expression or a UNION.
+func ActsWithin(toks []Token) bool {
+	return Twice(toks, "SELECT") && slices.ContainsFunc(toks, func(t Token) bool { return t.In(Acting) })
+}
+
+// CallsWithin reports whether a function of the application's may be called then.
+func CallsWithin(toks []Token) bool { return Twice(toks, "SELECT") && Calls(toks) }
+
+// Calls reports whether another function may be called than the harmless ones.
+func Calls(toks []Token) bool {
+	for i := range toks[:max(len(toks)-2, 0)] {
+		if toks[i].Ident() && toks[i+1].Punct('(') && !toks[i+2].Is("SELECT") && !toks[i].In(noFunctions) &&
+			(!toks[i].In(harmless) || toks[i].End < toks[i+1].Start || i > 0 && toks[i-1].Punct('.')) {
+			return true
+		}
+	}
+	return false
+}
+
+// noFunctions are words that may stand before a parenthesis without calling anything.
+var noFunctions = WordSet(`ALL AND ANY AS BETWEEN BY CASE DISTINCT DIV ELSE EXCEPT EXISTS FROM HAVING IN INDEX INTERSECT JOIN KEY LATERAL LIKE NOT ON OR OVER PARTITION ROW SELECT SOME THEN UNION USING WHEN WHERE XOR`)
+
+// harmless are the most usual of the server's own functions, which do nothing. Where a
+// blank follows, one of the application's may have the name of some of them.
+var harmless = WordSet(`ABS ANY_VALUE AVG CAST CEIL CEILING CHAR_LENGTH COALESCE CONCAT CONCAT_WS CONVERT COUNT CURDATE CURRENT_DATE CURRENT_TIMESTAMP
+ CURTIME DATE DATEDIFF DATE_ADD DATE_FORMAT DATE_SUB DAY DAYOFMONTH DAYOFWEEK DAYOFYEAR DENSE_RANK EXTRACT FIELD FIND_IN_SET FIRST_VALUE FLOOR FORMAT
+ FROM_UNIXTIME GREATEST GROUP_CONCAT HEX HOUR IF IFNULL INSTR ISNULL JSON_ARRAY JSON_ARRAYAGG JSON_CONTAINS JSON_EXTRACT JSON_OBJECT JSON_OBJECTAGG
+ JSON_UNQUOTE JSON_VALUE LAG LAST_VALUE LCASE LEAD LEAST LEFT LENGTH LN LOCATE LOG LOG10 LOWER LPAD LTRIM MATCH MAX MD5 MIN MINUTE MOD MONTH NOW NTILE
+ NULLIF POW POWER QUARTER RAND RANK REGEXP_LIKE REPLACE REVERSE RIGHT ROUND ROW_NUMBER RPAD RTRIM SECOND SIGN SQRT STD STDDEV STR_TO_DATE SUBSTR SUBSTRING
+ SUBSTRING_INDEX SUM TIME TIMESTAMP TIMESTAMPDIFF TIMESTAMPADD TO_DAYS TRIM TRUNCATE UCASE UNIX_TIMESTAMP UPPER UTC_DATE UTC_TIMESTAMP VAR_POP VARIANCE WEEK
+ WEEKDAY YEAR`)
+
+// TypedByArgs reports whether a parameter stands where columns get their names
+// and types from: not behind a WHERE or ON, nor in what belongs to one.
+func TypedByArgs(toks []Token) bool {
+	type part struct{ outer, typed, on bool } // outer: what is around it is typed
+	parts := Nest[part]{{outer: true, typed: true}}
+	for i, t := range toks {
+		p := parts.Top()
+		typed := p.typed && !p.on
+		switch {
+		case parts.Follow(t, part{outer: typed, typed: typed}):
+		case t.Is("WHERE"), t.Is("ORDER"), endsRows(toks, i):
+			p.typed = false
+		case t.Is("SELECT"):
+			p.typed, p.on = p.outer, false
+		case t.Is("ON"):
+			p.on = true
+		case t.Is("JOIN"), t.Is("STRAIGHT_JOIN"), t.Punct(','):
+			p.on = false
+		case t.Kind == Param && typed:
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,70 @@
+package countermysql
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/groupcommit"
+)
+
+// traffic is what is under way on a table, by whatever definition of it the statements
+// were planned.
+type traffic struct {
+	leases  leases
+	lookups groupcommit.Group[*search]
+	slotted atomic.Int64 // by clock: until then queries take it to have slots
+
+	batches sync.Map     // *batch by batchKey
+	known   atomic.Int64 // so many
+}
+
+// tableID is the name of a counter table, as it is configured.
+type tableID struct{ db, name string }
+
+// trafficOf is the traffic of a counter table.
+func (c *Connector) trafficOf(t *catalog.Table) *traffic {
+	return c.traffic[tableID{t.Spec.DB, t.Spec.Name}]
+}
+
+// maxBatches bounds the batches that a table keeps: a text may give it any name.
+const maxBatches = 1000
+
+// batchKey is what the increments of a batch have in common.
+type batchKey struct {
+	t    *catalog.Table // of one reading of the schema
+	name string         // by which conditions call it
+	key  string         // that they give
+}
+
+// batch returns the batch for increments whose conditions call a table by a name and give
+// one of its unique keys; beyond the bound, one of the caller's own.
+func (c *Connector) batch(t *catalog.Table, name string, cols []*catalog.Column) *batch {
+	of, key := c.trafficOf(t), batchKey{t, name, strings.Join(catalog.QuoteNames(cols), ",")}
+	if b, ok := of.batches.Load(key); ok {
+		return b.(*batch)
+	}
+	own := &batch{t: t, name: name, cols: cols}
+	if of.known.Load() >= maxBatches {
+		return own
+	}
+	b, known := of.batches.LoadOrStore(key, own)
+	if !known {
+		of.known.Add(1)
+	}
+	return b.(*batch)
+}
+
+// forgetBatches lets go of the batches of definitions that no longer hold.
+func (c *Connector) forgetBatches(s *catalog.Schema) {
+	for _, of := range c.traffic {
+		of.batches.Range(func(key, _ any) bool {
+			if t := key.(batchKey).t; s.Lookup(t.Spec.DB, t.Spec.Name, "") != t {
+				of.batches.Delete(key)
+				of.known.Add(-1)
+			}
+			return true
+		})
+	}
+}
