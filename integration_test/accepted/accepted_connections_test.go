@@ -109,10 +109,14 @@ func TestAcceptedTemporaryTable(t *testing.T) {
 			require.ErrorAs(t, err, &refused, ddl)
 			require.Contains(t, []string{db + ".post", db + ".later"}, refused.Table)
 		}
+		copied := "0"
+		if !harness.MariaDB(srv) {
+			copied = "1" // row, to rename a temporary table
+		}
 		const like, likes = "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT likes FROM post WHERE id = 1"
 		tw.Accepted(t, "A: BEGIN", like, "A: CREATE TEMPORARY TABLE post (id INT PRIMARY KEY, likes INT) ⇒ affected 0 ⇒ refused", "A: DROP TEMPORARY TABLE post ⇒ affected 0 ⇒ error 1051", like, "A: COMMIT", likes,
 			"A: CREATE TEMPORARY TABLE mine (id INT PRIMARY KEY, a INT)", "A: INSERT INTO mine VALUES (1, 7)", "A: ALTER TABLE mine RENAME COLUMN a TO likes", "A: ALTER TABLE mine RENAME TO yours", "A: SELECT p.likes, y.likes FROM post p JOIN yours y USING (id)",
-			"A: ALTER TABLE yours RENAME TO post ⇒ affected 0 ⇒ refused", likes+" ⇒ [7] ⇒ [2]", "A: DROP TEMPORARY TABLE post ⇒ affected 0 ⇒ error 1051", likes)
+			"A: ALTER TABLE yours RENAME TO post ⇒ affected "+copied+" ⇒ refused", likes+" ⇒ [7] ⇒ [2]", "A: DROP TEMPORARY TABLE post ⇒ affected 0 ⇒ error 1051", likes)
 	})
 }
 

@@ -174,7 +174,10 @@ func (s *Server) run(ctx context.Context) error {
 	defer cancel()
 	for {
 		if s.version, err = askVersion(ctx, cfg); err == nil {
-			break
+			if _, err = askVersion(ctx, s.cfg); err == nil { // a node that joins a cluster closes connections once more
+				return nil
+			}
+			err = fmt.Errorf("on its socket it does, but not on %s: %w", s.cfg.Addr, err)
 		}
 		select {
 		case <-proc.done:
@@ -186,11 +189,6 @@ func (s *Server) run(ctx context.Context) error {
 		case <-time.After(30 * time.Millisecond):
 		}
 	}
-	if _, err = askVersion(ctx, s.cfg); err != nil {
-		s.end(syscall.SIGKILL)
-		return fmt.Errorf("the server answers on its socket, but not on %s: %w", s.cfg.Addr, err)
-	}
-	return nil
 }
 
 // spawn starts a program of the installation with its output in the log.
