@@ -46,7 +46,7 @@ esac
 func StartCluster(ctx context.Context, size int, opts ...Option) ([]*Server, error) {
 	nodes := make([]*Server, size)
 	for i := range nodes {
-		nodes[i] = &Server{flavor: MariaDB, opts: options{progress: func(string) {}}}
+		nodes[i] = &Server{flavor: MariaDB, opts: options{progress: func(string) {}, node: true}}
 		for _, o := range opts {
 			o(&nodes[i].opts)
 		}

@@ -66,7 +66,7 @@ func connect(ctx context.Context, dsn string) (*Server, error) {
 	}
 	probe := cfg.Clone()
 	probe.DBName = "" // tests make their own
-	version, err := askVersion(ctx, probe)
+	version, err := askVersion(ctx, probe, anyVersion)
 	if err != nil {
 		return nil, fmt.Errorf("no answer from %s(%s): %w", cfg.Net, cfg.Addr, err)
 	}

@@ -43,6 +43,7 @@ type options struct {
 	durable  bool
 	progress func(string)
 	disk     string
+	node     bool // of a cluster
 }
 
 // WithArgs adds flags for the server; they win over the defaults.
@@ -172,9 +173,13 @@ func (s *Server) run(ctx context.Context) error {
 	cfg.Net, cfg.Addr = "unix", s.dir.host("s")
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
+	ask := anyVersion
+	if s.opts.node {
+		ask = nodeVersion
+	}
 	for {
-		if s.version, err = askVersion(ctx, cfg); err == nil {
-			if _, err = askVersion(ctx, s.cfg); err == nil { // a node that joins a cluster closes connections once more
+		if s.version, err = askVersion(ctx, cfg, ask); err == nil {
+			if _, err = askVersion(ctx, s.cfg, ask); err == nil { // a node that joins a cluster closes connections once more
 				return nil
 			}
 			err = fmt.Errorf("on its socket it does, but not on %s: %w", s.cfg.Addr, err)
@@ -299,8 +304,15 @@ func (s *Server) end(sig syscall.Signal) {
 	s.proc = nil
 }
 
+// What a server answers, and what a node of a cluster answers that has joined: a query of a
+// table.
+const (
+	anyVersion  = "SELECT VERSION()"
+	nodeVersion = "SELECT VERSION() FROM mysql.db RIGHT JOIN (SELECT 1) one ON FALSE"
+)
+
 // askVersion is also the sign of life.
-func askVersion(ctx context.Context, cfg *mysql.Config) (string, error) {
+func askVersion(ctx context.Context, cfg *mysql.Config, query string) (string, error) {
 	cfg = cfg.Clone()
 	cfg.Logger = &mysql.NopLogger{} // a starting server is no news
 	if cfg.Timeout == 0 {
@@ -313,7 +325,7 @@ func askVersion(ctx context.Context, cfg *mysql.Config) (string, error) {
 	db := sql.OpenDB(connector)
 	defer db.Close()
 	var v string
-	err = db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&v)
+	err = db.QueryRowContext(ctx, query).Scan(&v)
 	return v, err
 }
 
