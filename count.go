@@ -3,7 +3,6 @@ package countermysql
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
@@ -23,41 +22,25 @@ const (
 	takeExact
 )
 
-// mayCut reports whether the server may cut what the base row alone would hold,
-// although it would not cut the sum. (What adds to an UNSIGNED counter can't: its
-// slots are never below zero.)
-func (c *conn) mayCut(p *plan.Plan) bool {
-	return (p.Increment.Ignores || !c.session.strict) &&
-		slices.ContainsFunc(p.Increment.Deltas, func(d plan.Delta) bool { return !d.C.Unsigned() })
-}
-
-// increment runs a relative write as an increment, if it is one with the
-// arguments of this call.
-func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
-	inc := k.Plan.Increment
-	if c.xaEnded || c.savedUnbegun() || k.miscounted() || c.session.safe && len(inc.Table.Key) == 0 { // which the server refuses
-		return outcome{}, takeVerbatim, nil
-	}
-	if inc.Text != nil && !inc.Verbatim() && !c.inTransaction() {
-		if out, how, err := c.countAlone(ctx, k); how != notTried {
+// increment runs a relative write as an increment. By a route of a lone one it may find out
+// that it is none.
+func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (outcome, after, error) {
+	if r.Lone {
+		out, how, err := c.countAlone(ctx, k)
+		if how != notTried {
 			return out, how, err
 		}
-	}
-	b, ok := inc.Bind(k.binder())
-	if ok && (b.Zero || k.Plan.Class != plan.Counting || inc.Verbatim() || c.open().holds(inc.Table) || !k.binder().SoundPins(inc.Pins)) {
-		return outcome{}, takeVerbatim, nil // whether it begins a transaction is for the server to say
+		switch r = k.route(nil); r.Class {
+		case plan.Exact:
+			return outcome{}, takeExact, nil
+		case plan.Verbatim:
+			return outcome{}, takeVerbatim, nil
+		}
 	}
 	if err := c.beginImplied(ctx); err != nil {
 		return outcome{}, done, err
 	}
-	switch {
-	case !ok:
-		return outcome{}, takeExact, nil
-	case c.inTransaction() && (c.transaction().isolation == sqltext.Serializable || c.readOnly() || !c.usable()),
-		(c.inTransaction() || !inc.One) && inc.Warns(k.binder()): // it is looked up
-		return outcome{}, takeVerbatim, nil
-	}
-	return c.count(ctx, k, b)
+	return c.count(ctx, k, r.Bound)
 }
 
 // count runs an increment: at once outside a transaction, pending inside.

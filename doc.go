@@ -88,7 +88,7 @@ package countermysql
 // One increment, UPDATE post SET likes = likes + 1 WHERE id = ?, function by function:
 //
 //	execute planOf planBy planAnew Make plan dml update   what it is: once for each text
-//	run runOnce runData increment                    with the arguments of a call
+//	run runOnce runData Route increment              with the arguments of a call
 //
 //	countAlone bind statement sendUpsert             outside a transaction: one statement,
 //	count countOne together sendRequests             together with others where some are under way,

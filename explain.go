@@ -15,7 +15,7 @@ import (
 // Explanation says what becomes of a statement.
 type Explanation struct {
 	Class  string // increment, sum, exact or verbatim
-	Reason string // why it is exact; "" for the others
+	Reason string // why it is not fast, of statements about counters: the first condition that is not met
 	Steps  []ExplainedStep
 }
 
@@ -61,57 +61,64 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 }
 
 func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
-	p := k.Plan
-	out := &Explanation{Class: plan.Verbatim.String()}
+	p, r := k.Plan, k.route(nil)
+	out := &Explanation{}
 	if p.Cleaning != nil {
 		out.step("first, if a row was deleted by others: what it has left in slots under this key is removed", "", nil)
 	}
-	exactly := p.Class == plan.Exact
-	if p.Increment != nil {
-		b, ok := p.Increment.Bind(k.binder())
-		exactly = exactly || !ok
-		if ok && !b.Zero && p.Class == plan.Counting && !b.Verbatim() {
-			stmt, shared, err := k.explainCount(ctx, b)
-			if err != nil {
-				return nil, err
-			}
-			if stmt != "" {
-				k.explainDirect(out, b)
-				k.explainIncrement(out, stmt, shared, args)
-				return out, nil
-			}
+	if r.Class == plan.Counting {
+		stmt, shared, how, err := k.explainCount(ctx, r.Bound)
+		switch {
+		case err != nil:
+			return nil, err
+		case how == done:
+			out.Class = r.Class.String()
+			k.explainDirect(out, r.Bound)
+			k.explainIncrement(out, stmt, shared, args)
+			return out, nil
 		}
+		r = k.otherwise(how)
 	}
-	exactly = exactly || !p.TouchesNow(k.binder())
-	switch {
-	case exactly:
+	if out.Class, out.Reason = r.Class.String(), r.Reason; r.Class == plan.Verbatim && r.Reason == p.Reason && k.wantsNow() {
+		out.Reason = k.wanting()
+	}
+	switch r.Class {
+	case plan.Exact:
 		k.explainExact(out, args)
-	case p.Query != nil:
-		out.Class = plan.Summing.String()
-		if look := p.Query.Look; look != nil {
-			out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.own(look.Text), args)
-			if look.Rows.Text != "" {
-				out.step("while they have some, but none of the rows has, as the last hidden columns tell, this is the answer", k.own(look.Rows.Text), args)
-			}
-		}
-		text, sent := k.summed()
-		if p.Query.Top != nil || p.Query.Short != nil {
-			args = make([]any, len(sent))
-			for i, v := range sent {
-				args[i] = v.Value
-			}
-		}
-		out.step("the counters are read as base row + slots", text, args)
-		if p.Query.Locking {
-			out.step("inside a transaction: the base rows are locked before", "", nil)
-		}
+	case plan.Summing:
+		k.explainSum(out, args)
 	default:
-		out.step("as it is"+k.onBase(), k.text, args)
+		on := ""
+		if p.Increment != nil {
+			on = ", on the base row"
+		}
+		out.step("as it is"+on, k.text, args)
 		for _, t := range p.Dropped {
 			out.step("then the slots go too", t.EndSQL(k.truncates()), nil)
 		}
 	}
 	return out, nil
+}
+
+func (k *call) explainSum(out *Explanation, args []any) {
+	q := k.Plan.Query
+	if look := q.Look; look != nil {
+		out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.own(look.Text), args)
+		if look.Rows.Text != "" {
+			out.step("while they have some, but none of the rows has, as the last hidden columns tell, this is the answer", k.own(look.Rows.Text), args)
+		}
+	}
+	text, sent := k.summed()
+	if q.Top != nil || q.Short != nil {
+		args = make([]any, len(sent))
+		for i, v := range sent {
+			args[i] = v.Value
+		}
+	}
+	out.step("the counters are read as base row + slots", text, args)
+	if q.Locking {
+		out.step("inside a transaction: the base rows are locked before", "", nil)
+	}
 }
 
 func (e *Explanation) step(when, sql string, args []any) {
@@ -126,112 +133,86 @@ func (k *call) explainDirect(out *Explanation, b *plan.Bound) {
 }
 
 func (k *call) explainIncrement(out *Explanation, stmt string, shared bool, args []any) {
-	out.Class = plan.Counting.String()
 	if shared {
 		out.step("at once, or with those of other callers in one statement (alone, and waiting, if a row is locked)", stmt, nil)
 	} else {
 		out.step("at once", stmt, nil)
 	}
 	out.step("inside a transaction: pending until COMMIT, with its others", "", nil)
-	out.step("if no row takes it (there is none, its counter is NULL, its time is later): the statement itself", k.text, args)
+	itself := "the statement itself"
+	if len(k.Increment.Table.Touch) > 0 {
+		itself += ", in a transaction that locks its row first"
+	}
+	out.step("if no row takes it (there is none, its counter is NULL, its time is later): "+itself, k.text, args)
 }
 
 func (k *call) explainExact(out *Explanation, args []any) {
 	p := k.Plan
-	out.Class, out.Reason = plan.Exact.String(), p.Reason
-	if out.Reason == "" {
-		out.Reason = k.doubt()
-	}
 	if p.Guarded != "" {
 		out.step("in one round trip, if the rows have no slots", k.own(p.Guarded), args)
 		out.step("else, in a transaction:", "", nil)
 	} else {
 		out.step("in a transaction:", "", nil)
 	}
+	locked := func(s plan.RowSet, where, when string) {
+		out.step(when, slotsql.LockSQL(s.Table, sqltext.Quote(s.Name), s.From(), where, "FOR UPDATE"), nil)
+	}
+	n, locksGaps, kept, itself, behind := p.Narrowing, k.conn.locksGaps(), false, "then the statement itself", func() {}
+	if n != nil && !(locksGaps && n.By == nil && n.First == nil) {
+		var s plan.RowSet
+		var where string
+		if s, where, kept = n.Rows(p.Scopes[0], k.binder(), locksGaps); kept && n.By == nil {
+			locked(s, where, "the rows that it changes are locked")
+		} else if kept {
+			behind = func() { locked(s, where, "and those that its condition matches then") }
+		}
+		if kept && !locksGaps {
+			itself += ", for none but these rows"
+		}
+	}
 	for _, s := range p.Scopes {
 		where, ok := s.Bind(k.binder())
-		if !ok || s.Where == nil && s.Pins == nil {
+		_, collides := k.conn.collisions(k)
+		switch {
+		case kept && n.By == nil:
+		case collides:
+			out.step("the rows that it meets are locked by their keys", "", nil)
+		case !ok || s.Where == nil && s.Pins == nil:
 			out.step("every row of "+s.Table.String()+" that has slots is locked", "", nil)
-			continue
+		default:
+			locked(s, where, "the rows concerned are locked")
 		}
-		out.step("the rows concerned are locked", slotsql.LockSQL(s.Table, sqltext.Quote(s.Name), s.From(), where, "FOR UPDATE"), nil)
 	}
+	behind()
 	out.step("their slots are added to them and deleted", "", nil)
-	out.step("then the statement itself", k.text, args)
+	out.step(itself, k.text, args)
 }
 
-// onBase says why what adds to counters adds to base rows.
-func (k *call) onBase() string {
-	switch inc := k.Plan.Increment; {
-	case inc == nil:
-		return ""
-	case inc.Table.Closed:
-		return ", on the base row: the slots table is closed"
-	case inc.Table.Degraded != nil:
-		return ", on the base row: " + strings.Join(inc.Table.Degraded, "; ")
-	case inc.Table.Narrow != "":
-		return ", on the base row: the slots table can't hold every digit"
-	case k.wantsNow():
-		return ", on the base row: " + k.wanting()
-	}
-	return ", on the base row: what goes to slots finds its rows by one unique key (an upsert by the table's only one), sets nothing but counters and touch columns, adds something, and has no LIMIT or ORDER BY"
-}
-
-// doubt says which value of a statement is none for the slots.
-func (k *call) doubt() string {
-	b := k.binder()
-	touches, deltas := k.Plan.Touches, []plan.Delta(nil)
-	if inc := k.Plan.Increment; inc != nil {
-		touches, deltas = inc.Touch, inc.Deltas
-		for _, row := range inc.Rows {
-			deltas = append(deltas, row.Deltas...)
-		}
-	}
-	for _, set := range touches {
-		if _, ok := set.SQL(b); !ok {
-			return "it sets touch column " + set.C.Name + " to another time than now"
-		}
-	}
-	for _, d := range deltas {
-		if _, ok := d.Units(b); ok {
-			continue
-		}
-		name, signed := d.C.Name, *d.C
-		signed.ColumnType = strings.ReplaceAll(signed.ColumnType, "unsigned", "")
-		d.C = &signed
-		if _, ok := d.Units(b); ok {
-			return "it takes from UNSIGNED counter " + name + ", which must not go below zero"
-		}
-		return "what it adds to counter " + name + " is none of its numbers"
-	}
-	return "a value in it is none that slots can take"
-}
-
-// explainCount is the statement that takes an increment to slots, and whether
-// it may be shared; "" if there is none for these rows.
-func (k *call) explainCount(ctx context.Context, b *plan.Bound) (stmt string, shared bool, err error) {
+// explainCount is the statement that takes an increment to slots, and whether it may be
+// shared, if its rows can take it.
+func (k *call) explainCount(ctx context.Context, b *plan.Bound) (stmt string, shared bool, how after, err error) {
 	c := k.conn
 	defer c.unlease()
 	if len(b.Conditions) == 1 && b.One {
 		e, joins := k.entryOf(b)
 		if joins {
-			return k.state.batch.statement(c, []*slotsql.RowIncrement{e}), true, nil
+			return k.state.batch.statement(c, []*slotsql.RowIncrement{e}), true, done, nil
 		}
-		return c.upsertOne(b, e), false, nil
+		return c.upsertOne(b, e), false, done, nil
 	}
 	hits, how, err := c.findAll(ctx, b)
 	if err != nil || how != done {
-		return "", false, err
+		return "", false, how, err
 	}
 	entries, ok := merged(b, hits)
 	if !ok {
-		return "", false, nil
+		return "", false, takeVerbatim, nil
 	}
 	way := c.connector.batch(b.Table, b.Name, b.Table.Key)
 	if c.grouped() && c.request(entries).Fits() {
-		return way.statement(c, entries), true, nil
+		return way.statement(c, entries), true, done, nil
 	}
-	return way.waiting(c, entries), false, nil
+	return way.waiting(c, entries), false, done, nil
 }
 
 // String writes the explanation for people.

@@ -1,11 +1,9 @@
 package countermysql
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -268,29 +266,60 @@ func (c *conn) applyAll(ctx context.Context) error {
 	return nil
 }
 
+// route is what becomes of this execution.
+func (k *call) route(f *plan.Filler) plan.Route {
+	return k.Plan.Route(k.arguments(), k.setting(), f)
+}
+
+// otherwise is the route of an increment that turned out to be none.
+func (k *call) otherwise(how after) plan.Route {
+	if how == takeExact {
+		return plan.Route{Class: plan.Exact, Reason: "its row or its slot can't take it"}
+	}
+	return k.Plan.OnBase(k.binder(), k.setting(), "no row takes it")
+}
+
+// setting is what the route depends on besides.
+func (k *call) setting() plan.Setting {
+	c := k.conn
+	s := plan.Setting{
+		Strict:      c.session.strict,
+		SafeUpdates: c.session.safe,
+		Locked:      c.locks != unlocked,
+		Refused:     c.xaEnded || c.savedUnbegun(),
+		Transaction: c.inTransaction(),
+	}
+	if s.Transaction {
+		s.Serializable, s.ReadOnly, s.GivenUp = c.level() == sqltext.Serializable, c.readOnly(), !c.usable()
+	}
+	if k.Increment != nil {
+		s.Held = c.open().holds(k.Increment.Table)
+	}
+	return s
+}
+
 // runData executes a query or a data change.
 func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
-	p := k.Plan
-	if c.locks != unlocked || slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return v.Name != "" }) {
-		return k.forward(ctx, k.text) // ours: all was rolled up, and nobody else writes; others, and for named arguments: the server refuses
+	p, r := k.Plan, k.route(&c.filler)
+	if r.Bare {
+		return k.forward(ctx, k.text)
 	}
-	exactly := p.Class == plan.Exact || p.Query != nil && p.Query.Converted.Some() && p.Query.Converted.Given(k.arguments())
 	if p.Increment != nil {
-		out, how, err := c.increment(ctx, k)
-		if err != nil || how == done {
-			return out, err
+		if r.Class == plan.Counting {
+			out, how, err := c.increment(ctx, k, r)
+			if err != nil || how == done {
+				return out, err
+			}
+			r = k.otherwise(how)
 		}
 		if err := c.keepPromises(ctx); err != nil {
 			return outcome{}, err
 		}
-		exactly = exactly || how == takeExact || c.mayCut(p)
 		if err := c.begin(ctx); err != nil {
 			return outcome{}, err
 		}
 	}
-	if !exactly && len(p.Touches) > 0 {
-		exactly = !p.TouchesNow(k.binder())
-	}
+	exactly := r.Class == plan.Exact
 	if takes := exactly || p.Locking; takes || p.Increment == nil && p.Writes != nil {
 		if err := c.hold(ctx, p, takes); err != nil {
 			return outcome{}, err
@@ -309,7 +338,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	if exactly {
-		c.connector.stats.exactly(cmp.Or(p.Reason, "an argument, the row's state or the transaction asks for it"))
+		c.connector.stats.exactly(r.Reason)
 		return c.runExact(ctx, k)
 	}
 	out, err := c.runRewritten(ctx, k)

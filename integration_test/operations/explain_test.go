@@ -46,10 +46,10 @@ func TestExplainReasons(t *testing.T) {
 			{"INSERT INTO item (id, stock) VALUES (1, 1), (2, 1) ON DUPLICATE KEY UPDATE stock = stock - 1", "exact", "it takes from UNSIGNED counter stock", nil},
 			{"UPDATE item SET stock = stock + 1, moved = ? WHERE id = 1", "exact", "it sets touch column moved to another time than now", []any{"2026-01-02 03:04:05"}},
 			{"UPDATE item SET moved = '2026-01-02 03:04:05' WHERE id = 1", "exact", "it sets touch column moved to another time than now", nil},
-			{"UPDATE item SET stock = stock + 1 WHERE id = 1 LIMIT 1", "verbatim", "on the base row: what goes to slots finds its rows by one unique key", nil},
-			{"UPDATE item SET stock = stock + 1, name = 'x' WHERE id = 1", "verbatim", "on the base row: what goes to slots", nil},
-			{"UPDATE item SET stock = stock + 1 WHERE name = 'x'", "verbatim", "on the base row: what goes to slots", nil},
-			{"UPDATE item SET stock = stock + ? WHERE id = 1", "verbatim", "on the base row: what goes to slots", []any{0}},
+			{"UPDATE item SET stock = stock + 1 WHERE id = 1 LIMIT 1", "verbatim", "it has ORDER BY or LIMIT", nil},
+			{"UPDATE item SET stock = stock + 1, name = 'x' WHERE id = 1", "verbatim", "it sets other columns than counters and touch columns", nil},
+			{"UPDATE item SET stock = stock + 1 WHERE name = 'x'", "verbatim", "its condition does not give a primary or unique key", nil},
+			{"UPDATE item SET stock = stock + ? WHERE id = 1", "verbatim", "it adds nothing", []any{0}},
 			{"SELECT stock FROM item WHERE id = 1 FOR UPDATE", "sum", "inside a transaction: the base rows are locked before", nil},
 		} {
 			e, err := countermysql.Explain(t.Context(), tw.Ours, c.stmt, c.args...)

@@ -59,13 +59,14 @@ func (a *analyzer) insertion(stmt *ast.InsertStmt, named []*catalog.Table) *Plan
 	} else {
 		p.Writes[0].Pins = p.Cleaning.Pins
 	}
+	exact := ""
 	switch {
 	case stmt.IsReplace:
-		p.Reason = "it replaces rows"
+		exact = "it replaces rows"
 	case stmt.OnDuplicate == nil:
 		return p
 	default:
-		p.Reason = a.upsert(stmt, t, cols, p)
+		exact = a.upsert(stmt, t, cols, p)
 	}
 	if p.Writes == nil {
 		p.Writes = []WriteTarget{{Table: t}}
@@ -75,8 +76,8 @@ func (a *analyzer) insertion(stmt *ast.InsertStmt, named []*catalog.Table) *Plan
 		p.Writes[0].Pins = p.Scopes[0].Pins
 	}
 	p.Writes[0].Upserts = stmt.OnDuplicate != nil
-	if p.Reason != "" {
-		p.Class, p.Reads, p.Discards = Exact, named, a.replaced(stmt, t)
+	if exact != "" {
+		p.Class, p.Reason, p.Reads, p.Discards = Exact, exact, named, a.replaced(stmt, t)
 		p.Increment = nil
 		if stmt.IsReplace && t.AllUnique > 1 {
 			p.Writes[0].Pins = nil // rows may go that it does not name
@@ -253,16 +254,27 @@ func (a *analyzer) upsert(stmt *ast.InsertStmt, t *catalog.Table, cols []*catalo
 	}
 	inc := &Increment{Table: t, Name: t.Spec.Name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr)}
 	p.Increment = inc
-	fast := !s.ordinary && s.wanted == nil && len(s.touch) == 0 && !inc.Ignores && a.decides(stmt, t) && fillsAll(t, cols)
+	switch {
+	case s.ordinary || s.wanted != nil || len(s.touch) > 0:
+		p.Reason = "as an upsert it sets other columns than counters"
+	case inc.Ignores:
+		p.Reason = "by IGNORE, or by a hint, it may cut what it adds"
+	case !a.decides(stmt, t):
+		p.Reason = "as an upsert it needs a table of one unique key, without INSERT triggers or columns ON UPDATE, and no further clauses"
+	case !fillsAll(t, cols):
+		p.Reason = "as an upsert it gives values to the key and counters alone, and all other columns have defaults"
+	}
 	for _, row := range stmt.Lists {
 		u, constant, known := a.upsertRow(row, t, cols, s.deltas)
 		if !known {
 			return "it adds a value that is not known beforehand"
 		}
 		inc.Rows = append(inc.Rows, u)
-		fast = fast && constant
+		if !constant && p.Reason == "" {
+			p.Reason = "its key or a counter is no constant"
+		}
 	}
-	if fast && len(inc.Rows) > 0 {
+	if p.Reason == "" && len(inc.Rows) > 0 {
 		p.Class, inc.One, inc.ByKey = Counting, len(inc.Rows) == 1, true
 		for _, r := range inc.Rows {
 			inc.Pins = append(inc.Pins, r.key)

@@ -73,6 +73,16 @@ func (a *analyzer) insertedValue(c *catalog.Column, e ast.ExprNode) bool {
 // the exact way is needed: NULL, text, a fraction that the column would round,
 // a decrement of an UNSIGNED counter, a number out of range.
 func (d Delta) Units(b Binder) (n int64, ok bool) {
+	n, ok = d.amount(b)
+	return n, ok && !d.lowers(n) && d.C.Spans(n)
+}
+
+// lowers reports whether an UNSIGNED counter might go below zero: - -1 does, too, with
+// NO_UNSIGNED_SUBTRACTION, beyond 63 bits.
+func (d Delta) lowers(n int64) bool { return d.C.Unsigned() && (d.subtract || n < 0) }
+
+// amount is the delta, whatever the counter can hold.
+func (d Delta) amount(b Binder) (n int64, ok bool) {
 	x, ok := b.raw(d.v)
 	if !ok {
 		return 0, false
@@ -104,7 +114,7 @@ func (d Delta) signed(n int64, ok bool) (int64, bool) {
 		ok = ok && n != math.MinInt64
 		n = -n
 	}
-	return n, ok && !(d.C.Unsigned() && (d.subtract || n < 0)) && d.C.Spans(n) // - -1 is below zero too, with NO_UNSIGNED_SUBTRACTION, beyond 63 bits
+	return n, ok
 }
 
 func (d Delta) decimal(s string) (int64, bool) {

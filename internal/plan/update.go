@@ -48,13 +48,8 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 	if s.deltas != nil {
 		p.Increment = &Increment{Table: t, Name: name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr)}
 	}
-	if s.deltas == nil || s.ordinary || stmt.Order != nil || stmt.Limit != nil || p.Increment.Ignores || t.Derived || hinted(source) || a.astray(stmt, t, name) ||
-		pins == nil || stmt.Where != nil && !a.plain(stmt.Where, t, name) || len(t.Key) == 0 && stmt.Where != nil {
+	if p.Reason = a.onBase(stmt, source, s, p); s.deltas == nil || p.Reason != "" {
 		p.Reads = nil // verbatim: what it adds is as right in the base row
-		return p
-	}
-	if s.wanted != nil {
-		p.Reads, p.Wanted = nil, s.wanted
 		return p
 	}
 	p.Class = Counting
@@ -63,6 +58,38 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 		p.Guarded = a.guard(t, name, stmt.Where) // it runs the exact way
 	}
 	return p
+}
+
+// onBase says why what an UPDATE adds goes to base rows, and not to slots; "": it goes to
+// slots, or there is nothing.
+func (a *analyzer) onBase(stmt *ast.UpdateStmt, source *ast.TableSource, s settings, p *Plan) string {
+	t, name := p.Scopes[0].Table, p.Scopes[0].Name
+	switch {
+	case s.deltas == nil:
+		return ""
+	case s.ordinary:
+		return "it sets other columns than counters and touch columns"
+	case stmt.Order != nil || stmt.Limit != nil:
+		return "it has ORDER BY or LIMIT"
+	case p.Increment.Ignores:
+		return "by IGNORE, or by a hint, it may cut what it adds"
+	case t.Derived:
+		return "a generated column is made of a touch column"
+	case hinted(source):
+		return "it names indexes or partitions"
+	case a.astray(stmt, t, name):
+		return "it names a column of another table"
+	case p.Writes[0].Pins == nil:
+		return "its condition does not give a primary or unique key by = or IN"
+	case stmt.Where != nil && !a.plain(stmt.Where, t, name):
+		return "its condition has more than columns of the row and constants"
+	case len(t.Key) == 0 && stmt.Where != nil:
+		return "it has a condition, and the table no key"
+	case s.wanted != nil:
+		p.Wanted = s.wanted
+		return "it sets " + s.wanted[0].C.Name + ", which is no touch column yet"
+	}
+	return ""
 }
 
 // exactUpdate completes the plan of an UPDATE that has to run the exact way.

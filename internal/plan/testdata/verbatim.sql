@@ -20,36 +20,42 @@ UPDATE post SET title = ? WHERE id = ?
 
 UPDATE post SET likes = likes + 1, title = ? WHERE id = ?
 => verbatim
+  because it sets other columns than counters and touch columns
   adds to forum.post.likes: + 1
   exact for forum.post: id = {argument 2}
   writes forum.post: (id = argument 2)
 
 UPDATE post USE INDEX (PRIMARY) SET likes = likes + 1 WHERE id = ?
 => verbatim
+  because it names indexes or partitions
   adds to forum.post.likes: + 1
   exact for forum.post: id = {argument 1}
   writes forum.post: (id = argument 1)
 
 UPDATE post SET likes = likes + 1 WHERE title = ?
 => verbatim
+  because its condition does not give a primary or unique key by = or IN
   adds to forum.post.likes: + 1
   exact for forum.post: title = {argument 1}
   writes forum.post: any row
 
 UPDATE post SET likes = likes + 1 WHERE id > ? ORDER BY id LIMIT 3
 => verbatim
+  because it has ORDER BY or LIMIT
   adds to forum.post.likes: + 1
   exact for forum.post: id > {argument 1}
   writes forum.post: any row
 
 UPDATE post SET likes = likes + 1
 => verbatim
+  because its condition does not give a primary or unique key by = or IN
   adds to forum.post.likes: + 1
   exact for forum.post: every row
   writes forum.post: any row
 
 UPDATE IGNORE post SET likes = likes + 1 WHERE id = 1
 => verbatim
+  because by IGNORE, or by a hint, it may cut what it adds
   adds to forum.post.likes: + 1
   exact for forum.post: id = 1
   writes forum.post: (id = 1)
@@ -70,6 +76,7 @@ INSERT INTO post (id, slug) VALUES (?, ?)
 
 INSERT INTO post (slug, likes) VALUES (?, 1) ON DUPLICATE KEY UPDATE likes = likes + 1
 => verbatim
+  because as an upsert it needs a table of one unique key, without INSERT triggers or columns ON UPDATE, and no further clauses
   adds to forum.post.likes: + 1
   row 
   exact for forum.post: (slug = argument 1)
