@@ -14,6 +14,7 @@ import (
 	"github.com/countermysql/countermysql/internal/groupcommit"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 // grouped reports whether the connection's increments may share a transaction
@@ -30,8 +31,8 @@ type batch struct {
 	cols  []*catalog.Column
 	group groupcommit.Group[[]*slotsql.RowIncrement]
 
-	slotted slotted
-	direct  atomic.Int32 // increments on their way to base rows
+	keys   traffic.Keys
+	direct atomic.Int32 // increments on their way to base rows
 }
 
 // together adds a request to slots in a transaction of its own, which it may share
@@ -42,7 +43,7 @@ func (c *conn) together(ctx context.Context, b *batch, r *request) groupcommit.O
 	}
 	return b.group.Do(ctx, r, func(requests []*request) groupcommit.Sending {
 		return c.leading(ctx, len(requests), func(ctx context.Context, c *conn) {
-			defer c.unlease()
+			defer c.leased.Release()
 			if len(requests) > 1 && c.ResetSession(ctx) != nil { // dead: nobody else has to suffer from that
 				for _, w := range requests[1:] {
 					w.Outcome.Again = true
@@ -194,7 +195,7 @@ func (b *batch) merge(requests []*request) []*slotsql.RowIncrement {
 		for _, e := range u.Payload {
 			i, known := at[e.ID]
 			if known {
-				b.slotted.meet(e.Key)
+				b.keys.Meet(e.Key)
 			}
 			if known && !summed[i] {
 				all[i], summed[i] = all[i].Clone(), true

@@ -13,8 +13,8 @@ import (
 // make it keep a batch for each.
 func TestBatchesAreBounded(t *testing.T) {
 	post := &catalog.Table{}
-	of := &traffic{}
-	c := &Connector{traffic: map[tableID]*traffic{{}: of}}
+	of := &tableTraffic{}
+	c := &Connector{traffic: map[tableID]*tableTraffic{{}: of}}
 	first := c.batch(post, "post", nil)
 	for i := range 3 * maxBatches {
 		require.NotNil(t, c.batch(post, "p"+strconv.Itoa(i), nil))

@@ -23,9 +23,9 @@ import (
 // stays as new as it is.
 func benchConn(b testing.TB) *conn {
 	s := catalogtest.Forum(true)
-	c := &Connector{config: &Config{}, log: slog.Default(), plans: newPlanCache(), traffic: map[tableID]*traffic{}}
+	c := &Connector{config: &Config{}, log: slog.Default(), plans: newPlanCache(), traffic: map[tableID]*tableTraffic{}}
 	for _, t := range s.All() {
-		c.traffic[tableID{t.Spec.DB, t.Spec.Name}] = &traffic{}
+		c.traffic[tableID{t.Spec.DB, t.Spec.Name}] = &tableTraffic{}
 	}
 	c.current.Store(s)
 	c.checked.Store(int64(catalog.Clock()))

@@ -315,7 +315,7 @@ func (k *inspection) cluster() {
 	}
 	k.add(Warning, "", "the server is a node of a cluster of "+size+" nodes, whose locks are one node's alone: of what is written to a counter table on several nodes, only increments by primary key and rollups are counted for certain",
 		"let all other statements of counter tables go through one node", "")
-	if r := k.c.slotRange; !r.auto && r.size == 0 {
+	if k.c.slotRange.Whole() {
 		k.add(Warning, "", "two nodes of the cluster that write one slot conflict", "give the processes of each node a range of slots, counterSlotRange=auto for one", "")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ngrok/sqlmw"
 
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 // DefaultSlots is the number of slots of a counter for which nothing else is
@@ -25,8 +26,8 @@ const DefaultRollup = 30 * time.Second
 // RollupNever as Config.Rollup leaves slots where they are until somebody calls Rollup.
 const RollupNever time.Duration = math.MinInt64
 
-// maxSlots keeps sums cheap: a read adds up every slot of its key.
-const maxSlots = 1024
+// SlotRangeAuto derives the range of slots from the server's host name and port.
+const SlotRangeAuto = traffic.Auto
 
 // ReadOwn says what a read inside a transaction sees of the transaction's own
 // increments, which are not sent before COMMIT.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 // check fills in the defaults and sorts by db and name, or reports all mistakes,
@@ -22,7 +23,7 @@ func (c *Config) check(defaultDB string) ([]catalog.Spec, []error) {
 	k := &checker{}
 	slots := k.slots(c.Slots, DefaultSlots, cmp.Or(c.at.slots, "Config.Slots"))
 	readOwn := k.readOwn(c.ReadOwn, ReadOwnLatest, cmp.Or(c.at.readOwn, "Config.ReadOwn"))
-	if _, ok := parseSlotRange(c.SlotRange); !ok {
+	if _, ok := traffic.ParseSlotRange(c.SlotRange); !ok {
 		k.report(cmp.Or(c.at.slotRange, "Config.SlotRange"), remedySlotRange, "%s is not a range of slots", excerpt(c.SlotRange))
 	}
 	if c.Rollup != 0 && c.Rollup != RollupNever && c.Rollup < time.Second {
@@ -92,7 +93,7 @@ func (k *checker) slots(n, inherited int, place string) int {
 	switch {
 	case n == 0:
 		return inherited
-	case n < 1 || n > maxSlots:
+	case n < 1 || n > traffic.MaxSlots:
 		k.report(place, remedySlots, "%d is not a possible number of slots", n)
 	}
 	return n

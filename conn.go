@@ -8,6 +8,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 // conn is one session: it looks up the plan of each statement, binds and runs it.
@@ -37,7 +38,7 @@ type conn struct {
 
 	// For as long as the transaction:
 	openTransaction
-	leased []lease // slots in use
+	leased traffic.Held // slots in use
 
 	// From one statement to the next:
 	spent      bool             // it was the transaction that SET TRANSACTION has spoken of

@@ -10,6 +10,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 // cooler folds the slots of keys that are no longer hot, those which this process has
@@ -32,7 +33,7 @@ func (c *Connector) slotted(b *batch, entries []*slotsql.RowIncrement) {
 	if !c.cools() || len(b.t.Key) == 0 || b.t.Galera {
 		return
 	}
-	b.slotted.write(entries)
+	b.keys.Write(entries)
 	c.cooler.mu.Lock()
 	known := c.cooler.batches[b]
 	if !known {
@@ -90,12 +91,12 @@ func (c *Connector) coolAll(ctx context.Context) error {
 		}
 	}()
 	for {
-		if !pause(ctx, coolAfter/2) {
+		if !pause(ctx, traffic.CoolAfter/2) {
 			return nil
 		}
 		left := false
 		for _, b := range c.cooler.all() {
-			keys, rest := b.slotted.cold(foldBatch)
+			keys, rest := b.keys.Cold(foldBatch)
 			if len(keys) > 0 {
 				start := time.Now()
 				err := c.coolKeys(ctx, &r, b, keys)
@@ -128,7 +129,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // coolKeys folds some keys of one table.
-func (c *Connector) coolKeys(ctx context.Context, r **rollup, b *batch, cold []*slottedKey) error {
+func (c *Connector) coolKeys(ctx context.Context, r **rollup, b *batch, cold []*traffic.ColdKey) error {
 	if *r == nil {
 		var err error
 		if *r, err = c.newRollup(ctx, b.t, 0); err != nil {
@@ -136,10 +137,10 @@ func (c *Connector) coolKeys(ctx context.Context, r **rollup, b *batch, cold []*
 		}
 	}
 	(*r).t, (*r).out = b.t, &RolledUp{}
-	slices.SortFunc(cold, func(x, y *slottedKey) int { return catalog.CompareKeys(b.cols, x.key, y.key) })
+	slices.SortFunc(cold, func(x, y *traffic.ColdKey) int { return catalog.CompareKeys(b.cols, x.Key, y.Key) })
 	keys := make([]catalog.Key, len(cold))
 	for i, k := range cold {
-		keys[i] = k.key
+		keys[i] = k.Key
 	}
 	keys = keys[:min(len(keys), (*r).c.several(b.t, len(keys), slices.Values(keys)))]
 	taken, err := (*r).fold(ctx, b.cols, keys, "FOR UPDATE SKIP LOCKED")
@@ -151,8 +152,8 @@ func (c *Connector) coolKeys(ctx context.Context, r **rollup, b *batch, cold []*
 		return nil
 	}
 	for _, k := range cold {
-		if !taken[k.key.ID()] { // by another unique key all count as left
-			b.slotted.keep(k)
+		if !taken[k.Key.ID()] { // by another unique key all count as left
+			b.keys.Keep(k)
 		}
 	}
 	return nil
@@ -170,7 +171,8 @@ func (w *cooler) all() []*batch {
 
 func (w *cooler) statistics() (sum SlottedStatistics) {
 	for _, b := range w.all() {
-		b.slotted.statistics(&sum)
+		keys, oldest := b.keys.Slotted()
+		sum.Keys, sum.Oldest = sum.Keys+int64(keys), max(sum.Oldest, oldest)
 	}
 	return sum
 }
@@ -179,7 +181,7 @@ func (w *cooler) statistics() (sum SlottedStatistics) {
 func (w *cooler) drop(b *batch) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if b.slotted.some.Load() {
+	if b.keys.Some() {
 		return false
 	}
 	delete(w.batches, b)

@@ -72,7 +72,7 @@ func (c *conn) count(ctx context.Context, k *call, b *plan.Bound) (outcome, afte
 			return c.counted(k, b.Increment, int64(len(hits))), done, nil
 		}
 	}
-	defer c.unlease()
+	defer c.leased.Release()
 	switch err := c.sendUpsert(ctx, way.waiting(c, entries), false); {
 	case errors.Is(err, errRowGone):
 		return outcome{}, takeExact, nil
@@ -148,7 +148,7 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 		if !ok {
 			return false, nil
 		}
-		defer c.unlease()
+		defer c.leased.Release()
 		err := c.sendUpsert(ctx, text, true)
 		if err == nil && b != nil && c.connector.cools() {
 			c.connector.slotted(b, []*slotsql.RowIncrement{{Key: c.filler.Key()}})
@@ -195,7 +195,7 @@ func (c *conn) sent(k *call, inc *plan.Increment, err error) (outcome, after, er
 // countOne adds an increment of one row in one round trip, together with those
 // of others where it can. If no row took it, the statement itself finds out why.
 func (c *conn) countOne(ctx context.Context, k *call, b *plan.Bound) (outcome, after, error) {
-	defer c.unlease()
+	defer c.leased.Release()
 	e, joins := k.entryOf(b)
 	if joins {
 		switch v := c.together(ctx, k.state.batch, c.request([]*slotsql.RowIncrement{e})); {

@@ -36,7 +36,7 @@ func (c *conn) cools(b *batch) bool {
 // later.
 func (c *conn) sendDirect(ctx context.Context, b *batch, e *slotsql.RowIncrement, later bool) error {
 	counts := slices.ContainsFunc(e.Deltas, func(d int64) bool { return d != 0 }) // or all of it has cancelled out but a time
-	if !counts || !c.cools(b) || e.Key == nil || b.slotted.hot(e.Key) {
+	if !counts || !c.cools(b) || e.Key == nil || b.keys.Hot(e.Key) {
 		return errNotDirect
 	}
 	return c.changeDirectly(ctx, b, c.directly(b, e, later), func() catalog.Key { return e.Key })
@@ -63,7 +63,7 @@ func (c *conn) shareRows(ctx context.Context, unsent []*pending) (bool, error) {
 			if e.Key == nil {
 				return false, nil
 			}
-			some = some || !b.slotted.hot(e.Key) && (i < len(unsent)-1 || n < len(sorted)-1)
+			some = some || !b.keys.Hot(e.Key) && (i < len(unsent)-1 || n < len(sorted)-1)
 			rows = append(rows, "(SELECT 1 FROM "+p.t.Base()+slotsql.ForceKey(p.t)+" WHERE "+p.t.Where(e.Key, p.t.Ref())+" "+catalog.ShareMode+")")
 		}
 	}
@@ -88,8 +88,8 @@ func (c *conn) fillDirectly(ctx context.Context, b *batch) (sent bool, err error
 	if b == nil || !c.cools(b) {
 		return false, errNotDirect
 	}
-	if b.slotted.some.Load() {
-		if k = c.filler.Key(); k == nil || b.slotted.hot(k) {
+	if b.keys.Some() {
+		if k = c.filler.Key(); k == nil || b.keys.Hot(k) {
 			return false, errNotDirect
 		}
 	}
@@ -114,7 +114,7 @@ func (c *conn) changeDirectly(ctx context.Context, b *batch, text string, k func
 	case n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait:
 		c.unheard(err)
 		if k := k(); k != nil {
-			b.slotted.meet(k)
+			b.keys.Meet(k)
 		}
 		return errNotDirect
 	case n == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[n], n == mysqlerr.ErrDeadlock && !inside:

@@ -82,6 +82,7 @@ package countermysql
 //	internal/groupcommit           many callers, one send; knows no SQL
 //	internal/catalog               tables, keys and slots tables as the server has them
 //	internal/slotsql               every statement about slots, as text
+//	internal/traffic               what goes on on a table: hot keys, slots in use; memory only
 //	internal/plan                  statement and schema → plan; no I/O
 //	this one                       connections, transactions, sending, answers, operating
 //
@@ -111,8 +112,8 @@ package countermysql
 //	call run split                                     plan → what is sent
 //
 //	count lookup lookup_conn                           an increment
-//	direct slotted cooling                             - its base row, as long as it meets no other
-//	upsert slots slotrange                             - its slot
+//	direct cooling                                     - its base row, as long as it meets no other
+//	upsert                                             - its slot
 //	batch traffic deputy                               - together with those of others, by internal/groupcommit
 //	tx txstate promise written                         - pending until COMMIT
 //	journal savepoint ordering send

@@ -19,6 +19,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 func init() { sql.Register("countermysql", &Driver{}) }
@@ -121,7 +122,7 @@ type Connector struct {
 	config *Config
 	specs  []catalog.Spec
 
-	slotRange slotRange
+	slotRange traffic.SlotRange
 	log       *slog.Logger
 	raw       driver.Connector // go-sql-driver's
 
@@ -134,7 +135,7 @@ type Connector struct {
 	learned    atomic.Int64 // so many of them
 	ddl        atomic.Int64 // statements so far
 	work       sync.WaitGroup
-	traffic    map[tableID]*traffic
+	traffic    map[tableID]*tableTraffic
 	cooler     cooler
 	warned     sync.Map // what has been logged once
 	wanted     sync.Map // columns that increments want as touch columns, by their names
@@ -181,12 +182,12 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	if log == nil {
 		log = slog.Default()
 	}
-	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, lookupIdle: maxLookupIdle, traffic: map[tableID]*traffic{}, plans: newPlanCache(), refused: map[string]refusedDDL{}}
+	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, lookupIdle: maxLookupIdle, traffic: map[tableID]*tableTraffic{}, plans: newPlanCache(), refused: map[string]refusedDDL{}}
 	for _, spec := range specs {
-		c.traffic[tableID{spec.DB, spec.Name}] = &traffic{}
+		c.traffic[tableID{spec.DB, spec.Name}] = &tableTraffic{}
 	}
-	c.slotRange, _ = parseSlotRange(config.SlotRange)    // checked by check
-	c.driver = &Driver{config: registered, connector: c} // sql.DB.Driver leads to the connector
+	c.slotRange, _ = traffic.ParseSlotRange(config.SlotRange) // checked by check
+	c.driver = &Driver{config: registered, connector: c}      // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {
 		wrapped, err := sqlmw.Driver(connectorDriver{raw}, config.Interceptor).(driver.DriverContext).OpenConnector("")
 		if err != nil {

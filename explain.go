@@ -192,7 +192,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 // shared, if its rows can take it.
 func (k *call) explainCount(ctx context.Context, b *plan.Bound) (stmt string, shared bool, how after, err error) {
 	c := k.conn
-	defer c.unlease()
+	defer c.leased.Release()
 	if len(b.Conditions) == 1 && b.One {
 		e, joins := k.entryOf(b)
 		if joins {

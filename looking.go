@@ -7,20 +7,14 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"sync/atomic"
-	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
 
-const (
-	lookAgain   = time.Second // a query is sent with sums at once for so long after a look that was thrown away
-	maxLooked   = 100         // rows that are read before the first is given out
-	mostCredit  = 8
-	vainCosts   = 2
-	longLooking = 60 * lookAgain // is not tried again after more rows
-)
+// maxLooked is how many rows are read before the first is given out.
+const maxLooked = 100
 
 // looks is the look that a query is to be sent as, if it may be answered as outside
 // transactions.
@@ -35,13 +29,13 @@ func (c *conn) looks(k *call) lookKind {
 	if k.stmt != nil && p.KeepsTypes {
 		return noLook // its parameters have the types that all executions together have given them
 	}
-	l, now := p.Query.Look, int64(catalog.Clock())
+	l, now := p.Query.Look, catalog.Clock()
 	switch {
-	case !slices.ContainsFunc(l.Tables, func(t *catalog.Table) bool { return now < c.connector.trafficOf(t).slotted.Load() }):
-		if k.state.tableLook.pays(now) {
+	case !slices.ContainsFunc(l.Tables, func(t *catalog.Table) bool { return c.connector.trafficOf(t).slots.Seen(now) }):
+		if k.state.tableLook.Pays(now) {
 			return tableLook
 		}
-	case l.Rows.Text != "" && k.state.rowLook.pays(now):
+	case l.Rows.Text != "" && k.state.rowLook.Pays(now):
 		return eachRowLook
 	}
 	return noLook
@@ -75,7 +69,7 @@ func (c *conn) lookFirst(ctx context.Context, k *call, kind lookKind) (out outco
 	case err != nil && !errors.Is(err, io.EOF):
 		answered = !l.Blames(err)
 	case kind == eachRowLook:
-		answered = k.state.rowLook.told(rows)
+		answered = eachRow(&k.state.rowLook, rows)
 	default:
 		answered = c.told(k, rows)
 	}
@@ -92,50 +86,33 @@ func (c *conn) told(k *call, rows *lookedRows) (answered bool) {
 	l := k.Query.Look
 	if len(rows.ahead) == 0 {
 		if !l.Always {
-			k.state.tableLook.pause(lookAgain)
+			k.state.tableLook.Pause()
 		}
 		return l.Always
 	}
 	answered = true
 	for i, t := range l.Tables {
 		if rows.has(0, i) {
-			c.connector.trafficOf(t).slotted.Store(int64(catalog.Clock() + lookAgain))
+			c.connector.trafficOf(t).slots.See()
 			answered = false
 		}
 	}
 	return answered
 }
 
-// lookState says whether it pays to send a plan's look.
-type lookState struct {
-	credit atomic.Int32 // grows by one with each that was the answer, and falls by two with each other
-	vain   atomic.Int64 // by clock: until then it is not sent
-}
-
-func (l *lookState) pays(now int64) bool { return now >= l.vain.Load() }
-
-func (l *lookState) pause(long time.Duration) { l.vain.Store(int64(catalog.Clock() + long)) }
-
-// told reports whether no row has slots, and remembers whether it pays to ask.
-func (l *lookState) told(rows *lookedRows) bool {
-	answered, pause := true, lookAgain
+// eachRow reports whether no row of a look has slots, and remembers whether it pays to ask.
+func eachRow(l *traffic.Look, rows *lookedRows) (answered bool) {
 	if len(rows.ahead) > maxLooked {
-		answered, pause = false, longLooking
+		l.TooMany()
+		return false
 	}
+	answered = true
 	for row := range rows.ahead {
 		for i := range rows.hidden {
 			answered = answered && !rows.has(row, i)
 		}
 	}
-	switch {
-	case answered:
-		if l.credit.Load() < mostCredit {
-			l.credit.Add(1)
-		}
-	case pause > lookAgain || l.credit.Add(-vainCosts) < 0:
-		l.credit.Store(0)
-		l.pause(pause)
-	}
+	l.Told(answered)
 	return answered
 }
 

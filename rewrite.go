@@ -11,6 +11,7 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 const (
@@ -51,7 +52,7 @@ type planUse struct {
 // planState is what the executions of one plan have in common.
 type planState struct {
 	batch              *batch // of the increment; nil: it goes by itself
-	tableLook, rowLook lookState
+	tableLook, rowLook traffic.Look
 	types              typesCache // of the query as it was written
 }
 

@@ -207,7 +207,7 @@ func (c *Connector) rollUpTable(ctx context.Context, t *catalog.Table, options *
 	if mine, err := r.reserve(ctx, wait); err != nil || !mine {
 		return nil, err
 	}
-	defer func() { c.trafficOf(t).slotted.Store(0) }()
+	defer func() { c.trafficOf(t).slots.Forget() }()
 	progress := RollupProgress{Table: t.String()}
 	if options.Progress != nil {
 		n, err := r.c.read(ctx, "SELECT COUNT(*) FROM "+t.Slots())

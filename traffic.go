@@ -7,14 +7,15 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
 
-// traffic is what is under way on a table, by whatever definition of it the statements
+// tableTraffic is what is under way on a table, by whatever definition of it the statements
 // were planned.
-type traffic struct {
-	leases  leases
+type tableTraffic struct {
+	leases  traffic.Leases
 	lookups groupcommit.Group[*search]
-	slotted atomic.Int64 // by clock: until then queries take it to have slots
+	slots   traffic.Slots
 
 	batches sync.Map     // *batch by batchKey
 	known   atomic.Int64 // so many
@@ -24,7 +25,7 @@ type traffic struct {
 type tableID struct{ db, name string }
 
 // trafficOf is the traffic of a counter table.
-func (c *Connector) trafficOf(t *catalog.Table) *traffic {
+func (c *Connector) trafficOf(t *catalog.Table) *tableTraffic {
 	return c.traffic[tableID{t.Spec.DB, t.Spec.Name}]
 }
 

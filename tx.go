@@ -100,7 +100,7 @@ func (c *conn) ended() {
 		c.tx.endPromises()
 	}
 	c.openTransaction = openTransaction{}
-	c.unlease()
+	c.leased.Release()
 }
 
 // endedByUser forgets the transaction that the application has ended. Where that has

@@ -48,3 +48,9 @@ func (c *conn) unsnapshot() string {
 	}
 	return ""
 }
+
+// slot is the slot that the connection writes for a table: one and the same until the
+// transaction ends.
+func (c *conn) slot(t *catalog.Table) int {
+	return c.leased.Slot(&c.connector.trafficOf(t).leases, c.connector.slotRange, c.session.server, t.Spec.Slots)
+}

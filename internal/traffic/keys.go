@@ -1,4 +1,4 @@
-package countermysql
+package traffic
 
 import (
 	"slices"
@@ -13,53 +13,54 @@ import (
 // hotFor is for how long a key counts as hot after increments of it have met.
 const hotFor = time.Second
 
-// coolAfter is for how long a key is not incremented before its slots are folded.
-const coolAfter = 300 * time.Millisecond
+// CoolAfter is for how long a key is not incremented before its slots are folded.
+const CoolAfter = 300 * time.Millisecond
 
-// maxSlotted bounds the keys that are remembered; the rollup knows the others.
-const maxSlotted = 1 << 16
+// maxKeys bounds the keys that are remembered; the rollup knows the others.
+const maxKeys = 1 << 16
 
-// slotted is what a process knows of keys to whose slots it has written: which are hot,
-// and which it has to fold once they are not. The zero value knows none.
-type slotted struct {
+// Keys is what a process knows of a table's keys to whose slots it has written: which are
+// hot, and which it has to fold once they are not. The zero value knows none.
+type Keys struct {
 	some atomic.Bool // most tables have none: then nobody has to look
 	mu   sync.Mutex
-	keys map[string]*slottedKey
+	keys map[string]*ColdKey
 }
 
-type slottedKey struct {
-	key   catalog.Key
+// ColdKey is one of them.
+type ColdKey struct {
+	Key   catalog.Key
 	met   time.Duration // when increments of it have met, by clock; 0: never
 	wrote time.Duration // when it got a slot last; 0: it has none
 	since time.Duration // when it got the first of those that it has
 	tries int           // to fold it, in which its row was locked or gone
 }
 
-func (s *slotted) of(k catalog.Key) *slottedKey {
+func (s *Keys) of(k catalog.Key) *ColdKey {
 	id := k.ID()
 	known := s.keys[id]
 	if known == nil {
 		if s.keys == nil {
-			s.keys = map[string]*slottedKey{}
+			s.keys = map[string]*ColdKey{}
 		}
-		known = &slottedKey{key: slices.Clone(k)}
+		known = &ColdKey{Key: slices.Clone(k)}
 		s.keys[id] = known
 		s.some.Store(true)
 	}
 	return known
 }
 
-// meet notes that increments of a key have met: in the process, or at the row's lock.
-func (s *slotted) meet(k catalog.Key) {
+// Meet notes that increments of a key have met: in the process, or at the row's lock.
+func (s *Keys) Meet(k catalog.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.keys) < maxSlotted {
+	if len(s.keys) < maxKeys {
 		s.of(k).met = catalog.Clock()
 	}
 }
 
-// hot reports whether increments of a key have met of late.
-func (s *slotted) hot(k catalog.Key) bool {
+// Hot reports whether increments of a key have met of late.
+func (s *Keys) Hot(k catalog.Key) bool {
 	if !s.some.Load() {
 		return false
 	}
@@ -69,13 +70,13 @@ func (s *slotted) hot(k catalog.Key) bool {
 	return known != nil && known.met != 0 && catalog.Clock()-known.met < hotFor
 }
 
-// write notes keys that have got slots.
-func (s *slotted) write(entries []*slotsql.RowIncrement) {
+// Write notes keys that have got slots.
+func (s *Keys) Write(entries []*slotsql.RowIncrement) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := catalog.Clock()
 	for _, e := range entries {
-		if e.Key != nil && len(s.keys) < maxSlotted {
+		if e.Key != nil && len(s.keys) < maxKeys {
 			k := s.of(e.Key)
 			if k.wrote == 0 {
 				k.since = now
@@ -85,15 +86,15 @@ func (s *slotted) write(entries []*slotsql.RowIncrement) {
 	}
 }
 
-// cold takes out the keys that have slots and are not incremented any more, and forgets
+// Cold takes out the keys that have slots and are not incremented any more, and forgets
 // those that have none. rest reports whether there are others.
-func (s *slotted) cold(most int) (keys []*slottedKey, rest bool) {
+func (s *Keys) Cold(most int) (keys []*ColdKey, rest bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := catalog.Clock()
 	for id, k := range s.keys {
 		switch {
-		case k.wrote != 0 && now-k.wrote < coolAfter, k.wrote == 0 && now-k.met < hotFor, len(keys) == most:
+		case k.wrote != 0 && now-k.wrote < CoolAfter, k.wrote == 0 && now-k.met < hotFor, len(keys) == most:
 			continue
 		case k.wrote != 0:
 			keys = append(keys, k)
@@ -105,30 +106,33 @@ func (s *slotted) cold(most int) (keys []*slottedKey, rest bool) {
 	return keys, rest
 }
 
-// statistics adds what is in slots.
-func (s *slotted) statistics(sum *SlottedStatistics) {
+// Some reports whether there may be any.
+func (s *Keys) Some() bool { return s.some.Load() }
+
+// Slotted is how many keys have slots, and for how long the oldest has.
+func (s *Keys) Slotted() (keys int, oldest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := catalog.Clock()
 	for _, k := range s.keys {
 		if k.wrote != 0 {
-			sum.Keys++
-			sum.Oldest = max(sum.Oldest, now-k.since)
+			keys, oldest = keys+1, max(oldest, now-k.since)
 		}
 	}
+	return keys, oldest
 }
 
 // maxCooling bounds how often a key is tried to be folded whose row is locked, or gone.
 const maxCooling = 20
 
-// keep takes back a key that could not be folded.
-func (s *slotted) keep(k *slottedKey) {
+// Keep takes back a key that could not be folded.
+func (s *Keys) Keep(k *ColdKey) {
 	if k.tries++; k.tries >= maxCooling {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.of(k.key); now.wrote == 0 {
+	if now := s.of(k.Key); now.wrote == 0 {
 		now.wrote, now.since, now.tries = catalog.Clock(), k.since, k.tries
 	}
 }

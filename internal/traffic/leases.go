@@ -1,22 +1,20 @@
-package countermysql
+package traffic
 
 import (
 	"math/rand/v2"
 	"sync"
-
-	"github.com/countermysql/countermysql/internal/catalog"
 )
 
-// leases hands out slot numbers of one table so that transactions of this
+// Leases hands out slot numbers of one table so that transactions of this
 // process which are sending at the same time do not meet in a slot: its row is
 // locked until COMMIT is on disk. Other processes are avoided by chance.
-type leases struct {
+type Leases struct {
 	mu    sync.Mutex
 	inUse []int // by slot
 }
 
 // acquire returns the slot least in use, from a random place on.
-func (l *leases) acquire(slots int) int {
+func (l *Leases) acquire(slots int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.inUse) < slots {
@@ -32,38 +30,39 @@ func (l *leases) acquire(slots int) int {
 	return best
 }
 
-func (l *leases) release(slot int) {
+func (l *Leases) release(slot int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inUse[slot]--
 }
 
-// lease is a slot number that a connection uses until its transaction ends.
+// Held are the slots that a connection writes until its transaction ends: one of each
+// table. The zero value holds none.
+type Held struct{ all []lease }
+
 type lease struct {
-	of   *leases
+	of   *Leases
 	slot int
 	from int // where the range of slots begins
 }
 
-// slot returns the slot that the connection writes for a table: one and the
-// same until the transaction ends.
-func (c *conn) slot(t *catalog.Table) int {
-	of := &c.connector.trafficOf(t).leases
-	for _, held := range c.leased {
+// Slot is the slot of a table that has so many, on a server.
+func (h *Held) Slot(of *Leases, r SlotRange, server string, slots int) int {
+	for _, held := range h.all {
 		if held.of == of {
 			return held.from + held.slot
 		}
 	}
-	r := c.connector.slotRange.of(c.session.server)
-	held := lease{of, of.acquire(r.slots(t.Spec.Slots)), r.from}
-	c.leased = append(c.leased, held)
+	r = r.of(server)
+	held := lease{of, of.acquire(r.slots(slots)), r.from}
+	h.all = append(h.all, held)
 	return held.from + held.slot
 }
 
-// unlease gives the connection's slots back.
-func (c *conn) unlease() {
-	for _, held := range c.leased {
+// Release gives all of them back.
+func (h *Held) Release() {
+	for _, held := range h.all {
 		held.of.release(held.slot)
 	}
-	c.leased = c.leased[:0]
+	h.all = h.all[:0]
 }
