@@ -187,7 +187,7 @@ func (c *Connector) newRollup(ctx context.Context, t *catalog.Table, maxLock tim
 		r.maxLock = DefaultMaxLock
 	}
 	r.warn = func(k catalog.Key, reason string) {
-		c.once("rollup "+t.String(), "countermysql: slots can't be rolled up", "table", t.String(), "key", t.Describe(k), "reason", reason)
+		c.once("rollup "+r.t.String(), "countermysql: slots can't be rolled up", "table", r.t.String(), "key", r.t.Describe(k), "reason", reason) // its table may become another
 	}
 	if err := r.prepare(ctx); err != nil {
 		raw.Close()

@@ -111,7 +111,11 @@ func (g *ground) take(ours *sql.DB) error {
 	if len(g.twins) == 0 {
 		return nil
 	}
-	if err := g.readAll(ours, g.twins); err != nil {
+	err := patiently(func() error { return ours.QueryRow("SELECT COUNT(n) FROM counter").Scan(new(int)) })
+	if err == nil {
+		err = g.readAll(ours, g.twins)
+	}
+	if err != nil {
 		return err
 	}
 	for _, r := range g.twins {
@@ -123,10 +127,18 @@ func (g *ground) take(ours *sql.DB) error {
 	return rollUp(ours)
 }
 
-// rollUp rolls up as soon as those who count let the slots table be given what it lacks.
 func rollUp(ours *sql.DB) error {
+	return patiently(func() error {
+		_, err := countermysql.Rollup(context.Background(), ours, nil)
+		return err
+	})
+}
+
+// patiently has a process do something that can be done as soon as those who count let the
+// slots table be given what it lacks.
+func patiently(do func() error) error {
 	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
-		if _, err := countermysql.Rollup(context.Background(), ours, nil); err == nil || time.Since(begun) > 20*time.Second {
+		if err := do(); err == nil || time.Since(begun) > 40*time.Second { // refused DDL waits for half a minute
 			return err
 		}
 	}

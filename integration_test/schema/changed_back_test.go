@@ -72,3 +72,20 @@ func TestRollupOfOtherKeys(t *testing.T) {
 		}
 	})
 }
+
+// TestRollupLeavesOtherKeys proves that such a rollup names the rows that it leaves by the
+// key that they have now.
+func TestRollupLeavesOtherKeys(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for key, to := range map[string][2]string{"id, lang": {"id", "id=1"}, "lang": {"id, lang", "id=1 lang=2"}} {
+			tw := harness.NewTwin(t, srv, "CREATE TABLE p (id INT NOT NULL, lang INT NOT NULL, n TINYINT NOT NULL DEFAULT 0, PRIMARY KEY ("+key+"));\nINSERT INTO p VALUES (1, 2, 100)", harness.Counters("p", "n"))
+			harness.Affected(t, tw.Ours, "UPDATE p SET n = n + 0") // it knows the table
+			harness.Affected(t, tw.Direct, "ALTER TABLE p DROP PRIMARY KEY, ADD PRIMARY KEY ("+to[0]+")")
+			newer, _ := harness.OpenOurs(t, tw.OursDSN, tw.Config)
+			harness.Affected(t, newer, "UPDATE p SET n = n + 100 WHERE id = 1 AND lang = 2")
+			left := harness.RollUp(t, tw.Ours)["p"].Left
+			require.Len(t, left, 1)
+			require.Equal(t, to[1], left[0].Key)
+		}
+	})
+}
