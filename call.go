@@ -80,7 +80,7 @@ func (k *call) summed() (string, []driver.NamedValue) {
 			return text, args
 		}
 	}
-	if short := k.Query.Short; short != nil && (k.stmt == nil || !k.Plan.KeepsTypes) {
+	if short := k.Query.Short; short != nil {
 		if text, args, ok := short.With(k.arguments(), 0); ok {
 			return text, args
 		}

@@ -121,7 +121,7 @@ package countermysql
 //	slotrows clean collide
 //	sight                                              what a transaction sees of counters
 //	ddl alter swap temporary lock_tables               what changes tables
-//	result rows types typing errors                    the answer, as plain MySQL gives it
+//	result rows types errors                           the answer, as plain MySQL gives it
 //
 //	rollup rollup_batch rollup_part background         operating
 //	check initialize explain recount leave

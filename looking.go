@@ -32,9 +32,6 @@ func (c *conn) looks(k *call) lookKind {
 	if level := c.level(); level != sqltext.RepeatableRead && level != "READ COMMITTED" {
 		return noLook
 	}
-	if k.stmt != nil && p.KeepsTypes {
-		return noLook // its parameters have the types that all executions together have given them
-	}
 	l, now := p.Query.Look, int64(catalog.Clock())
 	switch {
 	case !slices.ContainsFunc(l.Tables, func(t *catalog.Table) bool { return now < c.connector.trafficOf(t).slotted.Load() }):

@@ -178,7 +178,7 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 			}
 		}
 	}
-	types := c.sessionTypes(ctx, k)
+	types := c.temporaryTypes(ctx, k)
 	var out outcome
 	err = c.againAlone(ctx, func() (err error) {
 		out, err = k.forwardWith(ctx, text, args)

@@ -73,16 +73,13 @@ func (r *countedRows) Next(dest []driver.Value) error {
 	return err
 }
 
-// asPlain gives numbers the Go type and the digits that go-sql-driver gives
-// those of the plain query: a sum is always BIGINT or DECIMAL(65), which what is
-// computed from it may inherit.
+// asPlain gives numbers the Go type that go-sql-driver gives those of the plain query.
 func (r *countedRows) asPlain(dest []driver.Value) {
 	if r.converted == nil {
 		r.converted = make([]*columnType, len(dest))
 		for i := range dest {
 			sent := columnType{database: r.physicalRows.ColumnTypeDatabaseTypeName(i)}
-			_, sent.scale, _ = r.physicalRows.ColumnTypePrecisionScale(i)
-			if c := r.column(i); c != nil && differ(sent, *c, r.binary) {
+			if c := r.column(i); c != nil && c.number(r.binary) != sent.number(r.binary) {
 				r.converted[i] = c
 			}
 		}
@@ -129,9 +126,16 @@ func (r *countedRows) ask() {
 	}
 }
 
+// column is what the server says of a column of the query as it was written; nil: what
+// was sent says it.
 func (r *countedRows) column(i int) *columnType {
-	if r.ask(); i < len(r.known) && len(r.known) == len(r.physicalRows.Columns()) {
-		return &r.known[i]
+	if r.ask(); i >= len(r.known) || len(r.known) != len(r.physicalRows.Columns()) {
+		return nil
+	}
+	sent := columnType{database: r.physicalRows.ColumnTypeDatabaseTypeName(i)}
+	_, sent.scale, _ = r.physicalRows.ColumnTypePrecisionScale(i)
+	if c := &r.known[i]; c.narrows(&sent) {
+		return c
 	}
 	return nil
 }

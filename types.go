@@ -3,18 +3,15 @@ package countermysql
 import (
 	"context"
 	"database/sql/driver"
-	"encoding/json"
 	"errors"
-	"fmt"
+	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -48,69 +45,50 @@ func (c *columnType) number(binary bool) byte {
 	return 0
 }
 
-// differ reports whether go-sql-driver gives the same number in different ways.
-func differ(x, y columnType, binary bool) bool {
-	a, b := x.number(binary), y.number(binary)
-	switch {
-	case a == 'f', a == 'g':
-		return a == 'g' && b == 'f'
-	case b == 'f', b == 'g':
-		return a != 0 && b == 'g'
+// narrows reports whether the column of the query as it was written may be of the type
+// although what was sent gives the other one: a sum is as wide as the server has numbers,
+// and so is what is computed from it. If not, they are of different arguments or settings.
+func (c *columnType) narrows(sent *columnType) bool {
+	switch is := c.number(false); sent.number(false) {
+	case 'd':
+		return sent.scale == c.scale && is == 'd' || sent.scale == 0 && (is == 'i' || is == 'u')
+	case 'u':
+		return is == 'u' || is == 'i'
+	case 'i':
+		return is == 'i'
+	case 'g':
+		return is == 'g' || is == 'f'
 	}
-	return a != 0 && b != 0 && (a != b || a == 'd' && x.scale != y.scale)
+	return c.database == sent.database
 }
 
-// convert gives a number of another type as one of this, if it is the same.
+// convert gives a number of the type that was sent as one of this, if it is one: the types
+// may be those that another execution has asked for, with other arguments.
 func (c *columnType) convert(v driver.Value, binary bool) driver.Value {
-	digits, fraction := "", ""
 	switch v := v.(type) {
 	case float64:
-		return float32(v)
-	case int64:
-		digits = strconv.FormatInt(v, 10)
+		if f := float32(v); float64(f) == v {
+			return f
+		}
 	case uint64:
-		digits = strconv.FormatUint(v, 10)
+		if v <= math.MaxInt64 {
+			return int64(v)
+		}
 	case []byte:
-		digits, fraction, _ = strings.Cut(string(v), ".")
-	default:
-		return v
-	}
-	if c.number(binary) == 'g' { // an earlier argument has made it one
-		f, err := strconv.ParseFloat(digits+"."+fraction, 64)
-		if err != nil {
-			return v
-		}
-		return f
-	}
-	fraction = strings.TrimRight(fraction, "0")
-	switch missing := int(c.scale) - len(fraction); {
-	case c.number(binary) == 'd' && missing >= 0 && c.scale > 0:
-		return []byte(digits + "." + fraction + strings.Repeat("0", missing))
-	case fraction != "":
-	case c.number(binary) == 'd':
-		return []byte(digits)
-	case c.number(binary) == 'u':
-		if n, err := strconv.ParseUint(digits, 10, 64); err == nil {
-			return n
-		}
-	default:
-		if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
+		if c.number(binary) == 'u' {
+			if n, err := strconv.ParseUint(string(v), 10, 64); err == nil {
+				return n
+			}
+		} else if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
 			return n
 		}
 	}
 	return v
 }
 
-// maxTypes bounds the answers kept for one plan.
-const maxTypes = 32
-
-// typesCache keeps the column types of a query as it was written, by the kinds
-// of its arguments where these make a difference. DDL of any table that the
-// query names may change them.
-type typesCache struct {
-	mu     sync.Mutex
-	byArgs map[string]knownTypes
-}
+// typesCache keeps the column types of a query as it was written. DDL of any table that
+// the query names may change them.
+type typesCache struct{ known atomic.Pointer[knownTypes] }
 
 type knownTypes struct {
 	types []columnType
@@ -118,105 +96,36 @@ type knownTypes struct {
 	ddl   int64 // how many DDL statements the connector had seen
 }
 
-func (c *typesCache) get(kinds string, ddl int64) []columnType {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k := c.byArgs[kinds]
-	if k.ddl != ddl || time.Since(k.asked) > catalog.SchemaAge {
-		delete(c.byArgs, kinds)
-		return nil
+// get returns what is known, else what ask says. nil: nothing is.
+func (c *typesCache) get(ddl int64, ask func() []columnType) []columnType {
+	if k := c.known.Load(); k != nil && k.ddl == ddl && time.Since(k.asked) <= catalog.SchemaAge {
+		return k.types
 	}
-	return k.types
-}
-
-func (c *typesCache) put(kinds string, ddl int64, types []columnType) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byArgs == nil || len(c.byArgs) == maxTypes {
-		c.byArgs = map[string]knownTypes{}
+	types := ask()
+	if types != nil {
+		c.known.Store(&knownTypes{types, time.Now(), ddl})
 	}
-	c.byArgs[kinds] = knownTypes{types, time.Now(), ddl}
+	return types
 }
 
 // columnTypes are those of the query as it was written; the first who needs
 // them asks the server. nil: it can't be asked.
 func (c *conn) columnTypes(k *call) []columnType {
-	return k.cachedTypes(&k.state.types, func() []columnType { return c.askTypes(k) })
+	if k.Plan.NamedByArgs && !k.binary() {
+		return c.askTypes(k)
+	}
+	return k.state.types.get(c.connector.ddl.Load(), func() []columnType { return c.askTypes(k) })
 }
 
-// sessionTypes are those where the session decides about them: with a temporary
-// table or variable of its own, or settings that a statement has changed. They
-// are asked on its own connection, before the query; nil if they need not be.
-func (c *conn) sessionTypes(ctx context.Context, k *call) []columnType {
-	switch {
-	case k.Plan.Query == nil || k.Plan.Query.Into || !k.rows:
-		return nil
-	case c.next != "" && !c.inTransaction():
-		return nil // SET TRANSACTION is for the query itself
-	case strings.Contains(k.text, ":=") && sqltext.AssignsWithin(sqltext.Tokenize(k.text, c.session.mode)):
-		return nil // a derived table is evaluated even if no row is returned
-	case k.stmt != nil && k.Plan.KeepsTypes:
-		return k.stmt.typed(ctx, k)
-	case c.namesTemporary(k.text), strings.Contains(k.text, "@"):
-		return c.typesHere(ctx, k)
-	case !c.changed || !k.Plan.Computes() && c.session.sqlMode == c.initial.sqlMode && c.session.results == c.initial.results: // strictness decides what may be NULL
+// temporaryTypes are those of a query that names a temporary table, which its session
+// alone knows: asked before it is sent, as nothing can be while its rows are read.
+func (c *conn) temporaryTypes(ctx context.Context, k *call) []columnType {
+	if k.Plan.Query == nil || k.Plan.Query.Into || !k.rows || !c.namesTemporary(k.text) || c.next != "" && !c.inTransaction() { // SET TRANSACTION is for the query itself
 		return nil
 	}
-	if c.types == nil {
-		c.types = map[*plan.Plan]*typesCache{}
-	}
-	if c.types[k.Plan] == nil {
-		if len(c.types) == maxTypes {
-			clear(c.types)
-		}
-		c.types[k.Plan] = &typesCache{}
-	}
-	return k.cachedTypes(c.types[k.Plan], func() []columnType { return c.typesHere(ctx, k) })
-}
-
-// typesHere asks on the session's own connection.
-func (c *conn) typesHere(ctx context.Context, k *call) []columnType {
 	types, err := k.typesOn(ctx, c.raw)
 	c.overlook(err)
 	return types
-}
-
-func (k *call) cachedTypes(cache *typesCache, ask func() []columnType) []columnType {
-	kinds := ""
-	if k.Plan.NamedByArgs && !k.binary() {
-		return ask()
-	}
-	if k.Plan.TypedByArgs {
-		if !k.binary() || slices.ContainsFunc(k.args, isText) {
-			return ask() // values decide: about names, and the precision of numbers
-		}
-		kinds = kindsOf(k.args)
-	}
-	ddl := k.conn.connector.ddl.Load()
-	types := cache.get(kinds, ddl)
-	if types == nil {
-		if types = ask(); types != nil {
-			cache.put(kinds, ddl, types)
-		}
-	}
-	return types
-}
-
-func isText(v driver.NamedValue) bool {
-	switch v.Value.(type) {
-	case string, []byte, json.RawMessage:
-		return true
-	}
-	return false
-}
-
-// kindsOf is the Go types of arguments.
-func kindsOf(args []driver.NamedValue) string {
-	var b strings.Builder
-	for _, v := range args {
-		fmt.Fprintf(&b, "%T ", v.Value)
-	}
-	return b.String()
 }
 
 // askTypes asks on a look-up connection.
@@ -284,7 +193,6 @@ func (k *call) typesOn(ctx context.Context, conn driver.Conn) ([]columnType, err
 type question struct {
 	original, text string
 	params         int
-	asksRows       bool // the last argument says how many rows: 0
 }
 
 func (k *call) question() question {
