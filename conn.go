@@ -138,7 +138,9 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 	if !p.Simple {
 		return c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows})
 	}
-	c.connector.stats.plain(p.Plan)
+	if p.Named {
+		c.connector.stats.Verbatim.Add(1)
+	}
 	if rows {
 		if err := c.keepPromises(ctx); err != nil {
 			return outcome{}, err

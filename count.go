@@ -62,7 +62,7 @@ func (c *conn) increment(ctx context.Context, k *call) (outcome, after, error) {
 
 // count runs an increment: at once outside a transaction, pending inside.
 func (c *conn) count(ctx context.Context, k *call, b *plan.Bound) (outcome, after, error) {
-	c.connector.stats.increments.Add(1)
+	c.connector.stats.Increments.Add(1)
 	if c.inTransaction() {
 		return c.countLater(ctx, k, b)
 	}
@@ -147,10 +147,10 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 			return outcome{}, notTried, nil
 		}
 		if err == nil {
-			c.connector.stats.increments.Add(1)
+			c.connector.stats.Increments.Add(1)
 		}
 		if together {
-			c.connector.stats.batch(1)
+			c.connector.stats.Group(1)
 		}
 		return c.sent(k, inc, err)
 	}
@@ -175,7 +175,7 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 	first := func() (bool, error) {
 		if together {
 			defer b.group.Leave(lead)
-			defer c.connector.stats.batch(1)
+			defer c.connector.stats.Group(1)
 		}
 		return send()
 	}
@@ -189,7 +189,7 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 		return outcome{}, notTried, nil
 	}
 	if err == nil {
-		c.connector.stats.increments.Add(1)
+		c.connector.stats.Increments.Add(1)
 	}
 	return c.sent(k, inc, err)
 }
@@ -268,7 +268,7 @@ func (c *conn) countLater(ctx context.Context, k *call, b *plan.Bound) (outcome,
 		return outcome{}, done, err
 	}
 	c.transaction().increments++
-	c.connector.stats.pending.Add(1)
+	c.connector.stats.Pending.Add(1)
 	return c.counted(k, b.Increment, int64(len(hits))), done, nil
 }
 

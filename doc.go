@@ -80,6 +80,7 @@ package countermysql
 //
 //	internal/sqltext, mysqlerr     SQL as text; numbers of errors
 //	internal/groupcommit           many callers, one send; knows no SQL
+//	internal/stats                 what the driver counts of itself
 //	internal/catalog               tables, keys and slots tables as the server has them
 //	internal/slotsql               every statement about slots, as text
 //	internal/plan                  statement and schema → plan; no I/O

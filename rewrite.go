@@ -131,7 +131,7 @@ func (c *conn) noteFallback(p *plan.Plan, text string) {
 	if !p.Fallback {
 		return
 	}
-	if d := sqltext.Digest(text); c.connector.stats.fallback(d, p.Reason) {
+	if d := sqltext.Digest(text); c.connector.stats.Fallback(d, p.Reason) {
 		c.connector.log.Warn("countermysql: statement runs the exact way", "reason", p.Reason, "statement", d)
 	}
 }
@@ -167,8 +167,8 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	if p.Query == nil {
-		c.connector.stats.plain(p)
+	if p.Query == nil && p.Named {
+		c.connector.stats.Verbatim.Add(1)
 	} else if plain {
 		if kind := c.looks(k); kind != noLook {
 			out, answered, err := c.lookFirst(ctx, k, kind)
@@ -195,10 +195,10 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, errOtherSlots
 		}
 		// perhaps it is the view that the server does not like here: then the base table has to do
-		c.connector.stats.exactly("the server does not accept the view")
+		c.connector.stats.Exactly("the server does not accept the view")
 		return c.runExact(ctx, k)
 	case p.Increment != nil && (n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange):
-		c.connector.stats.exactly("the base row without its slots is at the end of its range")
+		c.connector.stats.Exactly("the base row without its slots is at the end of its range")
 		return c.runExact(ctx, k)
 	default:
 		return out, err
@@ -220,7 +220,7 @@ func (c *conn) rewritten(ctx context.Context, k *call) (text string, args []driv
 		}
 		return k.text, k.args, false, nil
 	}
-	c.connector.stats.sums.Add(1)
+	c.connector.stats.Sums.Add(1)
 	if !p.Query.Locking && !c.shares(p.Query) && c.open() == nil {
 		text, args = k.summed()
 		return text, args, true, nil

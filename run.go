@@ -309,7 +309,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	if exactly {
-		c.connector.stats.exactly(cmp.Or(p.Reason, "an argument, the row's state or the transaction asks for it"))
+		c.connector.stats.Exactly(cmp.Or(p.Reason, "an argument, the row's state or the transaction asks for it"))
 		return c.runExact(ctx, k)
 	}
 	out, err := c.runRewritten(ctx, k)
