@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
@@ -171,6 +172,6 @@ func (k *call) prepared(ctx context.Context, text string, args []driver.NamedVal
 		s.Close()
 		return out, err
 	}
-	out.rows = &countedRows{physicalRows: out.rows.(physicalRows), finish: closing(s)}
+	out.rows = answer.Over(out.rows).Then(func(error) error { return s.Close() })
 	return out, nil
 }

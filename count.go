@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -123,9 +124,9 @@ func (c *conn) counted(k *call, inc *plan.Increment, rows int64) outcome {
 		rows *= 2 // ON DUPLICATE KEY UPDATE reports 2 for a changed row
 	}
 	if k.rows {
-		return outcome{rows: noRows{}}
+		return outcome{rows: answer.NoRows{}}
 	}
-	return outcome{res: affected(rows)}
+	return outcome{res: answer.Affected(rows)}
 }
 
 // maxRetries bounds how often an increment is sent again after a deadlock that

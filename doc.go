@@ -84,6 +84,7 @@ package countermysql
 //	internal/catalog               tables, keys and slots tables as the server has them
 //	internal/slotsql               every statement about slots, as text
 //	internal/plan                  statement and schema → plan; no I/O
+//	internal/answer                results, rows and types as plain MySQL gives them
 //	this one                       connections, transactions, sending, answers, operating
 //
 // One increment, UPDATE post SET likes = likes + 1 WHERE id = ?, function by function:
@@ -122,8 +123,8 @@ package countermysql
 //	slotrows clean collide
 //	sight                                              what a transaction sees of counters
 //	ddl alter swap temporary lock_tables               what changes tables
-//	result rows types errors                           the answer, as plain MySQL gives it
+//	outcome types errors                               the answer, as plain MySQL gives it, by internal/answer
 //
 //	rollup rollup_batch rollup_part background         operating
 //	check initialize explain recount leave
-//	describe stats
+//	describe stats                                     what internal/stats has counted

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -66,7 +67,7 @@ func (c *conn) lookFirst(ctx context.Context, k *call, kind lookKind) (out outco
 	if err != nil {
 		return out, !l.Blames(err), err
 	}
-	rows := &lookedRows{physicalRows: out.rows.(physicalRows), hidden: hidden}
+	rows := &lookedRows{Physical: out.rows.(answer.Physical), hidden: hidden}
 	err = rows.peek(most)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
@@ -139,7 +140,7 @@ func (l *lookState) told(rows *lookedRows) bool {
 // lookedRows are the rows of a look, without its hidden columns. The first ones are read
 // beforehand.
 type lookedRows struct {
-	physicalRows
+	answer.Physical
 	hidden int
 	ahead  [][]driver.Value
 	err    error // behind those
@@ -147,14 +148,14 @@ type lookedRows struct {
 	next   int
 }
 
-var _ physicalRows = (*lookedRows)(nil)
+var _ answer.Physical = (*lookedRows)(nil)
 
 // peek reads so many rows; the error is what comes in place of the next.
 func (r *lookedRows) peek(n int) error {
-	columns := len(r.physicalRows.Columns())
+	columns := len(r.Physical.Columns())
 	for len(r.ahead) < n {
 		row := make([]driver.Value, columns)
-		if r.err = r.physicalRows.Next(row); r.err != nil {
+		if r.err = r.Physical.Next(row); r.err != nil {
 			return r.err
 		}
 		if n > 1 { // the next overwrites them
@@ -186,14 +187,14 @@ func (r *lookedRows) Next(dest []driver.Value) error {
 		return err
 	}
 	if r.row == nil {
-		r.row = make([]driver.Value, len(r.physicalRows.Columns()))
+		r.row = make([]driver.Value, len(r.Physical.Columns()))
 	}
-	err := r.physicalRows.Next(r.row)
+	err := r.Physical.Next(r.row)
 	copy(dest, r.row)
 	return err
 }
 
 func (r *lookedRows) Columns() []string {
-	names := r.physicalRows.Columns()
+	names := r.Physical.Columns()
 	return names[:len(names)-r.hidden]
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"sync"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
@@ -52,7 +53,7 @@ type planUse struct {
 type planState struct {
 	batch              *batch // of the increment; nil: it goes by itself
 	tableLook, rowLook lookState
-	types              typesCache // of the query as it was written
+	types              answer.KeptTypes // of the query as it was written
 }
 
 // clear forgets all plans: they were made by a schema that no longer holds.
@@ -205,7 +206,7 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	}
 	c.noteWrites(p.Writes, k.binder(), out.affected())
 	if p.Query != nil && k.rows {
-		out.rows = c.countedRows(out.rows, k, types)
+		out.rows = c.asPlain(out.rows, k, types)
 	}
 	return out, nil
 }

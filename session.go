@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -245,7 +246,7 @@ func drain(rows driver.Rows) (all [][]string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, texts(dest))
+		all = append(all, answer.Texts(dest))
 	}
 }
 
