@@ -178,6 +178,25 @@ func TestAcceptedPrecision(t *testing.T) {
 	})
 }
 
+// TestAcceptedOtherArguments pins that what an expression gives for an argument of another
+// kind than the first is the same number, but may be of the Go type that it had for that.
+func TestAcceptedOtherArguments(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes SMALLINT NOT NULL);\nINSERT INTO post VALUES (1, 5)", harness.Counters("post", "likes"))
+		harness.Affected(t, tw.Direct, "INSERT INTO post_slots (id, slot) VALUES (1, 0)")
+		var answers []string
+		for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
+			for _, arg := range []any{int64(1), uint64(1)} {
+				stmt, err := db.PrepareContext(t.Context(), "SELECT COALESCE(likes, ?) FROM post")
+				require.NoError(t, err)
+				answers = append(answers, queriedStmt(t, stmt, arg))
+				require.NoError(t, stmt.Close())
+			}
+		}
+		require.Equal(t, []string{"[int64 5]done", "[string 5]done", "[int64 5]done", "[int64 5]done"}, answers)
+	})
+}
+
 // queriedStmt is what a prepared query answers.
 func queriedStmt(t *testing.T, stmt *sql.Stmt, args ...any) string {
 	t.Helper()

@@ -124,11 +124,8 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 			step.Lax = "types"
 		}
 		if step.Lax == "" && len(step.Args) > 0 {
-			switch again := executed[step.SQL] || len(step.Args) > 1; {
-			case again && step.Prepared && !r.MariaDB:
-				step.Lax = "numbers" // TestAcceptedEarlierTypes
-			case again:
-				step.Lax = "types" // TestAcceptedPrecision
+			if executed[step.SQL] || len(step.Args) > 1 {
+				step.Lax = "numbers" // TestAcceptedEarlierTypes, TestAcceptedOtherArguments
 			}
 			executed[step.SQL] = true
 		}
