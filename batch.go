@@ -51,7 +51,7 @@ func (c *conn) together(ctx context.Context, b *batch, r *request) groupcommit.O
 				r.Outcome.Alone = true
 				return
 			}
-			c.connector.stats.batch(len(requests))
+			c.connector.stats.Group(len(requests))
 			c.sendRequests(ctx, b, requests)
 		})
 	})
@@ -75,7 +75,7 @@ func (c *conn) beside(ctx context.Context, b *batch, r *request) (v groupcommit.
 	default:
 		v.Err = err
 	}
-	c.connector.stats.batch(1)
+	c.connector.stats.Group(1)
 	return v, true
 }
 
@@ -158,7 +158,7 @@ func (c *conn) sendBatch(ctx context.Context, b *batch, entries []*slotsql.RowIn
 // can't go at once go by themselves.
 func (c *conn) unheard(err error) {
 	if n := mysqlerr.Number(err); n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait {
-		c.connector.stats.unheard(n)
+		c.connector.stats.Unheard(n)
 	}
 }
 

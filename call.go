@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
@@ -80,7 +81,7 @@ func (k *call) summed() (string, []driver.NamedValue) {
 			return text, args
 		}
 	}
-	if short := k.Query.Short; short != nil && (k.stmt == nil || !k.Plan.KeepsTypes) {
+	if short := k.Query.Short; short != nil {
 		if text, args, ok := short.With(k.arguments(), 0); ok {
 			return text, args
 		}
@@ -171,6 +172,6 @@ func (k *call) prepared(ctx context.Context, text string, args []driver.NamedVal
 		s.Close()
 		return out, err
 	}
-	out.rows = &countedRows{physicalRows: out.rows.(physicalRows), finish: closing(s)}
+	out.rows = answer.Over(out.rows).Then(func(error) error { return s.Close() })
 	return out, nil
 }

@@ -26,12 +26,11 @@ type conn struct {
 	session   session
 	initial   session // as the DSN made it
 	literals  sqltext.Encoder
-	dirty     bool                       // it may have changed: probe before the next counter statement
-	changed   bool                       // a statement of the application's has changed it
-	clock     bool                       // and perhaps its clock: SET timestamp
-	role      bool                       // and perhaps its privileges: SET ROLE
-	types     map[*plan.Plan]*typesCache // asked by a session that was changed
-	temporary map[string]bool            // names of temporary tables that it has made, in small letters
+	dirty     bool            // it may have changed: probe before the next counter statement
+	changed   bool            // a statement of the application's has changed it
+	clock     bool            // and perhaps its clock: SET timestamp
+	role      bool            // and perhaps its privileges: SET ROLE
+	temporary map[string]bool // names of temporary tables that it has made, in small letters
 	locks     tableLocks
 	broken    error // the end of a context, which has closed the connection
 	untold    error // why the driver has closed it, if the application does not know yet
@@ -140,7 +139,9 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 	if !p.Simple {
 		return c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows})
 	}
-	c.connector.stats.plain(p.Plan)
+	if p.Named {
+		c.connector.stats.Verbatim.Add(1)
+	}
 	if rows {
 		if err := c.keepPromises(ctx); err != nil {
 			return outcome{}, err

@@ -147,7 +147,7 @@ func (c *Connector) coolKeys(ctx context.Context, r **rollup, b *batch, cold []*
 	if err != nil && !mysqlerr.Passing[mysqlerr.Number(err)] {
 		return fmt.Errorf("%s: %w", b.t, err)
 	}
-	c.stats.rolledUp((*r).out)
+	c.stats.RolledUp((*r).out.counts())
 	if len(taken) == len(cold) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -45,7 +46,7 @@ func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (outcome, a
 
 // count runs an increment: at once outside a transaction, pending inside.
 func (c *conn) count(ctx context.Context, k *call, b *plan.Bound) (outcome, after, error) {
-	c.connector.stats.increments.Add(1)
+	c.connector.stats.Increments.Add(1)
 	if c.inTransaction() {
 		return c.countLater(ctx, k, b)
 	}
@@ -106,9 +107,9 @@ func (c *conn) counted(k *call, inc *plan.Increment, rows int64) outcome {
 		rows *= 2 // ON DUPLICATE KEY UPDATE reports 2 for a changed row
 	}
 	if k.rows {
-		return outcome{rows: noRows{}}
+		return outcome{rows: answer.NoRows{}}
 	}
-	return outcome{res: affected(rows)}
+	return outcome{res: answer.Affected(rows)}
 }
 
 // maxRetries bounds how often an increment is sent again after a deadlock that
@@ -130,10 +131,10 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 			return outcome{}, notTried, nil
 		}
 		if err == nil {
-			c.connector.stats.increments.Add(1)
+			c.connector.stats.Increments.Add(1)
 		}
 		if together {
-			c.connector.stats.batch(1)
+			c.connector.stats.Group(1)
 		}
 		return c.sent(k, inc, err)
 	}
@@ -158,7 +159,7 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 	first := func() (bool, error) {
 		if together {
 			defer b.group.Leave(lead)
-			defer c.connector.stats.batch(1)
+			defer c.connector.stats.Group(1)
 		}
 		return send()
 	}
@@ -172,7 +173,7 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 		return outcome{}, notTried, nil
 	}
 	if err == nil {
-		c.connector.stats.increments.Add(1)
+		c.connector.stats.Increments.Add(1)
 	}
 	return c.sent(k, inc, err)
 }
@@ -251,7 +252,7 @@ func (c *conn) countLater(ctx context.Context, k *call, b *plan.Bound) (outcome,
 		return outcome{}, done, err
 	}
 	c.transaction().increments++
-	c.connector.stats.pending.Add(1)
+	c.connector.stats.Pending.Add(1)
 	return c.counted(k, b.Increment, int64(len(hits))), done, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
 )
@@ -15,8 +16,8 @@ func (c *conn) discard(ctx context.Context, k *call, f func() (outcome, error)) 
 	c.discarding = d
 	out, err := f()
 	c.discarding = nil
-	if rows, ok := out.rows.(physicalRows); ok && err == nil && d.Stands != nil {
-		out.rows = &countedRows{physicalRows: rows, finish: func(err error) error { return c.discarded(ctx, d, err) }}
+	if out.rows != nil && err == nil && d.Stands != nil {
+		out.rows = answer.Over(out.rows).Then(func(err error) error { return c.discarded(ctx, d, err) })
 		return out, nil
 	}
 	if err = c.discarded(ctx, d, err); err != nil {

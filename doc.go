@@ -80,10 +80,12 @@ package countermysql
 //
 //	internal/sqltext, mysqlerr     SQL as text; numbers of errors
 //	internal/groupcommit           many callers, one send; knows no SQL
+//	internal/stats                 what the driver counts of itself
 //	internal/catalog               tables, keys and slots tables as the server has them
 //	internal/slotsql               every statement about slots, as text
 //	internal/traffic               what goes on on a table: hot keys, slots in use; memory only
 //	internal/plan                  statement and schema → plan; no I/O
+//	internal/answer                results, rows and types as plain MySQL gives them
 //	this one                       connections, transactions, sending, answers, operating
 //
 // One increment, UPDATE post SET likes = likes + 1 WHERE id = ?, function by function:
@@ -122,8 +124,8 @@ package countermysql
 //	slotrows clean collide
 //	sight                                              what a transaction sees of counters
 //	ddl alter swap temporary lock_tables               what changes tables
-//	result rows types typing errors                    the answer, as plain MySQL gives it
+//	outcome types errors                               the answer, as plain MySQL gives it, by internal/answer
 //
 //	rollup rollup_batch rollup_part background         operating
 //	check initialize explain recount leave
-//	describe stats
+//	describe stats                                     what internal/stats has counted

@@ -19,6 +19,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/stats"
 	"github.com/countermysql/countermysql/internal/traffic"
 )
 
@@ -139,7 +140,7 @@ type Connector struct {
 	cooler     cooler
 	warned     sync.Map // what has been logged once
 	wanted     sync.Map // columns that increments want as touch columns, by their names
-	stats      stats
+	stats      stats.Stats
 
 	mu             sync.Mutex // guards what follows
 	under, next    *reading   // of the schema: under way, and to come; nil if not

@@ -2,11 +2,11 @@ package countermysql
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"strings"
 	"time"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -158,18 +158,7 @@ func (c *conn) alone(ctx context.Context, run func() (outcome, error)) (outcome,
 	if out.rows == nil {
 		return out, c.finish(ctx, nil)
 	}
-	rows, ok := out.rows.(*countedRows)
-	if !ok {
-		rows = &countedRows{physicalRows: out.rows.(physicalRows)}
-	}
-	first := rows.finish
-	rows.finish = func(err error) error {
-		if first != nil {
-			err = errors.Join(err, first(err))
-		}
-		return c.finish(ctx, err)
-	}
-	return outcome{rows: rows}, nil
+	return outcome{rows: answer.Over(out.rows).Then(func(err error) error { return c.finish(ctx, err) })}, nil
 }
 
 // takeAndRun rolls up the keys that a statement concerns and runs it. Of the rows that

@@ -3,6 +3,7 @@ package countermysql
 import (
 	"context"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 )
@@ -13,11 +14,8 @@ import (
 func (c *conn) overTables(ctx context.Context, k *call, out outcome, err error) (outcome, error) {
 	failed := err
 	if err == nil && k.rows {
-		rows, ok := out.rows.(*countedRows)
-		if !ok {
-			rows = &countedRows{physicalRows: out.rows.(physicalRows)}
-		}
-		out.rows, failed = rows, rows.peek()
+		rows := answer.Over(out.rows)
+		out.rows, failed = rows, rows.Peek()
 	}
 	if !plan.OfRow(failed) && mysqlerr.Number(failed) != mysqlerr.ErrCantReopen {
 		return out, err

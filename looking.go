@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/traffic"
@@ -25,9 +26,6 @@ func (c *conn) looks(k *call) lookKind {
 	}
 	if level := c.level(); level != sqltext.RepeatableRead && level != "READ COMMITTED" {
 		return noLook
-	}
-	if k.stmt != nil && p.KeepsTypes {
-		return noLook // its parameters have the types that all executions together have given them
 	}
 	l, now := p.Query.Look, catalog.Clock()
 	switch {
@@ -63,7 +61,7 @@ func (c *conn) lookFirst(ctx context.Context, k *call, kind lookKind) (out outco
 	if err != nil {
 		return out, !l.Blames(err), err
 	}
-	rows := &lookedRows{physicalRows: out.rows.(physicalRows), hidden: hidden}
+	rows := &lookedRows{Physical: out.rows.(answer.Physical), hidden: hidden}
 	err = rows.peek(most)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
@@ -119,7 +117,7 @@ func eachRow(l *traffic.Look, rows *lookedRows) (answered bool) {
 // lookedRows are the rows of a look, without its hidden columns. The first ones are read
 // beforehand.
 type lookedRows struct {
-	physicalRows
+	answer.Physical
 	hidden int
 	ahead  [][]driver.Value
 	err    error // behind those
@@ -127,14 +125,14 @@ type lookedRows struct {
 	next   int
 }
 
-var _ physicalRows = (*lookedRows)(nil)
+var _ answer.Physical = (*lookedRows)(nil)
 
 // peek reads so many rows; the error is what comes in place of the next.
 func (r *lookedRows) peek(n int) error {
-	columns := len(r.physicalRows.Columns())
+	columns := len(r.Physical.Columns())
 	for len(r.ahead) < n {
 		row := make([]driver.Value, columns)
-		if r.err = r.physicalRows.Next(row); r.err != nil {
+		if r.err = r.Physical.Next(row); r.err != nil {
 			return r.err
 		}
 		if n > 1 { // the next overwrites them
@@ -166,14 +164,14 @@ func (r *lookedRows) Next(dest []driver.Value) error {
 		return err
 	}
 	if r.row == nil {
-		r.row = make([]driver.Value, len(r.physicalRows.Columns()))
+		r.row = make([]driver.Value, len(r.Physical.Columns()))
 	}
-	err := r.physicalRows.Next(r.row)
+	err := r.Physical.Next(r.row)
 	copy(dest, r.row)
 	return err
 }
 
 func (r *lookedRows) Columns() []string {
-	names := r.physicalRows.Columns()
+	names := r.Physical.Columns()
 	return names[:len(names)-r.hidden]
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -371,6 +372,6 @@ func (c *Connector) query(ctx context.Context, query string) ([][]string, error)
 type nullText struct{ text string }
 
 func (n *nullText) Scan(v any) error {
-	n.text = texts([]driver.Value{v})[0]
+	n.text = answer.Texts([]driver.Value{v})[0]
 	return nil
 }

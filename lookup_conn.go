@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -70,7 +71,7 @@ func (l *lookupConn) ask(ctx context.Context) (kin, mode string, err error) {
 	defer rows.Close()
 	told := make([]driver.Value, 2)
 	err = rows.Next(told)
-	return texts(told)[0], texts(told)[1], err
+	return answer.Texts(told)[0], answer.Texts(told)[1], err
 }
 
 type kinKey struct{}

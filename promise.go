@@ -81,7 +81,7 @@ func (c *conn) promise(b *plan.Bound) *promise {
 	x, p := c.transaction(), &promise{conn: c, b: b, late: c.fixed, affected: 1}
 	x.promises = append(x.promises, p)
 	x.increments++
-	c.connector.stats.pending.Add(1)
+	c.connector.stats.Pending.Add(1)
 	return p
 }
 

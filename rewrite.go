@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"sync"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
@@ -53,7 +54,7 @@ type planUse struct {
 type planState struct {
 	batch              *batch // of the increment; nil: it goes by itself
 	tableLook, rowLook traffic.Look
-	types              typesCache // of the query as it was written
+	types              answer.KeptTypes // of the query as it was written
 }
 
 // clear forgets all plans: they were made by a schema that no longer holds.
@@ -132,7 +133,7 @@ func (c *conn) noteFallback(p *plan.Plan, text string) {
 	if !p.Fallback {
 		return
 	}
-	if d := sqltext.Digest(text); c.connector.stats.fallback(d, p.Reason) {
+	if d := sqltext.Digest(text); c.connector.stats.Fallback(d, p.Reason) {
 		c.connector.log.Warn("countermysql: statement runs the exact way", "reason", p.Reason, "statement", d)
 	}
 }
@@ -168,8 +169,8 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	if p.Query == nil {
-		c.connector.stats.plain(p)
+	if p.Query == nil && p.Named {
+		c.connector.stats.Verbatim.Add(1)
 	} else if plain {
 		if kind := c.looks(k); kind != noLook {
 			out, answered, err := c.lookFirst(ctx, k, kind)
@@ -179,7 +180,7 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 			}
 		}
 	}
-	types := c.sessionTypes(ctx, k)
+	types := c.temporaryTypes(ctx, k)
 	var out outcome
 	err = c.againAlone(ctx, func() (err error) {
 		out, err = k.forwardWith(ctx, text, args)
@@ -196,17 +197,17 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, errOtherSlots
 		}
 		// perhaps it is the view that the server does not like here: then the base table has to do
-		c.connector.stats.exactly("the server does not accept the view")
+		c.connector.stats.Exactly("the server does not accept the view")
 		return c.runExact(ctx, k)
 	case p.Increment != nil && (n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange):
-		c.connector.stats.exactly("the base row without its slots is at the end of its range")
+		c.connector.stats.Exactly("the base row without its slots is at the end of its range")
 		return c.runExact(ctx, k)
 	default:
 		return out, err
 	}
 	c.noteWrites(p.Writes, k.binder(), out.affected())
 	if p.Query != nil && k.rows {
-		out.rows = c.countedRows(out.rows, k, types)
+		out.rows = c.asPlain(out.rows, k, types)
 	}
 	return out, nil
 }
@@ -221,7 +222,7 @@ func (c *conn) rewritten(ctx context.Context, k *call) (text string, args []driv
 		}
 		return k.text, k.args, false, nil
 	}
-	c.connector.stats.sums.Add(1)
+	c.connector.stats.Sums.Add(1)
 	if !p.Query.Locking && !c.shares(p.Query) && c.open() == nil {
 		text, args = k.summed()
 		return text, args, true, nil

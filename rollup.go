@@ -17,6 +17,7 @@ import (
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/stats"
 )
 
 // DefaultMaxLock is for how long a rollup keeps base rows locked at a time,
@@ -58,6 +59,10 @@ type RolledUp struct {
 	Left    []Left // keys whose slots the base row can't take, at most 100
 }
 
+func (r *RolledUp) counts() stats.RollupStatistics {
+	return stats.RollupStatistics{Keys: r.Keys, Slots: r.Slots, Orphans: r.Orphans, Busy: r.Busy, Left: int64(len(r.Left))}
+}
+
 // Left is a key whose slots, or a part of them, stay where they are: they are
 // counted, and every read shows them.
 type Left struct {
@@ -90,10 +95,10 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 	if options == nil {
 		options = &RollupOptions{}
 	}
-	c.stats.rollups.Add(1)
+	c.stats.Rollups.Add(1)
 	defer func() {
 		if err != nil {
-			c.stats.rollupErrors.Add(1)
+			c.stats.RollupErrors.Add(1)
 		}
 	}()
 	s, err := c.schema(ctx)
@@ -124,7 +129,7 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 		}
 		out, err := c.rollUpTable(ctx, t, options, wait)
 		if out != nil {
-			c.stats.rolledUp(out)
+			c.stats.RolledUp(out.counts())
 			done = append(done, *out)
 		}
 		if ctx.Err() != nil {

@@ -2,11 +2,11 @@ package countermysql
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"strings"
 	"time"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
@@ -208,11 +208,11 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 	if k.Plan.Kind == sqltext.EffectExecute && !sqltext.Tokenize(k.text, c.session.mode)[0].Is("PREPARE") {
 		c.connector.changes.Add(1)
 	}
-	if rows, ok := out.rows.(physicalRows); ok { // the server tells only behind them whether the transaction is over
-		out.rows = &countedRows{physicalRows: rows, finish: func(error) error {
+	if out.rows != nil { // the server tells only behind them whether the transaction is over
+		out.rows = answer.Over(out.rows).Then(func(error) error {
 			c.noteAnything(k.Plan)
 			return nil
-		}}
+		})
 		return out, err
 	}
 	c.noteAnything(k.Plan)
@@ -338,7 +338,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	if exactly {
-		c.connector.stats.exactly(r.Reason)
+		c.connector.stats.Exactly(r.Reason)
 		return c.runExact(ctx, k)
 	}
 	out, err := c.runRewritten(ctx, k)
@@ -346,21 +346,4 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		c.connector.want(ctx, k)
 	}
 	return out, err
-}
-
-// countedRows gives the rows of a rewritten query the column types of the original,
-// if they are not known yet when they are asked for.
-func (c *conn) countedRows(rows driver.Rows, k *call, types []columnType) driver.Rows {
-	counted, ok := rows.(*countedRows)
-	if !ok {
-		counted = &countedRows{physicalRows: rows.(physicalRows)}
-	}
-	counted.types = func() []columnType { return c.columnTypes(k) }
-	if types != nil {
-		counted.known, counted.asked = types, true
-	}
-	counted.renamed = k.Plan.Query.Renamed || c.connector.cfg.ColumnsWithAlias
-	counted.binary = k.binary()
-	counted.computed = k.Plan.Computes()
-	return counted
 }

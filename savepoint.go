@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -88,8 +89,8 @@ func (c *conn) forwardWatched(ctx context.Context, k *call) (outcome, error) {
 		return errors.New("countermysql: a routine went back to a savepoint that was set after increments; the transaction is rolled back")
 	}
 	out, err := k.forward(ctx, k.text)
-	if rows, ok := out.rows.(physicalRows); ok {
-		out.rows = &countedRows{physicalRows: rows, finish: check}
+	if out.rows != nil {
+		out.rows = answer.Over(out.rows).Then(check)
 		return out, err
 	}
 	return out, check(err)

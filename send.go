@@ -86,7 +86,7 @@ func (c *conn) send(ctx context.Context) error {
 		if c.tx == nil {
 			return nil
 		}
-		c.connector.stats.flushes.Add(1)
+		c.connector.stats.Flushes.Add(1)
 		c.tx.sentAll(t) // should the commit fail and the transaction go on
 	}
 	x.sent = true

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -45,7 +46,6 @@ type session struct {
 	packet     int    // bytes that a statement may have
 	completes  bool   // completion_type: COMMIT does more than that
 	timed      bool   // MySQL's max_execution_time: it ends queries, and no other statements
-	results    string // the character set of results: a text is VARBINARY in "binary"
 }
 
 // probe reads the session's state from the server.
@@ -57,7 +57,7 @@ func (c *conn) probe(ctx context.Context, s *catalog.Schema) error {
 	if s.Server.SnapshotIsolation {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
-	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+kinName+", @@max_allowed_packet, "+timed+", @@character_set_results LIMIT 1")
+	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+kinName+", @@max_allowed_packet, "+timed+" LIMIT 1")
 	if err != nil {
 		return err
 	}
@@ -92,13 +92,12 @@ func (c *conn) probe(ctx context.Context, s *catalog.Schema) error {
 		kin:        v[12],
 		packet:     packet,
 		timed:      v[14] == "1",
-		results:    v[15],
 	}
 	if c.initial.charset == "" {
 		c.initial = c.session
 	}
 	c.literals = literalsOf(c.connector.cfg, c.session)
-	c.dirty, c.types = false, nil
+	c.dirty = false
 	return nil
 }
 
@@ -247,7 +246,7 @@ func drain(rows driver.Rows) (all [][]string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, texts(dest))
+		all = append(all, answer.Texts(dest))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -18,21 +19,21 @@ func (c *conn) runSplit(ctx context.Context, k *call) (outcome, error) {
 		rows := &splitRows{conn: c, ctx: ctx, texts: k.Plan.Split, args: k.args}
 		return outcome{rows: rows}, rows.first()
 	}
-	all := &result{}
+	all := &answer.Result{}
 	args := k.args
-	for _, text := range k.Plan.Split {
+	for i, text := range k.Plan.Split {
 		var own []driver.NamedValue
 		own, args = sqltext.SplitArgs(text, c.session.mode, args)
 		res, err := c.ExecContext(ctx, text, own)
 		if err != nil {
-			return outcome{}, notAgain(err, len(all.affected) > 0)
+			return outcome{}, notAgain(err, i > 0)
 		}
 		n, err := res.RowsAffected()
 		if err != nil {
 			return outcome{}, err
 		}
 		id, _ := res.LastInsertId()
-		all.affected, all.ids = append(all.affected, n), append(all.ids, id)
+		all.And(n, id)
 	}
 	return outcome{res: all}, nil
 }
@@ -49,7 +50,7 @@ func notAgain(err error, begun bool) error {
 // splitRows are the result sets of several statements, each run when it is
 // asked for. Like go-sql-driver's they skip statements without rows.
 type splitRows struct {
-	physicalRows
+	answer.Physical
 	conn  *conn
 	ctx   context.Context
 	texts []string
@@ -64,24 +65,24 @@ func (r *splitRows) Close() error {
 			break // io.EOF, or an error that nobody waits for
 		}
 	}
-	return r.physicalRows.Close()
+	return r.Physical.Close()
 }
 
 func (r *splitRows) first() error {
 	err := r.NextResultSet()
 	if errors.Is(err, io.EOF) {
-		r.physicalRows = noRows{}
+		r.Physical = answer.NoRows{}
 		return nil
 	}
 	return err
 }
 
 func (r *splitRows) HasNextResultSet() bool {
-	return len(r.texts) > 0 || r.physicalRows.HasNextResultSet()
+	return len(r.texts) > 0 || r.Physical.HasNextResultSet()
 }
 
 func (r *splitRows) Next(dest []driver.Value) error {
-	err := r.physicalRows.Next(dest)
+	err := r.Physical.Next(dest)
 	if err != nil && !errors.Is(err, io.EOF) {
 		r.texts = nil
 	}
@@ -99,11 +100,11 @@ func (r *splitRows) NextResultSet() error {
 }
 
 func (r *splitRows) next() error {
-	if r.physicalRows != nil {
-		if r.physicalRows.HasNextResultSet() {
-			return r.physicalRows.NextResultSet()
+	if r.Physical != nil {
+		if r.Physical.HasNextResultSet() {
+			return r.Physical.NextResultSet()
 		}
-		if err := r.physicalRows.Close(); err != nil {
+		if err := r.Physical.Close(); err != nil {
 			return err
 		}
 	}
@@ -117,14 +118,14 @@ func (r *splitRows) next() error {
 			return notAgain(err, r.begun)
 		}
 		r.begun = true
-		if p, ok := rows.(physicalRows); ok && len(rows.Columns()) > 0 {
-			r.physicalRows = p
+		if p, ok := rows.(answer.Physical); ok && len(rows.Columns()) > 0 {
+			r.Physical = p
 			return nil
 		}
 		if err := rows.Close(); err != nil {
 			return err
 		}
 	}
-	r.physicalRows = noRows{}
+	r.Physical = answer.NoRows{}
 	return io.EOF
 }

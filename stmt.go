@@ -12,7 +12,6 @@ type stmt struct {
 	text   string
 	raw    driver.Stmt // of the text as it is
 	others map[string]driver.Stmt
-	typing *typing // nil: not asked yet
 
 	session session // in which it was prepared
 }
@@ -42,9 +41,6 @@ func (s *stmt) Close() error {
 	err := s.raw.Close()
 	for _, other := range s.others {
 		err = errors.Join(err, other.Close())
-	}
-	if s.typing != nil {
-		err = errors.Join(err, s.typing.stmt.Close())
 	}
 	return err
 }

@@ -96,7 +96,7 @@ func (c *conn) begins() string {
 // ended forgets the transaction.
 func (c *conn) ended() {
 	if c.tx != nil {
-		c.connector.stats.pending.Add(-c.tx.increments)
+		c.connector.stats.Pending.Add(-c.tx.increments)
 		c.tx.endPromises()
 	}
 	c.openTransaction = openTransaction{}
@@ -125,7 +125,7 @@ func (c *conn) failed(err error) error {
 		}
 		return err
 	}
-	c.connector.stats.failed(n)
+	c.connector.stats.Failed(n)
 	if s := c.connector.current.Load(); s != nil && (n == mysqlerr.ErrNoIndex || n == mysqlerr.ErrNoTable && slices.ContainsFunc(s.All(), func(t *catalog.Table) bool {
 		return strings.Contains(err.Error(), "."+t.Spec.SlotsTable+"'")
 	})) {

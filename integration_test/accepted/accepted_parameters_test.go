@@ -100,12 +100,100 @@ func TestAcceptedFloatingLater(t *testing.T) {
 			harness.Affected(t, conn, "ROLLBACK")
 			require.NoError(t, stmt.Close())
 		}
-		exact, rounded := "[[]uint8 9007199254741000]done", "[[]uint8 9.007199254741e15]done"
+		exact, rounded := "[string 9007199254741000]done", "[string 9.007199254741e15]done"
 		if srv.Flavor() == testserver.MySQL {
 			require.Equal(t, []string{rounded, exact}, answers)
 		} else {
 			require.Equal(t, []string{exact, exact}, answers)
 		}
+	})
+}
+
+// TestAcceptedEarlierTypes pins that what a prepared query computes from a parameter has
+// the type that its own argument makes of it where another text is sent than before: to
+// plain MySQL the parameter stays what it was. The number is the same.
+func TestAcceptedEarlierTypes(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT UNSIGNED NOT NULL);\nINSERT INTO post VALUES (1, 0)", harness.Counters("post", "likes"))
+		var answers []string
+		for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
+			conn := harness.Session(t, db)
+			stmt, err := conn.PrepareContext(t.Context(), "SELECT likes + ? FROM post WHERE id = 1")
+			require.NoError(t, err)
+			queriedStmt(t, stmt, 2.5)
+			harness.Affected(t, conn, "BEGIN")
+			harness.Affected(t, conn, "UPDATE post SET likes = likes + 6 WHERE id = 1")
+			answers = append(answers, queriedStmt(t, stmt, int64(3)))
+			require.NoError(t, stmt.Close())
+			harness.Affected(t, conn, "ROLLBACK")
+		}
+		of := "int64"
+		if srv.Flavor() == testserver.MySQL {
+			of = "float64"
+		}
+		require.Equal(t, []string{"[" + of + " 9]done", "[int64 9]done"}, answers)
+	})
+}
+
+// TestAcceptedPrecision pins that an expression's types are asked once: with other
+// arguments or settings than those of the first who asked, a DECIMAL's precision may be the
+// sum's. Its digits are plain's.
+func TestAcceptedPrecision(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT UNSIGNED NOT NULL);\nINSERT INTO post VALUES (1, 5)", harness.Counters("post", "likes"), "interpolateParams=true")
+		harness.Affected(t, tw.Direct, "INSERT INTO post_slots (id, slot) VALUES (1, 0)")
+		answers := func(db *sql.DB) (values []string, precisions []int64) {
+			conn := harness.Session(t, db)
+			for _, step := range []struct {
+				set, query string
+				args       []any
+			}{
+				{"DO 1", "SELECT likes / 3, likes FROM post", nil},
+				{"SET div_precision_increment = 8", "SELECT likes / 3, likes FROM post", nil},
+				{"DO 1", "SELECT likes + ?, likes FROM post", []any{"x"}},
+				{"DO 1", "SELECT likes + ?, likes FROM post", []any{1.5}},
+			} {
+				harness.Affected(t, conn, step.set)
+				rows, err := conn.QueryContext(t.Context(), step.query, step.args...)
+				require.NoError(t, err)
+				types, err := rows.ColumnTypes()
+				require.NoError(t, err)
+				precision, scale, _ := types[0].DecimalSize()
+				precisions = append(precisions, precision)
+				for rows.Next() {
+					var x, likes any
+					require.NoError(t, rows.Scan(&x, &likes))
+					values = append(values, fmt.Sprintf("%s %d: %T %s, %T %v", types[0].DatabaseTypeName(), scale, x, x, likes, likes))
+				}
+				require.NoError(t, rows.Err())
+			}
+			return values, precisions
+		}
+		want, plain := answers(tw.Plain)
+		got, ours := answers(tw.Ours)
+		require.Equal(t, want, got)
+		require.Equal(t, []int64{plain[0], plain[2]}, []int64{ours[0], ours[2]})
+		require.Less(t, plain[1], ours[1])
+		require.Less(t, plain[3], ours[3])
+	})
+}
+
+// TestAcceptedOtherArguments pins that what an expression gives for an argument of another
+// kind than the first is the same number, but may be of the Go type that it had for that.
+func TestAcceptedOtherArguments(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes SMALLINT NOT NULL);\nINSERT INTO post VALUES (1, 5)", harness.Counters("post", "likes"))
+		harness.Affected(t, tw.Direct, "INSERT INTO post_slots (id, slot) VALUES (1, 0)")
+		var answers []string
+		for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
+			for _, arg := range []any{int64(1), uint64(1)} {
+				stmt, err := db.PrepareContext(t.Context(), "SELECT COALESCE(likes, ?) FROM post")
+				require.NoError(t, err)
+				answers = append(answers, queriedStmt(t, stmt, arg))
+				require.NoError(t, stmt.Close())
+			}
+		}
+		require.Equal(t, []string{"[int64 5]done", "[string 5]done", "[int64 5]done", "[int64 5]done"}, answers)
 	})
 }
 
@@ -121,7 +209,10 @@ func queriedStmt(t *testing.T, stmt *sql.Stmt, args ...any) string {
 	for rows.Next() {
 		var v any
 		require.NoError(t, rows.Scan(&v))
-		all = append(all, fmt.Sprintf("%T %s", v, v))
+		if b, ok := v.([]byte); ok {
+			v = string(b)
+		}
+		all = append(all, fmt.Sprintf("%T %v", v, v))
 	}
 	return fmt.Sprint(all, harness.Told(rows.Err()))
 }

@@ -111,8 +111,8 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 		return nil, err
 	}
 	plain, ours := sides[0], sides[1]
-	failed, changes := false, 0  // the last statement; the session
-	prepared := map[string]int{} // texts, by the changes until then
+	failed, changed := false, false // the last statement; the session's settings
+	executed := map[string]bool{}   // texts with arguments
 	for i, step := range s.Steps {
 		if step.SQL == "SELECT FOUND_ROWS()" && (failed || i == 0 || !strings.Contains(s.Steps[i-1].SQL, "SQL_CALC_FOUND_ROWS")) {
 			continue // the number is of no statement
@@ -123,18 +123,16 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 			}
 			step.Lax = "types"
 		}
-		if step.Prepared {
-			first, known := prepared[step.SQL]
-			if !known {
-				first, prepared[step.SQL] = changes, changes
+		if step.Lax == "" && len(step.Args) > 0 {
+			if executed[step.SQL] || len(step.Args) > 1 {
+				step.Lax = "numbers" // TestAcceptedEarlierTypes, TestAcceptedOtherArguments
 			}
-			if step.Lax == "" && !r.MariaDB && (first != changes || i > 0 && setTransaction.MatchString(s.Steps[i-1].SQL)) {
-				step.Lax = "types" // TestAcceptedTypes
-			}
+			executed[step.SQL] = true
 		}
-		if changing.MatchString(step.SQL) {
-			changes++
+		if step.Lax == "" && changed {
+			step.Lax = "types" // TestAcceptedPrecision
 		}
+		changed = changed || changing.MatchString(step.SQL)
 		calls := len(step.Args)
 		if calls == 0 {
 			calls = 1

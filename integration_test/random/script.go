@@ -42,7 +42,7 @@ type Step struct {
 	Ordered  bool   // the rows have a total order
 	Level    int    // sql.IsolationLevel of begin
 	ReadOnly bool   // of begin
-	Lax      string // what is not compared: "id", "value", "types"
+	Lax      string // what is not compared: "id", "value", "types", or of "numbers" how they are written
 }
 
 // GoTest prints a test that fails as long as the script makes a difference, to be

@@ -17,8 +17,6 @@ func Make(s *catalog.Schema, text string, mode sqltext.Mode, db string) *Plan {
 		p.Split = sqltext.Apart(text, toks, mode)
 	}
 	p.Locking, p.Fixes = sqltext.LockingRead(toks), sqltext.ConsistentRead(toks)
-	p.TypedByArgs = sqltext.TypedByArgs(toks)
-	p.KeepsTypes = p.TypedByArgs && !s.Server.MariaDB
 	p.Simple = p.Kind == sqltext.NoEffect && p.Class == Verbatim && p.Increment == nil && p.Writes == nil && p.Cleaning == nil && p.Split == nil && p.Touches == nil && p.Shows == nil && p.Encounter == nil
 	return p
 }

@@ -57,9 +57,7 @@ type Plan struct {
 	Shows       []*catalog.Table // of which it reads other columns only
 	Pins        []KeyValue       // the rows of the only table read, if it gives their keys as numbers
 	Query       *Query           // the text with views in place of base tables
-	TypedByArgs bool             // its parameters may decide about them
-	KeepsTypes  bool             // and those of earlier executions, on MySQL
-	NamedByArgs bool             // and about names, where they are written into the text
+	NamedByArgs bool             // arguments decide about columns' names where they are written into the text
 
 	// Of data changes:
 	Increment *Increment       // what a relative write adds

@@ -21,7 +21,7 @@ func namedByArgs(stmt ast.Node) bool {
 // FLOAT, beside a sum a DOUBLE; other tables may have one. What is UNSIGNED beside a
 // small integer is an INT UNSIGNED, beside a sum a BIGINT.
 func (p *Plan) Computes() bool {
-	return p.TypedByArgs || slices.ContainsFunc(p.Reads, func(t *catalog.Table) bool {
+	return slices.ContainsFunc(p.Reads, func(t *catalog.Table) bool {
 		floats := p.Query != nil && p.Query.others || slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.DataType == "float" })
 		return slices.ContainsFunc(t.Counters, func(c *catalog.Column) bool {
 			bits := catalog.IntegerBits[c.DataType] // of a DECIMAL: 0

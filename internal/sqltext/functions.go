@@ -61,28 +61,3 @@ var harmless = WordSet(`ABS ANY_VALUE AVG CAST CEIL CEILING CHAR_LENGTH COALESCE
  NULLIF POW POWER QUARTER RAND RANK REGEXP_LIKE REPLACE REVERSE RIGHT ROUND ROW_NUMBER RPAD RTRIM SECOND SIGN SQRT STD STDDEV STR_TO_DATE SUBSTR SUBSTRING
  SUBSTRING_INDEX SUM TIME TIMESTAMP TIMESTAMPDIFF TIMESTAMPADD TO_DAYS TRIM TRUNCATE UCASE UNIX_TIMESTAMP UPPER UTC_DATE UTC_TIMESTAMP VAR_POP VARIANCE WEEK
  WEEKDAY YEAR`)
-
-// TypedByArgs reports whether a parameter stands where columns get their names
-// and types from: not behind a WHERE or ON, nor in what belongs to one.
-func TypedByArgs(toks []Token) bool {
-	type part struct{ outer, typed, on bool } // outer: what is around it is typed
-	parts := Nest[part]{{outer: true, typed: true}}
-	for i, t := range toks {
-		p := parts.Top()
-		typed := p.typed && !p.on
-		switch {
-		case parts.Follow(t, part{outer: typed, typed: typed}):
-		case t.Is("WHERE"), t.Is("ORDER"), endsRows(toks, i):
-			p.typed = false
-		case t.Is("SELECT"):
-			p.typed, p.on = p.outer, false
-		case t.Is("ON"):
-			p.on = true
-		case t.Is("JOIN"), t.Is("STRAIGHT_JOIN"), t.Punct(','):
-			p.on = false
-		case t.Kind == Param && typed:
-			return true
-		}
-	}
-	return false
-}

@@ -1,4 +1,4 @@
-package countermysql
+package stats
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 
 // TestGroupSizes proves that sizes are counted under the first bound that holds them.
 func TestGroupSizes(t *testing.T) {
-	var s stats
+	var s Stats
 	for _, size := range []int{1, 2, 3, 4, 5, 512, 513, 100000} {
-		s.batch(size)
+		s.Group(size)
 	}
-	h := s.snapshot().Groups
+	h := s.Snapshot().Groups
 	require.Equal(t, []int64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, h.Bounds)
 	require.Equal(t, []int64{1, 1, 2, 1, 0, 0, 0, 0, 0, 1, 2}, h.Counts)
 	require.EqualValues(t, 1+2+3+4+5+512+513+100000, h.Sum)
@@ -21,13 +21,13 @@ func TestGroupSizes(t *testing.T) {
 
 // TestFallbackTexts proves that texts are counted by digest and bounded.
 func TestFallbackTexts(t *testing.T) {
-	var s stats
-	require.True(t, s.fallback("a", "because"))
-	require.False(t, s.fallback("a", "because"))
+	var s Stats
+	require.True(t, s.Fallback("a", "because"))
+	require.False(t, s.Fallback("a", "because"))
 	for i := range 10 * maxFallbacks {
-		s.fallback(fmt.Sprint(i), "because")
+		s.Fallback(fmt.Sprint(i), "because")
 	}
-	all := s.snapshot().Fallbacks
+	all := s.Snapshot().Fallbacks
 	require.Len(t, all, maxFallbacks)
 	require.Contains(t, all, Fallback{"a", "because", 2})
 }

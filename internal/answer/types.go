@@ -1,0 +1,140 @@
+package answer
+
+import (
+	"database/sql/driver"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// Types are what the server says of the columns of an answer.
+type Types []column
+
+// column is what the server says of a column of an answer.
+type column struct {
+	name             string
+	database         string
+	nullable         bool
+	nullableOK       bool
+	precision, scale int64
+	decimalOK        bool
+	scan             reflect.Type
+}
+
+// number is how go-sql-driver gives numbers of the type: as int64, as uint64
+// (in answers to text only), as the digits of a DECIMAL, as float32 or float64; 0 for
+// all others.
+func (c *column) number(binary bool) byte {
+	switch {
+	case c.database == "DECIMAL":
+		return 'd'
+	case c.database == "UNSIGNED BIGINT" && !binary:
+		return 'u'
+	case strings.HasSuffix(c.database, "INT"):
+		return 'i'
+	case c.database == "FLOAT":
+		return 'f'
+	case c.database == "DOUBLE":
+		return 'g'
+	}
+	return 0
+}
+
+// narrows reports whether the column of the query as it was written may be of the type
+// although what was sent gives the other one: a sum is as wide as the server has numbers,
+// and so is what is computed from it. If not, they are of different arguments or settings.
+func (c *column) narrows(sent *column) bool {
+	switch is := c.number(false); sent.number(false) {
+	case 'd':
+		return sent.scale == c.scale && is == 'd' || sent.scale == 0 && (is == 'i' || is == 'u')
+	case 'u':
+		return is == 'u' || is == 'i'
+	case 'i':
+		return is == 'i'
+	case 'g':
+		return is == 'g' || is == 'f'
+	}
+	return c.database == sent.database
+}
+
+// convert gives a number of the type that was sent as one of this, if it is one: the types
+// may be those that another execution has asked for, with other arguments.
+func (c *column) convert(v driver.Value, binary bool) driver.Value {
+	switch v := v.(type) {
+	case float64:
+		if f := float32(v); float64(f) == v {
+			return f
+		}
+	case uint64:
+		if v <= math.MaxInt64 {
+			return int64(v)
+		}
+	case []byte:
+		if c.number(binary) == 'u' {
+			if n, err := strconv.ParseUint(string(v), 10, 64); err == nil {
+				return n
+			}
+		} else if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+			return n
+		}
+	}
+	return v
+}
+
+// KeptTypes are those of a query as it was written, kept with its plan. DDL of any table
+// that the query names may change them.
+type KeptTypes struct{ known atomic.Pointer[knownTypes] }
+
+type knownTypes struct {
+	types Types
+	asked time.Time
+	ddl   int64
+}
+
+// Get returns what is known, else what ask says; ddl is how many DDL statements the
+// connector has seen. nil: nothing is known.
+func (k *KeptTypes) Get(ddl int64, ask func() Types) Types {
+	if now := k.known.Load(); now != nil && now.ddl == ddl && time.Since(now.asked) <= catalog.SchemaAge {
+		return now.types
+	}
+	types := ask()
+	if types != nil {
+		k.known.Store(&knownTypes{types, time.Now(), ddl})
+	}
+	return types
+}
+
+// Question is a query that is asked for its columns: without rows, and without locks.
+type Question struct {
+	Text     string
+	Params   int // the first arguments are its own
+	original string
+}
+
+// NewQuestion is that for a query.
+func NewQuestion(query string, mode sqltext.Mode) Question {
+	original, params := sqltext.WithoutRows(query, mode)
+	return Question{sqltext.WithoutLocks(original, mode), params, original}
+}
+
+// Answered are the columns of the rows that the server answers with.
+func (q Question) Answered(rows driver.Rows) (Types, error) {
+	names, typed := rows.Columns(), rows.(Physical)
+	types := make(Types, len(names))
+	for i := range types {
+		t := &types[i]
+		if at := strings.Index(q.Text, names[i]); at >= 0 {
+			names[i] = q.original[at : at+len(names[i])]
+		}
+		t.name, t.database, t.scan = names[i], typed.ColumnTypeDatabaseTypeName(i), typed.ColumnTypeScanType(i)
+		t.nullable, t.nullableOK = typed.ColumnTypeNullable(i)
+		t.precision, t.scale, t.decimalOK = typed.ColumnTypePrecisionScale(i)
+	}
+	return types, rows.Close()
+}

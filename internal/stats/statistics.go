@@ -1,0 +1,67 @@
+package stats
+
+import "time"
+
+// Statistics are totals of a sql.DB since it was opened, but Pending, Slotted and
+// Degraded, which are of now. They are not of one moment: each is read by itself.
+type Statistics struct {
+	// Statements that name a table with counters, by what became of them.
+	Increments int64            // taken by slots, or pending until COMMIT
+	Sums       int64            // queries whose counters were read as sums
+	Exact      map[string]int64 // rolled up the rows concerned and ran as they are, by reason
+	Verbatim   int64            // ran as they are
+
+	// Fallbacks are the texts that run the exact way because they could not be
+	// parsed or resolved: the first 100 that differ in more than their literals.
+	Fallbacks []Fallback
+
+	Pending int64     // increments of open transactions, which go to slots at COMMIT
+	Flushes int64     // tables whose pending increments a COMMIT took to slots, but those of groups
+	Groups  Histogram // of increments outside transactions, and of transactions of nothing else: how many shared a commit
+
+	Rollups RollupStatistics
+	Slotted SlottedStatistics
+
+	// Degraded are the tables that others have changed so that they take no more
+	// increments into slots, as far as is known, and why. They are as slow as on plain
+	// MySQL.
+	Degraded map[string][]string
+
+	// Errors of the server in answer to statements on tables with counters, by
+	// their numbers. The application got them, except where the driver tries again.
+	Errors map[uint16]int64
+}
+
+// Fallback is a text that is not understood.
+type Fallback struct {
+	Digest string // the text, shortened and with ? for its literals
+	Reason string
+	Count  int64 // how often it was planned
+}
+
+// Histogram counts values by upper bounds.
+type Histogram struct {
+	Bounds []int64 // upper, inclusive, ascending
+	Counts []int64 // one more than Bounds: the last is of what is above them all
+	Sum    int64   // of the values
+}
+
+// RollupStatistics are totals of rollups, those of Rollup and those in the
+// background alike.
+type RollupStatistics struct {
+	Runs    int64
+	Errors  int64 // runs that ended with an error
+	Keys    int64 // base rows that got the sum of their slots
+	Slots   int64 // rows removed from slots tables
+	Orphans int64 // rows removed whose base rows no longer existed
+	Busy    int64 // keys left for later because somebody kept the base row locked
+	Left    int64 // keys left because the base row can't take their slots
+}
+
+// SlottedStatistics are, of now, the keys whose slots this process has written and not
+// folded since: the hot ones. With RollupNever it remembers none. At most 65,536 of a
+// table are counted.
+type SlottedStatistics struct {
+	Keys   int64
+	Oldest time.Duration // since the one that is in slots for longest got there; 0 without any
+}
