@@ -35,7 +35,7 @@ func (r *Runner) owned(ctx context.Context, s *Script, d *Difference) bool {
 	if (d.Kind == "rows" || d.What == "1690 against 0") && len(selects.FindAllString(s.Steps[d.Step].SQL, 2)) == 2 {
 		ways = append(ways, viewing, computing)
 	}
-	if step := max(d.Step, 0); !r.MariaDB && s.Steps[step].Prepared && (d.Kind == "rows" || d.Kind == "affected") && slices.ContainsFunc(s.Setup, partitioned.MatchString) {
+	if step := max(d.Step, 0); !r.MariaDB && step < len(s.Steps) && s.Steps[step].Prepared && (d.Kind == "rows" || d.Kind == "affected") && slices.ContainsFunc(s.Setup, partitioned.MatchString) {
 		ways = append(ways, repreparing)
 	}
 	for range 3 { // what MySQL is wrong about also depends on how many rows it guesses that there are
