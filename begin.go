@@ -89,7 +89,7 @@ func (c *conn) begin(ctx context.Context) error {
 // savedUnbegun reports whether there are savepoints with autocommit = 0 and no
 // transaction yet: a BEGIN would end them.
 func (c *conn) savedUnbegun() bool {
-	return c.implies() && c.tx != nil && !c.tx.journal.idle()
+	return c.implies() && c.tx != nil && c.tx.HasSavepoints()
 }
 
 // beginImplied begins the transaction that an increment begins on plain MySQL with
@@ -111,7 +111,7 @@ func (h *handle) Commit() error {
 		return c.broken
 	}
 	if c.tx != nil {
-		c.tx.due()
+		c.tx.Due()
 	}
 	if s := c.connector.current.Load(); s != nil {
 		if err := c.adopt(ctx, s); err != nil {
@@ -133,8 +133,8 @@ func (h *handle) Commit() error {
 func (h *handle) commitAlone(ctx context.Context) error {
 	c, tx := h.conn, h.conn.tx
 	return again(ctx, func() error {
-		c.tx, c.unbegun = tx.anew(), h
-		tx.increments = 0 // the first try has taken them out of the statistics
+		c.tx, c.unbegun = tx.Anew(), h
+		tx.Increments = 0 // the first try has taken them out of the statistics
 		if err := c.begin(ctx); err != nil {
 			c.ended()
 			return err
@@ -176,19 +176,19 @@ func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
 	if !c.connector.cfg.MultiStatements || x == nil {
 		return false, nil
 	}
-	x.dropEmpty()
-	unsent := x.unsent()
+	x.DropEmpty()
+	unsent := x.Unsent()
 	if len(unsent) != 1 {
 		return false, nil
 	}
-	if sorted := unsent[0].sorted(); len(sorted) > c.several(unsent[0].t, plan.SendBatch, eachOf(sorted, (*slotsql.RowIncrement).KeyOf)) {
+	if sorted := unsent[0].Sorted(); len(sorted) > c.several(unsent[0].Table, plan.SendBatch, eachOf(sorted, (*slotsql.RowIncrement).KeyOf)) {
 		return false, nil // after an error it could not be told what was done
 	}
-	t, entries := unsent[0].t, unsent[0].sorted()
+	t, entries := unsent[0].Table, unsent[0].Sorted()
 	_, err = c.do(ctx, c.upsert(t, entries).Strict()+"; COMMIT")
 	switch {
 	case err == nil:
-		x.sent = true
+		x.Sent = true
 		c.connector.slotted(c.connector.batch(t, t.Spec.Name, t.Key), entries)
 	case rowGone(err), mysqlerr.BadValue[mysqlerr.Number(err)], errors.Is(err, driver.ErrBadConn): // perhaps to another key, or it has another type; nothing was sent
 		return false, nil
@@ -204,13 +204,13 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 	if c.tx == nil {
 		return true, nil
 	}
-	c.tx.dropEmpty()
-	unsent := c.tx.unsent()
+	c.tx.DropEmpty()
+	unsent := c.tx.Unsent()
 	if len(unsent) == 0 {
 		return true, nil
 	}
-	t := unsent[0].t
-	u := c.request(unsent[0].sorted())
+	t := unsent[0].Table
+	u := c.request(unsent[0].Sorted())
 	if len(unsent) > 1 || !u.Fits() {
 		return false, nil
 	}
@@ -218,7 +218,7 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 	c.unbegun, c.tx = nil, nil                 // the batch is no part of the transaction,
 	defer func() { c.unbegun, c.tx = h, tx }() // which a deadlock of the batch leaves as it is
 	v := c.together(ctx, c.connector.batch(t, t.Spec.Name, t.Key), u)
-	tx.sent = !v.Alone && v.Err == nil
+	tx.Sent = !v.Alone && v.Err == nil
 	return !v.Alone, v.Err
 }
 

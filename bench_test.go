@@ -15,7 +15,6 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/catalogtest"
 	"github.com/countermysql/countermysql/internal/plan"
-	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -85,30 +84,6 @@ func BenchmarkPlan(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				plan.NewPlan(s, text, sqltext.Mode{}, "forum")
-			}
-		})
-	}
-}
-
-// BenchmarkOrder sorts and sums the pending increments of a transaction.
-func BenchmarkOrder(b *testing.B) {
-	for _, n := range []int{1, 8, 64} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s := catalogtest.Forum(true)
-			t := s.Tables[s.Key("forum", "post")]
-			entries := make([]slotsql.RowIncrement, n)
-			for i := range entries {
-				entries[i] = slotsql.RowIncrement{Key: catalog.Key{fmt.Sprint(i * 7919 % 1000)}, Deltas: []int64{1, 0}, Touch: []string{}}
-				entries[i].ID = entries[i].Key.ID()
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				p := &pending{t: t}
-				for i := range entries {
-					p.add(entries[i])
-					p.add(entries[i])
-				}
-				p.sorted()
 			}
 		})
 	}

@@ -64,7 +64,7 @@ func (c *conn) clean(ctx context.Context, k *call) error {
 		some = " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE (" + where + ") AND NOT EXISTS (SELECT 1 FROM " + t.Base() +
 			" AS base WHERE " + t.SameKey("base", catalog.PrivateName) + " " + t.SkipLocked() + ")"
 	}
-	if c.inTransaction() && c.transaction().writtenTo(t).any { // others do not see which rows it has deleted
+	if c.inTransaction() && c.transaction().WrittenTo(t).Unbounded { // others do not see which rows it has deleted
 		if !named {
 			if rows, err := c.outside(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1"); err != nil || len(rows) == 0 {
 				return err
@@ -106,7 +106,7 @@ func (c *conn) clean(ctx context.Context, k *call) error {
 func (c *conn) removeOrphans(ctx context.Context, t *catalog.Table, where string) error {
 	n, err := c.do(ctx, c.unsafeUpdates(t)+"DELETE "+catalog.PrivateName+slotsql.Orphans(t, where))
 	if n > 0 && c.inTransaction() {
-		c.transaction().inside = true // others still see them
+		c.transaction().Inside = true // others still see them
 	}
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
 )
 
@@ -23,24 +22,14 @@ func (c *conn) hold(ctx context.Context, p *plan.Plan, takes bool) error {
 	}
 	x := c.transaction()
 	for _, t := range tables {
-		if !slices.Contains(x.held, t.String()) {
-			x.held = append(x.held, t.String())
+		if !slices.Contains(x.Held, t.String()) {
+			x.Held = append(x.Held, t.String())
 		}
-		if takes && x.hasPending(t) {
+		if takes && x.HasPending(t) {
 			if err := c.apply(ctx, t, nil); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// holds reports whether increments of a table go to base rows on a cluster, as the
-// transaction may have locked some of them, or written rows that are not known.
-func (x *txState) holds(t *catalog.Table) bool {
-	if x == nil || !t.Galera {
-		return false
-	}
-	w := x.written[t.String()]
-	return x.inside || w != nil && w.any || slices.Contains(x.held, t.String())
 }

@@ -19,7 +19,7 @@ func (c *conn) collisions(k *call) (where string, ok bool) {
 		return "", false
 	}
 	s := k.Plan.Scopes[0]
-	if c.inTransaction() && (c.transaction().inside || c.transaction().writtenTo(s.Table).any) || slices.ContainsFunc(s.Pins, plan.KeyValue.Momentary) {
+	if c.inTransaction() && (c.transaction().Inside || c.transaction().WrittenTo(s.Table).Unbounded) || slices.ContainsFunc(s.Pins, plan.KeyValue.Momentary) {
 		return "", false
 	}
 	return s.Bind(k.binder())

@@ -229,7 +229,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 // IsValid reports whether the connection may go back to the pool. One that is
 // returned inside a transaction may not: closing it is what rolls back.
 func (c *conn) IsValid() bool {
-	if c.inTransaction() && c.autocommit() || c.tx != nil && len(c.tx.unsent()) > 0 || c.locks == lockedOurs {
+	if c.inTransaction() && c.autocommit() || c.tx != nil && len(c.tx.Unsent()) > 0 || c.locks == lockedOurs {
 		return false
 	}
 	v, ok := c.raw.(driver.Validator)

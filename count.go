@@ -11,6 +11,7 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/txn"
 )
 
 // after says how a statement goes on that was tried as an increment.
@@ -87,18 +88,18 @@ func (c *conn) count(ctx context.Context, k *call, b *plan.Bound) (outcome, afte
 // merged are the increments of rows that were found, in the order in which they are
 // sent; ok is false where a sum leaves 64 bits.
 func merged(b *plan.Bound, hits []slotsql.RowIncrement) (entries []*slotsql.RowIncrement, ok bool) {
-	p := &pending{t: b.Table}
+	p := &txn.Pending{Table: b.Table}
 	for _, h := range hits {
 		if !b.ByKey || b.Narrowed { // others may change the row before it is locked
 			h.Rest = b.Conditions[0]
 			h.ID += "\x01" + h.Rest
 			h.Where = b.Table.Where(h.Key, sqltext.Quote(b.Name)) + " AND (" + h.Rest + ")"
 		}
-		if !p.add(h) {
+		if !p.Add(h) {
 			return nil, false
 		}
 	}
-	return p.sorted(), true
+	return p.Sorted(), true
 }
 
 // counted is the answer that the plain statement would have given.
@@ -251,23 +252,23 @@ func (c *conn) countLater(ctx context.Context, k *call, b *plan.Bound) (outcome,
 	if err := c.addPending(ctx, b.Table, hits, c.fixed); err != nil {
 		return outcome{}, done, err
 	}
-	c.transaction().increments++
+	c.transaction().Increments++
 	c.connector.stats.Pending.Add(1)
 	return c.counted(k, b.Increment, int64(len(hits))), done, nil
 }
 
 // addPending adds increments of rows that were found to the transaction's pending ones.
 func (c *conn) addPending(ctx context.Context, t *catalog.Table, hits []slotsql.RowIncrement, late bool) error {
-	p := c.transaction().pendingFor(t)
+	p := c.transaction().PendingFor(t)
 	for _, h := range hits {
-		if !p.add(h) {
+		if !p.Add(h) {
 			if err := c.apply(ctx, t, nil); err != nil {
 				return err
 			}
-			p = c.transaction().pendingFor(t)
-			p.add(h)
+			p = c.transaction().PendingFor(t)
+			p.Add(h)
 		}
 	}
-	p.noteLate(late)
+	p.NoteLate(late)
 	return nil
 }

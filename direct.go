@@ -9,6 +9,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/txn"
 )
 
 // An increment that meets no other changes the base row itself, where it is as right as
@@ -50,21 +51,21 @@ const maxShared = 4
 // base row any more, whichever of them he then locks exclusively, or does not get and
 // leaves to a slot: to wait with some row locked exclusively would deadlock with who
 // edits one of these rows and refers to another.
-func (c *conn) shareRows(ctx context.Context, unsent []*pending) (bool, error) {
+func (c *conn) shareRows(ctx context.Context, unsent []*txn.Pending) (bool, error) {
 	var rows []string
 	some := false // may go to its base row, and is not the last
 	for i, p := range unsent {
-		b := c.connector.batch(p.t, p.t.Spec.Name, p.t.Key)
-		if len(rows)+len(p.entries) > maxShared || !c.cools(b) {
+		b := c.connector.batch(p.Table, p.Table.Spec.Name, p.Table.Key)
+		if len(rows)+len(p.Entries) > maxShared || !c.cools(b) {
 			return false, nil
 		}
-		sorted := p.sorted()
+		sorted := p.Sorted()
 		for n, e := range sorted {
 			if e.Key == nil {
 				return false, nil
 			}
 			some = some || !b.keys.Hot(e.Key) && (i < len(unsent)-1 || n < len(sorted)-1)
-			rows = append(rows, "(SELECT 1 FROM "+p.t.Base()+slotsql.ForceKey(p.t)+" WHERE "+p.t.Where(e.Key, p.t.Ref())+" "+catalog.ShareMode+")")
+			rows = append(rows, "(SELECT 1 FROM "+p.Table.Base()+slotsql.ForceKey(p.Table)+" WHERE "+p.Table.Where(e.Key, p.Table.Ref())+" "+catalog.ShareMode+")")
 		}
 	}
 	if !some {

@@ -40,7 +40,7 @@ func (c *conn) discarded(ctx context.Context, d *plan.Discarding, err error) err
 		}
 	}
 	if err == nil {
-		c.tx.journal.release(ownSavepoint, false)
+		c.tx.Release(ownSavepoint, false)
 		_, err = c.do(ctx, "RELEASE SAVEPOINT "+ownSavepoint)
 		return err
 	}
@@ -51,8 +51,8 @@ func (c *conn) discarded(ctx context.Context, d *plan.Discarding, err error) err
 		_ = c.raw.Close() // or the application might commit the stand-ins
 		return err
 	}
-	c.tx.rollbackTo(ownSavepoint)
-	c.tx.journal.release(ownSavepoint, false)
+	c.tx.RollbackTo(ownSavepoint)
+	c.tx.Release(ownSavepoint, false)
 	return err
 }
 
@@ -63,7 +63,7 @@ func (c *conn) stand(ctx context.Context, f *slotsql.Folding) error {
 		if _, err := c.do(ctx, "SAVEPOINT "+ownSavepoint); err != nil {
 			return err
 		}
-		c.transaction().save(ownSavepoint)
+		c.transaction().Save(ownSavepoint)
 	}
 	d.Stands = append(d.Stands, plan.StandIn{Table: f.Table, Column: f.Stood, Where: strings.Join(f.Stands, " OR ")})
 	return nil

@@ -86,6 +86,7 @@ package countermysql
 //	internal/traffic               what goes on on a table: hot keys, slots in use; memory only
 //	internal/plan                  statement and schema → plan; no I/O
 //	internal/answer                results, rows and types as plain MySQL gives them
+//	internal/txn                   what a transaction has done to counter tables; memory only
 //	this one                       connections, transactions, sending, answers, operating
 //
 // One increment, UPDATE post SET likes = likes + 1 WHERE id = ?, function by function:
@@ -100,7 +101,7 @@ package countermysql
 //	BeginTx mayDefer                                 in a transaction: BEGIN waits,
 //	count countLater promise                         it is noted
 //	keepPromises findAll lookUp addPending           its row is looked up, if that is asked for
-//	Commit due commitTogether                        COMMIT: as outside, if nothing else was done,
+//	Commit Due commitTogether                        COMMIT: as outside, if nothing else was done,
 //	commit send sendTable sendUpsert                 or right before it
 //
 // Where to read, in the order of a statement's life:
@@ -117,8 +118,7 @@ package countermysql
 //	direct cooling                                     - its base row, as long as it meets no other
 //	upsert                                             - its slot
 //	batch traffic deputy                               - together with those of others, by internal/groupcommit
-//	tx txstate promise written                         - pending until COMMIT
-//	journal savepoint ordering send
+//	tx promise savepoint send                          - pending until COMMIT, by internal/txn
 //	cluster                                            - on a cluster of nodes that are all written
 //	exact overwrite narrow take fold discard           the exact way
 //	slotrows clean collide

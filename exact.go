@@ -33,7 +33,7 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 	if !c.inTransaction() {
 		return c.runAlone(ctx, k)
 	}
-	c.transaction().rolledUp = nil
+	c.transaction().RolledUp = nil
 	out, done, err := c.runOverwriting(ctx, k)
 	if !done && err == nil {
 		out, err = c.takeAndRun(ctx, k)
@@ -43,7 +43,7 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 		c.noteWrites(p.Writes, k.binder(), out.affected())
 	}
 	if c.tx != nil { // it goes on, perhaps after an error
-		c.tx.noteVain(err != nil || out.affected() == 0 || p.Writes == nil)
+		c.tx.NoteVain(err != nil || out.affected() == 0 || p.Writes == nil)
 	}
 	return out, err
 }
@@ -54,7 +54,7 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 // would wait for them (MariaDB).
 func (c *conn) runGuarded(ctx context.Context, k *call) (out outcome, done bool, err error) {
 	p, inside := k.Plan, c.inTransaction()
-	if p.Guarded == "" || k.rows || inside && (len(c.transaction().pending) > 0 || c.locksGaps()) {
+	if p.Guarded == "" || k.rows || inside && (len(c.transaction().Pending) > 0 || c.locksGaps()) {
 		return outcome{}, false, nil
 	}
 	if inside {

@@ -7,6 +7,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/txn"
 )
 
 // fold adds the slots and pending increments of locked rows to their base rows.
@@ -30,11 +31,11 @@ func (c *conn) fold(ctx context.Context, t *catalog.Table, rows []slotsql.Locked
 }
 
 func (c *conn) foldBatch(ctx context.Context, t *catalog.Table, rows []slotsql.LockedRow, found map[string][]slotsql.SlotRow) error {
-	var w *written
+	var w *txn.WriteSet
 	if c.inTransaction() {
-		w = c.transaction().writtenTo(t)
+		w = c.transaction().WrittenTo(t)
 		for id, slots := range found { // by their own key too: the row's may be spelled otherwise now
-			found[id] = slices.DeleteFunc(slots, func(s slotsql.SlotRow) bool { return w.taken[id] || w.taken[s.Key.ID()] })
+			found[id] = slices.DeleteFunc(slots, func(s slotsql.SlotRow) bool { return w.Folded[id] || w.Folded[s.Key.ID()] })
 		}
 	}
 	before, err := c.snapshotTotals(ctx, t, rows, found)
@@ -77,7 +78,7 @@ func (c *conn) foldBatch(ctx context.Context, t *catalog.Table, rows []slotsql.L
 	}
 	if w != nil {
 		for _, s := range f.Gone { // their key may be spelled otherwise
-			w.take(s.Key.ID())
+			w.Fold(s.Key.ID())
 		}
 	}
 	return nil
@@ -88,7 +89,7 @@ func (c *conn) pendingOf(t *catalog.Table, k catalog.Key) *slotsql.RowIncrement 
 	if c.tx == nil {
 		return nil
 	}
-	return c.tx.pending[t.String()].get(k.ID())
+	return c.tx.Pending[t.String()].Get(k.ID())
 }
 
 // noteFolded remembers it in the transaction.
@@ -96,13 +97,13 @@ func (c *conn) noteFolded(t *catalog.Table, f slotsql.FoldedRow) {
 	if !c.inTransaction() {
 		return
 	}
-	if p := c.transaction().pending[t.String()]; p != nil {
-		p.remove(f.Key.ID())
+	if p := c.transaction().Pending[t.String()]; p != nil {
+		p.Remove(f.Key.ID())
 	}
-	w := c.transaction().writtenTo(t)
-	row := writtenRow{base: t.Where(f.Key, sqltext.Quote(t.Spec.Name)), slots: t.Where(f.Key, catalog.PrivateName), sums: slotsql.NoSums(t)}
-	w.forgetSums() // the same row may be noted by another of its keys
-	w.mark(row)
-	w.take(f.Key.ID())
-	c.tx.rolledUp = append(c.tx.rolledUp, rolledUp{w, row.base, f.Vain})
+	w := c.transaction().WrittenTo(t)
+	row := txn.WrittenRow{Base: t.Where(f.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Where(f.Key, catalog.PrivateName), Sums: slotsql.NoSums(t)}
+	w.ForgetSums() // the same row may be noted by another of its keys
+	w.Mark(row)
+	w.Fold(f.Key.ID())
+	c.tx.RolledUp = append(c.tx.RolledUp, txn.RolledUp{WriteSet: w, Base: row.Base, Vain: f.Vain})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/txn"
 )
 
 // findAll looks up the rows of every condition, and gives each its increment. It answers takeVerbatim where
@@ -97,9 +98,9 @@ func (c *conn) findRows(ctx context.Context, b *plan.Bound) ([]slotsql.RowIncrem
 
 func (c *conn) find(ctx context.Context, b *plan.Bound, where string, deltas []int64) ([]slotsql.RowIncrement, after, error) {
 	t, name := b.Table, sqltext.Quote(b.Name)
-	var w *written
+	var w *txn.WriteSet
 	if c.inTransaction() {
-		w = c.transaction().writtenTo(t)
+		w = c.transaction().WrittenTo(t)
 	}
 	null, future := catalog.Unless(t.Incrementable(name, true)), []string(nil)
 	for i, counter := range t.Counters {
@@ -117,10 +118,10 @@ func (c *conn) find(ctx context.Context, b *plan.Bound, where string, deltas []i
 		nowExprs += ", " + now
 	}
 	mine := "0"
-	if w != nil && len(w.rows) > 0 {
-		conds := make([]string, len(w.rows))
-		for i, r := range w.rows {
-			conds[i] = strings.ReplaceAll(r.base, sqltext.Quote(t.Spec.Name)+".", name+".")
+	if w != nil && len(w.Rows) > 0 {
+		conds := make([]string, len(w.Rows))
+		for i, r := range w.Rows {
+			conds[i] = strings.ReplaceAll(r.Base, sqltext.Quote(t.Spec.Name)+".", name+".")
 		}
 		mine = "(" + strings.Join(conds, ") OR (") + ")"
 	}
@@ -206,15 +207,15 @@ type search struct {
 // together with other callers, as committed; on this connection where the
 // transaction has written rows that are not known, or the session computes
 // otherwise than a look-up connection.
-func (c *conn) lookUp(ctx context.Context, l lookup, w *written) ([][]string, error) {
+func (c *conn) lookUp(ctx context.Context, l lookup, w *txn.WriteSet) ([][]string, error) {
 	query := "SELECT " + l.of(l.id)
-	if c.altered() || w != nil && w.any {
-		if w != nil && c.transaction().isolation == sqltext.RepeatableRead && c.unbegun == nil {
+	if c.altered() || w != nil && w.Unbounded {
+		if w != nil && c.transaction().Isolation == sqltext.RepeatableRead && c.unbegun == nil {
 			query += " " + l.t.Lock()
 		}
 		return c.read(ctx, query)
 	}
-	if c.inTransaction() && c.transaction().inside {
+	if c.inTransaction() && c.transaction().Inside {
 		return c.outside(ctx, query)
 	}
 	r := ofConn(c, groupcommit.NewRequest(&search{lookup: l, holds: c.unbegun == nil}, l.of(l.id)))
@@ -308,7 +309,7 @@ func (c *conn) outside(ctx context.Context, query string) ([][]string, error) {
 		return c.read(ctx, query)
 	}
 	inside := c.inTransaction()
-	if !inside || !c.transaction().inside {
+	if !inside || !c.transaction().Inside {
 		rows, err := c.connector.query(by(ctx, c.initial.kin), c.inZone(query))
 		if err == nil || ctx.Err() != nil {
 			return rows, err
@@ -316,7 +317,7 @@ func (c *conn) outside(ctx context.Context, query string) ([][]string, error) {
 		if !inside {
 			return c.read(ctx, query)
 		}
-		c.transaction().inside = true
+		c.transaction().Inside = true
 	}
 	return c.read(ctx, query+" "+catalog.ShareMode)
 }

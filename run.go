@@ -226,9 +226,9 @@ func (c *conn) noteAnything(p *plan.Plan) {
 		return
 	}
 	c.fixed = c.fixed || p.Fixes || p.Kind != sqltext.EffectAutocommit && p.Arg != sqltext.OnlyReads // others may have read anything
-	c.transaction().noteCall()
+	c.transaction().NoteCall()
 	for _, w := range p.Writes {
-		c.transaction().writtenTo(w.Table).setAny()
+		c.transaction().WrittenTo(w.Table).SetUnbounded()
 	}
 }
 
@@ -258,8 +258,8 @@ func (c *conn) applyAll(ctx context.Context) error {
 	if x == nil {
 		return nil
 	}
-	for _, p := range x.unsent() {
-		if err := c.apply(ctx, p.t, nil); err != nil {
+	for _, p := range x.Unsent() {
+		if err := c.apply(ctx, p.Table, nil); err != nil {
 			return err
 		}
 	}
@@ -293,7 +293,7 @@ func (k *call) setting() plan.Setting {
 		s.Serializable, s.ReadOnly, s.GivenUp = c.level() == sqltext.Serializable, c.readOnly(), !c.usable()
 	}
 	if k.Increment != nil {
-		s.Held = c.open().holds(k.Increment.Table)
+		s.Held = c.open().Holds(k.Increment.Table)
 	}
 	return s
 }
@@ -326,7 +326,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	for _, t := range p.Deletes {
-		if c.open().hasPending(t) {
+		if c.open().HasPending(t) {
 			if err := c.apply(ctx, t, nil); err != nil {
 				return outcome{}, err
 			}

@@ -31,11 +31,11 @@ func (c *conn) runSavepoint(ctx context.Context, k *call) (outcome, error) {
 	}
 	switch x := c.transaction(); k.Plan.Kind {
 	case sqltext.EffectSavepoint:
-		x.save(name)
+		x.Save(name)
 	case sqltext.EffectRollbackTo:
-		x.rollbackTo(name)
+		x.RollbackTo(name)
 	default:
-		x.journal.release(name, true)
+		x.Release(name, true)
 	}
 	return out, nil
 }
@@ -45,14 +45,14 @@ func (c *conn) runSavepoint(ctx context.Context, k *call) (outcome, error) {
 // snapshot and its locks too.
 func (c *conn) join(ctx context.Context) error {
 	x := c.open()
-	if x == nil || len(x.pending) == 0 || c.fixed || x.joined {
+	if x == nil || len(x.Pending) == 0 || c.fixed || x.Joined {
 		return nil
 	}
-	some := slices.Collect(maps.Values(x.pending))[0]
-	if _, err := c.read(ctx, "SELECT 1 FROM "+some.t.Base()+" WHERE FALSE"); err != nil {
+	some := slices.Collect(maps.Values(x.Pending))[0]
+	if _, err := c.read(ctx, "SELECT 1 FROM "+some.Table.Base()+" WHERE FALSE"); err != nil {
 		return err
 	}
-	x.joined = true
+	x.Joined = true
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (c *conn) savepointName(ctx context.Context, name string) (string, error) {
 // were made before that savepoint have been applied after it: they would be lost. A
 // savepoint of ours tells whether it did, by being gone.
 func (c *conn) forwardWatched(ctx context.Context, k *call) (outcome, error) {
-	if x := c.open(); x == nil || !x.keepsPending() {
+	if x := c.open(); x == nil || !x.KeepsPending() {
 		return k.forward(ctx, k.text)
 	}
 	if _, err := c.do(ctx, "SAVEPOINT "+ownSavepoint); err != nil {

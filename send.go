@@ -54,16 +54,16 @@ func (c *conn) send(ctx context.Context) error {
 	if x == nil {
 		return nil
 	}
-	x.due()
-	x.dropEmpty()
-	unsent := x.unsent()
+	x.Due()
+	x.DropEmpty()
+	unsent := x.Unsent()
 	shared, err := c.shareRows(ctx, unsent)
 	if err != nil {
 		return err
 	}
 	for i, p := range unsent {
-		t := p.t
-		sorted := p.sorted()
+		t := p.Table
+		sorted := p.Sorted()
 		carries := plan.SendBatch
 		if shared {
 			carries = 1
@@ -87,9 +87,9 @@ func (c *conn) send(ctx context.Context) error {
 			return nil
 		}
 		c.connector.stats.Flushes.Add(1)
-		c.tx.sentAll(t) // should the commit fail and the transaction go on
+		c.tx.SentAll(t) // should the commit fail and the transaction go on
 	}
-	x.sent = true
+	x.Sent = true
 	return nil
 }
 
@@ -177,7 +177,7 @@ func (c *conn) sendEach(ctx context.Context, t *catalog.Table, entries []*slotsq
 			case err != nil:
 				return err
 			}
-			if c.transaction().pendingFor(t).get(e.ID) == nil {
+			if c.transaction().PendingFor(t).Get(e.ID) == nil {
 				continue
 			}
 		}
@@ -186,7 +186,7 @@ func (c *conn) sendEach(ctx context.Context, t *catalog.Table, entries []*slotsq
 			return err
 		}
 		if len(there) == 0 {
-			c.transaction().missed(t, e.ID)
+			c.transaction().Missed(t, e.ID)
 		}
 		for _, m := range moved {
 			err := c.sendOrApply(ctx, t, m)
@@ -222,12 +222,12 @@ func (c *conn) addToBase(ctx context.Context, t *catalog.Table, e *slotsql.RowIn
 // applyEntry adds an entry to its base row, with all slots. What is pending for that key
 // besides has been sent or will be.
 func (c *conn) applyEntry(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) error {
-	p := c.transaction().pendingFor(t)
-	other := p.get(e.ID)
-	p.put(e)
+	p := c.transaction().PendingFor(t)
+	other := p.Get(e.ID)
+	p.Put(e)
 	err := c.apply(ctx, t, []string{e.ID})
 	if other != nil && other != e {
-		p.put(other)
+		p.Put(other)
 	}
 	return err
 }

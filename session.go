@@ -16,6 +16,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/txn"
 )
 
 func literalsOf(cfg *mysql.Config, s session) sqltext.Encoder {
@@ -70,7 +71,7 @@ func (c *conn) probe(ctx context.Context, s *catalog.Schema) error {
 		packet = min(packet, own)
 	}
 	if c.tx != nil && c.session.zone != "" && c.session.zone != v[4] {
-		c.tx.rezone()
+		c.tx.Rezone()
 	}
 	mode := "," + v[1] + ","
 	c.session = session{
@@ -122,7 +123,7 @@ func (c *conn) changes(ctx context.Context, text string) error {
 				return err
 			}
 		}
-		c.tx = newTx(c.level())
+		c.tx = txn.New(c.level())
 	}
 	c.dirty, c.changed = true, true
 	c.clock = c.clock || strings.Contains(strings.ToLower(text), "timestamp")
@@ -158,14 +159,14 @@ func (c *conn) settleTexts(ctx context.Context, text string) error {
 	}) {
 		return nil
 	}
-	for _, w := range c.tx.written {
-		zoned := slices.ContainsFunc(w.t.Unique, func(k catalog.UniqueKey) bool {
+	for _, w := range c.tx.Written {
+		zoned := slices.ContainsFunc(w.Table.Unique, func(k catalog.UniqueKey) bool {
 			return slices.ContainsFunc(k.Columns, func(c *catalog.Column) bool { return c.DataType == "timestamp" })
 		})
-		if slices.ContainsFunc(w.rows, func(r writtenRow) bool {
-			return zoned || !catalog.Ascii(r.base) || strings.ContainsRune(r.base, '\\')
+		if slices.ContainsFunc(w.Rows, func(r txn.WrittenRow) bool {
+			return zoned || !catalog.Ascii(r.Base) || strings.ContainsRune(r.Base, '\\')
 		}) {
-			w.setAny()
+			w.SetUnbounded()
 		}
 	}
 	return c.applyAll(ctx)

@@ -11,6 +11,7 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/txn"
 )
 
 // sightOf is how the open transaction sees a table, after its pending
@@ -25,9 +26,9 @@ func (c *conn) sightOf(ctx context.Context, t *catalog.Table, l sqltext.Locking,
 		return s, nil
 	}
 	x := c.transaction()
-	if ids, may := k.mayRead(t); may && x.hasPending(t) {
+	if ids, may := k.mayRead(t); may && x.HasPending(t) {
 		if t.Spec.OwnSnapshot && l.Clause == "" {
-			for _, e := range x.pending[t.String()].sorted() {
+			for _, e := range x.Pending[t.String()].Sorted() {
 				s.Pending = append(s.Pending, slotsql.OwnIncrement(t, e))
 			}
 		} else if err := c.apply(ctx, t, ids); err != nil {
@@ -89,11 +90,11 @@ func (c *conn) keyedSight(ctx context.Context, t *catalog.Table, s slotsql.ReadV
 func (c *conn) correctionsOf(ctx context.Context, t *catalog.Table, locked []slotsql.LockedRow) ([]slotsql.RowOverride, error) {
 	var all []slotsql.RowOverride
 	for _, r := range locked {
-		row := writtenRow{base: t.Where(r.Key, sqltext.Quote(t.Spec.Name)), slots: t.Where(r.Key, catalog.PrivateName)}
+		row := txn.WrittenRow{Base: t.Where(r.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Where(r.Key, catalog.PrivateName)}
 		if err := c.sums(ctx, t, &row); err != nil {
 			return nil, err
 		}
-		all = append(all, slotsql.RowOverride{Where: row.base, Amounts: row.sums})
+		all = append(all, slotsql.RowOverride{Where: row.Base, Amounts: row.Sums})
 	}
 	return all, nil
 }
@@ -103,11 +104,11 @@ func (c *conn) correctionsOf(ctx context.Context, t *catalog.Table, locked []slo
 // they were then, not as of an older snapshot.
 func (c *conn) show(ctx context.Context, k *call) error {
 	x := c.open()
-	if x == nil || x.isolation != sqltext.RepeatableRead {
+	if x == nil || x.Isolation != sqltext.RepeatableRead {
 		return nil
 	}
 	for _, t := range k.Plan.Shows {
-		if p := x.pending[t.String()]; !p.some() || !p.late || t.Spec.OwnSnapshot {
+		if p := x.Pending[t.String()]; !p.Some() || !p.Late || t.Spec.OwnSnapshot {
 			continue
 		}
 		if ids, may := k.mayRead(t); may {
@@ -124,11 +125,11 @@ func (c *conn) show(ctx context.Context, k *call) error {
 func (c *conn) ownSight(ctx context.Context, t *catalog.Table, stored bool) (slotsql.ReadView, error) {
 	var s slotsql.ReadView
 	x := c.transaction()
-	w := x.written[t.String()]
-	if x.isolation != sqltext.RepeatableRead || w == nil {
+	w := x.Written[t.String()]
+	if x.Isolation != sqltext.RepeatableRead || w == nil {
 		return s, nil
 	}
-	if w.any {
+	if w.Unbounded {
 		s.Locks = catalog.ShareMode
 		return s, nil
 	}
@@ -138,16 +139,16 @@ func (c *conn) ownSight(ctx context.Context, t *catalog.Table, stored bool) (slo
 	if err := c.thaw(ctx, w); err != nil {
 		return s, err
 	}
-	for i := range w.rows {
-		if w.rows[i].doubt == absent {
+	for i := range w.Rows {
+		if w.Rows[i].Doubt == txn.Absent {
 			continue
 		}
-		if err := c.sums(ctx, t, &w.rows[i]); err != nil {
+		if err := c.sums(ctx, t, &w.Rows[i]); err != nil {
 			return s, err
 		}
-		now := slotsql.RowOverride{Where: w.rows[i].base, Amounts: w.rows[i].sums}
-		if w.rows[i].vain != nil && !stored {
-			now.Amounts, now.Vain = w.rows[i].vain, true
+		now := slotsql.RowOverride{Where: w.Rows[i].Base, Amounts: w.Rows[i].Sums}
+		if w.Rows[i].Vain != nil && !stored {
+			now.Amounts, now.Vain = w.Rows[i].Vain, true
 		}
 		s.Own = append(s.Own, now)
 	}
@@ -165,7 +166,7 @@ func (c *conn) lockingSight(ctx context.Context, t *catalog.Table, l sqltext.Loc
 			continue
 		}
 		locked, err := c.lockAs(ctx, t, sqltext.Quote(rows.Name), rows.From(), where, s.Locks)
-		if err != nil || len(locked) > maxWritten {
+		if err != nil || len(locked) > txn.MaxWritten {
 			return s, err
 		}
 		more, err := c.correctionsOf(ctx, t, locked)
@@ -189,7 +190,7 @@ func (k *call) mayRead(t *catalog.Table) (ids []string, may bool) {
 		if !ok {
 			return nil, true
 		}
-		if k.conn.tx.pending[t.String()].get(id.ID()) != nil {
+		if k.conn.tx.Pending[t.String()].Get(id.ID()) != nil {
 			ids = append(ids, id.ID())
 		}
 	}
@@ -198,8 +199,8 @@ func (k *call) mayRead(t *catalog.Table) (ids []string, may bool) {
 
 // sums reads the slots of a row that the transaction has written. Its lock on
 // the base row keeps them as they are.
-func (c *conn) sums(ctx context.Context, t *catalog.Table, row *writtenRow) error {
-	if row.sums != nil {
+func (c *conn) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow) error {
+	if row.Sums != nil {
 		return nil
 	}
 	var cols []string
@@ -216,10 +217,10 @@ func (c *conn) sums(ctx context.Context, t *catalog.Table, row *writtenRow) erro
 	}
 	known := "1"
 	if conds := t.AsKnown(sqltext.Quote(t.Spec.Name), true); conds != nil {
-		known = "(SELECT MIN((" + strings.Join(conds, " AND ") + ") IS TRUE) FROM " + t.Base() + " WHERE " + row.base + ")"
+		known = "(SELECT MIN((" + strings.Join(conds, " AND ") + ") IS TRUE) FROM " + t.Base() + " WHERE " + row.Base + ")"
 	}
 	rows, err := c.outside(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+", "+strings.Join(cols, ", ")+", "+known+
-		" FROM "+t.Slots()+" AS "+catalog.PrivateName+" WHERE "+row.slots+" AND "+t.Planned(catalog.PrivateName)+group)
+		" FROM "+t.Slots()+" AS "+catalog.PrivateName+" WHERE "+row.Slots+" AND "+t.Planned(catalog.PrivateName)+group)
 	if err != nil {
 		return err
 	}
@@ -228,12 +229,12 @@ func (c *conn) sums(ctx context.Context, t *catalog.Table, row *writtenRow) erro
 			return err
 		}
 	}
-	row.sums = slotsql.NoSums(t)
-	if len(rows) != 1 || c.transaction().writtenTo(t).taken[catalog.Key(rows[0][:len(t.Key)]).ID()] {
+	row.Sums = slotsql.NoSums(t)
+	if len(rows) != 1 || c.transaction().WrittenTo(t).Folded[catalog.Key(rows[0][:len(t.Key)]).ID()] {
 		return nil // the transaction has taken them itself, which others do not see yet
 	}
 	for i, col := range slices.Concat(t.Counters, t.Touch) {
-		row.sums[col.Name] = rows[0][max(len(t.Key), 1)+i]
+		row.Sums[col.Name] = rows[0][max(len(t.Key), 1)+i]
 	}
 	return nil
 }
@@ -243,23 +244,23 @@ func (c *conn) sums(ctx context.Context, t *catalog.Table, row *writtenRow) erro
 // transaction sees them as of its snapshot, and so does a read without locks,
 // unlike one with. A row that is not there may have been taken away, by another key
 // or a DELETE: look-ups of others still find it, so it stays noted.
-func (c *conn) settle(ctx context.Context, w *written) error {
-	for i := 0; i < len(w.rows); i++ {
-		if w.rows[i].doubt != matched {
+func (c *conn) settle(ctx context.Context, w *txn.WriteSet) error {
+	for i := 0; i < len(w.Rows); i++ {
+		if w.Rows[i].Doubt != txn.Matched {
 			continue
 		}
-		cols := make([]string, len(w.t.Counters))
-		for j, col := range w.t.Counters {
+		cols := make([]string, len(w.Table.Counters))
+		for j, col := range w.Table.Counters {
 			cols[j] = sqltext.Quote(col.Name)
 		}
-		query := "SELECT " + strings.Join(cols, ", ") + " FROM " + w.t.Base() + " WHERE " + w.rows[i].base
+		query := "SELECT " + strings.Join(cols, ", ") + " FROM " + w.Table.Base() + " WHERE " + w.Rows[i].Base
 		seen, err := c.read(ctx, query)
 		if err != nil {
 			return err
 		}
 		if seen == nil { // FOR UPDATE would lock its place
-			remember(w.journal, &w.rows[i])
-			w.rows[i].doubt = absent
+			txn.Remember(w.Journal, &w.Rows[i])
+			w.Rows[i].Doubt = txn.Absent
 			continue
 		}
 		now, err := c.read(ctx, c.unsnapshot()+query+" FOR UPDATE")
@@ -267,12 +268,12 @@ func (c *conn) settle(ctx context.Context, w *written) error {
 			return err
 		}
 		if slices.EqualFunc(seen, now, slices.Equal[[]string]) {
-			remember(w.journal, &w.rows[i])
-			w.rows[i].doubt = noDoubt
+			txn.Remember(w.Journal, &w.Rows[i])
+			w.Rows[i].Doubt = txn.NoDoubt
 			continue
 		}
-		remember(w.journal, &w.rows)
-		w.rows = slices.Delete(slices.Clone(w.rows), i, i+1)
+		txn.Remember(w.Journal, &w.Rows)
+		w.Rows = slices.Delete(slices.Clone(w.Rows), i, i+1)
 		i--
 	}
 	return nil
@@ -281,29 +282,29 @@ func (c *conn) settle(ctx context.Context, w *written) error {
 // thaw shows rows as they are now that looked as of the snapshot, and that the
 // application has written since: by which key ever, the server tells whether it is the
 // same row.
-func (c *conn) thaw(ctx context.Context, w *written) error {
-	for i := range w.rows {
-		row := &w.rows[i]
-		if row.vain == nil || row.apart == w.writes {
+func (c *conn) thaw(ctx context.Context, w *txn.WriteSet) error {
+	for i := range w.Rows {
+		row := &w.Rows[i]
+		if row.Vain == nil || row.Apart == w.Writes {
 			continue
 		}
-		remember(w.journal, row)
+		txn.Remember(w.Journal, row)
 		var others []string
-		for j := range w.rows {
-			if j != i && w.rows[j].vain == nil {
-				others = append(others, "("+w.rows[j].base+")")
+		for j := range w.Rows {
+			if j != i && w.Rows[j].Vain == nil {
+				others = append(others, "("+w.Rows[j].Base+")")
 			}
 		}
 		if others != nil {
-			same, err := c.read(ctx, "SELECT 1 FROM "+w.t.Base()+" WHERE ("+row.base+") AND ("+strings.Join(others, " OR ")+")")
+			same, err := c.read(ctx, "SELECT 1 FROM "+w.Table.Base()+" WHERE ("+row.Base+") AND ("+strings.Join(others, " OR ")+")")
 			if err != nil {
 				return err
 			}
 			if same != nil {
-				row.vain = nil
+				row.Vain = nil
 			}
 		}
-		row.apart = w.writes
+		row.Apart = w.Writes
 	}
 	return nil
 }
@@ -311,7 +312,7 @@ func (c *conn) thaw(ctx context.Context, w *written) error {
 // snapshotTotals reads, before rows are rolled up inside a transaction that has
 // a snapshot, what that snapshot shows of them.
 func (c *conn) snapshotTotals(ctx context.Context, t *catalog.Table, rows []slotsql.LockedRow, found map[string][]slotsql.SlotRow) (map[string][]string, error) {
-	if len(found) == 0 || !c.fixed || !c.inTransaction() || c.transaction().isolation != sqltext.RepeatableRead || c.transaction().writtenTo(t).any {
+	if len(found) == 0 || !c.fixed || !c.inTransaction() || c.transaction().Isolation != sqltext.RepeatableRead || c.transaction().WrittenTo(t).Unbounded {
 		return nil, nil
 	}
 	keys := make([]catalog.Key, len(rows))

@@ -50,8 +50,8 @@ func (c *conn) take(ctx context.Context, p *plan.Plan, b plan.Binder) error {
 // it lists again until all that have slots are locked, which is one moment.
 func (c *conn) takeAll(ctx context.Context, t *catalog.Table, writes bool) error {
 	keys, taken := map[string]catalog.Key{}, map[string]bool{}
-	if x := c.open(); x.hasPending(t) {
-		for id, e := range x.pending[t.String()].entries {
+	if x := c.open(); x.HasPending(t) {
+		for id, e := range x.Pending[t.String()].Entries {
 			keys[id] = e.Key
 		}
 	}
@@ -109,15 +109,15 @@ func (c *conn) takeKeys(ctx context.Context, t *catalog.Table, keys map[string]c
 // apply takes keys of a table's pending increments, given by their ids, or all.
 // An increment whose row is gone goes with it.
 func (c *conn) apply(ctx context.Context, t *catalog.Table, ids []string) error {
-	p := c.transaction().pending[t.String()]
+	p := c.transaction().Pending[t.String()]
 	if ids == nil {
-		for id := range p.entries {
+		for id := range p.Entries {
 			ids = append(ids, id)
 		}
 	}
 	keys := map[string]catalog.Key{}
 	for _, id := range ids {
-		if e := p.entries[id]; e != nil {
+		if e := p.Entries[id]; e != nil {
 			keys[id] = e.Key
 		}
 	}
@@ -125,7 +125,7 @@ func (c *conn) apply(ctx context.Context, t *catalog.Table, ids []string) error 
 		return err
 	}
 	var left []*slotsql.RowIncrement // their rows are no longer under their keys
-	for _, e := range p.sorted() {
+	for _, e := range p.Sorted() {
 		if keys[e.ID] != nil {
 			left = append(left, e)
 		}
@@ -135,15 +135,15 @@ func (c *conn) apply(ctx context.Context, t *catalog.Table, ids []string) error 
 		if err != nil {
 			return err
 		}
-		p.remove(e.ID) // not before: the transaction may go on after an error
+		p.Remove(e.ID) // not before: the transaction may go on after an error
 		for _, m := range moved {
 			row := map[string]catalog.Key{m.ID: m.Key}
-			if p.entries[m.ID] != nil { // increments by the row's new key
+			if p.Entries[m.ID] != nil { // increments by the row's new key
 				if _, err := c.takeKeys(ctx, t, row); err != nil {
 					return err
 				}
 			}
-			p.put(m)
+			p.Put(m)
 			if _, err := c.takeKeys(ctx, t, row); err != nil {
 				return err
 			}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/txn"
 )
 
 // openTransaction is what is known of the transaction until it ends; the zero value is
@@ -20,7 +22,7 @@ type openTransaction struct {
 	unbegun *handle         // its BEGIN is not sent yet
 	fixed   bool            // it has a snapshot
 	xaEnded bool            // XA END: until it is over the server refuses all else
-	tx      *txState        // what it has done to counter tables; nil: nothing yet
+	tx      *txn.State      // what it has done to counter tables; nil: nothing yet
 }
 
 // Flags of the server's status (https://dev.mysql.com/doc/dev/mysql-server/latest/mysql__com_8h.html).
@@ -50,16 +52,16 @@ func (c *conn) implies() bool { return !c.autocommit() && !c.begun() }
 func (c *conn) readOnly() bool { return c.status.Uint()&statusReadOnly != 0 }
 
 // transaction is open where something is to be noted of the transaction.
-func (c *conn) transaction() *txState {
+func (c *conn) transaction() *txn.State {
 	if c.tx == nil {
-		c.tx = newTx(c.level())
+		c.tx = txn.New(c.level())
 	}
 	return c.tx
 }
 
 // open is what the open transaction has done to counter tables; nil: nothing yet, or
 // none is open.
-func (c *conn) open() *txState {
+func (c *conn) open() *txn.State {
 	if !c.inTransaction() {
 		return nil
 	}
@@ -69,7 +71,7 @@ func (c *conn) open() *txState {
 // level is the isolation level of the open or the next transaction.
 func (c *conn) level() string {
 	if c.tx != nil {
-		return c.tx.isolation
+		return c.tx.Isolation
 	}
 	return cmp.Or(c.next, c.session.isolation)
 }
@@ -96,8 +98,8 @@ func (c *conn) begins() string {
 // ended forgets the transaction.
 func (c *conn) ended() {
 	if c.tx != nil {
-		c.connector.stats.Pending.Add(-c.tx.increments)
-		c.tx.endPromises()
+		c.connector.stats.Pending.Add(-c.tx.Increments)
+		c.tx.EndPromises()
 	}
 	c.openTransaction = openTransaction{}
 	c.leased.Release()
@@ -179,18 +181,18 @@ func (c *conn) askStatus() error {
 // a table would be wrong of that now, it is rolled back.
 func (c *conn) adopt(ctx context.Context, s *catalog.Schema) error {
 	x := c.tx
-	if x == nil || x.schema == s {
+	if x == nil || x.Schema == s {
 		return nil
 	}
-	if t := x.redefined(s); t != nil {
+	if t := x.Redefined(s); t != nil {
 		return c.asDeadlock("the key, a counter or a touch column of " + t.String() + " has been changed meanwhile")
 	}
-	if x.outdated(s) {
+	if x.Outdated(s) {
 		if err := c.keepPromises(ctx); err != nil {
 			return err
 		}
 	}
-	x.goOver(s)
+	x.GoOver(s)
 	return nil
 }
 
@@ -208,4 +210,11 @@ func (c *conn) rollBack() error {
 		_ = c.raw.Close()
 	}
 	return err
+}
+
+// noteWrites remembers which base rows the open transaction has written.
+func (c *conn) noteWrites(writes []plan.WriteTarget, b plan.Binder, affected int64) {
+	if len(writes) > 0 && c.inTransaction() {
+		c.transaction().NoteWrites(writes, b, affected, c.connector.writesSame(), c.connector.cfg.ClientFoundRows)
+	}
 }

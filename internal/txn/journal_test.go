@@ -1,4 +1,4 @@
-package countermysql
+package txn
 
 import (
 	"fmt"
@@ -20,22 +20,22 @@ type memory struct {
 	Entries map[string]slotsql.RowIncrement
 	Late    bool
 	Any     bool
-	Rows    []writtenRow
+	Rows    []WrittenRow
 	Writes  int
 	Taken   map[string]bool
 }
 
-func memoryOf(x *txState, t *catalog.Table) memory {
+func memoryOf(x *State, t *catalog.Table) memory {
 	m := memory{Entries: map[string]slotsql.RowIncrement{}, Taken: map[string]bool{}}
-	if p := x.pending[t.String()]; p != nil {
-		for id, e := range p.entries {
+	if p := x.Pending[t.String()]; p != nil {
+		for id, e := range p.Entries {
 			m.Entries[id] = *e.Clone()
 		}
-		m.Late = p.late
+		m.Late = p.Late
 	}
-	if w := x.written[t.String()]; w != nil {
-		m.Any, m.Rows, m.Writes = w.any, append([]writtenRow(nil), w.rows...), w.writes
-		maps.Copy(m.Taken, w.taken)
+	if w := x.Written[t.String()]; w != nil {
+		m.Any, m.Rows, m.Writes = w.Unbounded, append([]WrittenRow(nil), w.Rows...), w.Writes
+		maps.Copy(m.Taken, w.Folded)
 	}
 	return m
 }
@@ -47,7 +47,7 @@ func TestJournal(t *testing.T) {
 	s := catalogtest.Forum(true)
 	post := s.Tables[s.Key("forum", "post")]
 	for range 200 {
-		x := newTx(sqltext.RepeatableRead)
+		x := New(sqltext.RepeatableRead)
 		type saved struct {
 			name string
 			memory
@@ -58,48 +58,48 @@ func TestJournal(t *testing.T) {
 		}
 		for range 150 {
 			id, name := fmt.Sprint(random.IntN(9)), fmt.Sprint("s", random.IntN(4))
-			p, w := x.pendingFor(post), x.writtenTo(post)
+			p, w := x.PendingFor(post), x.WrittenTo(post)
 			switch random.IntN(22) {
 			case 0, 1, 2, 3:
-				p.add(slotsql.RowIncrement{ID: id, Key: catalog.Key{id}, Deltas: []int64{1 + random.Int64N(5), 0}, Touch: []string{}})
+				p.Add(slotsql.RowIncrement{ID: id, Key: catalog.Key{id}, Deltas: []int64{1 + random.Int64N(5), 0}, Touch: []string{}})
 			case 4:
-				p.remove(id)
+				p.Remove(id)
 			case 5:
-				p.noteLate(true)
+				p.NoteLate(true)
 			case 6, 7, 8:
-				w.mark(writtenRow{base: id, doubt: doubt(random.IntN(2))})
+				w.Mark(WrittenRow{Base: id, Doubt: Doubt(random.IntN(2))})
 			case 9:
-				w.countWrite()
+				w.CountWrite()
 			case 10, 11:
-				w.take(id)
+				w.Fold(id)
 			case 12:
-				x.rolledUp = []rolledUp{{w, id, map[string]string{"likes": id}}}
-				x.noteVain(true)
+				x.RolledUp = []RolledUp{{w, id, map[string]string{"likes": id}}}
+				x.NoteVain(true)
 			case 13:
 				switch random.IntN(12) {
 				case 0:
-					w.setAny()
+					w.SetUnbounded()
 				case 1:
-					x.doubt()
+					x.Doubt()
 				case 2:
 					w.forgetTaken()
 				case 3:
-					x.sentAll(post)
+					x.SentAll(post)
 				case 4:
-					x.rollbackTo("a routine's")
+					x.RollbackTo("a routine's")
 				case 5:
-					x.dropEmpty()
+					x.DropEmpty()
 				}
 			case 14, 15, 16, 17:
 				if i := at(name); i >= 0 {
 					savepoints = slices.Delete(savepoints, i, i+1)
 				}
 				savepoints = append(savepoints, saved{name, memoryOf(x, post)})
-				x.save(name)
+				x.Save(name)
 			case 18, 19, 20:
 				if i := at(name); i >= 0 {
 					savepoints = savepoints[:i+1]
-					x.rollbackTo(name)
+					x.RollbackTo(name)
 					require.Equal(t, savepoints[i].memory, memoryOf(x, post))
 				}
 			default:
@@ -108,7 +108,7 @@ func TestJournal(t *testing.T) {
 				}
 				x.journal.release(name, true)
 			}
-			require.Equal(t, slices.ContainsFunc(savepoints, func(s saved) bool { return len(s.Entries) > 0 }), x.keepsPending())
+			require.Equal(t, slices.ContainsFunc(savepoints, func(s saved) bool { return len(s.Entries) > 0 }), x.KeepsPending())
 		}
 	}
 }
@@ -119,25 +119,25 @@ func TestJournal(t *testing.T) {
 func TestJournalIsShort(t *testing.T) {
 	const n = 10_000
 	table := &catalog.Table{Spec: catalog.Spec{DB: "forum", Name: "post"}}
-	x := newTx(sqltext.RepeatableRead)
+	x := New(sqltext.RepeatableRead)
 	add := func(id string) {
-		x.pendingFor(table).add(slotsql.RowIncrement{ID: id, Key: catalog.Key{id}, Deltas: []int64{1}})
+		x.PendingFor(table).Add(slotsql.RowIncrement{ID: id, Key: catalog.Key{id}, Deltas: []int64{1}})
 	}
 	for i := range n {
 		add(fmt.Sprint(i))
-		x.writtenTo(table).take(fmt.Sprint(i))
+		x.WrittenTo(table).Fold(fmt.Sprint(i))
 	}
 	require.Empty(t, x.journal.undo)
 	for i := range n {
-		x.save(fmt.Sprint("s", i))
+		x.Save(fmt.Sprint("s", i))
 		for range 5 {
 			add(fmt.Sprint(n + i))
 		}
 	}
 	require.Len(t, x.journal.undo, n)
-	x.rollbackTo("s99")
-	require.Len(t, x.pendingFor(table).entries, n+99)
-	require.EqualValues(t, 5, x.pendingFor(table).entries[fmt.Sprint(n+98)].Deltas[0])
+	x.RollbackTo("s99")
+	require.Len(t, x.PendingFor(table).Entries, n+99)
+	require.EqualValues(t, 5, x.PendingFor(table).Entries[fmt.Sprint(n+98)].Deltas[0])
 	x.journal.release("s0", true)
 	require.Nil(t, x.journal.undo)
 }

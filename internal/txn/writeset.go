@@ -1,0 +1,211 @@
+package txn
+
+import (
+	"slices"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
+)
+
+// WriteSet are the base rows a transaction has written. What changes of it is remembered in
+// the journal, but for sums: they are read again behind ROLLBACK TO. Under REPEATABLE READ it
+// sees them as they are now and all others as of its snapshot.
+type WriteSet struct {
+	Table     *catalog.Table
+	Unbounded bool // rows whose keys are not known
+	Rows      []WrittenRow
+
+	Writes int             // statements that wrote rows
+	Folded map[string]bool // keys whose slots the transaction has taken: others still see them
+
+	Journal *journal
+}
+
+// RolledUp is a row that the running statement rolled up.
+type RolledUp struct {
+	WriteSet *WriteSet
+	Base     string
+	Vain     map[string]string // nil: it does not differ from the snapshot
+}
+
+// WrittenRow is one of them. Its lock keeps everybody else from its slots, so
+// their sum cannot change before the transaction ends.
+type WrittenRow struct {
+	Base  string            // selects the base row, by the table's own name
+	Slots string            // selects its slots, by PrivateName
+	Sums  map[string]string // of the slots, by column; nil: not read yet
+
+	Doubt Doubt
+
+	// A row that was only rolled up is written for the server, but not for the
+	// application, which goes on to see it as of its snapshot. vain says what is
+	// to be added to the base row for that.
+	Vain  map[string]string
+	Apart int // statements that are known not to have written it: the first so many
+}
+
+// Doubt is whether a row was written by the statement that has given its key.
+type Doubt uint8
+
+const (
+	NoDoubt Doubt = iota
+	Matched       // perhaps not
+	Absent        // and it was not there when the transaction looked
+)
+
+// MaxWritten bounds the rows remembered by key.
+const MaxWritten = 100
+
+func (x *State) WrittenTo(t *catalog.Table) *WriteSet {
+	w := x.Written[t.String()]
+	if w == nil {
+		w = &WriteSet{Table: t, Journal: &x.journal}
+		x.Written[t.String()] = w
+	}
+	return w
+}
+
+// Concerns reports whether the transaction has anything of its own in the table, or may
+// have: what others see of that is not what it is.
+func (x *State) Concerns(t *catalog.Table) bool {
+	return x.HasPending(t) || x.WrittenTo(t).Some()
+}
+
+func (w *WriteSet) Some() bool {
+	return w.Unbounded || w.Writes > 0 || len(w.Rows) > 0 || len(w.Folded) > 0
+}
+
+// SetUnbounded notes that it may have written any row.
+func (w *WriteSet) SetUnbounded() {
+	Remember(w.Journal, &w.Unbounded)
+	w.Unbounded = true
+}
+
+// forgetRows forgets which rows it has written.
+func (w *WriteSet) forgetRows() {
+	w.SetUnbounded()
+	Remember(w.Journal, &w.Rows)
+	w.Rows = nil
+	w.forgetTaken()
+}
+
+func (w *WriteSet) forgetTaken() {
+	Remember(w.Journal, &w.Folded)
+	w.Folded = nil
+}
+
+func (w *WriteSet) ForgetSums() {
+	for i := range w.Rows {
+		w.Rows[i].Sums = nil
+	}
+}
+
+// Fold notes that it has taken a key's slots.
+func (w *WriteSet) Fold(id string) {
+	if w.Folded == nil {
+		w.Folded = map[string]bool{}
+	}
+	rememberKey(w.Journal, &w.Folded, id)
+	w.Folded[id] = true
+}
+
+func (w *WriteSet) CountWrite() {
+	Remember(w.Journal, &w.Writes)
+	w.Writes++
+}
+
+// Mark notes that the transaction has written a row.
+func (w *WriteSet) Mark(row WrittenRow) {
+	for i := range w.Rows {
+		known := &w.Rows[i]
+		if known.Base != row.Base {
+			continue
+		}
+		Remember(w.Journal, known)
+		switch {
+		case known.Doubt == Absent:
+			*known = row
+			return
+		case row.Doubt == NoDoubt:
+			known.Doubt = NoDoubt
+		}
+		known.Vain = nil
+		if row.Sums != nil {
+			known.Sums = row.Sums
+		}
+		return
+	}
+	if len(w.Rows) == MaxWritten {
+		w.SetUnbounded()
+		return
+	}
+	Remember(w.Journal, &w.Rows)
+	w.Rows = append(w.Rows, row)
+}
+
+// NoteWrites remembers which base rows a statement has written. writesSame says that the
+// server writes rows that an UPDATE does not change, found that it counts them.
+func (x *State) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected int64, writesSame, found bool) {
+	for _, w := range writes {
+		same := affected == 0 && !w.Reads && writesSame
+		if affected == 0 && !(same && (w.Updates || w.Upserts)) {
+			continue
+		}
+		seen := x.WrittenTo(w.Table)
+		seen.CountWrite()
+		if w.Pins == nil || w.Rekeys || !b.SoundPins(w.Pins) || affected < int64(len(w.Pins)) && !w.Moves && !w.Upserts && !same {
+			seen.SetUnbounded()
+			continue
+		}
+		doubt := NoDoubt
+		if same || (w.Updates || w.Upserts) && found ||
+			w.Upserts && len(w.Pins) > 1 && affected < 2*int64(len(w.Pins)) { // a row that it changes counts twice
+			doubt = Matched
+		}
+		for _, p := range w.Pins {
+			base, ok := p.Bind(w.Table.Spec.Name, b)
+			if !ok || p.Momentary() {
+				seen.SetUnbounded()
+				break
+			}
+			seen.Mark(WrittenRow{Base: base, Slots: plan.PinnedSlots(w.Table, p, b), Doubt: doubt})
+		}
+	}
+}
+
+// NoteVain ends an exact statement. If it wrote nothing, the rows that were
+// rolled up for it still look as they did.
+func (x *State) NoteVain(vain bool) {
+	for _, r := range x.RolledUp {
+		for i := range r.WriteSet.Rows {
+			if row := &r.WriteSet.Rows[i]; vain && row.Base == r.Base && r.Vain != nil {
+				Remember(r.WriteSet.Journal, row)
+				row.Vain, row.Apart = r.Vain, r.WriteSet.Writes
+			}
+		}
+	}
+	x.RolledUp = nil
+}
+
+// Rezone forgets which rows the transaction has written by a TIMESTAMP, which another
+// time zone writes otherwise.
+func (x *State) Rezone() {
+	for _, w := range x.Written {
+		byTime := slices.ContainsFunc(w.Table.Unique, func(k catalog.UniqueKey) bool {
+			return slices.ContainsFunc(k.Columns, func(c *catalog.Column) bool { return c.DataType == "timestamp" })
+		})
+		if byTime && (len(w.Rows) > 0 || len(w.Folded) > 0) {
+			x.Inside = true
+			w.forgetRows()
+		}
+	}
+}
+
+// Doubt forgets what the transaction has done to rows: it is not known how much of
+// that stands.
+func (x *State) Doubt() {
+	x.Inside = true
+	for _, w := range x.Written {
+		w.forgetRows()
+	}
+}
