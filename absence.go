@@ -9,6 +9,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -17,8 +18,8 @@ import (
 // reads, outside a transaction, looks after it has succeeded: mostly it fails. All else
 // looks before, in a transaction, in which a table that is there stays as it is.
 func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
-	e, inside, data := k.Encounter, c.inTransaction(), k.Plan.Kind == sqltext.NoEffect
-	if c.locks != unlocked || c.xaEnded {
+	e, inside, data := k.Encounter, c.InTransaction(), k.Plan.Kind == sqltext.NoEffect
+	if c.Locks != session.Unlocked || c.XAEnded {
 		return c.runKnown(ctx, k)
 	}
 	var before, behind []plan.Absence
@@ -34,7 +35,7 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	outside := func(query string) error {
-		_, err := c.connector.query(by(ctx, c.initial.kin), query)
+		_, err := c.connector.query(by(ctx, c.Initial.Kin), query)
 		return err
 	}
 	ran := false
@@ -62,13 +63,13 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 		}
 		return out, nil
 	}
-	out, err := outcome{}, c.begin(ctx)
+	out, err := outcome{}, c.SendBegin(ctx)
 	switch {
 	case err != nil:
 	case inside || e.Reads || !data:
 		out, err = try()
 	default:
-		err = again(ctx, func() (err error) {
+		err = session.Again(ctx, func() (err error) {
 			out, err = c.alone(ctx, try)
 			return err
 		})
@@ -80,12 +81,12 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 		if errors.Is(err, plan.ErrAppeared) {
 			err = nil
 		}
-		return outcome{}, cmp.Or(err, c.asDeadlock("a table was made that the statement has written"))
+		return outcome{}, cmp.Or(err, c.AsDeadlock("a table was made that the statement has written"))
 	case !errors.Is(err, plan.ErrAppeared):
-		return outcome{}, c.cut(ctx, err)
+		return outcome{}, c.Cut(ctx, err)
 	}
 	if _, err := c.connector.learn(ctx); err != nil {
-		return outcome{}, c.cut(ctx, err)
+		return outcome{}, c.Cut(ctx, err)
 	}
 	if k.planUse, err = c.planOf(ctx, k.text, k.stmt); err != nil {
 		return outcome{}, err
@@ -123,7 +124,7 @@ func (c *conn) appeared(all []plan.Absence, look func(query string) error) error
 
 // opens has the server open a table; its answer is no error of the application's.
 func (c *conn) opens(ctx context.Context, query string) error {
-	rows, err := c.queryer.QueryContext(ctx, query, nil)
+	rows, err := c.Queryer.QueryContext(ctx, query, nil)
 	if err != nil {
 		return err
 	}

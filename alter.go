@@ -8,6 +8,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -34,12 +35,12 @@ func (c *conn) alter(ctx context.Context, k *call, toks []sqltext.Token) (out ou
 	if locked {
 		if rekeys && err == nil && c.connector.config.CreateSlots {
 			c.connector.changes.Add(1)
-			_, err = c.do(ctx, "DROP TABLE "+t.Slots()) // it is empty, and made anew with the new key
+			_, err = c.Do(ctx, "DROP TABLE "+t.Slots()) // it is empty, and made anew with the new key
 		}
-		if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
+		if _, uerr := c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
 			err = uerr
 		}
-		c.locks = unlocked
+		c.Locks = session.Unlocked
 		if notUnderLock[mysqlerr.Number(err)] {
 			out, err = k.forward(ctx, k.text)
 		}
@@ -60,17 +61,17 @@ var notUnderLock = map[uint16]bool{1099: true, 1100: true, 1192: true}
 // lockOut keeps everybody else from a table and its slots table, which it leaves
 // empty, until UNLOCK TABLES; locked is false where that is not allowed.
 func (c *conn) lockOut(ctx context.Context, t *catalog.Table) (locked bool, err error) {
-	switch _, err := c.do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE, "+t.Slots()+" AS "+catalog.PrivateName+" WRITE"); {
+	switch _, err := c.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE, "+t.Slots()+" AS "+catalog.PrivateName+" WRITE"); {
 	case mysqlerr.Number(err) == 0 && err != nil, mysqlerr.Number(err) == mysqlerr.ErrLockWait:
 		return false, err
 	case err != nil: // a missing privilege, say: then it has to do without
 		return false, nil
 	}
-	c.ended() // it commits
-	c.locks = lockedOurs
+	c.Ended() // it commits
+	c.Locks = session.LockedOurs
 	if err := c.foldLocked(ctx, t); err != nil {
-		_, _ = c.do(context.WithoutCancel(ctx), "UNLOCK TABLES") // the first error is the one to report
-		c.locks = unlocked
+		_, _ = c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES") // the first error is the one to report
+		c.Locks = session.Unlocked
 		return false, err
 	}
 	return true, nil
@@ -83,10 +84,10 @@ func (c *conn) follow(ctx context.Context, t *catalog.Table, to []sqltext.Token)
 	if !ok {
 		return
 	}
-	if _, err := c.read(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); mysqlerr.Number(err) != mysqlerr.ErrNoTable {
+	if _, err := c.Read(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); mysqlerr.Number(err) != mysqlerr.ErrNoTable {
 		return // another table has the name now, and the slots
 	}
-	if err := c.rollUp(ctx, t.At(sqltext.Quote(cmp.Or(db, c.session.db))+"."+sqltext.Quote(name))); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable { // the slots table may have been renamed too
+	if err := c.rollUp(ctx, t.At(sqltext.Quote(cmp.Or(db, c.Settings.DB))+"."+sqltext.Quote(name))); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable { // the slots table may have been renamed too
 		c.connector.once("renamed "+t.String(), "countermysql: slots of a renamed table are left", "table", t.String(), "error", err)
 	}
 	if c.connector.config.CreateSlots { // what others have planned for the old name, a view of the table perhaps, then fails
@@ -98,18 +99,18 @@ func (c *conn) follow(ctx context.Context, t *catalog.Table, to []sqltext.Token)
 
 // dropEmpty drops the slots table if nothing is in it.
 func (c *conn) dropEmpty(ctx context.Context, t *catalog.Table) (err error) {
-	if _, err := c.do(ctx, "LOCK TABLES "+t.Slots()+" WRITE"); err != nil {
+	if _, err := c.Do(ctx, "LOCK TABLES "+t.Slots()+" WRITE"); err != nil {
 		return err
 	}
 	defer func() {
-		if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
+		if _, uerr := c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
 			err = uerr
 		}
 	}()
-	if rows, err := c.read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1"); err != nil || len(rows) > 0 {
+	if rows, err := c.Read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1"); err != nil || len(rows) > 0 {
 		return err
 	}
-	_, err = c.do(ctx, "DROP TABLE "+t.Slots())
+	_, err = c.Do(ctx, "DROP TABLE "+t.Slots())
 	return err
 }
 
@@ -128,8 +129,8 @@ func (c *conn) exchanged(t *catalog.Table, toks []sqltext.Token) (other string) 
 		if sqltext.WordAt(name, 0, "IF") {
 			name = name[min(2, len(name)):]
 		}
-		if db, name, ok := sqltext.TableName(name); ok && s != nil && s.Key(cmp.Or(db, c.session.db), name) != s.Key(t.Spec.DB, t.Spec.Name) {
-			other = sqltext.Quote(cmp.Or(db, c.session.db)) + "." + sqltext.Quote(name)
+		if db, name, ok := sqltext.TableName(name); ok && s != nil && s.Key(cmp.Or(db, c.Settings.DB), name) != s.Key(t.Spec.DB, t.Spec.Name) {
+			other = sqltext.Quote(cmp.Or(db, c.Settings.DB)) + "." + sqltext.Quote(name)
 		}
 	}
 	return other
@@ -138,8 +139,8 @@ func (c *conn) exchanged(t *catalog.Table, toks []sqltext.Token) (other string) 
 // followRows adds what was counted for rows between the rollup and the moment when they
 // went to another table. They have no base row any more, nor had other slots that.
 func (c *conn) followRows(ctx context.Context, t *catalog.Table, other string) {
-	err := again(ctx, func() error {
-		found, err := c.outside(ctx, "SELECT DISTINCT "+t.SelectKey(catalog.PrivateName)+slotsql.Orphans(t, "TRUE"))
+	err := session.Again(ctx, func() error {
+		found, err := c.Outside(ctx, "SELECT DISTINCT "+t.SelectKey(catalog.PrivateName)+slotsql.Orphans(t, "TRUE"))
 		if err != nil || len(found) == 0 {
 			return err
 		}
@@ -147,11 +148,11 @@ func (c *conn) followRows(ctx context.Context, t *catalog.Table, other string) {
 		for _, r := range found {
 			keys[catalog.Key(r).ID()] = r
 		}
-		if err := c.start(ctx); err != nil {
+		if err := c.Start(ctx); err != nil {
 			return err
 		}
 		_, err = c.takeKeys(ctx, t.At(other), keys)
-		return c.finish(ctx, err)
+		return c.Finish(ctx, err)
 	})
 	if err != nil {
 		c.connector.once("exchanged "+t.String(), "countermysql: slots of rows that went to another table are left", "table", t.String(), "error", err)

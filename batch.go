@@ -20,7 +20,7 @@ import (
 // grouped reports whether the connection's increments may share a transaction
 // with those of others: no statement has changed its session.
 func (c *conn) grouped() bool {
-	return !c.connector.config.NoGroupCommit && !c.changed && !c.altered() && c.next == ""
+	return !c.connector.config.NoGroupCommit && !c.Changed && !c.Altered() && c.Next == ""
 }
 
 // batch is what one group sends: requests of one table whose conditions call it by
@@ -43,7 +43,7 @@ func (c *conn) together(ctx context.Context, b *batch, r *request) groupcommit.O
 	}
 	return b.group.Do(ctx, r, func(requests []*request) groupcommit.Sending {
 		return c.leading(ctx, len(requests), func(ctx context.Context, c *conn) {
-			defer c.leased.Release()
+			defer c.Leased.Release()
 			if len(requests) > 1 && c.ResetSession(ctx) != nil { // dead: nobody else has to suffer from that
 				for _, w := range requests[1:] {
 					w.Outcome.Again = true
@@ -93,7 +93,7 @@ func (c *conn) request(entries []*slotsql.RowIncrement) *request {
 
 // ofConn gives a request what it has of the connection.
 func ofConn[P any](c *conn, r *groupcommit.Request[P]) *groupcommit.Request[P] {
-	r.Affinity, r.Most = c.initial.kin, min(r.Most, c.session.packet/2)
+	r.Affinity, r.Most = c.Initial.Kin, min(r.Most, c.Settings.Packet/2)
 	return r
 }
 
@@ -220,7 +220,7 @@ func (b *batch) merge(requests []*request) []*slotsql.RowIncrement {
 // culprits are the requests that keep a batch from being sent: their rows are gone,
 // or locked by somebody; all of them, if it can't be told.
 func (c *conn) culprits(ctx context.Context, b *batch, entries []*slotsql.RowIncrement, requests []*request) []*request {
-	rows, err := c.read(ctx, b.upsert(c, entries).Culprits())
+	rows, err := c.Read(ctx, b.upsert(c, entries).Culprits())
 	if err != nil {
 		return requests
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -14,9 +15,8 @@ import (
 // handle is the driver.Tx of BeginTx. Its BEGIN is sent with the first
 // statement that needs it: a transaction of nothing but increments never does.
 type handle struct {
+	*session.Deferred
 	conn *conn
-	opts driver.TxOptions
-	raw  driver.Tx // nil: not begun
 }
 
 // Begin starts a transaction; database/sql uses BeginTx.
@@ -29,30 +29,30 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := c.begin(ctx); err != nil { // of a transaction that is not over
+	if err := c.SendBegin(ctx); err != nil { // of a transaction that is not over
 		return nil, err
 	}
-	next := c.begins()
+	next := c.Begins()
 	if err := c.sendOrRollBack(ctx); err != nil { // START TRANSACTION commits what is open
 		return nil, err
 	}
-	h := &handle{conn: c, opts: opts}
+	h := &handle{&session.Deferred{Opts: opts}, c}
 	level := isolationName(opts.Isolation)
 	if c.mayDefer(opts) {
-		c.ended()
-		c.unbegun = h
+		c.Ended()
+		c.Unbegun = h.Deferred
 	} else {
-		raw, err := c.raw.(driver.ConnBeginTx).BeginTx(ctx, opts)
+		raw, err := c.Raw.(driver.ConnBeginTx).BeginTx(ctx, opts)
 		if err != nil {
-			return nil, c.failed(err)
+			return nil, c.Failed(err)
 		}
-		c.locks = unlocked // by BEGIN
-		c.ended()
-		h.raw = raw
+		c.Locks = session.Unlocked // by BEGIN
+		c.Ended()
+		h.Raw = raw
 	}
-	c.ctx, c.next = ctx, next
+	c.Ctx, c.Next = ctx, next
 	if level != "" {
-		c.next = level
+		c.Next = level
 	}
 	return h, nil
 }
@@ -60,8 +60,8 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 // mayDefer reports whether it can't be told that BEGIN has not been sent yet.
 func (c *conn) mayDefer(opts driver.TxOptions) bool {
 	level := isolationName(opts.Isolation)
-	return c.grouped() && !c.inTransaction() && !c.dirty && c.locks == unlocked && !opts.ReadOnly && !c.session.readOnly && !c.session.completes &&
-		level != sqltext.Serializable && (level != "" || opts.Isolation == 0 && c.session.isolation != sqltext.Serializable)
+	return c.grouped() && !c.InTransaction() && !c.Stale && c.Locks == session.Unlocked && !opts.ReadOnly && !c.Settings.ReadOnly && !c.Settings.Completes &&
+		level != sqltext.Serializable && (level != "" || opts.Isolation == 0 && c.Settings.Isolation != sqltext.Serializable)
 }
 
 func isolationName(level driver.IsolationLevel) string {
@@ -72,57 +72,27 @@ func isolationName(level driver.IsolationLevel) string {
 	return names[level]
 }
 
-// begin sends the BEGIN that is still to be sent.
-func (c *conn) begin(ctx context.Context) error {
-	h := c.unbegun
-	if h == nil {
-		return nil
-	}
-	raw, err := c.raw.(driver.ConnBeginTx).BeginTx(ctx, h.opts)
-	if err != nil {
-		return c.failed(err)
-	}
-	c.unbegun, h.raw = nil, raw
-	return nil
-}
-
-// savedUnbegun reports whether there are savepoints with autocommit = 0 and no
-// transaction yet: a BEGIN would end them.
-func (c *conn) savedUnbegun() bool {
-	return c.implies() && c.tx != nil && c.tx.HasSavepoints()
-}
-
-// beginImplied begins the transaction that an increment begins on plain MySQL with
-// autocommit = 0.
-func (c *conn) beginImplied(ctx context.Context) error {
-	if !c.implies() {
-		return nil
-	}
-	_, err := c.do(ctx, startTransaction)
-	return err
-}
-
 // Commit sends the pending increments, then commits.
 func (h *handle) Commit() error {
-	defer h.conn.closeOnPanic()
+	defer h.conn.CloseOnPanic()
 	c, ctx := h.conn, context.Background()
-	if c.broken != nil {
-		c.ended()
-		return c.broken
+	if c.Broken != nil {
+		c.Ended()
+		return c.Broken
 	}
-	if c.tx != nil {
-		c.tx.Due()
+	if c.Tx != nil {
+		c.Tx.Due()
 	}
 	if s := c.connector.current.Load(); s != nil {
 		if err := c.adopt(ctx, s); err != nil {
 			return err
 		}
 	}
-	if h.raw != nil {
+	if h.Raw != nil {
 		return h.commit(ctx)
 	}
 	if done, err := c.commitTogether(ctx); done {
-		c.ended()
+		c.Ended()
 		return err
 	}
 	return h.commitAlone(ctx)
@@ -131,12 +101,12 @@ func (h *handle) Commit() error {
 // commitAlone commits a transaction of nothing but increments that can't go together
 // with others: once more after a deadlock, as an increment outside a transaction.
 func (h *handle) commitAlone(ctx context.Context) error {
-	c, tx := h.conn, h.conn.tx
-	return again(ctx, func() error {
-		c.tx, c.unbegun = tx.Anew(), h
+	c, tx := h.conn, h.conn.Tx
+	return session.Again(ctx, func() error {
+		c.Tx, c.Unbegun = tx.Anew(), h.Deferred
 		tx.Increments = 0 // the first try has taken them out of the statistics
-		if err := c.begin(ctx); err != nil {
-			c.ended()
+		if err := c.SendBegin(ctx); err != nil {
+			c.Ended()
 			return err
 		}
 		return h.commit(ctx)
@@ -147,22 +117,22 @@ func (h *handle) commitAlone(ctx context.Context) error {
 func (h *handle) commit(ctx context.Context) error {
 	c := h.conn
 	if done, err := c.commitInOnePacket(ctx); done {
-		c.endedByUser()
+		c.EndedByUser()
 		return err
 	}
 	if err := c.send(ctx); err != nil {
-		c.ended()
-		if rerr := h.raw.Rollback(); rerr != nil {
-			_ = c.raw.Close() // or what was sent might be committed
+		c.Ended()
+		if rerr := h.Raw.Rollback(); rerr != nil {
+			_ = c.Raw.Close() // or what was sent might be committed
 			if errors.Is(err, driver.ErrBadConn) {
 				return rerr // the connection was closed before, and this says why
 			}
 		}
 		return err
 	}
-	defer c.endedByUser()
-	if err := h.raw.Commit(); err != nil {
-		return c.failed(err)
+	defer c.EndedByUser()
+	if err := h.Raw.Commit(); err != nil {
+		return c.Failed(err)
 	}
 	return nil
 }
@@ -172,7 +142,7 @@ func (h *handle) commit(ctx context.Context) error {
 // stops at the first error, so that COMMIT is never reached without the increments
 // (https://dev.mysql.com/doc/c-api/8.4/en/c-api-multiple-queries.html).
 func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
-	x := c.open()
+	x := c.Open()
 	if !c.connector.cfg.MultiStatements || x == nil {
 		return false, nil
 	}
@@ -181,19 +151,19 @@ func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
 	if len(unsent) != 1 {
 		return false, nil
 	}
-	if sorted := unsent[0].Sorted(); len(sorted) > c.several(unsent[0].Table, plan.SendBatch, eachOf(sorted, (*slotsql.RowIncrement).KeyOf)) {
+	if sorted := unsent[0].Sorted(); len(sorted) > c.Several(unsent[0].Table, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf)) {
 		return false, nil // after an error it could not be told what was done
 	}
 	t, entries := unsent[0].Table, unsent[0].Sorted()
-	_, err = c.do(ctx, c.upsert(t, entries).Strict()+"; COMMIT")
+	_, err = c.Do(ctx, c.upsert(t, entries).Strict()+"; COMMIT")
 	switch {
 	case err == nil:
 		x.Sent = true
 		c.connector.slotted(c.connector.batch(t, t.Spec.Name, t.Key), entries)
 	case rowGone(err), mysqlerr.BadValue[mysqlerr.Number(err)], errors.Is(err, driver.ErrBadConn): // perhaps to another key, or it has another type; nothing was sent
 		return false, nil
-	case mysqlerr.Number(err) != 0 && c.inTransaction():
-		_ = c.rollBack() // the first error is the one to report
+	case mysqlerr.Number(err) != 0 && c.InTransaction():
+		_ = c.RollBack() // the first error is the one to report
 	}
 	return true, err
 }
@@ -201,11 +171,11 @@ func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
 // commitTogether hands a transaction of nothing but increments to the group
 // commit, all or nothing; done is false where it has to be sent by itself.
 func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
-	if c.tx == nil {
+	if c.Tx == nil {
 		return true, nil
 	}
-	c.tx.DropEmpty()
-	unsent := c.tx.Unsent()
+	c.Tx.DropEmpty()
+	unsent := c.Tx.Unsent()
 	if len(unsent) == 0 {
 		return true, nil
 	}
@@ -214,9 +184,9 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 	if len(unsent) > 1 || !u.Fits() {
 		return false, nil
 	}
-	h, tx := c.unbegun, c.tx
-	c.unbegun, c.tx = nil, nil                 // the batch is no part of the transaction,
-	defer func() { c.unbegun, c.tx = h, tx }() // which a deadlock of the batch leaves as it is
+	h, tx := c.Unbegun, c.Tx
+	c.Unbegun, c.Tx = nil, nil                 // the batch is no part of the transaction,
+	defer func() { c.Unbegun, c.Tx = h, tx }() // which a deadlock of the batch leaves as it is
 	v := c.together(ctx, c.connector.batch(t, t.Spec.Name, t.Key), u)
 	tx.Sent = !v.Alone && v.Err == nil
 	return !v.Alone, v.Err
@@ -224,9 +194,9 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 
 // Rollback drops the pending increments and rolls back.
 func (h *handle) Rollback() error {
-	defer h.conn.endedByUser()
-	if h.raw == nil || h.conn.broken != nil {
-		return h.conn.broken
+	defer h.conn.EndedByUser()
+	if h.Raw == nil || h.conn.Broken != nil {
+		return h.conn.Broken
 	}
-	return h.raw.Rollback()
+	return h.Raw.Rollback()
 }

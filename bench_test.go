@@ -15,6 +15,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/catalogtest"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -41,7 +42,7 @@ func benchConn(b testing.TB) *conn {
 			}
 		}
 	}()
-	return &conn{connector: c, session: session{db: "forum"}, literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}}
+	return &conn{connector: c, Session: &session.Session{Shared: &c.shared, Settings: session.Settings{DB: "forum"}, Literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}}}
 }
 
 // TestBenchmarks proves that the benchmarks run.
@@ -96,7 +97,7 @@ func BenchmarkBind(b *testing.B) {
 	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: int64(123456)}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if !c.filler.Bind(p.Increment, plan.Binder{Encoder: c.literals, Args: args}) {
+		if !c.filler.Bind(p.Increment, plan.Binder{Encoder: c.Literals, Args: args}) {
 			b.Fatal("not bound")
 		}
 		if _, ok := c.filler.Statement("", "LOCK IN SHARE MODE NOWAIT", 3); !ok {

@@ -32,7 +32,7 @@ type call struct {
 }
 
 func (k *call) binder() plan.Binder {
-	l := k.conn.literals
+	l := k.conn.Literals
 	l.Interpolated = l.Interpolated && k.stmt == nil
 	if k.lits != nil && k.merged == nil {
 		k.merged = k.lits.Merge(k.args)
@@ -55,7 +55,7 @@ func (k *call) miscounted() bool { return k.arguments().Count() != k.Plan.Params
 // there are no arguments, or it writes them in, which it does only for as many as
 // the text has places.
 func (k *call) interpolated() bool {
-	return len(k.args) == 0 || k.conn.connector.cfg.InterpolateParams && len(k.args) == sqltext.Parameters(sqltext.Tokenize(k.text, k.conn.session.mode))
+	return len(k.args) == 0 || k.conn.connector.cfg.InterpolateParams && len(k.args) == sqltext.Parameters(sqltext.Tokenize(k.text, k.conn.Settings.Mode))
 }
 
 // binary reports whether the answer comes in the binary protocol.
@@ -68,7 +68,7 @@ func (k *call) own(text string) string {
 	if k.lits == nil {
 		return text
 	}
-	return k.lits.Fill(text, k.conn.session.mode)
+	return k.lits.Fill(text, k.conn.Settings.Mode)
 }
 
 // summed is the text that reads sums outside transactions, and its arguments.
@@ -77,7 +77,7 @@ func (k *call) summed() (string, []driver.NamedValue) {
 		return k.own(k.Query.Render(func(plan.ViewUse) slotsql.ReadView { return slotsql.ReadView{} }, true)), k.args
 	}
 	if top := k.Query.Top; top != nil {
-		if text, args, ok := top.Bind(k.arguments(), k.conn.session.wholeDates); ok {
+		if text, args, ok := top.Bind(k.arguments(), k.conn.Settings.WholeDates); ok {
 			return text, args
 		}
 	}
@@ -91,11 +91,11 @@ func (k *call) summed() (string, []driver.NamedValue) {
 
 // parses has the server look whether the text is a statement at all.
 func (k *call) parses(ctx context.Context) error {
-	s, err := k.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, k.text)
+	s, err := k.conn.Raw.(driver.ConnPrepareContext).PrepareContext(ctx, k.text)
 	if err == nil {
 		err = s.Close()
 	}
-	k.conn.overlook(err)
+	k.conn.Overlook(err)
 	if mysqlerr.Number(err) == mysqlerr.ErrSyntax {
 		return err
 	}
@@ -128,9 +128,9 @@ func (k *call) try(ctx context.Context, text string, args []driver.NamedValue) (
 		}
 		return run(ctx, physical, args, k.rows)
 	case k.rows:
-		out.rows, err = k.conn.queryer.QueryContext(ctx, text, args)
+		out.rows, err = k.conn.Queryer.QueryContext(ctx, text, args)
 	default:
-		out.res, err = k.conn.execer.ExecContext(ctx, text, args)
+		out.res, err = k.conn.Execer.ExecContext(ctx, text, args)
 	}
 	return out, err
 }
@@ -159,7 +159,7 @@ func run(ctx context.Context, s driver.Stmt, args []driver.NamedValue, rows bool
 // prepared does what database/sql does after ErrSkip, so that nothing that
 // went before is done a second time.
 func (k *call) prepared(ctx context.Context, text string, args []driver.NamedValue) (outcome, error) {
-	s, err := k.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
+	s, err := k.conn.Raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
 	if err != nil {
 		return outcome{}, err
 	}

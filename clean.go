@@ -8,6 +8,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -25,7 +26,7 @@ func (c *conn) removeSlots(ctx context.Context, t *catalog.Table, gone []slotsql
 	for i, col := range t.Counters {
 		on = append(on, fmt.Sprintf("%s.%s = %s.c%d", catalog.PrivateName, sqltext.Quote(col.Name), v, i))
 	}
-	for batch := range slices.Chunk(gone, c.several(t, plan.SendBatch, eachOf(gone, func(s slotsql.SlotRow) catalog.Key { return s.Key }))) {
+	for batch := range slices.Chunk(gone, c.Several(t, plan.SendBatch, session.EachOf(gone, func(s slotsql.SlotRow) catalog.Key { return s.Key }))) {
 		rows := make([]string, len(batch))
 		for n, s := range batch {
 			f := []string{s.Slot + " AS slot"}
@@ -37,10 +38,10 @@ func (c *conn) removeSlots(ctx context.Context, t *catalog.Table, gone []slotsql
 			}
 			rows[n] = "SELECT " + strings.Join(f, ", ")
 		}
-		n, err := c.do(ctx, c.unsafeUpdates(t)+"DELETE "+catalog.PrivateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
+		n, err := c.Do(ctx, c.UnsafeUpdates(t)+"DELETE "+catalog.PrivateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
 			" STRAIGHT_JOIN "+t.Slots()+" AS "+catalog.PrivateName+" FORCE INDEX (PRIMARY) ON "+strings.Join(on, " AND "))
 		if err == nil && n < int64(len(batch)) {
-			err = c.asDeadlock("another node of the cluster has written the slots of " + t.String() + " meanwhile")
+			err = c.AsDeadlock("another node of the cluster has written the slots of " + t.String() + " meanwhile")
 		}
 		if err != nil {
 			return err
@@ -64,16 +65,16 @@ func (c *conn) clean(ctx context.Context, k *call) error {
 		some = " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE (" + where + ") AND NOT EXISTS (SELECT 1 FROM " + t.Base() +
 			" AS base WHERE " + t.SameKey("base", catalog.PrivateName) + " " + t.SkipLocked() + ")"
 	}
-	if c.inTransaction() && c.transaction().WrittenTo(t).Unbounded { // others do not see which rows it has deleted
+	if c.InTransaction() && c.Transaction().WrittenTo(t).Unbounded { // others do not see which rows it has deleted
 		if !named {
-			if rows, err := c.outside(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1"); err != nil || len(rows) == 0 {
+			if rows, err := c.Outside(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1"); err != nil || len(rows) == 0 {
 				return err
 			}
 			return c.removeOrphans(ctx, t, where)
 		}
 		some = " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + where
 	}
-	found, err := c.outside(ctx, "SELECT DISTINCT "+t.SelectKey(catalog.PrivateName)+some)
+	found, err := c.Outside(ctx, "SELECT DISTINCT "+t.SelectKey(catalog.PrivateName)+some)
 	if err != nil {
 		return err
 	}
@@ -82,13 +83,13 @@ func (c *conn) clean(ctx context.Context, k *call) error {
 		keys[i] = row
 	}
 	slices.SortFunc(keys, t.Compare)
-	for batch := range slices.Chunk(keys, c.several(t, plan.SendBatch, slices.Values(keys))) { // and not all at once, which would lock all slots
+	for batch := range slices.Chunk(keys, c.Several(t, plan.SendBatch, slices.Values(keys))) { // and not all at once, which would lock all slots
 		if waits {
 			lock := catalog.ShareMode
 			if k.Plan.Scopes != nil { // it changes the row: with a shared lock, those who wait here would then wait for each other
 				lock = "FOR UPDATE"
 			}
-			there, err := c.read(ctx, c.unsnapshot()+"SELECT 1 FROM "+t.Base()+" WHERE "+t.WhereAny(batch, sqltext.Quote(t.Spec.Name))+" "+lock)
+			there, err := c.Read(ctx, c.Unsnapshot()+"SELECT 1 FROM "+t.Base()+" WHERE "+t.WhereAny(batch, sqltext.Quote(t.Spec.Name))+" "+lock)
 			if err != nil {
 				return err
 			}
@@ -104,9 +105,9 @@ func (c *conn) clean(ctx context.Context, k *call) error {
 }
 
 func (c *conn) removeOrphans(ctx context.Context, t *catalog.Table, where string) error {
-	n, err := c.do(ctx, c.unsafeUpdates(t)+"DELETE "+catalog.PrivateName+slotsql.Orphans(t, where))
-	if n > 0 && c.inTransaction() {
-		c.transaction().Inside = true // others still see them
+	n, err := c.Do(ctx, c.UnsafeUpdates(t)+"DELETE "+catalog.PrivateName+slotsql.Orphans(t, where))
+	if n > 0 && c.InTransaction() {
+		c.Transaction().Inside = true // others still see them
 	}
 	return err
 }

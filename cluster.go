@@ -11,7 +11,7 @@ import (
 // increments then goes to base rows. takes says that the statement may be all that it
 // does to a row, without a write: what is pending goes there as well.
 func (c *conn) hold(ctx context.Context, p *plan.Plan, takes bool) error {
-	if s := c.connector.current.Load(); s == nil || !s.Server.Galera || !c.inTransaction() {
+	if s := c.connector.current.Load(); s == nil || !s.Server.Galera || !c.InTransaction() {
 		return nil
 	}
 	tables := append(p.Tables(), p.Shows...)
@@ -20,7 +20,7 @@ func (c *conn) hold(ctx context.Context, p *plan.Plan, takes bool) error {
 			tables = append(tables, w.Table)
 		}
 	}
-	x := c.transaction()
+	x := c.Transaction()
 	for _, t := range tables {
 		if !slices.Contains(x.Held, t.String()) {
 			x.Held = append(x.Held, t.String())

@@ -4,10 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -15,11 +12,11 @@ import (
 // collisions is the condition of the rows that the statement could meet, if a look-up
 // connection can tell them.
 func (c *conn) collisions(k *call) (where string, ok bool) {
-	if len(k.Plan.Scopes) != 1 || !k.Plan.Scopes[0].Collides || k.rows || c.altered() {
+	if len(k.Plan.Scopes) != 1 || !k.Plan.Scopes[0].Collides || k.rows || c.Altered() {
 		return "", false
 	}
 	s := k.Plan.Scopes[0]
-	if c.inTransaction() && (c.transaction().Inside || c.transaction().WrittenTo(s.Table).Unbounded) || slices.ContainsFunc(s.Pins, plan.KeyValue.Momentary) {
+	if c.InTransaction() && (c.Transaction().Inside || c.Transaction().WrittenTo(s.Table).Unbounded) || slices.ContainsFunc(s.Pins, plan.KeyValue.Momentary) {
 		return "", false
 	}
 	return s.Bind(k.binder())
@@ -27,7 +24,7 @@ func (c *conn) collisions(k *call) (where string, ok bool) {
 
 // keysOf are the keys of the rows that meet a condition, as others see them.
 func (c *conn) keysOf(ctx context.Context, s plan.RowSet, where string) (map[string]catalog.Key, error) {
-	rows, err := c.outside(ctx, "SELECT "+s.Table.SelectKey(sqltext.Quote(s.Name))+" FROM "+s.From()+" WHERE "+where)
+	rows, err := c.Outside(ctx, "SELECT "+s.Table.SelectKey(sqltext.Quote(s.Name))+" FROM "+s.From()+" WHERE "+where)
 	keys := map[string]catalog.Key{}
 	for _, r := range rows {
 		k := catalog.Key(r[:len(s.Table.Key)])
@@ -52,21 +49,9 @@ func (c *conn) metNoOther(ctx context.Context, s plan.RowSet, where string, met 
 	if others == nil {
 		return nil
 	}
-	found, err := c.slotRows(ctx, s.Table, others, c.outside)
+	found, err := c.slotRows(ctx, s.Table, others, c.Outside)
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return c.asDeadlock("another client has given a row of " + s.Table.String() + " its key meanwhile")
-}
-
-// asDeadlock rolls the transaction back, as the server does at a deadlock.
-func (c *conn) asDeadlock(why string) (err error) {
-	if c.unbegun == nil {
-		err = c.rollBack()
-	}
-	c.ended()
-	if err != nil {
-		return err
-	}
-	return &mysql.MySQLError{Number: mysqlerr.ErrDeadlock, SQLState: [5]byte([]byte("40001")), Message: "countermysql: " + why + "; try restarting transaction"}
+	return c.AsDeadlock("another client has given a row of " + s.Table.String() + " its key meanwhile")
 }

@@ -4,44 +4,21 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
-	"reflect"
 
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
-	"github.com/countermysql/countermysql/internal/traffic"
 )
 
-// conn is one session: it looks up the plan of each statement, binds and runs it.
-// Like every driver.Conn it is used by one goroutine at a time.
+// conn is a session of the application's: it looks up the plan of each statement, binds
+// and runs it. Like every driver.Conn it is used by one goroutine at a time.
 type conn struct {
+	*session.Session
 	connector *Connector
-	raw       driver.Conn // go-sql-driver's, or the interceptor's wrapper around it
-	below     driver.Conn // go-sql-driver's
-	execer    driver.ExecerContext
-	queryer   driver.QueryerContext
-	status    reflect.Value // of go-sql-driver's connection: the server's status flags
-	closed    func() error  // at its end; nil: nothing
-
-	// For as long as the session:
-	session   session
-	initial   session // as the DSN made it
-	literals  sqltext.Encoder
-	dirty     bool            // it may have changed: probe before the next counter statement
-	changed   bool            // a statement of the application's has changed it
-	clock     bool            // and perhaps its clock: SET timestamp
-	role      bool            // and perhaps its privileges: SET ROLE
+	closed    func() error    // at its end; nil: nothing
 	temporary map[string]bool // names of temporary tables that it has made, in small letters
-	locks     tableLocks
-	broken    error // the end of a context, which has closed the connection
-	untold    error // why the driver has closed it, if the application does not know yet
-
-	// For as long as the transaction:
-	openTransaction
-	leased traffic.Held // slots in use
 
 	// From one statement to the next:
-	spent      bool             // it was the transaction that SET TRANSACTION has spoken of
-	locking    bool             // a query with locks of its own runs
 	discarding *plan.Discarding // a statement that discards counters runs
 	filler     plan.Filler
 }
@@ -65,8 +42,8 @@ var (
 // Unwrap returns go-sql-driver's own connection. What is sent through it is
 // not seen by countermysql.
 func (c *conn) Unwrap() driver.Conn {
-	_ = c.begin(context.Background()) // if it fails, so does what is sent next
-	return c.below
+	_ = c.SendBegin(context.Background()) // if it fails, so does what is sent next
+	return c.Below
 }
 
 // plan returns the plan of a text.
@@ -76,18 +53,18 @@ func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 
 // planOf is plan for a text that may have been prepared.
 func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse, error) {
-	c.spend()
+	c.Spend()
 	s, err := c.schemaFor(ctx, text)
 	if err != nil {
 		if s = c.connector.current.Load(); s == nil || ctx.Err() != nil || c.connector.changed() {
-			return planUse{}, c.cut(ctx, err)
+			return planUse{}, c.Cut(ctx, err)
 		}
 	}
 	p := c.planIn(s, text)
 	if err != nil && p.Named { // all else goes on without a look-up connection, when the server has no more of them
 		return planUse{}, err
 	}
-	if c.role {
+	if c.Role {
 		if err := c.seesMore(ctx, s, text); err != nil {
 			return planUse{}, err
 		}
@@ -97,23 +74,23 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 			return planUse{}, err
 		}
 	}
-	if p.Named && c.dirty {
-		if err := c.probe(ctx, s); err != nil {
+	if p.Named && c.Stale {
+		if err := c.ReadSettings(ctx, s); err != nil {
 			return planUse{}, err
 		}
 		p = c.planIn(s, text)
 	}
 	if p.Named {
-		if err := c.session.readable(); err != nil {
+		if err := c.Settings.Readable(); err != nil {
 			return planUse{}, err
 		}
 	}
 	if prepared != nil && p.Named && !prepared.current() {
-		p = c.planBy(planKey{s, text, prepared.session.mode, prepared.session.db})
+		p = c.planBy(planKey{s, text, prepared.settings.Mode, prepared.settings.DB})
 		p.Plan = p.AsPrepared()
 	}
-	if c.next != "" && !c.inTransaction() {
-		c.spent = p.Kind == sqltext.NoEffect && sqltext.UsesTables(sqltext.Tokenize(text, c.session.mode))
+	if c.Next != "" && !c.InTransaction() {
+		c.Spent = p.Kind == sqltext.NoEffect && sqltext.UsesTables(sqltext.Tokenize(text, c.Settings.Mode))
 	}
 	return p, nil
 }
@@ -147,12 +124,12 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 			return outcome{}, err
 		}
 	}
-	if err := c.begin(ctx); err != nil {
+	if err := c.SendBegin(ctx); err != nil {
 		return outcome{}, err
 	}
 	k := call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows} // that of run is allocated
 	out, err := k.try(ctx, text, args)
-	c.fixed = c.fixed || p.Fixes && err == nil
+	c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
 	out.rows = c.watched(out.rows)
 	return out, c.noted(err)
 }
@@ -162,7 +139,7 @@ func (c *conn) noted(err error) error {
 	if err == nil || namesSlots(err) { // which is an answer
 		return err
 	}
-	return c.failed(err)
+	return c.Failed(err)
 }
 
 // Exec is for callers of Raw; database/sql uses ExecContext.
@@ -191,36 +168,36 @@ func (c *conn) Prepare(text string) (driver.Stmt, error) {
 // PrepareContext prepares the statement as it is, so that it fails as it
 // would; what is sent in its place is decided at each execution.
 func (c *conn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
-	raw, err := c.raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
+	raw, err := c.Raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
 	if err != nil {
-		return nil, c.failed(err)
+		return nil, c.Failed(err)
 	}
-	if s := c.connector.current.Load(); c.dirty && s != nil && s.Mentions(text) {
-		err := c.probe(ctx, s)
+	if s := c.connector.current.Load(); c.Stale && s != nil && s.Mentions(text) {
+		err := c.ReadSettings(ctx, s)
 		if err == nil {
-			err = c.session.readable()
+			err = c.Settings.Readable()
 		}
 		if err != nil {
 			raw.Close()
 			return nil, err
 		}
 	}
-	return &stmt{conn: c, text: text, raw: raw, session: c.session}, nil
+	return &stmt{conn: c, text: text, raw: raw, settings: c.Settings}, nil
 }
 
 // CheckNamedValue converts an argument as go-sql-driver does.
 func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
-	return c.raw.(driver.NamedValueChecker).CheckNamedValue(v)
+	return c.Raw.(driver.NamedValueChecker).CheckNamedValue(v)
 }
 
 // Ping asks the server for a sign of life.
 func (c *conn) Ping(ctx context.Context) error {
-	return c.failed(c.raw.(driver.Pinger).Ping(ctx))
+	return c.Failed(c.Raw.(driver.Pinger).Ping(ctx))
 }
 
 // ResetSession prepares the connection for its next user.
 func (c *conn) ResetSession(ctx context.Context) error {
-	if r, ok := c.raw.(driver.SessionResetter); ok {
+	if r, ok := c.Raw.(driver.SessionResetter); ok {
 		return r.ResetSession(ctx)
 	}
 	return nil
@@ -229,20 +206,20 @@ func (c *conn) ResetSession(ctx context.Context) error {
 // IsValid reports whether the connection may go back to the pool. One that is
 // returned inside a transaction may not: closing it is what rolls back.
 func (c *conn) IsValid() bool {
-	if c.inTransaction() && c.autocommit() || c.tx != nil && len(c.tx.Unsent()) > 0 || c.locks == lockedOurs {
+	if c.InTransaction() && c.Autocommit() || c.Tx != nil && len(c.Tx.Unsent()) > 0 || c.Locks == session.LockedOurs {
 		return false
 	}
-	v, ok := c.raw.(driver.Validator)
+	v, ok := c.Raw.(driver.Validator)
 	return !ok || v.IsValid()
 }
 
 // Close ends the session.
 func (c *conn) Close() error {
-	c.ended()
-	if c.lost() {
+	c.Ended()
+	if c.Lost() {
 		return nil // its deputy closes it
 	}
-	err := c.raw.Close()
+	err := c.Raw.Close()
 	c.connector.left()
 	if c.closed != nil {
 		err = cmp.Or(err, c.closed())

@@ -142,7 +142,7 @@ func (c *Connector) coolKeys(ctx context.Context, r **rollup, b *batch, cold []*
 	for i, k := range cold {
 		keys[i] = k.Key
 	}
-	keys = keys[:min(len(keys), (*r).c.several(b.t, len(keys), slices.Values(keys)))]
+	keys = keys[:min(len(keys), (*r).c.Several(b.t, len(keys), slices.Values(keys)))]
 	taken, err := (*r).fold(ctx, b.cols, keys, "FOR UPDATE SKIP LOCKED")
 	if err != nil && !mysqlerr.Passing[mysqlerr.Number(err)] {
 		return fmt.Errorf("%s: %w", b.t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/countermysql/countermysql/internal/groupcommit"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/txn"
@@ -39,7 +40,7 @@ func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (outcome, a
 			return outcome{}, takeVerbatim, nil
 		}
 	}
-	if err := c.beginImplied(ctx); err != nil {
+	if err := c.BeginImplied(ctx); err != nil {
 		return outcome{}, done, err
 	}
 	return c.count(ctx, k, r.Bound)
@@ -48,7 +49,7 @@ func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (outcome, a
 // count runs an increment: at once outside a transaction, pending inside.
 func (c *conn) count(ctx context.Context, k *call, b *plan.Bound) (outcome, after, error) {
 	c.connector.stats.Increments.Add(1)
-	if c.inTransaction() {
+	if c.InTransaction() {
 		return c.countLater(ctx, k, b)
 	}
 	if len(b.Conditions) == 1 && b.One {
@@ -62,7 +63,7 @@ func (c *conn) count(ctx context.Context, k *call, b *plan.Bound) (outcome, afte
 	if !ok {
 		return outcome{}, takeVerbatim, nil
 	}
-	if len(entries) > c.several(b.Table, len(entries), eachOf(entries, (*slotsql.RowIncrement).KeyOf)) {
+	if len(entries) > c.Several(b.Table, len(entries), session.EachOf(entries, (*slotsql.RowIncrement).KeyOf)) {
 		return outcome{}, takeExact, nil // its own text says of them in few words
 	}
 	way := c.connector.batch(b.Table, b.Name, b.Table.Key)
@@ -74,7 +75,7 @@ func (c *conn) count(ctx context.Context, k *call, b *plan.Bound) (outcome, afte
 			return c.counted(k, b.Increment, int64(len(hits))), done, nil
 		}
 	}
-	defer c.leased.Release()
+	defer c.Leased.Release()
 	switch err := c.sendUpsert(ctx, way.waiting(c, entries), false); {
 	case errors.Is(err, errRowGone):
 		return outcome{}, takeExact, nil
@@ -113,10 +114,6 @@ func (c *conn) counted(k *call, inc *plan.Increment, rows int64) outcome {
 	return outcome{res: answer.Affected(rows)}
 }
 
-// maxRetries bounds how often an increment is sent again after a deadlock that
-// undid it.
-const maxRetries = 10
-
 // countAlone sends an increment of one row that nobody can go with. It does not
 // wait in the group for a base row that somebody has locked.
 func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) {
@@ -146,11 +143,11 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 		lock = inc.Table.NoWait()
 	}
 	send := func() (bool, error) {
-		text, ok := c.filler.Statement(c.insert(), lock, c.slot(inc.Table))
+		text, ok := c.filler.Statement(c.Insert(), lock, c.slot(inc.Table))
 		if !ok {
 			return false, nil
 		}
-		defer c.leased.Release()
+		defer c.Leased.Release()
 		err := c.sendUpsert(ctx, text, true)
 		if err == nil && b != nil && c.connector.cools() {
 			c.connector.slotted(b, []*slotsql.RowIncrement{{Key: c.filler.Key()}})
@@ -197,7 +194,7 @@ func (c *conn) sent(k *call, inc *plan.Increment, err error) (outcome, after, er
 // countOne adds an increment of one row in one round trip, together with those
 // of others where it can. If no row took it, the statement itself finds out why.
 func (c *conn) countOne(ctx context.Context, k *call, b *plan.Bound) (outcome, after, error) {
-	defer c.leased.Release()
+	defer c.Leased.Release()
 	e, joins := k.entryOf(b)
 	if joins {
 		switch v := c.together(ctx, k.state.batch, c.request([]*slotsql.RowIncrement{e})); {
@@ -249,23 +246,23 @@ func (c *conn) countLater(ctx context.Context, k *call, b *plan.Bound) (outcome,
 	if err != nil || how != done {
 		return outcome{}, how, err
 	}
-	if err := c.addPending(ctx, b.Table, hits, c.fixed); err != nil {
+	if err := c.addPending(ctx, b.Table, hits, c.HasSnapshot); err != nil {
 		return outcome{}, done, err
 	}
-	c.transaction().Increments++
+	c.Transaction().Increments++
 	c.connector.stats.Pending.Add(1)
 	return c.counted(k, b.Increment, int64(len(hits))), done, nil
 }
 
 // addPending adds increments of rows that were found to the transaction's pending ones.
 func (c *conn) addPending(ctx context.Context, t *catalog.Table, hits []slotsql.RowIncrement, late bool) error {
-	p := c.transaction().PendingFor(t)
+	p := c.Transaction().PendingFor(t)
 	for _, h := range hits {
 		if !p.Add(h) {
 			if err := c.apply(ctx, t, nil); err != nil {
 				return err
 			}
-			p = c.transaction().PendingFor(t)
+			p = c.Transaction().PendingFor(t)
 			p.Add(h)
 		}
 	}

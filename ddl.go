@@ -6,6 +6,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -16,7 +17,7 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	if p.Kind == sqltext.EffectDDL || p.Kind == sqltext.EffectImplicit {
 		defer c.connector.ddl.Add(1)
 	}
-	toks := sqltext.Tokenize(k.text, c.session.mode)
+	toks := sqltext.Tokenize(k.text, c.Settings.Mode)
 	switch tables, changed := c.connector.current.Load().ChangedBy(toks, k.text); {
 	case p.Kind != sqltext.EffectDDL || !changed:
 	case p.Dropped != nil && !k.truncates(): // nobody asks for what is gone
@@ -33,14 +34,14 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	if sqltext.LocksTables(toks) {
 		return c.runLock(ctx, k)
 	}
-	if c.locks != unlocked {
+	if c.Locks != session.Unlocked {
 		out, err := k.forward(ctx, k.text)
 		if err == nil && p.Kind == sqltext.EffectBegin && !toks[0].Is("XA") {
-			c.locks = unlocked
+			c.Locks = session.Unlocked
 		}
 		return out, err
 	}
-	if (p.Scopes != nil || p.Dropped != nil) && c.inTransaction() {
+	if (p.Scopes != nil || p.Dropped != nil) && c.InTransaction() {
 		if err := k.parses(ctx); err != nil { // or it would be committed for nothing
 			return outcome{}, c.noted(err)
 		}
@@ -63,18 +64,18 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 // rollUpCommitted commits the transaction that the statement is about to commit
 // anyway, so that its increments are seen, and rolls up a table.
 func (c *conn) rollUpCommitted(ctx context.Context, t *catalog.Table) error {
-	if c.inTransaction() {
-		if _, err := c.do(ctx, commit); err != nil {
+	if c.InTransaction() {
+		if _, err := c.Do(ctx, session.CommitOnly); err != nil {
 			return err
 		}
 	}
-	c.ended()
+	c.Ended()
 	return c.rollUp(ctx, t)
 }
 
 // truncates tells a TRUNCATE from a DROP TABLE.
 func (k *call) truncates() bool {
-	return strings.EqualFold(sqltext.Tokenize(k.text, k.conn.session.mode)[0].Name, "TRUNCATE")
+	return strings.EqualFold(sqltext.Tokenize(k.text, k.conn.Settings.Mode)[0].Name, "TRUNCATE")
 }
 
 // drop executes DROP TABLE and TRUNCATE: the slots go too. Nobody gets in between
@@ -83,10 +84,10 @@ func (c *conn) drop(ctx context.Context, k *call) (_ outcome, err error) {
 	truncate := k.truncates()
 	if truncate && len(k.Plan.Dropped) == 1 {
 		t := k.Plan.Dropped[0]
-		switch _, lerr := c.do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE"); {
+		switch _, lerr := c.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE"); {
 		case lerr == nil:
 			defer func() {
-				if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
+				if _, uerr := c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
 					err = uerr
 				}
 			}()
@@ -104,11 +105,11 @@ func (c *conn) drop(ctx context.Context, k *call) (_ outcome, err error) {
 	}
 	for _, t := range k.Plan.Dropped {
 		if missing {
-			if _, rerr := c.read(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); mysqlerr.Number(rerr) != mysqlerr.ErrNoTable {
+			if _, rerr := c.Read(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); mysqlerr.Number(rerr) != mysqlerr.ErrNoTable {
 				continue
 			}
 		}
-		if _, derr := c.do(ctx, t.EndSQL(truncate)); derr != nil {
+		if _, derr := c.Do(ctx, t.EndSQL(truncate)); derr != nil {
 			return out, derr
 		}
 	}

@@ -2,19 +2,14 @@ package countermysql
 
 import (
 	"context"
-	"database/sql/driver"
-	"reflect"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/countermysql/countermysql/internal/groupcommit"
+	"github.com/countermysql/countermysql/internal/session"
 )
-
-// linger is how long a batch may go on when its leader's context has ended: long
-// enough for any server that lives, and an end for one that does not.
-const linger = 10 * time.Second
 
 // outlive is a context for what others wait for as well: a cancelled one closes
 // the connection, which would leave all of them in the dark.
@@ -23,7 +18,7 @@ func outlive(leader context.Context) (context.Context, func()) {
 	stop := context.AfterFunc(leader, func() {
 		select {
 		case <-ctx.Done():
-		case <-time.After(linger):
+		case <-time.After(session.Linger):
 			cancel()
 		}
 	})
@@ -62,58 +57,15 @@ func (c *conn) leading(ctx context.Context, requests int, run func(ctx context.C
 			if !settled.CompareAndSwap(false, true) {
 				return false
 			}
-			c.raw, c.below, c.execer, c.queryer, c.status, c.closed = lostConn{}, lostConn{}, lostConn{}, lostConn{}, lostStatus, nil
+			c.LeaveToDeputy()
+			c.closed = nil
 			return true
 		},
 		Lost: mysql.ErrInvalidConn,
 	}
 }
 
-// deputy is the session again, for what needs no more of it than its settings.
+// deputy is the connection again, for what needs no more of it than its settings.
 func (c *conn) deputy() *conn {
-	return &conn{
-		connector: c.connector, raw: c.raw, below: c.below, execer: c.execer, queryer: c.queryer, status: c.status, closed: c.closed,
-		session: c.session, initial: c.initial, literals: c.literals,
-	}
-}
-
-// lost reports whether a deputy has the connection.
-func (c *conn) lost() bool {
-	_, lost := c.raw.(lostConn)
-	return lost
-}
-
-// lostConn is what the leader has in place of the connection.
-type lostConn struct{}
-
-var lostStatus = reflect.ValueOf(uint16(statusAutocommit))
-
-func (lostConn) Prepare(string) (driver.Stmt, error) { return nil, driver.ErrBadConn }
-
-func (lostConn) Begin() (driver.Tx, error) { return nil, driver.ErrBadConn }
-
-func (lostConn) Close() error { return nil }
-
-func (lostConn) IsValid() bool { return false }
-
-func (lostConn) Ping(context.Context) error { return driver.ErrBadConn }
-
-func (lostConn) ResetSession(context.Context) error { return driver.ErrBadConn }
-
-func (lostConn) CheckNamedValue(*driver.NamedValue) error { return nil }
-
-func (lostConn) PrepareContext(context.Context, string) (driver.Stmt, error) {
-	return nil, driver.ErrBadConn
-}
-
-func (lostConn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
-	return nil, driver.ErrBadConn
-}
-
-func (lostConn) ExecContext(context.Context, string, []driver.NamedValue) (driver.Result, error) {
-	return nil, driver.ErrBadConn
-}
-
-func (lostConn) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
-	return nil, driver.ErrBadConn
+	return &conn{Session: c.Deputy(), connector: c.connector, closed: c.closed}
 }

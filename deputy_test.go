@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/session"
 )
 
 // TestOutlive proves that a batch goes on for a while when its leader's context
@@ -18,7 +20,7 @@ func TestOutlive(t *testing.T) {
 		shared, done := outlive(leader)
 		require.Equal(t, "value", shared.Value(key{}))
 		cancel()
-		time.Sleep(linger - time.Millisecond)
+		time.Sleep(session.Linger - time.Millisecond)
 		require.NoError(t, shared.Err())
 		time.Sleep(2 * time.Millisecond)
 		require.Error(t, shared.Err())

@@ -30,7 +30,7 @@ var errNotDirect = errors.New("countermysql: the increment has to go to a slot")
 // (https://mariadb.com/kb/en/innodb-system-variables/#innodb_rollback_on_timeout).
 func (c *conn) cools(b *batch) bool {
 	t := b.t
-	return c.connector.cools() && c.session.strict && !t.Galera && len(t.Key) > 0 && !(t.RollsBack && c.inTransaction())
+	return c.connector.cools() && c.Settings.Strict && !t.Galera && len(t.Key) > 0 && !(t.RollsBack && c.InTransaction())
 }
 
 // sendDirect adds an increment to its base row. later leaves out a row that was touched
@@ -71,7 +71,7 @@ func (c *conn) shareRows(ctx context.Context, unsent []*txn.Pending) (bool, erro
 	if !some {
 		return false, nil
 	}
-	found, err := c.read(ctx, c.unsnapshot()+strings.Join(rows, " UNION ALL "))
+	found, err := c.Read(ctx, c.Unsnapshot()+strings.Join(rows, " UNION ALL "))
 	return len(found) == len(rows), err
 }
 
@@ -79,7 +79,7 @@ func (c *conn) shareRows(ctx context.Context, unsent []*txn.Pending) (bool, erro
 func (c *conn) directly(b *batch, e *slotsql.RowIncrement, later bool) string {
 	u := &slotsql.Upsert{Table: b.t, Name: b.name, Columns: b.cols, Entries: []*slotsql.RowIncrement{e}}
 	used, touched := u.Used()
-	return string(slotsql.NewDirectTemplate(b.t, b.name, used, touched, later).Fill(nil, c.noWaiting(), "", 0, u))
+	return string(slotsql.NewDirectTemplate(b.t, b.name, used, touched, later).Fill(nil, c.NoWaiting(), "", 0, u))
 }
 
 // fillDirectly is sendDirect for the increment in the filler; sent is false for an argument
@@ -98,7 +98,7 @@ func (c *conn) fillDirectly(ctx context.Context, b *batch) (sent bool, err error
 	if b.direct.Add(1) > maxDirect {
 		return false, errNotDirect
 	}
-	text, ok := c.filler.Direct(c.noWaiting())
+	text, ok := c.filler.Direct(c.NoWaiting())
 	if !ok {
 		return false, nil
 	}
@@ -107,8 +107,8 @@ func (c *conn) fillDirectly(ctx context.Context, b *batch) (sent bool, err error
 
 // changeDirectly sends the UPDATE of one base row.
 func (c *conn) changeDirectly(ctx context.Context, b *batch, text string, k func() catalog.Key) error {
-	inside := c.inTransaction() // a deadlock ends the transaction, with all that was in it
-	affected, err := c.do(ctx, text)
+	inside := c.InTransaction() // a deadlock ends the transaction, with all that was in it
+	affected, err := c.Do(ctx, text)
 	switch n := mysqlerr.Number(err); {
 	case err == nil && affected == 0:
 		return errRowGone
@@ -122,16 +122,4 @@ func (c *conn) changeDirectly(ctx context.Context, b *batch, text string, k func
 		return errNotDirect
 	}
 	return err
-}
-
-// noWaiting lets MariaDB refuse a lock at once
-// (https://mariadb.com/kb/en/innodb-system-variables/#innodb_lock_wait_timeout).
-func (c *conn) noWaiting() string {
-	switch s := c.connector.current.Load(); {
-	case s == nil || !s.Server.MariaDB:
-		return ""
-	case c.session.snapshot:
-		return "SET STATEMENT innodb_lock_wait_timeout=0, innodb_snapshot_isolation=OFF FOR "
-	}
-	return "SET STATEMENT innodb_lock_wait_timeout=0 FOR "
 }

@@ -27,7 +27,7 @@ func (c *conn) discard(ctx context.Context, k *call, f func() (outcome, error)) 
 }
 
 func (c *conn) discarded(ctx context.Context, d *plan.Discarding, err error) error {
-	if d.Stands == nil || c.open() == nil { // an error has ended the transaction
+	if d.Stands == nil || c.Open() == nil { // an error has ended the transaction
 		return err
 	}
 	for _, s := range d.Stands {
@@ -35,24 +35,24 @@ func (c *conn) discarded(ctx context.Context, d *plan.Discarding, err error) err
 			break
 		}
 		var left [][]string
-		if left, err = c.read(ctx, c.unsnapshot()+"SELECT 1 FROM "+s.Table.From()+" WHERE "+s.Where+" LIMIT 1 FOR UPDATE"); left != nil {
+		if left, err = c.Read(ctx, c.Unsnapshot()+"SELECT 1 FROM "+s.Table.From()+" WHERE "+s.Where+" LIMIT 1 FOR UPDATE"); left != nil {
 			err = s.Column.OutOfRange()
 		}
 	}
 	if err == nil {
-		c.tx.Release(ownSavepoint, false)
-		_, err = c.do(ctx, "RELEASE SAVEPOINT "+ownSavepoint)
+		c.Tx.Release(ownSavepoint, false)
+		_, err = c.Do(ctx, "RELEASE SAVEPOINT "+ownSavepoint)
 		return err
 	}
-	if c.open() == nil {
+	if c.Open() == nil {
 		return err
 	}
-	if _, rerr := c.do(context.WithoutCancel(ctx), "ROLLBACK TO SAVEPOINT "+ownSavepoint); rerr != nil {
-		_ = c.raw.Close() // or the application might commit the stand-ins
+	if _, rerr := c.Do(context.WithoutCancel(ctx), "ROLLBACK TO SAVEPOINT "+ownSavepoint); rerr != nil {
+		_ = c.Raw.Close() // or the application might commit the stand-ins
 		return err
 	}
-	c.tx.RollbackTo(ownSavepoint)
-	c.tx.Release(ownSavepoint, false)
+	c.Tx.RollbackTo(ownSavepoint)
+	c.Tx.Release(ownSavepoint, false)
 	return err
 }
 
@@ -60,10 +60,10 @@ func (c *conn) discarded(ctx context.Context, d *plan.Discarding, err error) err
 func (c *conn) stand(ctx context.Context, f *slotsql.Folding) error {
 	d := c.discarding
 	if d.Stands == nil {
-		if _, err := c.do(ctx, "SAVEPOINT "+ownSavepoint); err != nil {
+		if _, err := c.Do(ctx, "SAVEPOINT "+ownSavepoint); err != nil {
 			return err
 		}
-		c.transaction().Save(ownSavepoint)
+		c.Transaction().Save(ownSavepoint)
 	}
 	d.Stands = append(d.Stands, plan.StandIn{Table: f.Table, Column: f.Stood, Where: strings.Join(f.Stands, " OR ")})
 	return nil

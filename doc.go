@@ -87,6 +87,7 @@ package countermysql
 //	internal/plan                  statement and schema → plan; no I/O
 //	internal/answer                results, rows and types as plain MySQL gives them
 //	internal/txn                   what a transaction has done to counter tables; memory only
+//	internal/session               one session: settings, status, transaction, our own statements
 //	this one                       connections, transactions, sending, answers, operating
 //
 // One increment, UPDATE post SET likes = likes + 1 WHERE id = ?, function by function:
@@ -109,7 +110,7 @@ package countermysql
 //	driver dsn config config_resolve config_yaml       from a DSN to a Connector
 //	learn tally slots_table wanted news                what is known of the server's tables
 //
-//	conn stmt begin session                            what database/sql calls
+//	conn stmt begin session                            what database/sql calls, over internal/session
 //	rewrite absence                                    text → plan, and the text that goes out
 //	looking fallible                                   - a query that first looks for slots
 //	call run split                                     plan → what is sent
@@ -118,7 +119,7 @@ package countermysql
 //	direct cooling                                     - its base row, as long as it meets no other
 //	upsert                                             - its slot
 //	batch traffic deputy                               - together with those of others, by internal/groupcommit
-//	tx promise savepoint send                          - pending until COMMIT, by internal/txn
+//	promise savepoint send                             - pending until COMMIT, by internal/txn
 //	cluster                                            - on a cluster of nodes that are all written
 //	exact overwrite narrow take fold discard           the exact way
 //	slotrows clean collide

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"reflect"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -18,6 +17,7 @@ import (
 	"github.com/ngrok/sqlmw"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/stats"
 	"github.com/countermysql/countermysql/internal/traffic"
@@ -141,6 +141,7 @@ type Connector struct {
 	warned     sync.Map // what has been logged once
 	wanted     sync.Map // columns that increments want as touch columns, by their names
 	stats      stats.Stats
+	shared     session.Shared
 
 	mu             sync.Mutex // guards what follows
 	under, next    *reading   // of the schema: under way, and to come; nil if not
@@ -189,6 +190,8 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	}
 	c.slotRange, _ = traffic.ParseSlotRange(config.SlotRange) // checked by check
 	c.driver = &Driver{config: registered, connector: c}      // sql.DB.Driver leads to the connector
+	c.shared = session.Shared{Config: cfg, Stats: &c.stats, Schema: c.current.Load, NoteChange: func() { c.changes.Add(1) },
+		Lookup: func(ctx context.Context, kin, query string) ([][]string, error) { return c.query(by(ctx, kin), query) }}
 	if config.Interceptor != nil {
 		wrapped, err := sqlmw.Driver(connectorDriver{raw}, config.Interceptor).(driver.DriverContext).OpenConnector("")
 		if err != nil {
@@ -260,20 +263,18 @@ func (c *Connector) connect(ctx context.Context) (driver.Conn, error) {
 }
 
 func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, error) {
-	status := reflect.ValueOf(below).Elem().FieldByName("status")
-	if !status.IsValid() || !status.CanUint() {
-		return nil, errors.New("countermysql: this version of go-sql-driver/mysql does not tell the transaction's state; use the version in countermysql's go.mod")
-	}
 	s, err := c.schema(ctx)
 	if err != nil {
 		return nil, err
 	}
-	k := &conn{connector: c, raw: raw, below: below, status: status, temporary: map[string]bool{}}
-	k.execer, k.queryer = raw.(driver.ExecerContext), raw.(driver.QueryerContext)
-	if err := k.probe(ctx, s); err != nil {
+	own, err := session.New(&c.shared, raw, below)
+	if err != nil {
 		return nil, err
 	}
-	return k, k.session.readable()
+	if err := own.ReadSettings(ctx, s); err != nil {
+		return nil, err
+	}
+	return &conn{Session: own, connector: c, temporary: map[string]bool{}}, own.Settings.Readable()
 }
 
 // maxLookups bounds the look-up connections of a connector.
@@ -284,12 +285,6 @@ const maxLookups = 8
 // (https://github.com/go-sql-driver/mysql#important-settings). One that is used stays:
 // a server that has no connection left would refuse another.
 const maxLookupIdle = 3 * time.Minute
-
-// writesSame reports whether the server writes rows that an UPDATE does not change.
-func (c *Connector) writesSame() bool {
-	s := c.current.Load()
-	return s != nil && s.Server.WritesSame
-}
 
 // once logs a rare event a single time.
 func (c *Connector) once(cause, msg string, args ...any) {

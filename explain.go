@@ -54,7 +54,7 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 	if k.Plan.Class == plan.Refused {
 		return nil, unready(k.Plan.Unready)
 	}
-	if n := sqltext.Parameters(sqltext.Tokenize(query, k.conn.session.mode)); n != len(args) { // what becomes of it depends on them
+	if n := sqltext.Parameters(sqltext.Tokenize(query, k.conn.Settings.Mode)); n != len(args) { // what becomes of it depends on them
 		return nil, fmt.Errorf("countermysql: expected %d arguments, got %d", n, len(args))
 	}
 	return k.explain(ctx, args)
@@ -157,7 +157,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 	locked := func(s plan.RowSet, where, when string) {
 		out.step(when, slotsql.LockSQL(s.Table, sqltext.Quote(s.Name), s.From(), where, "FOR UPDATE"), nil)
 	}
-	n, locksGaps, kept, itself, behind := p.Narrowing, k.conn.locksGaps(), false, "then the statement itself", func() {}
+	n, locksGaps, kept, itself, behind := p.Narrowing, k.conn.LocksGaps(), false, "then the statement itself", func() {}
 	if n != nil && !(locksGaps && n.By == nil && n.First == nil) {
 		var s plan.RowSet
 		var where string
@@ -192,7 +192,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 // shared, if its rows can take it.
 func (k *call) explainCount(ctx context.Context, b *plan.Bound) (stmt string, shared bool, how after, err error) {
 	c := k.conn
-	defer c.leased.Release()
+	defer c.Leased.Release()
 	if len(b.Conditions) == 1 && b.One {
 		e, joins := k.entryOf(b)
 		if joins {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/txn"
@@ -14,12 +15,12 @@ import (
 // The locks keep everybody from the slots, so what a look-up connection sees of
 // them stays true; only what was read is taken away.
 func (c *conn) fold(ctx context.Context, t *catalog.Table, rows []slotsql.LockedRow) error {
-	for batch := range slices.Chunk(rows, c.several(t, foldBatch, eachOf(rows, slotsql.LockedRow.KeyOf))) {
+	for batch := range slices.Chunk(rows, c.Several(t, foldBatch, session.EachOf(rows, slotsql.LockedRow.KeyOf))) {
 		keys := make([]catalog.Key, len(batch))
 		for i, r := range batch {
 			keys[i] = r.Key
 		}
-		found, err := c.slotRows(ctx, t, keys, c.outside)
+		found, err := c.slotRows(ctx, t, keys, c.Outside)
 		if err != nil {
 			return err
 		}
@@ -32,8 +33,8 @@ func (c *conn) fold(ctx context.Context, t *catalog.Table, rows []slotsql.Locked
 
 func (c *conn) foldBatch(ctx context.Context, t *catalog.Table, rows []slotsql.LockedRow, found map[string][]slotsql.SlotRow) error {
 	var w *txn.WriteSet
-	if c.inTransaction() {
-		w = c.transaction().WrittenTo(t)
+	if c.InTransaction() {
+		w = c.Transaction().WrittenTo(t)
 		for id, slots := range found { // by their own key too: the row's may be spelled otherwise now
 			found[id] = slices.DeleteFunc(slots, func(s slotsql.SlotRow) bool { return w.Folded[id] || w.Folded[s.Key.ID()] })
 		}
@@ -42,7 +43,7 @@ func (c *conn) foldBatch(ctx context.Context, t *catalog.Table, rows []slotsql.L
 	if err != nil {
 		return err
 	}
-	f := slotsql.Folding{Table: t, Strict: c.session.strict, Before: before, Whens: make([][]string, len(t.Counters)+len(t.Touch))}
+	f := slotsql.Folding{Table: t, Strict: c.Settings.Strict, Before: before, Whens: make([][]string, len(t.Counters)+len(t.Touch))}
 	if c.discarding != nil {
 		f.Discards = c.discarding.Counters
 	}
@@ -55,7 +56,7 @@ func (c *conn) foldBatch(ctx context.Context, t *catalog.Table, rows []slotsql.L
 		return nil
 	}
 	if t.Unfolded {
-		return &UnfitError{t.String(), t.Degraded}
+		return &UnfitError{Table: t.String(), Reasons: t.Degraded}
 	}
 	if f.Stands != nil {
 		if err := c.stand(ctx, &f); err != nil {
@@ -63,13 +64,13 @@ func (c *conn) foldBatch(ctx context.Context, t *catalog.Table, rows []slotsql.L
 		}
 	}
 	if update := f.UpdateSQL(); update != "" {
-		if _, err := c.do(ctx, c.unsnapshot()+update); err != nil {
+		if _, err := c.Do(ctx, c.Unsnapshot()+update); err != nil {
 			return err
 		}
 	}
 	if err := c.removeSlots(ctx, t, f.Gone); err != nil {
-		if c.inTransaction() {
-			_ = c.raw.Close() // or the application might commit what is folded by half
+		if c.InTransaction() {
+			_ = c.Raw.Close() // or the application might commit what is folded by half
 		}
 		return err
 	}
@@ -86,24 +87,24 @@ func (c *conn) foldBatch(ctx context.Context, t *catalog.Table, rows []slotsql.L
 
 // pendingOf is what the transaction has pending for a key.
 func (c *conn) pendingOf(t *catalog.Table, k catalog.Key) *slotsql.RowIncrement {
-	if c.tx == nil {
+	if c.Tx == nil {
 		return nil
 	}
-	return c.tx.Pending[t.String()].Get(k.ID())
+	return c.Tx.Pending[t.String()].Get(k.ID())
 }
 
 // noteFolded remembers it in the transaction.
 func (c *conn) noteFolded(t *catalog.Table, f slotsql.FoldedRow) {
-	if !c.inTransaction() {
+	if !c.InTransaction() {
 		return
 	}
-	if p := c.transaction().Pending[t.String()]; p != nil {
+	if p := c.Transaction().Pending[t.String()]; p != nil {
 		p.Remove(f.Key.ID())
 	}
-	w := c.transaction().WrittenTo(t)
+	w := c.Transaction().WrittenTo(t)
 	row := txn.WrittenRow{Base: t.Where(f.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Where(f.Key, catalog.PrivateName), Sums: slotsql.NoSums(t)}
 	w.ForgetSums() // the same row may be noted by another of its keys
 	w.Mark(row)
 	w.Fold(f.Key.ID())
-	c.tx.RolledUp = append(c.tx.RolledUp, txn.RolledUp{WriteSet: w, Base: row.Base, Vain: f.Vain})
+	c.Tx.RolledUp = append(c.Tx.RolledUp, txn.RolledUp{WriteSet: w, Base: row.Base, Vain: f.Vain})
 }

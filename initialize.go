@@ -96,7 +96,7 @@ func (i *initialization) failed(t *catalog.Table, err error) {
 func (i *initialization) fit(ctx context.Context, t *catalog.Table) error {
 	switch {
 	case t.Unfit != nil:
-		i.errs = append(i.errs, &UnfitError{t.String(), t.Unfit})
+		i.errs = append(i.errs, &UnfitError{Table: t.String(), Reasons: t.Unfit})
 	case t.Missing == "":
 	case t.Taken || t.Unseen:
 		i.errs = append(i.errs, slotsError(t))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
 )
 
 // schemaTimeout bounds a reading of the schema.
@@ -285,7 +286,7 @@ func (c *Connector) load(ctx context.Context, anew bool, t *catalog.Tally, told 
 	}
 	for try := 0; ; try++ {
 		s, err := catalog.LoadSchema(ctx, look, c.server, c.specs, c.objects, told)
-		if err != nil || !c.config.CreateSlots || try == maxRetries {
+		if err != nil || !c.config.CreateSlots || try == session.MaxRetries {
 			return s, err
 		}
 		again, err := c.createSlots(ctx, look, s, try == 0)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -106,7 +107,7 @@ func (c *Connector) closeSlots(ctx context.Context, tables []*catalog.Table) (na
 	for _, t := range tables {
 		switch {
 		case t.Unfit != nil:
-			return nil, &UnfitError{t.String(), t.Unfit}
+			return nil, &UnfitError{Table: t.String(), Reasons: t.Unfit}
 		case t.Missing != "" && t.Missing == t.CreateSQL() && !t.Unseen:
 			continue
 		case t.Missing != "":
@@ -130,17 +131,17 @@ func (c *Connector) dropSlots(ctx context.Context, t *catalog.Table) error {
 		return err
 	}
 	defer r.close()
-	for range maxRetries {
-		if _, err := r.c.do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE"); mysqlerr.Number(err) == mysqlerr.ErrLockWait {
+	for range session.MaxRetries {
+		if _, err := r.c.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE"); mysqlerr.Number(err) == mysqlerr.ErrLockWait {
 			continue // a long transaction uses them
 		} else if err != nil {
 			return err
 		}
-		rows, err := r.c.read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
+		rows, err := r.c.Read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
 		if err == nil && len(rows) == 0 {
-			_, err = r.c.do(ctx, "DROP TABLE "+t.Slots())
+			_, err = r.c.Do(ctx, "DROP TABLE "+t.Slots())
 		}
-		if _, uerr := r.c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
+		if _, uerr := r.c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
 			err = uerr
 		}
 		if err != nil || len(rows) == 0 {

@@ -6,16 +6,8 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
-)
-
-// tableLocks is what LOCK TABLES of the session holds.
-type tableLocks uint8
-
-const (
-	unlocked     tableLocks = iota
-	lockedOurs              // counter tables, with their slots tables
-	lockedOthers            // other tables only: ours can't be used
 )
 
 // runLock executes LOCK TABLES: first as it is, because a list that makes no sense
@@ -29,12 +21,12 @@ func (c *conn) runLock(ctx context.Context, k *call) (outcome, error) {
 	}
 	out, err := k.forward(ctx, k.text)
 	if err != nil {
-		if c.locks != unlocked && !c.holdsLocks(ctx, s) {
-			c.locks = unlocked
+		if c.Locks != session.Unlocked && !c.holdsLocks(ctx, s) {
+			c.Locks = session.Unlocked
 		}
 		return out, err
 	}
-	c.locks = lockedOthers
+	c.Locks = session.LockedOthers
 	if err := out.close(); err != nil {
 		return outcome{}, err
 	}
@@ -47,17 +39,17 @@ func (c *conn) runLock(ctx context.Context, k *call) (outcome, error) {
 	if len(tables) == 0 {
 		return out, nil
 	}
-	if _, err := c.do(ctx, "UNLOCK TABLES"); err != nil {
+	if _, err := c.Do(ctx, "UNLOCK TABLES"); err != nil {
 		return outcome{}, err
 	}
-	c.locks = unlocked
+	c.Locks = session.Unlocked
 	return c.lockTables(ctx, k, tables)
 }
 
 // schema is what is known of the schema: under LOCK TABLES without waiting for what is
 // new, as a reading of it may wait for these locks.
 func (c *conn) schema(ctx context.Context) (*catalog.Schema, error) {
-	if s := c.connector.current.Load(); s != nil && c.locks != unlocked {
+	if s := c.connector.current.Load(); s != nil && c.Locks != session.Unlocked {
 		return s, nil
 	}
 	return c.connector.schema(ctx)
@@ -65,11 +57,11 @@ func (c *conn) schema(ctx context.Context) (*catalog.Schema, error) {
 
 // asks has the server open a table, and is the number of its error.
 func (c *conn) asks(ctx context.Context, table string) uint16 {
-	rows, err := c.queryer.QueryContext(ctx, "SELECT 1 FROM "+table+" LIMIT 0", nil)
+	rows, err := c.Queryer.QueryContext(ctx, "SELECT 1 FROM "+table+" LIMIT 0", nil)
 	if err == nil {
 		err = rows.Close()
 	}
-	c.overlook(err)
+	c.Overlook(err)
 	return mysqlerr.Number(err)
 }
 
@@ -87,7 +79,7 @@ func (c *conn) holdsLocks(ctx context.Context, s *catalog.Schema) bool {
 // once more, for the rest to be rolled up under the lock; under the shared locks of
 // FLUSH TABLES nothing can be.
 func (c *conn) lockTables(ctx context.Context, k *call, tables []*catalog.Table) (outcome, error) {
-	toks := sqltext.Tokenize(k.text, c.session.mode)
+	toks := sqltext.Tokenize(k.text, c.Settings.Mode)
 	flush := toks[0].Is("FLUSH")
 	text := withSlots(k.text, toks, tables, false)
 	for try := 0; ; try++ {
@@ -103,14 +95,14 @@ func (c *conn) lockTables(ctx context.Context, k *call, tables []*catalog.Table)
 		if err := out.close(); err != nil {
 			return outcome{}, err
 		}
-		c.ended() // it commits
-		c.locks = lockedOurs
+		c.Ended() // it commits
+		c.Locks = session.LockedOurs
 		clean, err := c.settleLocked(ctx, tables, try > 0 && !flush)
-		if clean || flush && err == nil && try == maxRetries {
+		if clean || flush && err == nil && try == session.MaxRetries {
 			return out, nil
 		}
-		if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr == nil {
-			c.locks = unlocked
+		if _, uerr := c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr == nil {
+			c.Locks = session.Unlocked
 		} else if err == nil {
 			err = uerr
 		}
@@ -150,7 +142,7 @@ func withSlots(text string, toks []sqltext.Token, tables []*catalog.Table, fold 
 func (c *conn) settleLocked(ctx context.Context, tables []*catalog.Table, fold bool) (bool, error) {
 	clean := true
 	for _, t := range tables {
-		rows, err := c.read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
+		rows, err := c.Read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
 		if err != nil {
 			return false, err
 		}
@@ -169,15 +161,15 @@ func (c *conn) settleLocked(ctx context.Context, tables []*catalog.Table, fold b
 // foldLocked rolls up a table that this session has locked, with its slots
 // table. A BEGIN would unlock them.
 func (c *conn) foldLocked(ctx context.Context, t *catalog.Table) (err error) {
-	if c.autocommit() {
-		if _, err := c.do(ctx, "SET autocommit = 0"); err != nil {
+	if c.Autocommit() {
+		if _, err := c.Do(ctx, "SET autocommit = 0"); err != nil {
 			return err
 		}
 		defer func() {
-			if _, serr := c.do(context.WithoutCancel(ctx), "SET autocommit = 1"); err == nil {
+			if _, serr := c.Do(context.WithoutCancel(ctx), "SET autocommit = 1"); err == nil {
 				err = serr
 			}
 		}()
 	}
-	return c.finish(ctx, c.takeAll(ctx, t, false))
+	return c.Finish(ctx, c.takeAll(ctx, t, false))
 }

@@ -21,10 +21,10 @@ const maxLooked = 100
 // transactions.
 func (c *conn) looks(k *call) lookKind {
 	p := k.Plan
-	if p.Query == nil || p.Query.Look == nil || !k.rows || c.next != "" && !c.inTransaction() {
+	if p.Query == nil || p.Query.Look == nil || !k.rows || c.Next != "" && !c.InTransaction() {
 		return noLook
 	}
-	if level := c.level(); level != sqltext.RepeatableRead && level != "READ COMMITTED" {
+	if level := c.Level(); level != sqltext.RepeatableRead && level != "READ COMMITTED" {
 		return noLook
 	}
 	l, now := p.Query.Look, catalog.Clock()

@@ -99,8 +99,8 @@ func (c *conn) findRows(ctx context.Context, b *plan.Bound) ([]slotsql.RowIncrem
 func (c *conn) find(ctx context.Context, b *plan.Bound, where string, deltas []int64) ([]slotsql.RowIncrement, after, error) {
 	t, name := b.Table, sqltext.Quote(b.Name)
 	var w *txn.WriteSet
-	if c.inTransaction() {
-		w = c.transaction().WrittenTo(t)
+	if c.InTransaction() {
+		w = c.Transaction().WrittenTo(t)
 	}
 	null, future := catalog.Unless(t.Incrementable(name, true)), []string(nil)
 	for i, counter := range t.Counters {
@@ -209,16 +209,16 @@ type search struct {
 // otherwise than a look-up connection.
 func (c *conn) lookUp(ctx context.Context, l lookup, w *txn.WriteSet) ([][]string, error) {
 	query := "SELECT " + l.of(l.id)
-	if c.altered() || w != nil && w.Unbounded {
-		if w != nil && c.transaction().Isolation == sqltext.RepeatableRead && c.unbegun == nil {
+	if c.Altered() || w != nil && w.Unbounded {
+		if w != nil && c.Transaction().Isolation == sqltext.RepeatableRead && c.Unbegun == nil {
 			query += " " + l.t.Lock()
 		}
-		return c.read(ctx, query)
+		return c.Read(ctx, query)
 	}
-	if c.inTransaction() && c.transaction().Inside {
-		return c.outside(ctx, query)
+	if c.InTransaction() && c.Transaction().Inside {
+		return c.Outside(ctx, query)
 	}
-	r := ofConn(c, groupcommit.NewRequest(&search{lookup: l, holds: c.unbegun == nil}, l.of(l.id)))
+	r := ofConn(c, groupcommit.NewRequest(&search{lookup: l, holds: c.Unbegun == nil}, l.of(l.id)))
 	switch v := c.connector.trafficOf(l.t).lookups.Do(ctx, r, func(requests []*groupcommit.Request[*search]) groupcommit.Sending {
 		mayWait := !slices.ContainsFunc(requests, func(r *groupcommit.Request[*search]) bool { return r.Payload.holds }) // behind an ALTER, which then waits for none of them
 		look := func(ctx context.Context, c *conn) { c.lookUpAll(ctx, requests, mayWait) }
@@ -236,7 +236,7 @@ func (c *conn) lookUp(ctx context.Context, l lookup, w *txn.WriteSet) ([][]strin
 		}
 	}); {
 	case v.Alone:
-		return c.outside(ctx, query)
+		return c.Outside(ctx, query)
 	case v.Err != nil:
 		return nil, v.Err
 	}
@@ -269,9 +269,9 @@ func (c *conn) lookUpAll(ctx context.Context, requests []*groupcommit.Request[*s
 	var rows [][]string
 	var err error
 	if mayWait {
-		rows, err = c.read(ctx, query)
+		rows, err = c.Read(ctx, query)
 	} else {
-		rows, err = c.connector.query(by(ctx, c.initial.kin), query)
+		rows, err = c.connector.query(by(ctx, c.Initial.Kin), query)
 	}
 	for _, r := range rows {
 		n, _ := strconv.Atoi(r[0])
@@ -299,39 +299,6 @@ func (c *conn) lookUpAll(ctx context.Context, requests []*groupcommit.Request[*s
 type asked struct {
 	n  int
 	id string
-}
-
-// outside runs a query on a look-up connection. Where none of the session's kin answers
-// (no connection is to be had, it leads to another server, it is stuck behind an ALTER
-// TABLE that waits for this transaction), the session reads.
-func (c *conn) outside(ctx context.Context, query string) ([][]string, error) {
-	if c.unbegun != nil || c.locks == lockedOurs { // all others wait
-		return c.read(ctx, query)
-	}
-	inside := c.inTransaction()
-	if !inside || !c.transaction().Inside {
-		rows, err := c.connector.query(by(ctx, c.initial.kin), c.inZone(query))
-		if err == nil || ctx.Err() != nil {
-			return rows, err
-		}
-		if !inside {
-			return c.read(ctx, query)
-		}
-		c.transaction().Inside = true
-	}
-	return c.read(ctx, query+" "+catalog.ShareMode)
-}
-
-// inZone makes a query on a look-up connection read TIMESTAMPs as this session
-// writes them: keys and times of touch columns.
-func (c *conn) inZone(query string) string {
-	if c.session.zone == c.initial.zone {
-		return query
-	}
-	if s := c.connector.current.Load(); s != nil && s.Server.MariaDB {
-		return "SET STATEMENT time_zone = " + catalog.Text(c.session.zone) + " FOR " + query
-	}
-	return "SELECT /*+ SET_VAR(time_zone = '" + c.session.zone + "') */" + strings.TrimPrefix(query, "SELECT")
 }
 
 // query runs a query of ours on a look-up connection.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/countermysql/countermysql/internal/answer"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -37,16 +38,6 @@ func (l lookupConnector) Connect(ctx context.Context) (_ driver.Conn, err error)
 	return conn, nil
 }
 
-// serverName is the SQL of a server's name.
-const serverName = "CONCAT(@@hostname, ':', @@port)"
-
-// kinName is the SQL of what sessions have in common that may do something for each
-// other. Those of one DSN may differ. After a failover, or behind a load balancer, they
-// are on different servers, and what one shows of slots may be old to another: to fold
-// that would lose counts. And mysql.BeforeConnect may give each another user, or other
-// settings, by which it computes otherwise.
-const kinName = "CONCAT_WS(' ', " + serverName + ", CURRENT_USER(), @@time_zone, @@sql_mode, @@character_set_client, @@collation_connection)"
-
 // lookupConn is a look-up connection that knows its kin and its sql_mode.
 type lookupConn struct {
 	driver.Conn
@@ -64,7 +55,7 @@ var (
 func (l *lookupConn) SQLMode() string { return l.mode }
 
 func (l *lookupConn) ask(ctx context.Context) (kin, mode string, err error) {
-	rows, err := l.Conn.(driver.QueryerContext).QueryContext(ctx, "SELECT "+kinName+", @@sql_mode", nil)
+	rows, err := l.Conn.(driver.QueryerContext).QueryContext(ctx, "SELECT "+session.KinName+", @@sql_mode", nil)
 	if err != nil {
 		return "", "", err
 	}

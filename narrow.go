@@ -5,6 +5,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -14,7 +15,7 @@ import (
 // slots would stay standing, or where it has a limit, the statement is kept to the rows
 // locked here.
 func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
-	n, b, locksGaps := k.Plan.Narrowing, k.binder(), c.locksGaps()
+	n, b, locksGaps := k.Plan.Narrowing, k.binder(), c.LocksGaps()
 	asItIs := func() (string, error) { return k.text, c.take(ctx, k.Plan, b) }
 	if n == nil || locksGaps && n.By == nil && n.First == nil {
 		return asItIs()
@@ -36,8 +37,8 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 			return "", err
 		}
 	}
-	tooMany := len(rows) > plan.MaxNarrowed || len(rows) > plan.MaxNarrowedOr && len(s.Table.Key) > 1 || len(rows) > c.several(s.Table, len(rows), eachOf(rows, slotsql.LockedRow.KeyOf))
-	refusable := c.session.safe && n.First == nil // as it is, but not by keys, nor with a limit
+	tooMany := len(rows) > plan.MaxNarrowed || len(rows) > plan.MaxNarrowedOr && len(s.Table.Key) > 1 || len(rows) > c.Several(s.Table, len(rows), session.EachOf(rows, slotsql.LockedRow.KeyOf))
+	refusable := c.Settings.SafeUpdates && n.First == nil // as it is, but not by keys, nor with a limit
 	switch {
 	case locksGaps && ok && n.By != nil:
 		return k.text, c.fold(ctx, s.Table, rows)

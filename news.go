@@ -12,7 +12,7 @@ import (
 // for each.
 func (c *conn) schemaFor(ctx context.Context, text string) (*catalog.Schema, error) {
 	if s := c.connector.current.Load(); s != nil && c.connector.changed() {
-		toks := sqltext.Tokenize(text, c.session.mode)
+		toks := sqltext.Tokenize(text, c.Settings.Mode)
 		of, what := sqltext.Definition(toks)
 		_, changed := s.ChangedBy(toks, text)
 		if sqltext.MakesTable(toks) || s.DropsKnown(toks) || of == "TABLE" && toks[0].In(sqltext.MakesTables) && !sqltext.HasWord(what, "SELECT", "LIKE", "TABLE", "WITH", "VALUES") && !changed {

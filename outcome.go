@@ -43,7 +43,7 @@ type watchedRows struct {
 }
 
 func (c *conn) watched(rows driver.Rows) driver.Rows {
-	if r, ok := rows.(answer.Physical); ok && c.begun() {
+	if r, ok := rows.(answer.Physical); ok && c.Begun() {
 		return &watchedRows{Physical: r, conn: c}
 	}
 	return rows
@@ -72,7 +72,7 @@ func (r *watchedRows) Close() error {
 	err := r.Physical.Close()
 	r.note(err)
 	if r.failed != nil {
-		_ = r.conn.failed(r.failed)
+		_ = r.conn.Failed(r.failed)
 		r.failed = nil
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -16,8 +17,8 @@ import (
 // whether the row, which is locked now, has slots. If it has, the row gets back what it
 // was, and done is false: it goes the exact way.
 func (c *conn) runOverwriting(ctx context.Context, k *call) (out outcome, done bool, err error) {
-	p, x := k.Plan, c.transaction()
-	if !p.Overwrites || k.rows || x.Inside || c.unbegun != nil || c.locks != unlocked || x.Concerns(p.Scopes[0].Table) {
+	p, x := k.Plan, c.Transaction()
+	if !p.Overwrites || k.rows || x.Inside || c.Unbegun != nil || c.Locks != session.Unlocked || x.Concerns(p.Scopes[0].Table) {
 		return outcome{}, false, nil
 	}
 	s := p.Scopes[0]
@@ -30,13 +31,13 @@ func (c *conn) runOverwriting(ctx context.Context, k *call) (out outcome, done b
 	}
 	was, err := c.hadSlots(ctx, s, where)
 	if err == nil && was != "" && out.affected() > 0 {
-		_, err = c.do(ctx, c.unsnapshot()+"UPDATE "+s.From()+" SET "+was+" WHERE "+where)
+		_, err = c.Do(ctx, c.Unsnapshot()+"UPDATE "+s.From()+" SET "+was+" WHERE "+where)
 	}
-	if err != nil && c.inTransaction() { // it may not be committed as it is
-		if rerr := c.cut(ctx, err); ctx.Err() != nil {
+	if err != nil && c.InTransaction() { // it may not be committed as it is
+		if rerr := c.Cut(ctx, err); ctx.Err() != nil {
 			return outcome{}, true, rerr
 		}
-		return outcome{}, true, c.asDeadlock("it can't be told whether a row of " + s.Table.String() + " has slots (" + err.Error() + ")")
+		return outcome{}, true, c.AsDeadlock("it can't be told whether a row of " + s.Table.String() + " has slots (" + err.Error() + ")")
 	}
 	return out, was == "", err
 }
@@ -57,7 +58,7 @@ func (c *conn) hadSlots(ctx context.Context, s plan.RowSet, where string) (was s
 	for _, ref := range refs {
 		values = append(values, "CAST("+ref+" AS CHAR)")
 	}
-	rows, err := c.outside(ctx, "SELECT "+strings.Join(values, ", ")+" FROM "+s.From()+" WHERE ("+where+") AND EXISTS (SELECT 1 FROM "+t.Slots()+" AS "+catalog.PrivateName+
+	rows, err := c.Outside(ctx, "SELECT "+strings.Join(values, ", ")+" FROM "+s.From()+" WHERE ("+where+") AND EXISTS (SELECT 1 FROM "+t.Slots()+" AS "+catalog.PrivateName+
 		" WHERE "+t.SameKey(catalog.PrivateName, name)+" AND "+t.Planned(catalog.PrivateName)+")")
 	if err != nil || len(rows) == 0 {
 		return "", err

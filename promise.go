@@ -15,17 +15,17 @@ type keeper conn
 
 func (k *keeper) KeepPromises() {
 	c := (*conn)(k)
-	_ = c.keepPromises(c.ctx) // the promises have the error
+	_ = c.keepPromises(c.Ctx) // the promises have the error
 }
 
 // mayPromise reports whether an increment's row need not be looked for yet: one row, by a
 // primary key of one integer and nothing else, in a table that the transaction has not
 // written; and whether it is there is all that RowsAffected depends on.
 func (c *conn) mayPromise(k *call, b *plan.Bound) bool {
-	t, x := b.Table, c.transaction()
+	t, x := b.Table, c.Transaction()
 	w, p := x.Written[t.String()], x.Pending[t.String()]
 	switch {
-	case c.ctx == nil, k.rows, b.ID == "", len(t.Touch) > 0, x.Called, x.Inside,
+	case c.Ctx == nil, k.rows, b.ID == "", len(t.Touch) > 0, x.Called, x.Inside,
 		w != nil && (w.Unbounded || len(w.Rows) > 0 || len(w.Folded) > 0),
 		p.Get(b.ID) != nil:
 		return false
@@ -40,7 +40,7 @@ func (c *conn) mayPromise(k *call, b *plan.Bound) bool {
 
 // promise adds an increment to the transaction's, and returns its result.
 func (c *conn) promise(b *plan.Bound) *txn.Promise {
-	x, p := c.transaction(), &txn.Promise{Keeper: (*keeper)(c), Bound: b, Late: c.fixed, Affected: 1}
+	x, p := c.Transaction(), &txn.Promise{Keeper: (*keeper)(c), Bound: b, Late: c.HasSnapshot, Affected: 1}
 	x.Promises = append(x.Promises, p)
 	x.Increments++
 	c.connector.stats.Pending.Add(1)
@@ -50,19 +50,19 @@ func (c *conn) promise(b *plan.Bound) *txn.Promise {
 // keepPromises looks for the rows of increments that were not looked for. If it fails,
 // the transaction is lost: the application has been told that they were done.
 func (c *conn) keepPromises(ctx context.Context) error {
-	if c.tx == nil || len(c.tx.Promises) == 0 {
+	if c.Tx == nil || len(c.Tx.Promises) == 0 {
 		return nil
 	}
-	defer c.closeOnPanic()
-	x := c.tx
+	defer c.CloseOnPanic()
+	x := c.Tx
 	for i, p := range x.Promises {
 		if err := c.keep(ctx, p); err != nil {
 			for _, p := range x.Promises[i:] {
 				p.Keeper, p.Err = nil, err // to who overlooks the error, no row is missing: COMMIT fails
 			}
 			x.Promises = nil
-			c.broken = err
-			c.lose(err)
+			c.Broken = err
+			c.Lose(err)
 			return err
 		}
 		p.Keeper = nil
@@ -82,14 +82,34 @@ func (c *conn) keep(ctx context.Context, p *txn.Promise) error {
 	if how == done {
 		return c.addPending(ctx, t, hits, p.Late)
 	}
-	if err := c.begin(ctx); err != nil {
+	if err := c.SendBegin(ctx); err != nil {
 		return err
 	}
 	if p.Affected, err = c.addToBase(ctx, t, &e); err != nil || p.Affected == 0 {
 		return err
 	}
-	w := c.transaction().WrittenTo(t)
+	w := c.Transaction().WrittenTo(t)
 	w.CountWrite()
 	w.Mark(txn.WrittenRow{Base: t.Where(e.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Where(e.Key, catalog.PrivateName)})
+	return nil
+}
+
+// adopt makes the transaction go over to a schema that was learned while it was open: it has
+// not locked what it has only incremented, which others may alter. Where what it remembers of
+// a table would be wrong of that now, it is rolled back.
+func (c *conn) adopt(ctx context.Context, s *catalog.Schema) error {
+	x := c.Tx
+	if x == nil || x.Schema == s {
+		return nil
+	}
+	if t := x.Redefined(s); t != nil {
+		return c.AsDeadlock("the key, a counter or a touch column of " + t.String() + " has been changed meanwhile")
+	}
+	if x.Outdated(s) {
+		if err := c.keepPromises(ctx); err != nil {
+			return err
+		}
+	}
+	x.GoOver(s)
 	return nil
 }

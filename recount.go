@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -67,10 +68,10 @@ func Recount(ctx context.Context, db *sql.DB, options *RecountOptions) ([]Drift,
 		found = true
 		switch {
 		case t.Unfit != nil:
-			errs = append(errs, &UnfitError{t.String(), t.Unfit})
+			errs = append(errs, &UnfitError{Table: t.String(), Reasons: t.Unfit})
 			continue
 		case t.Unsummed || t.Unfolded:
-			errs = append(errs, &UnfitError{t.String(), t.Degraded})
+			errs = append(errs, &UnfitError{Table: t.String(), Reasons: t.Degraded})
 			continue
 		case t.Missing != "":
 			errs = append(errs, slotsError(t))
@@ -141,7 +142,7 @@ func (c *Connector) recountTable(ctx context.Context, t *catalog.Table, options 
 
 // describe learns the query's columns: the key and the value.
 func (n *recount) describe(ctx context.Context, c *conn) error {
-	rows, err := c.queryer.QueryContext(ctx, "SELECT * FROM ("+n.query+") AS "+catalog.PrivateName+" LIMIT 0", nil)
+	rows, err := c.Queryer.QueryContext(ctx, "SELECT * FROM ("+n.query+") AS "+catalog.PrivateName+" LIMIT 0", nil)
 	if err != nil {
 		return fmt.Errorf("the query of counter %s: %w", n.counter.Name, err)
 	}
@@ -172,7 +173,7 @@ func (n *recount) sql(where string) string {
 // differences compares all rows in one snapshot.
 func (n *recount) differences(ctx context.Context, c *conn) ([][]string, error) {
 	for _, stmt := range []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT"} {
-		if _, err := c.do(ctx, stmt); err != nil {
+		if _, err := c.Do(ctx, stmt); err != nil {
 			return nil, err
 		}
 	}
@@ -181,9 +182,9 @@ func (n *recount) differences(ctx context.Context, c *conn) ([][]string, error) 
 		name := sqltext.Quote(n.t.Spec.Name)
 		order = " ORDER BY " + name + "." + strings.Join(catalog.QuoteNames(n.t.Key), ", "+name+".")
 	}
-	rows, err := c.read(ctx, n.sql("")+order)
-	c.ended()
-	if _, rerr := c.do(context.WithoutCancel(ctx), rollback); err == nil {
+	rows, err := c.Read(ctx, n.sql("")+order)
+	c.Ended()
+	if _, rerr := c.Do(context.WithoutCancel(ctx), session.RollbackOnly); err == nil {
 		err = rerr
 	}
 	return rows, err
@@ -195,7 +196,7 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 	repaired := map[string]bool{}
 	r.correct = func(ctx context.Context, locked []catalog.Key) error {
 		for _, n := range counts {
-			rows, err := r.c.read(ctx, n.sql(" AND ("+slotsql.WhereAnyOrAll(t, locked, sqltext.Quote(t.Spec.Name))+")"))
+			rows, err := r.c.Read(ctx, n.sql(" AND ("+slotsql.WhereAnyOrAll(t, locked, sqltext.Quote(t.Spec.Name))+")"))
 			if err != nil {
 				return err
 			}
@@ -216,7 +217,7 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 		sorted = append(sorted, k)
 	}
 	slices.SortFunc(sorted, t.Compare)
-	for batch := range slices.Chunk(sorted, r.c.several(t, r.size, slices.Values(sorted))) {
+	for batch := range slices.Chunk(sorted, r.c.Several(t, r.size, slices.Values(sorted))) {
 		if err := r.batch(ctx, batch); err != nil {
 			return repaired, err
 		}
@@ -240,6 +241,6 @@ func (r *rollup) add(ctx context.Context, k catalog.Key, col *catalog.Column, di
 			sets = append(sets, name+"."+sqltext.Quote(touch.Name)+" = "+name+"."+sqltext.Quote(touch.Name))
 		}
 	}
-	_, err := r.c.do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(k, name))
+	_, err := r.c.Do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(k, name))
 	return err
 }

@@ -102,7 +102,7 @@ func (c *planCache) put(k planKey, use planUse) {
 }
 
 func (c *conn) planIn(s *catalog.Schema, text string) planUse {
-	return c.planBy(planKey{s, text, c.session.mode, c.session.db})
+	return c.planBy(planKey{s, text, c.Settings.Mode, c.Settings.DB})
 }
 
 func (c *conn) planBy(k planKey) planUse {
@@ -174,7 +174,7 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	} else if plain {
 		if kind := c.looks(k); kind != noLook {
 			out, answered, err := c.lookFirst(ctx, k, kind)
-			c.fixed = c.fixed || p.Fixes && err == nil
+			c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
 			if answered {
 				return out, err
 			}
@@ -182,14 +182,14 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	}
 	types := c.temporaryTypes(ctx, k)
 	var out outcome
-	err = c.againAlone(ctx, func() (err error) {
+	err = c.AgainAlone(ctx, func() (err error) {
 		out, err = k.forwardWith(ctx, text, args)
 		return err
 	})
-	if p.Query != nil && p.Query.MayFail(c.session.wholeDates) {
+	if p.Query != nil && p.Query.MayFail(c.Settings.WholeDates) {
 		out, err = c.overTables(ctx, k, out, err)
 	}
-	c.fixed = c.fixed || p.Fixes && err == nil
+	c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
 	switch n := mysqlerr.Number(err); {
 	case err == nil:
 	case p.Query != nil && mysqlerr.NotResolved[n]:
@@ -205,7 +205,7 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	default:
 		return out, err
 	}
-	c.noteWrites(p.Writes, k.binder(), out.affected())
+	c.NoteWrites(p.Writes, k.binder(), out.affected())
 	if p.Query != nil && k.rows {
 		out.rows = c.asPlain(out.rows, k, types)
 	}
@@ -223,7 +223,7 @@ func (c *conn) rewritten(ctx context.Context, k *call) (text string, args []driv
 		return k.text, k.args, false, nil
 	}
 	c.connector.stats.Sums.Add(1)
-	if !p.Query.Locking && !c.shares(p.Query) && c.open() == nil {
+	if !p.Query.Locking && !c.shares(p.Query) && c.Open() == nil {
 		text, args = k.summed()
 		return text, args, true, nil
 	}

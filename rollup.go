@@ -116,10 +116,10 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 	for _, t := range tables {
 		switch {
 		case t.Unfit != nil:
-			errs = append(errs, &UnfitError{t.String(), t.Unfit})
+			errs = append(errs, &UnfitError{Table: t.String(), Reasons: t.Unfit})
 			continue
 		case t.Unfolded:
-			errs = append(errs, &UnfitError{t.String(), t.Degraded})
+			errs = append(errs, &UnfitError{Table: t.String(), Reasons: t.Degraded})
 			continue
 		case t.Missing != "" && t.Missing == t.CreateSQL() && !t.Unseen:
 			continue // there is no slots table, and so nothing to roll up
@@ -215,7 +215,7 @@ func (c *Connector) rollUpTable(ctx context.Context, t *catalog.Table, options *
 	defer func() { c.trafficOf(t).slots.Forget() }()
 	progress := RollupProgress{Table: t.String()}
 	if options.Progress != nil {
-		n, err := r.c.read(ctx, "SELECT COUNT(*) FROM "+t.Slots())
+		n, err := r.c.Read(ctx, "SELECT COUNT(*) FROM "+t.Slots())
 		if err != nil {
 			return nil, err
 		}
@@ -270,11 +270,11 @@ func (r *rollup) prepare(ctx context.Context) error {
 		set += ", innodb_snapshot_isolation = OFF"
 	}
 	for _, stmt := range []string{set, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
-		if _, err := r.c.do(ctx, stmt); err != nil {
+		if _, err := r.c.Do(ctx, stmt); err != nil {
 			return err
 		}
 	}
-	return r.c.probe(ctx, s)
+	return r.c.ReadSettings(ctx, s)
 }
 
 // reserve keeps other rollups of the table waiting until the connection ends.
@@ -286,7 +286,7 @@ func (r *rollup) reserve(ctx context.Context, wait bool) (bool, error) {
 		seconds = 1
 	}
 	for {
-		rows, err := r.c.read(ctx, "SELECT GET_LOCK('"+name+"', "+strconv.Itoa(seconds)+")")
+		rows, err := r.c.Read(ctx, "SELECT GET_LOCK('"+name+"', "+strconv.Itoa(seconds)+")")
 		switch {
 		case mysqlerr.Number(err) != 0:
 			return true, nil // some clusters refuse GET_LOCK; two rollups at once only waste work
@@ -316,7 +316,7 @@ func (r *rollup) keysAfter(ctx context.Context, last catalog.Key) ([]catalog.Key
 		}
 		order = " ORDER BY " + strings.Join(cols, ", ")
 	}
-	rows, err := r.c.read(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+" FROM (SELECT DISTINCT "+strings.Join(append(catalog.QuoteNames(t.Key), "1"), ", ")+
+	rows, err := r.c.Read(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+" FROM (SELECT DISTINCT "+strings.Join(append(catalog.QuoteNames(t.Key), "1"), ", ")+
 		" FROM "+t.Slots()+" AS "+catalog.PrivateName+where+order+" LIMIT "+strconv.Itoa(r.size)+") AS "+catalog.PrivateName+order)
 	if err != nil {
 		return nil, err
@@ -325,5 +325,5 @@ func (r *rollup) keysAfter(ctx context.Context, last catalog.Key) ([]catalog.Key
 	for i, row := range rows {
 		keys[i] = catalog.Key(row[:len(t.Key)])
 	}
-	return keys[:min(len(keys), r.c.several(t, len(keys), slices.Values(keys)))], nil
+	return keys[:min(len(keys), r.c.Several(t, len(keys), slices.Values(keys)))], nil
 }

@@ -75,10 +75,10 @@ func (r *rollup) leave(k catalog.Key, reason string) {
 // transaction runs f in a transaction of its own. What f counted is void if it fails.
 func (r *rollup) transaction(ctx context.Context, f func() error) error {
 	before := *r.out
-	if err := r.c.start(ctx); err != nil {
+	if err := r.c.Start(ctx); err != nil {
 		return err
 	}
-	err := r.c.finish(ctx, f())
+	err := r.c.Finish(ctx, f())
 	if err != nil {
 		*r.out = before
 	}
@@ -107,7 +107,7 @@ func (r *rollup) fold(ctx context.Context, cols []*catalog.Column, keys []catalo
 			taken[row.Key.ID()] = true
 		}
 		found, err := c.slotRows(ctx, t, locked, func(ctx context.Context, query string) ([][]string, error) {
-			return c.read(ctx, query+" FOR UPDATE")
+			return c.Read(ctx, query+" FOR UPDATE")
 		})
 		if err != nil {
 			return err
@@ -155,7 +155,7 @@ func (r *rollup) removeOrphan(ctx context.Context, k catalog.Key) error {
 	}
 	return r.transaction(ctx, func() error {
 		found, err := c.slotRows(ctx, t, []catalog.Key{k}, func(ctx context.Context, query string) ([][]string, error) {
-			return c.read(ctx, query+" FOR UPDATE NOWAIT")
+			return c.Read(ctx, query+" FOR UPDATE NOWAIT")
 		})
 		if err != nil || len(found) == 0 {
 			return err

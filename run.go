@@ -10,6 +10,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -19,7 +20,7 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return outcome{}, err
 	}
-	defer c.closeOnPanic()
+	defer c.CloseOnPanic()
 	run := c.runKnown
 	if k.Encounter != nil {
 		run = c.runEncounter
@@ -30,16 +31,6 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	return run(ctx, k)
-}
-
-// closeOnPanic closes the connection if an interceptor panics: an application that
-// recovers could commit a fold that is done by half, or go on in a transaction of the
-// driver's.
-func (c *conn) closeOnPanic() {
-	if v := recover(); v != nil {
-		_ = c.raw.Close()
-		panic(v)
-	}
 }
 
 // runKnown is run with what is known of the schema, and with what is learnt if that is
@@ -53,11 +44,11 @@ func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 			}
 		}
 	}
-	if errors.Is(err, errOtherKey) && c.inTransaction() { // the slots table is to be altered, which would wait for it
-		return outcome{}, c.asDeadlock("the key of a table with counters has got another type meanwhile")
+	if errors.Is(err, errOtherKey) && c.InTransaction() { // the slots table is to be altered, which would wait for it
+		return outcome{}, c.AsDeadlock("the key of a table with counters has got another type meanwhile")
 	}
 	if !errors.Is(err, errOtherSlots) && (k.Plan.Kind != sqltext.NoEffect || k.Plan.Split != nil || !c.outdated(ctx, k.Plan, err)) {
-		return out, c.cut(ctx, err)
+		return out, c.Cut(ctx, err)
 	}
 	p, err := c.plan(ctx, k.text)
 	if err != nil {
@@ -70,18 +61,7 @@ func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 	if out, err = c.runOnce(ctx, k); errors.Is(err, errOtherSlots) {
 		err = errors.New(err.Error()) // not once more: it may be one of several statements
 	}
-	return out, c.cut(ctx, err)
-}
-
-// cut closes the connection if a context has ended the statement inside a transaction,
-// as go-sql-driver does: to end while it waited for others, or for a look-up
-// connection, must not leave a transaction that commits without it.
-func (c *conn) cut(ctx context.Context, err error) error {
-	if err != nil && errors.Is(err, ctx.Err()) && c.inTransaction() {
-		c.broken = err
-		_ = c.raw.Close()
-	}
-	return err
+	return out, c.Cut(ctx, err)
 }
 
 // outdated reports whether a statement that failed, and did nothing, for want of a
@@ -113,10 +93,10 @@ func (c *conn) outdated(ctx context.Context, p *plan.Plan, err error) bool {
 
 func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
 	p := k.Plan
-	c.locking = p.Locking
-	defer func() { c.locking = false }()
+	c.Locking = p.Locking
+	defer func() { c.Locking = false }()
 	if p.Increment == nil {
-		if err := c.begin(ctx); err != nil {
+		if err := c.SendBegin(ctx); err != nil {
 			return outcome{}, err
 		}
 	}
@@ -139,8 +119,8 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 		return c.runCommit(ctx, k)
 	case sqltext.EffectRollback:
 		out, err := k.forward(ctx, k.text)
-		if err == nil || !c.inTransaction() { // XA ROLLBACK of another transaction fails
-			c.endedByUser()
+		if err == nil || !c.InTransaction() { // XA ROLLBACK of another transaction fails
+			c.EndedByUser()
 		}
 		return out, err
 	case sqltext.EffectSavepoint, sqltext.EffectRollbackTo, sqltext.EffectRelease:
@@ -156,7 +136,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case sqltext.EffectUnlock:
 		out, err := k.forward(ctx, k.text)
 		if err == nil {
-			c.locks = unlocked
+			c.Locks = session.Unlocked
 		}
 		return out, err
 	case sqltext.EffectCall, sqltext.EffectExecute:
@@ -173,24 +153,24 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 		send = c.applyAll
 	}
 	if err := send(ctx); err != nil {
-		if p.Arg == sqltext.XaEnd && !c.begun() { // a deadlock has ended it, but MySQL wants XA END before XA ROLLBACK and all else
+		if p.Arg == sqltext.XaEnd && !c.Begun() { // a deadlock has ended it, but MySQL wants XA END before XA ROLLBACK and all else
 			_, _ = k.forward(context.WithoutCancel(ctx), k.text) // which says no more than that
 		}
 		return outcome{}, err
 	}
-	next := c.begins()
+	next := c.Begins()
 	out, err := c.runDDL(ctx, k)
 	switch {
 	case p.Arg == sqltext.XaEnd && err == nil:
-		c.ended()
-		c.xaEnded = true
+		c.Ended()
+		c.XAEnded = true
 	case p.Kind == sqltext.EffectCommit && err == nil:
-		c.endedByUser()
+		c.EndedByUser()
 	case p.Kind == sqltext.EffectBegin && err == nil:
-		c.ended()
-		c.next, c.fixed = next, p.Arg == sqltext.WithSnapshot
-	case err == nil && !c.begun(), !c.inTransaction(): // DROP PREPARE and the like commit nothing
-		c.ended()
+		c.Ended()
+		c.Next, c.HasSnapshot = next, p.Arg == sqltext.WithSnapshot
+	case err == nil && !c.Begun(), !c.InTransaction(): // DROP PREPARE and the like commit nothing
+		c.Ended()
 	}
 	return out, err
 }
@@ -198,14 +178,14 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 // runAnything executes CALL, EXECUTE and the like, which may read and write
 // counters and end the transaction.
 func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
-	if err := c.changes(ctx, k.text); err != nil {
+	if err := c.MayChange(ctx, k.text); err != nil {
 		return outcome{}, err
 	}
 	if err := c.settleAll(ctx, k); err != nil {
 		return outcome{}, err
 	}
 	out, err := c.forwardWatched(ctx, k)
-	if k.Plan.Kind == sqltext.EffectExecute && !sqltext.Tokenize(k.text, c.session.mode)[0].Is("PREPARE") {
+	if k.Plan.Kind == sqltext.EffectExecute && !sqltext.Tokenize(k.text, c.Settings.Mode)[0].Is("PREPARE") {
 		c.connector.changes.Add(1)
 	}
 	if out.rows != nil { // the server tells only behind them whether the transaction is over
@@ -221,14 +201,14 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 
 // noteAnything notes that a statement ran which may have done anything.
 func (c *conn) noteAnything(p *plan.Plan) {
-	if !c.inTransaction() {
-		c.ended()
+	if !c.InTransaction() {
+		c.Ended()
 		return
 	}
-	c.fixed = c.fixed || p.Fixes || p.Kind != sqltext.EffectAutocommit && p.Arg != sqltext.OnlyReads // others may have read anything
-	c.transaction().NoteCall()
+	c.HasSnapshot = c.HasSnapshot || p.Fixes || p.Kind != sqltext.EffectAutocommit && p.Arg != sqltext.OnlyReads // others may have read anything
+	c.Transaction().NoteCall()
 	for _, w := range p.Writes {
-		c.transaction().WrittenTo(w.Table).SetUnbounded()
+		c.Transaction().WrittenTo(w.Table).SetUnbounded()
 	}
 }
 
@@ -241,7 +221,7 @@ func (c *conn) settleAll(ctx context.Context, k *call) error {
 		return err
 	}
 	for _, s := range k.Plan.Scopes {
-		if c.locks != unlocked {
+		if c.Locks != session.Unlocked {
 			break // to roll up would unlock
 		}
 		if err := c.rollUp(ctx, s.Table); err != nil {
@@ -254,7 +234,7 @@ func (c *conn) settleAll(ctx context.Context, k *call) error {
 // applyAll takes every pending increment the exact way, before a statement that
 // may end the transaction or not.
 func (c *conn) applyAll(ctx context.Context) error {
-	x := c.open()
+	x := c.Open()
 	if x == nil {
 		return nil
 	}
@@ -283,17 +263,17 @@ func (k *call) otherwise(how after) plan.Route {
 func (k *call) setting() plan.Setting {
 	c := k.conn
 	s := plan.Setting{
-		Strict:      c.session.strict,
-		SafeUpdates: c.session.safe,
-		Locked:      c.locks != unlocked,
-		Refused:     c.xaEnded || c.savedUnbegun(),
-		Transaction: c.inTransaction(),
+		Strict:      c.Settings.Strict,
+		SafeUpdates: c.Settings.SafeUpdates,
+		Locked:      c.Locks != session.Unlocked,
+		Refused:     c.XAEnded || c.SavedUnbegun(),
+		Transaction: c.InTransaction(),
 	}
 	if s.Transaction {
-		s.Serializable, s.ReadOnly, s.GivenUp = c.level() == sqltext.Serializable, c.readOnly(), !c.usable()
+		s.Serializable, s.ReadOnly, s.GivenUp = c.Level() == sqltext.Serializable, c.ReadOnly(), !c.Usable()
 	}
 	if k.Increment != nil {
-		s.Held = c.open().Holds(k.Increment.Table)
+		s.Held = c.Open().Holds(k.Increment.Table)
 	}
 	return s
 }
@@ -315,7 +295,7 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		if err := c.keepPromises(ctx); err != nil {
 			return outcome{}, err
 		}
-		if err := c.begin(ctx); err != nil {
+		if err := c.SendBegin(ctx); err != nil {
 			return outcome{}, err
 		}
 	}
@@ -326,14 +306,14 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	for _, t := range p.Deletes {
-		if c.open().HasPending(t) {
+		if c.Open().HasPending(t) {
 			if err := c.apply(ctx, t, nil); err != nil {
 				return outcome{}, err
 			}
 		}
 	}
 	if p.Cleaning != nil {
-		if err := c.againAlone(ctx, func() error { return c.clean(ctx, k) }); err != nil {
+		if err := c.AgainAlone(ctx, func() error { return c.clean(ctx, k) }); err != nil {
 			return outcome{}, err
 		}
 	}

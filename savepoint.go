@@ -26,10 +26,10 @@ func (c *conn) runSavepoint(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	out, err := k.forward(ctx, k.text)
-	if err != nil || !c.inTransaction() {
+	if err != nil || !c.InTransaction() {
 		return out, err
 	}
-	switch x := c.transaction(); k.Plan.Kind {
+	switch x := c.Transaction(); k.Plan.Kind {
 	case sqltext.EffectSavepoint:
 		x.Save(name)
 	case sqltext.EffectRollbackTo:
@@ -44,12 +44,12 @@ func (c *conn) runSavepoint(ctx context.Context, k *call) (outcome, error) {
 // have: what joins behind a savepoint is rolled back as a whole by ROLLBACK TO, its
 // snapshot and its locks too.
 func (c *conn) join(ctx context.Context) error {
-	x := c.open()
-	if x == nil || len(x.Pending) == 0 || c.fixed || x.Joined {
+	x := c.Open()
+	if x == nil || len(x.Pending) == 0 || c.HasSnapshot || x.Joined {
 		return nil
 	}
 	some := slices.Collect(maps.Values(x.Pending))[0]
-	if _, err := c.read(ctx, "SELECT 1 FROM "+some.Table.Base()+" WHERE FALSE"); err != nil {
+	if _, err := c.Read(ctx, "SELECT 1 FROM "+some.Table.Base()+" WHERE FALSE"); err != nil {
 		return err
 	}
 	x.Joined = true
@@ -61,7 +61,7 @@ func (c *conn) savepointName(ctx context.Context, name string) (string, error) {
 	if catalog.Ascii(name) {
 		return strings.ToUpper(name), nil
 	}
-	rows, err := c.read(ctx, "SELECT CONVERT(CAST(WEIGHT_STRING(CONVERT("+catalog.Text(name)+" USING utf8mb3) COLLATE utf8mb3_general_ci) AS CHAR CHARACTER SET ucs2) USING utf8mb4)")
+	rows, err := c.Read(ctx, "SELECT CONVERT(CAST(WEIGHT_STRING(CONVERT("+catalog.Text(name)+" USING utf8mb3) COLLATE utf8mb3_general_ci) AS CHAR CHARACTER SET ucs2) USING utf8mb4)")
 	if err != nil {
 		return "", err
 	}
@@ -72,20 +72,20 @@ func (c *conn) savepointName(ctx context.Context, name string) (string, error) {
 // were made before that savepoint have been applied after it: they would be lost. A
 // savepoint of ours tells whether it did, by being gone.
 func (c *conn) forwardWatched(ctx context.Context, k *call) (outcome, error) {
-	if x := c.open(); x == nil || !x.KeepsPending() {
+	if x := c.Open(); x == nil || !x.KeepsPending() {
 		return k.forward(ctx, k.text)
 	}
-	if _, err := c.do(ctx, "SAVEPOINT "+ownSavepoint); err != nil {
+	if _, err := c.Do(ctx, "SAVEPOINT "+ownSavepoint); err != nil {
 		return outcome{}, err
 	}
 	check := func(err error) error {
-		if !c.begun() { // it is over, and the savepoint with it
+		if !c.Begun() { // it is over, and the savepoint with it
 			return err
 		}
-		if _, rerr := c.do(context.WithoutCancel(ctx), "RELEASE SAVEPOINT "+ownSavepoint); mysqlerr.Number(rerr) != mysqlerr.ErrNoSavepoint {
+		if _, rerr := c.Do(context.WithoutCancel(ctx), "RELEASE SAVEPOINT "+ownSavepoint); mysqlerr.Number(rerr) != mysqlerr.ErrNoSavepoint {
 			return cmp.Or(err, rerr)
 		}
-		c.abandon()
+		c.Abandon()
 		return errors.New("countermysql: a routine went back to a savepoint that was set after increments; the transaction is rolled back")
 	}
 	out, err := k.forward(ctx, k.text)

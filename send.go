@@ -3,42 +3,16 @@ package countermysql
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
-
-// several is how many of some keys one statement may name: as many as it carries, or
-// fewer where the text for them, which has each once or more, might not fit into a packet.
-func (c *conn) several(t *catalog.Table, carries int, keys iter.Seq[catalog.Key]) int {
-	longest := 0
-	for k := range keys {
-		bytes := 0
-		for _, v := range k {
-			bytes += 2*len(v) + 64 // a text is sent in hexadecimal digits
-		}
-		longest = max(longest, bytes)
-	}
-	each := (longest + 128) * (2 + len(t.Counters) + len(t.Touch))
-	return max(1, min(carries, c.session.packet/2/each))
-}
-
-// eachOf are the keys of what has one.
-func eachOf[T any](all []T, of func(T) catalog.Key) iter.Seq[catalog.Key] {
-	return func(yield func(catalog.Key) bool) {
-		for _, v := range all {
-			if !yield(of(v)) {
-				return
-			}
-		}
-	}
-}
 
 // ownSavepoint is a savepoint of ours.
 const ownSavepoint = "countermysql_own"
@@ -50,7 +24,7 @@ var errRowGone = errors.New("countermysql: the row is gone")
 // order. It is the last thing before COMMIT: when the transaction goes on after
 // it, its own slots would show in its snapshot.
 func (c *conn) send(ctx context.Context) error {
-	x := c.open()
+	x := c.Open()
 	if x == nil {
 		return nil
 	}
@@ -68,7 +42,7 @@ func (c *conn) send(ctx context.Context) error {
 		if shared {
 			carries = 1
 		}
-		for batch := range slices.Chunk(sorted, c.several(t, carries, eachOf(sorted, (*slotsql.RowIncrement).KeyOf))) {
+		for batch := range slices.Chunk(sorted, c.Several(t, carries, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf))) {
 			err := errNotDirect
 			if shared || i == len(unsent)-1 && len(sorted) == 1 { // behind it no base row is waited for, with this one locked
 				err = c.sendDirect(ctx, c.connector.batch(t, t.Spec.Name, t.Key), batch[0], false)
@@ -83,11 +57,11 @@ func (c *conn) send(ctx context.Context) error {
 				return err
 			}
 		}
-		if c.tx == nil {
+		if c.Tx == nil {
 			return nil
 		}
 		c.connector.stats.Flushes.Add(1)
-		c.tx.SentAll(t) // should the commit fail and the transaction go on
+		c.Tx.SentAll(t) // should the commit fail and the transaction go on
 	}
 	x.Sent = true
 	return nil
@@ -98,8 +72,8 @@ func (c *conn) send(ctx context.Context) error {
 func (c *conn) sendOrRollBack(ctx context.Context) error {
 	err := c.send(ctx)
 	if err != nil {
-		c.ended()
-		if rerr := c.rollBack(); rerr != nil {
+		c.Ended()
+		if rerr := c.RollBack(); rerr != nil {
 			c.connector.log.Warn("countermysql: rolling back after a failed commit", "error", rerr)
 		}
 	}
@@ -117,9 +91,9 @@ func (c *conn) sendTable(ctx context.Context, t *catalog.Table, entries []*slots
 	switch {
 	case err == nil:
 		c.connector.slotted(c.connector.batch(t, t.Spec.Name, t.Key), entries)
-	case otherKey[mysqlerr.Number(err)] && c.inTransaction():
+	case otherKey[mysqlerr.Number(err)] && c.InTransaction():
 		c.connector.changes.Add(1)
-		return c.asDeadlock("the table " + t.String() + " has got another key meanwhile")
+		return c.AsDeadlock("the table " + t.String() + " has got another key meanwhile")
 	}
 	return err
 }
@@ -137,14 +111,14 @@ func rowGone(err error) bool {
 // sendUpsert runs a statement for one entry or many. Outside a transaction it is
 // sent again after a deadlock, which undid it.
 func (c *conn) sendUpsert(ctx context.Context, stmt string, one bool) error {
-	inside := c.inTransaction() // a deadlock ends the transaction, with all that was in it
+	inside := c.InTransaction() // a deadlock ends the transaction, with all that was in it
 	for try := 0; ; try++ {
-		affected, err := c.do(ctx, stmt)
+		affected, err := c.Do(ctx, stmt)
 		n := mysqlerr.Number(err)
 		if rowGone(err) && !one || err == nil && affected == 0 && one || mysqlerr.BadValue[n] {
 			return errRowGone // or so: the statement itself finds out
 		}
-		if n != mysqlerr.ErrDeadlock || try == maxRetries || inside {
+		if n != mysqlerr.ErrDeadlock || try == session.MaxRetries || inside {
 			return err
 		}
 	}
@@ -163,7 +137,7 @@ func (c *conn) sendEach(ctx context.Context, t *catalog.Table, entries []*slotsq
 			}
 			continue
 		}
-		there, err := c.outside(ctx, "SELECT 1 FROM "+t.Base()+" WHERE "+t.Where(e.Key, t.Ref())) // to look for a row that is gone would lock its gap
+		there, err := c.Outside(ctx, "SELECT 1 FROM "+t.Base()+" WHERE "+t.Where(e.Key, t.Ref())) // to look for a row that is gone would lock its gap
 		if err != nil {
 			return err
 		}
@@ -177,7 +151,7 @@ func (c *conn) sendEach(ctx context.Context, t *catalog.Table, entries []*slotsq
 			case err != nil:
 				return err
 			}
-			if c.transaction().PendingFor(t).Get(e.ID) == nil {
+			if c.Transaction().PendingFor(t).Get(e.ID) == nil {
 				continue
 			}
 		}
@@ -186,7 +160,7 @@ func (c *conn) sendEach(ctx context.Context, t *catalog.Table, entries []*slotsq
 			return err
 		}
 		if len(there) == 0 {
-			c.transaction().Missed(t, e.ID)
+			c.Transaction().Missed(t, e.ID)
 		}
 		for _, m := range moved {
 			err := c.sendOrApply(ctx, t, m)
@@ -216,13 +190,13 @@ func (c *conn) addToBase(ctx context.Context, t *catalog.Table, e *slotsql.RowIn
 			sets = append(sets, ref+" = "+catalog.Later(ref, "CAST("+e.Touch[i]+" AS DATETIME(6))"))
 		}
 	}
-	return c.do(ctx, c.unsnapshot()+"UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(e.Key, name))
+	return c.Do(ctx, c.Unsnapshot()+"UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(e.Key, name))
 }
 
 // applyEntry adds an entry to its base row, with all slots. What is pending for that key
 // besides has been sent or will be.
 func (c *conn) applyEntry(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) error {
-	p := c.transaction().PendingFor(t)
+	p := c.Transaction().PendingFor(t)
 	other := p.Get(e.ID)
 	p.Put(e)
 	err := c.apply(ctx, t, []string{e.ID})
@@ -257,8 +231,8 @@ func (c *conn) findAgain(ctx context.Context, t *catalog.Table, e *slotsql.RowIn
 		}
 		if len(f.Keys) > 1 {
 			var there [][]string
-			for batch := range slices.Chunk(f.Keys, c.several(t, plan.SendBatch, slices.Values(f.Keys))) {
-				some, err := c.outside(ctx, "SELECT "+t.SelectKey(t.Ref())+" FROM "+t.Base()+" WHERE "+t.WhereAny(batch, t.Ref()))
+			for batch := range slices.Chunk(f.Keys, c.Several(t, plan.SendBatch, slices.Values(f.Keys))) {
+				some, err := c.Outside(ctx, "SELECT "+t.SelectKey(t.Ref())+" FROM "+t.Base()+" WHERE "+t.WhereAny(batch, t.Ref()))
 				if err != nil {
 					return nil, err
 				}

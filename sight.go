@@ -18,14 +18,14 @@ import (
 // increments have been taken the exact way or noted in the sight.
 func (c *conn) sightOf(ctx context.Context, t *catalog.Table, l sqltext.Locking, k *call) (slotsql.ReadView, error) {
 	var s slotsql.ReadView
-	if !c.inTransaction() {
+	if !c.InTransaction() {
 		s.Locks = l.Clause
-		if l.Shared && (c.next != "" || c.session.readOnly) { // READ ONLY refuses FOR UPDATE
+		if l.Shared && (c.Next != "" || c.Settings.ReadOnly) { // READ ONLY refuses FOR UPDATE
 			s.Locks = t.Share(s.Locks)
 		}
 		return s, nil
 	}
-	x := c.transaction()
+	x := c.Transaction()
 	if ids, may := k.mayRead(t); may && x.HasPending(t) {
 		if t.Spec.OwnSnapshot && l.Clause == "" {
 			for _, e := range x.Pending[t.String()].Sorted() {
@@ -35,7 +35,7 @@ func (c *conn) sightOf(ctx context.Context, t *catalog.Table, l sqltext.Locking,
 			return s, err
 		}
 	}
-	if l.Shared && c.readOnly() {
+	if l.Shared && c.ReadOnly() {
 		return slotsql.ReadView{Locks: t.Share(l.Clause)}, nil
 	}
 	if l.Clause != "" {
@@ -52,11 +52,11 @@ func (c *conn) sightOf(ctx context.Context, t *catalog.Table, l sqltext.Locking,
 // shares reports whether the server locks with shared locks what the query reads in the
 // open transaction.
 func (c *conn) shares(q *plan.Query) bool {
-	mayWrite := c.next == "" && !c.session.readOnly // READ ONLY refuses FOR UPDATE
-	if c.begun() {
-		mayWrite = !c.readOnly()
+	mayWrite := c.Next == "" && !c.Settings.ReadOnly // READ ONLY refuses FOR UPDATE
+	if c.Begun() {
+		mayWrite = !c.ReadOnly()
 	}
-	return q.Keyed != nil && c.inTransaction() && mayWrite && (c.level() == sqltext.Serializable || q.Stored && c.locksGaps())
+	return q.Keyed != nil && c.InTransaction() && mayWrite && (c.Level() == sqltext.Serializable || q.Stored && c.LocksGaps())
 }
 
 // keyedSight is how a query that shares sees the rows whose keys it gives: they are
@@ -103,7 +103,7 @@ func (c *conn) correctionsOf(ctx context.Context, t *catalog.Table, locked []slo
 // the rows that the transaction has incremented, and shows their other columns as
 // they were then, not as of an older snapshot.
 func (c *conn) show(ctx context.Context, k *call) error {
-	x := c.open()
+	x := c.Open()
 	if x == nil || x.Isolation != sqltext.RepeatableRead {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (c *conn) show(ctx context.Context, k *call) error {
 // read to be stored is read as it is now, by all servers.
 func (c *conn) ownSight(ctx context.Context, t *catalog.Table, stored bool) (slotsql.ReadView, error) {
 	var s slotsql.ReadView
-	x := c.transaction()
+	x := c.Transaction()
 	w := x.Written[t.String()]
 	if x.Isolation != sqltext.RepeatableRead || w == nil {
 		return s, nil
@@ -190,7 +190,7 @@ func (k *call) mayRead(t *catalog.Table) (ids []string, may bool) {
 		if !ok {
 			return nil, true
 		}
-		if k.conn.tx.Pending[t.String()].Get(id.ID()) != nil {
+		if k.conn.Tx.Pending[t.String()].Get(id.ID()) != nil {
 			ids = append(ids, id.ID())
 		}
 	}
@@ -219,7 +219,7 @@ func (c *conn) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow) 
 	if conds := t.AsKnown(sqltext.Quote(t.Spec.Name), true); conds != nil {
 		known = "(SELECT MIN((" + strings.Join(conds, " AND ") + ") IS TRUE) FROM " + t.Base() + " WHERE " + row.Base + ")"
 	}
-	rows, err := c.outside(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+", "+strings.Join(cols, ", ")+", "+known+
+	rows, err := c.Outside(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+", "+strings.Join(cols, ", ")+", "+known+
 		" FROM "+t.Slots()+" AS "+catalog.PrivateName+" WHERE "+row.Slots+" AND "+t.Planned(catalog.PrivateName)+group)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (c *conn) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow) 
 		}
 	}
 	row.Sums = slotsql.NoSums(t)
-	if len(rows) != 1 || c.transaction().WrittenTo(t).Folded[catalog.Key(rows[0][:len(t.Key)]).ID()] {
+	if len(rows) != 1 || c.Transaction().WrittenTo(t).Folded[catalog.Key(rows[0][:len(t.Key)]).ID()] {
 		return nil // the transaction has taken them itself, which others do not see yet
 	}
 	for i, col := range slices.Concat(t.Counters, t.Touch) {
@@ -254,7 +254,7 @@ func (c *conn) settle(ctx context.Context, w *txn.WriteSet) error {
 			cols[j] = sqltext.Quote(col.Name)
 		}
 		query := "SELECT " + strings.Join(cols, ", ") + " FROM " + w.Table.Base() + " WHERE " + w.Rows[i].Base
-		seen, err := c.read(ctx, query)
+		seen, err := c.Read(ctx, query)
 		if err != nil {
 			return err
 		}
@@ -263,7 +263,7 @@ func (c *conn) settle(ctx context.Context, w *txn.WriteSet) error {
 			w.Rows[i].Doubt = txn.Absent
 			continue
 		}
-		now, err := c.read(ctx, c.unsnapshot()+query+" FOR UPDATE")
+		now, err := c.Read(ctx, c.Unsnapshot()+query+" FOR UPDATE")
 		if err != nil {
 			return err
 		}
@@ -296,7 +296,7 @@ func (c *conn) thaw(ctx context.Context, w *txn.WriteSet) error {
 			}
 		}
 		if others != nil {
-			same, err := c.read(ctx, "SELECT 1 FROM "+w.Table.Base()+" WHERE ("+row.Base+") AND ("+strings.Join(others, " OR ")+")")
+			same, err := c.Read(ctx, "SELECT 1 FROM "+w.Table.Base()+" WHERE ("+row.Base+") AND ("+strings.Join(others, " OR ")+")")
 			if err != nil {
 				return err
 			}
@@ -312,7 +312,7 @@ func (c *conn) thaw(ctx context.Context, w *txn.WriteSet) error {
 // snapshotTotals reads, before rows are rolled up inside a transaction that has
 // a snapshot, what that snapshot shows of them.
 func (c *conn) snapshotTotals(ctx context.Context, t *catalog.Table, rows []slotsql.LockedRow, found map[string][]slotsql.SlotRow) (map[string][]string, error) {
-	if len(found) == 0 || !c.fixed || !c.inTransaction() || c.transaction().Isolation != sqltext.RepeatableRead || c.transaction().WrittenTo(t).Unbounded {
+	if len(found) == 0 || !c.HasSnapshot || !c.InTransaction() || c.Transaction().Isolation != sqltext.RepeatableRead || c.Transaction().WrittenTo(t).Unbounded {
 		return nil, nil
 	}
 	keys := make([]catalog.Key, len(rows))
@@ -329,8 +329,8 @@ func (c *conn) snapshotTotals(ctx context.Context, t *catalog.Table, rows []slot
 		cols = append(cols, "CAST("+name+"."+sqltext.Quote(col.Name)+" AS CHAR)")
 	}
 	totals := map[string][]string{}
-	for batch := range slices.Chunk(keys, c.several(t, plan.SendBatch, slices.Values(keys))) {
-		read, err := c.read(ctx, "SELECT "+t.SelectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+slotsql.View(t, s, "", slotsql.Summed(t))+" AS "+name+" WHERE "+slotsql.WhereAnyOrAll(t, batch, name))
+	for batch := range slices.Chunk(keys, c.Several(t, plan.SendBatch, slices.Values(keys))) {
+		read, err := c.Read(ctx, "SELECT "+t.SelectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+slotsql.View(t, s, "", slotsql.Summed(t))+" AS "+name+" WHERE "+slotsql.WhereAnyOrAll(t, batch, name))
 		if err != nil {
 			return nil, err
 		}

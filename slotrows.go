@@ -22,7 +22,7 @@ func (c *conn) stillKnown(ctx context.Context, t *catalog.Table, asKnown bool, r
 	if asKnown && !slices.ContainsFunc(rows, func(r slotsql.LockedRow) bool { return !t.WritesKey(r.Key) }) {
 		return nil
 	}
-	cols, err := c.connector.query(by(ctx, c.initial.kin), "SELECT COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = "+
+	cols, err := c.connector.query(by(ctx, c.Initial.Kin), "SELECT COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = "+
 		catalog.Text(t.Spec.DB)+" AND TABLE_NAME = "+catalog.Text(t.Spec.Name))
 	if err != nil {
 		return err

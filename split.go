@@ -23,7 +23,7 @@ func (c *conn) runSplit(ctx context.Context, k *call) (outcome, error) {
 	args := k.args
 	for i, text := range k.Plan.Split {
 		var own []driver.NamedValue
-		own, args = sqltext.SplitArgs(text, c.session.mode, args)
+		own, args = sqltext.SplitArgs(text, c.Settings.Mode, args)
 		res, err := c.ExecContext(ctx, text, own)
 		if err != nil {
 			return outcome{}, notAgain(err, i > 0)
@@ -112,7 +112,7 @@ func (r *splitRows) next() error {
 		text := r.texts[0]
 		r.texts = r.texts[1:]
 		var own []driver.NamedValue
-		own, r.args = sqltext.SplitArgs(text, r.conn.session.mode, r.args)
+		own, r.args = sqltext.SplitArgs(text, r.conn.Settings.Mode, r.args)
 		rows, err := r.conn.QueryContext(r.ctx, text, own)
 		if err != nil {
 			return notAgain(err, r.begun)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+
+	"github.com/countermysql/countermysql/internal/session"
 )
 
 // stmt is a prepared statement.
@@ -13,7 +15,7 @@ type stmt struct {
 	raw    driver.Stmt // of the text as it is
 	others map[string]driver.Stmt
 
-	session session // in which it was prepared
+	settings session.Settings // in which it was prepared
 }
 
 var (
@@ -28,14 +30,14 @@ var (
 // prepared. The server goes on to take the statement as it was then: its tables are
 // of the default database of that time, for one.
 func (s *stmt) current() bool {
-	now := &s.conn.session
-	return s.session.db == now.db && s.session.sqlMode == now.sqlMode
+	now := &s.conn.Settings
+	return s.settings.DB == now.DB && s.settings.SQLMode == now.SQLMode
 }
 
 func (s *stmt) NumInput() int { return s.raw.NumInput() }
 
 func (s *stmt) Close() error {
-	if s.conn.lost() {
+	if s.conn.Lost() {
 		return nil // it ends with the connection
 	}
 	err := s.raw.Close()
@@ -56,7 +58,7 @@ func (s *stmt) physical(ctx context.Context, text string) (driver.Stmt, error) {
 	if other := s.others[text]; other != nil {
 		return other, nil
 	}
-	other, err := s.conn.raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
+	other, err := s.conn.Raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +86,7 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 }
 
 func (s *stmt) execute(ctx context.Context, args []driver.NamedValue, rows bool) (outcome, error) {
-	if s.conn.lost() {
+	if s.conn.Lost() {
 		return outcome{}, driver.ErrBadConn
 	}
 	return s.conn.execute(ctx, s.text, s, args, rows)

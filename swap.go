@@ -17,7 +17,7 @@ type renaming struct{ from, to [2]string }
 func (c *conn) renamings(toks []sqltext.Token) (list []renaming) {
 	name := func(toks []sqltext.Token) [2]string {
 		db, name, _ := sqltext.TableName(toks)
-		return [2]string{cmp.Or(db, c.session.db), name}
+		return [2]string{cmp.Or(db, c.Settings.DB), name}
 	}
 	if len(toks) < 2 || !toks[0].Is("RENAME") || !toks[1].Is("TABLE") && !toks[1].Is("TABLES") {
 		return nil
@@ -67,11 +67,11 @@ func (c *conn) swap(ctx context.Context, k *call, t *catalog.Table, toks []sqlte
 	}
 	old, empty := t.At(sqltext.Quote(to[0])+"."+sqltext.Quote(to[1])), t.At(t.Base())
 	old.Spec.SlotsTable, empty.Spec.SlotsTable = private("old"), private("new")
-	if _, err := c.do(ctx, "CREATE TABLE "+empty.Slots()+" LIKE "+t.Slots()); err != nil {
+	if _, err := c.Do(ctx, "CREATE TABLE "+empty.Slots()+" LIKE "+t.Slots()); err != nil {
 		return outcome{}, false, nil // a missing privilege, say: then it has to do without
 	}
-	if tied, _ := c.read(ctx, t.TiedSQL()); len(tied) > 0 { // LIKE leaves foreign keys out; this one goes along to the new name
-		if _, err := c.do(ctx, empty.TieSQL(sqltext.Quote(from[0])+"."+sqltext.Quote(from[1]))); err != nil {
+	if tied, _ := c.Read(ctx, t.TiedSQL()); len(tied) > 0 { // LIKE leaves foreign keys out; this one goes along to the new name
+		if _, err := c.Do(ctx, empty.TieSQL(sqltext.Quote(from[0])+"."+sqltext.Quote(from[1]))); err != nil {
 			c.connector.once("untied "+t.String(), "countermysql: the slots table has lost its foreign key", "table", t.String(), "error", err)
 		}
 	}
@@ -82,7 +82,7 @@ func (c *conn) swap(ctx context.Context, k *call, t *catalog.Table, toks []sqlte
 	at := toks[end-1].End
 	out, err = k.forward(ctx, k.text[:at]+", "+t.Slots()+" TO "+old.Slots()+", "+empty.Slots()+" TO "+t.Slots()+k.text[at:])
 	if err != nil {
-		_, _ = c.do(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+empty.Slots()) // the first error is the one to report
+		_, _ = c.Do(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+empty.Slots()) // the first error is the one to report
 		return out, true, err
 	}
 	if ferr := c.fallIn(ctx, old); ferr != nil {
@@ -96,6 +96,6 @@ func (c *conn) fallIn(ctx context.Context, t *catalog.Table) error {
 	if err := c.rollUp(ctx, t); err != nil {
 		return err
 	}
-	_, err := c.do(ctx, "DROP TABLE "+t.Slots())
+	_, err := c.Do(ctx, "DROP TABLE "+t.Slots())
 	return err
 }

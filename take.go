@@ -7,6 +7,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -50,13 +51,13 @@ func (c *conn) take(ctx context.Context, p *plan.Plan, b plan.Binder) error {
 // it lists again until all that have slots are locked, which is one moment.
 func (c *conn) takeAll(ctx context.Context, t *catalog.Table, writes bool) error {
 	keys, taken := map[string]catalog.Key{}, map[string]bool{}
-	if x := c.open(); x.HasPending(t) {
+	if x := c.Open(); x.HasPending(t) {
 		for id, e := range x.Pending[t.String()].Entries {
 			keys[id] = e.Key
 		}
 	}
 	for {
-		found, err := c.outside(ctx, "SELECT DISTINCT "+t.SelectKey(catalog.PrivateName)+" FROM "+t.Slots()+" AS "+catalog.PrivateName)
+		found, err := c.Outside(ctx, "SELECT DISTINCT "+t.SelectKey(catalog.PrivateName)+" FROM "+t.Slots()+" AS "+catalog.PrivateName)
 		if err != nil {
 			return err
 		}
@@ -69,7 +70,7 @@ func (c *conn) takeAll(ctx context.Context, t *catalog.Table, writes bool) error
 			return nil
 		}
 		gone, err := c.takeKeys(ctx, t, keys)
-		for batch := range slices.Chunk(gone, c.several(t, foldBatch, slices.Values(gone))) {
+		for batch := range slices.Chunk(gone, c.Several(t, foldBatch, slices.Values(gone))) {
 			if err == nil && writes {
 				err = c.removeOrphans(ctx, t, slotsql.WhereAnyOrAll(t, batch, catalog.PrivateName))
 			}
@@ -91,7 +92,7 @@ func (c *conn) takeKeys(ctx context.Context, t *catalog.Table, keys map[string]c
 		sorted = append(sorted, k)
 	}
 	slices.SortFunc(sorted, t.Compare)
-	for batch := range slices.Chunk(sorted, c.several(t, foldBatch, slices.Values(sorted))) {
+	for batch := range slices.Chunk(sorted, c.Several(t, foldBatch, slices.Values(sorted))) {
 		rows, err := c.lock(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.WhereAny(batch, t.Ref()))
 		if err != nil {
 			return nil, err
@@ -109,7 +110,7 @@ func (c *conn) takeKeys(ctx context.Context, t *catalog.Table, keys map[string]c
 // apply takes keys of a table's pending increments, given by their ids, or all.
 // An increment whose row is gone goes with it.
 func (c *conn) apply(ctx context.Context, t *catalog.Table, ids []string) error {
-	p := c.transaction().Pending[t.String()]
+	p := c.Transaction().Pending[t.String()]
 	if ids == nil {
 		for id := range p.Entries {
 			ids = append(ids, id)
@@ -159,7 +160,7 @@ func (c *conn) lock(ctx context.Context, t *catalog.Table, name, from, where str
 }
 
 func (c *conn) lockAs(ctx context.Context, t *catalog.Table, name, from, where, how string) ([]slotsql.LockedRow, error) {
-	rows, err := c.read(ctx, c.unsnapshot()+slotsql.LockSQL(t, name, from, where, how))
+	rows, err := c.Read(ctx, c.Unsnapshot()+slotsql.LockSQL(t, name, from, where, how))
 	if err != nil {
 		return nil, err
 	}
@@ -174,20 +175,20 @@ func (c *conn) lockAs(ctx context.Context, t *catalog.Table, name, from, where, 
 
 // lockWhole locks all base rows of a table.
 func (c *conn) lockWhole(ctx context.Context, t *catalog.Table) error {
-	_, err := c.read(ctx, c.unsnapshot()+"SELECT COUNT("+sqltext.Quote(t.Counters[0].Name)+") FROM "+t.Base()+slotsql.ForceKey(t)+" FOR UPDATE")
+	_, err := c.Read(ctx, c.Unsnapshot()+"SELECT COUNT("+sqltext.Quote(t.Counters[0].Name)+") FROM "+t.Base()+slotsql.ForceKey(t)+" FOR UPDATE")
 	return err
 }
 
 // rollUp rolls up every key of a table in a transaction of its own, before a
 // statement that can't share one.
 func (c *conn) rollUp(ctx context.Context, t *catalog.Table) error {
-	if c.inTransaction() {
+	if c.InTransaction() {
 		return c.takeAll(ctx, t, true)
 	}
-	return again(ctx, func() error {
-		if err := c.start(ctx); err != nil {
+	return session.Again(ctx, func() error {
+		if err := c.Start(ctx); err != nil {
 			return err
 		}
-		return c.finish(ctx, c.takeAll(ctx, t, true))
+		return c.Finish(ctx, c.takeAll(ctx, t, true))
 	})
 }

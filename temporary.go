@@ -11,7 +11,7 @@ import (
 
 // runTemporary executes CREATE and DROP TEMPORARY TABLE.
 func (c *conn) runTemporary(ctx context.Context, k *call) (outcome, error) {
-	toks := sqltext.Tokenize(k.text, c.session.mode)
+	toks := sqltext.Tokenize(k.text, c.Settings.Mode)
 	if toks[0].Is("DROP") {
 		return k.forward(ctx, k.text)
 	}
@@ -46,7 +46,7 @@ func (c *conn) mayHide(ctx context.Context, of []sqltext.Token) error {
 		return err
 	}
 	db, name, _ := sqltext.TableName(of)
-	taken := s.Key(cmp.Or(db, c.session.db), name)
+	taken := s.Key(cmp.Or(db, c.Settings.DB), name)
 	for _, spec := range s.Specs {
 		if taken == s.Key(spec.DB, spec.Name) || taken == s.Key(spec.DB, spec.SlotsTable) {
 			return &RefusedError{Table: sqltext.JoinName(spec.DB, spec.Name), What: "a temporary table named " + name,
@@ -82,7 +82,7 @@ func behindTable(toks []sqltext.Token) []sqltext.Token {
 
 // namesTemporary reports whether a text may name a temporary table of this session.
 func (c *conn) namesTemporary(text string) bool {
-	return len(c.temporary) > 0 && slices.ContainsFunc(sqltext.Tokenize(text, c.session.mode), func(t sqltext.Token) bool {
+	return len(c.temporary) > 0 && slices.ContainsFunc(sqltext.Tokenize(text, c.Settings.Mode), func(t sqltext.Token) bool {
 		return t.Ident() && c.temporary[strings.ToLower(t.Name)]
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countermysql/countermysql/internal/answer"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -41,13 +42,13 @@ func (c *conn) temporaryTypes(ctx context.Context, k *call) answer.Types {
 	switch {
 	case k.Plan.Query == nil || k.Plan.Query.Into || !k.rows || !c.namesTemporary(k.text):
 		return nil
-	case c.next != "" && !c.inTransaction():
+	case c.Next != "" && !c.InTransaction():
 		return nil // SET TRANSACTION is for the query itself
-	case sqltext.AssignsWithin(sqltext.Tokenize(k.text, c.session.mode)):
+	case sqltext.AssignsWithin(sqltext.Tokenize(k.text, c.Settings.Mode)):
 		return nil // a derived table is evaluated even if no row is returned
 	}
-	types, err := k.typesOn(ctx, c.raw)
-	c.overlook(err)
+	types, err := k.typesOn(ctx, c.Raw)
+	c.Overlook(err)
 	return types
 }
 
@@ -64,19 +65,19 @@ func (c *conn) askTypes(k *call) (types answer.Types) {
 		return nil
 	}
 	defer conn.Close()
-	if c.session.db != c.initial.db || c.session.sqlMode != c.initial.sqlMode {
+	if c.Settings.DB != c.Initial.DB || c.Settings.SQLMode != c.Initial.SQLMode {
 		defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }() // nobody else may have it
-		for _, set := range []string{"SET SESSION sql_mode = '" + c.session.sqlMode + "'", "USE " + sqltext.Quote(c.session.db)} {
+		for _, set := range []string{"SET SESSION sql_mode = '" + c.Settings.SQLMode + "'", "USE " + sqltext.Quote(c.Settings.DB)} {
 			if _, err := conn.ExecContext(ctx, set); err != nil {
 				return nil
 			}
 		}
 	}
-	if sqltext.CallsWithin(sqltext.Tokenize(k.text, c.session.mode)) { // a function of the application's may write
+	if sqltext.CallsWithin(sqltext.Tokenize(k.text, c.Settings.Mode)) { // a function of the application's may write
 		if _, err := conn.ExecContext(ctx, "START TRANSACTION READ ONLY"); err != nil {
 			return nil
 		}
-		defer func() { _, _ = conn.ExecContext(ctx, rollback) }()
+		defer func() { _, _ = conn.ExecContext(ctx, session.RollbackOnly) }()
 	}
 	_ = conn.Raw(func(raw any) error {
 		types, _ = k.typesOn(ctx, raw.(*lookupConn).Conn)
@@ -88,10 +89,10 @@ func (c *conn) askTypes(k *call) (types answer.Types) {
 // typesOn asks what the server would answer to the query as it was written,
 // without a row of it.
 func (k *call) typesOn(ctx context.Context, conn driver.Conn) (answer.Types, error) {
-	if sqltext.ActsWithin(sqltext.Tokenize(k.text, k.conn.session.mode)) {
+	if sqltext.ActsWithin(sqltext.Tokenize(k.text, k.conn.Settings.Mode)) {
 		return nil, nil
 	}
-	ask := answer.NewQuestion(k.text, k.conn.session.mode)
+	ask := answer.NewQuestion(k.text, k.conn.Settings.Mode)
 	args := k.args[:min(ask.Params, len(k.args))]
 	var rows driver.Rows
 	err := driver.ErrSkip

@@ -1,0 +1,71 @@
+package session
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+)
+
+// StartTransaction begins a transaction whatever the sql_mode: under ORACLE,
+// MariaDB's BEGIN opens a block.
+const StartTransaction = "START TRANSACTION"
+
+// Ends of transactions of ours: after them the application is where it was, whatever
+// its completion_type.
+const (
+	CommitOnly   = "COMMIT AND NO CHAIN NO RELEASE"
+	RollbackOnly = "ROLLBACK AND NO CHAIN NO RELEASE"
+)
+
+// Start begins a transaction of ours. What was read before it fixes no snapshot.
+func (s *Session) Start(ctx context.Context) error {
+	_, err := s.Do(ctx, StartTransaction)
+	s.HasSnapshot = false
+	return err
+}
+
+// Finish ends a transaction of ours: it commits, or rolls back after an error, of
+// which the first is the one to report.
+func (s *Session) Finish(ctx context.Context, err error) error {
+	s.Ended()
+	if err == nil {
+		_, err = s.Do(ctx, CommitOnly)
+	}
+	if err != nil {
+		_ = s.RollBack() // the first error is the one to report
+	}
+	return err
+}
+
+// Again runs a transaction of ours, once more after a deadlock, which undid it: rows
+// that are not there yet are locked before they are inserted, and others behind those
+// that were listed first, so that two side by side deadlock that never would by
+// themselves.
+func Again(ctx context.Context, run func() error) error {
+	for try := 0; ; try++ {
+		err := run()
+		if mysqlerr.Number(err) != mysqlerr.ErrDeadlock || try == MaxRetries {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(rand.N(time.Millisecond << try)): // or the same meet again
+		}
+	}
+}
+
+// AgainAlone is again for what is a transaction by itself, if none is open: beside shared
+// locks of increments it may deadlock where it would wait on plain MySQL.
+func (s *Session) AgainAlone(ctx context.Context, run func() error) error {
+	if s.InTransaction() || !s.Usable() { // given up: run tells why
+		return run()
+	}
+	return Again(ctx, run)
+}
+
+// MaxRetries bounds how often an increment is sent again after a deadlock that
+// undid it.
+const MaxRetries = 10

@@ -1,0 +1,143 @@
+package session
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/txn"
+)
+
+// ServerName is the SQL of a server's name.
+const ServerName = "CONCAT(@@hostname, ':', @@port)"
+
+// KinName is the SQL of what sessions have in common that may do something for each
+// other. Those of one DSN may differ. After a failover, or behind a load balancer, they
+// are on different servers, and what one shows of slots may be old to another: to fold
+// that would lose counts. And mysql.BeforeConnect may give each another user, or other
+// settings, by which it computes otherwise.
+const KinName = "CONCAT_WS(' ', " + ServerName + ", CURRENT_USER(), @@time_zone, @@sql_mode, @@character_set_client, @@collation_connection)"
+
+// Settings is the state of a connection that statements depend on.
+type Settings struct {
+	DB                string
+	Mode              sqltext.Mode
+	Charset           string
+	Isolation         string
+	Zone              string
+	Collation         string
+	SQLMode           string
+	Strict            bool // a number out of range is an error, and is not cut to what the column can hold
+	WholeDates        bool // NO_ZERO_IN_DATE: a date without a day or month is not copied as it is
+	SnapshotIsolation bool // MariaDB's innodb_snapshot_isolation
+	SafeUpdates       bool // sql_safe_updates
+	ReadOnly          bool
+	Server            string // host name and port
+	Kin               string // see kinName
+	SelectLimit       string // sql_select_limit; "": none
+	Packet            int    // bytes that a statement may have
+	Completes         bool   // completion_type: COMMIT does more than that
+	Timed             bool   // MySQL's max_execution_time: it ends queries, and no other statements
+}
+
+func literalsOf(cfg *mysql.Config, s Settings) sqltext.Encoder {
+	l := sqltext.Encoder{Charset: s.Charset, NoBackslashEscapes: s.Mode.NoBackslashEscapes, Loc: cfg.Loc, Interpolated: cfg.InterpolateParams}
+	if strings.Contains(cfg.FormatDSN(), "timeTruncate=") {
+		l.Loc = nil // go-sql-driver keeps the setting to itself
+	}
+	return l
+}
+
+// ReadSettings reads the session's state from the server.
+func (s *Session) ReadSettings(ctx context.Context, known *catalog.Schema) error {
+	isolation, readOnly, snapshot, timed := "@@transaction_isolation", "@@transaction_read_only", "0", "@@max_execution_time > 0"
+	if known.Server.MariaDB {
+		isolation, readOnly, timed = "@@tx_isolation", "@@tx_read_only", "0"
+	}
+	if known.Server.SnapshotIsolation {
+		snapshot = "@@innodb_snapshot_isolation"
+	}
+	rows, err := s.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+ServerName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+KinName+", @@max_allowed_packet, "+timed+" LIMIT 1")
+	if err != nil {
+		return err
+	}
+	v := rows[0]
+	packet, err := strconv.Atoi(v[13])
+	if err != nil {
+		return err
+	}
+	if own := s.Config.MaxAllowedPacket; own > 0 {
+		packet = min(packet, own)
+	}
+	if s.Tx != nil && s.Settings.Zone != "" && s.Settings.Zone != v[4] {
+		s.Tx.Rezone()
+	}
+	mode := "," + v[1] + ","
+	s.Settings = Settings{
+		DB:                v[0],
+		Mode:              sqltext.Mode{AnsiQuotes: strings.Contains(mode, ",ANSI_QUOTES,"), NoBackslashEscapes: strings.Contains(mode, ",NO_BACKSLASH_ESCAPES,")},
+		Charset:           v[2],
+		Isolation:         strings.ReplaceAll(v[3], "-", " "),
+		Zone:              v[4],
+		Collation:         v[5],
+		SQLMode:           v[1],
+		Strict:            strings.Contains(mode, ",STRICT_"),
+		WholeDates:        strings.Contains(mode, ",NO_ZERO_IN_DATE,"),
+		SnapshotIsolation: v[6] == "1",
+		ReadOnly:          v[7] == "1",
+		Server:            v[8],
+		SafeUpdates:       v[10] == "1",
+		SelectLimit:       strings.TrimPrefix(v[9], sqltext.NoLimit),
+		Completes:         v[11] != "NO_CHAIN",
+		Kin:               v[12],
+		Packet:            packet,
+		Timed:             v[14] == "1",
+	}
+	if s.Initial.Charset == "" {
+		s.Initial = s.Settings
+	}
+	s.Literals = literalsOf(s.Config, s.Settings)
+	s.Stale = false
+	return nil
+}
+
+// Readable fails where the connection's character set has characters whose second byte is
+// an ASCII one: what is half a character would be taken for a backslash or a quote, and
+// the text behind it for a string.
+func (s *Settings) Readable() error {
+	switch s.Charset {
+	case "big5", "cp932", "gb18030", "gbk", "sjis":
+		return &catalog.RefusedError{What: "the connection's character set " + s.Charset, Reason: "half a character of it may look like a backslash or a quote",
+			Remedy: "set charset=utf8mb4 in the DSN, or SET NAMES utf8mb4 before statements of tables with counters; columns may keep theirs"}
+	}
+	return nil
+}
+
+// MayChange notes that a statement may change the session. The level of the open
+// transaction stays as it is.
+func (s *Session) MayChange(ctx context.Context, text string) error {
+	if s.Begun() && s.Tx == nil {
+		if known := s.Schema(); s.Stale && known != nil {
+			if err := s.ReadSettings(ctx, known); err != nil {
+				return err
+			}
+		}
+		s.Tx = txn.New(s.Level())
+	}
+	s.Stale, s.Changed = true, true
+	s.clock = s.clock || strings.Contains(strings.ToLower(text), "timestamp")
+	s.Role = s.Role || strings.Contains(strings.ToLower(text), "role")
+	s.HasSnapshot = s.HasSnapshot && s.Begun() // autocommit = 0 begins without one
+	return nil
+}
+
+// Altered reports whether the session computes otherwise than a look-up
+// connection, which is as the DSN made it.
+func (s *Session) Altered() bool {
+	a, b := s.Settings, s.Initial
+	return s.clock || a.Zone != b.Zone || a.Collation != b.Collation || a.SQLMode != b.SQLMode || a.Charset != b.Charset
+}
