@@ -33,7 +33,7 @@ func (c *conn) columnTypes(k *call) answer.Types {
 	if k.Plan.NamedByArgs && !k.binary() {
 		return c.askTypes(k)
 	}
-	return k.state.types.Get(c.connector.ddl.Load(), func() answer.Types { return c.askTypes(k) })
+	return k.state.types.Get(c.connector.ddl.Load(), c.Settings.SQLMode, func() answer.Types { return c.askTypes(k) })
 }
 
 // temporaryTypes are those of a query that names a temporary table, which its session

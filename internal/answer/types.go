@@ -101,17 +101,18 @@ type knownTypes struct {
 	types Types
 	asked time.Time
 	ddl   int64
+	mode  string
 }
 
 // Get returns what is known, else what ask says; ddl is how many DDL statements the
-// connector has seen. nil: nothing is known.
-func (k *KeptTypes) Get(ddl int64, ask func() Types) Types {
-	if now := k.known.Load(); now != nil && now.ddl == ddl && time.Since(now.asked) <= catalog.SchemaAge {
+// connector has seen, mode the session's sql_mode. nil: nothing is known.
+func (k *KeptTypes) Get(ddl int64, mode string, ask func() Types) Types {
+	if now := k.known.Load(); now != nil && now.ddl == ddl && now.mode == mode && time.Since(now.asked) <= catalog.SchemaAge {
 		return now.types
 	}
 	types := ask()
 	if types != nil {
-		k.known.Store(&knownTypes{types, time.Now(), ddl})
+		k.known.Store(&knownTypes{types, time.Now(), ddl, mode})
 	}
 	return types
 }
