@@ -34,7 +34,7 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	outside := func(query string) error {
-		_, err := c.connector.query(by(ctx, c.initial.kin), query)
+		_, err := c.connector.lookups.QueryAs(ctx, c.initial.kin, query)
 		return err
 	}
 	ran := false
@@ -84,7 +84,7 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 	case !errors.Is(err, plan.ErrAppeared):
 		return outcome{}, c.cut(ctx, err)
 	}
-	if _, err := c.connector.learn(ctx); err != nil {
+	if _, err := c.connector.watcher.Refresh(ctx); err != nil {
 		return outcome{}, c.cut(ctx, err)
 	}
 	if k.planUse, err = c.planOf(ctx, k.text, k.stmt); err != nil {

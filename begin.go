@@ -113,7 +113,7 @@ func (h *handle) Commit() error {
 	if c.tx != nil {
 		c.tx.due()
 	}
-	if s := c.connector.current.Load(); s != nil {
+	if s := c.connector.watcher.Current(); s != nil {
 		if err := c.adopt(ctx, s); err != nil {
 			return err
 		}

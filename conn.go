@@ -79,7 +79,7 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 	c.spend()
 	s, err := c.schemaFor(ctx, text)
 	if err != nil {
-		if s = c.connector.current.Load(); s == nil || ctx.Err() != nil || c.connector.changed() {
+		if s = c.connector.watcher.Current(); s == nil || ctx.Err() != nil || c.connector.watcher.Changed() {
 			return planUse{}, c.cut(ctx, err)
 		}
 	}
@@ -195,7 +195,7 @@ func (c *conn) PrepareContext(ctx context.Context, text string) (driver.Stmt, er
 	if err != nil {
 		return nil, c.failed(err)
 	}
-	if s := c.connector.current.Load(); c.dirty && s != nil && s.Mentions(text) {
+	if s := c.connector.watcher.Current(); c.dirty && s != nil && s.Mentions(text) {
 		err := c.probe(ctx, s)
 		if err == nil {
 			err = c.session.readable()
@@ -243,7 +243,7 @@ func (c *conn) Close() error {
 		return nil // its deputy closes it
 	}
 	err := c.raw.Close()
-	c.connector.left()
+	c.connector.lookups.Leave()
 	if c.closed != nil {
 		err = cmp.Or(err, c.closed())
 		c.closed = nil

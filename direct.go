@@ -126,7 +126,7 @@ func (c *conn) changeDirectly(ctx context.Context, b *batch, text string, k func
 // noWaiting lets MariaDB refuse a lock at once
 // (https://mariadb.com/kb/en/innodb-system-variables/#innodb_lock_wait_timeout).
 func (c *conn) noWaiting() string {
-	switch s := c.connector.current.Load(); {
+	switch s := c.connector.watcher.Current(); {
 	case s == nil || !s.Server.MariaDB:
 		return ""
 	case c.session.snapshot:

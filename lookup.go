@@ -2,8 +2,6 @@ package countermysql
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -270,7 +267,7 @@ func (c *conn) lookUpAll(ctx context.Context, requests []*groupcommit.Request[*s
 	if mayWait {
 		rows, err = c.read(ctx, query)
 	} else {
-		rows, err = c.connector.query(by(ctx, c.initial.kin), query)
+		rows, err = c.connector.lookups.QueryAs(ctx, c.initial.kin, query)
 	}
 	for _, r := range rows {
 		n, _ := strconv.Atoi(r[0])
@@ -309,7 +306,7 @@ func (c *conn) outside(ctx context.Context, query string) ([][]string, error) {
 	}
 	inside := c.inTransaction()
 	if !inside || !c.transaction().inside {
-		rows, err := c.connector.query(by(ctx, c.initial.kin), c.inZone(query))
+		rows, err := c.connector.lookups.QueryAs(ctx, c.initial.kin, c.inZone(query))
 		if err == nil || ctx.Err() != nil {
 			return rows, err
 		}
@@ -327,51 +324,8 @@ func (c *conn) inZone(query string) string {
 	if c.session.zone == c.initial.zone {
 		return query
 	}
-	if s := c.connector.current.Load(); s != nil && s.Server.MariaDB {
+	if s := c.connector.watcher.Current(); s != nil && s.Server.MariaDB {
 		return "SET STATEMENT time_zone = " + catalog.Text(c.session.zone) + " FOR " + query
 	}
 	return "SELECT /*+ SET_VAR(time_zone = '" + c.session.zone + "') */" + strings.TrimPrefix(query, "SELECT")
-}
-
-// query runs a query of ours on a look-up connection.
-func (c *Connector) query(ctx context.Context, query string) ([][]string, error) {
-	look := c.look.Load()
-	if look == nil {
-		return nil, sql.ErrConnDone // the sql.DB was closed
-	}
-	rows, err := look.QueryContext(ctx, query)
-	if err != nil {
-		passPanic(err)
-		return nil, err
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	var all [][]string
-	cells := make([]any, len(names))
-	values := make([]nullText, len(names))
-	for i := range cells {
-		cells[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(cells...); err != nil {
-			return nil, err
-		}
-		row := make([]string, len(values))
-		for i, v := range values {
-			row[i] = v.text
-		}
-		all = append(all, row)
-	}
-	return all, rows.Err()
-}
-
-// nullText scans any column as text; NULL is "".
-type nullText struct{ text string }
-
-func (n *nullText) Scan(v any) error {
-	n.text = answer.Texts([]driver.Value{v})[0]
-	return nil
 }

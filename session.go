@@ -12,8 +12,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/lookups"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -41,7 +41,7 @@ type session struct {
 	safe       bool // sql_safe_updates
 	readOnly   bool
 	server     string // host name and port
-	kin        string // see kinName
+	kin        string // see lookups.AffinitySQL
 	limit      string // sql_select_limit; "": none
 	packet     int    // bytes that a statement may have
 	completes  bool   // completion_type: COMMIT does more than that
@@ -57,7 +57,7 @@ func (c *conn) probe(ctx context.Context, s *catalog.Schema) error {
 	if s.Server.SnapshotIsolation {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
-	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+serverName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+kinName+", @@max_allowed_packet, "+timed+" LIMIT 1")
+	rows, err := c.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+lookups.ServerSQL+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+lookups.AffinitySQL+", @@max_allowed_packet, "+timed+" LIMIT 1")
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (s *session) readable() error {
 // transaction stays as it is.
 func (c *conn) changes(ctx context.Context, text string) error {
 	if c.begun() && c.tx == nil {
-		if s := c.connector.current.Load(); c.dirty && s != nil {
+		if s := c.connector.watcher.Current(); c.dirty && s != nil {
 			if err := c.probe(ctx, s); err != nil {
 				return err
 			}
@@ -142,7 +142,7 @@ func (c *conn) seesMore(ctx context.Context, s *catalog.Schema, stmt string) err
 		if c.asks(ctx, sqltext.Quote(spec.DB)+"."+sqltext.Quote(spec.Name)) != 0 {
 			continue // so does the statement itself
 		}
-		if now, err := c.connector.learn(ctx); err != nil || !slices.Contains(now.Unknown, t) { // somebody has made it
+		if now, err := c.connector.watcher.Refresh(ctx); err != nil || !slices.Contains(now.Unknown, t) { // somebody has made it
 			continue
 		}
 		return &UnfitError{Table: t, Reasons: []string{"the driver's look-up connections, which have not the role that this session has set, don't see it; make that the user's default role (SET DEFAULT ROLE)"}}
@@ -207,7 +207,7 @@ func (c *conn) read(ctx context.Context, query string) (_ [][]string, err error)
 // nothing else (https://dev.mysql.com/doc/refman/8.4/en/server-system-variables.html).
 func (c *conn) untimed(query string) string {
 	rest, ok := strings.CutPrefix(query, "SELECT ")
-	if s := c.connector.current.Load(); !ok || c.locking || !c.session.timed && !c.dirty || s == nil || s.Server.MariaDB {
+	if s := c.connector.watcher.Current(); !ok || c.locking || !c.session.timed && !c.dirty || s == nil || s.Server.MariaDB {
 		return query
 	}
 	return "SELECT /*+ SET_VAR(max_execution_time = 0) */ " + rest
@@ -246,7 +246,7 @@ func drain(rows driver.Rows) (all [][]string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, answer.Texts(dest))
+		all = append(all, sqltext.Texts(dest))
 	}
 }
 

@@ -87,7 +87,7 @@ func (c *conn) spend() {
 // said of the one that is open holds for that, too, where MySQL's BEGIN ends it.
 func (c *conn) begins() string {
 	c.spend()
-	if s := c.connector.current.Load(); s != nil && s.Server.MariaDB && c.begun() {
+	if s := c.connector.watcher.Current(); s != nil && s.Server.MariaDB && c.begun() {
 		return ""
 	}
 	return c.next
@@ -126,10 +126,10 @@ func (c *conn) failed(err error) error {
 		return err
 	}
 	c.connector.stats.Failed(n)
-	if s := c.connector.current.Load(); s != nil && (n == mysqlerr.ErrNoIndex || n == mysqlerr.ErrNoTable && slices.ContainsFunc(s.All(), func(t *catalog.Table) bool {
+	if s := c.connector.watcher.Current(); s != nil && (n == mysqlerr.ErrNoIndex || n == mysqlerr.ErrNoTable && slices.ContainsFunc(s.All(), func(t *catalog.Table) bool {
 		return strings.Contains(err.Error(), "."+t.Spec.SlotsTable+"'")
 	})) {
-		c.connector.changes.Add(1) // nobody but the driver names these: another process has changed them
+		c.connector.watcher.NoteChange() // nobody but the driver names these: another process has changed them
 	}
 	if c.begun() {
 		if serr := c.askStatus(); serr != nil {

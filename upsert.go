@@ -29,7 +29,7 @@ func (c *conn) unsafeUpdates(t *catalog.Table) string {
 // https://mariadb.com/kb/en/set-statement/).
 func (c *conn) insert() string {
 	strictly := c.session.sqlMode + ",STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO" // MySQL warns of the first without the others
-	switch s := c.connector.current.Load(); {
+	switch s := c.connector.watcher.Current(); {
 	case c.session.strict:
 		return c.unsnapshot() + "INSERT "
 	case s == nil || !s.Server.MariaDB:
