@@ -35,7 +35,7 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	outside := func(query string) error {
-		_, err := c.connector.query(by(ctx, c.Initial.Kin), query)
+		_, err := c.connector.lookups.QueryAs(ctx, c.Initial.Kin, query)
 		return err
 	}
 	ran := false
@@ -85,7 +85,7 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 	case !errors.Is(err, plan.ErrAppeared):
 		return outcome{}, c.Cut(ctx, err)
 	}
-	if _, err := c.connector.learn(ctx); err != nil {
+	if _, err := c.connector.watcher.Refresh(ctx); err != nil {
 		return outcome{}, c.Cut(ctx, err)
 	}
 	if k.planUse, err = c.planOf(ctx, k.text, k.stmt); err != nil {

@@ -34,7 +34,7 @@ func (c *conn) alter(ctx context.Context, k *call, toks []sqltext.Token) (out ou
 	out, err = k.forward(ctx, k.text)
 	if locked {
 		if rekeys && err == nil && c.connector.config.CreateSlots {
-			c.connector.changes.Add(1)
+			c.connector.watcher.NoteChange()
 			_, err = c.Do(ctx, "DROP TABLE "+t.Slots()) // it is empty, and made anew with the new key
 		}
 		if _, uerr := c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
@@ -120,7 +120,7 @@ func (c *conn) exchanged(t *catalog.Table, toks []sqltext.Token) (other string) 
 	if !slices.ContainsFunc(toks, func(t sqltext.Token) bool { return t.Is("EXCHANGE") }) {
 		return ""
 	}
-	s := c.connector.current.Load()
+	s := c.connector.watcher.Current()
 	for i, tok := range toks {
 		if !tok.Is("TABLE") {
 			continue

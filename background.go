@@ -27,7 +27,7 @@ func (c *Connector) startRollups() {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.background != nil || c.closed.Load() {
+	if c.background != nil || c.lookups.Retired() {
 		return
 	}
 	c.background, c.stopBackground = context.WithCancel(context.Background())
@@ -62,7 +62,7 @@ const maxLooks = 100
 // rollUpSlotted rolls up the tables that have slots, if the server is not read-only: one
 // cheap look tells.
 func (c *Connector) rollUpSlotted(ctx context.Context) error {
-	s := c.current.Load()
+	s := c.watcher.Current()
 	if s == nil {
 		return nil // nothing is known yet
 	}
@@ -89,7 +89,7 @@ func (c *Connector) rollUpSlotted(ctx context.Context) error {
 
 // lookForSlots returns those of the tables that have any.
 func (c *Connector) lookForSlots(ctx context.Context, tables []*catalog.Table) (slotted []*catalog.Table, err error) {
-	look, err := c.lookups()
+	look, err := c.lookups.DB()
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (h *handle) Commit() error {
 	if c.Tx != nil {
 		c.Tx.Due()
 	}
-	if s := c.connector.current.Load(); s != nil {
+	if s := c.connector.watcher.Current(); s != nil {
 		if err := c.adopt(ctx, s); err != nil {
 			return err
 		}

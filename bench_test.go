@@ -17,32 +17,18 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/watch"
 )
 
 // benchConn is a connection without a server that knows the forum's schema, which
 // stays as new as it is.
 func benchConn(b testing.TB) *conn {
 	s := catalogtest.Forum(true)
-	c := &Connector{config: &Config{}, log: slog.Default(), plans: newPlanCache(), traffic: map[tableID]*tableTraffic{}}
+	c := &Connector{config: &Config{}, log: slog.Default(), plans: newPlanCache(), watcher: watch.Fixed(s), traffic: map[tableID]*tableTraffic{}}
 	for _, t := range s.All() {
 		c.traffic[tableID{t.Spec.DB, t.Spec.Name}] = &tableTraffic{}
 	}
-	c.current.Store(s)
-	c.checked.Store(int64(catalog.Clock()))
-	again, ended := time.NewTicker(catalog.SchemaAge/2), make(chan struct{})
-	b.Cleanup(func() { close(ended) })
-	go func() {
-		defer again.Stop()
-		for {
-			select {
-			case <-ended:
-				return
-			case <-again.C:
-				c.checked.Store(int64(catalog.Clock()))
-			}
-		}
-	}()
-	return &conn{connector: c, Session: &session.Session{Shared: &c.shared, Settings: session.Settings{DB: "forum"}, Literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}}}
+	return &conn{connector: c, Session: &session.Session{Shared: &session.Shared{Watcher: c.watcher}, Settings: session.Settings{DB: "forum"}, Literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}}}
 }
 
 // TestBenchmarks proves that the benchmarks run.

@@ -16,7 +16,7 @@ import (
 // nothing, whether it names a counter table or not.
 func TestNoAllocations(t *testing.T) {
 	c := benchConn(t)
-	s := c.connector.current.Load()
+	s := c.connector.watcher.Current()
 	for _, text := range []string{"SELECT name FROM user WHERE id = ?", "UPDATE post SET likes = likes + ? WHERE id = ?"} {
 		first := c.planIn(s, text)
 		require.Zero(t, testing.AllocsPerRun(100, func() {

@@ -63,7 +63,7 @@ func Check(ctx context.Context, db *sql.DB) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.learn(ctx)
+	s, err := c.watcher.Refresh(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (k *inspection) ask(query string) [][]string {
 		return nil
 	}
 	var rows [][]string
-	rows, k.err = k.c.query(k.ctx, query)
+	rows, k.err = k.c.lookups.Query(k.ctx, query)
 	return rows
 }
 
@@ -206,9 +206,9 @@ func (k *inspection) table(t *catalog.Table) {
 	if t.Derived {
 		k.add(Warning, name, "a generated column reads a touch column, so that increments are as slow as on plain MySQL", "drop the generated column, or compute it in the query", "")
 	}
-	for _, c := range k.c.wantedOf(t) {
+	for _, c := range k.c.watcher.WantedOf(t) {
 		k.add(Warning, name, "increments set its column "+c.Name+" to the present time, which is no touch column, so that they are as slow as on plain MySQL",
-			"list it, counterTouch="+wantedName(t, c)+", and run countermysql init, or the statement", t.TouchSQL([]*catalog.Column{c}, ""))
+			"list it, counterTouch="+t.FullName(c)+", and run countermysql init, or the statement", t.TouchSQL([]*catalog.Column{c}, ""))
 	}
 	for _, fk := range t.Parents {
 		if fk.Cascades {
@@ -282,7 +282,7 @@ func (k *inspection) privileges(t *catalog.Table) {
 		if k.err != nil {
 			return
 		}
-		_, err := k.c.query(k.ctx, "EXPLAIN "+need.stmt)
+		_, err := k.c.lookups.Query(k.ctx, "EXPLAIN "+need.stmt)
 		var refused *mysql.MySQLError
 		switch {
 		case errors.As(err, &refused) && mysqlerr.Denied[refused.Number]:

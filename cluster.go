@@ -11,7 +11,7 @@ import (
 // increments then goes to base rows. takes says that the statement may be all that it
 // does to a row, without a write: what is pending goes there as well.
 func (c *conn) hold(ctx context.Context, p *plan.Plan, takes bool) error {
-	if s := c.connector.current.Load(); s == nil || !s.Server.Galera || !c.InTransaction() {
+	if s := c.connector.watcher.Current(); s == nil || !s.Server.Galera || !c.InTransaction() {
 		return nil
 	}
 	tables := append(p.Tables(), p.Shows...)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ngrok/sqlmw"
 
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/traffic"
 )
@@ -174,16 +175,7 @@ type TableConfig struct {
 // ConfigError is one mistake in a configuration. ParseDSN, NewConnector and
 // sql.Open report all mistakes together: the error's Unwrap() []error lists
 // them.
-type ConfigError struct {
-	Place   string // "DSN parameter counterSlots", "counters.yaml:7", "Config.Tables[1].Slots"
-	Problem string
-	Remedy  string
-}
-
-// Error returns "countermysql: <place>: <problem>; <remedy>".
-func (e *ConfigError) Error() string {
-	return "countermysql: " + e.Place + ": " + e.Problem + "; " + e.Remedy
-}
+type ConfigError = catalog.ConfigError
 
 // configPlaces remembers where settings were written, for error messages; ""
 // means in Go.

@@ -56,7 +56,7 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 	c.Spend()
 	s, err := c.schemaFor(ctx, text)
 	if err != nil {
-		if s = c.connector.current.Load(); s == nil || ctx.Err() != nil || c.connector.changed() {
+		if s = c.connector.watcher.Current(); s == nil || ctx.Err() != nil || c.connector.watcher.Changed() {
 			return planUse{}, c.Cut(ctx, err)
 		}
 	}
@@ -172,7 +172,7 @@ func (c *conn) PrepareContext(ctx context.Context, text string) (driver.Stmt, er
 	if err != nil {
 		return nil, c.Failed(err)
 	}
-	if s := c.connector.current.Load(); c.Stale && s != nil && s.Mentions(text) {
+	if s := c.connector.watcher.Current(); c.Stale && s != nil && s.Mentions(text) {
 		err := c.ReadSettings(ctx, s)
 		if err == nil {
 			err = c.Settings.Readable()
@@ -220,7 +220,7 @@ func (c *conn) Close() error {
 		return nil // its deputy closes it
 	}
 	err := c.Raw.Close()
-	c.connector.left()
+	c.connector.lookups.Leave()
 	if c.closed != nil {
 		err = cmp.Or(err, c.closed())
 		c.closed = nil

@@ -60,7 +60,7 @@ func (c *Connector) startCooling() {
 	defer c.mu.Unlock()
 	c.cooler.mu.Lock()
 	defer c.cooler.mu.Unlock()
-	if c.cooler.wake != nil || c.closed.Load() || c.background == nil {
+	if c.cooler.wake != nil || c.lookups.Retired() || c.background == nil {
 		return
 	}
 	c.cooler.wake = make(chan struct{}, 1)

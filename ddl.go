@@ -15,15 +15,15 @@ import (
 func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	p := k.Plan
 	if p.Kind == sqltext.EffectDDL || p.Kind == sqltext.EffectImplicit {
-		defer c.connector.ddl.Add(1)
+		defer c.connector.watcher.NoteDDL()
 	}
 	toks := sqltext.Tokenize(k.text, c.Settings.Mode)
-	switch tables, changed := c.connector.current.Load().ChangedBy(toks, k.text); {
+	switch tables, changed := c.connector.watcher.Current().ChangedBy(toks, k.text); {
 	case p.Kind != sqltext.EffectDDL || !changed:
 	case p.Dropped != nil && !k.truncates(): // nobody asks for what is gone
-		defer c.connector.learnLaterOf(tables)
+		defer c.connector.watcher.NoteChange(tables...)
 	default: // learned before the caller hears of the change; others go on meanwhile
-		defer func() { _ = c.connector.learnOf(context.WithoutCancel(ctx), tables) }() // with an error the next statement tries
+		defer func() { _ = c.connector.watcher.RefreshOf(context.WithoutCancel(ctx), tables) }() // with an error the next statement tries
 	}
 	to := c.renamesTemporary(toks)
 	if to != nil {

@@ -24,7 +24,7 @@ func Tables(ctx context.Context, db *sql.DB) ([]TableInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.schema(ctx)
+	s, err := c.watcher.Schema(ctx)
 	if err != nil {
 		return nil, err
 	}

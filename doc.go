@@ -82,6 +82,8 @@ package countermysql
 //	internal/groupcommit           many callers, one send; knows no SQL
 //	internal/stats                 what the driver counts of itself
 //	internal/catalog               tables, keys and slots tables as the server has them
+//	internal/lookups               a few connections that read what is committed
+//	internal/watch                 learns the schema, and makes what slots tables lack
 //	internal/slotsql               every statement about slots, as text
 //	internal/traffic               what goes on on a table: hot keys, slots in use; memory only
 //	internal/plan                  statement and schema → plan; no I/O
@@ -108,14 +110,14 @@ package countermysql
 // Where to read, in the order of a statement's life:
 //
 //	driver dsn config config_resolve config_yaml       from a DSN to a Connector
-//	learn tally slots_table wanted news                what is known of the server's tables
+//	news wanted                                        what is known of the server's tables, by internal/watch
 //
 //	conn stmt begin session                            what database/sql calls, over internal/session
 //	rewrite absence                                    text → plan, and the text that goes out
 //	looking fallible                                   - a query that first looks for slots
 //	call run split                                     plan → what is sent
 //
-//	count lookup lookup_conn                           an increment
+//	count lookup                                       an increment
 //	direct cooling                                     - its base row, as long as it meets no other
 //	upsert                                             - its slot
 //	batch traffic deputy                               - together with those of others, by internal/groupcommit

@@ -10,17 +10,17 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/ngrok/sqlmw"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/lookups"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/stats"
 	"github.com/countermysql/countermysql/internal/traffic"
+	"github.com/countermysql/countermysql/internal/watch"
 )
 
 func init() { sql.Register("countermysql", &Driver{}) }
@@ -127,39 +127,19 @@ type Connector struct {
 	log       *slog.Logger
 	raw       driver.Connector // go-sql-driver's
 
-	look       atomic.Pointer[sql.DB] // the look-up connections; nil until needed, and once closed
-	lookupIdle time.Duration          // for how long one is kept unused
-	current    atomic.Pointer[catalog.Schema]
-	plans      *planCache
-	checked    atomic.Int64 // when the schema was learned, by clock
-	changes    atomic.Int64 // of the schema, which a statement must not miss
-	learned    atomic.Int64 // so many of them
-	ddl        atomic.Int64 // statements so far
-	work       sync.WaitGroup
-	traffic    map[tableID]*tableTraffic
-	cooler     cooler
-	warned     sync.Map // what has been logged once
-	wanted     sync.Map // columns that increments want as touch columns, by their names
-	stats      stats.Stats
-	shared     session.Shared
+	lookups *lookups.Pool
+	watcher *watch.Watcher
+	plans   *planCache
+	work    sync.WaitGroup // beside statements
+	traffic map[tableID]*tableTraffic
+	cooler  cooler
+	warned  sync.Map // what has been logged once
+	stats   stats.Stats
+	shared  session.Shared
 
-	mu             sync.Mutex // guards what follows
-	under, next    *reading   // of the schema: under way, and to come; nil if not
-	stopReading    context.CancelFunc
-	altered        alterations
+	mu             sync.Mutex      // guards what follows
 	background     context.Context // of what goes on beside statements; nil: nothing does
 	stopBackground context.CancelFunc
-
-	// Used by the reading that is under way:
-	refused       map[string]refusedDDL // DDL of slots tables
-	objects       *catalog.Objects      // of the last reading
-	told          catalog.Answers       // in it; nil: it has failed
-	server        catalog.Server        // of the last reading that asked
-	tallied       catalog.Tally         // the DDL that had begun when the schema was read
-	loaded, moved time.Duration         // when it was read, and when a reading saw more DDL, by clock
-
-	closed atomic.Bool
-	open   atomic.Int64 // connections
 }
 
 func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, error) {
@@ -184,14 +164,12 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	if log == nil {
 		log = slog.Default()
 	}
-	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, lookupIdle: maxLookupIdle, traffic: map[tableID]*tableTraffic{}, plans: newPlanCache(), refused: map[string]refusedDDL{}}
+	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, traffic: map[tableID]*tableTraffic{}, plans: newPlanCache()}
 	for _, spec := range specs {
 		c.traffic[tableID{spec.DB, spec.Name}] = &tableTraffic{}
 	}
 	c.slotRange, _ = traffic.ParseSlotRange(config.SlotRange) // checked by check
 	c.driver = &Driver{config: registered, connector: c}      // sql.DB.Driver leads to the connector
-	c.shared = session.Shared{Config: cfg, Stats: &c.stats, Schema: c.current.Load, NoteChange: func() { c.changes.Add(1) },
-		Lookup: func(ctx context.Context, kin, query string) ([][]string, error) { return c.query(by(ctx, kin), query) }}
 	if config.Interceptor != nil {
 		wrapped, err := sqlmw.Driver(connectorDriver{raw}, config.Interceptor).(driver.DriverContext).OpenConnector("")
 		if err != nil {
@@ -199,6 +177,9 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 		}
 		c.raw = wrapped
 	}
+	c.lookups = lookups.New(c.raw)
+	c.watcher = watch.New(watch.Config{Lookups: c.lookups, Specs: specs, CreateSlots: config.CreateSlots, Adopted: c.adopted, Warn: c.once})
+	c.shared = session.Shared{Config: cfg, Stats: &c.stats, Watcher: c.watcher, Lookups: c.lookups}
 	return c, nil
 }
 
@@ -252,18 +233,18 @@ func (c *Connector) connect(ctx context.Context) (driver.Conn, error) {
 		raw.Close()
 		return nil, errors.New("countermysql: ConnectorConnect of Config.Interceptor has to connect by the connector and the context that it is given")
 	}
-	c.open.Add(1)
+	c.lookups.Enter()
 	conn, err := c.wrap(ctx, raw, below)
 	if err != nil {
 		raw.Close()
-		c.left()
+		c.lookups.Leave()
 		return nil, err
 	}
 	return conn, nil
 }
 
 func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, error) {
-	s, err := c.schema(ctx)
+	s, err := c.watcher.Schema(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -277,14 +258,11 @@ func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, er
 	return &conn{Session: own, connector: c, temporary: map[string]bool{}}, own.Settings.Readable()
 }
 
-// maxLookups bounds the look-up connections of a connector.
-const maxLookups = 8
-
-// maxLookupIdle is for how long one of them is kept unused: firewalls forget connections
-// without a word, some after five minutes, and a look-up would wait for ever
-// (https://github.com/go-sql-driver/mysql#important-settings). One that is used stays:
-// a server that has no connection left would refuse another.
-const maxLookupIdle = 3 * time.Minute
+// adopted forgets what was of another schema than the one that holds now.
+func (c *Connector) adopted(s *catalog.Schema) {
+	c.plans.clear()
+	c.forgetBatches(s)
+}
 
 // once logs a rare event a single time.
 func (c *Connector) once(cause, msg string, args ...any) {
@@ -300,30 +278,9 @@ func (c *Connector) Close() error {
 	if c.stopBackground != nil {
 		c.stopBackground()
 	}
-	c.closed.Store(true)
-	if c.under != nil && c.open.Load() == 0 {
-		c.stopReading()
-	}
+	c.watcher.Retire()
 	c.mu.Unlock()
 	c.work.Wait()
-	return c.closeLookups()
-}
-
-func (c *Connector) closeLookups() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	look := c.look.Swap(nil)
-	if look == nil {
-		return nil
-	}
-	c.current.Store(nil)
-	return look.Close()
-}
-
-// left notes that a connection has ended. A transaction that is open while the
-// sql.DB is closed goes on, and has its own look-ups.
-func (c *Connector) left() {
-	if c.open.Add(-1) == 0 && c.closed.Load() {
-		_ = c.closeLookups() // nobody is left who could be told
-	}
+	c.watcher.Wait()
+	return c.lookups.Close()
 }

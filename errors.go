@@ -1,9 +1,6 @@
 package countermysql
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/countermysql/countermysql/internal/catalog"
 )
 
@@ -11,33 +8,7 @@ import (
 // not fit, and which DDL puts that right. With counterCreateSlots=true the
 // driver runs the DDL itself, unless it would drop slots or a table of the
 // application's.
-type SlotsTableError struct {
-	Table      string // database.table
-	SlotsTable string
-	DDL        string
-	Taken      bool  // the name is that of another table, which the DDL drops
-	Unseen     bool  // the user may not see the slots table, if there is one
-	Err        error // of the server, which hides the slots table, or refused the DDL; nil if the driver did not run it
-}
-
-// Unwrap returns Err.
-func (e *SlotsTableError) Unwrap() error { return e.Err }
-
-func (e *SlotsTableError) Error() string {
-	if e.Taken {
-		return fmt.Sprintf("countermysql: table %s can't have its slots in %s, which is another table; choose another name with slots_table, or, if nobody needs that table, run:\n%s", e.Table, e.SlotsTable, e.DDL)
-	}
-	if e.Unseen {
-		return fmt.Sprintf("countermysql: the user may not see the slots table %s of table %s, %v; have an administrator grant SELECT, INSERT, UPDATE, DELETE on it, and, if there is none, run:\n%s", e.SlotsTable, e.Table, e.Err, e.DDL)
-	}
-	if e.Err != nil {
-		return fmt.Sprintf("countermysql: table %s has no slots table %s that fits, and the server refuses this, %v:\n%s", e.Table, e.SlotsTable, e.Err, e.DDL)
-	}
-	if strings.HasPrefix(e.DDL, "DROP") {
-		return fmt.Sprintf("countermysql: slots table %s has not the key of table %s; add what it holds to the base rows, by the columns of its own key, and empty it; then set counterCreateSlots=true, or run:\n%s", e.SlotsTable, e.Table, e.DDL)
-	}
-	return fmt.Sprintf("countermysql: table %s has no slots table %s that fits; set counterCreateSlots=true, or run:\n%s", e.Table, e.SlotsTable, e.DDL)
-}
+type SlotsTableError = catalog.SlotsTableError
 
 // UnfitError says why a configured table can't be a counter table. Statements
 // that name the table fail with it until the table or the configuration changes. A
@@ -53,9 +24,5 @@ func unready(t *catalog.Table) error {
 	if t.Unfit != nil {
 		return &UnfitError{Table: t.String(), Reasons: t.Unfit}
 	}
-	return slotsError(t)
-}
-
-func slotsError(t *catalog.Table) *SlotsTableError {
-	return &SlotsTableError{Table: t.String(), SlotsTable: t.Spec.SlotsTable, DDL: t.Missing, Taken: t.Taken, Unseen: t.Unseen, Err: t.Unmade}
+	return t.SlotsError()
 }

@@ -36,7 +36,7 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.learn(ctx)
+	s, err := c.watcher.Refresh(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 		}
 	}
 	if !i.dry {
-		if _, err := c.learn(ctx); err != nil {
+		if _, err := c.watcher.Refresh(ctx); err != nil {
 			i.errs = append(i.errs, err)
 		}
 	}
@@ -81,7 +81,7 @@ func (i *initialization) run(ctx context.Context, t *catalog.Table, stmts ...str
 		if i.dry {
 			continue
 		}
-		if _, err := i.c.look.Load().ExecContext(ctx, stmt); err != nil {
+		if err := i.c.lookups.Exec(ctx, stmt); err != nil {
 			i.failed(t, err)
 			return
 		}
@@ -99,11 +99,11 @@ func (i *initialization) fit(ctx context.Context, t *catalog.Table) error {
 		i.errs = append(i.errs, &UnfitError{Table: t.String(), Reasons: t.Unfit})
 	case t.Missing == "":
 	case t.Taken || t.Unseen:
-		i.errs = append(i.errs, slotsError(t))
+		i.errs = append(i.errs, t.SlotsError())
 		return nil
 	default:
 		if steps := t.MissingSteps(); len(steps) > 1 {
-			rows, err := i.c.query(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
+			rows, err := i.c.lookups.Query(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
 			if err != nil {
 				return err
 			}
@@ -114,7 +114,7 @@ func (i *initialization) fit(ctx context.Context, t *catalog.Table) error {
 		}
 		i.statements = append(i.statements, t.MissingSteps()...)
 		if !i.dry {
-			if err := makeSlots(ctx, i.c.look.Load(), t); err != nil {
+			if err := i.c.watcher.MakeSlots(ctx, t); err != nil {
 				i.failed(t, err)
 			}
 		}
@@ -133,7 +133,7 @@ func (i *initialization) tie(ctx context.Context, t *catalog.Table) error {
 	if len(t.Key) == 0 || t.Unfit != nil {
 		return nil
 	}
-	rows, err := i.c.query(ctx, t.TiedSQL())
+	rows, err := i.c.lookups.Query(ctx, t.TiedSQL())
 	if err == nil && len(rows) == 0 {
 		i.run(ctx, t, t.ForeignKeySQL()...)
 	}

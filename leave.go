@@ -51,7 +51,7 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.learn(ctx)
+	s, err := c.watcher.Refresh(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	if s, err = c.learn(ctx); err != nil {
+	if s, err = c.watcher.Refresh(ctx); err != nil {
 		return nil, err
 	}
 	if tables, err = tablesNamed(s, names, c.cfg.DBName); err != nil {
@@ -98,7 +98,7 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 			return done, fmt.Errorf("countermysql: leaving %s: %w", t, err)
 		}
 	}
-	c.changes.Add(1)
+	c.watcher.NoteChange()
 	return done, nil
 }
 
@@ -111,13 +111,13 @@ func (c *Connector) closeSlots(ctx context.Context, tables []*catalog.Table) (na
 		case t.Missing != "" && t.Missing == t.CreateSQL() && !t.Unseen:
 			continue
 		case t.Missing != "":
-			return nil, slotsError(t)
+			return nil, t.SlotsError()
 		}
 		names = append(names, sqltext.JoinName(t.Spec.DB, t.Spec.Name))
 		if t.Closed {
 			continue
 		}
-		if _, err := c.look.Load().ExecContext(ctx, "ALTER TABLE "+t.Slots()+" COMMENT = '"+catalog.ClosedComment+"'"); err != nil {
+		if err := c.lookups.Exec(ctx, "ALTER TABLE "+t.Slots()+" COMMENT = '"+catalog.ClosedComment+"'"); err != nil {
 			return nil, fmt.Errorf("countermysql: closing the slots table of %s: %w", t, err)
 		}
 	}

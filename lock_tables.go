@@ -49,10 +49,10 @@ func (c *conn) runLock(ctx context.Context, k *call) (outcome, error) {
 // schema is what is known of the schema: under LOCK TABLES without waiting for what is
 // new, as a reading of it may wait for these locks.
 func (c *conn) schema(ctx context.Context) (*catalog.Schema, error) {
-	if s := c.connector.current.Load(); s != nil && c.Locks != session.Unlocked {
+	if s := c.connector.watcher.Current(); s != nil && c.Locks != session.Unlocked {
 		return s, nil
 	}
-	return c.connector.schema(ctx)
+	return c.connector.watcher.Schema(ctx)
 }
 
 // asks has the server open a table, and is the number of its error.

@@ -2,8 +2,6 @@ package countermysql
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -271,7 +268,7 @@ func (c *conn) lookUpAll(ctx context.Context, requests []*groupcommit.Request[*s
 	if mayWait {
 		rows, err = c.Read(ctx, query)
 	} else {
-		rows, err = c.connector.query(by(ctx, c.Initial.Kin), query)
+		rows, err = c.connector.lookups.QueryAs(ctx, c.Initial.Kin, query)
 	}
 	for _, r := range rows {
 		n, _ := strconv.Atoi(r[0])
@@ -299,47 +296,4 @@ func (c *conn) lookUpAll(ctx context.Context, requests []*groupcommit.Request[*s
 type asked struct {
 	n  int
 	id string
-}
-
-// query runs a query of ours on a look-up connection.
-func (c *Connector) query(ctx context.Context, query string) ([][]string, error) {
-	look := c.look.Load()
-	if look == nil {
-		return nil, sql.ErrConnDone // the sql.DB was closed
-	}
-	rows, err := look.QueryContext(ctx, query)
-	if err != nil {
-		passPanic(err)
-		return nil, err
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	var all [][]string
-	cells := make([]any, len(names))
-	values := make([]nullText, len(names))
-	for i := range cells {
-		cells[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(cells...); err != nil {
-			return nil, err
-		}
-		row := make([]string, len(values))
-		for i, v := range values {
-			row[i] = v.text
-		}
-		all = append(all, row)
-	}
-	return all, rows.Err()
-}
-
-// nullText scans any column as text; NULL is "".
-type nullText struct{ text string }
-
-func (n *nullText) Scan(v any) error {
-	n.text = answer.Texts([]driver.Value{v})[0]
-	return nil
 }

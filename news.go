@@ -11,7 +11,7 @@ import (
 // it knows or that are not listed, the old one will do: who makes many does not have it read
 // for each.
 func (c *conn) schemaFor(ctx context.Context, text string) (*catalog.Schema, error) {
-	if s := c.connector.current.Load(); s != nil && c.connector.changed() {
+	if s := c.connector.watcher.Current(); s != nil && c.connector.watcher.Changed() {
 		toks := sqltext.Tokenize(text, c.Settings.Mode)
 		of, what := sqltext.Definition(toks)
 		_, changed := s.ChangedBy(toks, text)

@@ -50,7 +50,7 @@ func Recount(ctx context.Context, db *sql.DB, options *RecountOptions) ([]Drift,
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.schema(ctx)
+	s, err := c.watcher.Schema(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func Recount(ctx context.Context, db *sql.DB, options *RecountOptions) ([]Drift,
 			errs = append(errs, &UnfitError{Table: t.String(), Reasons: t.Degraded})
 			continue
 		case t.Missing != "":
-			errs = append(errs, slotsError(t))
+			errs = append(errs, t.SlotsError())
 			continue
 		}
 		drifts, err := c.recountTable(ctx, t, options)

@@ -101,7 +101,7 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 			c.stats.RollupErrors.Add(1)
 		}
 	}()
-	s, err := c.schema(ctx)
+	s, err := c.watcher.Schema(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 		case t.Missing != "" && t.Missing == t.CreateSQL() && !t.Unseen:
 			continue // there is no slots table, and so nothing to roll up
 		case t.Missing != "":
-			errs = append(errs, slotsError(t))
+			errs = append(errs, t.SlotsError())
 			continue
 		}
 		out, err := c.rollUpTable(ctx, t, options, wait)
@@ -245,7 +245,7 @@ func (c *Connector) rollUpTable(ctx context.Context, t *catalog.Table, options *
 
 // renew goes over to the table as it is now; false if it is not another.
 func (r *rollup) renew(ctx context.Context) bool {
-	s, err := r.c.connector.learn(ctx)
+	s, err := r.c.connector.watcher.Refresh(ctx)
 	if err != nil {
 		return false
 	}
@@ -260,7 +260,7 @@ func (r *rollup) renew(ctx context.Context) bool {
 // prepare makes the session one for rollups: READ COMMITTED, so that no gap is
 // locked, and UTC, in which every time is another.
 func (r *rollup) prepare(ctx context.Context) error {
-	s, err := r.c.connector.schema(ctx)
+	s, err := r.c.connector.watcher.Schema(ctx)
 	if err != nil {
 		return err
 	}

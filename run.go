@@ -75,7 +75,7 @@ func (c *conn) outdated(ctx context.Context, p *plan.Plan, err error) bool {
 	default:
 		return false
 	}
-	old := c.connector.current.Load()
+	old := c.connector.watcher.Current()
 	if old == nil { // the sql.DB was closed meanwhile
 		return false
 	}
@@ -84,10 +84,10 @@ func (c *conn) outdated(ctx context.Context, p *plan.Plan, err error) bool {
 	}
 	slots := p.Class == plan.Counting && mysqlerr.Number(err) == mysqlerr.ErrNoDefault || // all columns that are known have values: it has met another one
 		mysqlerr.Number(err) == mysqlerr.ErrNoColumn && strings.Contains(err.Error(), catalog.SlotColumn+"'") // the slots table is for another key
-	if !slots && c.connector.age() < time.Second && !c.connector.changed() {
+	if !slots && c.connector.watcher.Age() < time.Second && !c.connector.watcher.Changed() {
 		return false
 	}
-	s, lerr := c.connector.learn(ctx)
+	s, lerr := c.connector.watcher.Refresh(ctx)
 	return lerr == nil && s != old
 }
 
@@ -186,7 +186,7 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 	}
 	out, err := c.forwardWatched(ctx, k)
 	if k.Plan.Kind == sqltext.EffectExecute && !sqltext.Tokenize(k.text, c.Settings.Mode)[0].Is("PREPARE") {
-		c.connector.changes.Add(1)
+		c.connector.watcher.NoteChange()
 	}
 	if out.rows != nil { // the server tells only behind them whether the transaction is over
 		out.rows = answer.Over(out.rows).Then(func(error) error {

@@ -92,7 +92,7 @@ func (c *conn) sendTable(ctx context.Context, t *catalog.Table, entries []*slots
 	case err == nil:
 		c.connector.slotted(c.connector.batch(t, t.Spec.Name, t.Key), entries)
 	case otherKey[mysqlerr.Number(err)] && c.InTransaction():
-		c.connector.changes.Add(1)
+		c.connector.watcher.NoteChange()
 		return c.AsDeadlock("the table " + t.String() + " has got another key meanwhile")
 	}
 	return err

@@ -23,7 +23,7 @@ func (c *conn) seesMore(ctx context.Context, s *catalog.Schema, stmt string) err
 		if c.asks(ctx, sqltext.Quote(spec.DB)+"."+sqltext.Quote(spec.Name)) != 0 {
 			continue // so does the statement itself
 		}
-		if now, err := c.connector.learn(ctx); err != nil || !slices.Contains(now.Unknown, t) { // somebody has made it
+		if now, err := c.connector.watcher.Refresh(ctx); err != nil || !slices.Contains(now.Unknown, t) { // somebody has made it
 			continue
 		}
 		return &UnfitError{Table: t, Reasons: []string{"the driver's look-up connections, which have not the role that this session has set, don't see it; make that the user's default role (SET DEFAULT ROLE)"}}

@@ -13,7 +13,7 @@ import (
 // TestLiteralsShareAPlan proves that endless ids in the text cost one plan.
 func TestLiteralsShareAPlan(t *testing.T) {
 	c := benchConn(t)
-	s := c.connector.current.Load()
+	s := c.connector.watcher.Current()
 	var first *plan.Plan
 	for i := range 10 * maxPlans {
 		use := c.planIn(s, fmt.Sprintf("UPDATE post SET likes = likes + %d WHERE id = %d AND slug = 'it''s %d'", i, i, i))
@@ -30,7 +30,7 @@ func TestLiteralsShareAPlan(t *testing.T) {
 // parameters is planned by itself.
 func TestLiteralsThatCannotBeShared(t *testing.T) {
 	c := benchConn(t)
-	s := c.connector.current.Load()
+	s := c.connector.watcher.Current()
 	for _, text := range []string{
 		"SELECT likes FROM post WHERE (title->'$.a')",
 		"SELECT likes FROM post WHERE deleted_at > NOW() - INTERVAL 1 DAY ORDER BY 1 LIMIT 3",

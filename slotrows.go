@@ -22,7 +22,7 @@ func (c *conn) stillKnown(ctx context.Context, t *catalog.Table, asKnown bool, r
 	if asKnown && !slices.ContainsFunc(rows, func(r slotsql.LockedRow) bool { return !t.WritesKey(r.Key) }) {
 		return nil
 	}
-	cols, err := c.connector.query(by(ctx, c.Initial.Kin), "SELECT COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = "+
+	cols, err := c.connector.lookups.QueryAs(ctx, c.Initial.Kin, "SELECT COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = "+
 		catalog.Text(t.Spec.DB)+" AND TABLE_NAME = "+catalog.Text(t.Spec.Name))
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (c *conn) stillKnown(ctx context.Context, t *catalog.Table, asKnown bool, r
 		if !slices.ContainsFunc(cols, func(now []string) bool {
 			return strings.EqualFold(now[0], k.Name) && now[1] == k.ColumnType && now[2] == k.Collation
 		}) {
-			c.connector.changes.Add(1)
+			c.connector.watcher.NoteChange()
 			return errOtherKey
 		}
 	}
@@ -61,7 +61,7 @@ func (c *conn) slotRows(ctx context.Context, t *catalog.Table, keys []catalog.Ke
 	}
 	for _, r := range rows {
 		if len(r) != max(len(t.Key), 1)+1+len(cols)+t.SlotsWidth {
-			c.connector.changes.Add(1)
+			c.connector.watcher.NoteChange()
 			return nil, errOtherSlots
 		}
 		k := catalog.Key(r[:len(t.Key)])

@@ -38,7 +38,7 @@ func Stats(db *sql.DB) (Statistics, error) {
 	}
 	out := c.stats.Snapshot()
 	out.Slotted = c.cooler.statistics()
-	if s := c.current.Load(); s != nil {
+	if s := c.watcher.Current(); s != nil {
 		out.Degraded = s.Degraded()
 	}
 	return out, nil

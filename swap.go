@@ -37,7 +37,7 @@ func (c *conn) renamings(toks []sqltext.Token) (list []renaming) {
 // swapped is the name that the table has in the end, if RENAME TABLE gives its own to
 // another table, and the name that this one had.
 func (c *conn) swapped(t *catalog.Table, toks []sqltext.Token) (to, from [2]string, ok bool) {
-	s := c.connector.current.Load()
+	s := c.connector.watcher.Current()
 	same := func(x, y [2]string) bool { return s != nil && s.Key(x[0], x[1]) == s.Key(y[0], y[1]) }
 	own := [2]string{t.Spec.DB, t.Spec.Name}
 	to = own

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countermysql/countermysql/internal/answer"
+	"github.com/countermysql/countermysql/internal/lookups"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -33,7 +34,7 @@ func (c *conn) columnTypes(k *call) answer.Types {
 	if k.Plan.NamedByArgs && !k.binary() {
 		return c.askTypes(k)
 	}
-	return k.state.types.Get(c.connector.ddl.Load(), c.Settings.SQLMode, func() answer.Types { return c.askTypes(k) })
+	return k.state.types.Get(c.connector.watcher.DDL(), c.Settings.SQLMode, func() answer.Types { return c.askTypes(k) })
 }
 
 // temporaryTypes are those of a query that names a temporary table, which its session
@@ -54,8 +55,8 @@ func (c *conn) temporaryTypes(ctx context.Context, k *call) answer.Types {
 
 // askTypes asks on a look-up connection.
 func (c *conn) askTypes(k *call) (types answer.Types) {
-	look := c.connector.look.Load()
-	if look == nil {
+	look, err := c.connector.lookups.DB()
+	if err != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -80,7 +81,7 @@ func (c *conn) askTypes(k *call) (types answer.Types) {
 		defer func() { _, _ = conn.ExecContext(ctx, session.RollbackOnly) }()
 	}
 	_ = conn.Raw(func(raw any) error {
-		types, _ = k.typesOn(ctx, raw.(*lookupConn).Conn)
+		types, _ = k.typesOn(ctx, raw.(*lookups.Conn).Conn)
 		return nil
 	})
 	return types

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"io"
 	"reflect"
-	"strconv"
 )
 
 // Physical are go-sql-driver's rows, with their optional interfaces.
@@ -193,23 +191,4 @@ func (r *Rows) ColumnTypeScanType(i int) reflect.Type {
 		return c.scan
 	}
 	return r.Physical.ColumnTypeScanType(i)
-}
-
-// Texts gives the values of a row as text.
-func Texts(row []driver.Value) []string {
-	out := make([]string, len(row))
-	for i, v := range row {
-		switch v := v.(type) {
-		case nil:
-		case []byte:
-			out[i] = string(v)
-		case string:
-			out[i] = v
-		case int64:
-			out[i] = strconv.FormatInt(v, 10)
-		default:
-			out[i] = fmt.Sprint(v)
-		}
-	}
-	return out
 }

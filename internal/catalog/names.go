@@ -1,5 +1,7 @@
 package catalog
 
+import "github.com/countermysql/countermysql/internal/sqltext"
+
 // PrivateBase is what folds call a base table that is locked, or named, otherwise.
 const PrivateBase = "countermysql_base"
 
@@ -16,4 +18,9 @@ func Later(x, y string) string {
 		return y
 	}
 	return "GREATEST(COALESCE(" + x + ", " + y + "), COALESCE(" + y + ", " + x + "))"
+}
+
+// FullName is db.table.column.
+func (t *Table) FullName(c *Column) string {
+	return sqltext.JoinName(t.Spec.DB, t.Spec.Name, c.Name)
 }

@@ -21,7 +21,7 @@ func (s *Session) UnsafeUpdates(t *catalog.Table) string {
 // https://mariadb.com/kb/en/set-statement/).
 func (s *Session) Insert() string {
 	strictly := s.Settings.SQLMode + ",STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO" // MySQL warns of the first without the others
-	switch known := s.Schema(); {
+	switch known := s.Watcher.Current(); {
 	case s.Settings.Strict:
 		return s.Unsnapshot() + "INSERT "
 	case known == nil || !known.Server.MariaDB:
@@ -44,7 +44,7 @@ func (s *Session) Unsnapshot() string {
 // NoWaiting lets MariaDB refuse a lock at once
 // (https://mariadb.com/kb/en/innodb-system-variables/#innodb_lock_wait_timeout).
 func (s *Session) NoWaiting() string {
-	switch known := s.Schema(); {
+	switch known := s.Watcher.Current(); {
 	case known == nil || !known.Server.MariaDB:
 		return ""
 	case s.Settings.SnapshotIsolation:

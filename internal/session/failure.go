@@ -25,10 +25,10 @@ func (s *Session) Failed(err error) error {
 		return err
 	}
 	s.Stats.Failed(n)
-	if known := s.Schema(); known != nil && (n == mysqlerr.ErrNoIndex || n == mysqlerr.ErrNoTable && slices.ContainsFunc(known.All(), func(t *catalog.Table) bool {
+	if known := s.Watcher.Current(); known != nil && (n == mysqlerr.ErrNoIndex || n == mysqlerr.ErrNoTable && slices.ContainsFunc(known.All(), func(t *catalog.Table) bool {
 		return strings.Contains(err.Error(), "."+t.Spec.SlotsTable+"'")
 	})) {
-		s.NoteChange() // nobody but the driver names these: another process has changed them
+		s.Watcher.NoteChange() // nobody but the driver names these: another process has changed them
 	}
 	if s.Begun() {
 		if serr := s.askStatus(); serr != nil {

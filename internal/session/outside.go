@@ -16,7 +16,7 @@ func (s *Session) Outside(ctx context.Context, query string) ([][]string, error)
 	}
 	inside := s.InTransaction()
 	if !inside || !s.Transaction().Inside {
-		rows, err := s.Lookup(ctx, s.Initial.Kin, s.inZone(query))
+		rows, err := s.Lookups.QueryAs(ctx, s.Initial.Kin, s.inZone(query))
 		if err == nil || ctx.Err() != nil {
 			return rows, err
 		}
@@ -34,7 +34,7 @@ func (s *Session) inZone(query string) string {
 	if s.Settings.Zone == s.Initial.Zone {
 		return query
 	}
-	if known := s.Schema(); known != nil && known.Server.MariaDB {
+	if known := s.Watcher.Current(); known != nil && known.Server.MariaDB {
 		return "SET STATEMENT time_zone = " + catalog.Text(s.Settings.Zone) + " FOR " + query
 	}
 	return "SELECT /*+ SET_VAR(time_zone = '" + s.Settings.Zone + "') */" + strings.TrimPrefix(query, "SELECT")

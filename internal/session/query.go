@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -41,7 +40,7 @@ func (s *Session) Read(ctx context.Context, query string) (_ [][]string, err err
 // nothing else (https://dev.mysql.com/doc/refman/8.4/en/server-system-variables.html).
 func (s *Session) untimed(query string) string {
 	rest, ok := strings.CutPrefix(query, "SELECT ")
-	if known := s.Schema(); !ok || s.Locking || !s.Settings.Timed && !s.Stale || known == nil || known.Server.MariaDB {
+	if known := s.Watcher.Current(); !ok || s.Locking || !s.Settings.Timed && !s.Stale || known == nil || known.Server.MariaDB {
 		return query
 	}
 	return "SELECT /*+ SET_VAR(max_execution_time = 0) */ " + rest
@@ -73,7 +72,7 @@ func drain(rows driver.Rows) (all [][]string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, answer.Texts(dest))
+		all = append(all, sqltext.Texts(dest))
 	}
 }
 

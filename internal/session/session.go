@@ -1,29 +1,25 @@
 package session
 
 import (
-	"context"
 	"database/sql/driver"
 	"errors"
 	"reflect"
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/lookups"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/stats"
 	"github.com/countermysql/countermysql/internal/traffic"
+	"github.com/countermysql/countermysql/internal/watch"
 )
 
 // Shared is what the sessions of one connector share.
 type Shared struct {
-	Config *mysql.Config
-	Stats  *stats.Stats
-
-	Schema     func() *catalog.Schema // what is known of it; nil: nothing is, or the sql.DB is closed
-	NoteChange func()                 // it has changed, and is to be read anew
-
-	// Lookup runs a query on a look-up connection of the kin, which sees what is committed.
-	Lookup func(ctx context.Context, kin, query string) ([][]string, error)
+	Config  *mysql.Config
+	Stats   *stats.Stats
+	Watcher *watch.Watcher // of the schema
+	Lookups *lookups.Pool
 }
 
 // Session is one session of the server's, and its open transaction. Like the connection it

@@ -8,19 +8,10 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/lookups"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/txn"
 )
-
-// ServerName is the SQL of a server's name.
-const ServerName = "CONCAT(@@hostname, ':', @@port)"
-
-// KinName is the SQL of what sessions have in common that may do something for each
-// other. Those of one DSN may differ. After a failover, or behind a load balancer, they
-// are on different servers, and what one shows of slots may be old to another: to fold
-// that would lose counts. And mysql.BeforeConnect may give each another user, or other
-// settings, by which it computes otherwise.
-const KinName = "CONCAT_WS(' ', " + ServerName + ", CURRENT_USER(), @@time_zone, @@sql_mode, @@character_set_client, @@collation_connection)"
 
 // Settings is the state of a connection that statements depend on.
 type Settings struct {
@@ -37,7 +28,7 @@ type Settings struct {
 	SafeUpdates       bool // sql_safe_updates
 	ReadOnly          bool
 	Server            string // host name and port
-	Kin               string // see kinName
+	Kin               string // see lookups.AffinitySQL
 	SelectLimit       string // sql_select_limit; "": none
 	Packet            int    // bytes that a statement may have
 	Completes         bool   // completion_type: COMMIT does more than that
@@ -61,7 +52,7 @@ func (s *Session) ReadSettings(ctx context.Context, known *catalog.Schema) error
 	if known.Server.SnapshotIsolation {
 		snapshot = "@@innodb_snapshot_isolation"
 	}
-	rows, err := s.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+ServerName+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+KinName+", @@max_allowed_packet, "+timed+" LIMIT 1")
+	rows, err := s.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+lookups.ServerSQL+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+lookups.AffinitySQL+", @@max_allowed_packet, "+timed+" LIMIT 1")
 	if err != nil {
 		return err
 	}
@@ -121,7 +112,7 @@ func (s *Settings) Readable() error {
 // transaction stays as it is.
 func (s *Session) MayChange(ctx context.Context, text string) error {
 	if s.Begun() && s.Tx == nil {
-		if known := s.Schema(); s.Stale && known != nil {
+		if known := s.Watcher.Current(); s.Stale && known != nil {
 			if err := s.ReadSettings(ctx, known); err != nil {
 				return err
 			}

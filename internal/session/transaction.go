@@ -91,7 +91,7 @@ func (s *Session) Spend() {
 // said of the one that is open holds for that, too, where MySQL's BEGIN ends it.
 func (s *Session) Begins() string {
 	s.Spend()
-	if known := s.Schema(); known != nil && known.Server.MariaDB && s.Begun() {
+	if known := s.Watcher.Current(); known != nil && known.Server.MariaDB && s.Begun() {
 		return ""
 	}
 	return s.Next
@@ -163,6 +163,6 @@ func (s *Session) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected 
 
 // writesSame reports whether the server writes rows that an UPDATE does not change.
 func (s *Session) writesSame() bool {
-	known := s.Schema()
+	known := s.Watcher.Current()
 	return known != nil && known.Server.WritesSame
 }

@@ -1,4 +1,4 @@
-package countermysql
+package sqltext
 
 import (
 	"math/rand/v2"
@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // Any name is found wherever it stands, as strings.Contains would find it.
@@ -27,7 +25,7 @@ func TestNamesFindWhatContainsFinds(t *testing.T) {
 			all[name] = true
 			want = want || strings.Contains(text, name)
 		}
-		require.Equal(t, want, sqltext.NewNameSet(all).In(text), "%q in %q", all, text)
+		require.Equal(t, want, NewNameSet(all).In(text), "%q in %q", all, text)
 		if want {
 			found++
 		}

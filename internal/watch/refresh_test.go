@@ -1,4 +1,4 @@
-package countermysql
+package watch
 
 import (
 	"fmt"
@@ -8,34 +8,34 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/servertest"
 )
 
 // TestSchemaStays proves that a schema that has not changed stays with its plans
 // when it is read again, however many tables it has, and a changed one does not.
 func TestSchemaStays(t *testing.T) {
 	const tables = 12
-	forEachServer(t, func(t *testing.T, d database) {
-		execute(t, d.direct, "CREATE TABLE parent (id INT PRIMARY KEY)")
+	servertest.Each(t, func(t *testing.T, d servertest.Database) {
+		servertest.Execute(t, d.Direct, "CREATE TABLE parent (id INT PRIMARY KEY)")
 		var names []string
 		for i := range tables {
 			names = append(names, fmt.Sprintf("t%d", i))
-			execute(t, d.direct, fmt.Sprintf("CREATE TABLE t%d (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, u INT UNIQUE, p INT, FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE)", i))
-			execute(t, d.direct, fmt.Sprintf("CREATE VIEW v%d AS SELECT * FROM t%d", i, i))
-			execute(t, d.direct, fmt.Sprintf("CREATE TRIGGER x%d AFTER INSERT ON t%d FOR EACH ROW SET @x = 1", i, i))
+			servertest.Execute(t, d.Direct, fmt.Sprintf("CREATE TABLE t%d (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, u INT UNIQUE, p INT, FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE)", i))
+			servertest.Execute(t, d.Direct, fmt.Sprintf("CREATE VIEW v%d AS SELECT * FROM t%d", i, i))
+			servertest.Execute(t, d.Direct, fmt.Sprintf("CREATE TRIGGER x%d AFTER INSERT ON t%d FOR EACH ROW SET @x = 1", i, i))
 		}
-		c, db := d.connector(t, names...)
-		require.NoError(t, db.Ping())
-		first, err := c.learn(t.Context())
+		w := watcher(t, d, names...)
+		first, err := w.Refresh(t.Context())
 		require.NoError(t, err)
 		require.Len(t, first.Tables, tables)
 		for range 5 {
-			again, err := c.learn(t.Context())
+			again, err := w.Refresh(t.Context())
 			require.NoError(t, err)
 			require.True(t, first == again)
 		}
 		for _, change := range []string{"ALTER TABLE t3 ADD COLUMN x INT", "ALTER TABLE t3 DROP INDEX u", "DROP VIEW v5", "DROP TRIGGER x7", "ALTER TABLE t1 ADD CHECK (n < 1000)"} {
-			execute(t, d.direct, change)
-			changed, err := c.learn(t.Context())
+			servertest.Execute(t, d.Direct, change)
+			changed, err := w.Refresh(t.Context())
 			require.NoError(t, err)
 			require.False(t, first == changed, change)
 			first = changed
@@ -46,34 +46,32 @@ func TestSchemaStays(t *testing.T) {
 // TestSchemaUnread proves that a schema that can't be read again goes on to serve
 // until it is too old, if no DDL is known of.
 func TestSchemaUnread(t *testing.T) {
-	forEachServer(t, func(t *testing.T, d database) {
-		server := &crowded{}
-		d.cfg.DialFunc = server.dial
-		c, db := d.connector(t, "t")
-		conn, err := db.Conn(t.Context())
-		require.NoError(t, err)
-		defer conn.Close()
+	servertest.Each(t, func(t *testing.T, d servertest.Database) {
+		server := &servertest.Crowded{}
+		d.Config.DialFunc = server.Dial
+		w := watcher(t, d, "t")
+		w.ask(t)
 		run := func(age time.Duration) error {
-			c.checked.Store(int64(catalog.Clock() - age))
-			_, err := conn.ExecContext(t.Context(), "DO 't'")
+			w.checked.Store(int64(catalog.Clock() - age))
+			_, err := w.Schema(t.Context())
 			require.Eventually(t, func() bool {
-				c.mu.Lock()
-				defer c.mu.Unlock()
-				return c.under == nil
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				return w.running == nil
 			}, 10*time.Second, time.Millisecond)
 			return err
 		}
-		server.full.Store(true)
-		c.look.Load().SetMaxIdleConns(-1)
+		server.Full.Store(true)
+		w.look(t).SetMaxIdleConns(-1)
 		for range 3 {
 			require.NoError(t, run(catalog.SchemaAge+time.Second))
 		}
 		require.ErrorContains(t, run(catalog.SchemaTooOld+time.Second), "too many connections")
-		c.changes.Add(1) // DDL
+		w.NoteChange() // DDL
 		require.ErrorContains(t, run(0), "too many connections")
 		require.ErrorContains(t, run(0), "too many connections")
-		server.full.Store(false)
+		server.Full.Store(false)
 		require.NoError(t, run(0))
-		require.Less(t, c.age(), catalog.SchemaAge)
+		require.Less(t, w.Age(), catalog.SchemaAge)
 	})
 }

@@ -1,4 +1,4 @@
-package countermysql
+package catalog
 
 import (
 	"strings"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -14,13 +13,13 @@ import (
 // tables of it: the counter tables are post and page, keyless page, and post has a parent
 // that cascades.
 func TestChangedBy(t *testing.T) {
-	post := &catalog.Table{Spec: catalog.Spec{DB: "blog", Name: "post", SlotsTable: "post_slots"}, Key: []*catalog.Column{{Name: "id"}}}
-	page := &catalog.Table{Spec: catalog.Spec{DB: "blog", Name: "page", SlotsTable: "page_slots"}}
-	s := &catalog.Schema{Specs: []catalog.Spec{post.Spec, page.Spec, {DB: "blog", Name: "later", SlotsTable: "later_slots"}},
-		Dependents: []catalog.Dependent{{DB: "forum", Name: "author", ForeignKey: true, Tables: []*catalog.Table{post}}, {DB: "blog", Name: "best", Kind: "view", Tables: []*catalog.Table{post}}}}
-	s.Tables = map[string]*catalog.Table{s.Key("blog", "post"): post, s.Key("blog", "page"): page}
+	post := &Table{Spec: Spec{DB: "blog", Name: "post", SlotsTable: "post_slots"}, Key: []*Column{{Name: "id"}}}
+	page := &Table{Spec: Spec{DB: "blog", Name: "page", SlotsTable: "page_slots"}}
+	s := &Schema{Specs: []Spec{post.Spec, page.Spec, {DB: "blog", Name: "later", SlotsTable: "later_slots"}},
+		Dependents: []Dependent{{DB: "forum", Name: "author", ForeignKey: true, Tables: []*Table{post}}, {DB: "blog", Name: "best", Kind: "view", Tables: []*Table{post}}}}
+	s.Tables = map[string]*Table{s.Key("blog", "post"): post, s.Key("blog", "page"): page}
 	s.Index()
-	changed := func(s *catalog.Schema, text string) string {
+	changed := func(s *Schema, text string) string {
 		switch tables, changed := s.ChangedBy(sqltext.Tokenize(text, sqltext.Mode{}), text); {
 		case !changed:
 			return "no"
@@ -73,7 +72,7 @@ func TestChangedBy(t *testing.T) {
 		require.Equal(t, want, changed(s, text), text)
 	}
 	require.Equal(t, "all", changed(nil, "DROP TABLE x"))
-	page.Parents = []catalog.ForeignKey{{ParentDB: "blog", Parent: "author"}} // what that refers to may get another name
+	page.Parents = []ForeignKey{{ParentDB: "blog", Parent: "author"}} // what that refers to may get another name
 	require.Equal(t, "all", changed(s, "ALTER TABLE post RENAME COLUMN id TO x"))
 	require.Equal(t, "post", changed(s, "CREATE TABLE post (id INT)"))
 	require.Equal(t, "no", changed(s, "ALTER TABLE post_like ADD COLUMN x INT"))

@@ -1,0 +1,26 @@
+package sqltext
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"strconv"
+)
+
+// Texts gives the values of a row as text; NULL is "".
+func Texts(row []driver.Value) []string {
+	out := make([]string, len(row))
+	for i, v := range row {
+		switch v := v.(type) {
+		case nil:
+		case []byte:
+			out[i] = string(v)
+		case string:
+			out[i] = v
+		case int64:
+			out[i] = strconv.FormatInt(v, 10)
+		default:
+			out[i] = fmt.Sprint(v)
+		}
+	}
+	return out
+}

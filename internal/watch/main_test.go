@@ -1,0 +1,14 @@
+package watch
+
+import (
+	"os"
+	"testing"
+
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	testserver.StopShared()
+	os.Exit(code)
+}

@@ -1,0 +1,92 @@
+package watch
+
+import (
+	"context"
+	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+)
+
+// readingTimeout bounds a reading of the schema.
+const readingTimeout = time.Minute
+
+// reading is one reading of the schema. It goes on when the context of a
+// statement that waits for it ends: the next statement needs it too.
+type reading struct {
+	ctx    context.Context // of who asked first, for its values: a BeforeConnect may need them
+	seeing seeing          // what who wants most has to see
+	done   chan struct{}   // closed when there is an answer
+	told   bool            // there is
+	schema *catalog.Schema
+	err    error
+}
+
+// seeing is whose changes somebody who waits for a reading has to see.
+type seeing int
+
+const (
+	ofNone   seeing = iota // what is known will do, if it still holds
+	ofOurs                 // what this process has done just now; else what is known
+	ofAnyone               // what anybody has done
+)
+
+func newReading(ctx context.Context, of seeing) *reading {
+	return &reading{ctx: context.WithoutCancel(ctx), seeing: of, done: make(chan struct{})}
+}
+
+// tell ends the waiting; what is told first holds.
+func (r *reading) tell(s *catalog.Schema, err error) {
+	if !r.told {
+		r.told, r.schema, r.err = true, s, err
+		close(r.done)
+	}
+}
+
+func (r *reading) wait(ctx context.Context) (*catalog.Schema, error) {
+	select {
+	case <-r.done:
+		return r.schema, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err() // bare, as go-sql-driver returns it
+	}
+}
+
+// read joins the reading that is under way. One that must see what was done just
+// now begins after that; all who want it share it.
+func (w *Watcher) read(ctx context.Context, of seeing) *reading {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.running == nil:
+		w.begin(newReading(ctx, of))
+	case of > ofNone && w.queued == nil:
+		w.queued = newReading(ctx, of)
+		return w.queued
+	case of > ofNone:
+		w.queued.seeing = max(w.queued.seeing, of)
+		return w.queued
+	}
+	return w.running
+}
+
+// begin starts a reading; mu is held.
+func (w *Watcher) begin(r *reading) {
+	ctx, cancel := context.WithTimeout(r.ctx, readingTimeout)
+	w.running, w.queued, w.stopReading = r, nil, cancel
+	run := func() {
+		defer cancel()
+		s, err := w.refresh(ctx, r)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		r.tell(s, err)
+		w.running = nil
+		if w.queued != nil {
+			w.begin(w.queued)
+		}
+	}
+	if w.config.Lookups.Retired() {
+		go run() // for a transaction that is still open: Wait does not wait for it
+	} else {
+		w.work.Go(run)
+	}
+}
