@@ -33,7 +33,6 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 	if !c.inTransaction() {
 		return c.runAlone(ctx, k)
 	}
-	c.transaction().rolledUp = nil
 	out, done, err := c.runOverwriting(ctx, k)
 	if !done && err == nil {
 		out, err = c.takeAndRun(ctx, k)
@@ -41,9 +40,6 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 	c.fixed = c.fixed || p.Fixes && err == nil
 	if err == nil {
 		c.noteWrites(p.Writes, k.binder(), out.affected())
-	}
-	if c.tx != nil { // it goes on, perhaps after an error
-		c.tx.noteVain(err != nil || out.affected() == 0 || p.Writes == nil)
 	}
 	return out, err
 }

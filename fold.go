@@ -37,11 +37,7 @@ func (c *conn) foldBatch(ctx context.Context, t *catalog.Table, rows []slotsql.L
 			found[id] = slices.DeleteFunc(slots, func(s slotsql.SlotRow) bool { return w.taken[id] || w.taken[s.Key.ID()] })
 		}
 	}
-	before, err := c.snapshotTotals(ctx, t, rows, found)
-	if err != nil {
-		return err
-	}
-	f := slotsql.Folding{Table: t, Strict: c.session.strict, Before: before, Whens: make([][]string, len(t.Counters)+len(t.Touch))}
+	f := slotsql.Folding{Table: t, Strict: c.session.strict, Whens: make([][]string, len(t.Counters)+len(t.Touch))}
 	if c.discarding != nil {
 		f.Discards = c.discarding.Counters
 	}
@@ -91,7 +87,8 @@ func (c *conn) pendingOf(t *catalog.Table, k catalog.Key) *slotsql.RowIncrement 
 	return c.tx.pending[t.String()].get(k.ID())
 }
 
-// noteFolded remembers it in the transaction.
+// noteFolded remembers it in the transaction. A base row to which the slots have added
+// nothing was not written: a snapshot shows it as of then, without them.
 func (c *conn) noteFolded(t *catalog.Table, f slotsql.FoldedRow) {
 	if !c.inTransaction() {
 		return
@@ -100,9 +97,11 @@ func (c *conn) noteFolded(t *catalog.Table, f slotsql.FoldedRow) {
 		p.remove(f.Key.ID())
 	}
 	w := c.transaction().writtenTo(t)
-	row := writtenRow{base: t.Where(f.Key, sqltext.Quote(t.Spec.Name)), slots: t.Where(f.Key, catalog.PrivateName), sums: slotsql.NoSums(t)}
 	w.forgetSums() // the same row may be noted by another of its keys
-	w.mark(row)
+	if f.Written {
+		w.mark(writtenRow{base: t.Where(f.Key, sqltext.Quote(t.Spec.Name)), slots: t.Where(f.Key, catalog.PrivateName), sums: slotsql.NoSums(t)})
+	} else {
+		w.setAny()
+	}
 	w.take(f.Key.ID())
-	c.tx.rolledUp = append(c.tx.rolledUp, rolledUp{w, row.base, f.Vain})
 }

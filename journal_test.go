@@ -21,7 +21,6 @@ type memory struct {
 	Late    bool
 	Any     bool
 	Rows    []writtenRow
-	Writes  int
 	Taken   map[string]bool
 }
 
@@ -34,7 +33,7 @@ func memoryOf(x *txState, t *catalog.Table) memory {
 		m.Late = p.late
 	}
 	if w := x.written[t.String()]; w != nil {
-		m.Any, m.Rows, m.Writes = w.any, append([]writtenRow(nil), w.rows...), w.writes
+		m.Any, m.Rows = w.any, append([]writtenRow(nil), w.rows...)
 		maps.Copy(m.Taken, w.taken)
 	}
 	return m
@@ -67,15 +66,10 @@ func TestJournal(t *testing.T) {
 			case 5:
 				p.noteLate(true)
 			case 6, 7, 8:
-				w.mark(writtenRow{base: id, doubt: doubt(random.IntN(2))})
-			case 9:
-				w.countWrite()
-			case 10, 11:
+				w.mark(writtenRow{base: id})
+			case 9, 10, 11:
 				w.take(id)
-			case 12:
-				x.rolledUp = []rolledUp{{w, id, map[string]string{"likes": id}}}
-				x.noteVain(true)
-			case 13:
+			case 12, 13:
 				switch random.IntN(12) {
 				case 0:
 					w.setAny()

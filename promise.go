@@ -134,7 +134,10 @@ func (c *conn) keep(ctx context.Context, p *promise) error {
 		return err
 	}
 	w := c.transaction().writtenTo(t)
-	w.countWrite()
+	if c.connector.cfg.ClientFoundRows { // it may have been NULL
+		w.setAny()
+		return nil
+	}
 	w.mark(writtenRow{base: t.Where(e.Key, sqltext.Quote(t.Spec.Name)), slots: t.Where(e.Key, catalog.PrivateName)})
 	return nil
 }

@@ -40,7 +40,7 @@ func (c *conn) sightOf(ctx context.Context, t *catalog.Table, l sqltext.Locking,
 	if l.Clause != "" {
 		return c.lockingSight(ctx, t, l, k)
 	}
-	own, err := c.ownSight(ctx, t, k.Plan.Query.Stored)
+	own, err := c.ownSight(ctx, t)
 	own.Pending = s.Pending
 	if err != nil || own.Locks == "" && !c.shares(k.Plan.Query) {
 		return own, err
@@ -119,9 +119,8 @@ func (c *conn) show(ctx context.Context, k *call) error {
 	return nil
 }
 
-// ownSight corrects the slots of the rows that the transaction has written. What is
-// read to be stored is read as it is now, by all servers.
-func (c *conn) ownSight(ctx context.Context, t *catalog.Table, stored bool) (slotsql.ReadView, error) {
+// ownSight corrects the slots of the rows that the transaction has written.
+func (c *conn) ownSight(ctx context.Context, t *catalog.Table) (slotsql.ReadView, error) {
 	var s slotsql.ReadView
 	x := c.transaction()
 	w := x.written[t.String()]
@@ -132,24 +131,11 @@ func (c *conn) ownSight(ctx context.Context, t *catalog.Table, stored bool) (slo
 		s.Locks = catalog.ShareMode
 		return s, nil
 	}
-	if err := c.settle(ctx, w); err != nil {
-		return s, err
-	}
-	if err := c.thaw(ctx, w); err != nil {
-		return s, err
-	}
 	for i := range w.rows {
-		if w.rows[i].doubt == absent {
-			continue
-		}
 		if err := c.sums(ctx, t, &w.rows[i]); err != nil {
 			return s, err
 		}
-		now := slotsql.RowOverride{Where: w.rows[i].base, Amounts: w.rows[i].sums}
-		if w.rows[i].vain != nil && !stored {
-			now.Amounts, now.Vain = w.rows[i].vain, true
-		}
-		s.Own = append(s.Own, now)
+		s.Own = append(s.Own, slotsql.RowOverride{Where: w.rows[i].base, Amounts: w.rows[i].sums})
 	}
 	return s, nil
 }
@@ -236,106 +222,4 @@ func (c *conn) sums(ctx context.Context, t *catalog.Table, row *writtenRow) erro
 		row.sums[col.Name] = rows[0][max(len(t.Key), 1)+i]
 	}
 	return nil
-}
-
-// settle drops the rows that a statement may not have changed, which the server
-// does not tell of an upsert, nor of an UPDATE with clientFoundRows: the
-// transaction sees them as of its snapshot, and so does a read without locks,
-// unlike one with. A row that is not there may have been taken away, by another key
-// or a DELETE: look-ups of others still find it, so it stays noted.
-func (c *conn) settle(ctx context.Context, w *written) error {
-	for i := 0; i < len(w.rows); i++ {
-		if w.rows[i].doubt != matched {
-			continue
-		}
-		cols := make([]string, len(w.t.Counters))
-		for j, col := range w.t.Counters {
-			cols[j] = sqltext.Quote(col.Name)
-		}
-		query := "SELECT " + strings.Join(cols, ", ") + " FROM " + w.t.Base() + " WHERE " + w.rows[i].base
-		seen, err := c.read(ctx, query)
-		if err != nil {
-			return err
-		}
-		if seen == nil { // FOR UPDATE would lock its place
-			remember(w.journal, &w.rows[i])
-			w.rows[i].doubt = absent
-			continue
-		}
-		now, err := c.read(ctx, c.unsnapshot()+query+" FOR UPDATE")
-		if err != nil {
-			return err
-		}
-		if slices.EqualFunc(seen, now, slices.Equal[[]string]) {
-			remember(w.journal, &w.rows[i])
-			w.rows[i].doubt = noDoubt
-			continue
-		}
-		remember(w.journal, &w.rows)
-		w.rows = slices.Delete(slices.Clone(w.rows), i, i+1)
-		i--
-	}
-	return nil
-}
-
-// thaw shows rows as they are now that looked as of the snapshot, and that the
-// application has written since: by which key ever, the server tells whether it is the
-// same row.
-func (c *conn) thaw(ctx context.Context, w *written) error {
-	for i := range w.rows {
-		row := &w.rows[i]
-		if row.vain == nil || row.apart == w.writes {
-			continue
-		}
-		remember(w.journal, row)
-		var others []string
-		for j := range w.rows {
-			if j != i && w.rows[j].vain == nil {
-				others = append(others, "("+w.rows[j].base+")")
-			}
-		}
-		if others != nil {
-			same, err := c.read(ctx, "SELECT 1 FROM "+w.t.Base()+" WHERE ("+row.base+") AND ("+strings.Join(others, " OR ")+")")
-			if err != nil {
-				return err
-			}
-			if same != nil {
-				row.vain = nil
-			}
-		}
-		row.apart = w.writes
-	}
-	return nil
-}
-
-// snapshotTotals reads, before rows are rolled up inside a transaction that has
-// a snapshot, what that snapshot shows of them.
-func (c *conn) snapshotTotals(ctx context.Context, t *catalog.Table, rows []slotsql.LockedRow, found map[string][]slotsql.SlotRow) (map[string][]string, error) {
-	if len(found) == 0 || !c.fixed || !c.inTransaction() || c.transaction().isolation != sqltext.RepeatableRead || c.transaction().writtenTo(t).any {
-		return nil, nil
-	}
-	keys := make([]catalog.Key, len(rows))
-	for i, r := range rows {
-		keys[i] = r.Key
-	}
-	s, err := c.ownSight(ctx, t, false)
-	if err != nil {
-		return nil, err
-	}
-	name := sqltext.Quote(t.Spec.Name)
-	var cols []string
-	for _, col := range slices.Concat(t.Counters, t.Touch) {
-		cols = append(cols, "CAST("+name+"."+sqltext.Quote(col.Name)+" AS CHAR)")
-	}
-	totals := map[string][]string{}
-	for batch := range slices.Chunk(keys, c.several(t, plan.SendBatch, slices.Values(keys))) {
-		read, err := c.read(ctx, "SELECT "+t.SelectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+slotsql.View(t, s, "", slotsql.Summed(t))+" AS "+name+" WHERE "+slotsql.WhereAnyOrAll(t, batch, name))
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range read {
-			totals[catalog.Key(r[:len(t.Key)]).ID()] = r[max(len(t.Key), 1):]
-		}
-	}
-	return totals, nil
 }

@@ -15,7 +15,6 @@ type txState struct {
 	pending    map[string]*pending // by table
 	written    map[string]*written // by table
 	journal    journal
-	rolledUp   []rolledUp // by the running statement
 	increments int64      // statements that were added to pending
 	inside     bool       // it looks up for itself: others wait for it, or do not see slots that it has written
 	called     bool       // it ran what may have set savepoints, or gone back to one

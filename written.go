@@ -15,17 +15,9 @@ type written struct {
 	any  bool // rows whose keys are not known
 	rows []writtenRow
 
-	writes int             // statements that wrote rows
-	taken  map[string]bool // keys whose slots the transaction has taken: others still see them
+	taken map[string]bool // keys whose slots the transaction has taken: others still see them
 
 	journal *journal
-}
-
-// rolledUp is a row that the running statement rolled up.
-type rolledUp struct {
-	w    *written
-	base string
-	vain map[string]string // nil: it does not differ from the snapshot
 }
 
 // writtenRow is one of them. Its lock keeps everybody else from its slots, so
@@ -34,24 +26,7 @@ type writtenRow struct {
 	base  string            // selects the base row, by the table's own name
 	slots string            // selects its slots, by PrivateName
 	sums  map[string]string // of the slots, by column; nil: not read yet
-
-	doubt doubt
-
-	// A row that was only rolled up is written for the server, but not for the
-	// application, which goes on to see it as of its snapshot. vain says what is
-	// to be added to the base row for that.
-	vain  map[string]string
-	apart int // statements that are known not to have written it: the first so many
 }
-
-// doubt is whether a row was written by the statement that has given its key.
-type doubt uint8
-
-const (
-	noDoubt doubt = iota
-	matched       // perhaps not
-	absent        // and it was not there when the transaction looked
-)
 
 // maxWritten bounds the rows remembered by key.
 const maxWritten = 100
@@ -72,7 +47,7 @@ func (x *txState) concerns(t *catalog.Table) bool {
 }
 
 func (w *written) some() bool {
-	return w.any || w.writes > 0 || len(w.rows) > 0 || len(w.taken) > 0
+	return w.any || len(w.rows) > 0 || len(w.taken) > 0
 }
 
 // setAny notes that it may have written any row.
@@ -109,31 +84,15 @@ func (w *written) take(id string) {
 	w.taken[id] = true
 }
 
-func (w *written) countWrite() {
-	remember(w.journal, &w.writes)
-	w.writes++
-}
-
 // mark notes that the transaction has written a row.
 func (w *written) mark(row writtenRow) {
 	for i := range w.rows {
-		known := &w.rows[i]
-		if known.base != row.base {
-			continue
-		}
-		remember(w.journal, known)
-		switch {
-		case known.doubt == absent:
-			*known = row
+		if known := &w.rows[i]; known.base == row.base {
+			if row.sums != nil {
+				known.sums = row.sums
+			}
 			return
-		case row.doubt == noDoubt:
-			known.doubt = noDoubt
 		}
-		known.vain = nil
-		if row.sums != nil {
-			known.sums = row.sums
-		}
-		return
 	}
 	if len(w.rows) == maxWritten {
 		w.setAny()
@@ -143,7 +102,9 @@ func (w *written) mark(row writtenRow) {
 	w.rows = append(w.rows, row)
 }
 
-// noteWrites remembers which base rows the transaction has written.
+// noteWrites remembers which base rows the transaction has written. Where the server does
+// not tell whether it has written a row, its version and that of its slots might not
+// belong together: then they are rows whose keys are not known, and read as they are now.
 func (c *conn) noteWrites(writes []plan.WriteTarget, b plan.Binder, affected int64) {
 	if len(writes) == 0 || !c.inTransaction() {
 		return
@@ -154,15 +115,11 @@ func (c *conn) noteWrites(writes []plan.WriteTarget, b plan.Binder, affected int
 			continue
 		}
 		seen := c.transaction().writtenTo(w.Table)
-		seen.countWrite()
-		if w.Pins == nil || w.Rekeys || !b.SoundPins(w.Pins) || affected < int64(len(w.Pins)) && !w.Moves && !w.Upserts && !same {
+		doubt := same || (w.Updates || w.Upserts) && c.connector.cfg.ClientFoundRows ||
+			w.Upserts && len(w.Pins) > 1 && affected < 2*int64(len(w.Pins)) // a row that it changes counts twice
+		if doubt || w.Pins == nil || w.Rekeys || !b.SoundPins(w.Pins) || affected < int64(len(w.Pins)) && !w.Moves && !w.Upserts {
 			seen.setAny()
 			continue
-		}
-		doubt := noDoubt
-		if same || (w.Updates || w.Upserts) && c.connector.cfg.ClientFoundRows ||
-			w.Upserts && len(w.Pins) > 1 && affected < 2*int64(len(w.Pins)) { // a row that it changes counts twice
-			doubt = matched
 		}
 		for _, p := range w.Pins {
 			base, ok := p.Bind(w.Table.Spec.Name, b)
@@ -170,23 +127,9 @@ func (c *conn) noteWrites(writes []plan.WriteTarget, b plan.Binder, affected int
 				seen.setAny()
 				break
 			}
-			seen.mark(writtenRow{base: base, slots: plan.PinnedSlots(w.Table, p, b), doubt: doubt})
+			seen.mark(writtenRow{base: base, slots: plan.PinnedSlots(w.Table, p, b)})
 		}
 	}
-}
-
-// noteVain ends an exact statement. If it wrote nothing, the rows that were
-// rolled up for it still look as they did.
-func (x *txState) noteVain(vain bool) {
-	for _, r := range x.rolledUp {
-		for i := range r.w.rows {
-			if row := &r.w.rows[i]; vain && row.base == r.base && r.vain != nil {
-				remember(r.w.journal, row)
-				row.vain, row.apart = r.vain, r.w.writes
-			}
-		}
-	}
-	x.rolledUp = nil
 }
 
 // rezone forgets which rows the transaction has written by a TIMESTAMP, which another
