@@ -3,28 +3,23 @@ package countermysql
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
-	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // alter executes DDL. A new name of a key or a counter, or another key, would leave
 // standing what others add to the slots between the rollup and the ALTER: they are kept
 // out, and those of the old key have no slots table behind it. What was added before a
-// table got a new name, or rows another table, goes with it.
+// table got a new name goes with it.
 func (c *conn) alter(ctx context.Context, k *call, toks []sqltext.Token) (out outcome, err error) {
 	if len(k.Plan.Scopes) != 1 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") {
 		return k.forward(ctx, k.text)
 	}
 	t := k.Plan.Scopes[0].Table
-	if out, done, err := c.swap(ctx, k, t, toks); done {
-		return out, err
-	}
 	locked, rekeys := false, plan.RekeysIn(toks)
 	if rekeys || t.RenamesIn(toks) {
 		if locked, err = c.lockOut(ctx, t); err != nil {
@@ -48,10 +43,27 @@ func (c *conn) alter(ctx context.Context, k *call, toks []sqltext.Token) (out ou
 	if to := sqltext.NewName(toks); err == nil && to != nil {
 		c.follow(ctx, t, to)
 	}
-	if other := c.exchanged(t, toks); err == nil && other != "" {
-		c.followRows(ctx, t, other)
-	}
 	return out, err
+}
+
+// mayLeave refuses DDL that gives a counter table's name, or rows of it, to another table
+// while others may add to its slots, which go by name and key: what they add until the
+// DDL has its lock would be counted for the wrong rows.
+func (c *conn) mayLeave(t *catalog.Table, toks []sqltext.Token) error {
+	what, s := "", c.connector.watcher.Current()
+	for i, tok := range toks {
+		switch db, name, ok := sqltext.TableName(toks[i+1:]); {
+		case tok.Is("EXCHANGE") && toks[0].Is("ALTER"):
+			what = "EXCHANGE PARTITION"
+		case tok.Is("TO") && toks[0].Is("RENAME") && ok && s.Key(cmp.Or(db, c.Settings.DB), name) == s.Key(t.Spec.DB, t.Spec.Name):
+			what = "RENAME TABLE that gives its name to another table"
+		}
+	}
+	if what == "" || t.Closed {
+		return nil
+	}
+	return &RefusedError{Table: t.String(), What: what, Reason: "others may add to its slots meanwhile, which go by its name and keys",
+		Remedy: "close the slots table before (countermysql drop --stop-only), and make it anew behind (countermysql init)"}
 }
 
 // notUnderLock are the errors of DDL that needs tables which are not locked,
@@ -112,49 +124,4 @@ func (c *conn) dropEmpty(ctx context.Context, t *catalog.Table) (err error) {
 	}
 	_, err = c.Do(ctx, "DROP TABLE "+t.Slots())
 	return err
-}
-
-// exchanged is the other table of ALTER TABLE … EXCHANGE PARTITION … WITH TABLE …; "" if
-// it is something else. (Not all versions of MariaDB can do that under LOCK TABLES.)
-func (c *conn) exchanged(t *catalog.Table, toks []sqltext.Token) (other string) {
-	if !slices.ContainsFunc(toks, func(t sqltext.Token) bool { return t.Is("EXCHANGE") }) {
-		return ""
-	}
-	s := c.connector.watcher.Current()
-	for i, tok := range toks {
-		if !tok.Is("TABLE") {
-			continue
-		}
-		name := toks[i+1:]
-		if sqltext.WordAt(name, 0, "IF") {
-			name = name[min(2, len(name)):]
-		}
-		if db, name, ok := sqltext.TableName(name); ok && s != nil && s.Key(cmp.Or(db, c.Settings.DB), name) != s.Key(t.Spec.DB, t.Spec.Name) {
-			other = sqltext.Quote(cmp.Or(db, c.Settings.DB)) + "." + sqltext.Quote(name)
-		}
-	}
-	return other
-}
-
-// followRows adds what was counted for rows between the rollup and the moment when they
-// went to another table. They have no base row any more, nor had other slots that.
-func (c *conn) followRows(ctx context.Context, t *catalog.Table, other string) {
-	err := session.Again(ctx, func() error {
-		found, err := c.Outside(ctx, "SELECT DISTINCT "+t.SelectKey(catalog.PrivateName)+slotsql.Orphans(t, "TRUE"))
-		if err != nil || len(found) == 0 {
-			return err
-		}
-		keys := map[string]catalog.Key{}
-		for _, r := range found {
-			keys[catalog.Key(r).ID()] = r
-		}
-		if err := c.Start(ctx); err != nil {
-			return err
-		}
-		_, err = c.takeKeys(ctx, t.At(other), keys)
-		return c.Finish(ctx, err)
-	})
-	if err != nil {
-		c.connector.once("exchanged "+t.String(), "countermysql: slots of rows that went to another table are left", "table", t.String(), "error", err)
-	}
 }

@@ -34,6 +34,11 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 	if sqltext.LocksTables(toks) {
 		return c.runLock(ctx, k)
 	}
+	for _, s := range p.Scopes {
+		if err := c.mayLeave(s.Table, toks); err != nil {
+			return outcome{}, err
+		}
+	}
 	if c.Locks != session.Unlocked {
 		out, err := k.forward(ctx, k.text)
 		if err == nil && p.Kind == sqltext.EffectBegin && !toks[0].Is("XA") {

@@ -126,7 +126,7 @@ package countermysql
 //	exact overwrite narrow take fold discard           the exact way
 //	slotrows clean collide
 //	sight                                              what a transaction sees of counters
-//	ddl alter swap temporary lock_tables               what changes tables
+//	ddl alter temporary lock_tables               what changes tables
 //	outcome types errors                               the answer, as plain MySQL gives it, by internal/answer
 //
 //	rollup rollup_batch rollup_part background         operating

@@ -21,7 +21,6 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 	if !c.InTransaction() {
 		return c.runAlone(ctx, k)
 	}
-	c.Transaction().RolledUp = nil
 	out, done, err := c.runOverwriting(ctx, k)
 	if !done && err == nil {
 		out, err = c.takeAndRun(ctx, k)
@@ -29,9 +28,6 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 	c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
 	if err == nil {
 		c.NoteWrites(p.Writes, k.binder(), out.affected())
-	}
-	if c.Tx != nil { // it goes on, perhaps after an error
-		c.Tx.NoteVain(err != nil || out.affected() == 0 || p.Writes == nil)
 	}
 	return out, err
 }

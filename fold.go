@@ -39,11 +39,7 @@ func (c *conn) foldBatch(ctx context.Context, t *catalog.Table, rows []slotsql.L
 			found[id] = slices.DeleteFunc(slots, func(s slotsql.SlotRow) bool { return w.Folded[id] || w.Folded[s.Key.ID()] })
 		}
 	}
-	before, err := c.snapshotTotals(ctx, t, rows, found)
-	if err != nil {
-		return err
-	}
-	f := slotsql.Folding{Table: t, Strict: c.Settings.Strict, Before: before, Whens: make([][]string, len(t.Counters)+len(t.Touch))}
+	f := slotsql.Folding{Table: t, Strict: c.Settings.Strict, Whens: make([][]string, len(t.Counters)+len(t.Touch))}
 	if c.discarding != nil {
 		f.Discards = c.discarding.Counters
 	}
@@ -93,7 +89,8 @@ func (c *conn) pendingOf(t *catalog.Table, k catalog.Key) *slotsql.RowIncrement 
 	return c.Tx.Pending[t.String()].Get(k.ID())
 }
 
-// noteFolded remembers it in the transaction.
+// noteFolded remembers it in the transaction. A base row to which the slots have added
+// nothing was not written: a snapshot shows it as of then, without them.
 func (c *conn) noteFolded(t *catalog.Table, f slotsql.FoldedRow) {
 	if !c.InTransaction() {
 		return
@@ -102,9 +99,11 @@ func (c *conn) noteFolded(t *catalog.Table, f slotsql.FoldedRow) {
 		p.Remove(f.Key.ID())
 	}
 	w := c.Transaction().WrittenTo(t)
-	row := txn.WrittenRow{Base: t.Where(f.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Where(f.Key, catalog.PrivateName), Sums: slotsql.NoSums(t)}
 	w.ForgetSums() // the same row may be noted by another of its keys
-	w.Mark(row)
+	if f.Written {
+		w.Mark(txn.WrittenRow{Base: t.Where(f.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Where(f.Key, catalog.PrivateName), Sums: slotsql.NoSums(t)})
+	} else {
+		w.SetUnbounded()
+	}
 	w.Fold(f.Key.ID())
-	c.Tx.RolledUp = append(c.Tx.RolledUp, txn.RolledUp{WriteSet: w, Base: row.Base, Vain: f.Vain})
 }

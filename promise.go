@@ -89,7 +89,10 @@ func (c *conn) keep(ctx context.Context, p *txn.Promise) error {
 		return err
 	}
 	w := c.Transaction().WrittenTo(t)
-	w.CountWrite()
+	if c.connector.cfg.ClientFoundRows { // it may have been NULL
+		w.SetUnbounded()
+		return nil
+	}
 	w.Mark(txn.WrittenRow{Base: t.Where(e.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Where(e.Key, catalog.PrivateName)})
 	return nil
 }

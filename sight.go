@@ -41,7 +41,7 @@ func (c *conn) sightOf(ctx context.Context, t *catalog.Table, l sqltext.Locking,
 	if l.Clause != "" {
 		return c.lockingSight(ctx, t, l, k)
 	}
-	own, err := c.ownSight(ctx, t, k.Plan.Query.Stored)
+	own, err := c.ownSight(ctx, t)
 	own.Pending = s.Pending
 	if err != nil || own.Locks == "" && !c.shares(k.Plan.Query) {
 		return own, err
@@ -120,9 +120,8 @@ func (c *conn) show(ctx context.Context, k *call) error {
 	return nil
 }
 
-// ownSight corrects the slots of the rows that the transaction has written. What is
-// read to be stored is read as it is now, by all servers.
-func (c *conn) ownSight(ctx context.Context, t *catalog.Table, stored bool) (slotsql.ReadView, error) {
+// ownSight corrects the slots of the rows that the transaction has written.
+func (c *conn) ownSight(ctx context.Context, t *catalog.Table) (slotsql.ReadView, error) {
 	var s slotsql.ReadView
 	x := c.Transaction()
 	w := x.Written[t.String()]
@@ -133,24 +132,11 @@ func (c *conn) ownSight(ctx context.Context, t *catalog.Table, stored bool) (slo
 		s.Locks = catalog.ShareMode
 		return s, nil
 	}
-	if err := c.settle(ctx, w); err != nil {
-		return s, err
-	}
-	if err := c.thaw(ctx, w); err != nil {
-		return s, err
-	}
 	for i := range w.Rows {
-		if w.Rows[i].Doubt == txn.Absent {
-			continue
-		}
 		if err := c.sums(ctx, t, &w.Rows[i]); err != nil {
 			return s, err
 		}
-		now := slotsql.RowOverride{Where: w.Rows[i].Base, Amounts: w.Rows[i].Sums}
-		if w.Rows[i].Vain != nil && !stored {
-			now.Amounts, now.Vain = w.Rows[i].Vain, true
-		}
-		s.Own = append(s.Own, now)
+		s.Own = append(s.Own, slotsql.RowOverride{Where: w.Rows[i].Base, Amounts: w.Rows[i].Sums})
 	}
 	return s, nil
 }
@@ -237,106 +223,4 @@ func (c *conn) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow) 
 		row.Sums[col.Name] = rows[0][max(len(t.Key), 1)+i]
 	}
 	return nil
-}
-
-// settle drops the rows that a statement may not have changed, which the server
-// does not tell of an upsert, nor of an UPDATE with clientFoundRows: the
-// transaction sees them as of its snapshot, and so does a read without locks,
-// unlike one with. A row that is not there may have been taken away, by another key
-// or a DELETE: look-ups of others still find it, so it stays noted.
-func (c *conn) settle(ctx context.Context, w *txn.WriteSet) error {
-	for i := 0; i < len(w.Rows); i++ {
-		if w.Rows[i].Doubt != txn.Matched {
-			continue
-		}
-		cols := make([]string, len(w.Table.Counters))
-		for j, col := range w.Table.Counters {
-			cols[j] = sqltext.Quote(col.Name)
-		}
-		query := "SELECT " + strings.Join(cols, ", ") + " FROM " + w.Table.Base() + " WHERE " + w.Rows[i].Base
-		seen, err := c.Read(ctx, query)
-		if err != nil {
-			return err
-		}
-		if seen == nil { // FOR UPDATE would lock its place
-			txn.Remember(w.Journal, &w.Rows[i])
-			w.Rows[i].Doubt = txn.Absent
-			continue
-		}
-		now, err := c.Read(ctx, c.Unsnapshot()+query+" FOR UPDATE")
-		if err != nil {
-			return err
-		}
-		if slices.EqualFunc(seen, now, slices.Equal[[]string]) {
-			txn.Remember(w.Journal, &w.Rows[i])
-			w.Rows[i].Doubt = txn.NoDoubt
-			continue
-		}
-		txn.Remember(w.Journal, &w.Rows)
-		w.Rows = slices.Delete(slices.Clone(w.Rows), i, i+1)
-		i--
-	}
-	return nil
-}
-
-// thaw shows rows as they are now that looked as of the snapshot, and that the
-// application has written since: by which key ever, the server tells whether it is the
-// same row.
-func (c *conn) thaw(ctx context.Context, w *txn.WriteSet) error {
-	for i := range w.Rows {
-		row := &w.Rows[i]
-		if row.Vain == nil || row.Apart == w.Writes {
-			continue
-		}
-		txn.Remember(w.Journal, row)
-		var others []string
-		for j := range w.Rows {
-			if j != i && w.Rows[j].Vain == nil {
-				others = append(others, "("+w.Rows[j].Base+")")
-			}
-		}
-		if others != nil {
-			same, err := c.Read(ctx, "SELECT 1 FROM "+w.Table.Base()+" WHERE ("+row.Base+") AND ("+strings.Join(others, " OR ")+")")
-			if err != nil {
-				return err
-			}
-			if same != nil {
-				row.Vain = nil
-			}
-		}
-		row.Apart = w.Writes
-	}
-	return nil
-}
-
-// snapshotTotals reads, before rows are rolled up inside a transaction that has
-// a snapshot, what that snapshot shows of them.
-func (c *conn) snapshotTotals(ctx context.Context, t *catalog.Table, rows []slotsql.LockedRow, found map[string][]slotsql.SlotRow) (map[string][]string, error) {
-	if len(found) == 0 || !c.HasSnapshot || !c.InTransaction() || c.Transaction().Isolation != sqltext.RepeatableRead || c.Transaction().WrittenTo(t).Unbounded {
-		return nil, nil
-	}
-	keys := make([]catalog.Key, len(rows))
-	for i, r := range rows {
-		keys[i] = r.Key
-	}
-	s, err := c.ownSight(ctx, t, false)
-	if err != nil {
-		return nil, err
-	}
-	name := sqltext.Quote(t.Spec.Name)
-	var cols []string
-	for _, col := range slices.Concat(t.Counters, t.Touch) {
-		cols = append(cols, "CAST("+name+"."+sqltext.Quote(col.Name)+" AS CHAR)")
-	}
-	totals := map[string][]string{}
-	for batch := range slices.Chunk(keys, c.Several(t, plan.SendBatch, slices.Values(keys))) {
-		read, err := c.Read(ctx, "SELECT "+t.SelectKey(name)+", "+strings.Join(cols, ", ")+" FROM "+slotsql.View(t, s, "", slotsql.Summed(t))+" AS "+name+" WHERE "+slotsql.WhereAnyOrAll(t, batch, name))
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range read {
-			totals[catalog.Key(r[:len(t.Key)]).ID()] = r[max(len(t.Key), 1):]
-		}
-	}
-	return totals, nil
 }

@@ -55,15 +55,64 @@ func TestAcceptedUnknownRows(t *testing.T) {
 	})
 }
 
+// TestAcceptedFolded pins that a row whose slots an exact statement has added to it is read
+// as it is now under REPEATABLE READ, also if the statement has not changed it, and no
+// other row is; and that all are if the slots have added nothing to it, since the server
+// does not write a row that stays as it is.
+func TestAcceptedFolded(t *testing.T) {
+	const guard, all = "A: UPDATE post SET likes = likes - 1 WHERE id = 1 AND likes >= 1000", "A: SELECT id, likes, title FROM post ORDER BY id"
+	begin := []string{"A: begin RR", "A: SELECT COUNT(*) FROM note", "B: UPDATE post SET likes = likes + 100, title = 'new' WHERE id = 2", "B: UPDATE post SET likes = likes + 100 WHERE id = 1"}
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewBlog(t, srv, harness.BlogCounters(), "innodb_lock_wait_timeout=1")
+		tw.Accepted(t, slices.Concat(begin, []string{"A: SAVEPOINT s", guard,
+			"A: SELECT likes FROM post WHERE id = 1 ⇒ [10] ⇒ [110]", all + " ⇒ [1 10 ][2 9 second][3 0 third] ⇒ [1 110 ][2 9 second][3 0 third]",
+			"B: UPDATE post SET title = 'theirs' WHERE id = 2", "A: ROLLBACK TO s", all,
+			guard, "A: UPDATE post SET likes = likes + 1 WHERE id = 1", all, "A: commit", all})...)
+		for _, nothing := range [][]string{
+			{"B: UPDATE post SET likes = GREATEST(likes, 0) WHERE id = 1", "B: UPDATE post SET likes = likes + 7 WHERE id = 1", "B: UPDATE post SET likes = likes - 7 WHERE id = 1"},
+			{"B: UPDATE post SET likes = GREATEST(likes, 0) WHERE id = 1", "B: UPDATE post SET views = views + 0, likes = likes + 7 WHERE id = 1", "B: UPDATE post SET likes = likes - 7 WHERE slug = 'a'"},
+		} {
+			tw.Reset(t)
+			tw.Accepted(t, slices.Concat(begin, nothing, []string{"A: SAVEPOINT s", guard,
+				all + " ⇒ [1 10 ][2 9 second][3 0 third] ⇒ [1 110 ][2 109 new][3 0 third]",
+				"B: UPDATE post SET title = 'theirs' WHERE id = 2 ⇒ affected 1 ⇒ error 1205",
+				"A: ROLLBACK TO s", all, "A: commit", all + " ⇒ [1 110 ][2 109 theirs][3 0 third] ⇒ [1 110 ][2 109 new][3 0 third]"})...)
+		}
+		tw.Reset(t) // NULL has no slots that count
+		tw.Accepted(t, "A: begin RR", "A: SELECT hits FROM page ORDER BY day, name", "B: UPDATE page SET hits = hits + 4 WHERE day = '2026-01-01' AND name = 'home'", "O: UPDATE page SET hits = NULL WHERE name = 'home'",
+			"A: UPDATE page SET hits = GREATEST(hits, 0) WHERE name = 'home' AND day = '2026-01-01'",
+			"A: SELECT hits FROM page ORDER BY day, name ⇒ [<nil>][0][3] ⇒ [<nil>][<nil>][<nil>]", "A: commit", "A: SELECT hits FROM page ORDER BY day, name")
+	})
+}
+
+// TestAcceptedUntold pins that a transaction under REPEATABLE READ reads all rows as they
+// are now behind an UPDATE or upsert of which the server does not tell whether, or which of
+// several rows, it has written.
+func TestAcceptedUntold(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for write, params := range map[string]string{
+			"A: UPDATE post SET title = 'x' WHERE id = 1":                                                                 "clientFoundRows=true",
+			"A: UPDATE post SET title = '' WHERE id = 1":                                                                  "clientFoundRows=true",
+			"A: INSERT INTO post (id, slug) VALUES (1, 'a') ON DUPLICATE KEY UPDATE title = 'x'":                          "clientFoundRows=false",
+			"A: INSERT INTO post (id, slug) VALUES (7, 'z'), (1, 'a') ON DUPLICATE KEY UPDATE title = CONCAT(title, 'x')": "clientFoundRows=false",
+		} {
+			tw := harness.NewBlog(t, srv, harness.BlogCounters(), params)
+			tw.Accepted(t, "A: begin RR", "A: SELECT likes FROM post WHERE id = 2", "B: UPDATE post SET likes = likes + 100 WHERE id = 2", write,
+				"A: SELECT likes FROM post WHERE id = 2 ⇒ [9] ⇒ [109]", "A: commit", "A: SELECT id, likes, title FROM post ORDER BY id")
+		}
+	})
+}
+
 // TestAcceptedExactReads pins that a query which can't be parsed shows the latest
-// values under REPEATABLE READ. What comes after it is as of the snapshot again.
+// values of its rows under REPEATABLE READ, as what comes after it does where it has
+// added slots to them.
 func TestAcceptedExactReads(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := harness.NewBlog(t, srv, harness.BlogCounters(), "innodb_lock_wait_timeout=1")
 		tw.Accepted(t, "A: begin RR", "A: SELECT likes FROM post WHERE id = 1",
 			"B: UPDATE post SET likes = likes + 100 WHERE id = 1",
 			"A: SELECT /*!40001 SQL_NO_CACHE */ likes FROM post WHERE id = 1 ⇒ [10] ⇒ [110]",
-			"A: SELECT likes FROM post WHERE id = 1",
+			"A: SELECT id, likes FROM post ORDER BY id ⇒ [1 10][2 9][3 0] ⇒ [1 110][2 9][3 0]",
 			"B: UPDATE post SET title = 'theirs' WHERE id = 1 ⇒ affected 1 ⇒ error 1205",
 			"A: commit", "A: SELECT likes FROM post WHERE id = 1")
 	})

@@ -14,7 +14,7 @@ func TestFixedSnapshot(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := harness.NewBlog(t, srv, harness.BlogCounters())
 		reads := []string{"B: UPDATE post SET likes = likes + 7 WHERE id IN (1, 2)", "A: UPDATE post SET likes = GREATEST(likes, 0) WHERE id = 1", // changes nothing
-			"B: UPDATE post SET likes = likes + 70 WHERE id = 2", "A: SELECT likes FROM post ORDER BY id"}
+			"B: UPDATE post SET likes = likes + 70 WHERE id = 2", "A: SELECT likes FROM post WHERE id > 1 ORDER BY id"}
 		values, analyze := "A: VALUES ROW((SELECT COUNT(*) FROM note))", "A: /* sent by Exec */ EXPLAIN ANALYZE SELECT * FROM note"
 		if harness.MariaDB(srv) {
 			values, analyze = "A: VALUES ((SELECT COUNT(*) FROM note))", "A: /* sent by Exec */ ANALYZE SELECT * FROM note"

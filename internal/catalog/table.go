@@ -131,14 +131,14 @@ func (t *Table) ForeignKeySQL() []string {
 	return []string{
 		"DELETE " + PrivateName + " FROM " + t.Slots() + " AS " + PrivateName + " LEFT JOIN " + t.Base() + " AS base ON " + t.SameKey("base", PrivateName) +
 			" WHERE base." + sqltext.Quote(t.Key[0].Name) + " IS NULL",
-		t.TieSQL(t.Base()),
+		t.TieSQL(),
 	}
 }
 
-// TieSQL gives the slots table a foreign key to a base table.
-func (t *Table) TieSQL(base string) string {
+// TieSQL gives the slots table a foreign key to the base table.
+func (t *Table) TieSQL() string {
 	key := strings.Join(QuoteNames(t.Key), ", ")
-	return "ALTER TABLE " + t.Slots() + " ADD FOREIGN KEY (" + key + ") REFERENCES " + base + " (" + key + ") ON DELETE CASCADE"
+	return "ALTER TABLE " + t.Slots() + " ADD FOREIGN KEY (" + key + ") REFERENCES " + t.Base() + " (" + key + ") ON DELETE CASCADE"
 }
 
 // TiedSQL asks whether the slots table has a foreign key.

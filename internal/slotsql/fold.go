@@ -13,7 +13,6 @@ import (
 type Folding struct {
 	Table  *catalog.Table
 	Strict bool
-	Before map[string][]string // see snapshotTotals
 
 	Discards []*catalog.Column // see discarding
 	Stands   []string          // the conditions of rows with stand-ins
@@ -32,37 +31,26 @@ func (f *Folding) Add(r LockedRow, slots []SlotRow, e *RowIncrement) error {
 	}
 	t, name := f.Table, f.Table.Ref()
 	where := t.Where(r.Key, name)
-	was := f.Before[r.Key.ID()]
-	if e != nil {
-		was = nil // the application has written the row, and sees it as it is
-	}
-	var vain map[string]string
-	looksAs := func(col *catalog.Column, sql string) {
-		if vain == nil {
-			vain = noAmounts(t)
-		}
-		vain[col.Name] = sql
-	}
+	written := false
 	for i, col := range t.Counters {
 		if r.Counters[i] == "" {
 			continue // NULL has no slots that count
 		}
-		total, err := totalOfColumn(col, r.Counters[i], i, slots, e, f.Strict)
+		total, other, err := totalOfColumn(col, r.Counters[i], i, slots, e, f.Strict)
 		if !col.Integer() && !col.Decimal() {
 			total, err = totalOfFloat(col, name, i, slots, e)
-			was = nil
+			other = false // perhaps
 		}
 		if mysqlerr.Number(err) == mysqlerr.ErrDataRange && slices.Contains(f.Discards, col) {
 			total, err = standIn(col, r.Counters[i], i, slots, e)
+			other = true // or by the statement, which fails where it leaves it
 			f.Stood, f.Stands = col, append(f.Stands, "("+where+" AND "+name+"."+sqltext.Quote(col.Name)+" = "+total+")")
 		}
 		if err != nil {
 			return err
 		}
 		f.Whens[i] = append(f.Whens[i], " WHEN "+where+" THEN "+total)
-		if was != nil && was[i] != total {
-			looksAs(col, was[i]+" - ("+total+")")
-		}
+		written = written || other
 	}
 	for i, col := range t.Touch {
 		newest := NewestTouch(i, slots, e)
@@ -71,13 +59,10 @@ func (f *Folding) Add(r LockedRow, slots []SlotRow, e *RowIncrement) error {
 		}
 		at := len(t.Counters) + i
 		f.Whens[at] = append(f.Whens[at], " WHEN "+where+" THEN "+catalog.Later(name+"."+sqltext.Quote(col.Name), newest))
-		if was != nil {
-			looksAs(col, col.Time(was[at]))
-		}
 	}
 	f.rows = append(f.rows, "("+where+")")
 	f.Gone = append(f.Gone, slots...)
-	f.Folded = append(f.Folded, FoldedRow{r.Key, vain})
+	f.Folded = append(f.Folded, FoldedRow{r.Key, written})
 	return nil
 }
 
@@ -106,8 +91,8 @@ func (f *Folding) UpdateSQL() string {
 // FoldedRow is a row whose slots and pending increments are gone, and whose base
 // row says all.
 type FoldedRow struct {
-	Key  catalog.Key
-	Vain map[string]string
+	Key     catalog.Key
+	Written bool // its base row has got another number
 }
 
 // NewestTouch is the SQL of the latest time that the slots and the pending

@@ -8,19 +8,23 @@ import (
 )
 
 // totalOfColumn is base plus slots plus pending, if the column can hold it; cut to what it
-// can hold where the session has the server do so.
-func totalOfColumn(c *catalog.Column, base string, i int, slots []SlotRow, e *RowIncrement, strict bool) (string, error) {
+// can hold where the session has the server do so; other reports whether that is another
+// number than base.
+func totalOfColumn(c *catalog.Column, base string, i int, slots []SlotRow, e *RowIncrement, strict bool) (total string, other bool, err error) {
 	sum, digits, err := exactSum(c, base, i, slots, e)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	if held := catalog.Round(sum, digits-c.Fraction()); !c.InRange(held) {
-		if !strict {
-			return c.FormatBig(c.Clamp(held)), nil
+	held, text := catalog.Round(sum, digits-c.Fraction()), string(catalog.AppendDigits(nil, sum.String(), digits))
+	if !c.InRange(held) {
+		if strict {
+			return "", false, c.OutOfRange()
 		}
-		return "", c.OutOfRange()
+		held = c.Clamp(held)
+		text = c.FormatBig(held)
 	}
-	return string(catalog.AppendDigits(nil, sum.String(), digits)), nil
+	was, err := SumOf(c, base, i, nil)
+	return text, err == nil && held.Cmp(was) != 0, err
 }
 
 // standIn is a number for a total that the column can't hold: near the end of its range,

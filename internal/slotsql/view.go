@@ -24,18 +24,12 @@ func OwnIncrement(t *catalog.Table, e *RowIncrement) RowOverride {
 	return k
 }
 
-// noAmounts adds nothing to the counters of a row.
-func noAmounts(t *catalog.Table) map[string]string {
-	amounts := map[string]string{}
-	for _, col := range t.Counters {
-		amounts[col.Name] = "0"
-	}
-	return amounts
-}
-
 // NoSums are the sums of no slots.
 func NoSums(t *catalog.Table) map[string]string {
-	sums := noAmounts(t)
+	sums := map[string]string{}
+	for _, col := range t.Counters {
+		sums[col.Name] = "0"
+	}
 	for _, col := range t.Touch {
 		sums[col.Name] = "NULL"
 	}
@@ -54,7 +48,6 @@ type ReadView struct {
 type RowOverride struct {
 	Where   string            // on the base table
 	Amounts map[string]string // by column name: SQL
-	Vain    bool              // touch columns are these, and no earlier than that
 }
 
 // View is the base table as the application sees it: a derived table with some of the
@@ -94,9 +87,8 @@ func TotalOf(t *catalog.Table, c *catalog.Column, name string, s ReadView) strin
 	base := sqltext.Quote(name) + "." + sqltext.Quote(c.Name)
 	of := catalog.PrivateName + "." + sqltext.Quote(c.Name)
 	if t.Counter(c.Name) == nil {
-		newest := cases(slices.DeleteFunc(slices.Clone(s.Own), isVain), c, "(SELECT MAX("+of+")"+fromSlots(t, name, s)+")")
-		newest = catalog.Later(cases(s.Pending, c, "NULL"), newest)
-		return cases(slices.DeleteFunc(slices.Clone(s.Own), isNotVain), c, catalog.Later(base, newest))
+		newest := cases(s.Own, c, "(SELECT MAX("+of+")"+fromSlots(t, name, s)+")")
+		return catalog.Later(base, catalog.Later(cases(s.Pending, c, "NULL"), newest))
 	}
 	sum := cases(s.Own, c, "COALESCE((SELECT SUM("+of+")"+fromSlots(t, name, s)+"), 0)")
 	total := base + " + " + sum
@@ -105,10 +97,6 @@ func TotalOf(t *catalog.Table, c *catalog.Column, name string, s ReadView) strin
 	}
 	return cast(t, c, total)
 }
-
-func isVain(k RowOverride) bool { return k.Vain }
-
-func isNotVain(k RowOverride) bool { return !k.Vain }
 
 // cast gives a sum, which is a DECIMAL, the counter's kind of number.
 func cast(t *catalog.Table, c *catalog.Column, sum string) string {

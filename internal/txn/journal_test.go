@@ -21,7 +21,6 @@ type memory struct {
 	Late    bool
 	Any     bool
 	Rows    []WrittenRow
-	Writes  int
 	Taken   map[string]bool
 }
 
@@ -34,7 +33,7 @@ func memoryOf(x *State, t *catalog.Table) memory {
 		m.Late = p.Late
 	}
 	if w := x.Written[t.String()]; w != nil {
-		m.Any, m.Rows, m.Writes = w.Unbounded, append([]WrittenRow(nil), w.Rows...), w.Writes
+		m.Any, m.Rows = w.Unbounded, append([]WrittenRow(nil), w.Rows...)
 		maps.Copy(m.Taken, w.Folded)
 	}
 	return m
@@ -67,15 +66,10 @@ func TestJournal(t *testing.T) {
 			case 5:
 				p.NoteLate(true)
 			case 6, 7, 8:
-				w.Mark(WrittenRow{Base: id, Doubt: Doubt(random.IntN(2))})
-			case 9:
-				w.CountWrite()
-			case 10, 11:
+				w.Mark(WrittenRow{Base: id})
+			case 9, 10, 11:
 				w.Fold(id)
-			case 12:
-				x.RolledUp = []RolledUp{{w, id, map[string]string{"likes": id}}}
-				x.NoteVain(true)
-			case 13:
+			case 12, 13:
 				switch random.IntN(12) {
 				case 0:
 					w.SetUnbounded()

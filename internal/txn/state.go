@@ -15,7 +15,6 @@ type State struct {
 	Pending    map[string]*Pending  // by table
 	Written    map[string]*WriteSet // by table
 	journal    journal
-	RolledUp   []RolledUp // by the running statement
 	Increments int64      // statements that were added to pending
 	Inside     bool       // it looks up for itself: others wait for it, or do not see slots that it has written
 	Called     bool       // it ran what may have set savepoints, or gone back to one

@@ -15,17 +15,9 @@ type WriteSet struct {
 	Unbounded bool // rows whose keys are not known
 	Rows      []WrittenRow
 
-	Writes int             // statements that wrote rows
 	Folded map[string]bool // keys whose slots the transaction has taken: others still see them
 
 	Journal *journal
-}
-
-// RolledUp is a row that the running statement rolled up.
-type RolledUp struct {
-	WriteSet *WriteSet
-	Base     string
-	Vain     map[string]string // nil: it does not differ from the snapshot
 }
 
 // WrittenRow is one of them. Its lock keeps everybody else from its slots, so
@@ -34,24 +26,7 @@ type WrittenRow struct {
 	Base  string            // selects the base row, by the table's own name
 	Slots string            // selects its slots, by PrivateName
 	Sums  map[string]string // of the slots, by column; nil: not read yet
-
-	Doubt Doubt
-
-	// A row that was only rolled up is written for the server, but not for the
-	// application, which goes on to see it as of its snapshot. vain says what is
-	// to be added to the base row for that.
-	Vain  map[string]string
-	Apart int // statements that are known not to have written it: the first so many
 }
-
-// Doubt is whether a row was written by the statement that has given its key.
-type Doubt uint8
-
-const (
-	NoDoubt Doubt = iota
-	Matched       // perhaps not
-	Absent        // and it was not there when the transaction looked
-)
 
 // MaxWritten bounds the rows remembered by key.
 const MaxWritten = 100
@@ -72,7 +47,7 @@ func (x *State) Concerns(t *catalog.Table) bool {
 }
 
 func (w *WriteSet) Some() bool {
-	return w.Unbounded || w.Writes > 0 || len(w.Rows) > 0 || len(w.Folded) > 0
+	return w.Unbounded || len(w.Rows) > 0 || len(w.Folded) > 0
 }
 
 // SetUnbounded notes that it may have written any row.
@@ -109,31 +84,15 @@ func (w *WriteSet) Fold(id string) {
 	w.Folded[id] = true
 }
 
-func (w *WriteSet) CountWrite() {
-	Remember(w.Journal, &w.Writes)
-	w.Writes++
-}
-
 // Mark notes that the transaction has written a row.
 func (w *WriteSet) Mark(row WrittenRow) {
 	for i := range w.Rows {
-		known := &w.Rows[i]
-		if known.Base != row.Base {
-			continue
-		}
-		Remember(w.Journal, known)
-		switch {
-		case known.Doubt == Absent:
-			*known = row
+		if known := &w.Rows[i]; known.Base == row.Base {
+			if row.Sums != nil {
+				known.Sums = row.Sums
+			}
 			return
-		case row.Doubt == NoDoubt:
-			known.Doubt = NoDoubt
 		}
-		known.Vain = nil
-		if row.Sums != nil {
-			known.Sums = row.Sums
-		}
-		return
 	}
 	if len(w.Rows) == MaxWritten {
 		w.SetUnbounded()
@@ -143,8 +102,11 @@ func (w *WriteSet) Mark(row WrittenRow) {
 	w.Rows = append(w.Rows, row)
 }
 
-// NoteWrites remembers which base rows a statement has written. writesSame says that the
-// server writes rows that an UPDATE does not change, found that it counts them.
+// NoteWrites remembers which base rows a statement has written. Where the server does
+// not tell whether it has written a row, its version and that of its slots might not
+// belong together: then they are rows whose keys are not known, and read as they are now.
+// writesSame says that the server writes rows that an UPDATE does not change, found that it
+// counts them.
 func (x *State) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected int64, writesSame, found bool) {
 	for _, w := range writes {
 		same := affected == 0 && !w.Reads && writesSame
@@ -152,15 +114,11 @@ func (x *State) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected in
 			continue
 		}
 		seen := x.WrittenTo(w.Table)
-		seen.CountWrite()
-		if w.Pins == nil || w.Rekeys || !b.SoundPins(w.Pins) || affected < int64(len(w.Pins)) && !w.Moves && !w.Upserts && !same {
+		doubt := same || (w.Updates || w.Upserts) && found ||
+			w.Upserts && len(w.Pins) > 1 && affected < 2*int64(len(w.Pins)) // a row that it changes counts twice
+		if doubt || w.Pins == nil || w.Rekeys || !b.SoundPins(w.Pins) || affected < int64(len(w.Pins)) && !w.Moves && !w.Upserts {
 			seen.SetUnbounded()
 			continue
-		}
-		doubt := NoDoubt
-		if same || (w.Updates || w.Upserts) && found ||
-			w.Upserts && len(w.Pins) > 1 && affected < 2*int64(len(w.Pins)) { // a row that it changes counts twice
-			doubt = Matched
 		}
 		for _, p := range w.Pins {
 			base, ok := p.Bind(w.Table.Spec.Name, b)
@@ -168,23 +126,9 @@ func (x *State) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected in
 				seen.SetUnbounded()
 				break
 			}
-			seen.Mark(WrittenRow{Base: base, Slots: plan.PinnedSlots(w.Table, p, b), Doubt: doubt})
+			seen.Mark(WrittenRow{Base: base, Slots: plan.PinnedSlots(w.Table, p, b)})
 		}
 	}
-}
-
-// NoteVain ends an exact statement. If it wrote nothing, the rows that were
-// rolled up for it still look as they did.
-func (x *State) NoteVain(vain bool) {
-	for _, r := range x.RolledUp {
-		for i := range r.WriteSet.Rows {
-			if row := &r.WriteSet.Rows[i]; vain && row.Base == r.Base && r.Vain != nil {
-				Remember(r.WriteSet.Journal, row)
-				row.Vain, row.Apart = r.Vain, r.WriteSet.Writes
-			}
-		}
-	}
-	x.RolledUp = nil
 }
 
 // Rezone forgets which rows the transaction has written by a TIMESTAMP, which another
