@@ -19,8 +19,8 @@ type savepoint struct {
 	pending bool // increments were pending
 }
 
-// Remember is called before a value changes. A slice's elements are values of their own.
-func Remember[T any](j *journal, v *T) {
+// remember is called before a value changes. A slice's elements are values of their own.
+func remember[T any](j *journal, v *T) {
 	if j.idle() || !j.first(v) {
 		return
 	}

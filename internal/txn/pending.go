@@ -42,7 +42,7 @@ func (p *Pending) Remove(id string) {
 
 // goOver makes it the increments of the table as it is now.
 func (p *Pending) goOver(t *catalog.Table) {
-	Remember(p.journal, &p.Table)
+	remember(p.journal, &p.Table)
 	p.Table = t
 	for _, e := range p.Entries {
 		p.Put(e.Widened(t))
@@ -51,7 +51,7 @@ func (p *Pending) goOver(t *catalog.Table) {
 
 func (p *Pending) NoteLate(late bool) {
 	if late && !p.Late {
-		Remember(p.journal, &p.Late)
+		remember(p.journal, &p.Late)
 		p.Late = true
 	}
 }

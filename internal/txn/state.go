@@ -103,7 +103,7 @@ func (x *State) Save(name string) { x.journal.save(name, len(x.Unsent()) > 0) }
 // rows: increments that were applied to base rows since are pending again.
 func (x *State) RollbackTo(name string) {
 	if !x.journal.rollBackTo(name) { // a routine has set it, and before it ran all was applied
-		Remember(&x.journal, &x.Pending)
+		remember(&x.journal, &x.Pending)
 		x.Pending = map[string]*Pending{}
 		x.Doubt()
 		return

@@ -17,7 +17,7 @@ type WriteSet struct {
 
 	Folded map[string]bool // keys whose slots the transaction has taken: others still see them
 
-	Journal *journal
+	journal *journal
 }
 
 // WrittenRow is one of them. Its lock keeps everybody else from its slots, so
@@ -34,7 +34,7 @@ const MaxWritten = 100
 func (x *State) WrittenTo(t *catalog.Table) *WriteSet {
 	w := x.Written[t.String()]
 	if w == nil {
-		w = &WriteSet{Table: t, Journal: &x.journal}
+		w = &WriteSet{Table: t, journal: &x.journal}
 		x.Written[t.String()] = w
 	}
 	return w
@@ -52,20 +52,20 @@ func (w *WriteSet) Some() bool {
 
 // SetUnbounded notes that it may have written any row.
 func (w *WriteSet) SetUnbounded() {
-	Remember(w.Journal, &w.Unbounded)
+	remember(w.journal, &w.Unbounded)
 	w.Unbounded = true
 }
 
 // forgetRows forgets which rows it has written.
 func (w *WriteSet) forgetRows() {
 	w.SetUnbounded()
-	Remember(w.Journal, &w.Rows)
+	remember(w.journal, &w.Rows)
 	w.Rows = nil
 	w.forgetTaken()
 }
 
 func (w *WriteSet) forgetTaken() {
-	Remember(w.Journal, &w.Folded)
+	remember(w.journal, &w.Folded)
 	w.Folded = nil
 }
 
@@ -80,7 +80,7 @@ func (w *WriteSet) Fold(id string) {
 	if w.Folded == nil {
 		w.Folded = map[string]bool{}
 	}
-	rememberKey(w.Journal, &w.Folded, id)
+	rememberKey(w.journal, &w.Folded, id)
 	w.Folded[id] = true
 }
 
@@ -98,7 +98,7 @@ func (w *WriteSet) Mark(row WrittenRow) {
 		w.SetUnbounded()
 		return
 	}
-	Remember(w.Journal, &w.Rows)
+	remember(w.journal, &w.Rows)
 	w.Rows = append(w.Rows, row)
 }
 
