@@ -99,7 +99,7 @@ func (c *conn) follow(ctx context.Context, t *catalog.Table, to []sqltext.Token)
 	if _, err := c.Read(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); mysqlerr.Number(err) != mysqlerr.ErrNoTable {
 		return // another table has the name now, and the slots
 	}
-	if err := c.rollUp(ctx, t.At(sqltext.Quote(cmp.Or(db, c.Settings.DB))+"."+sqltext.Quote(name))); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable { // the slots table may have been renamed too
+	if err := c.FoldTableAlone(ctx, t.At(sqltext.Quote(cmp.Or(db, c.Settings.DB))+"."+sqltext.Quote(name))); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable { // the slots table may have been renamed too
 		c.connector.once("renamed "+t.String(), "countermysql: slots of a renamed table are left", "table", t.String(), "error", err)
 	}
 	if c.connector.config.CreateSlots { // what others have planned for the old name, a view of the table perhaps, then fails

@@ -14,6 +14,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/catalogtest"
+	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -28,7 +29,7 @@ func benchConn(b testing.TB) *conn {
 	for _, t := range s.All() {
 		c.traffic[tableID{t.Spec.DB, t.Spec.Name}] = &tableTraffic{}
 	}
-	return &conn{connector: c, Session: &session.Session{Shared: &session.Shared{Watcher: c.watcher}, Settings: session.Settings{DB: "forum"}, Literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}}}
+	return &conn{connector: c, Folder: fold.New(&session.Session{Shared: &session.Shared{Watcher: c.watcher}, Settings: session.Settings{DB: "forum"}, Literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}})}
 }
 
 // TestBenchmarks proves that the benchmarks run.

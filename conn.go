@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -13,14 +14,12 @@ import (
 // conn is a session of the application's: it looks up the plan of each statement, binds
 // and runs it. Like every driver.Conn it is used by one goroutine at a time.
 type conn struct {
-	*session.Session
+	*fold.Folder
 	connector *Connector
 	closed    func() error    // at its end; nil: nothing
 	temporary map[string]bool // names of temporary tables that it has made, in small letters
 
-	// From one statement to the next:
-	discarding *plan.Discarding // a statement that discards counters runs
-	filler     plan.Filler
+	filler plan.Filler // from one statement to the next
 }
 
 var (

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/traffic"
@@ -96,7 +97,7 @@ func (c *Connector) coolAll(ctx context.Context) error {
 		}
 		left := false
 		for _, b := range c.cooler.all() {
-			keys, rest := b.keys.Cold(foldBatch)
+			keys, rest := b.keys.Cold(fold.BatchKeys)
 			if len(keys) > 0 {
 				start := time.Now()
 				err := c.coolKeys(ctx, &r, b, keys)

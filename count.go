@@ -259,7 +259,7 @@ func (c *conn) addPending(ctx context.Context, t *catalog.Table, hits []slotsql.
 	p := c.Transaction().PendingFor(t)
 	for _, h := range hits {
 		if !p.Add(h) {
-			if err := c.apply(ctx, t, nil); err != nil {
+			if err := c.ApplyPending(ctx, t, nil); err != nil {
 				return err
 			}
 			p = c.Transaction().PendingFor(t)

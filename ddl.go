@@ -75,7 +75,7 @@ func (c *conn) rollUpCommitted(ctx context.Context, t *catalog.Table) error {
 		}
 	}
 	c.Ended()
-	return c.rollUp(ctx, t)
+	return c.FoldTableAlone(ctx, t)
 }
 
 // truncates tells a TRUNCATE from a DROP TABLE.

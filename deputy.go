@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/groupcommit"
 	"github.com/countermysql/countermysql/internal/session"
 )
@@ -67,5 +68,5 @@ func (c *conn) leading(ctx context.Context, requests int, run func(ctx context.C
 
 // deputy is the connection again, for what needs no more of it than its settings.
 func (c *conn) deputy() *conn {
-	return &conn{Session: c.Deputy(), connector: c.connector, closed: c.closed}
+	return &conn{Folder: fold.New(c.Deputy()), connector: c.connector, closed: c.closed}
 }

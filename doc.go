@@ -90,6 +90,7 @@ package countermysql
 //	internal/answer                results, rows and types as plain MySQL gives them
 //	internal/txn                   what a transaction has done to counter tables; memory only
 //	internal/session               one session: settings, status, transaction, our own statements
+//	internal/fold                  slots and pending increments → base rows; what a transaction sees
 //	this one                       connections, transactions, sending, answers, operating
 //
 // One increment, UPDATE post SET likes = likes + 1 WHERE id = ?, function by function:
@@ -112,21 +113,19 @@ package countermysql
 //	driver dsn config config_resolve config_yaml       from a DSN to a Connector
 //	news wanted                                        what is known of the server's tables, by internal/watch
 //
-//	conn stmt begin session                            what database/sql calls, over internal/session
+//	conn stmt begin                                    what database/sql calls, over internal/session
 //	rewrite absence                                    text → plan, and the text that goes out
 //	looking fallible                                   - a query that first looks for slots
-//	call run split                                     plan → what is sent
+//	call run split set                                 plan → what is sent
 //
 //	count lookup                                       an increment
 //	direct cooling                                     - its base row, as long as it meets no other
 //	upsert                                             - its slot
 //	batch traffic deputy                               - together with those of others, by internal/groupcommit
-//	promise savepoint send                             - pending until COMMIT, by internal/txn
-//	cluster                                            - on a cluster of nodes that are all written
-//	exact overwrite narrow take fold discard           the exact way
-//	slotrows clean collide
-//	sight                                              what a transaction sees of counters
-//	ddl alter temporary lock_tables               what changes tables
+//	promise savepoint                                  - pending, in internal/txn
+//	ordering                                           - pending → sorted → sent before COMMIT
+//	exact overwrite narrow                             the exact way, by internal/fold
+//	ddl alter temporary lock_tables                    what changes tables
 //	outcome types errors                               the answer, as plain MySQL gives it, by internal/answer
 //
 //	rollup rollup_batch rollup_part background         operating

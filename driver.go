@@ -15,6 +15,7 @@ import (
 	"github.com/ngrok/sqlmw"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/lookups"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -255,7 +256,7 @@ func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, er
 	if err := own.ReadSettings(ctx, s); err != nil {
 		return nil, err
 	}
-	return &conn{Session: own, connector: c, temporary: map[string]bool{}}, own.Settings.Readable()
+	return &conn{Folder: fold.New(own), connector: c, temporary: map[string]bool{}}, own.Settings.Readable()
 }
 
 // adopted forgets what was of another schema than the one that holds now.

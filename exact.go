@@ -47,7 +47,7 @@ func (c *conn) runGuarded(ctx context.Context, k *call) (out outcome, done bool,
 		if !ok {
 			return outcome{}, false, nil
 		}
-		rows, err := c.lock(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where)
+		rows, err := c.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where)
 		switch {
 		case mysqlerr.BadValue[mysqlerr.Number(err)], err == nil && len(rows) == 0 && c.Settings.SafeUpdates:
 			return outcome{}, false, nil
@@ -122,7 +122,7 @@ func (c *conn) takeAndRun(ctx context.Context, k *call) (outcome, error) {
 }
 
 func (c *conn) takeThenRun(ctx context.Context, k *call) (outcome, error) {
-	where, ok := c.collisions(k)
+	where, ok := c.Collisions(k)
 	if !ok {
 		text, err := c.takeFor(ctx, k)
 		if err != nil {
@@ -131,16 +131,45 @@ func (c *conn) takeThenRun(ctx context.Context, k *call) (outcome, error) {
 		return k.forward(ctx, text)
 	}
 	s := k.Plan.Scopes[0]
-	met, err := c.keysOf(ctx, s, where)
+	met, err := c.KeysOf(ctx, s, where)
 	if err != nil {
 		return outcome{}, err
 	}
-	if _, err := c.takeKeys(ctx, s.Table, met); err != nil {
+	if _, err := c.FoldKeys(ctx, s.Table, met); err != nil {
 		return outcome{}, err
 	}
 	out, err := k.forward(ctx, k.text)
 	if err != nil || s.Table.AllUnique == 1 {
 		return out, err // a row that was inserted meanwhile by its primary key has nothing in its slots
 	}
-	return out, c.metNoOther(ctx, s, where, met)
+	return out, c.MetNoOther(ctx, s, where, met)
+}
+
+// discard runs f, which folds for a statement and runs it. The values that stand-ins were
+// given for must be gone behind it, or else all is as it was before, and it fails.
+func (c *conn) discard(ctx context.Context, k *call, f func() (outcome, error)) (outcome, error) {
+	d := &plan.Discarding{Counters: k.Plan.Discards}
+	out, err := outcome{}, error(nil)
+	c.Discarding(d, func() { out, err = f() })
+	if out.rows != nil && err == nil && d.Stands != nil {
+		out.rows = answer.Over(out.rows).Then(func(err error) error { return c.Discarded(ctx, d, err) })
+		return out, nil
+	}
+	if err = c.Discarded(ctx, d, err); err != nil {
+		return outcome{}, err
+	}
+	return out, nil
+}
+
+// Collisions is the condition of the rows that the statement could meet, if a look-up
+// connection can tell them.
+func (c *conn) Collisions(k *call) (where string, ok bool) {
+	if len(k.Plan.Scopes) != 1 || !k.Plan.Scopes[0].Collides || k.rows || c.Altered() {
+		return "", false
+	}
+	s := k.Plan.Scopes[0]
+	if c.InTransaction() && (c.Transaction().Inside || c.Transaction().WrittenTo(s.Table).Unbounded) || slices.ContainsFunc(s.Pins, plan.KeyValue.Momentary) {
+		return "", false
+	}
+	return s.Bind(k.binder())
 }

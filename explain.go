@@ -172,7 +172,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 	}
 	for _, s := range p.Scopes {
 		where, ok := s.Bind(k.binder())
-		_, collides := k.conn.collisions(k)
+		_, collides := k.conn.Collisions(k)
 		switch {
 		case kept && n.By == nil:
 		case collides:

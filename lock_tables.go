@@ -171,5 +171,5 @@ func (c *conn) foldLocked(ctx context.Context, t *catalog.Table) (err error) {
 			}
 		}()
 	}
-	return c.Finish(ctx, c.takeAll(ctx, t, false))
+	return c.Finish(ctx, c.FoldTable(ctx, t, false))
 }

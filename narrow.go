@@ -16,7 +16,7 @@ import (
 // locked here.
 func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	n, b, locksGaps := k.Plan.Narrowing, k.binder(), c.LocksGaps()
-	asItIs := func() (string, error) { return k.text, c.take(ctx, k.Plan, b) }
+	asItIs := func() (string, error) { return k.text, c.FoldScopes(ctx, k.Plan, b) }
 	if n == nil || locksGaps && n.By == nil && n.First == nil {
 		return asItIs()
 	}
@@ -32,7 +32,7 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	var rows []slotsql.LockedRow
 	if ok {
 		var err error
-		rows, err = c.lock(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where)
+		rows, err = c.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where)
 		if ok = !mysqlerr.BadValue[mysqlerr.Number(err)]; ok && err != nil {
 			return "", err
 		}
@@ -41,16 +41,16 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	refusable := c.Settings.SafeUpdates && n.First == nil // as it is, but not by keys, nor with a limit
 	switch {
 	case locksGaps && ok && n.By != nil:
-		return k.text, c.fold(ctx, s.Table, rows)
+		return k.text, c.FoldRows(ctx, s.Table, rows)
 	case locksGaps && tooMany:
 		return asItIs()
 	case !ok, tooMany, n.Before == "", refusable: // no other row changes then, and a new one has no slots
-		if err := c.lockWhole(ctx, s.Table); err != nil {
+		if err := c.LockTable(ctx, s.Table); err != nil {
 			return "", err
 		}
 		return asItIs()
 	}
-	if err := c.fold(ctx, s.Table, rows); err != nil || n.Most > 0 && len(rows) == n.Most {
+	if err := c.FoldRows(ctx, s.Table, rows); err != nil || n.Most > 0 && len(rows) == n.Most {
 		return k.text, err
 	}
 	return k.keptTo(s, rows), nil

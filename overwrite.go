@@ -2,12 +2,9 @@ package countermysql
 
 import (
 	"context"
-	"strings"
 
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // runOverwriting runs a statement that does nothing but give counters of one row values
@@ -29,7 +26,7 @@ func (c *conn) runOverwriting(ctx context.Context, k *call) (out outcome, done b
 	if out, err = k.forward(ctx, k.text); err != nil {
 		return out, true, err
 	}
-	was, err := c.hadSlots(ctx, s, where)
+	was, err := c.HadSlots(ctx, s, where)
 	if err == nil && was != "" && out.affected() > 0 {
 		_, err = c.Do(ctx, c.Unsnapshot()+"UPDATE "+s.From()+" SET "+was+" WHERE "+where)
 	}
@@ -40,36 +37,4 @@ func (c *conn) runOverwriting(ctx context.Context, k *call) (out outcome, done b
 		return outcome{}, true, c.AsDeadlock("it can't be told whether a row of " + s.Table.String() + " has slots (" + err.Error() + ")")
 	}
 	return out, was == "", err
-}
-
-// hadSlots returns what the row of a condition was before the transaction, as assignments;
-// "" if it has no slots. While it is locked nobody adds any.
-func (c *conn) hadSlots(ctx context.Context, s plan.RowSet, where string) (was string, err error) {
-	t, name := s.Table, sqltext.Quote(s.Name)
-	var refs, values []string
-	for _, col := range t.Counters {
-		refs = append(refs, name+"."+sqltext.Quote(col.Name))
-	}
-	for _, col := range t.Touch {
-		if col.OnUpdate {
-			refs = append(refs, name+"."+sqltext.Quote(col.Name))
-		}
-	}
-	for _, ref := range refs {
-		values = append(values, "CAST("+ref+" AS CHAR)")
-	}
-	rows, err := c.Outside(ctx, "SELECT "+strings.Join(values, ", ")+" FROM "+s.From()+" WHERE ("+where+") AND EXISTS (SELECT 1 FROM "+t.Slots()+" AS "+catalog.PrivateName+
-		" WHERE "+t.SameKey(catalog.PrivateName, name)+" AND "+t.Planned(catalog.PrivateName)+")")
-	if err != nil || len(rows) == 0 {
-		return "", err
-	}
-	sets := make([]string, len(refs))
-	for i, ref := range refs {
-		value := "NULL"
-		if v := rows[0][i]; v != "" {
-			value = "'" + v + "'"
-		}
-		sets[i] = ref + " = " + value
-	}
-	return strings.Join(sets, ", "), nil
 }

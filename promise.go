@@ -85,7 +85,7 @@ func (c *conn) keep(ctx context.Context, p *txn.Promise) error {
 	if err := c.SendBegin(ctx); err != nil {
 		return err
 	}
-	if p.Affected, err = c.addToBase(ctx, t, &e); err != nil || p.Affected == 0 {
+	if p.Affected, err = c.AddToBase(ctx, t, &e); err != nil || p.Affected == 0 {
 		return err
 	}
 	w := c.Transaction().WrittenTo(t)

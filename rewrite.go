@@ -8,6 +8,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
@@ -194,7 +195,7 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	case err == nil:
 	case p.Query != nil && mysqlerr.NotResolved[n]:
 		if c.outdated(ctx, p, err) {
-			return outcome{}, errOtherSlots
+			return outcome{}, fold.ErrOtherSlots
 		}
 		// perhaps it is the view that the server does not like here: then the base table has to do
 		c.connector.stats.Exactly("the server does not accept the view")
@@ -217,13 +218,15 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 func (c *conn) rewritten(ctx context.Context, k *call) (text string, args []driver.NamedValue, plain bool, err error) {
 	p := k.Plan
 	if p.Query == nil {
-		if err := c.show(ctx, k); err != nil {
-			return "", nil, false, err
+		if x := c.Open(); x != nil && p.Shows != nil {
+			if err := c.ShowOthers(ctx, p, k.binder()); err != nil {
+				return "", nil, false, err
+			}
 		}
 		return k.text, k.args, false, nil
 	}
 	c.connector.stats.Sums.Add(1)
-	if !p.Query.Locking && !c.shares(p.Query) && c.Open() == nil {
+	if !p.Query.Locking && !c.Shares(p.Query) && c.Open() == nil {
 		text, args = k.summed()
 		return text, args, true, nil
 	}
@@ -235,7 +238,7 @@ func (c *conn) rewritten(ctx context.Context, k *call) (text string, args []driv
 	plain = true
 	for _, t := range p.Reads {
 		for _, l := range p.Query.Lockings(t) {
-			s, err := c.sightOf(ctx, t, l, k)
+			s, err := c.View(ctx, t, l, p, k.binder())
 			if err != nil {
 				return "", nil, false, err
 			}

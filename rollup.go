@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -187,7 +188,7 @@ func (c *Connector) newRollup(ctx context.Context, t *catalog.Table, maxLock tim
 	if err != nil {
 		return nil, err
 	}
-	r := &rollup{c: raw.(*conn), t: t, maxLock: maxLock, size: foldBatch / 4, out: &RolledUp{Table: t.String()}}
+	r := &rollup{c: raw.(*conn), t: t, maxLock: maxLock, size: fold.BatchKeys / 4, out: &RolledUp{Table: t.String()}}
 	if r.maxLock <= 0 {
 		r.maxLock = DefaultMaxLock
 	}
@@ -227,7 +228,7 @@ func (c *Connector) rollUpTable(ctx context.Context, t *catalog.Table, options *
 		if err == nil && len(keys) > 0 {
 			err = r.batch(ctx, keys)
 		}
-		if (errors.Is(err, errOtherSlots) || mysqlerr.Number(err) == mysqlerr.ErrNoColumn) && r.renew(ctx) {
+		if (errors.Is(err, fold.ErrOtherSlots) || mysqlerr.Number(err) == mysqlerr.ErrNoColumn) && r.renew(ctx) {
 			t, next = r.t, nil
 			continue
 		} else if err != nil || len(keys) == 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -24,7 +25,7 @@ func (r *rollup) batch(ctx context.Context, keys []catalog.Key) error {
 	case held > r.maxLock:
 		r.size = max(1, r.size/2)
 	case held < r.maxLock/2:
-		r.size = min(foldBatch, r.size*2)
+		r.size = min(fold.BatchKeys, r.size*2)
 	}
 	for _, k := range keys {
 		if taken[k.ID()] {
@@ -93,7 +94,7 @@ func (r *rollup) fold(ctx context.Context, cols []*catalog.Column, keys []catalo
 	left := map[string]string{}
 	var folded []slotsql.LockedRow
 	err := r.transaction(ctx, func() error {
-		rows, err := c.lockAs(ctx, t, sqltext.Quote(t.Spec.Name), t.Base()+slotsql.Force(t, cols), catalog.WhereAny(cols, keys, sqltext.Quote(t.Spec.Name)), how)
+		rows, err := c.LockRowsAs(ctx, t, sqltext.Quote(t.Spec.Name), t.Base()+slotsql.Force(t, cols), catalog.WhereAny(cols, keys, sqltext.Quote(t.Spec.Name)), how)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -106,7 +107,7 @@ func (r *rollup) fold(ctx context.Context, cols []*catalog.Column, keys []catalo
 			locked[i] = row.Key
 			taken[row.Key.ID()] = true
 		}
-		found, err := c.slotRows(ctx, t, locked, func(ctx context.Context, query string) ([][]string, error) {
+		found, err := c.SlotRows(ctx, t, locked, func(ctx context.Context, query string) ([][]string, error) {
 			return c.Read(ctx, query+" FOR UPDATE")
 		})
 		if err != nil {
@@ -129,7 +130,7 @@ func (r *rollup) fold(ctx context.Context, cols []*catalog.Column, keys []catalo
 			r.out.Slots += int64(len(slots))
 			whole = append(whole, row)
 		}
-		if err := c.foldBatch(ctx, t, whole, found); err != nil || r.correct == nil {
+		if err := c.FoldSlots(ctx, t, whole, found); err != nil || r.correct == nil {
 			return err
 		}
 		return r.correct(ctx, locked)
@@ -154,13 +155,13 @@ func (r *rollup) removeOrphan(ctx context.Context, k catalog.Key) error {
 		return nil // the table is empty: the next INSERT clears its slots
 	}
 	return r.transaction(ctx, func() error {
-		found, err := c.slotRows(ctx, t, []catalog.Key{k}, func(ctx context.Context, query string) ([][]string, error) {
+		found, err := c.SlotRows(ctx, t, []catalog.Key{k}, func(ctx context.Context, query string) ([][]string, error) {
 			return c.Read(ctx, query+" FOR UPDATE NOWAIT")
 		})
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		rows, err := c.lockAs(ctx, t, sqltext.Quote(t.Spec.Name), t.Base()+slotsql.ForceKey(t), t.Where(k, sqltext.Quote(t.Spec.Name)), "FOR UPDATE NOWAIT")
+		rows, err := c.LockRowsAs(ctx, t, sqltext.Quote(t.Spec.Name), t.Base()+slotsql.ForceKey(t), t.Where(k, sqltext.Quote(t.Spec.Name)), "FOR UPDATE NOWAIT")
 		if err != nil || len(rows) > 0 {
 			return err // it exists by now: the next rollup takes it
 		}
@@ -168,7 +169,7 @@ func (r *rollup) removeOrphan(ctx context.Context, k catalog.Key) error {
 			return err
 		}
 		r.out.Orphans += int64(len(found[k.ID()]))
-		return c.removeSlots(ctx, t, slices.Clone(found[k.ID()]))
+		return c.RemoveSlots(ctx, t, slices.Clone(found[k.ID()]))
 	})
 }
 
@@ -180,5 +181,5 @@ func (r *rollup) sameZones(ctx context.Context) error {
 	if !slices.ContainsFunc(r.t.Key, func(c *catalog.Column) bool { return c.DataType == "datetime" || c.DataType == "timestamp" }) {
 		return nil
 	}
-	return r.c.stillKnown(ctx, r.t, false, nil)
+	return r.c.StillKnown(ctx, r.t, false, nil)
 }

@@ -58,5 +58,5 @@ func (r *rollup) foldPart(ctx context.Context, row slotsql.LockedRow, slots []sl
 		}
 	}
 	r.out.Slots += int64(len(gone))
-	return r.c.removeSlots(ctx, t, gone)
+	return r.c.RemoveSlots(ctx, t, gone)
 }

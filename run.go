@@ -8,6 +8,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
@@ -39,15 +40,15 @@ func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 	out, err := c.runOnce(ctx, k)
 	if mysqlerr.Number(err) == mysqlerr.ErrMixedCollations {
 		for _, t := range k.Plan.Tables() {
-			if kerr := c.stillKnown(ctx, t, false, nil); kerr != nil {
+			if kerr := c.StillKnown(ctx, t, false, nil); kerr != nil {
 				err = kerr
 			}
 		}
 	}
-	if errors.Is(err, errOtherKey) && c.InTransaction() { // the slots table is to be altered, which would wait for it
+	if errors.Is(err, fold.ErrOtherKey) && c.InTransaction() { // the slots table is to be altered, which would wait for it
 		return outcome{}, c.AsDeadlock("the key of a table with counters has got another type meanwhile")
 	}
-	if !errors.Is(err, errOtherSlots) && (k.Plan.Kind != sqltext.NoEffect || k.Plan.Split != nil || !c.outdated(ctx, k.Plan, err)) {
+	if !errors.Is(err, fold.ErrOtherSlots) && (k.Plan.Kind != sqltext.NoEffect || k.Plan.Split != nil || !c.outdated(ctx, k.Plan, err)) {
 		return out, c.Cut(ctx, err)
 	}
 	p, err := c.plan(ctx, k.text)
@@ -58,7 +59,7 @@ func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 	if k.Encounter != nil { // its table is gone, and may be back when it is sent
 		return c.runEncounter(ctx, k)
 	}
-	if out, err = c.runOnce(ctx, k); errors.Is(err, errOtherSlots) {
+	if out, err = c.runOnce(ctx, k); errors.Is(err, fold.ErrOtherSlots) {
 		err = errors.New(err.Error()) // not once more: it may be one of several statements
 	}
 	return out, c.Cut(ctx, err)
@@ -150,7 +151,7 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	p := k.Plan
 	send := c.sendOrRollBack
 	if p.Arg == sqltext.XaEnd { // a prepared transaction may lose the shared locks that keep others from its slots
-		send = c.applyAll
+		send = c.ApplyAll
 	}
 	if err := send(ctx); err != nil {
 		if p.Arg == sqltext.XaEnd && !c.Begun() { // a deadlock has ended it, but MySQL wants XA END before XA ROLLBACK and all else
@@ -214,32 +215,17 @@ func (c *conn) noteAnything(p *plan.Plan) {
 
 // settleAll makes the base rows say all of what such a statement may read.
 func (c *conn) settleAll(ctx context.Context, k *call) error {
-	if err := c.applyAll(ctx); err != nil {
+	if err := c.ApplyAll(ctx); err != nil {
 		return err
 	}
-	if err := c.hold(ctx, k.Plan, true); err != nil {
+	if err := c.Hold(ctx, k.Plan, true); err != nil {
 		return err
 	}
 	for _, s := range k.Plan.Scopes {
 		if c.Locks != session.Unlocked {
 			break // to roll up would unlock
 		}
-		if err := c.rollUp(ctx, s.Table); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// applyAll takes every pending increment the exact way, before a statement that
-// may end the transaction or not.
-func (c *conn) applyAll(ctx context.Context) error {
-	x := c.Open()
-	if x == nil {
-		return nil
-	}
-	for _, p := range x.Unsent() {
-		if err := c.apply(ctx, p.Table, nil); err != nil {
+		if err := c.FoldTableAlone(ctx, s.Table); err != nil {
 			return err
 		}
 	}
@@ -301,19 +287,19 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 	}
 	exactly := r.Class == plan.Exact
 	if takes := exactly || p.Locking; takes || p.Increment == nil && p.Writes != nil {
-		if err := c.hold(ctx, p, takes); err != nil {
+		if err := c.Hold(ctx, p, takes); err != nil {
 			return outcome{}, err
 		}
 	}
 	for _, t := range p.Deletes {
 		if c.Open().HasPending(t) {
-			if err := c.apply(ctx, t, nil); err != nil {
+			if err := c.ApplyPending(ctx, t, nil); err != nil {
 				return outcome{}, err
 			}
 		}
 	}
 	if p.Cleaning != nil {
-		if err := c.AgainAlone(ctx, func() error { return c.clean(ctx, k) }); err != nil {
+		if err := c.AgainAlone(ctx, func() error { return c.SweepOrphans(ctx, p, k.binder()) }); err != nil {
 			return outcome{}, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -75,14 +76,14 @@ func (c *conn) forwardWatched(ctx context.Context, k *call) (outcome, error) {
 	if x := c.Open(); x == nil || !x.KeepsPending() {
 		return k.forward(ctx, k.text)
 	}
-	if _, err := c.Do(ctx, "SAVEPOINT "+ownSavepoint); err != nil {
+	if _, err := c.Do(ctx, "SAVEPOINT "+fold.OwnSavepoint); err != nil {
 		return outcome{}, err
 	}
 	check := func(err error) error {
 		if !c.Begun() { // it is over, and the savepoint with it
 			return err
 		}
-		if _, rerr := c.Do(context.WithoutCancel(ctx), "RELEASE SAVEPOINT "+ownSavepoint); mysqlerr.Number(rerr) != mysqlerr.ErrNoSavepoint {
+		if _, rerr := c.Do(context.WithoutCancel(ctx), "RELEASE SAVEPOINT "+fold.OwnSavepoint); mysqlerr.Number(rerr) != mysqlerr.ErrNoSavepoint {
 			return cmp.Or(err, rerr)
 		}
 		c.Abandon()

@@ -20,7 +20,7 @@ func (c *conn) runTemporary(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	for _, s := range k.Plan.Scopes { // of CREATE TEMPORARY TABLE … SELECT
-		if err := c.rollUp(ctx, s.Table); err != nil {
+		if err := c.FoldTableAlone(ctx, s.Table); err != nil {
 			return outcome{}, err
 		}
 	}

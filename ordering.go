@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
-
-// ownSavepoint is a savepoint of ours.
-const ownSavepoint = "countermysql_own"
 
 // errRowGone says that a row to be incremented is missing or has become NULL.
 var errRowGone = errors.New("countermysql: the row is gone")
@@ -142,9 +138,9 @@ func (c *conn) sendEach(ctx context.Context, t *catalog.Table, entries []*slotsq
 			return err
 		}
 		if len(there) > 0 {
-			switch _, err := c.takeKeys(ctx, t, map[string]catalog.Key{e.ID: e.Key}); {
-			case errors.Is(err, errOtherSlots):
-				if _, err := c.addToBase(ctx, t, e); err != nil {
+			switch _, err := c.FoldKeys(ctx, t, map[string]catalog.Key{e.ID: e.Key}); {
+			case errors.Is(err, fold.ErrOtherSlots):
+				if _, err := c.AddToBase(ctx, t, e); err != nil {
 					return err
 				}
 				continue
@@ -155,7 +151,7 @@ func (c *conn) sendEach(ctx context.Context, t *catalog.Table, entries []*slotsq
 				continue
 			}
 		}
-		moved, err := c.findAgain(ctx, t, e)
+		moved, err := c.Relocate(ctx, t, e)
 		if err != nil {
 			return err
 		}
@@ -165,7 +161,7 @@ func (c *conn) sendEach(ctx context.Context, t *catalog.Table, entries []*slotsq
 		for _, m := range moved {
 			err := c.sendOrApply(ctx, t, m)
 			if errors.Is(err, errRowGone) { // it is locked: NULL in some counter
-				err = c.applyEntry(ctx, t, m)
+				err = c.ApplyEntry(ctx, t, m)
 			}
 			if err != nil {
 				return err
@@ -175,37 +171,6 @@ func (c *conn) sendEach(ctx context.Context, t *catalog.Table, entries []*slotsq
 	return nil
 }
 
-// addToBase adds an entry to its base row alone, as where another client has given the key
-// another type: none of the slots can be told to be its own.
-func (c *conn) addToBase(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) (affected int64, err error) {
-	name := t.Ref()
-	var sets []string
-	for i, col := range t.Counters {
-		if ref := name + "." + sqltext.Quote(col.Name); e.Deltas[i] != 0 {
-			sets = append(sets, ref+" = "+ref+" + "+col.FormatUnits(e.Deltas[i]))
-		}
-	}
-	for i, col := range t.Touch {
-		if ref := name + "." + sqltext.Quote(col.Name); e.Touch[i] != "" {
-			sets = append(sets, ref+" = "+catalog.Later(ref, "CAST("+e.Touch[i]+" AS DATETIME(6))"))
-		}
-	}
-	return c.Do(ctx, c.Unsnapshot()+"UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(e.Key, name))
-}
-
-// applyEntry adds an entry to its base row, with all slots. What is pending for that key
-// besides has been sent or will be.
-func (c *conn) applyEntry(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) error {
-	p := c.Transaction().PendingFor(t)
-	other := p.Get(e.ID)
-	p.Put(e)
-	err := c.apply(ctx, t, []string{e.ID})
-	if other != nil && other != e {
-		p.Put(other)
-	}
-	return err
-}
-
 // sendOrApply sends an entry, or adds it to its base row with all slots where its
 // own slot would leave 64 bits.
 func (c *conn) sendOrApply(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) error {
@@ -213,44 +178,5 @@ func (c *conn) sendOrApply(ctx context.Context, t *catalog.Table, e *slotsql.Row
 	if mysqlerr.Number(err) != mysqlerr.ErrOutOfRange {
 		return err
 	}
-	return c.applyEntry(ctx, t, e)
-}
-
-// findAgain looks for the row of an entry that is no longer under its key, by
-// each condition that the application found it by, and locks it.
-func (c *conn) findAgain(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) ([]*slotsql.RowIncrement, error) {
-	var moved []*slotsql.RowIncrement
-	for _, f := range e.Finds {
-		rows, err := c.lock(ctx, t, sqltext.Quote(f.Name), t.Base()+" AS "+sqltext.Quote(f.Name), f.Where)
-		if err != nil {
-			return nil, err
-		}
-		to, left := make([]catalog.Key, len(rows)), f.Keys
-		for i, r := range rows {
-			to[i] = r.Key
-		}
-		if len(f.Keys) > 1 {
-			var there [][]string
-			for batch := range slices.Chunk(f.Keys, c.Several(t, plan.SendBatch, slices.Values(f.Keys))) {
-				some, err := c.Outside(ctx, "SELECT "+t.SelectKey(t.Ref())+" FROM "+t.Base()+" WHERE "+t.WhereAny(batch, t.Ref()))
-				if err != nil {
-					return nil, err
-				}
-				there = append(there, some...)
-			}
-			left, to = without(f.Keys, there), without(to, f.Keys)
-		}
-		// Which has gone where can't be told, nor does it matter: each was added the same.
-		if i := slices.IndexFunc(left, func(k catalog.Key) bool { return slices.Equal(k, e.Key) }); i >= 0 && i < len(to) {
-			moved = append(moved, &slotsql.RowIncrement{ID: to[i].ID(), Key: to[i], Deltas: f.Deltas, Touch: e.Touch})
-		}
-	}
-	return moved, nil
-}
-
-// without leaves out some keys.
-func without[K ~[]string](keys []catalog.Key, out []K) []catalog.Key {
-	return slices.DeleteFunc(slices.Clone(keys), func(k catalog.Key) bool {
-		return slices.ContainsFunc(out, func(o K) bool { return slices.Equal([]string(o), []string(k)) })
-	})
+	return c.ApplyEntry(ctx, t, e)
 }

@@ -1,4 +1,4 @@
-package countermysql
+package fold
 
 import (
 	"context"
@@ -7,11 +7,11 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 )
 
-// hold notes on a cluster that the transaction's next statement may lock rows: what it
+// Hold notes on a cluster that the transaction's next statement may lock rows: what it
 // increments then goes to base rows. takes says that the statement may be all that it
 // does to a row, without a write: what is pending goes there as well.
-func (c *conn) hold(ctx context.Context, p *plan.Plan, takes bool) error {
-	if s := c.connector.watcher.Current(); s == nil || !s.Server.Galera || !c.InTransaction() {
+func (f *Folder) Hold(ctx context.Context, p *plan.Plan, takes bool) error {
+	if s := f.Watcher.Current(); s == nil || !s.Server.Galera || !f.InTransaction() {
 		return nil
 	}
 	tables := append(p.Tables(), p.Shows...)
@@ -20,13 +20,13 @@ func (c *conn) hold(ctx context.Context, p *plan.Plan, takes bool) error {
 			tables = append(tables, w.Table)
 		}
 	}
-	x := c.Transaction()
+	x := f.Transaction()
 	for _, t := range tables {
 		if !slices.Contains(x.Held, t.String()) {
 			x.Held = append(x.Held, t.String())
 		}
 		if takes && x.HasPending(t) {
-			if err := c.apply(ctx, t, nil); err != nil {
+			if err := f.ApplyPending(ctx, t, nil); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,4 @@
-package countermysql
+package fold
 
 import (
 	"context"
@@ -14,69 +14,69 @@ import (
 	"github.com/countermysql/countermysql/internal/txn"
 )
 
-// sightOf is how the open transaction sees a table, after its pending
+// View is how the open transaction sees a table, after its pending
 // increments have been taken the exact way or noted in the sight.
-func (c *conn) sightOf(ctx context.Context, t *catalog.Table, l sqltext.Locking, k *call) (slotsql.ReadView, error) {
+func (f *Folder) View(ctx context.Context, t *catalog.Table, l sqltext.Locking, p *plan.Plan, b plan.Binder) (slotsql.ReadView, error) {
 	var s slotsql.ReadView
-	if !c.InTransaction() {
+	if !f.InTransaction() {
 		s.Locks = l.Clause
-		if l.Shared && (c.Next != "" || c.Settings.ReadOnly) { // READ ONLY refuses FOR UPDATE
+		if l.Shared && (f.Next != "" || f.Settings.ReadOnly) { // READ ONLY refuses FOR UPDATE
 			s.Locks = t.Share(s.Locks)
 		}
 		return s, nil
 	}
-	x := c.Transaction()
-	if ids, may := k.mayRead(t); may && x.HasPending(t) {
+	x := f.Transaction()
+	if ids, may := f.mayRead(t, p, b); may && x.HasPending(t) {
 		if t.Spec.OwnSnapshot && l.Clause == "" {
 			for _, e := range x.Pending[t.String()].Sorted() {
 				s.Pending = append(s.Pending, slotsql.OwnIncrement(t, e))
 			}
-		} else if err := c.apply(ctx, t, ids); err != nil {
+		} else if err := f.ApplyPending(ctx, t, ids); err != nil {
 			return s, err
 		}
 	}
-	if l.Shared && c.ReadOnly() {
+	if l.Shared && f.ReadOnly() {
 		return slotsql.ReadView{Locks: t.Share(l.Clause)}, nil
 	}
 	if l.Clause != "" {
-		return c.lockingSight(ctx, t, l, k)
+		return f.lockingView(ctx, t, l, p, b)
 	}
-	own, err := c.ownSight(ctx, t)
+	own, err := f.ownWrites(ctx, t)
 	own.Pending = s.Pending
-	if err != nil || own.Locks == "" && !c.shares(k.Plan.Query) {
+	if err != nil || own.Locks == "" && !f.Shares(p.Query) {
 		return own, err
 	}
-	return c.keyedSight(ctx, t, own, k)
+	return f.keyedView(ctx, t, own, p, b)
 }
 
-// shares reports whether the server locks with shared locks what the query reads in the
+// Shares reports whether the server locks with shared locks what the query reads in the
 // open transaction.
-func (c *conn) shares(q *plan.Query) bool {
-	mayWrite := c.Next == "" && !c.Settings.ReadOnly // READ ONLY refuses FOR UPDATE
-	if c.Begun() {
-		mayWrite = !c.ReadOnly()
+func (f *Folder) Shares(q *plan.Query) bool {
+	mayWrite := f.Next == "" && !f.Settings.ReadOnly // READ ONLY refuses FOR UPDATE
+	if f.Begun() {
+		mayWrite = !f.ReadOnly()
 	}
-	return q.Keyed != nil && c.InTransaction() && mayWrite && (c.Level() == sqltext.Serializable || q.Stored && c.LocksGaps())
+	return q.Keyed != nil && f.InTransaction() && mayWrite && (f.Level() == sqltext.Serializable || q.Stored && f.LocksGaps())
 }
 
-// keyedSight is how a query that shares sees the rows whose keys it gives: they are
+// keyedView is how a query that shares sees the rows whose keys it gives: they are
 // locked exclusively, and their slots not at all. With a shared lock of both, increments
 // would get the row, and wait for the slots: a deadlock when the transaction writes the
 // row, and until then all others of their batch would wait, too.
-func (c *conn) keyedSight(ctx context.Context, t *catalog.Table, s slotsql.ReadView, k *call) (slotsql.ReadView, error) {
-	for _, rows := range k.Plan.Query.Keyed {
-		where, ok := rows.Bind(k.binder())
+func (f *Folder) keyedView(ctx context.Context, t *catalog.Table, s slotsql.ReadView, p *plan.Plan, b plan.Binder) (slotsql.ReadView, error) {
+	for _, rows := range p.Query.Keyed {
+		where, ok := rows.Bind(b)
 		if rows.Table != t || !ok {
 			continue
 		}
-		locked, err := c.lock(ctx, t, sqltext.Quote(rows.Name), rows.From(), where)
+		locked, err := f.LockRows(ctx, t, sqltext.Quote(rows.Name), rows.From(), where)
 		switch n := mysqlerr.Number(err); {
 		case mysqlerr.BadValue[n], mysqlerr.Denied[n]: // the query itself says what is wrong with it, or may do with shared locks
 			continue
 		case err != nil:
 			return s, err
 		}
-		more, err := c.correctionsOf(ctx, t, locked)
+		more, err := f.correctionsOf(ctx, t, locked)
 		if err != nil {
 			return s, err
 		}
@@ -87,11 +87,11 @@ func (c *conn) keyedSight(ctx context.Context, t *catalog.Table, s slotsql.ReadV
 }
 
 // correctionsOf gives the slots of locked rows as they are.
-func (c *conn) correctionsOf(ctx context.Context, t *catalog.Table, locked []slotsql.LockedRow) ([]slotsql.RowOverride, error) {
+func (f *Folder) correctionsOf(ctx context.Context, t *catalog.Table, locked []slotsql.LockedRow) ([]slotsql.RowOverride, error) {
 	var all []slotsql.RowOverride
 	for _, r := range locked {
 		row := txn.WrittenRow{Base: t.Where(r.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Where(r.Key, catalog.PrivateName)}
-		if err := c.sums(ctx, t, &row); err != nil {
+		if err := f.sums(ctx, t, &row); err != nil {
 			return nil, err
 		}
 		all = append(all, slotsql.RowOverride{Where: row.Base, Amounts: row.Sums})
@@ -99,20 +99,20 @@ func (c *conn) correctionsOf(ctx context.Context, t *catalog.Table, locked []slo
 	return all, nil
 }
 
-// show prepares a query that reads no counter. Plain MySQL would have written
+// ShowOthers prepares a query that reads no counter. Plain MySQL would have written
 // the rows that the transaction has incremented, and shows their other columns as
 // they were then, not as of an older snapshot.
-func (c *conn) show(ctx context.Context, k *call) error {
-	x := c.Open()
+func (f *Folder) ShowOthers(ctx context.Context, p *plan.Plan, b plan.Binder) error {
+	x := f.Open()
 	if x == nil || x.Isolation != sqltext.RepeatableRead {
 		return nil
 	}
-	for _, t := range k.Plan.Shows {
+	for _, t := range p.Shows {
 		if p := x.Pending[t.String()]; !p.Some() || !p.Late || t.Spec.OwnSnapshot {
 			continue
 		}
-		if ids, may := k.mayRead(t); may {
-			if err := c.apply(ctx, t, ids); err != nil {
+		if ids, may := f.mayRead(t, p, b); may {
+			if err := f.ApplyPending(ctx, t, ids); err != nil {
 				return err
 			}
 		}
@@ -120,10 +120,10 @@ func (c *conn) show(ctx context.Context, k *call) error {
 	return nil
 }
 
-// ownSight corrects the slots of the rows that the transaction has written.
-func (c *conn) ownSight(ctx context.Context, t *catalog.Table) (slotsql.ReadView, error) {
+// ownWrites corrects the slots of the rows that the transaction has written.
+func (f *Folder) ownWrites(ctx context.Context, t *catalog.Table) (slotsql.ReadView, error) {
 	var s slotsql.ReadView
-	x := c.Transaction()
+	x := f.Transaction()
 	w := x.Written[t.String()]
 	if x.Isolation != sqltext.RepeatableRead || w == nil {
 		return s, nil
@@ -133,7 +133,7 @@ func (c *conn) ownSight(ctx context.Context, t *catalog.Table) (slotsql.ReadView
 		return s, nil
 	}
 	for i := range w.Rows {
-		if err := c.sums(ctx, t, &w.Rows[i]); err != nil {
+		if err := f.sums(ctx, t, &w.Rows[i]); err != nil {
 			return s, err
 		}
 		s.Own = append(s.Own, slotsql.RowOverride{Where: w.Rows[i].Base, Amounts: w.Rows[i].Sums})
@@ -141,21 +141,21 @@ func (c *conn) ownSight(ctx context.Context, t *catalog.Table) (slotsql.ReadView
 	return s, nil
 }
 
-// lockingSight is how a locking SELECT sees a table: as it is now. The rows are
+// lockingView is how a locking SELECT sees a table: as it is now. The rows are
 // locked first, which keeps their slots as they are; reading those under locks
 // as well would keep others from the first slots of neighbouring keys.
-func (c *conn) lockingSight(ctx context.Context, t *catalog.Table, l sqltext.Locking, k *call) (slotsql.ReadView, error) {
+func (f *Folder) lockingView(ctx context.Context, t *catalog.Table, l sqltext.Locking, p *plan.Plan, b plan.Binder) (slotsql.ReadView, error) {
 	s := slotsql.ReadView{Locks: l.Clause}
-	for _, rows := range k.Plan.Query.First {
-		where, ok := rows.Bind(k.binder())
+	for _, rows := range p.Query.First {
+		where, ok := rows.Bind(b)
 		if rows.Table != t || !ok || where == "" {
 			continue
 		}
-		locked, err := c.lockAs(ctx, t, sqltext.Quote(rows.Name), rows.From(), where, s.Locks)
+		locked, err := f.LockRowsAs(ctx, t, sqltext.Quote(rows.Name), rows.From(), where, s.Locks)
 		if err != nil || len(locked) > txn.MaxWritten {
 			return s, err
 		}
-		more, err := c.correctionsOf(ctx, t, locked)
+		more, err := f.correctionsOf(ctx, t, locked)
 		if err != nil {
 			return s, err
 		}
@@ -166,17 +166,16 @@ func (c *conn) lockingSight(ctx context.Context, t *catalog.Table, l sqltext.Loc
 
 // mayRead are the ids of the pending increments that the statement may see, if
 // it says which rows it reads; nil: all. may is false if there are none.
-func (k *call) mayRead(t *catalog.Table) (ids []string, may bool) {
-	if k.Pins == nil {
+func (f *Folder) mayRead(t *catalog.Table, p *plan.Plan, b plan.Binder) (ids []string, may bool) {
+	if p.Pins == nil {
 		return nil, true
 	}
-	b := k.binder()
-	for _, p := range k.Pins {
-		id, ok := p.Key(t, b)
+	for _, pin := range p.Pins {
+		id, ok := pin.Key(t, b)
 		if !ok {
 			return nil, true
 		}
-		if k.conn.Tx.Pending[t.String()].Get(id.ID()) != nil {
+		if f.Tx.Pending[t.String()].Get(id.ID()) != nil {
 			ids = append(ids, id.ID())
 		}
 	}
@@ -185,7 +184,7 @@ func (k *call) mayRead(t *catalog.Table) (ids []string, may bool) {
 
 // sums reads the slots of a row that the transaction has written. Its lock on
 // the base row keeps them as they are.
-func (c *conn) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow) error {
+func (f *Folder) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow) error {
 	if row.Sums != nil {
 		return nil
 	}
@@ -205,18 +204,18 @@ func (c *conn) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow) 
 	if conds := t.AsKnown(sqltext.Quote(t.Spec.Name), true); conds != nil {
 		known = "(SELECT MIN((" + strings.Join(conds, " AND ") + ") IS TRUE) FROM " + t.Base() + " WHERE " + row.Base + ")"
 	}
-	rows, err := c.Outside(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+", "+strings.Join(cols, ", ")+", "+known+
+	rows, err := f.Outside(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+", "+strings.Join(cols, ", ")+", "+known+
 		" FROM "+t.Slots()+" AS "+catalog.PrivateName+" WHERE "+row.Slots+" AND "+t.Planned(catalog.PrivateName)+group)
 	if err != nil {
 		return err
 	}
 	if len(rows) > 0 {
-		if err := c.stillKnown(ctx, t, rows[0][len(rows[0])-1] != "0", nil); err != nil {
+		if err := f.StillKnown(ctx, t, rows[0][len(rows[0])-1] != "0", nil); err != nil {
 			return err
 		}
 	}
 	row.Sums = slotsql.NoSums(t)
-	if len(rows) != 1 || c.Transaction().WrittenTo(t).Folded[catalog.Key(rows[0][:len(t.Key)]).ID()] {
+	if len(rows) != 1 || f.Transaction().WrittenTo(t).Folded[catalog.Key(rows[0][:len(t.Key)]).ID()] {
 		return nil // the transaction has taken them itself, which others do not see yet
 	}
 	for i, col := range slices.Concat(t.Counters, t.Touch) {

@@ -49,7 +49,7 @@ func (c *conn) settleTexts(ctx context.Context, text string) error {
 			w.SetUnbounded()
 		}
 	}
-	return c.applyAll(ctx)
+	return c.ApplyAll(ctx)
 }
 
 // runAutocommit executes SET autocommit. To switch it on commits, and where the text does

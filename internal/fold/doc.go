@@ -1,0 +1,16 @@
+// Package fold is the exact way: slots and pending increments go to their base rows, in the
+// transaction that is open. And it says how that transaction sees counters, some of whose
+// rows it has written.
+//
+// The order of locks is that of the whole driver: base rows first, all of them in key order,
+// and then their slots. Who has locked a base row keeps everybody from its slots, so that
+// what a look-up connection reads of them stays true; and only what was read is taken away.
+//
+//	LockRows → SlotRows → FoldSlots: one UPDATE of the base rows, one DELETE of the slots
+//
+//	[Folder.FoldScopes]    the rows that a statement concerns
+//	[Folder.FoldTable]     all of a table's, until none with slots is left: one moment
+//	[Folder.ApplyPending]  what the transaction has not sent yet, with the slots of its rows
+//	[Folder.View]          how a query is to see a table beside what the transaction has written
+//	[Folder.SweepOrphans]  slots of rows that others have deleted, before an INSERT of their key
+package fold

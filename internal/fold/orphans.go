@@ -1,0 +1,73 @@
+package fold
+
+import (
+	"context"
+	"slices"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// SweepOrphans removes slots left under the keys that an INSERT names: their rows were
+// deleted by a cascade or another client. A row that somebody has locked may be about
+// to go: then it waits, as the INSERT would.
+func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) error {
+	t, where, named := p.Cleaning.Table, "TRUE", false
+	if pins := p.Cleaning.Pins; pins != nil {
+		if s, ok := plan.BindPins(pins, catalog.PrivateName, b); ok {
+			where, named = s, true
+		}
+	}
+	some, waits := slotsql.Orphans(t, where), named && !t.Galera // see noWait
+	if waits {
+		some = " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE (" + where + ") AND NOT EXISTS (SELECT 1 FROM " + t.Base() +
+			" AS base WHERE " + t.SameKey("base", catalog.PrivateName) + " " + t.SkipLocked() + ")"
+	}
+	if f.InTransaction() && f.Transaction().WrittenTo(t).Unbounded { // others do not see which rows it has deleted
+		if !named {
+			if rows, err := f.Outside(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1"); err != nil || len(rows) == 0 {
+				return err
+			}
+			return f.removeOrphans(ctx, t, where)
+		}
+		some = " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + where
+	}
+	found, err := f.Outside(ctx, "SELECT DISTINCT "+t.SelectKey(catalog.PrivateName)+some)
+	if err != nil {
+		return err
+	}
+	keys := make([]catalog.Key, len(found))
+	for i, row := range found {
+		keys[i] = row
+	}
+	slices.SortFunc(keys, t.Compare)
+	for batch := range slices.Chunk(keys, f.Several(t, plan.SendBatch, slices.Values(keys))) { // and not all at once, which would lock all slots
+		if waits {
+			lock := catalog.ShareMode
+			if p.Scopes != nil { // it changes the row: with a shared lock, those who wait here would then wait for each other
+				lock = "FOR UPDATE"
+			}
+			there, err := f.Read(ctx, f.Unsnapshot()+"SELECT 1 FROM "+t.Base()+" WHERE "+t.WhereAny(batch, sqltext.Quote(t.Spec.Name))+" "+lock)
+			if err != nil {
+				return err
+			}
+			if len(there) == len(batch) { // nothing is left over: others go on with those slots
+				continue
+			}
+		}
+		if err := f.removeOrphans(ctx, t, t.WhereAny(batch, catalog.PrivateName)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Folder) removeOrphans(ctx context.Context, t *catalog.Table, where string) error {
+	n, err := f.Do(ctx, f.UnsafeUpdates(t)+"DELETE "+catalog.PrivateName+slotsql.Orphans(t, where))
+	if n > 0 && f.InTransaction() {
+		f.Transaction().Inside = true // others still see them
+	}
+	return err
+}

@@ -1,0 +1,143 @@
+package fold
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// ApplyPending takes keys of a table's pending increments, given by their ids, or all.
+// An increment whose row is gone goes with it.
+func (f *Folder) ApplyPending(ctx context.Context, t *catalog.Table, ids []string) error {
+	p := f.Transaction().Pending[t.String()]
+	if ids == nil {
+		for id := range p.Entries {
+			ids = append(ids, id)
+		}
+	}
+	keys := map[string]catalog.Key{}
+	for _, id := range ids {
+		if e := p.Entries[id]; e != nil {
+			keys[id] = e.Key
+		}
+	}
+	if _, err := f.FoldKeys(ctx, t, keys); err != nil {
+		return err
+	}
+	var left []*slotsql.RowIncrement // their rows are no longer under their keys
+	for _, e := range p.Sorted() {
+		if keys[e.ID] != nil {
+			left = append(left, e)
+		}
+	}
+	for _, e := range left {
+		moved, err := f.Relocate(ctx, t, e)
+		if err != nil {
+			return err
+		}
+		p.Remove(e.ID) // not before: the transaction may go on after an error
+		for _, m := range moved {
+			row := map[string]catalog.Key{m.ID: m.Key}
+			if p.Entries[m.ID] != nil { // increments by the row's new key
+				if _, err := f.FoldKeys(ctx, t, row); err != nil {
+					return err
+				}
+			}
+			p.Put(m)
+			if _, err := f.FoldKeys(ctx, t, row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ApplyAll takes every pending increment the exact way, before a statement that
+// may end the transaction or not.
+func (f *Folder) ApplyAll(ctx context.Context) error {
+	x := f.Open()
+	if x == nil {
+		return nil
+	}
+	for _, p := range x.Unsent() {
+		if err := f.ApplyPending(ctx, p.Table, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ApplyEntry adds an entry to its base row, with all slots. What is pending for that key
+// besides has been sent or will be.
+func (f *Folder) ApplyEntry(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) error {
+	p := f.Transaction().PendingFor(t)
+	other := p.Get(e.ID)
+	p.Put(e)
+	err := f.ApplyPending(ctx, t, []string{e.ID})
+	if other != nil && other != e {
+		p.Put(other)
+	}
+	return err
+}
+
+// AddToBase adds an entry to its base row alone, as where another client has given the key
+// another type: none of the slots can be told to be its own.
+func (f *Folder) AddToBase(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) (affected int64, err error) {
+	name := t.Ref()
+	var sets []string
+	for i, col := range t.Counters {
+		if ref := name + "." + sqltext.Quote(col.Name); e.Deltas[i] != 0 {
+			sets = append(sets, ref+" = "+ref+" + "+col.FormatUnits(e.Deltas[i]))
+		}
+	}
+	for i, col := range t.Touch {
+		if ref := name + "." + sqltext.Quote(col.Name); e.Touch[i] != "" {
+			sets = append(sets, ref+" = "+catalog.Later(ref, "CAST("+e.Touch[i]+" AS DATETIME(6))"))
+		}
+	}
+	return f.Do(ctx, f.Unsnapshot()+"UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(e.Key, name))
+}
+
+// Relocate looks for the row of an entry that is no longer under its key, by
+// each condition that the application found it by, and locks it.
+func (f *Folder) Relocate(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) ([]*slotsql.RowIncrement, error) {
+	var moved []*slotsql.RowIncrement
+	for _, found := range e.Finds {
+		rows, err := f.LockRows(ctx, t, sqltext.Quote(found.Name), t.Base()+" AS "+sqltext.Quote(found.Name), found.Where)
+		if err != nil {
+			return nil, err
+		}
+		to, left := make([]catalog.Key, len(rows)), found.Keys
+		for i, r := range rows {
+			to[i] = r.Key
+		}
+		if len(found.Keys) > 1 {
+			var there [][]string
+			for batch := range slices.Chunk(found.Keys, f.Several(t, plan.SendBatch, slices.Values(found.Keys))) {
+				some, err := f.Outside(ctx, "SELECT "+t.SelectKey(t.Ref())+" FROM "+t.Base()+" WHERE "+t.WhereAny(batch, t.Ref()))
+				if err != nil {
+					return nil, err
+				}
+				there = append(there, some...)
+			}
+			left, to = without(found.Keys, there), without(to, found.Keys)
+		}
+		// Which has gone where can't be told, nor does it matter: each was added the same.
+		if i := slices.IndexFunc(left, func(k catalog.Key) bool { return slices.Equal(k, e.Key) }); i >= 0 && i < len(to) {
+			moved = append(moved, &slotsql.RowIncrement{ID: to[i].ID(), Key: to[i], Deltas: found.Deltas, Touch: e.Touch})
+		}
+	}
+	return moved, nil
+}
+
+// without leaves out some keys.
+func without[K ~[]string](keys []catalog.Key, out []K) []catalog.Key {
+	return slices.DeleteFunc(slices.Clone(keys), func(k catalog.Key) bool {
+		return slices.ContainsFunc(out, func(o K) bool { return slices.Equal([]string(o), []string(k)) })
+	})
+}

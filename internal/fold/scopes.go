@@ -1,0 +1,122 @@
+package fold
+
+import (
+	"context"
+	"slices"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// BatchKeys is how many keys are rolled up by one statement.
+const BatchKeys = 100
+
+// FoldScopes locks the base rows of a plan's scopes and rolls up their slots, together
+// with what the transaction has pending for them: after it the base rows say all.
+func (f *Folder) FoldScopes(ctx context.Context, p *plan.Plan, b plan.Binder) error {
+	for _, s := range p.Scopes {
+		where, ok := s.Bind(b)
+		if !ok || s.Where == nil && s.Pins == nil {
+			if p.Whole {
+				if err := f.LockTable(ctx, s.Table); err != nil {
+					return err
+				}
+			}
+			if err := f.FoldTable(ctx, s.Table, p.Writes != nil); err != nil {
+				return err
+			}
+			continue
+		}
+		rows, err := f.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where)
+		switch {
+		case err == nil:
+			err = f.FoldRows(ctx, s.Table, rows)
+		case mysqlerr.BadValue[mysqlerr.Number(err)]: // as a query says it; the statement itself says what is wrong with it
+			err = f.FoldTable(ctx, s.Table, p.Writes != nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FoldTable takes every key of a table that has slots or pending increments. For a
+// statement that may give rows other keys, slots without a row go too. While the keys
+// listed are locked, others may get their first slots, and then a listed one more: so
+// it lists again until all that have slots are locked, which is one moment.
+func (f *Folder) FoldTable(ctx context.Context, t *catalog.Table, writes bool) error {
+	keys, taken := map[string]catalog.Key{}, map[string]bool{}
+	if x := f.Open(); x.HasPending(t) {
+		for id, e := range x.Pending[t.String()].Entries {
+			keys[id] = e.Key
+		}
+	}
+	for {
+		found, err := f.Outside(ctx, "SELECT DISTINCT "+t.SelectKey(catalog.PrivateName)+" FROM "+t.Slots()+" AS "+catalog.PrivateName)
+		if err != nil {
+			return err
+		}
+		for _, r := range found {
+			if k := catalog.Key(r[:len(t.Key)]); !taken[k.ID()] {
+				keys[k.ID()] = k
+			}
+		}
+		if len(keys) == 0 {
+			return nil
+		}
+		gone, err := f.FoldKeys(ctx, t, keys)
+		for batch := range slices.Chunk(gone, f.Several(t, BatchKeys, slices.Values(gone))) {
+			if err == nil && writes {
+				err = f.removeOrphans(ctx, t, slotsql.WhereAnyOrAll(t, batch, catalog.PrivateName))
+			}
+		}
+		if err != nil {
+			return err
+		}
+		for id := range keys {
+			taken[id] = true
+		}
+		clear(keys)
+	}
+}
+
+// FoldKeys takes the given keys, and returns those that no row has.
+func (f *Folder) FoldKeys(ctx context.Context, t *catalog.Table, keys map[string]catalog.Key) (gone []catalog.Key, err error) {
+	var sorted []catalog.Key
+	for _, k := range keys {
+		sorted = append(sorted, k)
+	}
+	slices.SortFunc(sorted, t.Compare)
+	for batch := range slices.Chunk(sorted, f.Several(t, BatchKeys, slices.Values(sorted))) {
+		rows, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.WhereAny(batch, t.Ref()))
+		if err != nil {
+			return nil, err
+		}
+		if err := f.FoldRows(ctx, t, rows); err != nil {
+			return nil, err
+		}
+		if len(rows) < len(batch) { // a key may be spelled otherwise in its row, which is then left alone
+			gone = append(gone, batch...)
+		}
+	}
+	return gone, nil
+}
+
+// FoldTableAlone rolls up every key of a table in a transaction of its own, before a
+// statement that can't share one.
+func (f *Folder) FoldTableAlone(ctx context.Context, t *catalog.Table) error {
+	if f.InTransaction() {
+		return f.FoldTable(ctx, t, true)
+	}
+	return session.Again(ctx, func() error {
+		if err := f.Start(ctx); err != nil {
+			return err
+		}
+		return f.Finish(ctx, f.FoldTable(ctx, t, true))
+	})
+}

@@ -1,0 +1,101 @@
+package fold
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// SlotRows reads the slots of some keys. Other keys' slots are not looked at,
+// which may be locked. All columns are read, because another process may have added
+// a counter since the schema was learned, which would go with its slots.
+func (f *Folder) SlotRows(ctx context.Context, t *catalog.Table, keys []catalog.Key, read func(context.Context, string) ([][]string, error)) (map[string][]slotsql.SlotRow, error) {
+	var cols []string
+	for _, col := range slices.Concat(t.Counters, t.Touch) {
+		cols = append(cols, "CAST("+catalog.PrivateName+"."+sqltext.Quote(col.Name)+" AS CHAR)")
+	}
+	rows, err := read(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+", "+catalog.PrivateName+"."+sqltext.Quote(t.SlotCol)+", "+strings.Join(cols, ", ")+
+		", "+catalog.PrivateName+".* FROM "+t.Slots()+" AS "+catalog.PrivateName+" FORCE INDEX (PRIMARY) WHERE "+slotsql.WhereAnyOrAll(t, keys, catalog.PrivateName))
+	if err != nil {
+		return nil, err
+	}
+	found, given := map[string][]slotsql.SlotRow{}, map[string]bool{}
+	for _, k := range keys {
+		given[k.ID()] = true
+	}
+	for _, r := range rows {
+		if len(r) != max(len(t.Key), 1)+1+len(cols)+t.SlotsWidth {
+			f.Watcher.NoteChange()
+			return nil, ErrOtherSlots
+		}
+		k := catalog.Key(r[:len(t.Key)])
+		id := k.ID()
+		if !given[id] { // another client has spelled the base row's key anew
+			if len(keys) > 1 {
+				return f.slotRowsOfEach(ctx, t, keys, read)
+			}
+			id = keys[0].ID()
+		}
+		r = r[max(len(t.Key), 1):]
+		found[id] = append(found[id], slotsql.SlotRow{Key: k, Slot: r[0], Amounts: r[1 : 1+len(t.Counters)], Touch: r[1+len(t.Counters) : 1+len(cols)]})
+	}
+	return found, nil
+}
+
+// slotRowsOfEach is slotRows, key by key: then it is plain whose slots they are.
+func (f *Folder) slotRowsOfEach(ctx context.Context, t *catalog.Table, keys []catalog.Key, read func(context.Context, string) ([][]string, error)) (map[string][]slotsql.SlotRow, error) {
+	all := map[string][]slotsql.SlotRow{}
+	for _, k := range keys {
+		found, err := f.SlotRows(ctx, t, []catalog.Key{k}, read)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, found)
+	}
+	return all, nil
+}
+
+// RemoveSlots deletes rows of the slots table that were read before, each by its
+// full primary key: otherwise both servers scan a small table, and lock it all. One
+// that holds something else by now was written by another node of a cluster, which
+// the base row's lock does not keep from it: the transaction is rolled back.
+func (f *Folder) RemoveSlots(ctx context.Context, t *catalog.Table, gone []slotsql.SlotRow) error {
+	const v = "countermysql_v"
+	on := []string{catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + " = " + v + ".slot"}
+	for i, k := range t.Key {
+		on = append(on, fmt.Sprintf("%s.%s = %s.k%d", catalog.PrivateName, sqltext.Quote(k.Name), v, i))
+	}
+	for i, col := range t.Counters {
+		on = append(on, fmt.Sprintf("%s.%s = %s.c%d", catalog.PrivateName, sqltext.Quote(col.Name), v, i))
+	}
+	for batch := range slices.Chunk(gone, f.Several(t, plan.SendBatch, session.EachOf(gone, func(s slotsql.SlotRow) catalog.Key { return s.Key }))) {
+		rows := make([]string, len(batch))
+		for n, s := range batch {
+			cols := []string{s.Slot + " AS slot"}
+			for i, k := range t.Key {
+				cols = append(cols, fmt.Sprintf("%s AS k%d", k.Constant(s.Key[i]), i))
+			}
+			for i, amount := range s.Amounts {
+				cols = append(cols, fmt.Sprintf("%s AS c%d", amount, i))
+			}
+			rows[n] = "SELECT " + strings.Join(cols, ", ")
+		}
+		n, err := f.Do(ctx, f.UnsafeUpdates(t)+"DELETE "+catalog.PrivateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
+			" STRAIGHT_JOIN "+t.Slots()+" AS "+catalog.PrivateName+" FORCE INDEX (PRIMARY) ON "+strings.Join(on, " AND "))
+		if err == nil && n < int64(len(batch)) {
+			err = f.AsDeadlock("another node of the cluster has written the slots of " + t.String() + " meanwhile")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
