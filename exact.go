@@ -2,11 +2,13 @@ package countermysql
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )

@@ -30,7 +30,7 @@ func TestOldSnapshotsUnlogged(t *testing.T) {
 		t.Run(update, func(t *testing.T) {
 			for _, begin := range []string{"A: START TRANSACTION WITH CONSISTENT SNAPSHOT", "A: BEGIN"} {
 				tw.Reset(t)
-				steps := []string{"A: SELECT COUNT(*) FROM note", "B: UPDATE post SET likes = likes + 8 WHERE id IN (1, 2)", update, "A: SELECT * FROM post", "A: SELECT SUM(likes) FROM post"}
+				steps := []string{"A: SELECT COUNT(*) FROM note", "B: UPDATE post SET likes = likes + 8 WHERE id IN (1, 2)", update, "A: SELECT * FROM post", "A: SELECT SUM(likes) FROM post", "A: COMMIT"}
 				if !untold {
 					tw.Play(t, append([]string{begin}, steps...)...)
 					continue
