@@ -53,15 +53,17 @@ func (c *column) narrows(sent *column) bool {
 	switch is := c.number(false); sent.number(false) {
 	case 'd':
 		return sent.scale == c.scale && is == 'd' || sent.scale == 0 && (is == 'i' || is == 'u')
-	case 'u':
+	case 'u', 'i': // what is computed from a sum has a sign
 		return is == 'u' || is == 'i'
-	case 'i':
-		return is == 'i'
 	case 'g':
 		return is == 'g' || is == 'f'
 	}
-	return c.database == sent.database
+	return c.database == sent.database || c.moment() && sent.moment()
 }
+
+// moment reports whether it has a date and a time. Of the times of a touch column the newest
+// is a DATETIME.
+func (c *column) moment() bool { return c.database == "DATETIME" || c.database == "TIMESTAMP" }
 
 // convert gives a number of the type that was sent as one of this, if it is one: the types
 // may be those that another execution has asked for, with other arguments.
@@ -70,6 +72,10 @@ func (c *column) convert(v driver.Value, binary bool) driver.Value {
 	case float64:
 		if f := float32(v); float64(f) == v {
 			return f
+		}
+	case int64:
+		if c.number(binary) == 'u' && v >= 0 {
+			return uint64(v)
 		}
 	case uint64:
 		if v <= math.MaxInt64 {

@@ -25,7 +25,10 @@ func TestConverted(t *testing.T) {
 		{"BIGINT", "DECIMAL", 2, []byte("7.00"), nil}, // of other arguments
 		{"DOUBLE", "DECIMAL", 0, []byte("9007199254740993"), nil},
 		{"DECIMAL", "BIGINT", 0, int64(7), nil},
-		{"UNSIGNED BIGINT", "BIGINT", 0, int64(7), nil},
+		{"UNSIGNED BIGINT", "BIGINT", 0, int64(7), uint64(7)}, // DIV of a DECIMAL UNSIGNED
+		{"UNSIGNED BIGINT", "BIGINT", 0, int64(-7), int64(-7)},
+		{"TIMESTAMP", "DATETIME", 0, "2026-01-02 03:04:05", "2026-01-02 03:04:05"},
+		{"DATE", "DATETIME", 0, "2026-01-02 03:04:05", nil},
 		{"UNSIGNED INT", "VARCHAR", 0, []byte("7"), nil},
 		{"VARCHAR", "VARBINARY", 0, []byte("a"), nil},
 	} {
