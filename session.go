@@ -206,11 +206,12 @@ func (c *conn) read(ctx context.Context, query string) (_ [][]string, err error)
 // for would: MySQL ends queries after max_execution_time, those that lock as well, and
 // nothing else (https://dev.mysql.com/doc/refman/8.4/en/server-system-variables.html).
 func (c *conn) untimed(query string) string {
-	rest, ok := strings.CutPrefix(query, "SELECT ")
+	begin, rest, ok := strings.Cut(query, "SELECT ")
+	ok = ok && strings.Trim(begin, "(") == "" // or the first part of a UNION: the hint is for all of it
 	if s := c.connector.current.Load(); !ok || c.locking || !c.session.timed && !c.dirty || s == nil || s.Server.MariaDB {
 		return query
 	}
-	return "SELECT /*+ SET_VAR(max_execution_time = 0) */ " + rest
+	return begin + "SELECT /*+ SET_VAR(max_execution_time = 0) */ " + rest
 }
 
 func (c *conn) ask(ctx context.Context, query string) ([][]string, error) {
