@@ -50,15 +50,18 @@ const maxShared = 4
 // order, where more than the last may go to its base row. Who has them all waits for no
 // base row any more, whichever of them he then locks exclusively, or does not get and
 // leaves to a slot: to wait with some row locked exclusively would deadlock with who
-// edits one of these rows and refers to another.
+// edits one of these rows and refers to another. The tables are held as for writing from
+// the start: with them as for reading alone, DDL that comes now would wait for the
+// transaction, and this for that.
 func (c *conn) shareRows(ctx context.Context, unsent []*txn.Pending) (bool, error) {
-	var rows []string
+	var tables, rows []string
 	some := false // may go to its base row, and is not the last
 	for i, p := range unsent {
 		b := c.connector.batch(p.Table, p.Table.Spec.Name, p.Table.Key)
 		if len(rows)+len(p.Entries) > maxShared || !c.cools(b) {
 			return false, nil
 		}
+		tables = append(tables, "(SELECT 1 FROM "+p.Table.Base()+" WHERE FALSE FOR UPDATE)")
 		sorted := p.Sorted()
 		for n, e := range sorted {
 			if e.Key == nil {
@@ -71,7 +74,7 @@ func (c *conn) shareRows(ctx context.Context, unsent []*txn.Pending) (bool, erro
 	if !some {
 		return false, nil
 	}
-	found, err := c.Read(ctx, c.Unsnapshot()+strings.Join(rows, " UNION ALL "))
+	found, err := c.Read(ctx, c.Unsnapshot()+strings.Join(append(tables, rows...), " UNION ALL "))
 	return len(found) == len(rows), err
 }
 

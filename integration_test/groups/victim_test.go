@@ -169,6 +169,34 @@ func TestVictimAtAnyStatement(t *testing.T) {
 	})
 }
 
+// TestVictimOfDirect proves the same while increments go to base rows.
+func TestVictimOfDirect(t *testing.T) {
+	t.Parallel()
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewBlog(t, srv, cooling(harness.BlogCounters()))
+		harness.ExecAll(t, tw.Direct, "CREATE PROCEDURE lost() BEGIN ROLLBACK; SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; END")
+		v, db := newVictim(t, tw)
+		for _, likes := range [][]int{{1}, {1, 2}, {2, 1, 3}} {
+			steps := []string{"INSERT INTO note VALUES (1, '')"}
+			for _, id := range likes {
+				steps = append(steps, fmt.Sprint("UPDATE post SET likes = likes + 100 WHERE id = ", id))
+			}
+			steps = append(steps, "INSERT INTO note VALUES (2, '')", "COMMIT")
+			for _, begin := range []string{"BEGIN", "begin", "SET autocommit = 0"} {
+				for n, hit := 1, true; hit; n++ {
+					tw.Reset(t)
+					before, based := harness.Number(t, tw.Ours, "SELECT SUM(likes) FROM post"), harness.Number(t, tw.Direct, "SELECT SUM(likes) FROM post")
+					if hit = v.Play(t, tw, db, n, begin, nil, steps); hit {
+						require.Equal(t, before, harness.Number(t, tw.Ours, "SELECT SUM(likes) FROM post"), "%s, %q, statement %d: %s", begin, steps, n, v.hit)
+					} else {
+						require.Equal(t, based+100*int64(len(likes)), harness.Number(t, tw.Direct, "SELECT SUM(likes) FROM post"), "they went to slots")
+					}
+				}
+			}
+		}
+	})
+}
+
 // Play runs a transaction whose statement number n is hit; false if there are fewer. Like
 // many an application it goes on after an error that is not about the transaction.
 func (v *victim) Play(t *testing.T, tw *harness.Twin, db *sql.DB, n int, begin string, before, steps []string) bool {

@@ -62,6 +62,9 @@ func (s *Script) GoString() string {
 	if s.ReadOwn != "" {
 		fmt.Fprintf(&b, "\tReadOwn: %q,\n", s.ReadOwn)
 	}
+	if s.Cools {
+		b.WriteString("\tCools: true,\n")
+	}
 	if s.Late {
 		b.WriteString("\tLate: true,\n")
 	}

@@ -3,6 +3,7 @@ package random
 import (
 	"go/parser"
 	"go/token"
+	"reflect"
 	"regexp"
 	"testing"
 
@@ -18,6 +19,16 @@ func TestPrinted(t *testing.T) {
 			require.Equal(t, text, make(seed, seed%2 == 0).GoTest())
 			_, err := parser.ParseFile(token.NewFileSet(), "", "package random\n"+text, parser.SkipObjectResolution)
 			require.NoError(t, err, text)
+		}
+	}
+}
+
+// TestPrintedWhole proves that what is printed of a script repeats it: all but the seed.
+func TestPrintedWhole(t *testing.T) {
+	s := &Script{Options: []string{"o=1"}, Slots: 4, Cools: true, Late: true, ReadOwn: "snapshot", Counters: []Counter{{}}, Setup: []string{""}, Steps: []Step{{}}, Tables: []string{""}}
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(*s)) {
+		if field.Name != "Seed" {
+			require.Contains(t, s.GoString(), "\t"+field.Name+": ")
 		}
 	}
 }

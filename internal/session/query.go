@@ -39,11 +39,12 @@ func (s *Session) Read(ctx context.Context, query string) (_ [][]string, err err
 // for would: MySQL ends queries after max_execution_time, those that lock as well, and
 // nothing else (https://dev.mysql.com/doc/refman/8.4/en/server-system-variables.html).
 func (s *Session) untimed(query string) string {
-	rest, ok := strings.CutPrefix(query, "SELECT ")
+	begin, rest, ok := strings.Cut(query, "SELECT ")
+	ok = ok && strings.Trim(begin, "(") == "" // or the first part of a UNION: the hint is for all of it
 	if known := s.Watcher.Current(); !ok || s.Locking || !s.Settings.Timed && !s.Stale || known == nil || known.Server.MariaDB {
 		return query
 	}
-	return "SELECT /*+ SET_VAR(max_execution_time = 0) */ " + rest
+	return begin + "SELECT /*+ SET_VAR(max_execution_time = 0) */ " + rest
 }
 
 func (s *Session) ask(ctx context.Context, query string) ([][]string, error) {
