@@ -42,7 +42,7 @@ func (c *conn) together(ctx context.Context, b *batch, r *request) groupcommit.O
 		return v
 	}
 	return b.group.Do(ctx, r, func(requests []*request) groupcommit.Sending {
-		return c.leading(ctx, len(requests), func(ctx context.Context, c *conn) {
+		return c.leading(ctx, len(requests), linger, func(ctx context.Context, c *conn) {
 			defer c.leased.Release()
 			if len(requests) > 1 && c.ResetSession(ctx) != nil { // dead: nobody else has to suffer from that
 				for _, w := range requests[1:] {

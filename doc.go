@@ -80,6 +80,7 @@ package countermysql
 //
 //	internal/sqltext, mysqlerr     SQL as text; numbers of errors
 //	internal/groupcommit           many callers, one send; knows no SQL
+//	internal/stock                 which of many guarded updates of a row find enough; arithmetic and memory only
 //	internal/stats                 what the driver counts of itself
 //	internal/catalog               tables, keys and slots tables as the server has them
 //	internal/slotsql               every statement about slots, as text
@@ -121,6 +122,7 @@ package countermysql
 //	journal savepoint ordering send
 //	cluster                                            - on a cluster of nodes that are all written
 //	exact overwrite narrow take fold discard           the exact way
+//	stock                                              - together with those of others that want the same row
 //	slotrows clean collide
 //	sight                                              what a transaction sees of counters
 //	ddl alter swap temporary lock_tables               what changes tables

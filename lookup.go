@@ -222,9 +222,9 @@ func (c *conn) lookUp(ctx context.Context, l lookup, w *written) ([][]string, er
 		mayWait := !slices.ContainsFunc(requests, func(r *groupcommit.Request[*search]) bool { return r.Payload.holds }) // behind an ALTER, which then waits for none of them
 		look := func(ctx context.Context, c *conn) { c.lookUpAll(ctx, requests, mayWait) }
 		if mayWait || len(requests) == 1 {
-			return c.leading(ctx, len(requests), look)
+			return c.leading(ctx, len(requests), linger, look)
 		}
-		shared, cancel := outlive(ctx)
+		shared, cancel := outlive(ctx, linger)
 		return groupcommit.Sending{
 			Run: func() {
 				defer cancel()

@@ -13,7 +13,7 @@ import (
 )
 
 // layers are the packages from the lowest to the highest.
-var layers = []string{"sqltext", "mysqlerr", "groupcommit", "stats", "catalog", "slotsql", "traffic", "plan", "answer"}
+var layers = []string{"sqltext", "mysqlerr", "groupcommit", "stock", "stats", "catalog", "slotsql", "traffic", "plan", "answer"}
 
 // TestImportsGoUp proves that a package imports none but those that stand before it in
 // doc.go's list, and that what plans reaches no connection: no package but the catalog, which
