@@ -31,11 +31,11 @@ func TestStock(t *testing.T) {
 		}
 		h := &history{begun: time.Now()}
 		var wg sync.WaitGroup
-		for client := range 17 {
+		for client := range 11 {
 			wg.Go(func() {
-				for range 50 {
+				for range 40 {
 					ctx, cancel := context.WithCancel(t.Context())
-					if rand.IntN(60) == 0 {
+					if rand.IntN(100) == 0 {
 						time.AfterFunc(time.Duration(rand.IntN(3000))*time.Microsecond, cancel)
 					}
 					trade(ctx, h, client, dbs[min(client, 1+client%2)], numbered[rand.IntN(8)/7])

@@ -16,7 +16,7 @@ UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ?
 => exact
   because its condition or order needs a counter
   tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE))
-  goes with others: stock >= + argument 3
+  goes with others: stock >= argument 3
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
 
@@ -257,7 +257,7 @@ UPDATE item SET stock = stock - ?, updated_at = NOW() WHERE id = ? AND stock > 0
 => exact
   because its condition or order needs a counter
   tries UPDATE item SET stock = stock - ?, updated_at = NOW() WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock > 0) IS TRUE, FALSE))
-  goes with others: stock > + 0
+  goes with others: stock > 0
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
 
@@ -265,7 +265,7 @@ UPDATE item SET stock = stock - ?, updated_at = ? WHERE (id = ?) AND (? <= stock
 => exact
   because its condition or order needs a counter
   tries UPDATE item SET stock = stock - ?, updated_at = ? WHERE ( (id = ?) AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (? <= stock) IS TRUE, FALSE)))
-  goes with others: stock >= + argument 4
+  goes with others: stock >= argument 4
   exact for forum.item: (id = argument 3)
   writes forum.item: (id = argument 3)
 
@@ -273,7 +273,7 @@ UPDATE item i SET i.stock = i.stock + -? WHERE i.id = ? AND i.stock - ? >= 0 LIM
 => exact
   because its condition or order needs a counter
   tries UPDATE item i SET i.stock = i.stock + -? WHERE ( i.id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `i`.`id` LOCK IN SHARE MODE) IS NULL, (i.stock - ? >= 0) IS TRUE, FALSE)) LIMIT 1
-  goes with others: stock >= + argument 3 + 0, or it may fail
+  goes with others: stock >= argument 3 + 0, or it may fail
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
 
@@ -281,7 +281,7 @@ UPDATE post SET views = ? + views WHERE id = ? AND views + ? <= likes AND title 
 => exact
   because its condition or order needs a counter
   tries UPDATE post SET views = ? + views WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views + ? <= likes) IS TRUE, FALSE) AND title = 'x')
-  goes with others: views <= + likes - argument 3
+  goes with others: views <= likes - argument 3
   exact for forum.post: (id = argument 2)
   writes forum.post: (id = argument 2)
 
@@ -289,7 +289,7 @@ UPDATE post SET views = views + ? WHERE id = ? AND likes - views >= ?
 => exact
   because its condition or order needs a counter
   tries UPDATE post SET views = views + ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (likes - views >= ?) IS TRUE, FALSE))
-  goes with others: views <= + likes - argument 3, or it may fail
+  goes with others: views <= likes - argument 3, or it may fail
   exact for forum.post: (id = argument 2)
   writes forum.post: (id = argument 2)
 
@@ -297,7 +297,7 @@ UPDATE post SET views = views + ? WHERE id = ? AND views < ?
 => exact
   because its condition or order needs a counter
   tries UPDATE post SET views = views + ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
-  goes with others: views < + argument 3
+  goes with others: views < argument 3
   exact for forum.post: (id = argument 2)
   writes forum.post: (id = argument 2)
 
@@ -305,7 +305,7 @@ UPDATE post SET views = views + ?, title = 'hot' WHERE slug = ? AND views < ?
 => exact
   because its condition or order needs a counter
   tries UPDATE post SET views = views + ?, title = 'hot' WHERE ( slug = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
-  goes with others: views < + argument 3
+  goes with others: views < argument 3
   exact for forum.post: (slug = argument 2)
   writes forum.post: (slug = argument 2)
 
