@@ -13,6 +13,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/traffic"
 )
@@ -42,7 +43,7 @@ func (c *conn) together(ctx context.Context, b *batch, r *request) groupcommit.O
 		return v
 	}
 	return b.group.Do(ctx, r, func(requests []*request) groupcommit.Sending {
-		return c.leading(ctx, len(requests), func(ctx context.Context, c *conn) {
+		return c.leading(ctx, len(requests), session.Linger, func(ctx context.Context, c *conn) {
 			defer c.Leased.Release()
 			if len(requests) > 1 && c.ResetSession(ctx) != nil { // dead: nobody else has to suffer from that
 				for _, w := range requests[1:] {

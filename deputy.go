@@ -9,17 +9,20 @@ import (
 
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/groupcommit"
-	"github.com/countermysql/countermysql/internal/session"
 )
+
+// lingerLocked is session.Linger for a batch that waits for a lock, as everybody in it would
+// by himself.
+const lingerLocked = 10 * time.Minute
 
 // outlive is a context for what others wait for as well: a cancelled one closes
 // the connection, which would leave all of them in the dark.
-func outlive(leader context.Context) (context.Context, func()) {
+func outlive(leader context.Context, linger time.Duration) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(leader))
 	stop := context.AfterFunc(leader, func() {
 		select {
 		case <-ctx.Done():
-		case <-time.After(session.Linger):
+		case <-time.After(linger):
 			cancel()
 		}
 	})
@@ -33,14 +36,14 @@ func outlive(leader context.Context) (context.Context, func()) {
 // When its context ends, it does not wait for what it sends for others as well: it has
 // lost the connection then, as it would have by itself, and a deputy goes on with that and
 // closes it in the end.
-func (c *conn) leading(ctx context.Context, requests int, run func(ctx context.Context, c *conn)) groupcommit.Sending {
+func (c *conn) leading(ctx context.Context, requests int, linger time.Duration, run func(ctx context.Context, c *conn)) groupcommit.Sending {
 	if requests == 1 || ctx.Done() == nil {
 		return groupcommit.Sending{Run: func() { run(ctx, c) }, Lost: mysql.ErrInvalidConn}
 	}
 	d, settled := c.deputy(), new(atomic.Bool)
 	return groupcommit.Sending{
 		Run: func() {
-			shared, cancel := outlive(ctx)
+			shared, cancel := outlive(ctx, linger)
 			defer cancel()
 			defer func() {
 				if settled.CompareAndSwap(false, true) {

@@ -17,7 +17,7 @@ func TestOutlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
 		leader, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
-		shared, done := outlive(leader)
+		shared, done := outlive(leader, session.Linger)
 		require.Equal(t, "value", shared.Value(key{}))
 		cancel()
 		time.Sleep(session.Linger - time.Millisecond)
@@ -28,7 +28,7 @@ func TestOutlive(t *testing.T) {
 
 		for range 20 { // the context ends while the batch does
 			leader, cancel = context.WithCancel(t.Context())
-			shared, done = outlive(leader)
+			shared, done = outlive(leader, session.Linger)
 			go cancel()
 			done()
 			require.Error(t, shared.Err())

@@ -80,6 +80,7 @@ package countermysql
 //
 //	internal/sqltext, mysqlerr     SQL as text; numbers of errors
 //	internal/groupcommit           many callers, one send; knows no SQL
+//	internal/stock                 which of many guarded updates of a row find enough; arithmetic and memory only
 //	internal/stats                 what the driver counts of itself
 //	internal/catalog               tables, keys and slots tables as the server has them
 //	internal/lookups               a few connections that read what is committed
@@ -125,6 +126,7 @@ package countermysql
 //	promise savepoint                                  - pending, in internal/txn
 //	ordering                                           - pending → sorted → sent before COMMIT
 //	exact overwrite narrow                             the exact way, by internal/fold
+//	stock                                              - together with those of others that want the same row
 //	ddl alter temporary lock_tables                    what changes tables
 //	outcome types errors                               the answer, as plain MySQL gives it, by internal/answer
 //

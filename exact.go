@@ -14,8 +14,16 @@ import (
 )
 
 // runExact rolls up the keys concerned and runs the statement as it is, in one
-// transaction: the open one, or one of its own.
+// transaction: the open one, or one of its own, which it may share.
 func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
+	if out, done, err := c.runQueued(ctx, k); done {
+		return out, err
+	}
+	return c.runByItself(ctx, k)
+}
+
+// runByItself is runExact for a statement that shares nothing.
+func (c *conn) runByItself(ctx context.Context, k *call) (outcome, error) {
 	p := k.Plan
 	if out, done, err := c.runGuarded(ctx, k); done || err != nil {
 		return out, err

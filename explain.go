@@ -10,6 +10,7 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/stock"
 )
 
 // Explanation says what becomes of a statement.
@@ -148,6 +149,11 @@ func (k *call) explainIncrement(out *Explanation, stmt string, shared bool, args
 
 func (k *call) explainExact(out *Explanation, args []any) {
 	p := k.Plan
+	if g := p.Guard; g != nil && k.conn.sells() {
+		if x, ok := g.Bind(k.binder()); ok {
+			out.step("while another one of its row is under way: together with those that wait, if there is enough for all (else one after the other, in one transaction)", x.Together(stock.Enough([]stock.Want{x.Want})), nil)
+		}
+	}
 	if p.Guarded != "" {
 		out.step("in one round trip, if the rows have no slots", k.own(p.Guarded), args)
 		out.step("else, in a transaction:", "", nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/countermysql/countermysql/internal/groupcommit"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/txn"
@@ -220,9 +221,9 @@ func (c *conn) lookUp(ctx context.Context, l lookup, w *txn.WriteSet) ([][]strin
 		mayWait := !slices.ContainsFunc(requests, func(r *groupcommit.Request[*search]) bool { return r.Payload.holds }) // behind an ALTER, which then waits for none of them
 		look := func(ctx context.Context, c *conn) { c.lookUpAll(ctx, requests, mayWait) }
 		if mayWait || len(requests) == 1 {
-			return c.leading(ctx, len(requests), look)
+			return c.leading(ctx, len(requests), session.Linger, look)
 		}
-		shared, cancel := outlive(ctx)
+		shared, cancel := outlive(ctx, session.Linger)
 		return groupcommit.Sending{
 			Run: func() {
 				defer cancel()

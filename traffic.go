@@ -7,6 +7,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
+	"github.com/countermysql/countermysql/internal/stock"
 	"github.com/countermysql/countermysql/internal/traffic"
 )
 
@@ -16,6 +17,7 @@ type tableTraffic struct {
 	leases  traffic.Leases
 	lookups groupcommit.Group[*search]
 	slots   traffic.Slots
+	queues  stock.Queues[*sale]
 
 	batches sync.Map     // *batch by batchKey
 	known   atomic.Int64 // so many

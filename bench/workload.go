@@ -74,7 +74,7 @@ func loneClient(settings) []point {
 const otherWork = 5 * time.Millisecond
 
 // allWorkloads in the order of the report.
-var allWorkloads = slices.Concat(counting, growing, reading, cold, few)
+var allWorkloads = slices.Concat(counting, shop, growing, reading, cold, few)
 
 var counting = []workload{
 	{

@@ -43,7 +43,7 @@ func TestDemo(t *testing.T) {
 					rows += len(regexp.MustCompile(`│ `+d.driver+` *`+what).FindAllString(stdout.String(), -1))
 				}
 			}
-			if want := len(setups) * (len(workloads) + 6); rows != want {
+			if want := len(setups) * (len(workloads) + 7); rows != want {
 				t.Errorf("the tables have %d complete rows, not %d", rows, want)
 			}
 			if strings.Contains(stdout.String(), "\x1b") {

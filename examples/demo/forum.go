@@ -22,7 +22,7 @@ type setup struct{ driver, params string }
 // The others are compared to the first.
 var setups = []setup{
 	{"mysql", ""},
-	{"countermysql", "counters=post.likes,post.views,page_view.views&counterCreateSlots=true"},
+	{"countermysql", "counters=post.likes,post.views,page_view.views,item.stock&counterCreateSlots=true"},
 }
 
 // schema is a forum's. The counters have no index: plain MySQL would have to
@@ -59,6 +59,10 @@ var schema = []string{
 		views BIGINT UNSIGNED NOT NULL DEFAULT 0,
 		PRIMARY KEY (day, page)
 	) ENGINE=InnoDB`,
+	`CREATE TABLE item (
+		id    INT AUTO_INCREMENT PRIMARY KEY,
+		stock INT UNSIGNED NOT NULL
+	) ENGINE=InnoDB`,
 }
 
 const (
@@ -68,6 +72,8 @@ const (
 	hotPostFK = 2 // its likes are logged with a foreign key
 	hotPage   = "/post/1"
 	today     = "2026-01-01"
+
+	item, inStock = 1, 50_000
 )
 
 // fill makes the forum in an empty database. All counters begin at 0.
@@ -82,6 +88,7 @@ func fill(ctx context.Context, db *sql.DB) error {
 	for _, s := range slices.Concat(schema, []string{
 		"INSERT INTO user (name) VALUES " + strings.Join(names, ", "),
 		"INSERT INTO post (user_id, title) VALUES " + strings.Join(titles, ", "),
+		fmt.Sprintf("INSERT INTO item (id, stock) VALUES (%d, %d)", item, inStock),
 	}) {
 		if _, err := db.ExecContext(ctx, s); err != nil {
 			return err
@@ -110,6 +117,8 @@ var workloads = []workload{
 		"tried again at once", liker("like_log_fk", hotPostFK)},
 	{"page view", "UPDATE post SET views = views + 1 WHERE id = 1; INSERT INTO page_view\n" +
 		"… ON DUPLICATE KEY UPDATE views = views + 1; both in autocommit", viewPage},
+	{"buy", fmt.Sprintf("UPDATE item SET stock = stock - 1 WHERE id = 1 AND stock >= 1, in\n"+
+		"autocommit, until the %d in stock are sold out", inStock), buy},
 	{"report", "SELECT … FROM post ORDER BY likes DESC LIMIT 10; SELECT SUM(likes),\n" +
 		"SUM(views) FROM post; a quarter of the time", report},
 }
@@ -119,6 +128,7 @@ const (
 	likeRun = iota
 	likeFKRun
 	viewRun
+	buyRun
 	reportRun
 )
 
@@ -154,6 +164,22 @@ func viewPage(ctx context.Context, db *sql.DB, _ int, deadlocks *atomic.Int64) e
 	return retry(deadlocks, func() error {
 		_, err := db.ExecContext(ctx, "INSERT INTO page_view (day, page, views) VALUES (?, ?, 1) ON DUPLICATE KEY UPDATE views = views + 1", today, hotPage)
 		return err
+	})
+}
+
+// errSoldOut ends a workload before its time.
+var errSoldOut = errors.New("sold out")
+
+func buy(ctx context.Context, db *sql.DB, _ int, deadlocks *atomic.Int64) error {
+	return retry(deadlocks, func() error {
+		res, err := db.ExecContext(ctx, "UPDATE item SET stock = stock - 1 WHERE id = ? AND stock >= 1", item)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 1 {
+			return err
+		}
+		return errSoldOut
 	})
 }
 

@@ -138,7 +138,11 @@ func measure(ctx context.Context, db *sql.DB, clients int, phase time.Duration, 
 	for i := range clients {
 		wg.Go(func() {
 			for now := time.Now(); now.Before(end) && ctx.Err() == nil; now = time.Now() {
-				if err := w.do(ctx, db, i, &deadlocks); err != nil {
+				err := w.do(ctx, db, i, &deadlocks)
+				if errors.Is(err, errSoldOut) {
+					return
+				}
+				if err != nil {
 					cancel(err) // the others stop too
 					return
 				}
@@ -198,6 +202,7 @@ func readCounts(ctx context.Context, db *sql.DB, runs []measurement) ([]count, e
 	likesFK := count{name: "post 2: likes, FK", acknowledged: runs[likeFKRun].acknowledged, logged: true}
 	views := count{name: "post 1: views", acknowledged: runs[viewRun].acknowledged}
 	pages := count{name: "page_view: views", acknowledged: runs[viewRun].acknowledged}
+	sold := count{name: "item 1: sold", acknowledged: runs[buyRun].acknowledged}
 	for _, read := range []struct {
 		query string
 		args  []any
@@ -208,6 +213,7 @@ func readCounts(ctx context.Context, db *sql.DB, runs []measurement) ([]count, e
 		{"SELECT likes, views FROM post WHERE id = ?", []any{hotPost}, []any{&likes.counted, &views.counted}},
 		{"SELECT likes FROM post WHERE id = ?", []any{hotPostFK}, []any{&likesFK.counted}},
 		{"SELECT views FROM page_view WHERE day = ? AND page = ?", []any{today, hotPage}, []any{&pages.counted}},
+		{"SELECT ? - stock FROM item WHERE id = ?", []any{inStock, item}, []any{&sold.counted}},
 	} {
 		if err := db.QueryRowContext(ctx, read.query, read.args...).Scan(read.dest...); err != nil {
 			return nil, fmt.Errorf("%s: %w", read.query, err)
@@ -217,5 +223,5 @@ func readCounts(ctx context.Context, db *sql.DB, runs []measurement) ([]count, e
 	allViews := count{name: "report: views", acknowledged: views.acknowledged}
 	var err error
 	allLikes.counted, allViews.counted, err = readReport(ctx, db)
-	return []count{likes, likesFK, views, pages, allLikes, allViews}, err
+	return []count{likes, likesFK, views, pages, sold, allLikes, allViews}, err
 }

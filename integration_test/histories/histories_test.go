@@ -268,7 +268,7 @@ func each(t *testing.T, test func(t *testing.T, srv *testserver.Server, round in
 	for _, srv := range servers {
 		t.Run(string(srv.Flavor()), func(t *testing.T) {
 			t.Parallel()
-			end := time.Now().Add(soak(t) / 5) // there are five tests
+			end := time.Now().Add(soak(t) / 6) // there are six tests
 			for round := 0; round == 0 || time.Now().Before(end) && !t.Failed(); round++ {
 				t.Run(fmt.Sprint(round), func(t *testing.T) { test(t, srv, round) })
 				if soak(t) > 0 {

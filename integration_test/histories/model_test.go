@@ -24,6 +24,7 @@ type input struct {
 	kind    string
 	counter int
 	amount  int64
+	limit   int64 // of sell and fill
 }
 
 // output is what the client was told. unknown: nobody knows whether it was done.
@@ -38,6 +39,8 @@ const (
 	increment = "increment" // relative, whatever the way
 	set       = "set"       // absolute
 	take      = "take"      // a decrement that succeeds only if there is enough
+	sell      = "sell"      // a decrement of what is not below the limit
+	fill      = "fill"      // an increment that does not come above it
 	fetch     = "fetch"     // an increment, and its value in the same transaction
 	remake    = "remake"    // DROP and CREATE of the table
 )
@@ -79,6 +82,14 @@ var model = porcupine.NondeterministicModel{
 				rows = 0
 			} else {
 				next = n - i.amount
+			}
+		case sell:
+			if next = n - i.amount; n < i.limit {
+				next, rows = n, 0
+			}
+		case fill:
+			if next = n + i.amount; next > i.limit {
+				next, rows = n, 0
 			}
 		case remake:
 			next, rows = 0, o.rows

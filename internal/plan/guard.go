@@ -25,22 +25,11 @@ func (a *analyzer) guard(t *catalog.Table, name string, where ast.ExprNode) stri
 		}
 	}
 	start, end := a.whereSpan()
-	first := 0
-	for a.toks[first].Start < start {
-		first++
-	}
-	last := len(a.toks) - 1
-	for a.toks[last].End > end {
-		last--
-	}
-	asking, ok := a.askingCounters(t, where, a.toks[first:last+1])
+	asking, ok := a.askingCounters(t, where, a.tokensIn(start, end))
 	if !ok {
 		return ""
 	}
-	// The subquery locks, because under READ COMMITTED it would otherwise look at the
-	// moment before the statement got its row.
-	free := "(SELECT 18446744073709551615 + (1 + 0 * " + catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + ") FROM " + t.Slots() + " AS " + catalog.PrivateName +
-		" WHERE " + t.SameKey(catalog.PrivateName, sqltext.Quote(name)) + " LOCK IN SHARE MODE) IS NULL" // out of range if there is one
+	free := freeOfSlots(t, name)
 	var b strings.Builder
 	b.WriteString(a.text[:start] + " (")
 	for _, s := range asking {
@@ -53,6 +42,26 @@ func (a *analyzer) guard(t *catalog.Table, name string, where ast.ExprNode) stri
 	}
 	b.WriteString(a.text[end:])
 	return b.String()
+}
+
+// freeOfSlots is a condition that fails, out of range, if the row has slots. The subquery
+// locks, because under READ COMMITTED it would otherwise look at the moment before the
+// statement got its row.
+func freeOfSlots(t *catalog.Table, name string) string {
+	return "(SELECT 18446744073709551615 + (1 + 0 * " + catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + ") FROM " + t.Slots() + " AS " + catalog.PrivateName +
+		" WHERE " + t.SameKey(catalog.PrivateName, sqltext.Quote(name)) + " LOCK IN SHARE MODE) IS NULL"
+}
+
+// tokensIn are the tokens of text[start:end].
+func (a *analyzer) tokensIn(start, end int) []sqltext.Token {
+	first, last := 0, len(a.toks)-1
+	for a.toks[first].Start < start {
+		first++
+	}
+	for a.toks[last].End > end {
+		last--
+	}
+	return a.toks[first : last+1]
 }
 
 // askingCounters finds the conditions, all of which must hold, that read counters or

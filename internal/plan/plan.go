@@ -71,6 +71,7 @@ type Plan struct {
 	Scopes     []RowSet          // rows to roll up before
 	Whole      bool              // all base rows are locked: what is added to one that goes, or gets another key, would be lost
 	Guarded    string            // the statement in one round trip; "" if there is none
+	Guard      *Guard            // by which it may go together with others; nil: it may not
 	Discards   []*catalog.Column // counters whose values it does away with unread
 	Overwrites bool              // it gives counters of one row other values, unread, and does nothing else
 	Narrowing  *RestrictToLocked // keeps the statement to given rows; nil: others than those that were locked can't come to meet its condition

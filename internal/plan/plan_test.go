@@ -55,6 +55,9 @@ func describe(p *Plan) string {
 	if p.Guarded != "" {
 		line("  tries %s", p.Guarded)
 	}
+	if g := p.Guard; g != nil {
+		line("  goes with others: %s", describeGuard(g))
+	}
 	if inc := p.Increment; inc != nil {
 		for _, d := range inc.Deltas {
 			sign := "+"
@@ -103,6 +106,29 @@ func describe(p *Plan) string {
 		line("  statement %s", strings.TrimSpace(part))
 	}
 	return b.String()
+}
+
+// describeGuard says what bounds the counter, with all but it on the other side.
+func describeGuard(g *Guard) string {
+	if g.bound == nil {
+		return g.Counter.Name + " >= " + describeValue(g.delta.v) + ", or it fails"
+	}
+	relation := map[bool]string{true: ">", false: "<"}[g.bound.lower]
+	if !g.bound.strict {
+		relation += "="
+	}
+	sum := ""
+	if g.Other != nil {
+		sum += map[int64]string{1: " + ", -1: " - "}[g.sign] + g.Other.Name
+	}
+	for _, d := range g.bound.terms {
+		sum += map[bool]string{false: " + ", true: " - "}[d.subtract] + describeValue(d.v)
+	}
+	what := g.Counter.Name + " " + relation + " " + strings.TrimPrefix(sum, " + ")
+	if g.bound.mayFail {
+		what += ", or it may fail"
+	}
+	return what
 }
 
 func describeValue(v Operand) string {

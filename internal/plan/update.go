@@ -56,6 +56,7 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 	p.Increment.matches(a, stmt.Where, pins)
 	if p.Increment.One && stmt.Where != nil && slices.ContainsFunc(s.deltas, func(d Delta) bool { return d.subtract && d.C.Unsigned() }) {
 		p.Guarded = a.guard(t, name, stmt.Where) // it runs the exact way
+		p.Guard = a.bounded(stmt, p, pins[0])
 	}
 	return p
 }
@@ -109,6 +110,7 @@ func (a *analyzer) exactUpdate(stmt *ast.UpdateStmt, source *ast.TableSource, s 
 	}
 	if len(pins) == 1 && stmt.Where != nil && !s.rekeyed {
 		p.Guarded = a.guard(t, name, stmt.Where)
+		p.Guard = a.bounded(stmt, p, pins[0])
 		p.Overwrites = len(p.Discards) == len(stmt.List) && len(p.Scopes) == 1 && !t.UpdateTriggers && t.Degraded == nil && !a.actsTwice()
 	}
 }

@@ -19,6 +19,10 @@ type Statistics struct {
 	Flushes int64     // tables whose pending increments a COMMIT took to slots, but those of groups
 	Groups  Histogram // of increments outside transactions, and of transactions of nothing else: how many shared a commit
 
+	// Guards are of updates outside transactions that a condition on the counter may refuse
+	// (stock = stock - 1 where stock >= 1), one row each: how many shared a commit.
+	Guards Histogram
+
 	Rollups RollupStatistics
 	Slotted SlottedStatistics
 

@@ -14,8 +14,7 @@ type Stats struct {
 
 	rollupKeys, rollupSlots, rollupOrphans, rollupBusy, rollupLeft atomic.Int64
 
-	groups   [len(groupBounds) + 1]atomic.Int64
-	groupSum atomic.Int64
+	groups, guards histogram
 
 	mu        sync.Mutex // for what is rare
 	exact     map[string]int64
@@ -28,12 +27,31 @@ var groupBounds = [...]int64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 // maxFallbacks bounds the texts that are kept.
 const maxFallbacks = 100
 
-// Group notes how many increments shared a commit.
-func (s *Stats) Group(size int) {
-	i, _ := slices.BinarySearch(groupBounds[:], int64(size))
-	s.groups[i].Add(1)
-	s.groupSum.Add(int64(size))
+// histogram counts sizes by groupBounds.
+type histogram struct {
+	counts [len(groupBounds) + 1]atomic.Int64
+	sum    atomic.Int64
 }
+
+func (h *histogram) add(size int) {
+	i, _ := slices.BinarySearch(groupBounds[:], int64(size))
+	h.counts[i].Add(1)
+	h.sum.Add(int64(size))
+}
+
+func (h *histogram) snapshot() Histogram {
+	out := Histogram{Bounds: slices.Clone(groupBounds[:]), Counts: make([]int64, len(h.counts)), Sum: h.sum.Load()}
+	for i := range h.counts {
+		out.Counts[i] = h.counts[i].Load()
+	}
+	return out
+}
+
+// Group notes how many increments shared a commit.
+func (s *Stats) Group(size int) { s.groups.add(size) }
+
+// Guard notes how many guarded updates of a row shared one.
+func (s *Stats) Guard(size int) { s.guards.add(size) }
 
 // Exactly notes a statement that runs the exact way.
 func (s *Stats) Exactly(reason string) {
@@ -96,14 +114,11 @@ func (s *Stats) Snapshot() Statistics {
 	out := Statistics{
 		Increments: s.Increments.Load(), Sums: s.Sums.Load(), Verbatim: s.Verbatim.Load(),
 		Pending: s.Pending.Load(), Flushes: s.Flushes.Load(),
-		Groups: Histogram{Bounds: slices.Clone(groupBounds[:]), Counts: make([]int64, len(s.groups)), Sum: s.groupSum.Load()},
+		Groups: s.groups.snapshot(), Guards: s.guards.snapshot(),
 		Rollups: RollupStatistics{
 			Runs: s.Rollups.Load(), Errors: s.RollupErrors.Load(), Keys: s.rollupKeys.Load(), Slots: s.rollupSlots.Load(),
 			Orphans: s.rollupOrphans.Load(), Busy: s.rollupBusy.Load(), Left: s.rollupLeft.Load(),
 		},
-	}
-	for i := range s.groups {
-		out.Groups.Counts[i] = s.groups[i].Load()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

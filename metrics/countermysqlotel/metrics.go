@@ -48,6 +48,8 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 	flushes := i.counter("flushes", "{table}", "Tables whose pending increments a COMMIT took to slots, but those of groups.")
 	groups := i.counter("groups", "{group}", "Commits shared by increments outside transactions.")
 	grouped := i.counter("groups.increments", "{increment}", "Increments, or transactions of nothing else, in those groups.")
+	guards := i.counter("guards", "{group}", "Commits shared by updates of one row that have a condition on the counter.")
+	guarded := i.counter("guards.updates", "{update}", "Updates in those groups.")
 	serverErrors := i.counter("errors", "{error}", "Errors of the server in answer to statements on tables with counters, by their numbers.")
 	rollups := i.counter("rollups", "{rollup}", "Rollups of this process, by result.")
 	rows := i.counter("rollup.rows", "{row}", "Base rows that rollups dealt with, by what became of them.")
@@ -76,7 +78,7 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 		observe := func(c metric.Int64Observable, n int64, own ...attribute.KeyValue) {
 			o.ObserveInt64(c, n, common, metric.WithAttributes(own...))
 		}
-		total, texts, groupCount := int64(0), int64(0), int64(0)
+		total, texts, groupCount, guardCount := int64(0), int64(0), int64(0), int64(0)
 		for reason, n := range s.Exact {
 			total += n
 			observe(exact, n, attribute.String("reason", reason))
@@ -86,6 +88,9 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 		}
 		for _, n := range s.Groups.Counts {
 			groupCount += n
+		}
+		for _, n := range s.Guards.Counts {
+			guardCount += n
 		}
 		for class, n := range map[string]int64{"increment": s.Increments, "sum": s.Sums, "exact": total, "verbatim": s.Verbatim} {
 			observe(statements, n, attribute.String("class", class))
@@ -97,6 +102,8 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 		observe(flushes, s.Flushes)
 		observe(groups, groupCount)
 		observe(grouped, s.Groups.Sum)
+		observe(guards, guardCount)
+		observe(guarded, s.Guards.Sum)
 		observe(pending, s.Pending)
 		observe(slotted, s.Slotted.Keys)
 		o.ObserveFloat64(oldest, s.Slotted.Oldest.Seconds(), common)

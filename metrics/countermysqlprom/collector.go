@@ -22,8 +22,8 @@ import (
 type collector struct {
 	db *sql.DB
 
-	statements, exact, fallbacks, pending, flushes, slotted, slottedAge, degraded, groups, errors *prometheus.Desc
-	rollups, rollupRows, rollupSlots, rollupOrphans, rollupSkipped                                *prometheus.Desc
+	statements, exact, fallbacks, pending, flushes, slotted, slottedAge, degraded, groups, guards, errors *prometheus.Desc
+	rollups, rollupRows, rollupSlots, rollupOrphans, rollupSkipped                                        *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*collector)(nil)
@@ -45,6 +45,7 @@ func NewCollector(db *sql.DB, dbName string) prometheus.Collector {
 		flushes:       desc("flushes_total", "Tables whose pending increments a COMMIT took to slots, but those of groups."),
 		degraded:      desc("degraded_tables", "Tables that others have changed so that they take no more increments into slots.", "table"),
 		groups:        desc("group_size", "How many increments, or transactions of nothing else, shared a commit."),
+		guards:        desc("guard_size", "How many updates of one row, each with a condition on the counter that may refuse it, shared a commit."),
 		errors:        desc("server_errors_total", "Errors of the server in answer to statements on tables with counters, by their numbers.", "code"),
 		rollups:       desc("rollups_total", "Rollups of this process, by result.", "result"),
 		rollupRows:    desc("rollup_rows_total", "Base rows that got the sum of their slots."),
@@ -57,7 +58,7 @@ func NewCollector(db *sql.DB, dbName string) prometheus.Collector {
 // Describe lists the metrics.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		c.statements, c.exact, c.fallbacks, c.pending, c.flushes, c.slotted, c.slottedAge, c.degraded, c.groups, c.errors,
+		c.statements, c.exact, c.fallbacks, c.pending, c.flushes, c.slotted, c.slottedAge, c.degraded, c.groups, c.guards, c.errors,
 		c.rollups, c.rollupRows, c.rollupSlots, c.rollupOrphans, c.rollupSkipped,
 	} {
 		ch <- d
@@ -97,15 +98,17 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	for number, n := range s.Errors {
 		count(c.errors, n, strconv.Itoa(int(number)))
 	}
-	buckets := map[float64]uint64{}
-	total := uint64(0)
-	for i, n := range s.Groups.Counts {
-		total += uint64(n)
-		if i < len(s.Groups.Bounds) {
-			buckets[float64(s.Groups.Bounds[i])] = total
+	for d, h := range map[*prometheus.Desc]countermysql.Histogram{c.groups: s.Groups, c.guards: s.Guards} {
+		buckets := map[float64]uint64{}
+		total := uint64(0)
+		for i, n := range h.Counts {
+			total += uint64(n)
+			if i < len(h.Bounds) {
+				buckets[float64(h.Bounds[i])] = total
+			}
 		}
+		ch <- prometheus.MustNewConstHistogram(d, total, float64(h.Sum), buckets)
 	}
-	ch <- prometheus.MustNewConstHistogram(c.groups, total, float64(s.Groups.Sum), buckets)
 	r := s.Rollups
 	count(c.rollups, r.Runs-r.Errors, "done")
 	count(c.rollups, r.Errors, "failed")

@@ -16,6 +16,7 @@ UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ?
 => exact
   because its condition or order needs a counter
   tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE))
+  goes with others: stock >= argument 3
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
 
@@ -251,4 +252,138 @@ UPDATE user u SET score = (SELECT SUM(p.likes) FROM post p WHERE p.id = u.id)
 => sum
   sends UPDATE user u SET score = (SELECT /*+ MERGE(`p`) */ SUM(p.likes) FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT SUM(countermysql_slots.`likes`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `p` WHERE p.id = u.id)
   exact for forum.post: every row
+
+UPDATE item SET stock = stock - ?, updated_at = NOW() WHERE id = ? AND stock > 0
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE item SET stock = stock - ?, updated_at = NOW() WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock > 0) IS TRUE, FALSE))
+  goes with others: stock > 0
+  exact for forum.item: (id = argument 2)
+  writes forum.item: (id = argument 2)
+
+UPDATE item SET stock = stock - ?, updated_at = ? WHERE (id = ?) AND (? <= stock)
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE item SET stock = stock - ?, updated_at = ? WHERE ( (id = ?) AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (? <= stock) IS TRUE, FALSE)))
+  goes with others: stock >= argument 4
+  exact for forum.item: (id = argument 3)
+  writes forum.item: (id = argument 3)
+
+UPDATE item i SET i.stock = i.stock + -? WHERE i.id = ? AND i.stock - ? >= 0 LIMIT 1
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE item i SET i.stock = i.stock + -? WHERE ( i.id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `i`.`id` LOCK IN SHARE MODE) IS NULL, (i.stock - ? >= 0) IS TRUE, FALSE)) LIMIT 1
+  goes with others: stock >= argument 3 + 0, or it may fail
+  exact for forum.item: (id = argument 2)
+  writes forum.item: (id = argument 2)
+
+UPDATE post SET views = ? + views WHERE id = ? AND views + ? <= likes AND title = 'x'
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE post SET views = ? + views WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views + ? <= likes) IS TRUE, FALSE) AND title = 'x')
+  goes with others: views <= likes - argument 3
+  exact for forum.post: (id = argument 2)
+  writes forum.post: (id = argument 2)
+
+UPDATE post SET views = views + ? WHERE id = ? AND likes - views >= ?
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE post SET views = views + ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (likes - views >= ?) IS TRUE, FALSE))
+  goes with others: views <= likes - argument 3, or it may fail
+  exact for forum.post: (id = argument 2)
+  writes forum.post: (id = argument 2)
+
+UPDATE post SET views = views + ? WHERE id = ? AND views < ?
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE post SET views = views + ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
+  goes with others: views < argument 3
+  exact for forum.post: (id = argument 2)
+  writes forum.post: (id = argument 2)
+
+UPDATE post SET views = views + ?, title = 'hot' WHERE slug = ? AND views < ?
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE post SET views = views + ?, title = 'hot' WHERE ( slug = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
+  goes with others: views < argument 3
+  exact for forum.post: (slug = argument 2)
+  writes forum.post: (slug = argument 2)
+
+UPDATE post SET views = views + ?, title = 'hot' WHERE id = ? AND views < ? AND title <> 'hot'
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE post SET views = views + ?, title = 'hot' WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE) AND title <> 'hot')
+  exact for forum.post: (id = argument 2)
+  writes forum.post: (id = argument 2)
+
+UPDATE post SET views = views + ?, title = CONCAT(title, 'x') WHERE id = ? AND views < ?
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE post SET views = views + ?, title = CONCAT(title, 'x') WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
+  exact for forum.post: (id = argument 2)
+  writes forum.post: (id = argument 2)
+
+UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ? AND stock <= 1000
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE) AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <= 1000) IS TRUE, FALSE))
+  exact for forum.item: (id = argument 2)
+  writes forum.item: (id = argument 2)
+
+UPDATE item SET stock = stock - ? WHERE id = ? AND stock <> 0
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 0) IS TRUE, FALSE))
+  exact for forum.item: (id = argument 2)
+  writes forum.item: (id = argument 2)
+
+UPDATE item SET stock = stock - ? WHERE id = ? AND (stock >= ? OR id = 3)
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ? OR id = 3) IS TRUE, FALSE)))
+  exact for forum.item: (id = argument 2)
+  writes forum.item: (id = argument 2)
+
+UPDATE item SET stock = stock - ? WHERE id = ? AND stock * 2 >= ?
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock * 2 >= ?) IS TRUE, FALSE))
+  exact for forum.item: (id = argument 2)
+  writes forum.item: (id = argument 2)
+
+UPDATE item SET stock = stock - 1 WHERE id = ? AND stock >= ?
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE item SET stock = stock - 1 WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE))
+  exact for forum.item: (id = argument 1)
+  writes forum.item: (id = argument 1)
+
+UPDATE IGNORE item SET stock = stock - ? WHERE id = ? AND stock >= ?
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE IGNORE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE))
+  exact for forum.item: (id = argument 2)
+  writes forum.item: (id = argument 2)
+
+UPDATE post SET views = views + ?, likes = likes + 1 WHERE id = ? AND views < ?
+=> exact
+  because its condition or order needs a counter
+  tries UPDATE post SET views = views + ?, likes = likes + 1 WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
+  exact for forum.post: (id = argument 2)
+  writes forum.post: (id = argument 2)
+
+UPDATE item SET stock = stock - ? WHERE id IN (?, ?) AND stock >= ?
+=> exact
+  because its condition or order needs a counter
+  exact for forum.item: (id = argument 2) (id = argument 3)
+  writes forum.item: (id = argument 2) (id = argument 3)
+
+UPDATE item SET stock = stock - ? WHERE id = ?
+=> increment
+  tries UPDATE item SET stock = stock - ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
+  goes with others: stock >= argument 1, or it fails
+  adds to forum.item.stock: - argument 1
+  where id = {argument 2}
+  exact for forum.item: id = {argument 2}
+  writes forum.item: (id = argument 2)
 

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var shopPeers = []peer{plain, handWritten, counterMySQL, redisAlways}
+
+// shop sells from a stock by guarded decrements: how quickly many buyers of one item are
+// served, or refused when it is sold out, and what that costs where nobody has to wait.
+var shop = []workload{
+	{
+		name: "stock", title: "One item, bought by all", axis: clientsAxis, peers: shopPeers, points: buyers, rounds: 2,
+		about: "UPDATE post SET likes = likes - 1 WHERE id = 1 AND likes >= 1, autocommit, where there is enough. Hand-written slots: the same of a slot, and of the next one where it is empty. Redis: GET and DECRBY in Lua.",
+		fill:  fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.buy(ctx, hotID, true) },
+	},
+	{
+		name: "soldout", title: "One item, sold out", axis: clientsAxis, peers: shopPeers, points: buyers, rounds: 2,
+		about: "The same, where nothing is left.",
+		fill:  fillStock(0), do: func(ctx context.Context, c *client) error { return c.buy(ctx, hotID, false) },
+	},
+	{
+		name: "stocklone", title: "A lone buyer", axis: noAxis, peers: []peer{plain, counterMySQL}, points: loneClient, rounds: 4,
+		about: "The same by one client, where there is enough.",
+		fill:  fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.buy(ctx, hotID, true) },
+	},
+	{
+		name: "stockuniform", title: "10,000 items, each as often", axis: clientsAxis, peers: []peer{plain, counterMySQL}, rounds: 4,
+		about:  "The same by 16 clients, over 10,000 items, where there is enough.",
+		points: func(s settings) []point { return []point{{x: 16, clients: 16, slots: defaultSlots, counters: s.rows}} },
+		fill:   fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.buy(ctx, c.uniform(), true) },
+	},
+}
+
+func buyers(settings) (points []point) {
+	for _, n := range []int{32, 256} {
+		points = append(points, point{x: n, clients: n, slots: defaultSlots, counters: 1})
+	}
+	return points
+}
+
+// fillStock gives every item so many, spread over its slots where there are some.
+func fillStock(n int64) func(context.Context, *contestant) error {
+	return func(ctx context.Context, c *contestant) error {
+		for id := 1; id < len(c.expected); id++ {
+			c.expected[id].Store(n)
+		}
+		if r, ok := c.store.(*redisStore); ok {
+			return r.client.Set(ctx, redisKey(hotID), n, 0).Err()
+		}
+		if !c.peer.handWritten {
+			return c.server.exec(ctx, fmt.Sprintf("UPDATE %s.post SET likes = %d", c.database, n))
+		}
+		each := n / int64(c.point.slots)
+		c.expected[hotID].Store(each * int64(c.point.slots))
+		for slot := range c.point.slots {
+			if err := c.server.exec(ctx, fmt.Sprintf("INSERT INTO %s.hand_slots (id, slot, likes) VALUES (%d, %d, %d)", c.database, hotID, slot, each)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+var errSale = errors.New("an item was sold that was not there, or not sold that was")
+
+// buy takes one of an item, which has to be there, or not.
+func (c *client) buy(ctx context.Context, id int, there bool) error {
+	var bought bool
+	err := c.retry(func() (err error) {
+		bought, err = c.take(ctx, id)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case bought != there:
+		return errSale
+	case bought:
+		c.expected[id].Add(-1)
+	}
+	return nil
+}
+
+func (c *client) take(ctx context.Context, id int) (bought bool, err error) {
+	s, ok := c.store.(*sqlStore)
+	if !ok {
+		n, err := takeOne.Run(ctx, c.store.(*redisStore).client, []string{redisKey(id)}, 1).Int()
+		return n == 1, err
+	}
+	if s.slots == 0 {
+		return changed(s.db.ExecContext(ctx, "UPDATE post SET likes = likes - 1 WHERE id = ? AND likes >= 1", id))
+	}
+	first := rand.IntN(s.slots)
+	for i := 0; i < s.slots && !bought && err == nil; i++ {
+		bought, err = changed(s.db.ExecContext(ctx, "UPDATE hand_slots SET likes = likes - 1 WHERE id = ? AND slot = ? AND likes >= 1", id, (first+i)%s.slots))
+	}
+	return bought, err
+}
+
+// changed reports whether a statement has changed a row.
+func changed(result sql.Result, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n == 1, err
+}
+
+var takeOne = redis.NewScript(`
+if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then return 0 end
+redis.call('DECRBY', KEYS[1], ARGV[1])
+return 1`)

@@ -1,0 +1,200 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/stock"
+)
+
+// Guard is an UPDATE of one row that takes from one counter, or adds to it, as long as that
+// stays on one side of a bound: stock = stock - ? where stock >= ?. Several that differ in
+// nothing but amounts, thresholds and present times can go together, served one after the
+// other.
+type Guard struct {
+	Table   *catalog.Table
+	Counter *catalog.Column
+	Other   *catalog.Column // what the bound is relative to; nil: nothing
+	sign    int64           // of Other
+	Name    string          // what the statement calls the table
+	pin     KeyValue
+	delta   Delta
+	bound   *bound  // nil: what an UNSIGNED column can hold
+	times   []Touch // constants that may differ if they are the present
+
+	before, own, after Template // the statement, cut at the condition that the bound is
+	from, to           Template // what WHERE has before and behind it
+	free               string   // fails if the row has slots
+}
+
+// bound is a condition of a counter, a column perhaps, and constants, none of them more than
+// added: all of it on one side, compared with zero.
+type bound struct {
+	lower   bool // the counter may not be less, or else not more
+	strict  bool // nor equal
+	terms   []Delta
+	mayFail bool // an UNSIGNED number could go below zero in it
+	sums    bool // it computes with constants
+}
+
+// bounded reads such an UPDATE; nil if it is none.
+func (a *analyzer) bounded(stmt *ast.UpdateStmt, p *Plan, pin KeyValue) *Guard {
+	t, name := p.Scopes[0].Table, p.Scopes[0].Name
+	if p.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" || t.Degraded != nil || t.Galera || len(pin.Columns) == 0 || a.mayIgnore(stmt.IgnoreErr) || !a.local(stmt.Where, t, name) {
+		return nil
+	}
+	g := &Guard{Table: t, Name: name, pin: pin, free: freeOfSlots(t, name)}
+	for _, set := range stmt.List {
+		if !a.setsBounded(g, set, stmt.Where) {
+			return nil
+		}
+	}
+	start, end := a.whereSpan()
+	if g.Counter == nil || start == 0 || g.delta.v.param < 0 {
+		return nil
+	}
+	asking, ok := a.askingCounters(t, stmt.Where, a.tokensIn(start, end))
+	switch {
+	case !ok || len(asking) > 1:
+		return nil
+	case asking == nil:
+		if !g.Counter.Unsigned() {
+			return nil
+		}
+		g.before, g.after = a.fragment(0, end), a.fragment(end, len(a.text))
+		g.from = a.fragment(start, end)
+		return g
+	}
+	i := slices.IndexFunc(conjuncts(stmt.Where), func(e ast.ExprNode) bool { return a.readsVirtualIn(t, e) })
+	if !a.boundOf(g, conjuncts(stmt.Where)[i]) {
+		return nil
+	}
+	at := asking[0]
+	g.before, g.own, g.after = a.fragment(0, at.Start), a.fragment(at.Start, at.End), a.fragment(at.End, len(a.text))
+	g.from, g.to = a.fragment(start, at.Start), a.fragment(at.End, end)
+	return g
+}
+
+// setsBounded reads one assignment: that of the counter, or of a column which gets a
+// constant and which nothing of the statement reads.
+func (a *analyzer) setsBounded(g *Guard, set *ast.Assignment, where ast.ExprNode) bool {
+	t := g.Table
+	c := t.Column(set.Column.Name.O)
+	if c == nil || !a.means(set.Column.Table.O, g.Name) {
+		return false
+	}
+	if t.Counter(c.Name) != nil {
+		d, ok := a.relative(c, g.Name, set.Expr)
+		ok = ok && g.Counter == nil && !d.inserted && !d.fills && c.Integer()
+		g.Counter, g.delta = c, d
+		return ok
+	}
+	if a.readsColumn(c, where) || slices.ContainsFunc(t.Unique, func(k catalog.UniqueKey) bool { return t.Changes(k.Columns, c.Name) }) {
+		return false
+	}
+	if at, ok := a.touchOf(c, set.Expr); ok && (t.Virtual(c.Name) || c.Touchable) {
+		g.times = append(g.times, at)
+		return true
+	}
+	_, constant := a.constant(set.Expr)
+	return constant && !t.Virtual(c.Name)
+}
+
+func (a *analyzer) readsColumn(c *catalog.Column, where ast.ExprNode) bool {
+	return some(where, func(ref *ast.ColumnName) bool { return catalog.FindColumn([]*catalog.Column{c}, ref.Name.O) != nil })
+}
+
+// boundOf reads a comparison, and brings the counter to one side of it.
+func (a *analyzer) boundOf(g *Guard, cond ast.ExprNode) bool {
+	e, ok := unparen(cond).(*ast.BinaryOperationExpr)
+	if !ok {
+		return false
+	}
+	b := &bound{}
+	switch e.Op {
+	case opcode.GE:
+		b.lower = true
+	case opcode.GT:
+		b.lower, b.strict = true, true
+	case opcode.LE:
+	case opcode.LT:
+		b.strict = true
+	default:
+		return false
+	}
+	counter, other := int64(0), int64(0)
+	var add func(e ast.ExprNode, sign int64, sums bool) bool
+	add = func(e ast.ExprNode, sign int64, sums bool) bool {
+		e = unparen(e)
+		if v, ok := a.constant(e); ok {
+			b.terms = append(b.terms, Delta{C: g.Counter, v: v, subtract: sign < 0})
+			b.sums = b.sums || sums
+			return true
+		}
+		if c := a.columnOf(g.Table, g.Name, e); c != nil {
+			switch {
+			case c == g.Counter:
+				counter += sign
+			case !c.Integer() || g.Other != nil && g.Other != c:
+				return false
+			default:
+				g.Other = c
+				other += sign
+			}
+			return true
+		}
+		op, ok := e.(*ast.BinaryOperationExpr)
+		if !ok || op.Op != opcode.Plus && op.Op != opcode.Minus {
+			return false
+		}
+		right := sign
+		if op.Op == opcode.Minus {
+			right, b.mayFail = -sign, true
+		}
+		return add(op.L, sign, true) && add(op.R, right, true)
+	}
+	if !add(e.L, 1, false) || !add(e.R, -1, false) || counter != 1 && counter != -1 || other < -1 || other > 1 || (other == 0) != (g.Other == nil) {
+		return false
+	}
+	if counter < 0 {
+		b.lower = !b.lower
+	}
+	g.sign = -other * counter
+	for i := range b.terms {
+		b.terms[i].subtract = b.terms[i].subtract != (counter > 0) // to the other side
+	}
+	b.mayFail = b.mayFail && (g.Counter.Unsigned() || g.Other != nil && g.Other.Unsigned())
+	g.bound = b
+	return true
+}
+
+// limit is what the counter may not be below, or above, relative to Other.
+func (g *Guard) limit(b Binder) (sum int64, ok bool) {
+	if g.bound == nil {
+		return stock.Unlimited, true
+	}
+	for _, term := range g.bound.terms {
+		x, ok := b.raw(term.v)
+		n, whole := x.(int64)
+		if !ok || !whole || !stock.InRange(n) || g.bound.sums && (n < 0 || term.v.negative) { // an UNSIGNED number could go below zero
+			return 0, false
+		}
+		if term.subtract != term.v.negative {
+			n = -n
+		}
+		if sum += n; !stock.InRange(sum) {
+			return 0, false
+		}
+	}
+	switch {
+	case !g.bound.strict:
+	case g.bound.lower:
+		sum++
+	default:
+		sum--
+	}
+	return sum, true
+}
