@@ -115,7 +115,7 @@ func (x *State) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected in
 		}
 		seen := x.WrittenTo(w.Table)
 		doubt := same || (w.Updates || w.Upserts) && found ||
-			w.Upserts && len(w.Pins) > 1 && affected < 2*int64(len(w.Pins)) // a row that it changes counts twice
+			w.Upserts && len(w.Pins) > 1 && affected < 2*int64(len(w.Pins))-1 // a row that it changes counts twice, a new one once
 		if doubt || w.Pins == nil || w.Rekeys || !b.SoundPins(w.Pins) || affected < int64(len(w.Pins)) && !w.Moves && !w.Upserts {
 			seen.SetUnbounded()
 			continue
