@@ -112,6 +112,12 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 		p = c.planBy(planKey{s, text, prepared.session.mode, prepared.session.db})
 		p.Plan = p.AsPrepared()
 	}
+	if p.Fallback || p.Kind == sqltext.EffectCall && p.Class == plan.Exact && p.Encounter == nil { // CALL, or no verb that is known
+		if err := c.begin(ctx); err != nil { // as it is sent before any other statement
+			return planUse{}, err
+		}
+		p = c.understood(ctx, p, text)
+	}
 	if c.next != "" && !c.inTransaction() {
 		c.spent = p.Kind == sqltext.NoEffect && sqltext.UsesTables(sqltext.Tokenize(text, c.session.mode))
 	}

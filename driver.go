@@ -149,6 +149,8 @@ type Connector struct {
 	background     context.Context // of what goes on beside statements; nil: nothing does
 	stopBackground context.CancelFunc
 
+	slotRowsWaiting atomic.Pointer[map[string]int64] // as the rollup in the background saw them last
+
 	// Used by the reading that is under way:
 	refused       map[string]refusedDDL // DDL of slots tables
 	objects       *catalog.Objects      // of the last reading

@@ -149,6 +149,7 @@ func (c *Connector) readSchema(ctx context.Context, r *reading) (*catalog.Schema
 		s, err = c.load(ctx, r.wants > asKnown, &now, told) // nothing goes on without it: it waits, as statements do
 	}
 	if err != nil {
+		c.stats.SchemaErrors.Add(1)
 		if mysqlerr.Number(err) == mysqlerr.ErrLockWait && c.current.Load() != nil { // who locks a table for long keeps all from it, and nobody from other tables
 			c.checked.Store(int64(catalog.Clock() - catalog.SchemaAge))
 		}
@@ -173,11 +174,12 @@ func (c *Connector) readSchema(ctx context.Context, r *reading) (*catalog.Schema
 	c.plans.clear()
 	c.forgetBatches(s)
 	c.learned.Store(changes)
-	for _, name := range s.Unknown {
-		c.once("unknown "+name, "countermysql: there is no such table yet, or the user may not see it; it counts from when there is one", "table", name)
-	}
-	for _, name := range s.Absent {
-		c.once("absent "+name, "countermysql: there is no such column yet; it counts from when it is added", "column", name)
+	missing := slices.DeleteFunc(slices.Concat(s.Unknown, s.Absent), func(name string) bool {
+		_, seen := c.warned.LoadOrStore("missing "+name, true)
+		return seen
+	})
+	if len(missing) > 0 {
+		c.log.Info("countermysql: these tables and columns are not there yet, or the user may not see them; they count from when they are", "missing", missing)
 	}
 	for _, t := range s.Tables {
 		if t.Unmade != nil {

@@ -10,7 +10,7 @@ import (
 
 // Stats are what a connector counts of itself. The zero value is ready.
 type Stats struct {
-	Increments, Sums, Verbatim, Flushes, Pending, Rollups, RollupErrors atomic.Int64
+	Increments, Sums, Verbatim, Flushes, Pending, Rollups, RollupErrors, SchemaErrors atomic.Int64
 
 	rollupKeys, rollupSlots, rollupOrphans, rollupBusy, rollupLeft atomic.Int64
 
@@ -102,6 +102,7 @@ func (s *Stats) Snapshot() Statistics {
 			Orphans: s.rollupOrphans.Load(), Busy: s.rollupBusy.Load(), Left: s.rollupLeft.Load(),
 		},
 	}
+	out.Schema.Errors = s.SchemaErrors.Load()
 	for i := range s.groups {
 		out.Groups.Counts[i] = s.groups[i].Load()
 	}
