@@ -12,7 +12,7 @@ FOR ?= 30m
 modules = find . -name go.mod -exec dirname {} \; | sort
 each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd "$$dir" && $(1)) </dev/null; done
 
-.PHONY: test soak demo bench benchcompare lint fmt
+.PHONY: test soak demo bench benchcompare lint fmt release
 
 # The suites of go-sql-driver and GORM are among them: integration_test/upstream
 # and gormsuite. What is built for -race is built for that alone, and vetted once.
@@ -47,3 +47,7 @@ lint:
 
 fmt:
 	@gofmt -l -w .
+
+# make release VERSION=v1.2.3
+release:
+	@.ci/release "$(VERSION)"

@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -68,8 +69,10 @@ func (c *Connector) rollUpSlotted(ctx context.Context) error {
 	}
 	ready := slices.DeleteFunc(s.All(), func(t *catalog.Table) bool { return t.Unfit != nil || t.Missing != "" || t.Unfolded })
 	var names []string
+	waiting := map[string]int64{}
+	defer func() { c.slotRowsWaiting.Store(&waiting) }()
 	for tables := range slices.Chunk(ready, maxLooks) {
-		slotted, err := c.lookForSlots(ctx, tables)
+		slotted, err := c.lookForSlots(ctx, tables, waiting)
 		switch {
 		case mysqlerr.Number(err) == mysqlerr.ErrNoTable: // others have changed something: the rollup learns what
 			slotted = tables
@@ -87,15 +90,26 @@ func (c *Connector) rollUpSlotted(ctx context.Context) error {
 	return err
 }
 
-// lookForSlots returns those of the tables that have any.
-func (c *Connector) lookForSlots(ctx context.Context, tables []*catalog.Table) (slotted []*catalog.Table, err error) {
+// waiting are the rows in slots tables as the last look has found them.
+func (c *Connector) waiting() map[string]int64 {
+	if last := c.slotRowsWaiting.Load(); last != nil {
+		return maps.Clone(*last)
+	}
+	return nil
+}
+
+// maxCounted bounds the rows of a slots table that a look counts.
+const maxCounted = 10000
+
+// lookForSlots returns those of the tables that have any, and how many.
+func (c *Connector) lookForSlots(ctx context.Context, tables []*catalog.Table, waiting map[string]int64) (slotted []*catalog.Table, err error) {
 	look, err := c.lookups.DB()
 	if err != nil {
 		return nil, err
 	}
 	queries := make([]string, len(tables))
 	for i, t := range tables {
-		queries[i] = "SELECT " + strconv.Itoa(i) + " FROM (SELECT 1 FROM " + t.Slots() + " LIMIT 1) AS " + catalog.PrivateName + " WHERE @@global.read_only = 0"
+		queries[i] = "SELECT " + strconv.Itoa(i) + ", COUNT(*) FROM (SELECT 1 FROM " + t.Slots() + " LIMIT " + strconv.Itoa(maxCounted) + ") AS " + catalog.PrivateName + " HAVING COUNT(*) > 0 AND @@global.read_only = 0"
 	}
 	rows, err := look.QueryContext(ctx, strings.Join(queries, " UNION ALL "))
 	if err != nil {
@@ -104,10 +118,11 @@ func (c *Connector) lookForSlots(ctx context.Context, tables []*catalog.Table) (
 	defer rows.Close()
 	for rows.Next() {
 		var i int
-		if err := rows.Scan(&i); err != nil {
+		var n int64
+		if err := rows.Scan(&i, &n); err != nil {
 			return nil, err
 		}
-		slotted = append(slotted, tables[i])
+		slotted, waiting[tables[i].String()] = append(slotted, tables[i]), n
 	}
 	return slotted, rows.Err()
 }

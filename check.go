@@ -176,6 +176,7 @@ func (k *inspection) table(t *catalog.Table) {
 	case t.Missing == "":
 		k.slots(t)
 		k.privileges(t)
+		k.left(t)
 	case t.Unseen:
 		k.add(Failure, name, "the user may not see its slots table "+t.Spec.SlotsTable, "have an administrator run countermysql init, if there is none, and the statement", k.grant("SELECT, INSERT, UPDATE, DELETE", t.Slots()))
 	case t.Missing == t.CreateSQL():

@@ -42,6 +42,9 @@ func (c *Config) check(defaultDB string) ([]catalog.Spec, []error) {
 			k.specs = append(k.specs, spec)
 		}
 	}
+	if k.homeless != nil {
+		k.report(k.homelessAt, "name a database in the DSN, or write db."+k.homeless[0], "the DSN names no database for %s", excerpt(strings.Join(k.homeless, ",")))
+	}
 	k.clashes()
 	specs := make([]catalog.Spec, len(k.specs))
 	for i, spec := range k.specs {
@@ -57,6 +60,9 @@ func (c *Config) check(defaultDB string) ([]catalog.Spec, []error) {
 type checker struct {
 	specs    []checkedSpec
 	mistakes []error
+
+	homeless   []string // tables without a database
+	homelessAt string   // the place of the first
 }
 
 type checkedSpec struct {
@@ -124,7 +130,7 @@ func (k *checker) table(spec *checkedSpec, t *TableConfig, defaultDB string) boo
 	case len(parts) > 2:
 		k.report(spec.at, "write table or db.table, and a name that holds a dot in backquotes", "table %s has more than two names", excerpt(t.Table))
 	case len(parts) == 1 && defaultDB == "":
-		k.report(spec.at, "write db."+sqltext.JoinName(parts[0])+", or name a database in the DSN", "table %s has no database, and the DSN names none", excerpt(t.Table))
+		k.homeless, k.homelessAt = append(k.homeless, sqltext.JoinName(parts[0])), cmp.Or(k.homelessAt, spec.at)
 	case len(parts) == 1:
 		spec.DB, spec.Name = defaultDB, parts[0]
 		return true

@@ -159,7 +159,7 @@ func TestResolveMistakes(t *testing.T) {
 
 	t.Run("no database", func(t *testing.T) {
 		c := Config{Tables: []TableConfig{{Table: "`a.b`", Counters: likes}, {Table: "d.a", Counters: likes}}}
-		require.Equal(t, []string{"Config.Tables[0].Table: table \"`a.b`\" has no database, and the DSN names none; write db.`a.b`, or name a database in the DSN"},
+		require.Equal(t, []string{"Config.Tables[0].Table: the DSN names no database for \"`a.b`\"; name a database in the DSN, or write db.`a.b`"},
 			mistakesOf(t, second(c.resolve(""))))
 	})
 }

@@ -88,6 +88,12 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 		p = c.planBy(planKey{s, text, prepared.settings.Mode, prepared.settings.DB})
 		p.Plan = p.AsPrepared()
 	}
+	if p.Fallback || p.Kind == sqltext.EffectCall && p.Class == plan.Exact && p.Encounter == nil { // CALL, or no verb that is known
+		if err := c.SendBegin(ctx); err != nil { // as it is sent before any other statement
+			return planUse{}, err
+		}
+		p = c.understood(ctx, p, text)
+	}
 	if c.Next != "" && !c.InTransaction() {
 		c.Spent = p.Kind == sqltext.NoEffect && sqltext.UsesTables(sqltext.Tokenize(text, c.Settings.Mode))
 	}

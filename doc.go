@@ -131,5 +131,5 @@ package countermysql
 //	outcome types errors                               the answer, as plain MySQL gives it, by internal/answer
 //
 //	rollup rollup_batch rollup_part background         operating
-//	check initialize explain recount leave
+//	check check_left initialize explain recount leave
 //	describe stats                                     what internal/stats has counted

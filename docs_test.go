@@ -86,18 +86,16 @@ func tests(t *testing.T) map[string]bool {
 	return names
 }
 
-// TestDifferencesArePinned proves that each entry of docs/semantics.md, a list
-// item or a paragraph, names the tests that pin it, and that there are such.
+// TestDifferencesArePinned proves that each entry of docs/semantics.md, a section with an
+// example or a row of a table, names the tests that pin it, that there are such, and that no
+// entry is longer than three lines.
 func TestDifferencesArePinned(t *testing.T) {
 	text, err := os.ReadFile("docs/semantics.md")
 	require.NoError(t, err)
 	_, entries, ok := strings.Cut(string(text), "\n## ") // what comes before is no entry
 	require.True(t, ok)
-	exist := tests(t)
-	for _, entry := range strings.Split(entries, "\n")[1:] {
-		if entry == "" || strings.HasPrefix(entry, "#") {
-			continue
-		}
+	exist, examples, rows := tests(t), 0, 0
+	pinned := func(entry string) {
 		names := testName.FindAllStringSubmatch(entry, -1)
 		if len(names) == 0 {
 			t.Errorf("no test pins: %s", entry)
@@ -107,7 +105,30 @@ func TestDifferencesArePinned(t *testing.T) {
 				t.Errorf("there is no %s, which is to pin: %s", name[1], entry)
 			}
 		}
+		const line = 140 // characters of one
+		if said := strings.Trim(testName.ReplaceAllString(entry, ""), " |(),."); len([]rune(said)) > 3*line {
+			t.Errorf("longer than three lines: %s", entry)
+		}
 	}
+	example := regexp.MustCompile("(?s)```.*?```\n")
+	for _, entry := range regexp.MustCompile(`(?m)^#+ .*$`).Split(entries, -1) {
+		if example.MatchString(entry) {
+			examples++
+			pinned(strings.TrimSpace(example.ReplaceAllString(entry, "")))
+			continue
+		}
+		for line := range strings.Lines(entry) {
+			line = strings.TrimSpace(line)
+			switch {
+			case line == "", line == "| what | when | test |", line == "|---|---|---|", !strings.Contains(entry, "|---|"):
+			default:
+				rows++
+				pinned(line)
+			}
+		}
+	}
+	require.Equal(t, 10, examples)
+	require.Greater(t, rows, 50)
 }
 
 // TestMakeCommands proves that the shell understands each make command with

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/ngrok/sqlmw"
@@ -141,6 +143,8 @@ type Connector struct {
 	mu             sync.Mutex      // guards what follows
 	background     context.Context // of what goes on beside statements; nil: nothing does
 	stopBackground context.CancelFunc
+
+	slotRowsWaiting atomic.Pointer[map[string]int64] // as the rollup in the background saw them last
 }
 
 func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, error) {
@@ -179,7 +183,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 		c.raw = wrapped
 	}
 	c.lookups = lookups.New(c.raw)
-	c.watcher = watch.New(watch.Config{Lookups: c.lookups, Specs: specs, CreateSlots: config.CreateSlots, Adopted: c.adopted, Warn: c.once})
+	c.watcher = watch.New(watch.Config{Lookups: c.lookups, Specs: specs, CreateSlots: config.CreateSlots, Adopted: c.adopted, Warn: c.once, Missing: c.noteMissing})
 	c.shared = session.Shared{Config: cfg, Stats: &c.stats, Watcher: c.watcher, Lookups: c.lookups}
 	return c, nil
 }
@@ -263,6 +267,17 @@ func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, er
 func (c *Connector) adopted(s *catalog.Schema) {
 	c.plans.clear()
 	c.forgetBatches(s)
+}
+
+// noteMissing logs listed tables and columns that are not there yet, each once.
+func (c *Connector) noteMissing(names []string) {
+	missing := slices.DeleteFunc(names, func(name string) bool {
+		_, seen := c.warned.LoadOrStore("missing "+name, true)
+		return seen
+	})
+	if len(missing) > 0 {
+		c.log.Info("countermysql: these tables and columns are not there yet, or the user may not see them; they count from when they are", "missing", missing)
+	}
 }
 
 // once logs a rare event a single time.

@@ -46,7 +46,7 @@ var dsnParams = []string{paramCounters, paramSlots, paramSlotRange, paramCreateS
 //
 // A counter is table.column, in the DSN's database, or db.table.column. A name
 // that holds dots, commas or backquotes stands in backquotes. As everywhere in
-// a DSN values are URL-escaped: a slash in counterConfig is %2F.
+// a DSN values are URL-escaped; the slashes of counterConfig need not be.
 //
 // Without counterConfig the environment variable COUNTERMYSQL_CONFIG may name
 // the file. The DSN's parameters override the file's settings, not those of
@@ -64,7 +64,12 @@ func ParseDSN(dsn string) (*mysql.Config, *Config, error) {
 func parseDSN(dsn string, base *Config) (*mysql.Config, *Config, error) {
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
-		return nil, nil, err
+		escaped := escapedConfig(dsn)
+		var still error
+		if cfg, still = mysql.ParseDSN(escaped); still != nil {
+			return nil, nil, err
+		}
+		dsn = escaped
 	}
 	given, mistakes := takeParams(cfg, dsn)
 	file, place := given[paramConfig], "DSN parameter "+paramConfig
@@ -90,6 +95,21 @@ func parseDSN(dsn string, base *Config) (*mysql.Config, *Config, error) {
 		return nil, nil, err
 	}
 	return cfg, config, nil
+}
+
+// escapedConfig is a DSN whose counterConfig names a file as people write it: of a slash,
+// go-sql-driver would take what stands behind it for the name of the database.
+func escapedConfig(dsn string) string {
+	at := max(strings.LastIndex(dsn, "?"+paramConfig+"="), strings.LastIndex(dsn, "&"+paramConfig+"="))
+	if at < 0 {
+		return dsn
+	}
+	at += len(paramConfig) + 2
+	file, rest, more := strings.Cut(dsn[at:], "&")
+	if file = strings.ReplaceAll(file, "/", "%2F"); more {
+		rest = "&" + rest
+	}
+	return dsn[:at] + file + rest
 }
 
 // takeParams moves our parameters out of cfg, so that they don't reach the
@@ -197,6 +217,7 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 // addColumns reads post.likes,post.views,other_db.page.hits: counters, or touch columns.
 func (c *Config) addColumns(list, what, place string) (mistakes []error) {
 	form := "write table.column or db.table.column, with commas between " + what + "s"
+	var homeless []string
 	for _, entry := range sqltext.SplitQuoted(list, ',') {
 		entry = strings.TrimSpace(entry)
 		parts, err := sqltext.SplitName(entry)
@@ -212,8 +233,8 @@ func (c *Config) addColumns(list, what, place string) (mistakes []error) {
 		case len(parts) > 3:
 			mistake.Problem, mistake.Remedy = what+" "+excerpt(entry)+" has more than three names", form
 		case len(parts) == 2 && c.db == "":
-			mistake.Problem = what + " " + excerpt(entry) + " has no database, and the DSN names none"
-			mistake.Remedy = "write db." + sqltext.JoinName(parts...) + ", or name a database in the DSN"
+			homeless = append(homeless, sqltext.JoinName(parts...))
+			continue
 		default:
 			last := len(parts) - 1
 			t := TableConfig{Table: sqltext.JoinName(parts[:last]...), at: tablePlaces{table: place}}
@@ -231,6 +252,9 @@ func (c *Config) addColumns(list, what, place string) (mistakes []error) {
 			continue
 		}
 		mistakes = append(mistakes, mistake)
+	}
+	if homeless != nil {
+		mistakes = append(mistakes, &ConfigError{Place: place, Problem: "the DSN names no database for " + excerpt(strings.Join(homeless, ",")), Remedy: "name a database in the DSN, or write db." + homeless[0]})
 	}
 	return mistakes
 }

@@ -139,11 +139,11 @@ func TestParseDSNMistakes(t *testing.T) {
 
 	t.Run("no database", func(t *testing.T) {
 		_, _, err := ParseDSN("user:secret@/?counters=post.likes,forum.post.likes")
-		require.Equal(t, []string{`DSN parameter counters: counter "post.likes" has no database, and the DSN names none; write db.post.likes, or name a database in the DSN`}, mistakesOf(t, err))
+		require.Equal(t, []string{`DSN parameter counters: the DSN names no database for "post.likes"; name a database in the DSN, or write db.post.likes`}, mistakesOf(t, err))
 	})
 	t.Run("go-sql-driver's own errors", func(t *testing.T) {
 		for _, dsn := range []string{
-			"no slash", "user:secret@tcp(localhost/forum", "user:secret@tcp(localhost)/forum?counterConfig=/etc/counters.yaml", "/?parseTime=perhaps",
+			"no slash", "user:secret@tcp(localhost/forum", "/?parseTime=perhaps",
 			"/?counters=%zz", "user:secret@net/forum?counterSlots=0",
 		} {
 			_, want := mysql.ParseDSN(dsn)
@@ -204,6 +204,12 @@ tables:
 		path := filepath.Join(t.TempDir(), "my counters.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(file), 0o600))
 		_, specs := parse(t, "counterConfig="+url.QueryEscape(path))
+		for _, dsn := range []string{"user:sec/ret@tcp(localhost)/forum?counterConfig=" + path, "/forum?parseTime=true&counterConfig=" + path + "&loc=UTC", "user:x?counterConfig=/y@unix(/tmp/my.sock)/forum?counterConfig=" + path} {
+			cfg, config, err := ParseDSN(dsn)
+			require.NoError(t, err, dsn)
+			require.Equal(t, "forum", cfg.DBName)
+			require.NotEmpty(t, config.Tables)
+		}
 		require.Equal(t, []catalog.Spec{post, page}, specs)
 	})
 	t.Run("by environment variable", func(t *testing.T) {

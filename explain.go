@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -42,6 +43,9 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 	}
 	defer raw.Close()
 	k := &call{conn: raw.(*conn), text: query}
+	if len(sqltext.Tokenize(query, k.conn.Settings.Mode)) == 0 {
+		return nil, errors.New("countermysql: there is no statement to explain")
+	}
 	for i, arg := range args {
 		v := driver.NamedValue{Ordinal: i + 1, Value: arg}
 		if err := k.conn.CheckNamedValue(&v); err != nil {

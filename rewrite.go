@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"sync"
+	"sync/atomic"
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -56,6 +57,8 @@ type planState struct {
 	batch              *batch // of the increment; nil: it goes by itself
 	tableLook, rowLook traffic.Look
 	types              answer.KeptTypes // of the query as it was written
+	noted              atomic.Bool      // as a fallback
+	parsed             atomic.Int32     // by the server, what the driver can't parse: see garbled
 }
 
 // clear forgets all plans: they were made by a schema that no longer holds.
@@ -114,7 +117,6 @@ func (c *conn) planBy(k planKey) planUse {
 	use := c.planShared(k)
 	if use.Plan == nil {
 		use = c.planAnew(k)
-		c.noteFallback(use.Plan, k.text)
 	}
 	plans.put(k, use)
 	return use
@@ -129,11 +131,41 @@ func (c *conn) planAnew(k planKey) planUse {
 	return use
 }
 
+// understood is the plan of a text that the driver can't parse. Where the server can't either,
+// it goes to the server, which says so: no row is locked for it.
+func (c *conn) understood(ctx context.Context, use planUse, text string) planUse {
+	if c.garbled(ctx, use.state, text) {
+		use.Plan = &plan.Plan{Named: true, Reason: "the server can't parse it"}
+	} else if use.Fallback && use.state.noted.CompareAndSwap(false, true) {
+		c.noteFallback(use.Plan, text)
+	}
+	return use
+}
+
+// What garbled has found out.
+const (
+	unasked int32 = iota
+	isParsed
+	isGarbled
+)
+
+// garbled reports whether the server can't parse a text. It is asked once for each plan.
+func (c *conn) garbled(ctx context.Context, state *planState, text string) bool {
+	toks := sqltext.Tokenize(text, c.Settings.Mode)
+	switch {
+	case state.parsed.Load() != unasked:
+	case toks[0].Is("CALL"), len(sqltext.Statements(text, toks)) > 1, sqltext.Parameters(toks) > 0 && c.connector.cfg.InterpolateParams:
+		return false // it is not prepared as it is sent
+	case (&call{conn: c, text: text}).parses(ctx) != nil:
+		state.parsed.Store(isGarbled)
+	case ctx.Err() == nil && c.Usable():
+		state.parsed.Store(isParsed)
+	}
+	return state.parsed.Load() == isGarbled
+}
+
 // noteFallback counts and logs a text that is not understood.
 func (c *conn) noteFallback(p *plan.Plan, text string) {
-	if !p.Fallback {
-		return
-	}
 	if d := sqltext.Digest(text); c.connector.stats.Fallback(d, p.Reason) {
 		c.connector.log.Warn("countermysql: statement runs the exact way", "reason", p.Reason, "statement", d)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/countermysql/countermysql/internal/stats"
 )
 
-// Statistics are totals of a sql.DB since it was opened, but Pending, Slotted and
-// Degraded, which are of now: what has become of statements, how increments went
+// Statistics are totals of a sql.DB since it was opened, but Pending, Slotted, Waiting,
+// Schema.Age, Degraded and Unfit, which are of now: what has become of statements, how increments went
 // together, what rollups have done, and which texts are not understood.
 type Statistics = stats.Statistics
 
@@ -26,6 +26,9 @@ type RollupStatistics = stats.RollupStatistics
 // folded since: the hot ones.
 type SlottedStatistics = stats.SlottedStatistics
 
+// SchemaStatistics are of what the driver knows of the server's tables.
+type SchemaStatistics = stats.SchemaStatistics
+
 // Stats returns what the driver has done for db, which has to be countermysql's.
 // It asks the server nothing. A db of a wrapper such as otelsql's is found
 // through a connection the first time.
@@ -37,9 +40,9 @@ func Stats(db *sql.DB) (Statistics, error) {
 		return Statistics{}, err
 	}
 	out := c.stats.Snapshot()
-	out.Slotted = c.cooler.statistics()
+	out.Slotted, out.Waiting, out.Schema.Errors = c.cooler.statistics(), c.waiting(), c.watcher.Errors()
 	if s := c.watcher.Current(); s != nil {
-		out.Degraded = s.Degraded()
+		out.Degraded, out.Unfit, out.Schema.Age = s.Degraded(), s.Unfit(), c.watcher.Age()
 	}
 	return out, nil
 }

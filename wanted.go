@@ -41,7 +41,7 @@ func (k *call) wanting() string {
 		case k.conn.connector.config.CreateSlots:
 			return "it sets " + name + " to the present time, which becomes a touch column when such an increment has run"
 		default:
-			return "it sets " + name + " to the present time, which is no touch column; list it, counterTouch=" + name + ", and run countermysql init"
+			return "it sets " + name + " to the present time, which is no touch column: it becomes one by counterTouch=" + name + " and countermysql init, or by itself where processes have create_slots"
 		}
 	}
 	return "a touch column that it sets is so new that other processes may not know it; within a minute all do"

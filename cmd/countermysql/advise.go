@@ -2,35 +2,30 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
-	"math"
 	"os"
-	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jedib0t/go-pretty/v6/table"
-
-	"github.com/countermysql/countermysql"
 )
 
 type adviseCommand struct {
 	Watch   time.Duration `help:"Watch the live server for so long, instead of the load." placeholder:"DURATION"`
 	Clients int           `default:"32" help:"How many clients of one counter there are at the same time."`
 	Work    time.Duration `default:"2ms" help:"How long their transactions do other work."`
-	Seconds float64       `default:"1" help:"How long each number of slots is tried."`
+	Seconds float64       `default:"0.5" help:"How long each number of slots is tried in a round."`
+	Rounds  int           `default:"5" help:"How many rounds; up to three times as many while they do not tell."`
 	Yes     bool          `short:"y" help:"Create and drop the scratch database without asking."`
 }
 
 func (adviseCommand) Help() string {
-	return `Tries 1, 2, 4 … slots with transactions that increment one counter, on a scratch database of this server, and
-recommends the smallest number that is as fast as the fastest, within 5 %. Widen the window until the waits go. Each
-process chooses slots for itself: with several, divide the clients among them (--clients is for one process).
+	return `Tries 1, 2, 4 … slots with transactions that increment one counter, on a scratch database of this server, in rounds
+that go up and down through the numbers, and recommends the smallest that is as fast as the fastest, within 5 %. Only
+what was measured in one round is compared. Where the rounds contradict each other, as on a server that has other work,
+it goes on for up to three times as many, and then recommends nothing (exit code 3): try at a quieter time, or with more
+--seconds. Each process chooses slots for itself: with several, divide the clients among them (--clients is for one).
 
 With --watch it loads nothing and changes nothing, but watches the listed counters at work, and recommends for each:
 twice the slots if transactions were seen to wait for slots, fewer if only few slots of a key were written at a time,
@@ -49,17 +44,24 @@ Examples:
 
 // trial is what one number of slots gave.
 type trial struct {
-	Slots     int
-	PerSecond float64 // transactions
-	LockWaits int64
-	Read      time.Duration // of the counter, with all slots filled
+	Slots     int       `json:"slots"`
+	PerSecond float64   `json:"per_second"` // transactions: the median of the rounds
+	Spread    float64   `json:"spread"`     // the middle half of the rounds, as a part of the median
+	Rounds    []float64 `json:"rounds"`     // transactions per second
+	LockWaits int64     `json:"lock_waits"` // of all rounds
+	Read      float64   `json:"read_seconds"`
 }
 
 type advice struct {
-	Recommended int
-	Clients     int
-	Trials      []trial
+	Recommended int     `json:"recommended"` // 0: none
+	Refused     string  `json:"refused,omitempty"`
+	Clients     int     `json:"clients"`
+	Work        float64 `json:"work_seconds"`
+	Trials      []trial `json:"trials"`
 }
+
+// maxRounds is how many times the rounds go on where they do not tell.
+const maxRounds = 3
 
 func (c *adviseCommand) run(s *session) error {
 	if c.Watch < 0 {
@@ -68,8 +70,8 @@ func (c *adviseCommand) run(s *session) error {
 	if c.Watch > 0 {
 		return c.watch(s)
 	}
-	if c.Clients < 1 || c.Seconds <= 0 {
-		return &exit{exitUsage, errors.New("--clients and --seconds must be positive")}
+	if c.Clients < 1 || c.Seconds <= 0 || c.Rounds < 1 {
+		return &exit{exitUsage, errors.New("--clients, --seconds and --rounds must be positive")}
 	}
 	name := fmt.Sprintf("countermysql_advise_%d", os.Getpid())
 	if err := s.confirmed(c.Yes, fmt.Sprintf("the database %s is created on %s, loaded by %d clients for some seconds, and dropped", name, s.cfg.Addr, c.Clients)); err != nil {
@@ -86,125 +88,78 @@ func (c *adviseCommand) run(s *session) error {
 			s.screen.note(fmt.Sprintf("the database %s is left behind: %v", name, err))
 		}
 	}()
-	out := advice{Clients: c.Clients}
+	out, err := c.rounds(s, name)
+	if err != nil {
+		return err
+	}
+	if err := s.result(out, func() { s.showAdvice(out) }); err != nil {
+		return err
+	}
+	if out.Refused != "" {
+		return &exit{code: exitFound}
+	}
+	return nil
+}
+
+// rounds tries every number of slots in each of the rounds.
+func (c *adviseCommand) rounds(s *session, database string) (advice, error) {
+	out := advice{Clients: c.Clients, Work: c.Work.Seconds()}
+	var slots []int
+	for n := 1; n <= min(max(8, 2*c.Clients), maxSlots); n *= 2 {
+		slots = append(slots, n)
+		out.Trials = append(out.Trials, trial{Slots: n})
+	}
 	b := s.screen.bars()
-	last := max(8, 2*c.Clients)
-	steps := int64(math.Ceil(math.Log2(float64(last)))) + 1
-	for slots := 1; slots <= min(last, 1024); slots *= 2 {
-		t, err := c.try(s, name, slots)
-		if err != nil {
-			b.stop()
-			return err
-		}
-		out.Trials = append(out.Trials, t)
-		b.update("trying", int64(len(out.Trials)), steps)
-	}
-	b.stop()
-	best := 0.0
-	for _, t := range out.Trials {
-		best = max(best, t.PerSecond)
-	}
-	for _, t := range out.Trials {
-		if t.PerSecond >= 0.95*best {
-			out.Recommended = t.Slots
-			break
-		}
-	}
-	return s.result(out, func() {
-		var rows []table.Row
-		var bars []chartBar
-		for _, t := range out.Trials {
-			rows = append(rows, table.Row{t.Slots, fmt.Sprintf("%.0f", t.PerSecond), t.LockWaits, t.Read.Round(time.Microsecond)})
-			bars = append(bars, chartBar{fmt.Sprintf("%d slots", t.Slots), t.PerSecond})
-		}
-		s.screen.table(table.Row{"slots", "transactions per second", "lock waits", "reading it"}, rows)
-		s.screen.chart("transactions per second", bars)
-		s.screen.line("recommended for %d clients of one counter in one process: counterSlots=%d", out.Clients, out.Recommended)
-	})
-}
-
-// try loads one counter with a number of slots.
-func (c *adviseCommand) try(s *session, database string, slots int) (trial, error) {
-	out := trial{Slots: slots}
-	cfg := s.cfg.Clone()
-	cfg.DBName = database
-	connector, err := countermysql.NewConnector(cfg, &countermysql.Config{
-		Slots: slots, CreateSlots: true, Rollup: countermysql.RollupNever, Logger: slog.New(slog.DiscardHandler), Tables: []countermysql.TableConfig{{Table: "counted", Counters: []string{"n"}}},
-	})
-	if err != nil {
-		return out, err
-	}
-	db := sql.OpenDB(connector)
-	defer db.Close()
-	db.SetMaxOpenConns(c.Clients)
-	db.SetMaxIdleConns(c.Clients)
-	for _, stmt := range []string{
-		"DROP TABLE IF EXISTS counted", "DROP TABLE IF EXISTS counted_slots", "DROP TABLE IF EXISTS log",
-		"CREATE TABLE counted (id INT PRIMARY KEY, n BIGINT NOT NULL)", "CREATE TABLE log (id BIGINT PRIMARY KEY AUTO_INCREMENT, at INT NOT NULL)",
-		"INSERT INTO counted VALUES (1, 0)",
-	} {
-		if _, err := db.ExecContext(s.ctx, stmt); err != nil {
-			return out, err
-		}
-	}
-	before, err := s.status()
-	if err != nil {
-		return out, err
-	}
-	ctx, cancel := context.WithTimeout(s.ctx, time.Duration(c.Seconds*float64(time.Second)))
-	defer cancel()
-	var done atomic.Int64
-	var failed atomic.Pointer[error]
-	var clients sync.WaitGroup
-	start := time.Now()
-	for range c.Clients {
-		clients.Go(func() {
-			for ctx.Err() == nil {
-				if err := c.transaction(s.ctx, db); err != nil {
-					failed.Store(&err)
-					return
-				}
-				done.Add(1)
+	defer b.stop()
+	var rounds [][]float64
+	reads := make([][]float64, len(slots))
+	for steps := int64(0); ; {
+		round := make([]float64, len(slots))
+		for i := range slots {
+			if len(rounds)%2 == 1 { // down again: what changes slowly is fair to all
+				i = len(slots) - 1 - i
 			}
-		})
-	}
-	clients.Wait()
-	out.PerSecond = float64(done.Load()) / time.Since(start).Seconds()
-	if err := failed.Load(); err != nil {
-		return out, *err
-	}
-	after, err := s.status()
-	if err != nil {
-		return out, err
-	}
-	out.LockWaits = after["Innodb_row_lock_waits"] - before["Innodb_row_lock_waits"]
-	var n int64
-	const reads = 20
-	start = time.Now()
-	for range reads {
-		if err := db.QueryRowContext(s.ctx, "SELECT n FROM counted WHERE id = 1").Scan(&n); err != nil {
-			return out, err
+			r, err := c.try(s, database, slots[i])
+			if err != nil {
+				return out, err
+			}
+			t := &out.Trials[i]
+			round[i], t.LockWaits, reads[i] = r.perSecond, t.LockWaits+r.lockWaits, append(reads[i], r.read.Seconds())
+			steps++
+			b.update("trying", steps, int64(c.Rounds*len(slots)))
 		}
+		rounds = append(rounds, round)
+		if len(rounds) < c.Rounds {
+			continue
+		}
+		best, refused := recommend(rounds, slots)
+		if refused != "" && len(rounds) < maxRounds*c.Rounds {
+			continue
+		}
+		for i := range out.Trials {
+			t := &out.Trials[i]
+			t.Rounds = column(rounds, i)
+			t.PerSecond, t.Spread, t.Read = median(t.Rounds), spread(t.Rounds), median(reads[i])
+		}
+		if out.Refused = refused; refused == "" {
+			out.Recommended = slots[best]
+		}
+		return out, nil
 	}
-	out.Read = time.Since(start) / reads
-	if n != done.Load() {
-		return out, errors.New("the count is wrong: " + strconv.FormatInt(n, 10) + " instead of " + strconv.FormatInt(done.Load(), 10))
-	}
-	return out, nil
 }
 
-func (c *adviseCommand) transaction(ctx context.Context, db *sql.DB) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
+func (s *session) showAdvice(out advice) {
+	var rows []table.Row
+	var bars []chartBar
+	for _, t := range out.Trials {
+		rows = append(rows, table.Row{t.Slots, fmt.Sprintf("%.0f", t.PerSecond), fmt.Sprintf("%.0f %%", 100*t.Spread), t.LockWaits, fmt.Sprintf("%.0f µs", 1e6*t.Read)})
+		bars = append(bars, chartBar{fmt.Sprintf("%d slots", t.Slots), t.PerSecond})
 	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, "UPDATE counted SET n = n + 1 WHERE id = 1"); err != nil {
-		return err
+	s.screen.table(table.Row{"slots", "transactions per second", "spread", "lock waits", "reading it"}, rows)
+	s.screen.chart(fmt.Sprintf("transactions per second, the median of %d rounds", len(out.Trials[0].Rounds)), bars)
+	if out.Refused != "" {
+		s.screen.line("nothing is recommended: %s; try at a quieter time, or with more --seconds", out.Refused)
+		return
 	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO log (at) VALUES (?)", time.Now().Unix()); err != nil {
-		return err
-	}
-	time.Sleep(c.Work)
-	return tx.Commit()
+	s.screen.line("recommended for %d clients of one counter in one process: counterSlots=%d", out.Clients, out.Recommended)
 }

@@ -28,10 +28,7 @@ func (c *checkCommand) run(s *session) error {
 	for _, f := range findings {
 		failed = failed || f.Severity == countermysql.Failure
 	}
-	if findings == nil {
-		findings = []countermysql.Finding{}
-	}
-	err = s.result(findings, func() {
+	err = s.result(converted(findings, asFinding), func() {
 		if len(findings) == 0 {
 			s.screen.line("all is well")
 		}
@@ -90,7 +87,7 @@ func (c *initCommand) run(s *session) error {
 			run = err == nil
 		}
 	}
-	rerr := s.result(map[string]any{"statements": statements, "run": run}, func() {})
+	rerr := s.result(initialized{statements, run}, func() {})
 	switch {
 	case err != nil:
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -28,17 +29,6 @@ Examples:
   countermysql explain --dsn "$DSN" --run 'SELECT likes FROM post ORDER BY likes DESC LIMIT 10'`
 }
 
-// explained is what JSON shows.
-type explained struct {
-	*countermysql.Explanation
-	Plans []planOf `json:",omitempty"`
-}
-
-type planOf struct {
-	SQL  string
-	Plan []map[string]string
-}
-
 func (c *explainCommand) run(s *session) error {
 	args := make([]any, len(c.Args))
 	for i, a := range c.Args {
@@ -48,10 +38,13 @@ func (c *explainCommand) run(s *session) error {
 		}
 	}
 	e, err := countermysql.Explain(s.ctx, s.db, c.SQL, args...)
+	if missing := new(countermysql.SlotsTableError); s.makes && errors.As(err, &missing) && missing.Err == nil && !missing.Taken && !missing.Unseen {
+		return fmt.Errorf("there is no slots table %s that fits yet: the application makes it with the first statement that needs it (create_slots); countermysql init makes it now", missing.SlotsTable)
+	}
 	if err != nil {
 		return err
 	}
-	out := explained{Explanation: e}
+	out := explained{Class: e.Class, Reason: e.Reason, Steps: converted(e.Steps, asStep)}
 	if c.Run {
 		if out.Plans, err = c.plans(s, e, args); err != nil {
 			return err
@@ -64,8 +57,8 @@ func (c *explainCommand) run(s *session) error {
 			for _, row := range p.Plan {
 				var cells []string
 				for _, name := range []string{"select_type", "table", "type", "key", "rows", "Extra", "EXPLAIN"} {
-					if row[name] != "" {
-						cells = append(cells, name+"="+row[name])
+					if cell := row[strings.ToLower(name)]; cell != nil && cell != "" {
+						cells = append(cells, fmt.Sprintf("%s=%v", name, cell))
 					}
 				}
 				s.screen.line("  %s", strings.Join(cells, " "))
@@ -104,14 +97,14 @@ func (c *explainCommand) plans(s *session, e *countermysql.Explanation, args []a
 	return all, nil
 }
 
-// maps reads rows as text by column.
-func maps(rows *sql.Rows) ([]map[string]string, error) {
+// maps reads rows by column.
+func maps(rows *sql.Rows) ([]map[string]any, error) {
 	defer rows.Close()
 	names, err := rows.Columns()
 	if err != nil {
 		return nil, err
 	}
-	var all []map[string]string
+	var all []map[string]any
 	for rows.Next() {
 		cells := make([]sql.NullString, len(names))
 		dest := make([]any, len(names))
@@ -121,9 +114,13 @@ func maps(rows *sql.Rows) ([]map[string]string, error) {
 		if err := rows.Scan(dest...); err != nil {
 			return nil, err
 		}
-		row := map[string]string{}
+		row := map[string]any{}
 		for i, name := range names {
-			row[name] = cells[i].String
+			if name = strings.ToLower(name); cells[i].Valid {
+				row[name] = numeric(cells[i].String)
+			} else {
+				row[name] = nil
+			}
 		}
 		all = append(all, row)
 	}

@@ -16,7 +16,7 @@ type look struct {
 	slots  map[slotKey]*big.Rat
 	keys   map[[2]string][]any // the values of the key columns, by table and key
 	tables []seenTable
-	status map[string]int64
+	status serverStatus
 }
 
 // slotKey tells the slots of all tables apart.
@@ -120,30 +120,38 @@ func printable(cell any) string {
 	return s
 }
 
-// status reads the server's own counts of what goes wrong with locks.
-func (s *session) status() (map[string]int64, error) {
+// serverStatus are the server's own counts of what goes wrong with locks.
+type serverStatus struct{ lockWaits, lockWaitMS, deadlocks, statements int64 }
+
+func (s *session) status() (status serverStatus, err error) {
 	rows, err := s.db.QueryContext(s.ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_row_lock_waits', 'Innodb_row_lock_time', 'Innodb_deadlocks', 'Questions')`)
 	if err != nil {
-		return nil, err
+		return status, err
 	}
 	defer rows.Close()
-	status := map[string]int64{}
+	deadlocks := false
 	for rows.Next() {
 		var name string
 		var n int64
 		if err := rows.Scan(&name, &n); err != nil {
-			return nil, err
+			return status, err
 		}
-		status[name] = n
+		switch strings.ToLower(name) {
+		case "innodb_row_lock_waits":
+			status.lockWaits = n
+		case "innodb_row_lock_time":
+			status.lockWaitMS = n
+		case "innodb_deadlocks":
+			status.deadlocks, deadlocks = n, true
+		case "questions":
+			status.statements = n
+		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, err
+		return status, err
 	}
-	if _, ok := status["Innodb_deadlocks"]; !ok { // MySQL has it elsewhere
-		var n int64
-		if err := s.db.QueryRowContext(s.ctx, "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'").Scan(&n); err == nil {
-			status["Innodb_deadlocks"] = n // it takes the PROCESS privilege
-		}
+	if !deadlocks { // MySQL has it elsewhere, for those with the PROCESS privilege
+		_ = s.db.QueryRowContext(s.ctx, "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'").Scan(&status.deadlocks)
 	}
 	return status, nil
 }

@@ -15,9 +15,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/signal"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -33,7 +35,7 @@ const (
 	exitOK          = 0
 	exitFailed      = 1   // an error
 	exitUsage       = 2   // the command line or the configuration is wrong
-	exitFound       = 3   // check found a failure, recount a difference, rollup a row that it could not do
+	exitFound       = 3   // check found a failure, recount a difference, rollup a row that it could not do, advise nothing to recommend
 	exitAsks        = 4   // nothing was changed: --yes is missing
 	exitInterrupted = 130 // as shells have it
 )
@@ -46,14 +48,17 @@ the application's (parameters of the driver included), and --config, its file.
 Commands that change something say what, and go on with --yes.
 
 Exit codes: 0 done; 1 error; 2 wrong command line or configuration; 3 something
-was found (check: a failure, recount: a difference, rollup: a row left); 4
-nothing was changed because --yes is missing; 130 interrupted.`
+was found (check: a failure, recount: a difference, rollup: a row left, advise:
+nothing to recommend); 4 nothing was changed because --yes is missing; 130
+interrupted.`
 
 // commandLine is what kong reads.
 type commandLine struct {
 	DSN    string `name:"dsn" env:"COUNTERMYSQL_DSN" help:"The application's DSN, as for sql.Open(\"countermysql\", …). It may hold a password: better in the environment." placeholder:"USER:PASSWORD@tcp(HOST:3306)/DB?counters=…"`
 	Config string `env:"COUNTERMYSQL_CONFIG" help:"The YAML file that lists the counters." placeholder:"FILE"`
-	JSON   bool   `name:"json" help:"Write JSON: one value, or for rollup --every and top one a line."`
+	JSON   bool   `name:"json" help:"Write JSON: one value, or for rollup --every and top one a line. Times are in seconds."`
+
+	Version kong.VersionFlag `help:"Print the version."`
 
 	Check   checkCommand   `cmd:"" help:"Is each listed counter fit? One line per finding, with its remedy."`
 	Init    initCommand    `cmd:"" help:"Make the slots tables, add the columns of new counters and touch columns. May be repeated."`
@@ -79,6 +84,7 @@ type session struct {
 	config *countermysql.Config
 	screen *screen
 	json   bool
+	makes  bool // the application makes its slots tables itself: create_slots
 }
 
 // command is one of the commands.
@@ -102,14 +108,14 @@ func (e *exit) Error() string {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var line commandLine
 	ended := -1
-	parser, err := kong.New(&line, kong.Name("countermysql"), kong.Description(description), kong.Writers(stdout, stderr),
+	parser, err := kong.New(&line, kong.Name("countermysql"), kong.Description(description), kong.Writers(stdout, stderr), kong.Vars{"version": version()},
 		kong.Exit(func(code int) { ended = code }), kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 100}))
 	if err != nil {
 		return tell(stderr, err)
 	}
 	kctx, err := parser.Parse(args)
 	if ended >= 0 {
-		return ended // --help
+		return ended // --help, --version
 	}
 	if err != nil { // it quotes what is out of place, perhaps the DSN
 		return tell(stderr, &exit{exitUsage, errors.New(withoutPassword(err.Error()))})
@@ -125,6 +131,22 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitInterrupted
 	}
 	return tell(stderr, err)
+}
+
+// version is the tool's, and those of what it is made of.
+func version() string {
+	const driver = "github.com/go-sql-driver/mysql"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "countermysql, of an unknown version"
+	}
+	text := "countermysql " + info.Main.Version
+	for _, dep := range info.Deps {
+		if dep.Path == driver {
+			text += ", " + driver + " " + dep.Version
+		}
+	}
+	return text + ", " + info.GoVersion
 }
 
 // A password in a DSN, which may hold anything, and in one that lacks its @.
@@ -168,6 +190,15 @@ func trimPrefix(s string) string {
 // in its place is a mistaken DSN.
 var registered = regexp.MustCompile(`^[\w+-]+$`)
 
+// configIn is the file that a DSN names.
+var configIn = regexp.MustCompile(`[?&]counterConfig=([^&]+)`)
+
+// sameFile reports whether a value of a DSN is the name of a file.
+func sameFile(value, file string) bool {
+	name, err := url.QueryUnescape(value)
+	return err == nil && name == file
+}
+
 // dialed reports whether the tool can dial a network.
 func dialed(network string) bool {
 	return slices.Contains([]string{"tcp", "tcp4", "tcp6", "unix"}, network)
@@ -180,7 +211,7 @@ func open(ctx context.Context, line *commandLine, stdin io.Reader, stdout, stder
 		return nil, &exit{exitUsage, errors.New("give the application's DSN: --dsn, or COUNTERMYSQL_DSN in the environment")}
 	}
 	if line.Config != "" {
-		if plain, err := mysql.ParseDSN(line.DSN); err == nil && plain.Params["counterConfig"] != "" && plain.Params["counterConfig"] != line.Config && os.Getenv("COUNTERMYSQL_CONFIG") != line.Config {
+		if m := configIn.FindStringSubmatch(line.DSN); m != nil && os.Getenv("COUNTERMYSQL_CONFIG") != line.Config && !sameFile(m[1], line.Config) {
 			return nil, &exit{exitUsage, errors.New("--config and counterConfig of the DSN name two files; give one of them")}
 		}
 		if err := os.Setenv("COUNTERMYSQL_CONFIG", line.Config); err != nil {
@@ -201,6 +232,7 @@ func open(ctx context.Context, line *commandLine, stdin io.Reader, stdout, stder
 	case len(config.Tables) == 0:
 		return nil, &exit{exitUsage, errors.New("no counters are listed: give them in the DSN (counters=post.likes) or in a file (--config)")}
 	}
+	makes := config.CreateSlots
 	config.CreateSlots, config.Rollup = false, countermysql.RollupNever
 	config.Logger = slog.New(slog.DiscardHandler) // the commands tell
 	connector, err := countermysql.NewConnector(cfg, config)
@@ -212,7 +244,7 @@ func open(ctx context.Context, line *commandLine, stdin io.Reader, stdout, stder
 		db.Close()
 		return nil, fmt.Errorf("no answer from %s(%s): %w", cfg.Net, cfg.Addr, err)
 	}
-	return &session{ctx: ctx, db: db, cfg: cfg, config: config, screen: newScreen(stdin, stdout, stderr), json: line.JSON}, nil
+	return &session{ctx: ctx, db: db, cfg: cfg, config: config, screen: newScreen(stdin, stdout, stderr), json: line.JSON, makes: makes}, nil
 }
 
 // result writes v as JSON, or calls text.

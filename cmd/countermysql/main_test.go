@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -109,6 +108,27 @@ func (o *tool) runJSON(want int, into any, args ...string) {
 	o.t.Helper()
 	out, _ := o.run(want, append(args, "--json")...)
 	require.NoError(o.t, json.Unmarshal([]byte(out), into), out)
+	var all any
+	require.NoError(o.t, json.Unmarshal([]byte(out), &all), out)
+	o.inStyle(all, out)
+}
+
+// inStyle requires that names are as in SQL, and that what looks like a number is one.
+func (o *tool) inStyle(value any, out string) {
+	o.t.Helper()
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			require.Regexp(o.t, `^[a-z][a-z0-9]*(_[a-z0-9]+)*$`, name, out)
+			o.inStyle(v, out)
+		}
+	case []any:
+		for _, v := range value {
+			o.inStyle(v, out)
+		}
+	case string:
+		require.NotRegexp(o.t, `^-?\d+(\.\d+)?$`, value, out)
+	}
 }
 
 // TestInitAsks proves that init tells in JSON what it has done after it has asked.
@@ -122,10 +142,7 @@ func TestInitAsks(t *testing.T) {
 			defer s.db.Close()
 			s.screen.person = true
 			err = (&initCommand{}).run(s)
-			var made struct {
-				Statements []string
-				Run        bool
-			}
+			var made initialized
 			require.NoError(t, json.Unmarshal(stdout.Bytes(), &made), stdout.String())
 			require.Len(t, made.Statements, 1)
 			require.Contains(t, stderr.String(), made.Statements[0])
@@ -159,26 +176,19 @@ func TestCommands(t *testing.T) {
 		require.Contains(t, out, "CREATE TABLE IF NOT EXISTS")
 		require.Contains(t, err, "--yes")
 		require.Zero(t, o.number(o.plain, slots))
-		var made struct {
-			Statements []string
-			Run        bool
-		}
+		var made initialized
 		o.runJSON(exitOK, &made, "init", "--yes")
 		require.Len(t, made.Statements, 1)
 		require.True(t, made.Run)
 		out, _ = o.run(exitOK, "init")
 		require.Equal(t, "nothing to do\n", out)
-		var findings []countermysql.Finding
+		var findings []finding
 		o.runJSON(exitOK, &findings, "check")
 		for _, f := range findings {
 			require.Empty(t, f.Table, "%v", f)
 		}
 
-		var e struct {
-			Class string
-			Steps []countermysql.ExplainedStep
-			Plans []planOf
-		}
+		var e explained
 		o.runJSON(exitOK, &e, "explain", "UPDATE blog SET posts = posts + ? WHERE id = ?", "2", "1")
 		require.Equal(t, "increment", e.Class)
 		require.Contains(t, e.Steps[0].SQL, "INSERT INTO")
@@ -206,7 +216,7 @@ func TestCommands(t *testing.T) {
 		out, _ = o.run(exitOK, "rollup", "--yes")
 		require.Regexp(t, `\.blog │ +4 │ +4 │ +0 │ +0 │ +0 │`, out)
 		require.EqualValues(t, 10, o.number(o.plain, "SELECT SUM(posts) FROM blog"))
-		var done []countermysql.RolledUp
+		var done []rolledUp
 		o.runJSON(exitOK, &done, "rollup", "--yes", "--table", "blog", "--max-lock-ms", "5")
 		require.Len(t, done, 1)
 		require.Zero(t, done[0].Keys)
@@ -221,9 +231,9 @@ func TestCommands(t *testing.T) {
 		require.Empty(t, none.String(), "nothing was looked for")
 		require.Contains(t, mistake.String(), "no counter has a query")
 		o.exec(o.plain, "UPDATE blog SET posts = 100 WHERE id = 2")
-		var drifts []countermysql.Drift
+		var drifts []drift
 		o.runJSON(exitFound, &drifts, "recount")
-		require.Equal(t, []countermysql.Drift{{Table: drifts[0].Table, Counter: "posts", Key: "id=2", Value: "100", Recounted: "2"}}, drifts)
+		require.Equal(t, []drift{{Table: drifts[0].Table, Counter: "posts", Key: "id=2", Value: 100.0, Recounted: 2.0}}, drifts)
 		o.run(exitAsks, "recount", "--repair")
 		require.EqualValues(t, 100, o.number(o.ours, "SELECT posts FROM blog WHERE id = 2"))
 		out, _ = o.run(exitOK, "recount", "--repair", "--yes")
@@ -233,7 +243,7 @@ func TestCommands(t *testing.T) {
 		o.exec(o.ours, "UPDATE blog SET posts = posts + 5 WHERE id = 3")
 		var seen view
 		o.runJSON(exitOK, &seen, "top", "--every", "100ms", "--count", "1")
-		require.Equal(t, "5", seen.Counters[0].Pending)
+		require.Equal(t, json.Number("5"), seen.Counters[0].Pending)
 		require.EqualValues(t, 1, seen.Tables[0].Rows)
 		o.exec(o.plain, "UPDATE blog SET posts = posts - 5 WHERE id = 3")
 		out, _ = o.run(exitOK, "top", "--every", "10ms", "--count", "1")
@@ -275,11 +285,11 @@ func TestTop(t *testing.T) {
 		require.Equal(t, "id=3", seen.Hottest[0].Key)
 		require.Equal(t, "views", seen.Hottest[0].Counter)
 		require.InDelta(t, seen.Counters[1].PerSecond, seen.Hottest[0].PerSecond, 0.001)
-		require.Positive(t, seen.Server["Questions"])
+		require.Positive(t, seen.Server.Statements)
 		require.Positive(t, seen.Counters[1].SlotsWritten)
 		require.Equal(t, seen.Counters[1].SlotsWritten, seen.Hottest[0].SlotsWritten)
-		require.Positive(t, seen.Hottest[0].Read.BaseMicros)
-		require.InDelta(t, seen.Hottest[0].Read.Micros/seen.Hottest[0].Read.BaseMicros, seen.Hottest[0].Read.Ratio, 0.001)
+		require.Positive(t, seen.Hottest[0].Read.BaseSeconds)
+		require.InDelta(t, seen.Hottest[0].Read.Seconds/seen.Hottest[0].Read.BaseSeconds, seen.Hottest[0].Read.Ratio, 0.001)
 	})
 }
 
@@ -294,6 +304,7 @@ func TestCommandLine(t *testing.T) {
 		want string
 	}{
 		{nil, exitUsage, "expected one of"},
+		{[]string{"explain", "--dsn", "u@tcp(127.0.0.1:1)/forum?counters=post.likes"}, exitUsage, "expected \"<sql>\""},
 		{[]string{"chek"}, exitUsage, "unexpected argument chek"},
 		{[]string{"check"}, exitUsage, "give the application's DSN"},
 		{[]string{"check", "--dsn", "user:s3cret@tcp(127.0.0.1:1/forum"}, exitUsage, "the DSN can't be read"},
@@ -328,6 +339,48 @@ func TestCommandLine(t *testing.T) {
 		require.Contains(t, stdout.String(), "Example")
 		require.Contains(t, stdout.String(), "    countermysql "+command+" --dsn")
 	}
+}
+
+// TestVersion proves that --version needs no server, and names what the tool is made of.
+func TestVersion(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"--version"}, strings.NewReader(""), &stdout, &stderr))
+	require.Regexp(t, `^countermysql \S+, github.com/go-sql-driver/mysql v1\.\S+, go1\.\S+\n$`, stdout.String())
+}
+
+// TestExplainNothing proves that no statement is a mistake, and that one which the server
+// can't parse goes to it as it is.
+func TestExplainNothing(t *testing.T) {
+	forEachServer(t, func(t *testing.T, o *tool) {
+		o.t = t
+		o.run(exitOK, "init", "--yes")
+		for _, nothing := range []string{"", " ", "# a comment"} {
+			_, err := o.run(exitFailed, "explain", nothing)
+			require.Contains(t, err, "there is no statement to explain")
+		}
+		out, _ := o.run(exitOK, "explain", "UPDTE blog SET posts = posts + 1 WHERE id = 1")
+		require.Contains(t, out, "verbatim: the server can't parse it")
+	})
+}
+
+// TestRollupEvery proves that a rollup which goes on prints what has changed, and no more.
+func TestRollupEvery(t *testing.T) {
+	forEachServer(t, func(t *testing.T, o *tool) {
+		o.t = t
+		o.run(exitOK, "init", "--yes")
+		for _, test := range []struct{ flag, want string }{{"", `^[0-9:]{8} \S+\.blog: 1 rows, 1 slots, 0 orphans, 0 busy, 0 left\n$`}, {"--json", `^\[\{"table":"\S+\.blog","keys":1,"slots":1,\S+\}\]\n$`}} {
+			o.exec(o.ours, "UPDATE blog SET posts = posts + 3 WHERE id = 3")
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			var stdout, stderr bytes.Buffer
+			args := []string{"rollup", "--every", "50ms", "--yes", "--dsn", o.dsn, "--config", o.config}
+			if test.flag != "" {
+				args = append(args, test.flag)
+			}
+			require.Equal(t, exitInterrupted, run(ctx, args, strings.NewReader(""), &stdout, &stderr), "%s", &stderr)
+			require.Regexp(t, test.want, stdout.String())
+		}
+	})
 }
 
 // TestInterrupted proves that Ctrl-C ends a command that goes on for ever.

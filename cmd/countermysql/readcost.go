@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,15 +15,16 @@ import (
 // readCost is what a point read of a counter takes now, and what it would take
 // from the base row alone, as after a rollup; nothing where the row is gone.
 type readCost struct {
-	Micros, BaseMicros float64
-	Ratio              float64
+	Seconds     float64 `json:"seconds"`
+	BaseSeconds float64 `json:"base_seconds"`
+	Ratio       float64 `json:"ratio"`
 }
 
 func (c readCost) String() string {
-	if c.BaseMicros == 0 {
+	if c.BaseSeconds == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.0f µs, %.1f × %.0f µs", c.Micros, c.Ratio, c.BaseMicros)
+	return fmt.Sprintf("%.0f µs, %.1f × %.0f µs", 1e6*c.Seconds, c.Ratio, 1e6*c.BaseSeconds)
 }
 
 // measureReads times the reads of what a view shows, all on one connection below
@@ -86,7 +86,7 @@ func (s *session) readCost(conn *sql.Conn, t seenTable, counter string, key []an
 	defer base.Close()
 	args := [2][]any{sent.Args, key}
 	const times = 5
-	var took [2][]time.Duration
+	var took [2][]float64
 	for range times { // in turn, so that a busy moment hits both
 		for i, stmt := range [2]*sql.Stmt{asSent, base} {
 			start := time.Now()
@@ -97,16 +97,10 @@ func (s *session) readCost(conn *sql.Conn, t seenTable, counter string, key []an
 			if err != nil {
 				return cost, err
 			}
-			took[i] = append(took[i], time.Since(start))
+			took[i] = append(took[i], time.Since(start).Seconds())
 		}
 	}
-	cost.Micros, cost.BaseMicros = micros(took[0]), micros(took[1])
-	cost.Ratio = cost.Micros / cost.BaseMicros
+	cost.Seconds, cost.BaseSeconds = median(took[0]), median(took[1])
+	cost.Ratio = cost.Seconds / cost.BaseSeconds
 	return cost, nil
-}
-
-// micros is the median.
-func micros(took []time.Duration) float64 {
-	slices.Sort(took)
-	return float64(took[len(took)/2].Nanoseconds()) / 1000
 }

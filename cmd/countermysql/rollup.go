@@ -28,7 +28,9 @@ whenever it is stopped; run it again to go on. Of several rollups of a table one
 Examples:
 
   countermysql rollup --dsn "$DSN" --yes
-  countermysql rollup --dsn "$DSN" --table post --max-lock-ms 20 --every 1m --yes`
+  countermysql rollup --dsn "$DSN" --table post --max-lock-ms 20 --every 1m --yes
+
+With --every it prints the tables in which something has changed, and nothing else.`
 }
 
 // Validate is for kong.
@@ -47,8 +49,8 @@ func (c *rollupCommand) run(s *session) error {
 	if err := s.confirmed(c.Yes, "the slots "+what+" are added to their base rows"); err != nil {
 		return err
 	}
-	for {
-		err := c.once(s)
+	for shown := ""; ; {
+		err := c.once(s, &shown)
 		if c.Every <= 0 || s.ctx.Err() != nil {
 			return err
 		}
@@ -61,7 +63,9 @@ func (c *rollupCommand) run(s *session) error {
 	}
 }
 
-func (c *rollupCommand) once(s *session) error {
+// once rolls up once. With --every it shows the tables in which something has changed, or is
+// left or busy as it was not when it was shown last.
+func (c *rollupCommand) once(s *session, shown *string) error {
 	start := time.Now()
 	b := s.screen.bars()
 	done, err := countermysql.Rollup(s.ctx, s.db, &countermysql.RollupOptions{
@@ -69,7 +73,10 @@ func (c *rollupCommand) once(s *session) error {
 		Progress: func(p countermysql.RollupProgress) { b.update(p.Table, p.Slots, p.Total) },
 	})
 	b.stop()
-	rerr := s.result(rolledUp(done), func() { s.rolledUp(done, time.Since(start)) })
+	var rerr error
+	if show := c.news(done, shown); show != nil || c.Every <= 0 {
+		rerr = s.result(converted(show, asRolledUp), func() { c.show(s, show, time.Since(start)) })
+	}
 	if err != nil {
 		return err
 	}
@@ -84,12 +91,35 @@ func (c *rollupCommand) once(s *session) error {
 	return nil
 }
 
-// rolledUp is what JSON shows: a list, if an empty one.
-func rolledUp(done []countermysql.RolledUp) []countermysql.RolledUp {
-	if done == nil {
-		return []countermysql.RolledUp{}
+// news are the tables to show.
+func (c *rollupCommand) news(done []countermysql.RolledUp, shown *string) (news []countermysql.RolledUp) {
+	if c.Every <= 0 {
+		return done
 	}
-	return done
+	var still strings.Builder
+	for _, r := range done {
+		if len(r.Left) > 0 || r.Busy > 0 {
+			fmt.Fprintln(&still, r.Table, r.Busy, r.Left)
+		}
+	}
+	for _, r := range done {
+		if r.Slots+r.Orphans > 0 || (len(r.Left) > 0 || r.Busy > 0) && still.String() != *shown {
+			news = append(news, r)
+		}
+	}
+	*shown = still.String()
+	return news
+}
+
+func (c *rollupCommand) show(s *session, done []countermysql.RolledUp, took time.Duration) {
+	if c.Every <= 0 {
+		s.rolledUp(done, took)
+		return
+	}
+	for _, r := range done {
+		s.screen.line("%s %s: %d rows, %d slots, %d orphans, %d busy, %d left", time.Now().Format(time.TimeOnly), r.Table, r.Keys, r.Slots, r.Orphans, r.Busy, len(r.Left))
+	}
+	s.leftAndBusy(done)
 }
 
 func (s *session) rolledUp(done []countermysql.RolledUp, took time.Duration) {
@@ -101,6 +131,10 @@ func (s *session) rolledUp(done []countermysql.RolledUp, took time.Duration) {
 	}
 	s.screen.table(table.Row{"table", "rows", "slots", "orphans", "busy", "left"}, rows)
 	s.screen.line("%d slots in %v, %.0f per second", slots, took.Round(time.Millisecond), float64(slots)/took.Seconds())
+	s.leftAndBusy(done)
+}
+
+func (s *session) leftAndBusy(done []countermysql.RolledUp) {
 	for _, r := range done {
 		for _, l := range r.Left {
 			s.screen.line("left: %s %s: %s", r.Table, l.Key, l.Reason)
@@ -150,15 +184,12 @@ func (c *recountCommand) run(s *session) error {
 		}
 	}
 	drifts, err := countermysql.Recount(s.ctx, s.db, &countermysql.RecountOptions{Tables: c.Table, Repair: c.Repair, MaxLock: time.Duration(c.MaxLockMS) * time.Millisecond})
-	if drifts == nil {
-		drifts = []countermysql.Drift{}
-	}
 	var mistake *countermysql.ConfigError
 	if errors.As(err, &mistake) && len(drifts) == 0 { // no differences would be what it has not looked for
 		return &exit{exitUsage, err}
 	}
 	left := false
-	rerr := s.result(drifts, func() {
+	rerr := s.result(converted(drifts, asDrift), func() {
 		var rows []table.Row
 		for _, d := range drifts {
 			rows = append(rows, table.Row{d.Table, d.Counter, d.Key, d.Value, d.Recounted, d.Repaired})
@@ -226,7 +257,7 @@ func (c *dropCommand) run(s *session) error {
 	done, err := countermysql.Drop(s.ctx, s.db, &countermysql.DropOptions{Tables: c.Table, StopOnly: c.StopOnly, Notice: c.Wait,
 		Progress: func(p countermysql.RollupProgress) { b.update(p.Table, p.Slots, p.Total) }})
 	b.stop()
-	if rerr := s.result(rolledUp(done), func() { s.rolledUp(done, time.Since(start)) }); err == nil {
+	if rerr := s.result(converted(done, asRolledUp), func() { s.rolledUp(done, time.Since(start)) }); err == nil {
 		err = rerr
 	}
 	return err

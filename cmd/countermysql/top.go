@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -34,36 +35,49 @@ Example:
 
 // rate is one counter's line.
 type rate struct {
-	Table, Counter string
-	PerSecond      float64 // the sum of what arrived
-	SlotsWritten   int     // the most of one key since the last look
-	Pending        string  // the sum of what is in slots
+	Table        string      `json:"table"`
+	Counter      string      `json:"counter"`
+	PerSecond    float64     `json:"per_second"`    // the sum of what arrived
+	SlotsWritten int         `json:"slots_written"` // the most of one key since the last look
+	Pending      json.Number `json:"pending"`       // the sum of what is in slots
 }
 
 // hot is one key's line.
 type hot struct {
-	Table, Counter, Key string
-	PerSecond           float64
-	Slots, SlotsWritten int // in use; written since the last look
-	Read                readCost
+	Table        string   `json:"table"`
+	Counter      string   `json:"counter"`
+	Key          string   `json:"key"`
+	PerSecond    float64  `json:"per_second"`
+	Slots        int      `json:"slots"`         // in use
+	SlotsWritten int      `json:"slots_written"` // since the last look
+	Read         readCost `json:"read"`
 }
 
 // view is what is shown, and written as JSON.
 type view struct {
-	Time     time.Time
-	Counters []rate
-	Hottest  []hot
-	Tables   []tableView
-	Server   map[string]float64 // per second
+	Time     time.Time   `json:"time"`
+	Counters []rate      `json:"counters"`
+	Hottest  []hot       `json:"hottest"`
+	Tables   []tableView `json:"tables"`
+	Server   serverView  `json:"server"`
+}
+
+// serverView is of all tables, per second.
+type serverView struct {
+	LockWaits       float64 `json:"lock_waits_per_second"`
+	LockWaitSeconds float64 `json:"lock_wait_seconds_per_second"`
+	Deadlocks       float64 `json:"deadlocks_per_second"`
+	Statements      float64 `json:"statements_per_second"`
 }
 
 type tableView struct {
-	Table          string
-	Rows, Keys     int64 // of the slots table: they wait for a rollup
-	SlotsPerKey    float64
-	SlotsMost      int64 // of one key
-	SlotsAvailable int
-	FullestRead    readCost // of the key with the most slots
+	Table          string   `json:"table"`
+	Rows           int64    `json:"rows"` // of the slots table: they wait for a rollup
+	Keys           int64    `json:"keys"`
+	SlotsPerKey    float64  `json:"slots_per_key"`
+	SlotsMost      int64    `json:"slots_most"` // of one key
+	SlotsAvailable int      `json:"slots_available"`
+	FullestRead    readCost `json:"fullest_read"` // of the key with the most slots
 }
 
 // Validate is for kong.
@@ -103,7 +117,7 @@ func (c *topCommand) run(s *session) error {
 }
 
 func compare(last, now *look, keys int) view {
-	v := view{Time: now.at, Server: map[string]float64{}, Counters: []rate{}, Hottest: []hot{}, Tables: []tableView{}}
+	v := view{Time: now.at, Counters: []rate{}, Hottest: []hot{}, Tables: []tableView{}}
 	seconds := now.at.Sub(last.at).Seconds()
 	type sums struct{ arrived, pending *big.Rat }
 	counters := map[[2]string]*sums{}
@@ -147,7 +161,7 @@ func compare(last, now *look, keys int) view {
 			if c := counters[[2]string{name, counter}]; c != nil {
 				n, _ := c.arrived.Float64()
 				r.PerSecond = n / seconds
-				r.Pending = strings.TrimSuffix(strings.TrimRight(c.pending.FloatString(6), "0"), ".")
+				r.Pending = decimal(c.pending)
 			}
 			v.Counters = append(v.Counters, r)
 		}
@@ -166,10 +180,17 @@ func compare(last, now *look, keys int) view {
 		return cmp.Or(-cmp.Compare(a.PerSecond, b.PerSecond), cmp.Compare(a.Table+a.Key+a.Counter, b.Table+b.Key+b.Counter))
 	})
 	v.Hottest = v.Hottest[:min(keys, len(v.Hottest))]
-	for name, n := range now.status {
-		v.Server[name] = float64(n-last.status[name]) / seconds
-	}
+	perSecond := func(now, last int64) float64 { return float64(now-last) / seconds }
+	a, b := now.status, last.status
+	v.Server = serverView{perSecond(a.lockWaits, b.lockWaits), perSecond(a.lockWaitMS, b.lockWaitMS) / 1000, perSecond(a.deadlocks, b.deadlocks), perSecond(a.statements, b.statements)}
 	return v
+}
+
+// decimal is an amount of slots, with all its digits.
+func decimal(n *big.Rat) json.Number {
+	const most = 30 // a DECIMAL's, behind the point
+	text := n.FloatString(most)
+	return json.Number(strings.TrimSuffix(strings.TrimRight(text, "0"), "."))
 }
 
 func (s *session) show(v view) {
@@ -196,5 +217,5 @@ func (s *session) show(v view) {
 		s.screen.table(table.Row{"hottest keys", "key", "counter", "per second", "slots in use", "read cost, × base row alone"}, rows)
 	}
 	s.screen.line("server, per second: %.1f lock waits of %.1f ms in sum, %.1f deadlocks, %.0f statements",
-		v.Server["Innodb_row_lock_waits"], v.Server["Innodb_row_lock_time"], v.Server["Innodb_deadlocks"], v.Server["Questions"])
+		v.Server.LockWaits, 1000*v.Server.LockWaitSeconds, v.Server.Deadlocks, v.Server.Statements)
 }

@@ -16,24 +16,25 @@ const (
 
 // watched is what a live server has shown.
 type watched struct {
-	Seconds      float64
-	Looks        int    // for lock waits
-	LockWaits    int64  // of all tables, as the server counts them
-	WaitsUnknown string `json:",omitempty"` // why it can't be told who waits
-	Counters     []counterAdvice
+	Seconds      float64         `json:"seconds"`
+	Looks        int             `json:"looks"`                   // for lock waits
+	LockWaits    int64           `json:"lock_waits"`              // of all tables, as the server counts them
+	WaitsUnknown string          `json:"waits_unknown,omitempty"` // why it can't be told who waits
+	Counters     []counterAdvice `json:"counters"`
 }
 
 // counterAdvice is for one counter. The counters of a table share its slots.
 type counterAdvice struct {
-	Table, Counter string
-	PerSecond      float64 // the sum of what arrived
-	SlotsInUse     int64   // the most of a key
-	SlotsWritten   int     // the most of a key from one reading of the slots to the next
-	Waiting        float64 // transactions that wait for a slot, on average; 0 with WaitsUnknown
-	WaitingBase    float64 // for a base row: more slots don't help there
-	Slots          int     // configured
-	Recommended    int
-	Why            string
+	Table        string  `json:"table"`
+	Counter      string  `json:"counter"`
+	PerSecond    float64 `json:"per_second"`    // the sum of what arrived
+	SlotsInUse   int64   `json:"slots_in_use"`  // the most of a key
+	SlotsWritten int     `json:"slots_written"` // the most of a key from one reading of the slots to the next
+	Waiting      float64 `json:"waiting"`       // transactions that wait for a slot, on average; 0 with WaitsUnknown
+	WaitingBase  float64 `json:"waiting_base"`  // for a base row: more slots don't help there
+	Slots        int     `json:"slots"`         // configured
+	Recommended  int     `json:"recommended"`
+	Why          string  `json:"why"`
 }
 
 // tableWatch is what was seen of one table.
@@ -128,7 +129,7 @@ func (c *adviseCommand) watch(s *session) error {
 	}
 	b.stop()
 	out.Seconds = last.at.Sub(first.at).Seconds()
-	out.LockWaits = last.status["Innodb_row_lock_waits"] - first.status["Innodb_row_lock_waits"]
+	out.LockWaits = last.status.lockWaits - first.status.lockWaits
 	for _, t := range last.tables {
 		seen := tables[t.name()]
 		for _, counter := range t.Counters {

@@ -52,16 +52,31 @@ func TestAcceptedNoLock(t *testing.T) {
 func TestAcceptedNonsense(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		const like = "B: UPDATE post SET likes = likes + 1 WHERE id = 1"
-		for nonsense, number := range map[string]string{"SELEC likes FROM post": "error 1064", "SELECT nosuch, likes FROM post WHERE id = 1": "error 1054", "SELECT likes FROM post WHERE id = 1 LIMIT -1": "error 1064"} {
-			set := "A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED ⇒ affected 0 ⇒ error 1568"
-			if harness.MariaDB(srv) && number == "error 1054" { // for which it begins one, too
-				set, _, _ = strings.Cut(set, " ⇒ ")
-			}
+		const nonsense = "SELECT nosuch, likes FROM post WHERE id = 1"
+		set := "A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED ⇒ affected 0 ⇒ error 1568"
+		if harness.MariaDB(srv) { // it begins one, too
+			set, _, _ = strings.Cut(set, " ⇒ ")
+		}
+		tw := harness.NewBlog(t, srv, harness.BlogCounters(), "innodb_lock_wait_timeout=1")
+		tw.Accepted(t, like, "A: "+nonsense, "B: UPDATE post SET title = 'k' WHERE id = 1", "A: SET TRANSACTION READ WRITE",
+			like, "A: BEGIN", "A: "+nonsense, "B: UPDATE post SET title = 'l' WHERE id = 1 ⇒ affected 1 ⇒ error 1205", "A: ROLLBACK", "A: SELECT id, likes FROM post ORDER BY id",
+			like, "A: START TRANSACTION READ ONLY", "A: "+nonsense+" ⇒ error 1054 ⇒ error 1792", "A: SELECT likes FROM post WHERE id = 1", "A: COMMIT",
+			like, "A: SET autocommit = 0", "A: "+nonsense, set, "A: COMMIT", "A: SELECT id, likes FROM post ORDER BY id")
+	})
+}
+
+// TestSyntaxErrors proves that what the server can't parse goes to it as it is: nothing is
+// locked, rolled up or begun for it, and the error is the same everywhere.
+func TestSyntaxErrors(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		const like = "B: UPDATE post SET likes = likes + 1 WHERE id = 1"
+		for _, garbled := range []string{"SELEC likes FROM post", "UPDTE post SET likes = 0 WHERE id = 1", "SELECT likes FROM post WHERE id = 1 LIMIT -1"} {
 			tw := harness.NewBlog(t, srv, harness.BlogCounters(), "innodb_lock_wait_timeout=1")
-			tw.Accepted(t, like, "A: "+nonsense, "B: UPDATE post SET title = 'k' WHERE id = 1", "A: SET TRANSACTION READ WRITE",
-				like, "A: BEGIN", "A: "+nonsense, "B: UPDATE post SET title = 'l' WHERE id = 1 ⇒ affected 1 ⇒ error 1205", "A: ROLLBACK", "A: SELECT id, likes FROM post ORDER BY id",
-				like, "A: START TRANSACTION READ ONLY", "A: "+nonsense+" ⇒ "+number+" ⇒ error 1792", "A: SELECT likes FROM post WHERE id = 1", "A: COMMIT",
-				like, "A: SET autocommit = 0", "A: "+nonsense, set, "A: COMMIT", "A: SELECT id, likes FROM post ORDER BY id")
+			tw.Play(t, like, "A: "+garbled, "B: UPDATE post SET title = 'k' WHERE id = 1", "A: SET TRANSACTION READ WRITE",
+				like, "A: BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id = 2", "A: "+garbled, "B: UPDATE post SET title = 'l' WHERE id = 1", "A: ROLLBACK", "A: SELECT id, likes FROM post ORDER BY id",
+				like, "A: START TRANSACTION READ ONLY", "A: "+garbled, "A: SELECT likes FROM post WHERE id = 1", "A: COMMIT",
+				like, "A: SET autocommit = 0", "A: "+garbled, "A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "A: COMMIT", "A: SELECT id, likes FROM post ORDER BY id")
+			require.Empty(t, harness.Stats(t, tw.Ours).Fallbacks)
 		}
 	})
 }

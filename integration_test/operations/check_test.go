@@ -94,6 +94,29 @@ func TestCheck(t *testing.T) {
 }
 
 // TestCheckOtherDatabases proves that what uses a table of the same name in another
+// TestCheckNamesWhatIsLeft proves that Check, right after a rollup that has left rows, names
+// them and the column, and no others.
+func TestCheckNamesWhatIsLeft(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, test := range []struct{ schema, where, column, row string }{
+			{"CREATE TABLE small (a INT, b VARCHAR(8) COLLATE utf8mb4_bin, n TINYINT NOT NULL DEFAULT 120, d DECIMAL(4,2) NOT NULL DEFAULT 99, PRIMARY KEY (a, b));\nINSERT INTO small (a, b) VALUES (1, 'x'), (2, 'y')", " WHERE a = 1 AND b = 'x'", "column n", `a=1 b="x"`},
+			{"CREATE TABLE small (n BIGINT UNSIGNED NOT NULL DEFAULT 18446744073709551600, d DECIMAL(4,2) NOT NULL DEFAULT 0);\nINSERT INTO small VALUES ()", "", "column n", "the only row"},
+		} {
+			tw := harness.NewTwin(t, srv, test.schema, harness.Counters("small", "n", "d"))
+			harness.ExecAll(t, tw.Ours, "UPDATE small SET n = n + 100, d = d + 0.5"+test.where)
+			done := harness.RollUp(t, tw.Ours)
+			require.Len(t, done["small"].Left, 1, "%v", done)
+			require.Equal(t, test.row, done["small"].Left[0].Key)
+			findings, err := countermysql.Check(t.Context(), tw.Ours)
+			require.NoError(t, err)
+			findings = harness.OnTables(findings)
+			require.Len(t, findings, 1, "%v", findings)
+			require.Equal(t, countermysql.Failure, findings[0].Severity)
+			require.Equal(t, test.column+" can't hold the counter of "+test.row+", so that rollups leave a part of it in slots", findings[0].Problem)
+		}
+	})
+}
+
 // database is not found, where each tenant has a database, say, unless it names ours.
 func TestCheckOtherDatabases(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {

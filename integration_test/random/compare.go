@@ -187,7 +187,7 @@ func differ(x, y *outcome, s Step, mariaDB bool) *Difference {
 }
 
 // lenient says in which ways the types of a query's columns may differ:
-// docs/semantics.md, "Column types".
+// docs/semantics.md, "Results".
 type lenient struct {
 	mariaDB bool
 	copies  bool // columns of copied rows can be of another size than the expressions that they hold

@@ -391,13 +391,13 @@ func (c *Column) InRange(n *big.Int) bool { return c.Clamp(n).Cmp(n) == 0 }
 
 // Clamp is the value nearest to n that the column can hold.
 func (c *Column) Clamp(n *big.Int) *big.Int {
-	low, high := c.limits()
+	low, high := c.Limits()
 	return Clamp(n, low, high)
 }
 
-// limits are the least and the greatest number of units that the column can
+// Limits are the least and the greatest number of units that the column can
 // hold; nil if they are not known.
-func (c *Column) limits() (low, high *big.Int) {
+func (c *Column) Limits() (low, high *big.Int) {
 	if bits := IntegerBits[c.DataType]; bits != 0 {
 		return signedLimits(new(big.Int).Lsh(big.NewInt(1), bits), c.Unsigned())
 	}

@@ -45,9 +45,9 @@ func (t *Table) judge(engine string, rowsOverOne bool, createSQL string) {
 			continue // not added yet
 		case slices.Contains([]string{"float", "double"}, c.DataType):
 			t.Unsummed = true
-			t.degrade("counter %s is %s; a counter is an integer or a DECIMAL, whose sum does not depend on the order", name, c.ColumnType)
+			t.degrade("counter %s is %s, whose sum depends on the order; make it a DECIMAL, as ALTER TABLE %s MODIFY %s DECIMAL(20,6), or an integer", name, c.ColumnType, t.Base(), sqltext.Quote(name))
 		case !c.Integer() && !c.Decimal():
-			add("counter %s is %s; a counter is an integer or a DECIMAL, whose sum does not depend on the order", name, c.ColumnType)
+			add("counter %s is %s; make it an integer or a DECIMAL", name, c.ColumnType)
 		case c.zerofill():
 			t.Unsummed = true
 			t.degrade("counter %s is ZEROFILL; drop the attribute", name)

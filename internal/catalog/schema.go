@@ -262,6 +262,17 @@ func (s *Schema) Degraded() map[string][]string {
 	return all
 }
 
+// Unfit are the tables that can't have counters, and why.
+func (s *Schema) Unfit() map[string][]string {
+	all := map[string][]string{}
+	for _, t := range s.Tables {
+		if t.Unfit != nil {
+			all[t.String()] = slices.Clone(t.Unfit)
+		}
+	}
+	return all
+}
+
 // All lists the counter tables in order.
 func (s *Schema) All() []*Table { return InOrder(s.Tables) }
 

@@ -2,8 +2,8 @@ package stats
 
 import "time"
 
-// Statistics are totals of a sql.DB since it was opened, but Pending, Slotted and
-// Degraded, which are of now. They are not of one moment: each is read by itself.
+// Statistics are totals of a sql.DB since it was opened, but Pending, Slotted,
+// Waiting, Schema.Age, Degraded and Unfit, which are of now. They are not of one moment: each is read by itself.
 type Statistics struct {
 	// Statements that name a table with counters, by what became of them.
 	Increments int64            // taken by slots, or pending until COMMIT
@@ -30,6 +30,15 @@ type Statistics struct {
 	// increments into slots, as far as is known, and why. They are as slow as on plain
 	// MySQL.
 	Degraded map[string][]string
+
+	// Unfit are the tables that can't have counters, and why: their statements fail.
+	Unfit map[string][]string
+
+	Schema SchemaStatistics
+
+	// Waiting are the rows of slots tables, by table, that the rollup in the background
+	// found when it looked last, and then rolled up; at most 10,000 of one are counted.
+	Waiting map[string]int64
 
 	// Errors of the server in answer to statements on tables with counters, by
 	// their numbers. The application got them, except where the driver tries again.
@@ -60,6 +69,12 @@ type RollupStatistics struct {
 	Orphans int64 // rows removed whose base rows no longer existed
 	Busy    int64 // keys left for later because somebody kept the base row locked
 	Left    int64 // keys left because the base row can't take their slots
+}
+
+// SchemaStatistics are of what is known of the server's tables.
+type SchemaStatistics struct {
+	Age    time.Duration // since it was looked at last: a process that does nothing does not look
+	Errors int64         // readings that failed
 }
 
 // SlottedStatistics are, of now, the keys whose slots this process has written and not

@@ -47,6 +47,7 @@ func (w *Watcher) refresh(ctx context.Context, r *reading) (*catalog.Schema, err
 		s, err = w.load(ctx, r.seeing > ofNone, &now, answers) // nothing goes on without it: it waits, as statements do
 	}
 	if err != nil {
+		w.errors.Add(1)
 		if mysqlerr.Number(err) == mysqlerr.ErrLockWait && w.current.Load() != nil { // who locks a table for long keeps all from it, and nobody from other tables
 			w.checked.Store(int64(catalog.Clock() - catalog.SchemaAge))
 		}
@@ -76,11 +77,8 @@ func (w *Watcher) refresh(ctx context.Context, r *reading) (*catalog.Schema, err
 
 // warn logs what keeps counters of a schema from being fast.
 func (w *Watcher) warn(s *catalog.Schema) {
-	for _, name := range s.Unknown {
-		w.config.Warn("unknown "+name, "countermysql: there is no such table yet, or the user may not see it; it counts from when there is one", "table", name)
-	}
-	for _, name := range s.Absent {
-		w.config.Warn("absent "+name, "countermysql: there is no such column yet; it counts from when it is added", "column", name)
+	if missing := slices.Concat(s.Unknown, s.Absent); missing != nil && w.config.Missing != nil {
+		w.config.Missing(missing)
 	}
 	for _, t := range s.Tables {
 		if t.Unmade != nil {

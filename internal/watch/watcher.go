@@ -18,6 +18,7 @@ type Config struct {
 	CreateSlots bool                                     // run the DDL that slots tables lack
 	Adopted     func(*catalog.Schema)                    // called when another schema holds, before anybody is told
 	Warn        func(cause, message string, args ...any) // logs, once for each cause
+	Missing     func(names []string)                     // called with the listed tables and columns that are not there
 }
 
 // Watcher knows the schema. It is safe for concurrent use.
@@ -29,6 +30,7 @@ type Watcher struct {
 	epoch   atomic.Int64 // one for each change of the schema, which a statement must not miss
 	learned atomic.Int64 // the epoch that current is of
 	ddl     atomic.Int64 // statements so far
+	errors  atomic.Int64 // readings that have failed
 	wanted  sync.Map     // columns that increments want as touch columns, by their names
 	work    sync.WaitGroup
 
@@ -88,6 +90,9 @@ func (w *Watcher) Age() time.Duration { return catalog.Clock() - time.Duration(w
 // Expire has the schema be so old that whoever asks next waits for a look, as after a
 // time without statements: for tests of what is done then.
 func (w *Watcher) Expire() { w.checked.Store(int64(catalog.Clock() - 2*catalog.SchemaTooOld)) }
+
+// Errors is how many readings have failed.
+func (w *Watcher) Errors() int64 { return w.errors.Load() }
 
 // NoteDDL counts a statement that may have changed any table, listed or not.
 func (w *Watcher) NoteDDL() { w.ddl.Add(1) }

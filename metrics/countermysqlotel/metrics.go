@@ -66,6 +66,16 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 	degraded, err := i.meter.Int64ObservableUpDownCounter("countermysql.tables.degraded", metric.WithUnit("{table}"),
 		metric.WithDescription("Tables that others have changed so that they take no more increments into slots."))
 	i.all, i.errs = append(i.all, degraded), append(i.errs, err)
+	unfit, err := i.meter.Int64ObservableUpDownCounter("countermysql.tables.unfit", metric.WithUnit("{table}"),
+		metric.WithDescription("Tables that can't have counters, whose statements fail."))
+	i.all, i.errs = append(i.all, unfit), append(i.errs, err)
+	waiting, err := i.meter.Int64ObservableUpDownCounter("countermysql.slots.waiting", metric.WithUnit("{row}"),
+		metric.WithDescription("Rows of slots tables that the rollup in the background found when it looked last, at most 10,000 of a table."))
+	i.all, i.errs = append(i.all, waiting), append(i.errs, err)
+	age, err := i.meter.Float64ObservableGauge("countermysql.schema.age", metric.WithUnit("s"),
+		metric.WithDescription("Since the process has looked at the server's tables last; one that does nothing does not look."))
+	i.all, i.errs = append(i.all, age), append(i.errs, err)
+	schemaErrors := i.counter("schema.errors", "{reading}", "Readings of the server's tables that failed.")
 	if err := errors.Join(i.errs...); err != nil {
 		return nil, err
 	}
@@ -108,6 +118,12 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 		observe(slotted, s.Slotted.Keys)
 		o.ObserveFloat64(oldest, s.Slotted.Oldest.Seconds(), common)
 		observe(degraded, int64(len(s.Degraded)))
+		observe(unfit, int64(len(s.Unfit)))
+		for table, n := range s.Waiting {
+			observe(waiting, n, attribute.String("table", table))
+		}
+		o.ObserveFloat64(age, s.Schema.Age.Seconds(), common)
+		observe(schemaErrors, s.Schema.Errors)
 		observe(rollups, s.Rollups.Runs-s.Rollups.Errors, attribute.String("result", "done"))
 		observe(rollups, s.Rollups.Errors, attribute.String("result", "failed"))
 		observe(rows, s.Rollups.Keys, attribute.String("result", "done"))

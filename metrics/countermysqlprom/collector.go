@@ -22,8 +22,8 @@ import (
 type collector struct {
 	db *sql.DB
 
-	statements, exact, fallbacks, pending, flushes, slotted, slottedAge, degraded, groups, guards, errors *prometheus.Desc
-	rollups, rollupRows, rollupSlots, rollupOrphans, rollupSkipped                                        *prometheus.Desc
+	statements, exact, fallbacks, pending, flushes, slotted, slottedAge, waiting, schemaAge, schemaErrors, degraded, unfit, groups, guards, errors *prometheus.Desc
+	rollups, rollupRows, rollupSlots, rollupOrphans, rollupSkipped                                                                                 *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*collector)(nil)
@@ -44,6 +44,10 @@ func NewCollector(db *sql.DB, dbName string) prometheus.Collector {
 		slottedAge:    desc("slotted_oldest_seconds", "For how long the oldest of them is in slots."),
 		flushes:       desc("flushes_total", "Tables whose pending increments a COMMIT took to slots, but those of groups."),
 		degraded:      desc("degraded_tables", "Tables that others have changed so that they take no more increments into slots.", "table"),
+		unfit:         desc("unfit_tables", "Tables that can't have counters, whose statements fail.", "table"),
+		waiting:       desc("waiting_slot_rows", "Rows of slots tables that the rollup in the background found when it looked last, at most 10,000 of a table.", "table"),
+		schemaAge:     desc("schema_age_seconds", "Since the process has looked at the server's tables last; one that does nothing does not look."),
+		schemaErrors:  desc("schema_errors_total", "Readings of the server's tables that failed."),
 		groups:        desc("group_size", "How many increments, or transactions of nothing else, shared a commit."),
 		guards:        desc("guard_size", "How many updates of one row, each with a condition on the counter that may refuse it, shared a commit."),
 		errors:        desc("server_errors_total", "Errors of the server in answer to statements on tables with counters, by their numbers.", "code"),
@@ -58,7 +62,7 @@ func NewCollector(db *sql.DB, dbName string) prometheus.Collector {
 // Describe lists the metrics.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		c.statements, c.exact, c.fallbacks, c.pending, c.flushes, c.slotted, c.slottedAge, c.degraded, c.groups, c.guards, c.errors,
+		c.statements, c.exact, c.fallbacks, c.pending, c.flushes, c.slotted, c.slottedAge, c.waiting, c.schemaAge, c.schemaErrors, c.degraded, c.unfit, c.groups, c.guards, c.errors,
 		c.rollups, c.rollupRows, c.rollupSlots, c.rollupOrphans, c.rollupSkipped,
 	} {
 		ch <- d
@@ -92,6 +96,14 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(c.pending, prometheus.GaugeValue, float64(s.Pending))
 	ch <- prometheus.MustNewConstMetric(c.slotted, prometheus.GaugeValue, float64(s.Slotted.Keys))
 	ch <- prometheus.MustNewConstMetric(c.slottedAge, prometheus.GaugeValue, s.Slotted.Oldest.Seconds())
+	ch <- prometheus.MustNewConstMetric(c.schemaAge, prometheus.GaugeValue, s.Schema.Age.Seconds())
+	count(c.schemaErrors, s.Schema.Errors)
+	for table, n := range s.Waiting {
+		ch <- prometheus.MustNewConstMetric(c.waiting, prometheus.GaugeValue, float64(n), table)
+	}
+	for table := range s.Unfit {
+		ch <- prometheus.MustNewConstMetric(c.unfit, prometheus.GaugeValue, 1, table)
+	}
 	for table := range s.Degraded {
 		ch <- prometheus.MustNewConstMetric(c.degraded, prometheus.GaugeValue, 1, table)
 	}
