@@ -18,7 +18,7 @@ import (
 // looks before, in a transaction, in which a table that is there stays as it is.
 func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 	e, inside, data := k.Encounter, c.inTransaction(), k.Plan.Kind == sqltext.NoEffect
-	if c.locks != unlocked || c.xaEnded {
+	if c.locks || c.xaEnded {
 		return c.runKnown(ctx, k)
 	}
 	var before, behind []plan.Absence

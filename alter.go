@@ -34,7 +34,7 @@ func (c *conn) alter(ctx context.Context, k *call, toks []sqltext.Token) (out ou
 		if _, uerr := c.do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
 			err = uerr
 		}
-		c.locks = unlocked
+		c.locks = false
 		if notUnderLock[mysqlerr.Number(err)] {
 			out, err = k.forward(ctx, k.text)
 		}
@@ -79,10 +79,10 @@ func (c *conn) lockOut(ctx context.Context, t *catalog.Table) (locked bool, err 
 		return false, nil
 	}
 	c.ended() // it commits
-	c.locks = lockedOurs
+	c.locks = true
 	if err := c.foldLocked(ctx, t); err != nil {
 		_, _ = c.do(context.WithoutCancel(ctx), "UNLOCK TABLES") // the first error is the one to report
-		c.locks = unlocked
+		c.locks = false
 		return false, err
 	}
 	return true, nil
@@ -123,4 +123,20 @@ func (c *conn) dropEmpty(ctx context.Context, t *catalog.Table) (err error) {
 	}
 	_, err = c.do(ctx, "DROP TABLE "+t.Slots())
 	return err
+}
+
+// foldLocked rolls up a table that this session has locked, with its slots
+// table. A BEGIN would unlock them.
+func (c *conn) foldLocked(ctx context.Context, t *catalog.Table) (err error) {
+	if c.autocommit() {
+		if _, err := c.do(ctx, "SET autocommit = 0"); err != nil {
+			return err
+		}
+		defer func() {
+			if _, serr := c.do(context.WithoutCancel(ctx), "SET autocommit = 1"); err == nil {
+				err = serr
+			}
+		}()
+	}
+	return c.finish(ctx, c.takeAll(ctx, t, false))
 }

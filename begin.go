@@ -46,7 +46,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		if err != nil {
 			return nil, c.failed(err)
 		}
-		c.locks = unlocked // by BEGIN
+		c.locks = false // by BEGIN
 		c.ended()
 		h.raw = raw
 	}
@@ -60,7 +60,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 // mayDefer reports whether it can't be told that BEGIN has not been sent yet.
 func (c *conn) mayDefer(opts driver.TxOptions) bool {
 	level := isolationName(opts.Isolation)
-	return c.grouped() && !c.inTransaction() && !c.dirty && c.locks == unlocked && !opts.ReadOnly && !c.session.readOnly && !c.session.completes &&
+	return c.grouped() && !c.inTransaction() && !c.dirty && !c.locks && !opts.ReadOnly && !c.session.readOnly && !c.session.completes &&
 		level != sqltext.Serializable && (level != "" || opts.Isolation == 0 && c.session.isolation != sqltext.Serializable)
 }
 

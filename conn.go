@@ -31,9 +31,9 @@ type conn struct {
 	clock     bool            // and perhaps its clock: SET timestamp
 	role      bool            // and perhaps its privileges: SET ROLE
 	temporary map[string]bool // names of temporary tables that it has made, in small letters
-	locks     tableLocks
-	broken    error // the end of a context, which has closed the connection
-	untold    error // why the driver has closed it, if the application does not know yet
+	locks     bool            // LOCK TABLES holds: of other tables, or for DDL of ours
+	broken    error           // the end of a context, which has closed the connection
+	untold    error           // why the driver has closed it, if the application does not know yet
 
 	// For as long as the transaction:
 	openTransaction
@@ -229,7 +229,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 // IsValid reports whether the connection may go back to the pool. One that is
 // returned inside a transaction may not: closing it is what rolls back.
 func (c *conn) IsValid() bool {
-	if c.inTransaction() && c.autocommit() || c.tx != nil && len(c.tx.unsent()) > 0 || c.locks == lockedOurs {
+	if c.inTransaction() && c.autocommit() || c.tx != nil && len(c.tx.unsent()) > 0 {
 		return false
 	}
 	v, ok := c.raw.(driver.Validator)

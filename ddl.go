@@ -38,10 +38,10 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	if c.locks != unlocked {
+	if c.locks {
 		out, err := k.forward(ctx, k.text)
 		if err == nil && p.Kind == sqltext.EffectBegin && !toks[0].Is("XA") {
-			c.locks = unlocked
+			c.locks = false
 		}
 		return out, err
 	}

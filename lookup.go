@@ -304,7 +304,7 @@ type asked struct {
 // (no connection is to be had, it leads to another server, it is stuck behind an ALTER
 // TABLE that waits for this transaction), the session reads.
 func (c *conn) outside(ctx context.Context, query string) ([][]string, error) {
-	if c.unbegun != nil || c.locks == lockedOurs { // all others wait
+	if c.unbegun != nil || c.locks { // all others wait
 		return c.read(ctx, query)
 	}
 	inside := c.inTransaction()

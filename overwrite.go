@@ -17,7 +17,7 @@ import (
 // was, and done is false: it goes the exact way.
 func (c *conn) runOverwriting(ctx context.Context, k *call) (out outcome, done bool, err error) {
 	p, x := k.Plan, c.transaction()
-	if !p.Overwrites || k.rows || x.inside || c.unbegun != nil || c.locks != unlocked || x.concerns(p.Scopes[0].Table) {
+	if !p.Overwrites || k.rows || x.inside || c.unbegun != nil || c.locks || x.concerns(p.Scopes[0].Table) {
 		return outcome{}, false, nil
 	}
 	s := p.Scopes[0]

@@ -126,6 +126,11 @@ func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
 	if p.Class == plan.Refused {
 		return outcome{}, unready(p.Unready)
 	}
+	if c.locks {
+		if err := c.underLocks(ctx, p); err != nil {
+			return outcome{}, err
+		}
+	}
 	if p.Kind != sqltext.NoEffect {
 		return c.runKind(ctx, k)
 	}
@@ -156,7 +161,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case sqltext.EffectUnlock:
 		out, err := k.forward(ctx, k.text)
 		if err == nil {
-			c.locks = unlocked
+			c.locks = false
 		}
 		return out, err
 	case sqltext.EffectCall, sqltext.EffectExecute:
@@ -241,7 +246,7 @@ func (c *conn) settleAll(ctx context.Context, k *call) error {
 		return err
 	}
 	for _, s := range k.Plan.Scopes {
-		if c.locks != unlocked {
+		if c.locks {
 			break // to roll up would unlock
 		}
 		if err := c.rollUp(ctx, s.Table); err != nil {
@@ -285,7 +290,7 @@ func (k *call) setting() plan.Setting {
 	s := plan.Setting{
 		Strict:      c.session.strict,
 		SafeUpdates: c.session.safe,
-		Locked:      c.locks != unlocked,
+		Locked:      c.locks,
 		Refused:     c.xaEnded || c.savedUnbegun(),
 		Transaction: c.inTransaction(),
 	}
