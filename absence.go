@@ -19,7 +19,7 @@ import (
 // looks before, in a transaction, in which a table that is there stays as it is.
 func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 	e, inside, data := k.Encounter, c.InTransaction(), k.Plan.Kind == sqltext.NoEffect
-	if c.Locks != session.Unlocked || c.XAEnded {
+	if c.Locks || c.XAEnded {
 		return c.runKnown(ctx, k)
 	}
 	var before, behind []plan.Absence

@@ -7,7 +7,6 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
-	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -35,7 +34,7 @@ func (c *conn) alter(ctx context.Context, k *call, toks []sqltext.Token) (out ou
 		if _, uerr := c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
 			err = uerr
 		}
-		c.Locks = session.Unlocked
+		c.Locks = false
 		if notUnderLock[mysqlerr.Number(err)] {
 			out, err = k.forward(ctx, k.text)
 		}
@@ -80,10 +79,10 @@ func (c *conn) lockOut(ctx context.Context, t *catalog.Table) (locked bool, err 
 		return false, nil
 	}
 	c.Ended() // it commits
-	c.Locks = session.LockedOurs
+	c.Locks = true
 	if err := c.foldLocked(ctx, t); err != nil {
 		_, _ = c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES") // the first error is the one to report
-		c.Locks = session.Unlocked
+		c.Locks = false
 		return false, err
 	}
 	return true, nil
@@ -124,4 +123,20 @@ func (c *conn) dropEmpty(ctx context.Context, t *catalog.Table) (err error) {
 	}
 	_, err = c.Do(ctx, "DROP TABLE "+t.Slots())
 	return err
+}
+
+// foldLocked rolls up a table that this session has locked, with its slots
+// table. A BEGIN would unlock them.
+func (c *conn) foldLocked(ctx context.Context, t *catalog.Table) (err error) {
+	if c.Autocommit() {
+		if _, err := c.Do(ctx, "SET autocommit = 0"); err != nil {
+			return err
+		}
+		defer func() {
+			if _, serr := c.Do(context.WithoutCancel(ctx), "SET autocommit = 1"); err == nil {
+				err = serr
+			}
+		}()
+	}
+	return c.Finish(ctx, c.FoldTable(ctx, t, false))
 }

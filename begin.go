@@ -46,7 +46,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		if err != nil {
 			return nil, c.Failed(err)
 		}
-		c.Locks = session.Unlocked // by BEGIN
+		c.Locks = false // by BEGIN
 		c.Ended()
 		h.Raw = raw
 	}
@@ -60,7 +60,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 // mayDefer reports whether it can't be told that BEGIN has not been sent yet.
 func (c *conn) mayDefer(opts driver.TxOptions) bool {
 	level := isolationName(opts.Isolation)
-	return c.grouped() && !c.InTransaction() && !c.Stale && c.Locks == session.Unlocked && !opts.ReadOnly && !c.Settings.ReadOnly && !c.Settings.Completes &&
+	return c.grouped() && !c.InTransaction() && !c.Stale && !c.Locks && !opts.ReadOnly && !c.Settings.ReadOnly && !c.Settings.Completes &&
 		level != sqltext.Serializable && (level != "" || opts.Isolation == 0 && c.Settings.Isolation != sqltext.Serializable)
 }
 

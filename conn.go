@@ -7,7 +7,6 @@ import (
 
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/plan"
-	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -211,7 +210,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 // IsValid reports whether the connection may go back to the pool. One that is
 // returned inside a transaction may not: closing it is what rolls back.
 func (c *conn) IsValid() bool {
-	if c.InTransaction() && c.Autocommit() || c.Tx != nil && len(c.Tx.Unsent()) > 0 || c.Locks == session.LockedOurs {
+	if c.InTransaction() && c.Autocommit() || c.Tx != nil && len(c.Tx.Unsent()) > 0 {
 		return false
 	}
 	v, ok := c.Raw.(driver.Validator)

@@ -39,10 +39,10 @@ func (c *conn) runDDL(ctx context.Context, k *call) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	if c.Locks != session.Unlocked {
+	if c.Locks {
 		out, err := k.forward(ctx, k.text)
 		if err == nil && p.Kind == sqltext.EffectBegin && !toks[0].Is("XA") {
-			c.Locks = session.Unlocked
+			c.Locks = false
 		}
 		return out, err
 	}

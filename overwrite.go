@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/countermysql/countermysql/internal/plan"
-	"github.com/countermysql/countermysql/internal/session"
 )
 
 // runOverwriting runs a statement that does nothing but give counters of one row values
@@ -15,7 +14,7 @@ import (
 // was, and done is false: it goes the exact way.
 func (c *conn) runOverwriting(ctx context.Context, k *call) (out outcome, done bool, err error) {
 	p, x := k.Plan, c.Transaction()
-	if !p.Overwrites || k.rows || x.Inside || c.Unbegun != nil || c.Locks != session.Unlocked || x.Concerns(p.Scopes[0].Table) {
+	if !p.Overwrites || k.rows || x.Inside || c.Unbegun != nil || c.Locks || x.Concerns(p.Scopes[0].Table) {
 		return outcome{}, false, nil
 	}
 	s := p.Scopes[0]

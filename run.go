@@ -11,7 +11,6 @@ import (
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
-	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -107,6 +106,11 @@ func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
 	if p.Class == plan.Refused {
 		return outcome{}, unready(p.Unready)
 	}
+	if c.Locks {
+		if err := c.underLocks(ctx, p); err != nil {
+			return outcome{}, err
+		}
+	}
 	if p.Kind != sqltext.NoEffect {
 		return c.runKind(ctx, k)
 	}
@@ -137,7 +141,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case sqltext.EffectUnlock:
 		out, err := k.forward(ctx, k.text)
 		if err == nil {
-			c.Locks = session.Unlocked
+			c.Locks = false
 		}
 		return out, err
 	case sqltext.EffectCall, sqltext.EffectExecute:
@@ -222,7 +226,7 @@ func (c *conn) settleAll(ctx context.Context, k *call) error {
 		return err
 	}
 	for _, s := range k.Plan.Scopes {
-		if c.Locks != session.Unlocked {
+		if c.Locks {
 			break // to roll up would unlock
 		}
 		if err := c.FoldTableAlone(ctx, s.Table); err != nil {
@@ -251,7 +255,7 @@ func (k *call) setting() plan.Setting {
 	s := plan.Setting{
 		Strict:      c.Settings.Strict,
 		SafeUpdates: c.Settings.SafeUpdates,
-		Locked:      c.Locks != session.Unlocked,
+		Locked:      c.Locks,
 		Refused:     c.XAEnded || c.SavedUnbegun(),
 		Transaction: c.InTransaction(),
 	}

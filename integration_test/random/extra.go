@@ -76,11 +76,10 @@ func (g *gen) rare() {
 		text("query", "SELECT * FROM %s", table)
 		text("exec", "DEALLOCATE PREPARE s")
 	case 4:
-		if inside {
+		if inside || g.x.trigger {
 			return
 		}
-		lock := t.name
-		text("exec", "LOCK TABLES `%s` WRITE", lock)
+		text("exec", "LOCK TABLES note WRITE")
 		text("exec", "UPDATE %s SET %s = %s + 1", table, name, name)
 		text("query", "SELECT * FROM %s", table)
 		text("exec", "UNLOCK TABLES")

@@ -55,7 +55,7 @@ func lateTable() appearance {
 			"statement": "A: WITH x AS (SELECT n FROM late WHERE id = 1) SELECT n FROM x",
 			"truncate":  "A: TRUNCATE late; A: INSERT INTO late (id) VALUES (1)", "drop": "A: DROP TABLE late; A: CREATE TABLE late (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0); A: INSERT INTO late (id) VALUES (1)",
 			"rename": "A: RENAME TABLE late TO later; A: SELECT * FROM later ORDER BY id; A: RENAME TABLE later TO late", "variable": "A: SET @n = (SELECT n FROM late WHERE id = 1); A: SELECT @n",
-			"into": "A: SELECT n INTO @n FROM late WHERE id = 1; A: SELECT @n", "lock tables": "A: LOCK TABLES late WRITE; A: SELECT n FROM late WHERE id = 1; A: UPDATE late SET n = 2 WHERE id = 1; A: UNLOCK TABLES",
+			"into": "A: SELECT n INTO @n FROM late WHERE id = 1; A: SELECT @n",
 			"call": "A: CALL tell_late()", "view": "A: SELECT n FROM late_view ORDER BY id", "trigger": "A: DELETE FROM note", "not parsed": "A: SELECT /*!50000 n */ FROM late WHERE id = 1",
 			"prepared text": "A: PREPARE p FROM 'SELECT n FROM late WHERE id = 1'; A: EXECUTE p; A: SELECT 1", "handler": "A: HANDLER late OPEN; A: HANDLER late READ FIRST; A: HANDLER late CLOSE",
 			"calls":     "A: SELECT n, HEX(n) FROM late WHERE id = 1; A: SELECT *, HEX(id) FROM late WHERE id = 1",

@@ -45,45 +45,6 @@ func hammer(t *testing.T, tw *harness.Twin) (counted *atomic.Int64, stop func() 
 	}
 }
 
-// TestLockTablesBesideWriters proves that under LOCK TABLES the tables show every
-// increment that was counted before, however many arrive until the lock is there.
-func TestLockTablesBesideWriters(t *testing.T) {
-	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := harness.NewTwin(t, srv, harness.Hammered+";\nCREATE VIEW liked AS SELECT id, likes FROM post", harness.Counters("post", "likes"))
-		counted, stop := hammer(t, tw)
-		for _, c := range []struct{ lock, read string }{
-			{"LOCK TABLES post WRITE", "SELECT SUM(likes) FROM post"},
-			{"LOCK TABLES post READ", "SELECT SUM(likes) FROM post"},
-			{"LOCK TABLES post AS p WRITE;", "SELECT SUM(likes) FROM post AS p"},
-			{"LOCK TABLES liked READ", "SELECT SUM(likes) FROM liked"},
-		} {
-			for _, autocommit := range []string{"1", "0"} {
-				for range 10 {
-					conn := harness.Session(t, tw.Ours)
-					harness.Affected(t, conn, "SET autocommit = "+autocommit)
-					harness.Affected(t, conn, c.lock)
-					before := counted.Load()
-					shown := harness.Number(t, conn, c.read)
-					require.GreaterOrEqual(t, shown, before, c.lock)
-					require.EqualValues(t, autocommit, harness.QueriedValue(t, conn, "SELECT @@autocommit"))
-					if c.lock == "LOCK TABLES post WRITE" {
-						harness.Affected(t, conn, "UPDATE post SET likes = likes + 1 WHERE id = 1")
-						harness.Affected(t, conn, "UPDATE post SET likes = likes - 1 WHERE id = 1")
-						require.Equal(t, shown, harness.Number(t, conn, c.read))
-					}
-					harness.Affected(t, conn, "ROLLBACK")
-					harness.Affected(t, conn, "UNLOCK TABLES")
-					harness.Affected(t, conn, "SET autocommit = 1")
-					require.NoError(t, conn.Close())
-					time.Sleep(5 * time.Millisecond)
-				}
-			}
-		}
-		total := stop()
-		require.Equal(t, total, harness.Number(t, tw.Ours, "SELECT SUM(likes) FROM post"))
-	})
-}
-
 // TestRenameBesideWriters proves that nothing stays in the slots that was counted
 // before a table, a counter or a key got a new name.
 func TestRenameBesideWriters(t *testing.T) {

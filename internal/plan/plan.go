@@ -78,7 +78,7 @@ type Plan struct {
 
 	// Of other texts:
 	Split      []string         // the statements of a text that holds several
-	LockTables []*catalog.Table // LOCK TABLES: the slots tables to lock as well
+	LockTables []*catalog.Table // counter tables that LOCK TABLES names
 	Dropped    []*catalog.Table // DROP and TRUNCATE: the slots go too
 }
 

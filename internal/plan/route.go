@@ -36,7 +36,7 @@ func (p *Plan) Route(a Arguments, s Setting, f *Filler) Route {
 	switch {
 	case p.Class == Refused:
 		return Route{Class: Refused}
-	case s.Locked: // ours: all was rolled up, and nobody else writes; others: the server refuses
+	case s.Locked: // of other tables: the server refuses
 		return Route{Bare: true, Reason: "tables are locked by LOCK TABLES"}
 	case slices.ContainsFunc(a.Args, func(v driver.NamedValue) bool { return v.Name != "" }):
 		return Route{Bare: true, Reason: "the server knows no named arguments"}

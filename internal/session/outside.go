@@ -11,7 +11,7 @@ import (
 // (no connection is to be had, it leads to another server, it is stuck behind an ALTER
 // TABLE that waits for this transaction), the session reads.
 func (s *Session) Outside(ctx context.Context, query string) ([][]string, error) {
-	if s.Unbegun != nil || s.Locks == LockedOurs { // all others wait
+	if s.Unbegun != nil || s.Locks { // all others wait
 		return s.Read(ctx, query)
 	}
 	inside := s.InTransaction()

@@ -36,11 +36,11 @@ type Session struct {
 	Settings Settings
 	Initial  Settings // as the DSN made it
 	Literals sqltext.Encoder
-	Stale    bool // the settings may have changed: they are read before the next counter statement
-	Changed  bool // a statement of the application's has changed them
-	clock    bool // and perhaps its clock: SET timestamp
-	Role     bool // and perhaps its privileges: SET ROLE
-	Locks    TableLocks
+	Stale    bool  // the settings may have changed: they are read before the next counter statement
+	Changed  bool  // a statement of the application's has changed them
+	clock    bool  // and perhaps its clock: SET timestamp
+	Role     bool  // and perhaps its privileges: SET ROLE
+	Locks    bool  // LOCK TABLES holds: of other tables, or for DDL of ours
 	Broken   error // the end of a context, which has closed the connection
 	untold   error // why the driver has closed it, if the application does not know yet
 
@@ -52,15 +52,6 @@ type Session struct {
 	Spent   bool // it was the transaction that SET TRANSACTION has spoken of
 	Locking bool // a query with locks of its own runs
 }
-
-// TableLocks is what LOCK TABLES of the session holds.
-type TableLocks uint8
-
-const (
-	Unlocked     TableLocks = iota
-	LockedOurs              // counter tables, with their slots tables
-	LockedOthers            // other tables only: ours can't be used
-)
 
 // New is the session of a connection; below is go-sql-driver's. Its settings are still to
 // be read.
