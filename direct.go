@@ -82,7 +82,7 @@ func (c *conn) shareRows(ctx context.Context, unsent []*txn.Pending) (bool, erro
 func (c *conn) directly(b *batch, e *slotsql.RowIncrement, later bool) string {
 	u := &slotsql.Upsert{Table: b.t, Name: b.name, Columns: b.cols, Entries: []*slotsql.RowIncrement{e}}
 	used, touched := u.Used()
-	return string(slotsql.NewDirectTemplate(b.t, b.name, used, touched, later).Fill(nil, c.NoWaiting(), "", 0, u))
+	return string(slotsql.NewDirectTemplate(b.t, b.name, b.cols, used, touched, later).Fill(nil, c.NoWaiting(), "", 0, u))
 }
 
 // fillDirectly is sendDirect for the increment in the filler; sent is false for an argument

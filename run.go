@@ -37,7 +37,7 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 // not enough.
 func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 	out, err := c.runOnce(ctx, k)
-	if mysqlerr.Number(err) == mysqlerr.ErrMixedCollations {
+	if mysqlerr.OtherText[mysqlerr.Number(err)] {
 		for _, t := range k.Plan.Tables() {
 			if kerr := c.StillKnown(ctx, t, false, nil); kerr != nil {
 				err = kerr

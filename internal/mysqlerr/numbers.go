@@ -64,6 +64,10 @@ var NotResolved = map[uint16]bool{1052: true, ErrNoColumn: true, 1055: true, 105
 var BadValue = map[uint16]bool{1264: true, 1265: true, ErrMixedCollations: true, 1270: true, 1271: true, 1292: true, 1300: true, 1366: true, 1365: true, 1367: true,
 	1406: true, 1411: true, 1525: true, 3854: true}
 
+// OtherText are errors of texts that the server can't compare or convert: of a key, perhaps,
+// to which another client has given another collation or character set.
+var OtherText = map[uint16]bool{ErrMixedCollations: true, 3854: true}
+
 // Number is the server's error number; 0 if the error is not the server's.
 func Number(err error) uint16 {
 	if err == nil {

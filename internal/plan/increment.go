@@ -191,7 +191,7 @@ func (inc *Increment) prepare() {
 		return c.OnUpdate || slices.ContainsFunc(inc.Touch, func(set Touch) bool { return set.C == c })
 	})
 	inc.Text = slotsql.NewTemplate(t, inc.Name, inc.Pins[0].Columns, inc.used, inc.touched, true)
-	inc.directly = slotsql.NewDirectTemplate(t, inc.Name, inc.used, inc.touched, true)
+	inc.directly = slotsql.NewDirectTemplate(t, inc.Name, inc.Pins[0].Columns, inc.used, inc.touched, true)
 }
 
 // Warns reports whether the condition that an increment has beside its key may warn.

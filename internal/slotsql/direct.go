@@ -1,17 +1,21 @@
 package slotsql
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// NewDirectTemplate makes the UPDATE of one base row that conditions call name. MySQL,
-// which can't do without waiting otherwise, locks the row in a subquery, a constant to it
-// that it evaluates first; and in that, a derived table may be of the table that is updated
+// NewDirectTemplate makes the UPDATE of one base row that conditions call name, where they
+// give the key cols. Where a key names two rows since another client has given it another
+// type, one of them has a key that the known type does not hold.
+//
+// MySQL, which can't do without waiting otherwise, locks the row in a subquery, a constant to
+// it that it evaluates first; and in that, a derived table may be of the table that is updated
 // (https://dev.mysql.com/doc/refman/8.4/en/subquery-restrictions.html).
-func NewDirectTemplate(t *catalog.Table, name string, used, touched []int, later bool) Template {
+func NewDirectTemplate(t *catalog.Table, name string, cols []*catalog.Column, used, touched []int, later bool) Template {
 	base := sqltext.Quote(name)
 	var tp Template
 	var text strings.Builder
@@ -42,6 +46,11 @@ func NewDirectTemplate(t *catalog.Table, name string, used, touched []int, later
 	for _, i := range used {
 		text.WriteString(" AND " + base + "." + sqltext.Quote(t.Counters[i].Name) + " IS NOT NULL")
 	}
+	if slices.Equal(cols, t.Key) {
+		for _, cond := range t.AsKnown(base, true) {
+			text.WriteString(" AND " + cond)
+		}
+	}
 	if later {
 		for _, i := range touched {
 			col := base + "." + sqltext.Quote(t.Touch[i].Name)
@@ -53,7 +62,7 @@ func NewDirectTemplate(t *catalog.Table, name string, used, touched []int, later
 	if !t.MariaDB {
 		text.WriteString(" AND (SELECT 1 FROM (SELECT " + base + "." + sqltext.Quote(t.Counters[used[0]].Name) + " FROM " + t.Base() + " AS " + base + " WHERE ")
 		cut(holeWhere, 0)
-		text.WriteString(" FOR UPDATE NOWAIT) AS " + PrivateRows + ") IS NOT NULL")
+		text.WriteString(" LIMIT 1 FOR UPDATE NOWAIT) AS " + PrivateRows + ") IS NOT NULL")
 	}
 	cut(noHole, 0)
 	return tp
