@@ -63,10 +63,12 @@ func (c *conn) runQueued(ctx context.Context, k *call) (out outcome, done bool, 
 		c.connector.stats.Guard(1)
 		out, err = c.runByItself(ctx, k)
 	}
-	if lead := q.Enter(); lead != 0 {
-		defer q.Leave(lead)
-		byItself()
-		return out, done, err
+	if !q.Gathers() {
+		if lead := q.Enter(); lead != 0 {
+			defer q.Leave(lead)
+			byItself()
+			return out, done, err
+		}
 	}
 	x, ok := g.Bind(b)
 	if !ok {

@@ -94,11 +94,27 @@ func (c *contestant) prepare() {
 	}
 }
 
-// setUp makes the database and fills it, and opens the pool.
-func (c *contestant) setUp(ctx context.Context) (err error) {
+// setUp makes the database, opens the pool, and fills what is needed.
+func (c *contestant) setUp(ctx context.Context) error {
 	c.prepare()
+	if err := c.open(ctx); err != nil || c.workload.fill == nil {
+		return err
+	}
+	if err := c.workload.fill(ctx, c); err != nil {
+		return err
+	}
+	for id := range c.expected { // of the fill
+		c.checked[id] = c.expected[id].Load()
+	}
+	return nil
+}
+
+func (c *contestant) open(ctx context.Context) (err error) {
 	if c.redis != nil {
-		c.store, err = c.redis.open(ctx, c.point.clients)
+		store, err := c.redis.open(ctx, c.point.clients)
+		if err == nil {
+			c.store = store
+		}
 		return err
 	}
 	c.database = fmt.Sprintf("countermysql_bench_%d_%s", os.Getpid(), c.peer.slug())
@@ -129,15 +145,6 @@ func (c *contestant) setUp(ctx context.Context) (err error) {
 				return err
 			}
 		}
-	}
-	if c.workload.fill == nil {
-		return nil
-	}
-	if err := c.workload.fill(ctx, c); err != nil {
-		return err
-	}
-	for id := range c.expected { // of the fill
-		c.checked[id] = c.expected[id].Load()
 	}
 	return nil
 }

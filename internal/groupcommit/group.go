@@ -36,6 +36,7 @@ type Group[P any] struct {
 	last    Leadership // given out
 	since   time.Time
 	waiting []*Request[P]
+	size    int // of the last batch
 	watch   *time.Timer
 	watched bool
 }
@@ -164,7 +165,9 @@ func (g *Group[P]) Do(ctx context.Context, u *Request[P], prepare func(batch []*
 		l = u.leads
 		g.mu.Lock()
 	}
+	g.gather()
 	batch := g.take(u)
+	g.size = len(batch)
 	g.mu.Unlock()
 	s := prepare(batch)
 	if s.Leave == nil || ctx.Done() == nil {
@@ -189,6 +192,26 @@ func (g *Group[P]) Do(ctx context.Context, u *Request[P], prepare func(batch []*
 		panic(panicked)
 	}
 	return u.Outcome
+}
+
+// gather lets those come who are ready to: all of the last batch were told at once that it
+// has ended, and many ask again. Else the first of them would go alone, and every other
+// COMMIT would be one request's. It ends when nobody has come while it let others run.
+func (g *Group[P]) gather() {
+	for was := -1; was < len(g.waiting) && len(g.waiting)+1 < g.size; {
+		was = len(g.waiting)
+		g.mu.Unlock()
+		runtime.Gosched()
+		g.mu.Lock()
+	}
+}
+
+// Gathers reports whether the last batch was of more than one request: who comes now is
+// probably not the only one.
+func (g *Group[P]) Gathers() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.size > 1
 }
 
 // send sends a batch and ends its requests.

@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"database/sql/driver"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalogtest"
+	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/stock"
+)
+
+func guarded(t *testing.T, text string, args ...any) (*Guarded, bool) {
+	t.Helper()
+	g := NewPlan(catalogtest.Forum(false), text, sqltext.Mode{}, "forum").Guard
+	require.NotNil(t, g, text)
+	b := Binder{Encoder: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}}
+	for i, arg := range args {
+		b.Args = append(b.Args, driver.NamedValue{Ordinal: i + 1, Value: arg})
+	}
+	return g.Bind(b)
+}
+
+// TestGuarded proves which statements are sent for several guarded updates, and that they
+// have one shape if they differ in amounts, thresholds and present times alone.
+func TestGuarded(t *testing.T) {
+	free := "(SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL"
+	const sell = "UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ? AND name = ?"
+	a, ok := guarded(t, sell, int64(2), int64(7), int64(3), "x")
+	require.True(t, ok)
+	require.Equal(t, stock.Want{Delta: -2, Limit: 3}, a.Want)
+	require.Equal(t, "UPDATE item SET stock = stock - 5 WHERE id = 7 AND `item`.`stock` >= 6 AND name = 'x'", a.Together(stock.Want{Delta: -5, Limit: 6}))
+	require.Equal(t, "UPDATE item SET stock = stock - 2 WHERE id = 7 AND IF("+free+", (stock >= 3) IS TRUE, FALSE) AND name = 'x'", a.Alone())
+	require.Equal(t, "UPDATE item SET stock = stock - 5 WHERE id = 7 AND stock >= 3 AND name = 'x'", a.Locked(-5))
+	require.Equal(t, "SELECT `item`.`stock` FROM `forum`.`item` AS `item` WHERE  id = 7 AND TRUE AND name = 'x' FOR UPDATE", a.Look())
+	require.Equal(t, "`item`.`id` = 7", a.Row())
+	b, _ := guarded(t, sell, int64(1), int64(7), int64(100), "x")
+	require.Equal(t, a.Shape, b.Shape)
+	c, _ := guarded(t, sell, int64(2), int64(7), int64(3), "y")
+	require.NotEqual(t, a.Shape, c.Shape)
+
+	const dated = "UPDATE item SET stock = stock - ?, updated_at = ? WHERE id = ? AND stock > 0"
+	now := time.Now().UTC()
+	a, ok = guarded(t, dated, int64(1), now, int64(7))
+	require.True(t, ok)
+	require.EqualValues(t, 1, a.Limit)
+	b, ok = guarded(t, dated, int64(1), now.Add(-time.Second), int64(7))
+	require.True(t, ok)
+	require.Equal(t, a.Shape, b.Shape)
+
+	a, ok = guarded(t, "UPDATE post SET views = views + ? WHERE id = ? AND views + ? <= likes", int64(2), int64(7), int64(2))
+	require.True(t, ok)
+	require.Equal(t, stock.Want{Delta: 2, Limit: -2}, a.Want)
+	require.True(t, strings.HasSuffix(a.Together(stock.Want{Delta: 4, Limit: -4}), ", (CAST(`post`.`views` AS DECIMAL(30)) - CAST(`post`.`likes` AS DECIMAL(30)) <= -4) IS TRUE, FALSE)"), a.Together(a.Want))
+
+	a, ok = guarded(t, "UPDATE item SET stock = stock - ? WHERE id = ?", int64(2), int64(7))
+	require.True(t, ok)
+	require.Equal(t, "UPDATE item SET stock = stock - 9 WHERE id = 7", a.Together(stock.Want{Delta: -9, Limit: stock.Unlimited}))
+	require.Equal(t, "UPDATE item SET stock = stock - 2 WHERE id = 7 AND "+free, a.Alone())
+
+	for what, args := range map[string][]any{
+		"nothing": {int64(0), int64(7), int64(3), "x"}, "more": {int64(-1), int64(7), int64(3), "x"}, "too much": {int64(1) << 40, int64(7), int64(3), "x"},
+		"text": {"1", int64(7), int64(3), "x"}, "a fraction": {1.5, int64(7), int64(3), "x"}, "NULL": {int64(1), int64(7), nil, "x"}, "a textual threshold": {int64(1), int64(7), "3", "x"},
+	} {
+		_, ok := guarded(t, sell, args...)
+		require.False(t, ok, what)
+	}
+	_, ok = guarded(t, dated, int64(1), now.Add(-time.Hour), int64(7))
+	require.False(t, ok, "another time than now")
+}
