@@ -327,6 +327,27 @@ func PlayOn(t *testing.T, db *sql.DB, steps []string) []string {
 	return s.Answers
 }
 
+// PlayFolded is Play for a transaction under REPEATABLE READ that may fold rows which it does
+// not change: it sees such a row as it is now, and no longer as of its snapshot. now has the
+// same tables, on which plain MySQL runs the transaction under READ COMMITTED: each row of an
+// answer has to be one of the two.
+func (tw *Twin) PlayFolded(t *testing.T, now *Twin, steps ...string) {
+	t.Helper()
+	then, got := PlayOn(t, tw.Plain, steps), PlayOn(t, tw.Ours, steps)
+	for i, step := range steps {
+		steps[i] = strings.ReplaceAll(step, "begin RR", "begin RC")
+	}
+	for i, latest := range PlayOn(t, now.Plain, steps) {
+		rows, snapshot, present := strings.SplitAfter(got[i], "["), strings.SplitAfter(then[i], "["), strings.SplitAfter(latest, "[")
+		require.Len(t, rows, len(snapshot), "%s, not %s", got[i], then[i])
+		for n, row := range rows {
+			if row != snapshot[n] {
+				require.Equal(t, present[n], row, "%s, and neither %s nor %s", got[i], then[i], latest)
+			}
+		}
+	}
+}
+
 // Play runs the same steps on both databases and requires the same answers,
 // which it returns.
 func (tw *Twin) Play(t *testing.T, steps ...string) []string {

@@ -244,7 +244,8 @@ INSERT INTO post (id, n, likes) VALUES (1, 1, 1), (2, 1, 5), (3, 2, 5);
 				"B: BEGIN", "B: UPDATE post SET n = n + 0, likes = 7 WHERE id = 2", "A: "+query, "B: ROLLBACK")
 			tw.Play(t, "A: SET @r = 0", "A: START TRANSACTION READ ONLY", "A: "+query, "A: COMMIT")
 			for _, level := range []string{"RR", "RC"} {
-				tw.Play(t, "A: SET @r = 0", "A: begin "+level, "A: SELECT COUNT(*) FROM post", "B: UPDATE post SET likes = likes + 3, views = views + 1 WHERE id = 3",
+				tw, now := harness.NewTwin(t, srv, schema, config), harness.NewTwin(t, srv, schema, config) // a query that fails may have folded its rows
+				tw.PlayFolded(t, now, "A: SET @r = 0", "A: begin "+level, "A: SELECT COUNT(*) FROM post", "B: UPDATE post SET likes = likes + 3, views = views + 1 WHERE id = 3",
 					"A: UPDATE post SET likes = likes + 10 WHERE id = 1", "A: UPDATE post SET n = 2 WHERE id = 2", "A: "+query, "A: SELECT id, likes FROM post ORDER BY id", "A: rollback")
 			}
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // TestFailedExactStatement proves that a statement that fails leaves the
-// transaction with the snapshot that it had.
+// transaction with the snapshot that it had, but for the rows that it has folded.
 func TestFailedExactStatement(t *testing.T) {
 	const schema = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL, title VARCHAR(9) NOT NULL UNIQUE, KEY (likes));\nINSERT INTO post VALUES (1, 50, 'a'), (2, 40, 'b'), (3, 30, 'c');\n"
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
@@ -20,16 +20,16 @@ func TestFailedExactStatement(t *testing.T) {
 			"UPDATE post SET likes = likes * 2 WHERE id = 99", "UPDATE post SET likes = likes * 1 WHERE id = 2", "SELECT likes, (SELECT likes FROM post) FROM post WHERE id = 1",
 		} {
 			t.Run(failing, func(t *testing.T) {
-				tw := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes"))
-				tw.Play(t, "A: begin RR", "A: SELECT * FROM post ORDER BY id", "B: UPDATE post SET likes = likes + 7 WHERE id IN (1, 2)", "A: SELECT id, likes FROM post ORDER BY id", "A: "+failing, "A: SELECT id, likes FROM post ORDER BY id", "A: SELECT likes FROM post ORDER BY likes DESC LIMIT 2", "A: commit", "A: SELECT id, likes FROM post ORDER BY id")
+				tw, now := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes")), harness.NewTwin(t, srv, schema, harness.Counters("post", "likes"))
+				tw.PlayFolded(t, now, "A: begin RR", "A: SELECT * FROM post ORDER BY id", "B: UPDATE post SET likes = likes + 7 WHERE id IN (1, 2)", "A: SELECT id, likes FROM post ORDER BY id", "A: "+failing, "A: SELECT id, likes FROM post ORDER BY id", "A: SELECT likes FROM post ORDER BY likes DESC LIMIT 2", "A: commit", "A: SELECT id, likes FROM post ORDER BY id")
 			})
 		}
 	})
 }
 
 // TestVainStatement proves that a statement that found no row to change leaves the
-// transaction's snapshot to its queries, also after writes of other rows, and that what
-// is read to be stored is read as it is now.
+// transaction's snapshot to its queries, but for the rows that it has folded, also after
+// writes of other rows, and that what is read to be stored is read as it is now.
 func TestVainStatement(t *testing.T) {
 	const schema = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL, title VARCHAR(9) NOT NULL);\nCREATE TABLE log (id INT, likes INT);\nINSERT INTO post VALUES (1, 50, 'a'), (2, 40, 'b'), (3, 30, 'c');\n"
 	const vain, look = "A: UPDATE post SET likes = likes - 1000 WHERE id = 1 AND likes >= 1000", "A: SELECT id, likes FROM post ORDER BY id"
@@ -42,8 +42,8 @@ func TestVainStatement(t *testing.T) {
 			{"A: UPDATE post SET title = 'x' WHERE id = 1", look},
 			{"A: UPDATE post SET title = 'x' WHERE id IN ('2', '01')", look},
 		} {
-			tw := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes"))
-			tw.Play(t, slices.Concat([]string{"A: begin RR", look, "B: UPDATE post SET likes = likes + 7 WHERE id = 1", vain, look}, steps, []string{"A: commit", look})...)
+			tw, now := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes")), harness.NewTwin(t, srv, schema, harness.Counters("post", "likes"))
+			tw.PlayFolded(t, now, slices.Concat([]string{"A: begin RR", look, "B: UPDATE post SET likes = likes + 7 WHERE id = 1", vain, look}, steps, []string{"A: commit", look})...)
 		}
 	})
 }
@@ -54,7 +54,8 @@ func TestVainStatementByOtherKeys(t *testing.T) {
 	const vain, look = "A: UPDATE post SET likes = likes - 1000 WHERE id = 'a' AND likes >= 1000", "A: SELECT id, slug, likes FROM post ORDER BY id"
 	const vainBySlug = "A: UPDATE post SET likes = likes - 1000 WHERE slug = 'one' AND likes >= 1000"
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id VARCHAR(9) PRIMARY KEY, slug VARCHAR(9) NOT NULL UNIQUE, likes INT NOT NULL DEFAULT 0, title VARCHAR(9) NOT NULL DEFAULT '')", harness.Counters("post", "likes"))
+		const schema = "CREATE TABLE post (id VARCHAR(9) PRIMARY KEY, slug VARCHAR(9) NOT NULL UNIQUE, likes INT NOT NULL DEFAULT 0, title VARCHAR(9) NOT NULL DEFAULT '')"
+		tw, now := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes")), harness.NewTwin(t, srv, schema, harness.Counters("post", "likes"))
 		for _, steps := range [][]string{
 			{vain, "A: UPDATE post SET title = 'x' WHERE id = 'c'"},
 			{vain, "A: UPDATE post SET title = 'x' WHERE slug = 'three'"},
@@ -72,24 +73,26 @@ func TestVainStatementByOtherKeys(t *testing.T) {
 			{vain, "A: SAVEPOINT s", "A: UPDATE post SET title = 'x' WHERE slug = 'one'", look, "A: ROLLBACK TO s"},
 			{vain, "A: SAVEPOINT s", "A: UPDATE post SET title = 'x' WHERE slug = 'two'", look, "A: ROLLBACK TO s", look, "A: UPDATE post SET title = 'x' WHERE slug = 'one'"},
 		} {
-			for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
+			for _, db := range []*sql.DB{tw.Plain, tw.Ours, now.Plain} {
 				harness.Affected(t, db, "DELETE FROM post")
 				harness.Affected(t, db, "INSERT INTO post (id, slug, likes) VALUES ('a', 'one', 50), ('b', 'two', 40), ('c', 'three', 30)")
 			}
-			tw.Play(t, slices.Concat([]string{"A: begin RR", look, "B: UPDATE post SET likes = likes + 7 WHERE id = 'a'"}, steps, []string{look, look, "A: commit", look})...)
+			tw.PlayFolded(t, now, slices.Concat([]string{"A: begin RR", look, "B: UPDATE post SET likes = likes + 7 WHERE id = 'a'"}, steps, []string{look, look, "A: commit", look})...)
 		}
 	})
 }
 
-// TestVainTouch proves that such a statement leaves the snapshot's times alone, too.
+// TestVainTouch proves that such a statement leaves the snapshot's times of other rows
+// alone, too.
 func TestVainTouch(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, touch := range []string{"DATETIME(3) NULL", "TIMESTAMP NULL ON UPDATE CURRENT_TIMESTAMP", "DATETIME NULL DEFAULT '2025-01-02 03:04:05'"} {
 			config := harness.Counters("post", "likes", "views")
 			config.Tables[0].Touch = []string{"seen"}
-			tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, views INT NOT NULL DEFAULT 0, seen "+touch+");\nINSERT INTO post (id) VALUES (1), (2)", config)
+			schema := "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, views INT NOT NULL DEFAULT 0, seen " + touch + ");\nINSERT INTO post (id) VALUES (1), (2)"
+			tw, now := harness.NewTwin(t, srv, schema, config), harness.NewTwin(t, srv, schema, config)
 			const look = "A: SELECT id, likes, views, COALESCE(seen, 0) < 20250909000000 AS old FROM post ORDER BY id"
-			tw.Play(t, "A: begin RR", look, "B: UPDATE post SET likes = likes + 7, seen = NOW() WHERE id = 1", "B: UPDATE post SET views = views + 7, seen = NOW() WHERE id = 2",
+			tw.PlayFolded(t, now, "A: begin RR", look, "B: UPDATE post SET likes = likes + 7, seen = NOW() WHERE id = 1", "B: UPDATE post SET views = views + 7, seen = NOW() WHERE id = 2",
 				"A: UPDATE post SET likes = likes - 1000 WHERE id = 1 AND likes >= 1000", look, "A: UPDATE post SET likes = 0 WHERE likes > 5000", look,
 				"A: UPDATE post SET views = views * 2 WHERE id = 2", look, "A: UPDATE post SET likes = likes + 1, seen = NOW() WHERE id = 1", look, "A: commit", look)
 		}
