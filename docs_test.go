@@ -135,7 +135,7 @@ func TestDifferencesArePinned(t *testing.T) {
 // arguments that is written somewhere: echo stands in for go.
 func TestMakeCommands(t *testing.T) {
 	commands := 0
-	for _, file := range []string{"README.md", "bench/README.md", "bench/main.go", "docs/benchmark.md", "examples/demo/main.go"} {
+	for _, file := range []string{"README.md", "bench/README.md", "bench/main.go", "docs/benchmark.md", "docs/benchmark/README.md", "examples/demo/main.go"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, m := range regexp.MustCompile(`make (demo|bench) ARGS=('[^']*'|\S+)`).FindAllStringSubmatch(string(text), -1) {

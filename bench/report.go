@@ -4,9 +4,9 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
-	html "html/template"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	text "text/template"
 )
@@ -24,8 +24,20 @@ type report struct {
 //go:embed report.md.tmpl
 var markdown string
 
-//go:embed report.html.tmpl
+//go:embed page.md.tmpl
 var page string
+
+// details is the folder of all that is generated but the page.
+const details = "benchmark"
+
+// pageCharts are the charts of the page, by name, and what they show.
+var pageCharts = []struct{ chart, about string }{
+	{"hot", "Increments of one hot counter go together"},
+	{"work", "A transaction holds no counter while it does other work"},
+	{"four-deadlocks", "Counters in random order do not deadlock"},
+	{"mixed", "Beside many reads"},
+	{"reads", "What is lost: a read adds up slots"},
+}
 
 // content is what the templates show.
 type content struct {
@@ -37,6 +49,19 @@ type content struct {
 	Targets   []targetRow
 	Reads     *figure
 	Sections  []section
+	Compared  []comparison // for the page
+	Shown     []shownFigure
+}
+
+// comparison is ours beside plain at one point.
+type comparison struct {
+	Title, At, Server string
+	Plain, Ours       row
+}
+
+type shownFigure struct {
+	figure
+	About string
 }
 
 type targetRow struct{ Workload, Server, Against, Goal, Value, Verdict string }
@@ -49,10 +74,7 @@ type section struct {
 	Rows               []row
 }
 
-type figure struct {
-	File, Title string
-	SVG         html.HTML // without the XML declaration
-}
+type figure struct{ File, Title string }
 
 // row of a table: what a peer did at a point.
 type row struct {
@@ -65,14 +87,16 @@ func (r report) write(screen *screen) error {
 	if err != nil {
 		return err
 	}
-	var md, web bytes.Buffer
-	if err := text.Must(text.New("").Parse(markdown)).Execute(&md, c); err != nil {
+	if err := os.MkdirAll(filepath.Join(r.settings.out, details), 0o755); err != nil {
 		return err
 	}
-	if err := html.Must(html.New("").Parse(page)).Execute(&web, c); err != nil {
-		return err
+	for name, template := range map[string]string{"benchmark.md": page, filepath.Join(details, "README.md"): markdown} {
+		var md bytes.Buffer
+		if err := text.Must(text.New("").Parse(template)).Execute(&md, c); err != nil {
+			return err
+		}
+		files[name] = md.Bytes()
 	}
-	files["benchmark.md"], files["benchmark.html"] = md.Bytes(), web.Bytes()
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(r.settings.out, name), data, 0o644); err != nil {
 			return err
@@ -85,7 +109,7 @@ func (r report) write(screen *screen) error {
 			}
 		}
 	}
-	screen.line("written: benchmark.md, benchmark.html and %d charts, in %s", len(files)-2, r.settings.out)
+	screen.line("written: benchmark.md, benchmark/README.md and %d charts, in %s", len(files)-2, r.settings.out)
 	return nil
 }
 
@@ -106,9 +130,14 @@ func (r report) content() (c content, files map[string][]byte, err error) {
 		if err != nil {
 			return figure{}, fmt.Errorf("chart %s: %w", ch.name, err)
 		}
-		name := "benchmark-" + ch.name + ".svg"
-		files[name] = svg
-		return figure{File: name, Title: ch.title, SVG: html.HTML(svg[bytes.Index(svg, []byte("<svg")):])}, nil
+		f := figure{File: ch.name + ".svg", Title: ch.title}
+		files[filepath.Join(details, f.File)] = svg
+		for _, s := range pageCharts {
+			if s.chart == ch.name {
+				c.Shown = append(c.Shown, shownFigure{figure{details + "/" + f.File, f.Title}, s.about})
+			}
+		}
+		return f, nil
 	}
 	if ch, ok := readChart(r.measured, r.servers.sql); ok {
 		f, err := draw(ch)
@@ -128,7 +157,42 @@ func (r report) content() (c content, files map[string][]byte, err error) {
 		}
 		c.Sections = append(c.Sections, s)
 	}
+	slices.SortStableFunc(c.Shown, func(a, b shownFigure) int { return rank(a) - rank(b) })
+	c.Compared = compared(c.Sections)
 	return c, files, nil
+}
+
+// rank is the place of a chart on the page.
+func rank(f shownFigure) int {
+	for i, s := range pageCharts {
+		if s.about == f.About {
+			return i
+		}
+	}
+	return len(pageCharts)
+}
+
+// compared is a line for each workload and server: at 32 clients, or where there is but one
+// point.
+func compared(sections []section) (list []comparison) {
+	const usual = "32 clients"
+	for _, s := range sections {
+		points := map[string]bool{}
+		for _, r := range s.Rows {
+			points[r.At] = true
+		}
+		for _, r := range s.Rows {
+			if r.Peer != counterMySQL.name || r.At != usual && len(points) > 1 {
+				continue
+			}
+			for _, p := range s.Rows {
+				if p.Peer == plain.name && p.At == r.At && p.Server == r.Server {
+					list = append(list, comparison{s.Title, r.At, r.Server, p, r})
+				}
+			}
+		}
+	}
+	return list
 }
 
 // rows compares everybody with plain on the same server.

@@ -370,17 +370,29 @@ func TestRollupEvery(t *testing.T) {
 		o.run(exitOK, "init", "--yes")
 		for _, test := range []struct{ flag, want string }{{"", `^[0-9:]{8} \S+\.blog: 1 rows, 1 slots, 0 orphans, 0 busy, 0 left\n$`}, {"--json", `^\[\{"table":"\S+\.blog","keys":1,"slots":1,\S+\}\]\n$`}} {
 			o.exec(o.ours, "UPDATE blog SET posts = posts + 3 WHERE id = 3")
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			var stdout, stderr bytes.Buffer
+			stdout, stderr := endsAfter{&bytes.Buffer{}, time.Second, cancel}, bytes.Buffer{}
 			args := []string{"rollup", "--every", "50ms", "--yes", "--dsn", o.dsn, "--config", o.config}
 			if test.flag != "" {
 				args = append(args, test.flag)
 			}
-			require.Equal(t, exitInterrupted, run(ctx, args, strings.NewReader(""), &stdout, &stderr), "%s", &stderr)
+			require.Equal(t, exitInterrupted, run(ctx, args, strings.NewReader(""), stdout, &stderr), "%s", &stderr)
 			require.Regexp(t, test.want, stdout.String())
 		}
 	})
+}
+
+// endsAfter ends a command some time after it has written something.
+type endsAfter struct {
+	*bytes.Buffer
+	after time.Duration
+	end   func()
+}
+
+func (e endsAfter) Write(p []byte) (int, error) {
+	time.AfterFunc(e.after, e.end)
+	return e.Buffer.Write(p)
 }
 
 // TestInterrupted proves that Ctrl-C ends a command that goes on for ever.
