@@ -1,20 +1,33 @@
 package catalog
 
 import (
-	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-sql-driver/mysql"
-
-	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
+
+// Column is one column of a base table, as information_schema describes it.
+type Column struct {
+	Name       string
+	ColumnType string // "int unsigned", "varchar(20)", …
+	DataType   string // "int", "varchar", …
+	Nullable   bool
+	Charset    string
+	Collation  string
+	AutoInc    bool
+	OnUpdate   bool // ON UPDATE CURRENT_TIMESTAMP
+	Invisible  bool
+	HasDefault bool // an INSERT may leave it out, and nothing else happens
+	Touchable  bool // a time that the server computes nothing with: it may become a touch column
+	Settles    bool // a touch column that not every process knows yet
+	generated  string
+	Scale      int // digits after the point: DECIMAL, or fractional seconds
+}
 
 // Holds reports whether an integer column can store n.
 func (c *Column) Holds(n int64) bool {
@@ -57,58 +70,6 @@ func Ascii(s string) bool {
 // table can't hold: it would round or cut them, or take two for one. So whatever writes
 // slots looks at the key that it copies, in the same statement. What that finds is added to
 // the base row, and what locks rows has the schema read anew.
-
-// asKnown are the conditions, never NULL in what they say of a column of the known type, by
-// which a value of the column is one that its own type holds as it is. byKey says that the
-// row was found by a number given for it: then no number needs a look (see binder.sound).
-// What is too long or out of range needs none either, as slots are written strictly: only
-// that spaces are cut is no error.
-func (c *Column) asKnown(ref string, byKey bool) []string {
-	as := func(kind string) []string { return []string{ref + " LIKE CAST(" + ref + " AS " + kind + ")"} }
-	digits := ""
-	if c.Scale > 0 {
-		digits = "(" + strconv.Itoa(c.Scale) + ")"
-	}
-	length := strconv.Itoa(c.length())
-	switch {
-	case c.Integer() && (byKey || c.zerofill()):
-		return nil
-	case c.Integer() && c.Unsigned():
-		return as("UNSIGNED")
-	case c.Integer():
-		return as("SIGNED")
-	}
-	switch c.DataType {
-	case "char", "varchar":
-		conds := []string{"COLLATION(" + ref + ") = '" + c.Collation + "'"}
-		if !c.padded() {
-			conds = append(conds, "CHAR_LENGTH("+ref+") <= "+length)
-		}
-		if !c.padded() && c.DataType == "char" {
-			conds = append(conds, ref+" NOT LIKE '% '")
-		}
-		return conds
-	case "enum", "set":
-		function := map[string]string{"enum": "ELT", "set": "MAKE_SET"}[c.DataType]
-		return []string{"COLLATION(" + ref + ") = '" + c.Collation + "'", "COALESCE(" + function + "(" + ref + " + 0, " + c.members() + "), '') = " + ref}
-	case "binary":
-		return []string{"LENGTH(" + ref + ") = " + length}
-	case "varbinary":
-		return []string{"LENGTH(" + ref + ") <= " + length}
-	case "decimal":
-		if c.zerofill() {
-			return []string{ref + " = CAST(" + ref + " AS DECIMAL(" + c.arguments() + "))"}
-		}
-		return as("DECIMAL(" + c.arguments() + ")")
-	case "datetime", "timestamp":
-		return as("DATETIME" + digits)
-	case "time":
-		return as("TIME" + digits)
-	case "year":
-		return []string{ref + " LIKE '____'"}
-	}
-	return as(c.DataType) // DATE, and UUID, INET4 and INET6
-}
 
 func (c *Column) zerofill() bool { return strings.Contains(c.ColumnType, "zerofill") }
 
@@ -225,16 +186,6 @@ func (c *Column) Fraction() int {
 	return 0
 }
 
-// FormatUnits writes units as a number of the column.
-func (c *Column) FormatUnits(n int64) string { return string(c.AppendUnits(nil, n)) }
-
-func (c *Column) AppendUnits(buf []byte, n int64) []byte {
-	if c.Fraction() == 0 {
-		return strconv.AppendInt(buf, n, 10)
-	}
-	return AppendDigits(buf, strconv.FormatInt(n, 10), c.Fraction())
-}
-
 // Ordered is what a key column is ordered by: ENUM and SET are by their numbers,
 // but compare with a literal as strings.
 func (c *Column) Ordered(ref string) string {
@@ -242,24 +193,6 @@ func (c *Column) Ordered(ref string) string {
 		return "CONCAT(" + ref + ")"
 	}
 	return ref
-}
-
-// Column is one column of a base table, as information_schema describes it.
-type Column struct {
-	Name       string
-	ColumnType string // "int unsigned", "varchar(20)", …
-	DataType   string // "int", "varchar", …
-	Nullable   bool
-	Charset    string
-	Collation  string
-	AutoInc    bool
-	OnUpdate   bool // ON UPDATE CURRENT_TIMESTAMP
-	Invisible  bool
-	HasDefault bool // an INSERT may leave it out, and nothing else happens
-	Touchable  bool // a time that the server computes nothing with: it may become a touch column
-	Settles    bool // a touch column that not every process knows yet
-	generated  string
-	Scale      int // digits after the point: DECIMAL, or fractional seconds
 }
 
 func (c *Column) Unsigned() bool { return strings.Contains(c.ColumnType, "unsigned") }
@@ -365,57 +298,5 @@ func (c *Column) FewValues() bool {
 // Moments is the type of a touch column's values: MySQL rounds to its digits what it is
 // set to, so that it may be later than a time that follows.
 func (c *Column) Moments() string { return "DATETIME(" + strconv.Itoa(c.Scale) + ")" }
-
-// OutOfRange is the server's error for a value that the column can't hold.
-func (c *Column) OutOfRange() error {
-	return &mysql.MySQLError{Number: mysqlerr.ErrDataRange, SQLState: [5]byte([]byte("22003")),
-		Message: fmt.Sprintf("Out of range value for column '%s' at row 1", c.Name)}
-}
-
-// ParseUnits reads a number in units of a digit behind the point.
-func (c *Column) ParseUnits(s string, digits int) (*big.Int, error) {
-	whole, frac, _ := strings.Cut(s, ".")
-	n, ok := new(big.Int).SetString(whole+frac+strings.Repeat("0", digits-len(frac)), 10)
-	if !ok {
-		return nil, fmt.Errorf("countermysql: counter %s holds %q, which is no number", c.Name, s)
-	}
-	return n, nil
-}
-
-func (c *Column) FormatBig(n *big.Int) string {
-	return string(AppendDigits(nil, n.String(), c.Fraction()))
-}
-
-// InRange reports whether the column can hold the number of units.
-func (c *Column) InRange(n *big.Int) bool { return c.Clamp(n).Cmp(n) == 0 }
-
-// Clamp is the value nearest to n that the column can hold.
-func (c *Column) Clamp(n *big.Int) *big.Int {
-	low, high := c.Limits()
-	return Clamp(n, low, high)
-}
-
-// Limits are the least and the greatest number of units that the column can
-// hold; nil if they are not known.
-func (c *Column) Limits() (low, high *big.Int) {
-	if bits := IntegerBits[c.DataType]; bits != 0 {
-		return signedLimits(new(big.Int).Lsh(big.NewInt(1), bits), c.Unsigned())
-	}
-	_, spec, _ := strings.Cut(c.ColumnType, "(")
-	digits, _, _ := strings.Cut(spec, ",")
-	precision, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSuffix(digits, " unsigned"), ")"))
-	if err != nil {
-		return nil, nil
-	}
-	return decimalLimits(precision, c.Unsigned())
-}
-
-// SlotLimits are the limits of the counter's column in the slots table.
-func (c *Column) SlotLimits() (low, high *big.Int) {
-	if c.Decimal() {
-		return decimalLimits(65, false)
-	}
-	return signedLimits(new(big.Int).Lsh(big.NewInt(1), 64), false)
-}
 
 func (c *Column) moment() bool { return c.DataType == "datetime" || c.DataType == "timestamp" }

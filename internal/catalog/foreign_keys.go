@@ -120,3 +120,23 @@ func (l *loader) dependents(ctx context.Context, s *Schema) []Dependent {
 	}
 	return all
 }
+
+// ForeignKeySQL ties the slots to the base rows; orphans would be refused.
+func (t *Table) ForeignKeySQL() []string {
+	return []string{
+		"DELETE " + PrivateName + " FROM " + t.Slots() + " AS " + PrivateName + " LEFT JOIN " + t.Base() + " AS base ON " + t.SameKey("base", PrivateName) +
+			" WHERE base." + sqltext.Quote(t.Key[0].Name) + " IS NULL",
+		t.TieSQL(),
+	}
+}
+
+// TieSQL gives the slots table a foreign key to the base table.
+func (t *Table) TieSQL() string {
+	key := strings.Join(QuoteNames(t.Key), ", ")
+	return "ALTER TABLE " + t.Slots() + " ADD FOREIGN KEY (" + key + ") REFERENCES " + t.Base() + " (" + key + ") ON DELETE CASCADE"
+}
+
+// TiedSQL asks whether the slots table has a foreign key.
+func (t *Table) TiedSQL() string {
+	return "SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = " + Text(t.Spec.DB) + " AND TABLE_NAME = " + Text(t.Spec.SlotsTable)
+}

@@ -1,5 +1,12 @@
 package catalog
 
+import (
+	"slices"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
 // index is what an index of a base table sorts by, as far as that is whole
 // columns. The primary key comes after its own
 // (https://dev.mysql.com/doc/refman/8.4/en/index-extensions.html).
@@ -8,4 +15,71 @@ type index []SortKey
 type SortKey struct {
 	C    *Column
 	Desc bool
+}
+
+// Indexes reads those that the optimizer may use from SHOW CREATE TABLE.
+func (t *Table) Indexes(create string, toks []sqltext.Token) []index {
+	var found []index
+	for i := 2; i < len(toks); i++ {
+		before := toks[i-1]
+		if !toks[i].Is("KEY") || !before.Punct(',') && !before.Is("PRIMARY") && !before.Is("UNIQUE") {
+			continue // a foreign key, or of words
+		}
+		open := i + 1
+		for open < len(toks)-1 && !toks[open].Punct('(') {
+			open++
+		}
+		end := sqltext.ClosingParen(toks, open)
+		hidden := false
+		for _, tok := range toks[end:] {
+			if tok.Punct(',') || tok.Punct(')') && tok != toks[end] {
+				break
+			}
+			hidden = hidden || tok.Is("IGNORED") || tok.Kind == sqltext.Versioned && strings.Contains(create[tok.Start:tok.End], "INVISIBLE")
+		}
+		if x := t.sorts(toks[open+1 : end]); len(x) > 0 && !hidden {
+			found = append(found, x)
+		}
+	}
+	return found
+}
+
+// sorts reads an index's columns up to one that is a prefix or an expression.
+func (t *Table) sorts(toks []sqltext.Token) index {
+	var x index
+	for i := 0; i < len(toks); i += 2 {
+		c := t.Column(toks[i].Name)
+		if !toks[i].Ident() || c == nil {
+			return x
+		}
+		desc := i+1 < len(toks) && toks[i+1].Is("DESC")
+		if desc {
+			i++
+		}
+		if i+1 < len(toks) && !toks[i+1].Punct(',') {
+			return x
+		}
+		x = append(x, SortKey{c, desc})
+	}
+	if len(t.Unique) > 0 && t.Unique[0].Name == "PRIMARY" {
+		for _, c := range t.Unique[0].Columns {
+			x = append(x, SortKey{C: c})
+		}
+	}
+	return x
+}
+
+// SortedBy reports whether an index gives the rows in this order, forwards or
+// backwards.
+func (t *Table) SortedBy(order []SortKey) bool {
+	return slices.ContainsFunc(t.Indexed, func(x index) bool {
+		return len(order) <= len(x) && slices.EqualFunc(order, x[:len(order)], func(by, of SortKey) bool {
+			return by.C == of.C && (by.Desc != of.Desc) == (order[0].Desc != x[0].Desc)
+		})
+	})
+}
+
+// Finds reports whether an index leads to rows by the column.
+func (t *Table) Finds(c *Column) bool {
+	return slices.ContainsFunc(t.Indexed, func(x index) bool { return x[0].C == c })
 }

@@ -2,13 +2,66 @@ package catalog
 
 import (
 	"cmp"
-	"encoding/hex"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
+
+// Table is a base table with counters and what the driver knows about it.
+// It is immutable: DDL makes a new one.
+type Table struct {
+	Spec     Spec
+	Columns  []*Column
+	Key      []*Column   // the key columns of the slots table; empty for a keyless one-row table
+	Unique   []UniqueKey // every usable unique key, the primary key first
+	Counters []*Column
+	Touch    []*Column // spec.touch and ON UPDATE CURRENT_TIMESTAMP columns
+	SlotCol  string    // name of the slot number's column
+
+	SlotsWidth int       // columns that SELECT * gives of the slots table
+	stored     []*Column // all of them
+
+	elsewhere string // where folds find the base rows; "": in the base table
+
+	Indexed        []index
+	AllUnique      int    // number of unique keys, usable or not
+	CheckedBy      string // the CHECK constraint or foreign key that looks at a counter in the base row; "": none
+	Derived        bool   // a generated column reads a touch column
+	InsertTriggers bool
+	DeleteTriggers bool
+	MakesKeys      bool // one of them may give a row other keys than the INSERT names
+	Parents        []ForeignKey
+	UpdateTriggers bool
+	Unfit          []string  // why it can't be a counter table
+	Degraded       []string  // why it could not become one; but it is one
+	Computed       []*Column // generated columns that read a counter
+	Unsummed       bool      // what is read of counters is not what base row and slots add up to
+	Unfolded       bool      // nothing can be added to base rows in one transaction with slots
+	Closed         bool      // its slots table takes no more increments: it is being left
+	Missing        string    // DDL that has to run first; "" when the slots table is in order
+	Unmade         error     // why it could not be run; nil: nobody has tried
+	Unseen         bool      // the user may not see the slots table, if there is one
+	Taken          bool      // the slots table's name is that of a table which is none
+	Narrow         string    // DDL for slots that can't hold every digit of a column's new type; "": they can
+
+	MariaDB   bool
+	Galera    bool
+	RollsBack bool
+}
+
+// UniqueKey is a primary or unique key whose columns are indexed in full.
+type UniqueKey struct {
+	Name    string
+	Columns []*Column
+}
+
+// ForeignKey is a foreign key of a counter table, or of a parent of it.
+type ForeignKey struct {
+	ParentDB, Parent     string
+	column               string // of the parent, that is referenced
+	changesKey, Cascades bool   // an UPDATE of the parent changes the key; either rule writes the base row
+}
 
 // At is the table for folds into base rows under another name or lock.
 func (t *Table) At(base string) *Table {
@@ -57,248 +110,6 @@ func (t *Table) EndSQL(truncate bool) string {
 		return "TRUNCATE TABLE " + t.Slots()
 	}
 	return "DROP TABLE IF EXISTS " + t.Slots()
-}
-
-// Indexes reads those that the optimizer may use from SHOW CREATE TABLE.
-func (t *Table) Indexes(create string, toks []sqltext.Token) []index {
-	var found []index
-	for i := 2; i < len(toks); i++ {
-		before := toks[i-1]
-		if !toks[i].Is("KEY") || !before.Punct(',') && !before.Is("PRIMARY") && !before.Is("UNIQUE") {
-			continue // a foreign key, or of words
-		}
-		open := i + 1
-		for open < len(toks)-1 && !toks[open].Punct('(') {
-			open++
-		}
-		end := sqltext.ClosingParen(toks, open)
-		hidden := false
-		for _, tok := range toks[end:] {
-			if tok.Punct(',') || tok.Punct(')') && tok != toks[end] {
-				break
-			}
-			hidden = hidden || tok.Is("IGNORED") || tok.Kind == sqltext.Versioned && strings.Contains(create[tok.Start:tok.End], "INVISIBLE")
-		}
-		if x := t.sorts(toks[open+1 : end]); len(x) > 0 && !hidden {
-			found = append(found, x)
-		}
-	}
-	return found
-}
-
-// sorts reads an index's columns up to one that is a prefix or an expression.
-func (t *Table) sorts(toks []sqltext.Token) index {
-	var x index
-	for i := 0; i < len(toks); i += 2 {
-		c := t.Column(toks[i].Name)
-		if !toks[i].Ident() || c == nil {
-			return x
-		}
-		desc := i+1 < len(toks) && toks[i+1].Is("DESC")
-		if desc {
-			i++
-		}
-		if i+1 < len(toks) && !toks[i+1].Punct(',') {
-			return x
-		}
-		x = append(x, SortKey{c, desc})
-	}
-	if len(t.Unique) > 0 && t.Unique[0].Name == "PRIMARY" {
-		for _, c := range t.Unique[0].Columns {
-			x = append(x, SortKey{C: c})
-		}
-	}
-	return x
-}
-
-// SortedBy reports whether an index gives the rows in this order, forwards or
-// backwards.
-func (t *Table) SortedBy(order []SortKey) bool {
-	return slices.ContainsFunc(t.Indexed, func(x index) bool {
-		return len(order) <= len(x) && slices.EqualFunc(order, x[:len(order)], func(by, of SortKey) bool {
-			return by.C == of.C && (by.Desc != of.Desc) == (order[0].Desc != x[0].Desc)
-		})
-	})
-}
-
-// Finds reports whether an index leads to rows by the column.
-func (t *Table) Finds(c *Column) bool {
-	return slices.ContainsFunc(t.Indexed, func(x index) bool { return x[0].C == c })
-}
-
-// ForeignKeySQL ties the slots to the base rows; orphans would be refused.
-func (t *Table) ForeignKeySQL() []string {
-	return []string{
-		"DELETE " + PrivateName + " FROM " + t.Slots() + " AS " + PrivateName + " LEFT JOIN " + t.Base() + " AS base ON " + t.SameKey("base", PrivateName) +
-			" WHERE base." + sqltext.Quote(t.Key[0].Name) + " IS NULL",
-		t.TieSQL(),
-	}
-}
-
-// TieSQL gives the slots table a foreign key to the base table.
-func (t *Table) TieSQL() string {
-	key := strings.Join(QuoteNames(t.Key), ", ")
-	return "ALTER TABLE " + t.Slots() + " ADD FOREIGN KEY (" + key + ") REFERENCES " + t.Base() + " (" + key + ") ON DELETE CASCADE"
-}
-
-// TiedSQL asks whether the slots table has a foreign key.
-func (t *Table) TiedSQL() string {
-	return "SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = " + Text(t.Spec.DB) + " AND TABLE_NAME = " + Text(t.Spec.SlotsTable)
-}
-
-// AsKnown are those of the whole key of the table called name.
-func (t *Table) AsKnown(name string, byKey bool) (conds []string) {
-	for _, c := range t.Key {
-		conds = append(conds, c.asKnown(name+"."+sqltext.Quote(c.Name), byKey)...)
-	}
-	return conds
-}
-
-// Incrementable are the conditions of a row whose increments a slot may hold.
-func (t *Table) Incrementable(name string, byKey bool) []string {
-	conds := t.AsKnown(name, byKey)
-	for _, untold := range t.untoldKey(name) {
-		conds = append(conds, "NOT ("+untold+")")
-	}
-	return conds
-}
-
-func (t *Table) WritesKey(k Key) bool {
-	for i, c := range t.Key {
-		if !c.Writes(k[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// SelectKey is the select list that reads the key of the table called name.
-func (t *Table) SelectKey(name string) string {
-	exprs := make([]string, len(t.Key))
-	for i, c := range t.Key {
-		ref := name + "." + sqltext.Quote(c.Name)
-		switch {
-		case c.StringKey():
-			exprs[i] = "HEX(" + ref + ")"
-		case c.zerofill(): // as a number has it, without zeros before
-			exprs[i] = "CAST(" + ref + " + 0 AS CHAR)"
-		default:
-			exprs[i] = "CAST(" + ref + " AS CHAR)" // as text even with parseTime
-		}
-	}
-	if len(exprs) == 0 {
-		return "1"
-	}
-	return strings.Join(exprs, ", ")
-}
-
-// Where selects the key's row of the table called name.
-func (t *Table) Where(k Key, name string) string { return WhereEqual(t.Key, k, name) }
-
-// untoldKey tells the rows of the table called name whose key has no text of its own: with
-// such a date in it, or a TIMESTAMP whose text is that of another one, in the hour that comes twice when
-// summer time ends: a slots table could have them under another key. Their increments are
-// verbatim.
-func (t *Table) untoldKey(name string) (conds []string) {
-	for _, c := range t.Key {
-		ref := name + "." + sqltext.Quote(c.Name)
-		if c.Dated() {
-			conds = append(conds, "DAYOFMONTH("+ref+") = 0", "MONTH("+ref+") = 0")
-		}
-		if c.DataType == "timestamp" {
-			conds = append(conds, "UNIX_TIMESTAMP("+ref+") <> UNIX_TIMESTAMP(CAST("+ref+" AS CHAR))")
-		}
-	}
-	return conds
-}
-
-// WhereAny selects the rows of several keys.
-func (t *Table) WhereAny(keys []Key, name string) string { return WhereAny(t.Key, keys, name) }
-
-// Compare is the canonical order of keys, in which every transaction takes its
-// locks: numbers by value, all else by bytes.
-func (t *Table) Compare(x, y Key) int { return CompareKeys(t.Key, x, y) }
-
-// Describe writes a key for people.
-func (t *Table) Describe(k Key) string {
-	if len(t.Key) == 0 {
-		return "the only row"
-	}
-	parts := make([]string, len(t.Key))
-	for i, c := range t.Key {
-		v := k[i]
-		if c.StringKey() {
-			b, err := hex.DecodeString(v)
-			if err == nil && c.Collation != "" {
-				v = strconv.Quote(string(b))
-			} else {
-				v = "0x" + v
-			}
-		}
-		parts[i] = c.Name + "=" + v
-	}
-	return strings.Join(parts, " ")
-}
-
-// Planned is true of every row of a slots table that is for the known key; of one that
-// another process has made anew, for another key, it is an error, 1054.
-func (t *Table) Planned(name string) string {
-	return name + "." + sqltext.Quote(t.SlotCol) + " IS NOT NULL"
-}
-
-// UniqueKey is a primary or unique key whose columns are indexed in full.
-type UniqueKey struct {
-	Name    string
-	Columns []*Column
-}
-
-// Table is a base table with counters and what the driver knows about it.
-// It is immutable: DDL makes a new one.
-type Table struct {
-	Spec     Spec
-	Columns  []*Column
-	Key      []*Column   // the key columns of the slots table; empty for a keyless one-row table
-	Unique   []UniqueKey // every usable unique key, the primary key first
-	Counters []*Column
-	Touch    []*Column // spec.touch and ON UPDATE CURRENT_TIMESTAMP columns
-	SlotCol  string    // name of the slot number's column
-
-	SlotsWidth int       // columns that SELECT * gives of the slots table
-	stored     []*Column // all of them
-
-	elsewhere string // where folds find the base rows; "": in the base table
-
-	Indexed        []index
-	AllUnique      int    // number of unique keys, usable or not
-	CheckedBy      string // the CHECK constraint or foreign key that looks at a counter in the base row; "": none
-	Derived        bool   // a generated column reads a touch column
-	InsertTriggers bool
-	DeleteTriggers bool
-	MakesKeys      bool // one of them may give a row other keys than the INSERT names
-	Parents        []ForeignKey
-	UpdateTriggers bool
-	Unfit          []string  // why it can't be a counter table
-	Degraded       []string  // why it could not become one; but it is one
-	Computed       []*Column // generated columns that read a counter
-	Unsummed       bool      // what is read of counters is not what base row and slots add up to
-	Unfolded       bool      // nothing can be added to base rows in one transaction with slots
-	Closed         bool      // its slots table takes no more increments: it is being left
-	Missing        string    // DDL that has to run first; "" when the slots table is in order
-	Unmade         error     // why it could not be run; nil: nobody has tried
-	Unseen         bool      // the user may not see the slots table, if there is one
-	Taken          bool      // the slots table's name is that of a table which is none
-	Narrow         string    // DDL for slots that can't hold every digit of a column's new type; "": they can
-
-	MariaDB   bool
-	Galera    bool
-	RollsBack bool
-}
-
-// ForeignKey is a foreign key of a counter table, or of a parent of it.
-type ForeignKey struct {
-	ParentDB, Parent     string
-	column               string // of the parent, that is referenced
-	changesKey, Cascades bool   // an UPDATE of the parent changes the key; either rule writes the base row
 }
 
 // SameKeyAs reports whether keys of an older version of the table mean the same in it.
@@ -354,51 +165,6 @@ func (t *Table) Changes(cols []*Column, name string) bool {
 	})
 }
 
-// Lock is how an increment locks the base row. On Galera shared locks of several sessions
-// can keep what another node has written to the row from being applied: then all wait,
-// until innodb_lock_wait_timeout ends it.
-func (t *Table) Lock() string {
-	if t.Galera {
-		return "FOR UPDATE"
-	}
-	return ShareMode
-}
-
-// NoWait is lock that fails at once where it would wait. On Galera it waits:
-// where another node's write ends a statement with NOWAIT, the server forgets the
-// session's own timeouts, and every later lock wait fails at once.
-func (t *Table) NoWait() string {
-	switch {
-	case t.Galera:
-		return t.Lock()
-	case t.MariaDB:
-		return "LOCK IN SHARE MODE NOWAIT"
-	}
-	return "FOR SHARE NOWAIT"
-}
-
-// SkipLocked is ShareMode that sees no row where it would wait.
-func (t *Table) SkipLocked() string {
-	if t.MariaDB {
-		return "LOCK IN SHARE MODE SKIP LOCKED"
-	}
-	return "FOR SHARE SKIP LOCKED"
-}
-
-// Share is a clause that locks exclusively, with shared locks.
-func (t *Table) Share(exclusive string) string {
-	switch {
-	case strings.HasSuffix(exclusive, "NOWAIT") && t.Galera:
-		return ShareMode // see noWait
-	case strings.HasSuffix(exclusive, "NOWAIT"):
-		return t.NoWait()
-	case strings.HasSuffix(exclusive, "SKIP LOCKED"):
-		return t.SkipLocked()
-	}
-	_, wait, _ := strings.Cut(exclusive, "FOR UPDATE")
-	return ShareMode + wait // WAIT n, on MariaDB
-}
-
 func (t *Table) Base() string { return sqltext.Quote(t.Spec.DB) + "." + sqltext.Quote(t.Spec.Name) }
 
 func (t *Table) Slots() string {
@@ -436,58 +202,7 @@ func (t *Table) lacks() bool {
 	return false
 }
 
-// WholeKey is true of rows whose dates in the key have a month and a day, or nothing at
-// all, and an error, 1690, of others: with NO_ZERO_IN_DATE the server makes another key
-// of them in a UNION. Such a row has no slots, so it is looked at where it counts. "" if
-// the key has no dates.
-func (t *Table) WholeKey(name string) string {
-	var conds []string
-	for _, c := range t.Key {
-		if ref := sqltext.Quote(name) + "." + sqltext.Quote(c.Name); c.Dated() {
-			conds = append(conds, "(DAYOFMONTH("+ref+") = 0 OR MONTH("+ref+") = 0) AND "+ref+" + 0 <> 0")
-		}
-	}
-	if conds == nil {
-		return ""
-	}
-	return "18446744073709551615 + (" + strings.Join(conds, " OR ") + ") > 0"
-}
-
 func (t *Table) AddTo(c *Column, amount string) string {
 	col := sqltext.Quote(c.Name)
 	return col + " = " + t.Slots() + "." + col + " + " + amount
-}
-
-// SameKey compares the keys of two tables, given by their quoted names.
-func (t *Table) SameKey(x, y string) string {
-	if len(t.Key) == 0 {
-		return "TRUE"
-	}
-	conds := make([]string, len(t.Key))
-	for i, c := range t.Key {
-		conds[i] = x + "." + sqltext.Quote(c.Name) + " = " + y + "." + sqltext.Quote(c.Name)
-	}
-	return strings.Join(conds, " AND ")
-}
-
-// mayTouch finds the columns whose times could be kept in slots: nothing but queries
-// reads them. computed is what the server computes with.
-func (t *Table) mayTouch(create, computed string) {
-	if strings.Contains(create, "PERIOD FOR") {
-		return
-	}
-	names := sqltext.Identifiers(computed)
-	for _, c := range t.Columns {
-		c.Touchable = c.moment() && c.generated == "" && !t.Virtual(c.Name) && !names[strings.ToLower(c.Name)] && !t.InKey(c.Name) && len(sqltext.UniqueWith(create, c.Name)) == 0 &&
-			!slices.ContainsFunc(t.Columns, func(g *Column) bool { return g.generated != "" && sqltext.MentionsWord(g.generated, c.Name) })
-	}
-}
-
-// TouchSQL makes columns for times.
-func (t *Table) TouchSQL(wanted []*Column, comment string) string {
-	var adds []string
-	for _, c := range wanted {
-		adds = append(adds, "ADD COLUMN "+t.slotDefinition(c)+comment)
-	}
-	return "ALTER TABLE " + t.Slots() + " " + strings.Join(adds, ", ")
 }
