@@ -9,6 +9,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/maintain"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/traffic"
@@ -137,18 +138,18 @@ func (c *Connector) coolKeys(ctx context.Context, r **rollup, b *batch, cold []*
 			return err
 		}
 	}
-	(*r).t, (*r).out = b.t, &RolledUp{}
+	(*r).Table, (*r).Out = b.t, &RolledUp{}
 	slices.SortFunc(cold, func(x, y *traffic.ColdKey) int { return catalog.CompareKeys(b.cols, x.Key, y.Key) })
 	keys := make([]catalog.Key, len(cold))
 	for i, k := range cold {
 		keys[i] = k.Key
 	}
-	keys = keys[:min(len(keys), (*r).c.Several(b.t, len(keys), slices.Values(keys)))]
-	taken, err := (*r).fold(ctx, b.cols, keys, "FOR UPDATE SKIP LOCKED")
+	keys = keys[:min(len(keys), (*r).Folder.Several(b.t, len(keys), slices.Values(keys)))]
+	taken, err := (*r).Fold(ctx, b.cols, keys, "FOR UPDATE SKIP LOCKED")
 	if err != nil && !mysqlerr.Passing[mysqlerr.Number(err)] {
 		return fmt.Errorf("%s: %w", b.t, err)
 	}
-	c.stats.RolledUp((*r).out.counts())
+	c.stats.RolledUp(maintain.Statistics((*r).Out))
 	if len(taken) == len(cold) {
 		return nil
 	}

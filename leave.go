@@ -132,16 +132,16 @@ func (c *Connector) dropSlots(ctx context.Context, t *catalog.Table) error {
 	}
 	defer r.close()
 	for range session.MaxRetries {
-		if _, err := r.c.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE"); mysqlerr.Number(err) == mysqlerr.ErrLockWait {
+		if _, err := r.Folder.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE"); mysqlerr.Number(err) == mysqlerr.ErrLockWait {
 			continue // a long transaction uses them
 		} else if err != nil {
 			return err
 		}
-		rows, err := r.c.Read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
+		rows, err := r.Folder.Read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
 		if err == nil && len(rows) == 0 {
-			_, err = r.c.Do(ctx, "DROP TABLE "+t.Slots())
+			_, err = r.Folder.Do(ctx, "DROP TABLE "+t.Slots())
 		}
-		if _, uerr := r.c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
+		if _, uerr := r.Folder.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
 			err = uerr
 		}
 		if err != nil || len(rows) == 0 {

@@ -2,28 +2,23 @@ package countermysql
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/maintain"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
-	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
-	"github.com/countermysql/countermysql/internal/stats"
 )
 
 // DefaultMaxLock is for how long a rollup keeps base rows locked at a time,
 // unless RollupOptions says otherwise.
-const DefaultMaxLock = 100 * time.Millisecond
+const DefaultMaxLock = maintain.DefaultMaxLock
 
 // RollupOptions bound a rollup. Nil is the same as the zero value.
 type RollupOptions struct {
@@ -50,30 +45,6 @@ type RollupProgress struct {
 	Total int64  // rows that it had when the rollup came to the table
 }
 
-// RolledUp is what a rollup did to one table.
-type RolledUp struct {
-	Table   string // database.table
-	Keys    int64  // base rows that got the sum of their slots
-	Slots   int64  // rows removed from the slots table, without the orphans
-	Orphans int64  // rows removed from the slots table whose base rows no longer exist
-	Busy    int64  // keys left because somebody kept the base row locked
-	Left    []Left // keys whose slots the base row can't take, at most 100
-}
-
-func (r *RolledUp) counts() stats.RollupStatistics {
-	return stats.RollupStatistics{Keys: r.Keys, Slots: r.Slots, Orphans: r.Orphans, Busy: r.Busy, Left: int64(len(r.Left))}
-}
-
-// Left is a key whose slots, or a part of them, stay where they are: they are
-// counted, and every read shows them.
-type Left struct {
-	Key    string
-	Reason string
-}
-
-// maxLeft bounds the list of keys left.
-const maxLeft = 100
-
 // Rollup adds the slots of every counter to the base rows, so that clients
 // that do not know about slots see every count and reads are as fast as they
 // can be. No value changes by it at any moment, even if it is killed: each of its
@@ -90,6 +61,16 @@ func Rollup(ctx context.Context, db *sql.DB, options *RollupOptions) ([]RolledUp
 	}
 	return c.rollUp(ctx, options, true)
 }
+
+// RolledUp is what a rollup did to one table: base rows that got the sum of their slots
+// (Keys), rows removed from the slots table (Slots), and those of them whose base rows no
+// longer exist (Orphans, beside Slots); keys left because somebody kept the base row locked
+// (Busy), or because the base row can't take their slots (Left, at most 100).
+type RolledUp = maintain.RolledUp
+
+// Left is a key whose slots, or a part of them, stay where they are: they are
+// counted, and every read shows them.
+type Left = maintain.Left
 
 // rollUp is Rollup. Without wait a table that somebody else rolls up is left out.
 func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait bool) (done []RolledUp, err error) {
@@ -130,7 +111,7 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 		}
 		out, err := c.rollUpTable(ctx, t, options, wait)
 		if out != nil {
-			c.stats.RolledUp(out.counts())
+			c.stats.RolledUp(maintain.Statistics(out))
 			done = append(done, *out)
 		}
 		if ctx.Err() != nil {
@@ -170,16 +151,10 @@ func tablesNamed(s *catalog.Schema, names []string, defaultDB string) ([]*catalo
 	return tables, nil
 }
 
-// rollup is a rollup of one table. It has a connection of its own.
+// rollup is work on one table, on a connection of its own.
 type rollup struct {
-	c       *conn
-	t       *catalog.Table
-	maxLock time.Duration
-	size    int // keys per transaction
-	failed  int // keys in a row that the server refused
-	out     *RolledUp
-	warn    func(k catalog.Key, reason string)
-	correct func(ctx context.Context, locked []catalog.Key) error // after the fold, in its transaction; nil: nothing
+	*maintain.Rollup
+	conn *conn
 }
 
 // newRollup opens a connection for work on a table.
@@ -188,21 +163,18 @@ func (c *Connector) newRollup(ctx context.Context, t *catalog.Table, maxLock tim
 	if err != nil {
 		return nil, err
 	}
-	r := &rollup{c: raw.(*conn), t: t, maxLock: maxLock, size: fold.BatchKeys / 4, out: &RolledUp{Table: t.String()}}
-	if r.maxLock <= 0 {
-		r.maxLock = DefaultMaxLock
-	}
-	r.warn = func(k catalog.Key, reason string) {
-		c.once("rollup "+r.t.String(), "countermysql: slots can't be rolled up", "table", r.t.String(), "key", r.t.Describe(k), "reason", reason) // its table may become another
-	}
-	if err := r.prepare(ctx); err != nil {
-		raw.Close()
+	k := raw.(*conn)
+	r, err := maintain.New(ctx, k.Folder, t, maxLock, func(t *catalog.Table, k catalog.Key, reason string) {
+		c.once("rollup "+t.String(), "countermysql: slots can't be rolled up", "table", t.String(), "key", t.Describe(k), "reason", reason)
+	})
+	if err != nil {
+		k.Close()
 		return nil, err
 	}
-	return r, nil
+	return &rollup{r, k}, nil
 }
 
-func (r *rollup) close() { _ = r.c.Close() }
+func (r *rollup) close() { _ = r.conn.Close() }
 
 func (c *Connector) rollUpTable(ctx context.Context, t *catalog.Table, options *RollupOptions, wait bool) (*RolledUp, error) {
 	r, err := c.newRollup(ctx, t, options.MaxLock)
@@ -210,13 +182,13 @@ func (c *Connector) rollUpTable(ctx context.Context, t *catalog.Table, options *
 		return nil, err
 	}
 	defer r.close() // which also gives back its GET_LOCK, and rolls back
-	if mine, err := r.reserve(ctx, wait); err != nil || !mine {
+	if mine, err := r.Reserve(ctx, wait); err != nil || !mine {
 		return nil, err
 	}
 	defer func() { c.trafficOf(t).slots.Forget() }()
 	progress := RollupProgress{Table: t.String()}
 	if options.Progress != nil {
-		n, err := r.c.Read(ctx, "SELECT COUNT(*) FROM "+t.Slots())
+		n, err := r.Folder.Read(ctx, "SELECT COUNT(*) FROM "+t.Slots())
 		if err != nil {
 			return nil, err
 		}
@@ -224,107 +196,22 @@ func (c *Connector) rollUpTable(ctx context.Context, t *catalog.Table, options *
 		options.Progress(progress)
 	}
 	for next := (catalog.Key)(nil); ; {
-		keys, err := r.keysAfter(ctx, next)
+		keys, err := r.KeysAfter(ctx, next)
 		if err == nil && len(keys) > 0 {
-			err = r.batch(ctx, keys)
+			err = r.Batch(ctx, keys)
 		}
-		if (errors.Is(err, fold.ErrOtherSlots) || mysqlerr.Number(err) == mysqlerr.ErrNoColumn) && r.renew(ctx) {
-			t, next = r.t, nil
+		if (errors.Is(err, fold.ErrOtherSlots) || mysqlerr.Number(err) == mysqlerr.ErrNoColumn) && r.Renew(ctx) {
+			t, next = r.Table, nil
 			continue
 		} else if err != nil || len(keys) == 0 {
-			return r.out, err
+			return r.Out, err
 		}
 		if options.Progress != nil {
-			progress.Slots = r.out.Slots + r.out.Orphans
+			progress.Slots = r.Out.Slots + r.Out.Orphans
 			options.Progress(progress)
 		}
 		if next = keys[len(keys)-1]; len(t.Key) == 0 {
-			return r.out, nil
+			return r.Out, nil
 		}
 	}
-}
-
-// renew goes over to the table as it is now; false if it is not another.
-func (r *rollup) renew(ctx context.Context) bool {
-	s, err := r.c.connector.watcher.Refresh(ctx)
-	if err != nil {
-		return false
-	}
-	now := s.Lookup(r.t.Spec.DB, r.t.Spec.Name, "")
-	if now == nil || now == r.t || now.Unfit != nil || now.Unfolded || now.Missing != "" {
-		return false
-	}
-	r.t = now
-	return true
-}
-
-// prepare makes the session one for rollups: READ COMMITTED, so that no gap is
-// locked, and UTC, in which every time is another.
-func (r *rollup) prepare(ctx context.Context) error {
-	s, err := r.c.connector.watcher.Schema(ctx)
-	if err != nil {
-		return err
-	}
-	set := "SET SESSION autocommit = 1, time_zone = '+00:00', lock_wait_timeout = 2, innodb_lock_wait_timeout = " +
-		strconv.Itoa(max(1, int(math.Ceil(r.maxLock.Seconds()))))
-	if s.Server.SnapshotIsolation {
-		set += ", innodb_snapshot_isolation = OFF"
-	}
-	for _, stmt := range []string{set, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
-		if _, err := r.c.Do(ctx, stmt); err != nil {
-			return err
-		}
-	}
-	return r.c.ReadSettings(ctx, s)
-}
-
-// reserve keeps other rollups of the table waiting until the connection ends.
-func (r *rollup) reserve(ctx context.Context, wait bool) (bool, error) {
-	sum := sha256.Sum256([]byte(r.t.String()))
-	name := "countermysql rollup " + hex.EncodeToString(sum[:16]) // at most 64 characters
-	seconds := 0
-	if wait {
-		seconds = 1
-	}
-	for {
-		rows, err := r.c.Read(ctx, "SELECT GET_LOCK('"+name+"', "+strconv.Itoa(seconds)+")")
-		switch {
-		case mysqlerr.Number(err) != 0:
-			return true, nil // some clusters refuse GET_LOCK; two rollups at once only waste work
-		case err != nil:
-			return false, err
-		case rows[0][0] == "1":
-			return true, nil
-		case rows[0][0] == "":
-			return false, errors.New("GET_LOCK failed on the server")
-		case !wait:
-			return false, nil
-		}
-	}
-}
-
-// keysAfter reads the next keys that have slots.
-func (r *rollup) keysAfter(ctx context.Context, last catalog.Key) ([]catalog.Key, error) {
-	t, where := r.t, ""
-	if last != nil && len(t.Key) > 0 {
-		where = " WHERE " + slotsql.After(t, last, catalog.PrivateName)
-	}
-	order := ""
-	if len(t.Key) > 0 {
-		cols := catalog.QuoteNames(t.Key)
-		for i, c := range t.Key {
-			cols[i] = c.Ordered(cols[i])
-		}
-		order = " ORDER BY " + strings.Join(cols, ", ")
-	}
-	rows, err := r.c.Read(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+" FROM (SELECT DISTINCT "+strings.Join(append(catalog.QuoteNames(t.Key), "1"), ", ")+
-		" FROM "+t.Slots()+" AS "+catalog.PrivateName+where+order+" LIMIT "+strconv.Itoa(r.size)+") AS "+catalog.PrivateName+order)
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]catalog.Key, len(rows))
-	for i, row := range rows {
-		keys[i] = catalog.Key(row[:len(t.Key)])
-	}
-	return keys[:min(len(keys), r.c.Several(t, len(keys), slices.Values(keys)))], nil
 }

@@ -1,0 +1,154 @@
+package maintain
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/stats"
+)
+
+// RolledUp is what a rollup did to one table.
+type RolledUp struct {
+	Table   string // database.table
+	Keys    int64  // base rows that got the sum of their slots
+	Slots   int64  // rows removed from the slots table, without the orphans
+	Orphans int64  // rows removed from the slots table whose base rows no longer exist
+	Busy    int64  // keys left because somebody kept the base row locked
+	Left    []Left // keys whose slots the base row can't take, at most 100
+}
+
+// Statistics are what a rollup of one table adds to those of the driver.
+func Statistics(r *RolledUp) stats.RollupStatistics {
+	return stats.RollupStatistics{Keys: r.Keys, Slots: r.Slots, Orphans: r.Orphans, Busy: r.Busy, Left: int64(len(r.Left))}
+}
+
+// Left is a key whose slots, or a part of them, stay where they are: they are
+// counted, and every read shows them.
+type Left struct {
+	Key    string
+	Reason string
+}
+
+// DefaultMaxLock is for how long a rollup keeps base rows locked at a time, unless it is told.
+const DefaultMaxLock = 100 * time.Millisecond
+
+// maxLeft bounds the list of keys left.
+const maxLeft = 100
+
+// Rollup is a rollup of one table, in a session of its own.
+type Rollup struct {
+	Folder  *fold.Folder
+	Table   *catalog.Table
+	maxLock time.Duration
+	size    int // keys per transaction
+	failed  int // keys in a row that the server refused
+	Out     *RolledUp
+	warn    func(k catalog.Key, reason string)
+	correct func(ctx context.Context, locked []catalog.Key) error // after the fold, in its transaction; nil: nothing
+}
+
+// New prepares a session for work on a table. warn tells of keys that are left.
+func New(ctx context.Context, f *fold.Folder, t *catalog.Table, maxLock time.Duration, warn func(t *catalog.Table, k catalog.Key, reason string)) (*Rollup, error) {
+	r := &Rollup{Folder: f, Table: t, maxLock: maxLock, size: fold.BatchKeys / 4, Out: &RolledUp{Table: t.String()}}
+	if r.maxLock <= 0 {
+		r.maxLock = DefaultMaxLock
+	}
+	r.warn = func(k catalog.Key, reason string) { warn(r.Table, k, reason) } // its table may become another
+	return r, r.prepare(ctx)
+}
+
+// Renew goes over to the table as it is now; false if it is not another.
+func (r *Rollup) Renew(ctx context.Context) bool {
+	s, err := r.Folder.Watcher.Refresh(ctx)
+	if err != nil {
+		return false
+	}
+	now := s.Lookup(r.Table.Spec.DB, r.Table.Spec.Name, "")
+	if now == nil || now == r.Table || now.Unfit != nil || now.Unfolded || now.Missing != "" {
+		return false
+	}
+	r.Table = now
+	return true
+}
+
+// prepare makes the session one for rollups: READ COMMITTED, so that no gap is
+// locked, and UTC, in which every time is another.
+func (r *Rollup) prepare(ctx context.Context) error {
+	s, err := r.Folder.Watcher.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	set := "SET SESSION autocommit = 1, time_zone = '+00:00', lock_wait_timeout = 2, innodb_lock_wait_timeout = " +
+		strconv.Itoa(max(1, int(math.Ceil(r.maxLock.Seconds()))))
+	if s.Server.SnapshotIsolation {
+		set += ", innodb_snapshot_isolation = OFF"
+	}
+	for _, stmt := range []string{set, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+		if _, err := r.Folder.Do(ctx, stmt); err != nil {
+			return err
+		}
+	}
+	return r.Folder.ReadSettings(ctx, s)
+}
+
+// Reserve keeps other rollups of the table waiting until the connection ends.
+func (r *Rollup) Reserve(ctx context.Context, wait bool) (bool, error) {
+	sum := sha256.Sum256([]byte(r.Table.String()))
+	name := "countermysql rollup " + hex.EncodeToString(sum[:16]) // at most 64 characters
+	seconds := 0
+	if wait {
+		seconds = 1
+	}
+	for {
+		rows, err := r.Folder.Read(ctx, "SELECT GET_LOCK('"+name+"', "+strconv.Itoa(seconds)+")")
+		switch {
+		case mysqlerr.Number(err) != 0:
+			return true, nil // some clusters refuse GET_LOCK; two rollups at once only waste work
+		case err != nil:
+			return false, err
+		case rows[0][0] == "1":
+			return true, nil
+		case rows[0][0] == "":
+			return false, errors.New("GET_LOCK failed on the server")
+		case !wait:
+			return false, nil
+		}
+	}
+}
+
+// KeysAfter reads the next keys that have slots.
+func (r *Rollup) KeysAfter(ctx context.Context, last catalog.Key) ([]catalog.Key, error) {
+	t, where := r.Table, ""
+	if last != nil && len(t.Key) > 0 {
+		where = " WHERE " + slotsql.After(t, last, catalog.PrivateName)
+	}
+	order := ""
+	if len(t.Key) > 0 {
+		cols := catalog.QuoteNames(t.Key)
+		for i, c := range t.Key {
+			cols[i] = c.Ordered(cols[i])
+		}
+		order = " ORDER BY " + strings.Join(cols, ", ")
+	}
+	rows, err := r.Folder.Read(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+" FROM (SELECT DISTINCT "+strings.Join(append(catalog.QuoteNames(t.Key), "1"), ", ")+
+		" FROM "+t.Slots()+" AS "+catalog.PrivateName+where+order+" LIMIT "+strconv.Itoa(r.size)+") AS "+catalog.PrivateName+order)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]catalog.Key, len(rows))
+	for i, row := range rows {
+		keys[i] = catalog.Key(row[:len(t.Key)])
+	}
+	return keys[:min(len(keys), r.Folder.Several(t, len(keys), slices.Values(keys)))], nil
+}
