@@ -92,6 +92,9 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 			return planUse{}, err
 		}
 		p = c.understood(ctx, p, text)
+		if err := c.Untold(); err != nil { // or it would be taken for the statement's, and sent again
+			return planUse{}, err
+		}
 	}
 	if c.Next != "" && !c.InTransaction() {
 		c.Spent = p.Kind == sqltext.NoEffect && sqltext.UsesTables(sqltext.Tokenize(text, c.Settings.Mode))

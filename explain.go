@@ -153,13 +153,15 @@ func (k *call) explainIncrement(out *Explanation, stmt string, shared bool, args
 
 func (k *call) explainExact(out *Explanation, args []any) {
 	p := k.Plan
+	if p.Guarded != "" {
+		out.step("in one round trip, if the rows have no slots", k.own(p.Guarded), args)
+	}
 	if g := p.Guard; g != nil && k.conn.sells() {
 		if x, ok := g.Bind(k.binder()); ok {
 			out.step("while another one of its row is under way: together with those that wait, if there is enough for all (else one after the other, in one transaction)", x.Together(stock.Enough([]stock.Want{x.Want})), nil)
 		}
 	}
 	if p.Guarded != "" {
-		out.step("in one round trip, if the rows have no slots", k.own(p.Guarded), args)
 		out.step("else, in a transaction:", "", nil)
 	} else {
 		out.step("in a transaction:", "", nil)

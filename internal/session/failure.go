@@ -18,9 +18,8 @@ import (
 func (s *Session) Failed(err error) error {
 	n := mysqlerr.Number(err)
 	if n == 0 {
-		if why := s.untold; err != nil && why != nil {
-			s.untold = nil
-			return why
+		if err != nil && s.untold != nil {
+			return s.Untold()
 		}
 		return err
 	}
@@ -44,7 +43,10 @@ func (s *Session) Failed(err error) error {
 // driver's has failed without which it can do. If that has ended the transaction, what
 // comes next would be committed by itself.
 func (s *Session) Overlook(err error) {
-	if begun := s.Begun(); err != nil && s.Failed(err) != nil && begun && !s.Begun() {
+	if mysqlerr.Number(err) == 0 {
+		return // there is none, or it is the connection's, and tells whoever comes next
+	}
+	if begun := s.Begun(); s.Failed(err) != nil && begun && !s.Begun() {
 		s.Lose(err)
 	}
 }
@@ -59,6 +61,14 @@ func (s *Session) Lose(err error) {
 	if s.untold = err; mysqlerr.Number(err) == 0 {
 		s.untold = mysql.ErrInvalidConn
 	}
+}
+
+// Untold is why the driver has given the connection up, if the application does not know
+// yet; who asks tells it.
+func (s *Session) Untold() error {
+	why := s.untold
+	s.untold = nil
+	return why
 }
 
 // askStatus asks for the status flags, which an error does not bring, by a
