@@ -217,7 +217,7 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 	h, tx := c.unbegun, c.tx
 	c.unbegun, c.tx = nil, nil                 // the batch is no part of the transaction,
 	defer func() { c.unbegun, c.tx = h, tx }() // which a deadlock of the batch leaves as it is
-	v := c.together(ctx, c.connector.batch(t, t.Spec.Name, t.Key), u)
+	v := c.together(ctx, c.connector.batch(t, t.Spec.Name, t.Key), u, true)
 	tx.sent = !v.Alone && v.Err == nil
 	return !v.Alone, v.Err
 }
