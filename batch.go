@@ -37,9 +37,10 @@ type batch struct {
 }
 
 // together adds a request to slots in a transaction of its own, which it may share
-// with requests of its affinity.
-func (c *conn) together(ctx context.Context, b *batch, r *request) groupcommit.Outcome {
-	if v, ok := c.beside(ctx, b, r); ok {
+// with requests of its affinity. What was counted before, in a transaction, may be by a key
+// that the table has no more.
+func (c *conn) together(ctx context.Context, b *batch, r *request, before bool) groupcommit.Outcome {
+	if v, ok := c.beside(ctx, b, r, before); ok {
 		return v
 	}
 	return b.group.Do(ctx, r, func(requests []*request) groupcommit.Sending {
@@ -60,7 +61,7 @@ func (c *conn) together(ctx context.Context, b *batch, r *request) groupcommit.O
 
 // beside sends a request of one cold key to its base row, beside whatever is under way; ok is
 // false where it has to go to slots.
-func (c *conn) beside(ctx context.Context, b *batch, r *request) (v groupcommit.Outcome, ok bool) {
+func (c *conn) beside(ctx context.Context, b *batch, r *request, before bool) (v groupcommit.Outcome, ok bool) {
 	if len(r.Payload) != 1 {
 		return v, false
 	}
@@ -68,7 +69,11 @@ func (c *conn) beside(ctx context.Context, b *batch, r *request) (v groupcommit.
 	if b.direct.Add(1) > maxDirect {
 		return v, false
 	}
-	switch err := c.sendDirect(ctx, b, r.Payload[0], true); {
+	further := ""
+	if before {
+		further = slotsql.AsPlanned(b.t)
+	}
+	switch err := c.sendDirect(ctx, b, r.Payload[0], true, further); {
 	case errors.Is(err, errRowGone):
 		v = groupcommit.Outcome{Alone: true, Gone: true}
 	case errors.Is(err, errNotDirect), err != nil && !errors.Is(err, driver.ErrBadConn) && undone(err):

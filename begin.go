@@ -187,7 +187,7 @@ func (c *conn) commitTogether(ctx context.Context) (done bool, err error) {
 	h, tx := c.Unbegun, c.Tx
 	c.Unbegun, c.Tx = nil, nil                 // the batch is no part of the transaction,
 	defer func() { c.Unbegun, c.Tx = h, tx }() // which a deadlock of the batch leaves as it is
-	v := c.together(ctx, c.connector.batch(t, t.Spec.Name, t.Key), u)
+	v := c.together(ctx, c.connector.batch(t, t.Spec.Name, t.Key), u, true)
 	tx.Sent = !v.Alone && v.Err == nil
 	return !v.Alone, v.Err
 }

@@ -68,7 +68,7 @@ func (c *conn) count(ctx context.Context, k *call, b *plan.Bound) (outcome, afte
 	}
 	way := c.connector.batch(b.Table, b.Name, b.Table.Key)
 	if u := c.request(entries); c.grouped() && u.Fits() {
-		switch v := c.together(ctx, way, u); {
+		switch v := c.together(ctx, way, u, false); {
 		case v.Err != nil:
 			return outcome{}, done, v.Err
 		case !v.Alone:
@@ -197,7 +197,7 @@ func (c *conn) countOne(ctx context.Context, k *call, b *plan.Bound) (outcome, a
 	defer c.Leased.Release()
 	e, joins := k.entryOf(b)
 	if joins {
-		switch v := c.together(ctx, k.state.batch, c.request([]*slotsql.RowIncrement{e})); {
+		switch v := c.together(ctx, k.state.batch, c.request([]*slotsql.RowIncrement{e}), false); {
 		case v.Err != nil:
 			return outcome{}, done, v.Err
 		case !v.Alone:

@@ -34,13 +34,13 @@ func (c *conn) cools(b *batch) bool {
 }
 
 // sendDirect adds an increment to its base row. later leaves out a row that was touched
-// later.
-func (c *conn) sendDirect(ctx context.Context, b *batch, e *slotsql.RowIncrement, later bool) error {
+// later; further are conditions besides.
+func (c *conn) sendDirect(ctx context.Context, b *batch, e *slotsql.RowIncrement, later bool, further string) error {
 	counts := slices.ContainsFunc(e.Deltas, func(d int64) bool { return d != 0 }) // or all of it has cancelled out but a time
 	if !counts || !c.cools(b) || e.Key == nil || b.keys.Hot(e.Key) {
 		return errNotDirect
 	}
-	return c.changeDirectly(ctx, b, c.directly(b, e, later), func() catalog.Key { return e.Key })
+	return c.changeDirectly(ctx, b, c.directly(b, e, later)+further, func() catalog.Key { return e.Key })
 }
 
 // maxShared bounds the increments of a transaction that may all go to base rows.
@@ -115,6 +115,9 @@ func (c *conn) changeDirectly(ctx context.Context, b *batch, text string, k func
 	switch n := mysqlerr.Number(err); {
 	case err == nil && affected == 0:
 		return errRowGone
+	case err == nil && affected > 1 && inside: // and were one when they were counted
+		c.connector.watcher.NoteChange()
+		return c.AsDeadlock("the key of a row of " + b.t.String() + " names several rows meanwhile")
 	case n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait:
 		c.unheard(err)
 		if k := k(); k != nil {

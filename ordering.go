@@ -41,7 +41,7 @@ func (c *conn) send(ctx context.Context) error {
 		for batch := range slices.Chunk(sorted, c.Several(t, carries, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf))) {
 			err := errNotDirect
 			if shared || i == len(unsent)-1 && len(sorted) == 1 { // behind it no base row is waited for, with this one locked
-				err = c.sendDirect(ctx, c.connector.batch(t, t.Spec.Name, t.Key), batch[0], false)
+				err = c.sendDirect(ctx, c.connector.batch(t, t.Spec.Name, t.Key), batch[0], false, "")
 			}
 			if errors.Is(err, errNotDirect) {
 				err = c.sendTable(ctx, t, batch)

@@ -196,7 +196,7 @@ func TestLongerKeyWhilePending(t *testing.T) {
 			for j, k := range longerKeys {
 				for _, begin := range []string{[]string{"BEGIN", "begin", "begin RC"}[(i+j)%3]} {
 					t.Run(fmt.Sprint(k, params, begin), func(t *testing.T) {
-						l := newLongerKey(t, srv, countermysql.RollupNever, params...)
+						l := newLongerKey(t, srv, []time.Duration{time.Hour, countermysql.RollupNever}[i%2], params...)
 						commit := map[bool]string{true: "COMMIT", false: "commit"}[begin == "BEGIN"]
 						want := int64(0)
 						transactions := [][]string{{one}, {one, one}, {note, one}, {"UPDATE p SET n = n + 1 WHERE id IN (1, 3)"}}
@@ -207,6 +207,8 @@ func TestLongerKeyWhilePending(t *testing.T) {
 						}
 						l.a.Do(t, "A: ALTER TABLE p DROP PRIMARY KEY, ADD COLUMN b "+k+", ADD PRIMARY KEY (id, b)")
 						require.Contains(t, l.a.Answers[0], "affected")
+						l.a.Do(t, "A: INSERT INTO p (id, b, n) SELECT id, "+map[bool]string{true: "8", false: "'2021-01-02 10:00:00'"}[j == 0]+", 100 FROM p") // the old key names two rows
+						require.Contains(t, l.a.Answers[1], "affected 3")
 						for i, x := range transactions {
 							l.b.Do(t, fmt.Sprintf("B%d: %s", i, commit))
 							answer := l.b.Answers[len(l.b.Answers)-1]
@@ -218,11 +220,13 @@ func TestLongerKeyWhilePending(t *testing.T) {
 							}
 						}
 						require.Zero(t, harness.Number(t, l.Direct, "SELECT COUNT(*) FROM p_slots WHERE (id, b) NOT IN (SELECT id, b FROM p)"))
-						require.Equal(t, want, harness.Number(t, l.Ours, "SELECT n FROM p WHERE id = 1"), l.b.Answers)
 						newer, _ := harness.OpenOurs(t, l.OursDSN, l.Config)
-						require.Equal(t, want, harness.Number(t, newer, "SELECT n FROM p WHERE id = 1"))
+						const sum = "SELECT SUM(n) FROM p WHERE id = 1"
+						require.Equal(t, 100+want, harness.Number(t, l.Ours, sum), l.b.Answers)
+						require.Equal(t, 100+want, harness.Number(t, newer, sum))
 						harness.RollUp(t, newer)
-						require.Equal(t, want, harness.Number(t, l.Direct, "SELECT n FROM p WHERE id = 1"))
+						require.Equal(t, 100+want, harness.Number(t, l.Direct, sum))
+						require.EqualValues(t, 1, harness.Number(t, l.Direct, "SELECT COUNT(*) FROM p WHERE id = 1 AND n = 100"))
 					})
 				}
 			}

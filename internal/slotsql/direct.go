@@ -67,3 +67,9 @@ func NewDirectTemplate(t *catalog.Table, name string, cols []*catalog.Column, us
 	cut(noHole, 0)
 	return tp
 }
+
+// AsPlanned is one more condition of a statement that names no slots: an error, 1054, where
+// another process has made the slots table anew for another key.
+func AsPlanned(t *catalog.Table) string {
+	return " AND (SELECT " + PrivateRows + "." + sqltext.Quote(t.SlotCol) + " FROM " + t.Slots() + " AS " + PrivateRows + " LIMIT 0) IS NULL"
+}
