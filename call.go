@@ -48,9 +48,6 @@ func (k *call) arguments() plan.Arguments {
 	return plan.Arguments{Binder: k.binder(), Given: len(k.args), Literals: k.lits, Binary: k.binary()}
 }
 
-// miscounted reports whether the server will refuse the number of arguments.
-func (k *call) miscounted() bool { return k.arguments().Count() != k.Plan.Params }
-
 // interpolated reports whether go-sql-driver sends the text without parameters:
 // there are no arguments, or it writes them in, which it does only for as many as
 // the text has places.

@@ -1,7 +1,6 @@
 package slotsql
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -70,11 +69,6 @@ func View(t *catalog.Table, s ReadView, hints string, cols []*catalog.Column) st
 	}
 	b.WriteString(")")
 	return b.String()
-}
-
-// Summed are the columns that slots have: key, counters, touch columns.
-func Summed(t *catalog.Table) []*catalog.Column {
-	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *catalog.Column) bool { return !t.InKey(c.Name) && !t.Virtual(c.Name) })
 }
 
 // total is the value of a counter or touch column of the current row.
