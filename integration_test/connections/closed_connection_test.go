@@ -3,9 +3,11 @@ package connections
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"testing"
 	"time"
 
+	"github.com/ngrok/sqlmw"
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql/integration_test/harness"
@@ -62,6 +64,34 @@ func TestCommitOnClosedConnection(t *testing.T) {
 			}
 			require.EqualValues(t, 10, harness.Number(t, tw.Ours, "SELECT likes FROM post WHERE id = 1"))
 		}
+	})
+}
+
+// lateBegin sends BEGIN when the context has ended that it is sent under.
+type lateBegin struct{ sqlmw.NullInterceptor }
+
+func (lateBegin) ConnBeginTx(ctx context.Context, c driver.ConnBeginTx, opts driver.TxOptions) (context.Context, driver.Tx, error) {
+	<-ctx.Done()
+	tx, err := c.BeginTx(ctx, opts)
+	return ctx, tx, err
+}
+
+// TestCommitBehindBeginThatFailed proves that a transaction whose BEGIN could not be sent,
+// because the context of its first statement has ended, can't be committed.
+func TestCommitBehindBeginThatFailed(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewBlog(t, srv, harness.BlogCounters())
+		config := harness.BlogCounters()
+		config.Interceptor = lateBegin{}
+		db, _ := harness.OpenOurs(t, tw.OursDSN, config)
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		_, err = tx.ExecContext(ctx, "INSERT INTO note VALUES (1, '')")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, tx.Commit(), context.DeadlineExceeded)
+		require.Zero(t, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM note"))
 	})
 }
 

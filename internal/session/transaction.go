@@ -125,7 +125,7 @@ func (s *Session) SendBegin(ctx context.Context) error {
 	}
 	raw, err := s.Raw.(driver.ConnBeginTx).BeginTx(ctx, d.Opts)
 	if err != nil {
-		return s.Failed(err)
+		return s.Cut(ctx, s.Failed(err)) // or COMMIT would have nothing to send, and succeed
 	}
 	s.Unbegun, d.Raw = nil, raw
 	return nil
