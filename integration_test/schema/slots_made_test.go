@@ -31,7 +31,7 @@ func TestAlteredWhileSlotsAreMade(t *testing.T) {
 				}
 				var meddled atomic.Bool
 				tw.Sent.Meddle(t, func(query string) error {
-					if ddl != "" && strings.HasPrefix(query, "CREATE TABLE IF NOT EXISTS") && !meddled.Swap(true) {
+					if ddl != "" && beginsToMake(query) && !meddled.Swap(true) {
 						harness.Affected(t, tw.Direct, ddl)
 					}
 					return nil
@@ -44,5 +44,42 @@ func TestAlteredWhileSlotsAreMade(t *testing.T) {
 					"A: SELECT * FROM p ORDER BY slug", "A: SELECT * FROM v ORDER BY c", "A: UPDATE p SET id = 3 WHERE slug = 8", "A: SELECT * FROM p ORDER BY slug")
 			})
 		}
+	})
+}
+
+// beginsToMake reports whether a slots table is made next: later, other DDL of its table
+// waits.
+func beginsToMake(query string) bool {
+	return query == "START TRANSACTION" || strings.HasPrefix(query, "CREATE TABLE IF NOT EXISTS")
+}
+
+// TestSlotsMadeForAnotherKey proves that no slots table is made for a key that the table has
+// no more, by a process that has read it before another gave the table a longer one: who
+// knows the old key would fill it, and those who know the new one could not use it.
+func TestSlotsMadeForAnotherKey(t *testing.T) {
+	t.Parallel()
+	const table = "CREATE TABLE p (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)"
+	const longer = "ALTER TABLE p DROP PRIMARY KEY, ADD COLUMN b INT NOT NULL DEFAULT 7, ADD PRIMARY KEY (id, b)"
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE other (id INT PRIMARY KEY)", harness.Counters("p", "n"))
+		without := *tw.Config
+		without.CreateSlots = false
+		other, _ := harness.OpenOurs(t, tw.OursDSN, &without)
+		harness.Affected(t, tw.Plain, table)
+		harness.Affected(t, tw.Plain, longer)
+		var meddled atomic.Bool
+		tw.Sent.Meddle(t, func(query string) error {
+			if beginsToMake(query) && !meddled.Swap(true) {
+				harness.Affected(t, other, longer)
+			}
+			return nil
+		})
+		harness.Affected(t, tw.Ours, table)
+		require.True(t, meddled.Load())
+		tw.Play(t, "A: INSERT INTO p (id) VALUES (1), (2)", "A: UPDATE p SET n = n + 1 WHERE id = 1", "A: UPDATE p SET n = n + 1 WHERE id = 1")
+		newer, _ := harness.OpenOurs(t, tw.OursDSN, tw.Config)
+		require.EqualValues(t, 2, harness.Number(t, newer, "SELECT n FROM p WHERE id = 1 AND b = 7"))
+		harness.RollUp(t, newer)
+		require.EqualValues(t, 2, harness.Number(t, tw.Direct, "SELECT n FROM p WHERE id = 1 AND b = 7"))
 	})
 }

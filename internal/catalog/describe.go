@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"regexp"
 	"slices"
@@ -38,6 +39,14 @@ func (l *loader) inNoMode(ctx context.Context, f func()) {
 	}
 }
 
+// Still reports whether a base table is defined as it was when it was read.
+func (t *Table) Still(ctx context.Context, conn *sql.Conn) (bool, error) {
+	l := &loader{db: conn, server: Server{MariaDB: t.MariaDB}, told: Answers{}}
+	var create string
+	l.inNoMode(ctx, func() { create = l.created(ctx, t) })
+	return nextID.ReplaceAllString(create, "") == t.created, l.err
+}
+
 // describe reads what only SHOW CREATE TABLE and the rows can tell.
 func (l *loader) describe(ctx context.Context, t *Table) {
 	if len(t.Columns) == 0 || l.err != nil {
@@ -48,6 +57,7 @@ func (l *loader) describe(ctx context.Context, t *Table) {
 		return
 	}
 	create, tooMany := l.created(ctx, t), false
+	t.created = nextID.ReplaceAllString(create, "")
 	switch n := mysqlerr.Number(l.err); {
 	case mysqlerr.Denied[n]: // with privileges on some of its columns
 		l.err, t.Unfit = nil, []string{"the user may not see its definition; grant SELECT on the whole table"}

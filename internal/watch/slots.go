@@ -20,6 +20,8 @@ func (w *Watcher) makeMissing(ctx context.Context, look *sql.DB, s *catalog.Sche
 			err := w.refused.unless(t.Missing, func() error { return w.MakeSlots(ctx, t) })
 			var full *catalog.SlotsTableError
 			switch n := mysqlerr.Number(err); {
+			case errors.Is(err, errAltered):
+				t.Unmade, again = err, true // all is read once more
 			case err == nil, outrun[n]:
 				again = true
 			case n == mysqlerr.ErrLockWait: // a transaction is open for long; it is tried again
@@ -49,9 +51,12 @@ func (w *Watcher) makeMissing(ctx context.Context, look *sql.DB, s *catalog.Sche
 // outrun are the errors of DDL of a slots table where another process was quicker.
 var outrun = map[uint16]bool{mysqlerr.ErrDuplicateColumn: true, mysqlerr.ErrNoTable: true, mysqlerr.ErrNoColumn: true}
 
-// MakeSlots runs the DDL that a table's slots table lacks. One that holds
-// slots is never dropped, nor is a table of the application's: it is locked first,
-// because others may still write to it.
+// errAltered says that DDL of a slots table was for a base table that has changed since.
+var errAltered = errors.New("countermysql: the table was altered while its slots table was made; try again")
+
+// MakeSlots runs the DDL that a table's slots table lacks, if the base table is still what
+// it was. One that holds slots is never dropped, nor is a table of the application's: it
+// is locked first, because others may still write to it.
 func (w *Watcher) MakeSlots(ctx context.Context, t *catalog.Table) (err error) {
 	look, err := w.config.Lookups.DB()
 	if err != nil {
@@ -59,8 +64,7 @@ func (w *Watcher) MakeSlots(ctx context.Context, t *catalog.Table) (err error) {
 	}
 	steps := t.MissingSteps()
 	if len(steps) == 1 {
-		_, err := look.ExecContext(ctx, steps[0])
-		return err
+		return makeHeld(ctx, look, t, steps[0])
 	}
 	if t.Taken {
 		return t.SlotsError()
@@ -93,6 +97,34 @@ func (w *Watcher) MakeSlots(ctx context.Context, t *catalog.Table) (err error) {
 	if _, err := conn.ExecContext(ctx, "UNLOCK TABLES"); err != nil {
 		return err
 	}
-	_, err = conn.ExecContext(ctx, steps[1])
+	return makeHeld(ctx, look, t, steps[1])
+}
+
+// makeHeld runs the DDL that makes a slots table, or gives it columns, while nobody can alter
+// the base table: others would fill one that is for a key which the table no longer has.
+func makeHeld(ctx context.Context, look *sql.DB, t *catalog.Table, ddl string) (err error) {
+	holder, err := look.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer holder.Close()
+	if _, err := holder.ExecContext(ctx, "START TRANSACTION"); err != nil {
+		return err
+	}
+	defer func() {
+		if _, rerr := holder.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); err == nil {
+			err = rerr
+		}
+	}()
+	if _, err := holder.ExecContext(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); err != nil {
+		return err
+	}
+	switch still, err := t.Still(ctx, holder); {
+	case err != nil:
+		return err
+	case !still:
+		return errAltered
+	}
+	_, err = look.ExecContext(ctx, ddl) // on another connection: DDL commits
 	return err
 }
