@@ -16,9 +16,12 @@ each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd
 
 # The suites of go-sql-driver and GORM are among them: integration_test/upstream
 # and gormsuite. What is built for -race is built for that alone, and vetted once.
+# The other modules have few packages each: two at a time, each told when it is over.
 test: race = $(filter -race,$(GOTESTFLAGS))
+test: export TEST = $(GO) build $(race) -o /dev/null ./... && $(GO) vet $(race) ./... && $(GO) test -vet=off -timeout=30m -p=3 -parallel=3 $(GOTESTFLAGS) ./...
 test:
-	@$(call each,$(GO) build $(race) -o /dev/null ./... && $(GO) vet $(race) ./... && $(GO) test -vet=off -timeout=30m -parallel=4 $(GOTESTFLAGS) ./...)
+	@echo "== ."; eval "$$TEST"
+	@$(modules) | grep -v '^\.$$' | xargs -P 2 -I {} bash -c 'said=$$(cd {} && eval "$$TEST" 2>&1 </dev/null); status=$$?; printf "== %s\n%s\n" {} "$$said"; exit $$status'
 
 # For the given time, say FOR=30m: random statements with fresh seeds, concurrent
 # histories and faults, side by side, with a line of news from each.

@@ -18,15 +18,20 @@ type copied struct {
 	env []string
 }
 
-// run runs the tests on a driver, all but those named in skip.
-func (c copied) run(t *testing.T, ctx context.Context, driver string, skip ...string) suite.Results {
-	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=6m",
-		"-ldflags=-X " + theirModule + ".driverNameTest=" + driver}
+// build compiles the tests for a driver, once for all servers.
+func build(t *testing.T, dir, driver string) {
+	args := []string{"test", "-c", "-vet=off", "-o", driver + ".test", "-ldflags=-X " + theirModule + ".driverNameTest=" + driver}
 	if underRace() {
 		args = append(args, "-race")
 	}
+	suite.Go(t, dir, suite.Environment(), args...)
+}
+
+// run runs the tests on a driver, all but those named in skip.
+func (c copied) run(t *testing.T, ctx context.Context, driver string, skip ...string) suite.Results {
+	args := []string{"tool", "test2json", "-t", "./" + driver + ".test", "-test.v=test2json", "-test.timeout=6m"}
 	if len(skip) > 0 {
-		args = append(args, "-skip=^"+strings.ReplaceAll(strings.Join(skip, "$|^"), "/", "$/^")+"$")
+		args = append(args, "-test.skip=^"+strings.ReplaceAll(strings.Join(skip, "$|^"), "/", "$/^")+"$")
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = c.dir, c.env

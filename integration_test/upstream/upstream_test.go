@@ -65,6 +65,8 @@ func TestUpstream(t *testing.T) {
 	}
 
 	dir := copyModule(t)
+	build(t, dir, "mysql")
+	build(t, dir, "countermysql")
 	configFile := filepath.Join(t.TempDir(), "counters.yaml")
 	require.NoError(t, os.WriteFile(configFile, []byte(config), 0o600))
 
