@@ -10,18 +10,28 @@ import (
 const (
 	lookAgain   = time.Second // a query is sent with sums at once for so long after a look that was thrown away
 	longLooking = 60 * lookAgain
-	mostCredit  = 8
+	mostCredit  = 16
+	newCredit   = 4 // where a look is the answer again
 	vainCosts   = 2
+	probeEvery  = 32
 )
 
 // Look says whether it pays to send a plan's look before its sums. The zero value says yes.
 type Look struct {
-	credit atomic.Int32 // grows by one with each that was the answer, and falls by two with each other
-	vain   atomic.Int64 // by clock: until then it is not sent
+	credit atomic.Int32  // grows with each that was the answer, and falls with each other
+	passed atomic.Uint32 // so many were not sent for want of credit
+	vain   atomic.Int64  // by clock: until then it is not sent
 }
 
-// Pays reports whether a look is to be sent.
-func (l *Look) Pays(now time.Duration) bool { return int64(now) >= l.vain.Load() }
+// Pays reports whether a look is to be sent: if less than a third are thrown away, which is
+// about what they cost less than sums. Of queries that mostly meet slots one in 32 is sent
+// as a look, to find out when that changes.
+func (l *Look) Pays(now time.Duration) bool {
+	if int64(now) < l.vain.Load() {
+		return false
+	}
+	return l.credit.Load() >= 0 || l.passed.Add(1)%probeEvery == 0
+}
 
 // Pause sends none for a moment.
 func (l *Look) Pause() { l.pause(lookAgain) }
@@ -34,14 +44,18 @@ func (l *Look) TooMany() {
 
 // Told notes whether a look was the answer.
 func (l *Look) Told(answered bool) {
-	switch {
-	case answered:
-		if l.credit.Load() < mostCredit {
-			l.credit.Add(1)
+	for {
+		old := l.credit.Load()
+		now := min(old+1, mostCredit)
+		switch {
+		case !answered:
+			now = max(old-vainCosts, -vainCosts)
+		case old < 0:
+			now = newCredit
 		}
-	case l.credit.Add(-vainCosts) < 0:
-		l.credit.Store(0)
-		l.Pause()
+		if l.credit.CompareAndSwap(old, now) {
+			return
+		}
 	}
 }
 
