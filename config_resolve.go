@@ -24,7 +24,7 @@ func (c *Config) check(defaultDB string) ([]catalog.Spec, []error) {
 	slots := k.slots(c.Slots, DefaultSlots, cmp.Or(c.at.slots, "Config.Slots"))
 	readOwn := k.readOwn(c.ReadOwn, ReadOwnLatest, cmp.Or(c.at.readOwn, "Config.ReadOwn"))
 	if _, ok := traffic.ParseSlotRange(c.SlotRange); !ok {
-		k.report(cmp.Or(c.at.slotRange, "Config.SlotRange"), remedySlotRange, "%s is not a range of slots", excerpt(c.SlotRange))
+		k.report(cmp.Or(c.at.slotRange, "Config.SlotRange"), remedySlotRange, "%s is not a range of slots", sqltext.Excerpt(c.SlotRange))
 	}
 	if c.Rollup != 0 && c.Rollup != RollupNever && c.Rollup < time.Second {
 		k.report(cmp.Or(c.at.rollup, "Config.Rollup"), remedyRollup, "%s is not a possible interval of rollups", c.Rollup)
@@ -43,7 +43,7 @@ func (c *Config) check(defaultDB string) ([]catalog.Spec, []error) {
 		}
 	}
 	if k.homeless != nil {
-		k.report(k.homelessAt, "name a database in the DSN, or write db."+k.homeless[0], "the DSN names no database for %s", excerpt(strings.Join(k.homeless, ",")))
+		k.report(k.homelessAt, "name a database in the DSN, or write db."+k.homeless[0], "the DSN names no database for %s", sqltext.Excerpt(strings.Join(k.homeless, ",")))
 	}
 	k.clashes()
 	specs := make([]catalog.Spec, len(k.specs))
@@ -111,7 +111,7 @@ func (k *checker) readOwn(r, inherited ReadOwn, place string) ReadOwn {
 		return inherited
 	case ReadOwnLatest, ReadOwnSnapshot:
 	default:
-		k.report(place, remedyReadOwn, "%s is not a way to read one's own increments", excerpt(string(r)))
+		k.report(place, remedyReadOwn, "%s is not a way to read one's own increments", sqltext.Excerpt(string(r)))
 	}
 	return r
 }
@@ -126,9 +126,9 @@ func (k *checker) table(spec *checkedSpec, t *TableConfig, defaultDB string) boo
 	case t.Table == "":
 		k.report(spec.at, "write table or db.table", "the table's name is empty")
 	case errors.As(err, &bad):
-		k.report(spec.at, bad.Remedy, "table %s %s", excerpt(t.Table), bad.Problem)
+		k.report(spec.at, bad.Remedy, "table %s %s", sqltext.Excerpt(t.Table), bad.Problem)
 	case len(parts) > 2:
-		k.report(spec.at, "write table or db.table, and a name that holds a dot in backquotes", "table %s has more than two names", excerpt(t.Table))
+		k.report(spec.at, "write table or db.table, and a name that holds a dot in backquotes", "table %s has more than two names", sqltext.Excerpt(t.Table))
 	case len(parts) == 1 && defaultDB == "":
 		k.homeless, k.homelessAt = append(k.homeless, sqltext.JoinName(parts[0])), cmp.Or(k.homelessAt, spec.at)
 	case len(parts) == 1:
@@ -145,7 +145,7 @@ func (k *checker) slotsTable(spec *checkedSpec, t *TableConfig, in string) bool 
 	if t.SlotsTable == "" {
 		spec.SlotsTable, spec.slotsAt = spec.Name+"_slots", spec.at
 		if utf8.RuneCountInString(spec.SlotsTable) > sqltext.MaxName {
-			k.report(spec.at, "choose a shorter name with slots_table", "the slots table's name, %s, has more than 64 characters", excerpt(spec.SlotsTable))
+			k.report(spec.at, "choose a shorter name with slots_table", "the slots table's name, %s, has more than 64 characters", sqltext.Excerpt(spec.SlotsTable))
 			return false
 		}
 		return true
@@ -155,10 +155,10 @@ func (k *checker) slotsTable(spec *checkedSpec, t *TableConfig, in string) bool 
 	var bad *sqltext.NameError
 	switch {
 	case errors.As(err, &bad):
-		k.report(spec.slotsAt, bad.Remedy, "slots table %s %s", excerpt(t.SlotsTable), bad.Problem)
+		k.report(spec.slotsAt, bad.Remedy, "slots table %s %s", sqltext.Excerpt(t.SlotsTable), bad.Problem)
 	case len(parts) > 1:
 		k.report(spec.slotsAt, "leave the database out: the slots table lives in the table's own (and put a name that holds a dot in backquotes)",
-			"slots table %s is more than a table's name", excerpt(t.SlotsTable))
+			"slots table %s is more than a table's name", sqltext.Excerpt(t.SlotsTable))
 	default:
 		spec.SlotsTable = parts[0]
 		return true
@@ -168,14 +168,14 @@ func (k *checker) slotsTable(spec *checkedSpec, t *TableConfig, in string) bool 
 
 func (k *checker) columns(spec *checkedSpec, t *TableConfig, in string) {
 	if len(t.Counters) == 0 && !t.at.broken {
-		k.report(cmp.Or(t.at.table, in+"Counters"), "list its counters, or remove the table", "table %s has no counters", excerpt(t.Table))
+		k.report(cmp.Or(t.at.table, in+"Counters"), "list its counters, or remove the table", "table %s has no counters", sqltext.Excerpt(t.Table))
 	}
 	for i, text := range t.Counters {
 		place := cmp.Or(nth(t.at.counters, i), fmt.Sprintf("%sCounters[%d]", in, i))
 		switch name, ok := k.column(text, place); {
 		case !ok:
 		case hasColumn(spec.Counters, name):
-			k.report(place, "list it once", "counter %s of table %s is listed twice", excerpt(name), excerpt(t.Table))
+			k.report(place, "list it once", "counter %s of table %s is listed twice", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
 		default:
 			spec.Counters = append(spec.Counters, name)
 		}
@@ -185,9 +185,9 @@ func (k *checker) columns(spec *checkedSpec, t *TableConfig, in string) {
 		switch name, ok := k.column(text, place); {
 		case !ok:
 		case hasColumn(spec.Counters, name):
-			k.report(place, "list it as one of them", "column %s of table %s is a counter and a touch column", excerpt(name), excerpt(t.Table))
+			k.report(place, "list it as one of them", "column %s of table %s is a counter and a touch column", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
 		case hasColumn(spec.Touch, name):
-			k.report(place, "list it once", "touch column %s of table %s is listed twice", excerpt(name), excerpt(t.Table))
+			k.report(place, "list it once", "touch column %s of table %s is listed twice", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
 		default:
 			spec.Touch = append(spec.Touch, name)
 		}
@@ -202,11 +202,11 @@ func (k *checker) recount(spec *checkedSpec, t *TableConfig, in string) {
 		switch {
 		case !ok:
 		case !hasColumn(spec.Counters, name):
-			k.report(place, "list it among the counters, or remove its query", "%s, which has a query, is not a counter of table %s", excerpt(name), excerpt(t.Table))
+			k.report(place, "list it among the counters, or remove its query", "%s, which has a query, is not a counter of table %s", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
 		case spec.Spec.Recount[strings.ToLower(name)] != "":
-			k.report(place, "keep one of them", "counter %s of table %s has two queries", excerpt(name), excerpt(t.Table))
+			k.report(place, "keep one of them", "counter %s of table %s has two queries", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
 		case strings.TrimSpace(t.Recount[text]) == "":
-			k.report(place, "write the SELECT, or leave it out", "the query of counter %s is empty", excerpt(name))
+			k.report(place, "write the SELECT, or leave it out", "the query of counter %s is empty", sqltext.Excerpt(name))
 		default:
 			if spec.Spec.Recount == nil {
 				spec.Spec.Recount = map[string]string{}
@@ -223,10 +223,10 @@ func (k *checker) column(text, place string) (name string, ok bool) {
 	case text == "":
 		k.report(place, "write the column's name", "a column's name is empty")
 	case errors.As(err, &bad):
-		k.report(place, bad.Remedy, "column %s %s", excerpt(text), bad.Problem)
+		k.report(place, bad.Remedy, "column %s %s", sqltext.Excerpt(text), bad.Problem)
 	case len(parts) > 1:
 		k.report(place, "write "+sqltext.JoinName(parts[len(parts)-1])+" alone (and put a name that holds a dot in backquotes)",
-			"column %s is more than a column's name", excerpt(text))
+			"column %s is more than a column's name", sqltext.Excerpt(text))
 	default:
 		return parts[0], true
 	}
@@ -245,16 +245,16 @@ func (k *checker) clashes() {
 			case !strings.EqualFold(a.DB, b.DB):
 			case i != j && a.DB == b.DB && a.Name == b.Name:
 				if j < i {
-					k.report(b.at, "put all of it in one place", "table %s is listed twice", excerpt(b.String()))
+					k.report(b.at, "put all of it in one place", "table %s is listed twice", sqltext.Excerpt(b.String()))
 				}
 			case strings.EqualFold(a.Name, b.SlotsTable):
-				k.report(b.slotsAt, "choose another name with slots_table", "slots table %s of table %s is itself a table with counters", excerpt(b.SlotsTable), excerpt(b.String()))
+				k.report(b.slotsAt, "choose another name with slots_table", "slots table %s of table %s is itself a table with counters", sqltext.Excerpt(b.SlotsTable), sqltext.Excerpt(b.String()))
 			case j < i && strings.EqualFold(a.SlotsTable, b.SlotsTable):
 				remedy := "give each its own with slots_table"
 				if strings.EqualFold(a.Name, b.Name) {
 					remedy += ", or, if they are one table, write its name the same way"
 				}
-				k.report(b.slotsAt, remedy, "slots table %s of table %s is also that of table %s", excerpt(b.SlotsTable), excerpt(b.String()), excerpt(a.String()))
+				k.report(b.slotsAt, remedy, "slots table %s of table %s is also that of table %s", sqltext.Excerpt(b.SlotsTable), sqltext.Excerpt(b.String()), sqltext.Excerpt(a.String()))
 			}
 		}
 	}
@@ -263,13 +263,4 @@ func (k *checker) clashes() {
 // hasColumn ignores upper and lower case, as the servers do for columns.
 func hasColumn(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
-}
-
-// excerpt quotes what a user wrote, shortened if it is long.
-func excerpt(s string) string {
-	const limit = 80
-	if r := []rune(s); len(r) > limit {
-		s = string(r[:limit]) + "…"
-	}
-	return fmt.Sprintf("%q", s)
 }

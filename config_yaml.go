@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // yamlFile reads one file, node by node: so every setting keeps its line and
@@ -168,7 +170,7 @@ func (f *yamlFile) queries(to *map[string]string, at *string) func(*yaml.Node) b
 				continue
 			}
 			if _, twice := (*to)[name]; twice {
-				ok = f.report(n.Content[i], "keep one of them", "%s is set twice", excerpt(name))
+				ok = f.report(n.Content[i], "keep one of them", "%s is set twice", sqltext.Excerpt(name))
 			}
 			(*to)[name] = query
 		}
@@ -276,5 +278,5 @@ func nodeText(n *yaml.Node) string {
 	case isNull(n):
 		return "nothing"
 	}
-	return excerpt(n.Value)
+	return sqltext.Excerpt(n.Value)
 }

@@ -92,7 +92,7 @@ package countermysql
 //	internal/txn                   what a transaction has done to counter tables; memory only
 //	internal/session               one session: settings, status, transaction, our own statements
 //	internal/fold                  slots and pending increments → base rows; what a transaction sees
-//	internal/maintain              rolling up and counting anew, table by table
+//	internal/maintain              what an operator does to tables: roll up, count anew, init, check
 //	this one                       connections, transactions, sending, answers, operating
 //
 // One increment, UPDATE post SET likes = likes + 1 WHERE id = ?, function by function:
@@ -132,5 +132,5 @@ package countermysql
 //	outcome types errors                               the answer, as plain MySQL gives it, by internal/answer
 //
 //	rollup background                                  operating, by internal/maintain
-//	check check_left initialize explain recount leave
+//	check initialize explain recount leave
 //	describe stats                                     what internal/stats has counted

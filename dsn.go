@@ -172,7 +172,7 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 	read(paramSlots, remedySlots, func(value, place string) string {
 		n, err := strconv.Atoi(value)
 		if err != nil || n == 0 { // 0 means the default only in Go
-			return excerpt(value) + " is not a possible number of slots"
+			return sqltext.Excerpt(value) + " is not a possible number of slots"
 		}
 		c.Slots, c.at.slots = n, place
 		return ""
@@ -181,7 +181,7 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 		return func(value, place string) string {
 			on, ok := readBool(value)
 			if !ok {
-				return excerpt(value) + " is not a boolean"
+				return sqltext.Excerpt(value) + " is not a boolean"
 			}
 			set(on, place)
 			return ""
@@ -200,7 +200,7 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 	read(paramRollup, remedyRollup, func(value, place string) string {
 		var ok bool
 		if c.Rollup, ok = parseInterval(value); !ok {
-			return excerpt(value) + " is not an interval"
+			return sqltext.Excerpt(value) + " is not an interval"
 		}
 		c.at.rollup = place
 		return ""
@@ -227,11 +227,11 @@ func (c *Config) addColumns(list, what, place string) (mistakes []error) {
 		case entry == "":
 			mistake.Problem, mistake.Remedy = "an entry is empty", form
 		case errors.As(err, &bad):
-			mistake.Problem, mistake.Remedy = what+" "+excerpt(entry)+" "+bad.Problem, bad.Remedy
+			mistake.Problem, mistake.Remedy = what+" "+sqltext.Excerpt(entry)+" "+bad.Problem, bad.Remedy
 		case len(parts) == 1:
-			mistake.Problem, mistake.Remedy = what+" "+excerpt(entry)+" names no table", form
+			mistake.Problem, mistake.Remedy = what+" "+sqltext.Excerpt(entry)+" names no table", form
 		case len(parts) > 3:
-			mistake.Problem, mistake.Remedy = what+" "+excerpt(entry)+" has more than three names", form
+			mistake.Problem, mistake.Remedy = what+" "+sqltext.Excerpt(entry)+" has more than three names", form
 		case len(parts) == 2 && c.db == "":
 			homeless = append(homeless, sqltext.JoinName(parts...))
 			continue
@@ -254,7 +254,7 @@ func (c *Config) addColumns(list, what, place string) (mistakes []error) {
 		mistakes = append(mistakes, mistake)
 	}
 	if homeless != nil {
-		mistakes = append(mistakes, &ConfigError{Place: place, Problem: "the DSN names no database for " + excerpt(strings.Join(homeless, ",")), Remedy: "name a database in the DSN, or write db." + homeless[0]})
+		mistakes = append(mistakes, &ConfigError{Place: place, Problem: "the DSN names no database for " + sqltext.Excerpt(strings.Join(homeless, ",")), Remedy: "name a database in the DSN, or write db." + homeless[0]})
 	}
 	return mistakes
 }

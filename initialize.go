@@ -3,10 +3,8 @@ package countermysql
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 
-	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/maintain"
 )
 
 // InitOptions are for Init. Nil is the same as the zero value.
@@ -40,102 +38,12 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 	if err != nil {
 		return nil, err
 	}
-	keyed, err := tablesNamed(s, options.ForeignKeys, c.cfg.DBName)
+	keyed, err := maintain.Named(s, options.ForeignKeys, c.cfg.DBName)
 	if err != nil {
 		return nil, err
 	}
 	if len(options.ForeignKeys) == 0 {
 		keyed = nil
 	}
-	i := initialization{c: c, dry: options.DryRun}
-	for _, t := range s.All() {
-		if err := i.fit(ctx, t); err != nil {
-			return i.statements, err
-		}
-	}
-	i.errs = append(i.errs, complete(s))
-	for _, t := range keyed {
-		if err := i.tie(ctx, t); err != nil {
-			return i.statements, err
-		}
-	}
-	if !i.dry {
-		if _, err := c.watcher.Refresh(ctx); err != nil {
-			i.errs = append(i.errs, err)
-		}
-	}
-	return i.statements, errors.Join(i.errs...)
-}
-
-// initialization is one Init under way. A table that fails leaves the others to go on.
-type initialization struct {
-	c          *Connector
-	dry        bool
-	statements []string
-	errs       []error
-}
-
-func (i *initialization) run(ctx context.Context, t *catalog.Table, stmts ...string) {
-	for _, stmt := range stmts {
-		i.statements = append(i.statements, stmt)
-		if i.dry {
-			continue
-		}
-		if err := i.c.lookups.Exec(ctx, stmt); err != nil {
-			i.failed(t, err)
-			return
-		}
-	}
-}
-
-func (i *initialization) failed(t *catalog.Table, err error) {
-	i.errs = append(i.errs, fmt.Errorf("countermysql: the slots table of %s: %w", t, err))
-}
-
-// fit makes the slots table of a table, or changes it so that it fits.
-func (i *initialization) fit(ctx context.Context, t *catalog.Table) error {
-	switch {
-	case t.Unfit != nil:
-		i.errs = append(i.errs, &UnfitError{Table: t.String(), Reasons: t.Unfit})
-	case t.Missing == "":
-	case t.Taken || t.Unseen:
-		i.errs = append(i.errs, t.SlotsError())
-		return nil
-	default:
-		if steps := t.MissingSteps(); len(steps) > 1 {
-			rows, err := i.c.lookups.Query(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
-			if err != nil {
-				return err
-			}
-			if len(rows) > 0 {
-				i.errs = append(i.errs, fmt.Errorf("countermysql: slots table %s no longer fits %s and holds increments; add them to the base rows and run:\n%s", t.Spec.SlotsTable, t, t.Missing))
-				return nil
-			}
-		}
-		i.statements = append(i.statements, t.MissingSteps()...)
-		if !i.dry {
-			if err := i.c.watcher.MakeSlots(ctx, t); err != nil {
-				i.failed(t, err)
-			}
-		}
-	}
-	if t.Narrow != "" {
-		i.run(ctx, t, t.Narrow)
-	}
-	if t.Closed {
-		i.run(ctx, t, "ALTER TABLE "+t.Slots()+" COMMENT = ''")
-	}
-	return nil
-}
-
-// tie gives a slots table its foreign key, if it has none.
-func (i *initialization) tie(ctx context.Context, t *catalog.Table) error {
-	if len(t.Key) == 0 || t.Unfit != nil {
-		return nil
-	}
-	rows, err := i.c.lookups.Query(ctx, t.TiedSQL())
-	if err == nil && len(rows) == 0 {
-		i.run(ctx, t, t.ForeignKeySQL()...)
-	}
-	return err
+	return maintain.Init(ctx, c.watcher, c.lookups, s, keyed, options.DryRun)
 }

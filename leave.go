@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/maintain"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -55,11 +56,11 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 	if err != nil {
 		return nil, err
 	}
-	tables, err := tablesNamed(s, options.Tables, c.cfg.DBName)
+	tables, err := maintain.Named(s, options.Tables, c.cfg.DBName)
 	if err != nil {
 		return nil, err
 	}
-	if err := complete(s); err != nil && len(options.Tables) == 0 {
+	if err := maintain.Complete(s); err != nil && len(options.Tables) == 0 {
 		return nil, err // before something is done: what it may have in slots would stay behind
 	}
 	names, err := c.closeSlots(ctx, tables)
@@ -69,7 +70,7 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 	if s, err = c.watcher.Refresh(ctx); err != nil {
 		return nil, err
 	}
-	if tables, err = tablesNamed(s, names, c.cfg.DBName); err != nil {
+	if tables, err = maintain.Named(s, names, c.cfg.DBName); err != nil {
 		return nil, err
 	}
 	notice := options.Notice

@@ -50,7 +50,7 @@ func Recount(ctx context.Context, db *sql.DB, options *RecountOptions) ([]Drift,
 	if err != nil {
 		return nil, err
 	}
-	tables, err := tablesNamed(s, options.Tables, c.cfg.DBName)
+	tables, err := maintain.Named(s, options.Tables, c.cfg.DBName)
 	if err != nil {
 		return nil, err
 	}

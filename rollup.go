@@ -5,15 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/maintain"
-	"github.com/countermysql/countermysql/internal/mysqlerr"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // DefaultMaxLock is for how long a rollup keeps base rows locked at a time,
@@ -87,13 +82,13 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 	if err != nil {
 		return nil, err
 	}
-	tables, err := tablesNamed(s, options.Tables, c.cfg.DBName)
+	tables, err := maintain.Named(s, options.Tables, c.cfg.DBName)
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
 	if wait && len(options.Tables) == 0 { // in the background it has been logged
-		errs = append(errs, complete(s))
+		errs = append(errs, maintain.Complete(s))
 	}
 	for _, t := range tables {
 		switch {
@@ -122,33 +117,6 @@ func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait boo
 		}
 	}
 	return done, errors.Join(errs...)
-}
-
-// tablesNamed lists the tables of the names, or all.
-func tablesNamed(s *catalog.Schema, names []string, defaultDB string) ([]*catalog.Table, error) {
-	if len(names) == 0 {
-		return s.All(), nil
-	}
-	var tables []*catalog.Table
-	for _, name := range names {
-		parts, err := sqltext.SplitName(name)
-		if err == nil && len(parts) == 1 {
-			parts = []string{defaultDB, parts[0]}
-		}
-		var t *catalog.Table
-		if err == nil && len(parts) == 2 {
-			t = s.Lookup(parts[0], parts[1], "")
-		}
-		if t == nil {
-			var known []string
-			for _, t := range s.All() {
-				known = append(known, t.String())
-			}
-			return nil, &ConfigError{Place: "table " + excerpt(name), Problem: "there is no such table with counters", Remedy: "there are " + strings.Join(known, ", ")}
-		}
-		tables = append(tables, t)
-	}
-	return tables, nil
 }
 
 // rollup is work on one table, on a connection of its own.
@@ -186,32 +154,9 @@ func (c *Connector) rollUpTable(ctx context.Context, t *catalog.Table, options *
 		return nil, err
 	}
 	defer func() { c.trafficOf(t).slots.Forget() }()
-	progress := RollupProgress{Table: t.String()}
+	var progress func(slots, total int64)
 	if options.Progress != nil {
-		n, err := r.Folder.Read(ctx, "SELECT COUNT(*) FROM "+t.Slots())
-		if err != nil {
-			return nil, err
-		}
-		progress.Total, _ = strconv.ParseInt(n[0][0], 10, 64) // a COUNT
-		options.Progress(progress)
+		progress = func(slots, total int64) { options.Progress(RollupProgress{t.String(), slots, total}) }
 	}
-	for next := (catalog.Key)(nil); ; {
-		keys, err := r.KeysAfter(ctx, next)
-		if err == nil && len(keys) > 0 {
-			err = r.Batch(ctx, keys)
-		}
-		if (errors.Is(err, fold.ErrOtherSlots) || mysqlerr.Number(err) == mysqlerr.ErrNoColumn) && r.Renew(ctx) {
-			t, next = r.Table, nil
-			continue
-		} else if err != nil || len(keys) == 0 {
-			return r.Out, err
-		}
-		if options.Progress != nil {
-			progress.Slots = r.Out.Slots + r.Out.Orphans
-			options.Progress(progress)
-		}
-		if next = keys[len(keys)-1]; len(t.Key) == 0 {
-			return r.Out, nil
-		}
-	}
+	return r.Out, r.Run(ctx, progress)
 }

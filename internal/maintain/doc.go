@@ -1,10 +1,12 @@
-// Package maintain is what an operator does to one table: roll it up, or count it anew. It
-// works in transactions that lock few rows for a short time, skips rows that somebody else
-// has locked, and may be killed at any moment. It knows neither the application's statements
-// nor which tables there are.
+// Package maintain is what an operator does to tables: roll them up, count them anew, make
+// their slots tables, or ask what is wrong with them. What writes works in transactions that
+// lock few rows for a short time, skips rows that somebody else has locked, and may be killed
+// at any moment. It knows neither the application's statements nor its connections.
 //
 //	[Rollup]     slots → base rows, the keys in order, in a session of its own ([New])
 //	[Recount]    a counter beside the query that defines it: differences, and their repair
+//	[Init]       the slots tables that a schema lacks
+//	[Check]      what keeps counters from being fast, or from being counted
 //
-//	Reserve → KeysAfter → Batch: those that are free together, then each that was locked alone
+//	Run: KeysAfter → Batch: those that are free together, then each that was locked alone
 package maintain

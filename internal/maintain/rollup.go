@@ -102,6 +102,38 @@ func (r *Rollup) prepare(ctx context.Context) error {
 	return r.Folder.ReadSettings(ctx, s)
 }
 
+// Run rolls up the table, and calls progress, if there is one, with the rows of the slots
+// table that were dealt with, and had been there.
+func (r *Rollup) Run(ctx context.Context, progress func(slots, total int64)) error {
+	var total int64
+	if progress != nil {
+		n, err := r.Folder.Read(ctx, "SELECT COUNT(*) FROM "+r.Table.Slots())
+		if err != nil {
+			return err
+		}
+		total, _ = strconv.ParseInt(n[0][0], 10, 64) // a COUNT
+		progress(0, total)
+	}
+	for next := (catalog.Key)(nil); ; {
+		keys, err := r.KeysAfter(ctx, next)
+		if err == nil && len(keys) > 0 {
+			err = r.Batch(ctx, keys)
+		}
+		if (errors.Is(err, fold.ErrOtherSlots) || mysqlerr.Number(err) == mysqlerr.ErrNoColumn) && r.Renew(ctx) {
+			next = nil
+			continue
+		} else if err != nil || len(keys) == 0 {
+			return err
+		}
+		if progress != nil {
+			progress(r.Out.Slots+r.Out.Orphans, total)
+		}
+		if next = keys[len(keys)-1]; len(r.Table.Key) == 0 {
+			return nil
+		}
+	}
+}
+
 // Reserve keeps other rollups of the table waiting until the connection ends.
 func (r *Rollup) Reserve(ctx context.Context, wait bool) (bool, error) {
 	sum := sha256.Sum256([]byte(r.Table.String()))

@@ -1,4 +1,4 @@
-package countermysql
+package maintain
 
 import (
 	"slices"
@@ -34,7 +34,7 @@ func (k *inspection) left(t *catalog.Table) {
 	if len(t.Key) > 0 {
 		group = " GROUP BY " + strings.Join(catalog.QuoteNames(t.Key), ", ")
 	}
-	rows, err := k.c.lookups.Query(k.ctx, "SELECT "+t.SelectKey(base)+", "+strings.Join(over, ", ")+" FROM "+t.Base()+" AS "+base+
+	rows, err := k.in.Lookups.Query(k.ctx, "SELECT "+t.SelectKey(base)+", "+strings.Join(over, ", ")+" FROM "+t.Base()+" AS "+base+
 		" JOIN (SELECT "+strings.Join(sums, ", ")+" FROM "+t.Slots()+group+") AS "+slots+" ON "+t.SameKey(base, slots)+
 		" WHERE "+strings.Join(over, " OR ")+" LIMIT "+strconv.Itoa(maxNamed+1))
 	if n := mysqlerr.Number(err); n != 0 {
@@ -57,7 +57,7 @@ func (k *inspection) left(t *catalog.Table) {
 		}
 	}
 	if keys != nil {
-		k.add(Failure, t.String(), "column "+strings.Join(columns, ", ")+" can't hold the counter of "+strings.Join(keys, ", ")+", so that rollups leave a part of it in slots",
+		k.fail(t.String(), "column "+strings.Join(columns, ", ")+" can't hold the counter of "+strings.Join(keys, ", ")+", so that rollups leave a part of it in slots",
 			"make the column larger; nothing is lost meanwhile", "")
 	}
 }
