@@ -12,7 +12,7 @@ FOR ?= 30m
 modules = find . -name go.mod -exec dirname {} \; | sort
 each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd "$$dir" && $(1)) </dev/null; done
 
-.PHONY: test soak demo bench benchcompare lint fmt release
+.PHONY: test quick soak demo bench benchcompare lint fmt release
 
 # The suites of go-sql-driver and GORM are among them: integration_test/upstream
 # and gormsuite. What is built for -race is built for that alone, and vetted once.
@@ -22,6 +22,11 @@ test: export TEST = $(GO) build $(race) -o /dev/null ./... && $(GO) vet $(race) 
 test:
 	@echo "== ."; eval "$$TEST"
 	@$(modules) | grep -v '^\.$$' | xargs -P 2 -I {} bash -c 'said=$$(cd {} && eval "$$TEST" 2>&1 </dev/null); status=$$?; printf "== %s\n%s\n" {} "$$said"; exit $$status'
+
+# What to try before a commit, in under three minutes where the servers are installed.
+quick:
+	@$(GO) vet ./... && COUNTERMYSQL_RANDOM_STATEMENTS=2000 $(GO) test -vet=off -p=3 -parallel=4 $(GOTESTFLAGS) . \
+		$$($(GO) list ./internal/... | grep -v /testserver) ./integration_test/{databasesql,operations,random,reads,transactions,writes}
 
 # For the given time, say FOR=30m: random statements with fresh seeds, concurrent
 # histories and faults, side by side, with a line of news from each.

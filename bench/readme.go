@@ -8,12 +8,15 @@ import (
 	"strings"
 )
 
-// readmeTable is the part of the README that a run of the workload hot makes.
-var readmeTable = regexp.MustCompile(`(?s)(<!-- made by the benchmark -->\n).*?(<!-- end -->\n)`)
+// The parts of the README that a run makes: of one hot counter, and of what costs where
+// nothing is hot.
+var (
+	readmeTable = regexp.MustCompile(`(?s)(<!-- made by the benchmark -->\n).*?(<!-- end -->\n)`)
+	readmeCosts = regexp.MustCompile(`(?s)(<!-- costs, made by the benchmark -->\n).*?(<!-- end -->\n)`)
+)
 
-// writeReadme puts the figures of one hot counter into a README, if there is one,
-// and if they were measured.
-func writeReadme(path string, hot []row) error {
+// writeReadme puts figures into a README, if there is one, and if they were measured.
+func writeReadme(path string, hot []row, targets []targetRow) error {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -21,11 +24,42 @@ func writeReadme(path string, hot []row) error {
 	if err != nil {
 		return err
 	}
-	table, ok := hotTable(hot)
-	if !ok {
-		return nil
+	if table, ok := hotTable(hot); ok {
+		text = readmeTable.ReplaceAll(text, []byte("${1}"+table+"${2}"))
 	}
-	return os.WriteFile(path, readmeTable.ReplaceAll(text, []byte("${1}"+table+"${2}")), 0o644)
+	if table, ok := costsTable(targets); ok {
+		text = readmeCosts.ReplaceAll(text, []byte("${1}"+table+"${2}"))
+	}
+	return os.WriteFile(path, text, 0o644)
+}
+
+// costs are what the README tells of a load in which nothing is hot, by the goals' titles.
+var costs = []struct{ goal, told string }{
+	{"nothing hot: lone autocommit increment", "an increment in autocommit, 1 client"},
+	{"nothing hot: a row and an increment, 16 clients", "a row and an increment in a transaction, 16 clients"},
+	{"nothing hot: the same, RowsAffected asked, 16 clients", "the same, RowsAffected asked"},
+	{"nothing hot: two counters of two tables, 16 clients", "a row and two counters of two tables, RowsAffected asked, 16 clients"},
+	{"nothing hot: guarded decrement, 16 clients", "`… SET stock = stock - 1 WHERE id = ? AND stock >= 1`, 16 clients"},
+	{"nothing hot: edit of a row, 16 clients", "an edit of a row with counters, 16 clients"},
+	{"forum, nothing hot, 12 clients", "a forum: lists by score, pages, votes, edits; 12 clients"},
+	{"forum, one hot question, 12 clients", "the same; a quarter of the votes go to one question"},
+}
+
+// costsTable is a line for each of them: our throughput, of plain's.
+func costsTable(targets []targetRow) (table string, ok bool) {
+	figures := map[[2]string]string{}
+	for _, t := range targets {
+		figures[[2]string{t.Workload, t.Server}] = t.Value
+	}
+	var b strings.Builder
+	b.WriteString("| nothing hot, 2,000 rows and more | MariaDB | MySQL |\n|---|---:|---:|\n")
+	ok = true
+	for _, c := range costs {
+		maria, my := figures[[2]string{c.goal, "MariaDB"}], figures[[2]string{c.goal, "MySQL"}]
+		ok = ok && maria != "" && my != "" && maria != target{}.value() && my != target{}.value()
+		b.WriteString("| " + c.told + " | " + maria + " | " + my + " |\n")
+	}
+	return b.String(), ok
 }
 
 // hotTable is a line for each peer that the README names.

@@ -102,12 +102,14 @@ func (r report) write(screen *screen) error {
 			return err
 		}
 	}
+	var hot []row
 	for _, s := range c.Sections {
 		if s.Name == "hot" {
-			if err := writeReadme(filepath.Join(r.settings.out, "..", "README.md"), s.Rows); err != nil {
-				return err
-			}
+			hot = s.Rows
 		}
+	}
+	if err := writeReadme(filepath.Join(r.settings.out, "..", "README.md"), hot, c.Targets); err != nil {
+		return err
 	}
 	screen.line("written: benchmark.md, benchmark/README.md and %d charts, in %s", len(files)-2, r.settings.out)
 	return nil
