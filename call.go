@@ -144,6 +144,14 @@ func isFloat(v driver.NamedValue) bool {
 	return is
 }
 
+func isInteger(v driver.NamedValue) bool {
+	switch v.Value.(type) {
+	case int64, uint64, bool:
+		return true
+	}
+	return false
+}
+
 func run(ctx context.Context, s driver.Stmt, args []driver.NamedValue, rows bool) (out outcome, err error) {
 	if rows {
 		out.rows, err = s.(driver.StmtQueryContext).QueryContext(ctx, args)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/countermysql/countermysql/internal/answer"
@@ -21,11 +22,19 @@ func (c *conn) asPlain(rows driver.Rows, k *call, known answer.Types) driver.Row
 		Renamed:  k.Plan.Query.Renamed || c.connector.cfg.ColumnsWithAlias,
 		Binary:   k.binary(),
 		Computed: k.Plan.Computes(),
+		Whole:    k.whole,
 	}
 	if known == nil {
 		r.Types = func() answer.Types { return c.columnTypes(k) }
 	}
 	return r
+}
+
+// whole reports whether the query has parameters, and its arguments are integers. A variable
+// of the user's may be anything.
+func (k *call) whole() bool {
+	return len(k.args) > 0 && !slices.ContainsFunc(k.args, func(v driver.NamedValue) bool { return !isInteger(v) }) &&
+		!slices.ContainsFunc(sqltext.Tokenize(k.text, k.conn.Settings.Mode), func(t sqltext.Token) bool { return t.Kind == sqltext.Variable })
 }
 
 // columnTypes are those of the query as it was written; the first who needs

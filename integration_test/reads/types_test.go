@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/integration_test/harness"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
@@ -125,6 +126,26 @@ INSERT INTO c VALUES (1, 3, 4, 18446744073709551610, 6, 7.25), (2, -3, 2, 1, 0, 
 				}
 			}
 		}
+	})
+}
+
+// TestTypesOfMixedSigns proves that an integer parameter beside a sum has plain's type where
+// MySQL computes in DECIMALs for the sum alone: with 30 digits behind the point, for a number
+// of no sign beside one that has one.
+func TestTypesOfMixedSigns(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := harness.Counters("c", "i", "u", "s", "b")
+		config.Rollup = countermysql.RollupNever // it keeps its slots
+		tw := harness.NewTwin(t, srv, "CREATE TABLE c (id INT PRIMARY KEY, i INT NOT NULL, u INT UNSIGNED NOT NULL, s SMALLINT UNSIGNED NOT NULL, b BIGINT UNSIGNED NOT NULL);\nINSERT INTO c VALUES (1, 3, 4, 5, 6), (2, 1, 2, 3, 4)", config)
+		for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
+			harness.Affected(t, db, "UPDATE c SET i = i + 1, u = u + 1, s = s + 1, b = b + 1 WHERE id = 1")
+		}
+		for _, counter := range []string{"i", "u", "s", "b"} {
+			for _, form := range []string{"COALESCE(MAX(%s), 0) + ?", "COALESCE(MIN(%s), -1) - ?", "COALESCE(MAX(%s), 0) * ?", "IF(COUNT(*) > 0, MAX(%s), -1) + ?"} {
+				tw.SamePrepared(t, "begin", "SELECT "+fmt.Sprintf(form, counter)+" FROM c", int64(7))
+			}
+		}
+		tw.SamePrepared(t, "begin", "SELECT COALESCE(MAX(s), 0) + ? FROM c", 1.5)
 	})
 }
 

@@ -39,6 +39,7 @@ type Plain struct {
 	Renamed  bool         // the server would name columns otherwise
 	Binary   bool         // values come in the binary protocol
 	Computed bool         // the server may give what is computed from a sum another type
+	Whole    func() bool  // all that it has from elsewhere are integers, its arguments
 }
 
 var _ Physical = (*Rows)(nil)
@@ -159,7 +160,7 @@ func (r *Rows) column(i int) *column {
 	}
 	sent := column{database: r.Physical.ColumnTypeDatabaseTypeName(i)}
 	_, sent.scale, _ = r.Physical.ColumnTypePrecisionScale(i)
-	if c := &r.known[i]; c.narrows(&sent) {
+	if c := &r.known[i]; c.narrows(&sent, r.Whole) {
 		return c
 	}
 	return nil

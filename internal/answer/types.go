@@ -49,10 +49,12 @@ func (c *column) number(binary bool) byte {
 // narrows reports whether the column of the query as it was written may be of the type
 // although what was sent gives the other one: a sum is as wide as the server has numbers,
 // and so is what is computed from it. If not, they are of different arguments or settings.
-func (c *column) narrows(sent *column) bool {
+// whole says whether all that the query has from elsewhere are integers.
+func (c *column) narrows(sent *column, whole func() bool) bool {
 	switch is := c.number(false); sent.number(false) {
 	case 'd':
-		return sent.scale == c.scale && is == 'd' || sent.scale == 0 && (is == 'i' || is == 'u')
+		digits := sent.scale != 0 && !(sent.scale == parameterScale && whole())
+		return sent.scale == c.scale && is == 'd' || !digits && (is == 'i' || is == 'u')
 	case 'u', 'i': // what is computed from a sum has a sign
 		return is == 'u' || is == 'i'
 	case 'g':
@@ -60,6 +62,11 @@ func (c *column) narrows(sent *column) bool {
 	}
 	return c.database == sent.database || c.moment() && sent.moment()
 }
+
+// parameterScale is how many digits behind the point MySQL gives a parameter beside a
+// DECIMAL, as what mixes numbers with and without a sign is: COALESCE(MAX(likes), 0) + ?
+// (WL#9384).
+const parameterScale = 30
 
 // moment reports whether it has a date and a time. Of the times of a touch column the newest
 // is a DATETIME.
@@ -82,11 +89,15 @@ func (c *column) convert(v driver.Value, binary bool) driver.Value {
 			return int64(v)
 		}
 	case []byte:
+		digits := string(v)
+		if whole, behind, ok := strings.Cut(digits, "."); ok && strings.Trim(behind, "0") == "" {
+			digits = whole
+		}
 		if c.number(binary) == 'u' {
-			if n, err := strconv.ParseUint(string(v), 10, 64); err == nil {
+			if n, err := strconv.ParseUint(digits, 10, 64); err == nil {
 				return n
 			}
-		} else if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+		} else if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
 			return n
 		}
 	}

@@ -23,6 +23,7 @@ func TestConverted(t *testing.T) {
 		{"FLOAT", "DOUBLE", 0, float64(float32(0.1)), float32(0.1)},
 		{"FLOAT", "DOUBLE", 0, 0.1, 0.1},
 		{"BIGINT", "DECIMAL", 2, []byte("7.00"), nil}, // of other arguments
+		{"BIGINT", "DECIMAL", parameterScale, []byte("7.000000000000000000000000000000"), int64(7)},
 		{"DOUBLE", "DECIMAL", 0, []byte("9007199254740993"), nil},
 		{"DECIMAL", "BIGINT", 0, int64(7), nil},
 		{"UNSIGNED BIGINT", "BIGINT", 0, int64(7), uint64(7)}, // DIV of a DECIMAL UNSIGNED
@@ -33,7 +34,8 @@ func TestConverted(t *testing.T) {
 		{"VARCHAR", "VARBINARY", 0, []byte("a"), nil},
 	} {
 		plain, sent := column{database: c.plain}, column{database: c.sent, scale: c.scale}
-		require.Equal(t, c.given != nil, plain.narrows(&sent), "%+v", c)
+		require.Equal(t, c.given != nil, plain.narrows(&sent, func() bool { return true }), "%+v", c)
+		require.Equal(t, c.given != nil && c.scale == 0, plain.narrows(&sent, func() bool { return false }), "%+v", c)
 		if c.given != nil {
 			require.Equal(t, c.given, plain.convert(c.value, false), "%+v", c)
 		}
