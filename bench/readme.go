@@ -52,6 +52,7 @@ func costsTable(targets []targetRow) (table string, ok bool) {
 		figures[[2]string{t.Workload, t.Server}] = t.Value
 	}
 	var b strings.Builder
+	b.WriteString("And what it costs where nothing is hot, as parts of plain's throughput. With both cores busy, each round trip more tells: the look-up behind RowsAffected in a transaction, and what a counter's sum adds to a query while some row of its table is in slots.\n\n")
 	b.WriteString("| nothing hot, 2,000 rows and more | MariaDB | MySQL |\n|---|---:|---:|\n")
 	ok = true
 	for _, c := range costs {
