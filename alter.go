@@ -19,9 +19,9 @@ func (c *conn) alter(ctx context.Context, k *call, toks []sqltext.Token) (out ou
 		return k.forward(ctx, k.text)
 	}
 	t := k.Plan.Scopes[0].Table
-	locked, rekeys := false, plan.RekeysIn(toks)
+	locked, slotted, rekeys := false, false, plan.RekeysIn(toks)
 	if rekeys || t.RenamesIn(toks) {
-		if locked, err = c.lockOut(ctx, t); err != nil {
+		if locked, slotted, err = c.lockOut(ctx, t); err != nil {
 			return outcome{}, err
 		}
 	}
@@ -29,7 +29,9 @@ func (c *conn) alter(ctx context.Context, k *call, toks []sqltext.Token) (out ou
 	if locked {
 		if rekeys && err == nil && c.connector.config.CreateSlots {
 			c.connector.watcher.NoteChange()
-			_, err = c.Do(ctx, "DROP TABLE "+t.Slots()) // it is empty, and made anew with the new key
+			if slotted { // it is empty, and made anew with the new key
+				_, err = c.Do(ctx, "DROP TABLE "+t.Slots())
+			}
 		}
 		if _, uerr := c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
 			err = uerr
@@ -70,22 +72,43 @@ func (c *conn) mayLeave(t *catalog.Table, toks []sqltext.Token) error {
 var notUnderLock = map[uint16]bool{1099: true, 1100: true, 1192: true}
 
 // lockOut keeps everybody else from a table and its slots table, which it leaves
-// empty, until UNLOCK TABLES; locked is false where that is not allowed.
-func (c *conn) lockOut(ctx context.Context, t *catalog.Table) (locked bool, err error) {
-	switch _, err := c.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE, "+t.Slots()+" AS "+catalog.PrivateName+" WRITE"); {
-	case mysqlerr.Number(err) == 0 && err != nil, mysqlerr.Number(err) == mysqlerr.ErrLockWait:
-		return false, err
-	case err != nil: // a missing privilege, say: then it has to do without
-		return false, nil
-	}
-	c.Ended() // it commits
-	c.Locks = true
-	if err := c.foldLocked(ctx, t); err != nil {
-		_, _ = c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES") // the first error is the one to report
+// empty, until UNLOCK TABLES; locked is false where that is not allowed. Where there is no
+// slots table, none can be made meanwhile for the key that the table has now.
+func (c *conn) lockOut(ctx context.Context, t *catalog.Table) (locked, slotted bool, err error) {
+	both := ", " + t.Slots() + " WRITE, " + t.Slots() + " AS " + catalog.PrivateName + " WRITE"
+	for slotted = true; ; slotted = !slotted {
+		others := ""
+		if slotted {
+			others = both
+		}
+		switch _, err := c.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE"+others); {
+		case slotted && mysqlerr.Number(err) == mysqlerr.ErrNoTable:
+			continue
+		case mysqlerr.Number(err) == 0 && err != nil, mysqlerr.Number(err) == mysqlerr.ErrLockWait:
+			return false, false, err
+		case err != nil: // a missing privilege, say: then it has to do without
+			return false, false, nil
+		}
+		c.Ended() // it commits
+		c.Locks = true
+		var there bool // although it was not a moment ago
+		if slotted {
+			err = c.foldLocked(ctx, t)
+		} else {
+			_, err = c.connector.lookups.Query(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 0")
+			if there = err == nil; mysqlerr.Number(err) != 0 {
+				err = nil
+			}
+		}
+		if err == nil && !there {
+			return true, slotted, nil
+		}
+		_, uerr := c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES")
 		c.Locks = false
-		return false, err
+		if err = cmp.Or(err, uerr); err != nil {
+			return false, false, err
+		}
 	}
-	return true, nil
 }
 
 // follow adds what was counted between the rollup and the renaming of a table to

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -81,5 +82,40 @@ func TestSlotsMadeForAnotherKey(t *testing.T) {
 		require.EqualValues(t, 2, harness.Number(t, newer, "SELECT n FROM p WHERE id = 1 AND b = 7"))
 		harness.RollUp(t, newer)
 		require.EqualValues(t, 2, harness.Number(t, tw.Direct, "SELECT n FROM p WHERE id = 1 AND b = 7"))
+	})
+}
+
+// TestNoSlotsMadeBesideAlter proves the same where another process makes the slots table while
+// the ALTER that gives the table a longer key, through the driver, is on its way: it has
+// found none.
+func TestNoSlotsMadeBesideAlter(t *testing.T) {
+	t.Parallel()
+	const longer = "ALTER TABLE p DROP PRIMARY KEY, ADD COLUMN b INT NOT NULL DEFAULT 7, ADD PRIMARY KEY (id, b)"
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE other (id INT PRIMARY KEY)", harness.Counters("p", "n"))
+		quiet := *tw.Config
+		quiet.Interceptor = nil
+		counts, _ := harness.OpenOurs(t, tw.OursDSN, &quiet)
+		harness.Affected(t, tw.Ours, "CREATE TABLE p (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
+		harness.Affected(t, tw.Ours, "INSERT INTO p VALUES (1, 0)")
+		var counted <-chan string
+		dropped := false
+		tw.Sent.Meddle(t, func(query string) error {
+			switch {
+			case strings.HasPrefix(query, "LOCK TABLES") && !dropped:
+				dropped = true
+				harness.Affected(t, tw.Direct, "DROP TABLE p_slots") // as another process does that makes it anew
+			case query == longer && counted == nil:
+				counted = harness.Later(t, counts, "UPDATE p SET n = n + 1 WHERE id = 1")
+				time.Sleep(300 * time.Millisecond) // it makes the slots table, or waits
+			}
+			return nil
+		})
+		harness.Affected(t, tw.Ours, longer)
+		require.NotNil(t, counted)
+		require.Equal(t, "affected 1", harness.Soon(t, counted))
+		require.EqualValues(t, 1, harness.Affected(t, counts, "UPDATE p SET n = n + 1 WHERE id = 1"))
+		newer, _ := harness.OpenOurs(t, tw.OursDSN, tw.Config)
+		require.EqualValues(t, 2, harness.Number(t, newer, "SELECT n FROM p WHERE id = 1 AND b = 7"))
 	})
 }
