@@ -39,12 +39,16 @@ func (l *loader) inNoMode(ctx context.Context, f func()) {
 	}
 }
 
-// Still reports whether a base table is defined as it was when it was read.
-func (t *Table) Still(ctx context.Context, conn *sql.Conn) (bool, error) {
-	l := &loader{db: conn, server: Server{MariaDB: t.MariaDB}, told: Answers{}}
-	var create string
-	l.inNoMode(ctx, func() { create = l.created(ctx, t) })
-	return nextID.ReplaceAllString(create, "") == t.created, l.err
+// StillKeyed reports whether a base table has the key that it had when it was read. A reading
+// is several queries, between which it may be altered: who asks keeps others from that.
+func (t *Table) StillKeyed(ctx context.Context, conn *sql.Conn, srv Server) (bool, error) {
+	now := &Table{Spec: t.Spec, MariaDB: srv.MariaDB}
+	l := &loader{db: conn, server: srv, specs: []Spec{t.Spec}, told: Answers{}}
+	l.tables = map[string]*Table{l.key(t.Spec.DB, t.Spec.Name): now}
+	l.definitions(ctx)
+	l.columns()
+	l.keys(ctx)
+	return slices.EqualFunc(t.Key, now.Key, func(a, b *Column) bool { return t.keyDefinition(a) == t.keyDefinition(b) }), l.err
 }
 
 // describe reads what only SHOW CREATE TABLE and the rows can tell.
@@ -57,7 +61,6 @@ func (l *loader) describe(ctx context.Context, t *Table) {
 		return
 	}
 	create, tooMany := l.created(ctx, t), false
-	t.created = nextID.ReplaceAllString(create, "")
 	switch n := mysqlerr.Number(l.err); {
 	case mysqlerr.Denied[n]: // with privileges on some of its columns
 		l.err, t.Unfit = nil, []string{"the user may not see its definition; grant SELECT on the whole table"}

@@ -22,8 +22,6 @@ type Table struct {
 	SlotsWidth int       // columns that SELECT * gives of the slots table
 	stored     []*Column // all of them
 
-	created string // SHOW CREATE TABLE of the base table, without what tells of its rows
-
 	elsewhere string // where folds find the base rows; "": in the base table
 
 	Indexed        []index

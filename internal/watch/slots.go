@@ -103,6 +103,10 @@ func (w *Watcher) MakeSlots(ctx context.Context, t *catalog.Table) (err error) {
 // makeHeld runs the DDL that makes a slots table, or gives it columns, while nobody can alter
 // the base table: others would fill one that is for a key which the table no longer has.
 func makeHeld(ctx context.Context, look *sql.DB, t *catalog.Table, ddl string) (err error) {
+	srv, err := catalog.LoadServer(ctx, look)
+	if err != nil {
+		return err
+	}
 	holder, err := look.Conn(ctx)
 	if err != nil {
 		return err
@@ -119,7 +123,7 @@ func makeHeld(ctx context.Context, look *sql.DB, t *catalog.Table, ddl string) (
 	if _, err := holder.ExecContext(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); err != nil {
 		return err
 	}
-	switch still, err := t.Still(ctx, holder); {
+	switch still, err := t.StillKeyed(ctx, holder, srv); {
 	case err != nil:
 		return err
 	case !still:
