@@ -45,7 +45,7 @@ func (t *Table) StillKeyed(ctx context.Context, conn *sql.Conn, srv Server) (boo
 	now := &Table{Spec: t.Spec, MariaDB: srv.MariaDB}
 	l := &loader{db: conn, server: srv, specs: []Spec{t.Spec}, told: Answers{}}
 	l.tables = map[string]*Table{l.key(t.Spec.DB, t.Spec.Name): now}
-	l.definitions(ctx)
+	l.store(ctx, baseNames)
 	l.columns()
 	l.keys(ctx)
 	return slices.EqualFunc(t.Key, now.Key, func(a, b *Column) bool { return t.keyDefinition(a) == t.keyDefinition(b) }), l.err

@@ -146,17 +146,23 @@ func (l *loader) withoutSlots(ctx context.Context) {
 
 // definitions reads the columns and kinds of base and slots tables.
 func (l *loader) definitions(ctx context.Context) {
-	l.stored, l.kinds = map[string][]*Column{}, map[string]tableKind{}
-	l.each(ctx, allNames, ColumnsSQL, func(v []string) {
-		c, key := columnOf(v), l.key(v[0], v[1])
-		c.Settles = v[12] == "1"
-		l.stored[key] = append(l.stored[key], c)
-	})
+	l.store(ctx, allNames)
+	l.kinds = map[string]tableKind{}
 	l.others = true // what there is to notice of a slots table is whether it is closed
 	l.each(ctx, allNames, kindsSQL, func(v []string) {
 		l.kinds[l.key(v[0], v[1])] = tableKind{v[2], v[3] == "1", v[4] == "1"}
 	})
 	l.others = false
+}
+
+// store reads the columns of the named tables.
+func (l *loader) store(ctx context.Context, names func(Spec) []string) {
+	l.stored = map[string][]*Column{}
+	l.each(ctx, names, ColumnsSQL, func(v []string) {
+		c, key := columnOf(v), l.key(v[0], v[1])
+		c.Settles = v[12] == "1"
+		l.stored[key] = append(l.stored[key], c)
+	})
 }
 
 func (l *loader) kind(t *Table) tableKind { return l.kinds[l.key(t.Spec.DB, t.Spec.Name)] }
