@@ -52,7 +52,7 @@ func (c *forgettable) Write(b []byte) (int, error) {
 		return len(b), nil
 	default:
 	}
-	if bytes.Contains(b, []byte("SET autocommit = 1, SESSION lock_wait_timeout = 1")) {
+	if bytes.Contains(b, []byte("SET autocommit = 1, completion_type = 0, SESSION lock_wait_timeout = 1")) {
 		c.firewall.mu.Lock()
 		defer c.firewall.mu.Unlock()
 		c.firewall.lookups = append(c.firewall.lookups, c)
