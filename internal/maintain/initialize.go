@@ -15,7 +15,7 @@ import (
 func Init(ctx context.Context, w *watch.Watcher, pool *lookups.Pool, s *catalog.Schema, keyed []*catalog.Table, dry bool) ([]string, error) {
 	i := initialization{watcher: w, lookups: pool, dry: dry}
 	for _, t := range s.All() {
-		if err := i.fit(ctx, t); err != nil {
+		if err := i.fit(ctx, s.Server, t); err != nil {
 			return i.statements, err
 		}
 	}
@@ -60,7 +60,7 @@ func (i *initialization) failed(t *catalog.Table, err error) {
 }
 
 // fit makes the slots table of a table, or changes it so that it fits.
-func (i *initialization) fit(ctx context.Context, t *catalog.Table) error {
+func (i *initialization) fit(ctx context.Context, srv catalog.Server, t *catalog.Table) error {
 	switch {
 	case t.Unfit != nil:
 		i.errs = append(i.errs, &catalog.UnfitError{Table: t.String(), Reasons: t.Unfit})
@@ -81,7 +81,7 @@ func (i *initialization) fit(ctx context.Context, t *catalog.Table) error {
 		}
 		i.statements = append(i.statements, t.MissingSteps()...)
 		if !i.dry {
-			if err := i.watcher.MakeSlots(ctx, t); err != nil {
+			if err := i.watcher.MakeSlots(ctx, srv, t); err != nil {
 				i.failed(t, err)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 func (w *Watcher) makeMissing(ctx context.Context, look *sql.DB, s *catalog.Schema, first bool) (again bool, err error) {
 	for _, key := range sqltext.SortedKeys(s.Tables) {
 		if t := s.Tables[key]; t.Missing != "" && t.Unfit == nil {
-			err := w.refused.unless(t.Missing, func() error { return w.MakeSlots(ctx, t) })
+			err := w.refused.unless(t.Missing, func() error { return w.MakeSlots(ctx, s.Server, t) })
 			var full *catalog.SlotsTableError
 			switch n := mysqlerr.Number(err); {
 			case errors.Is(err, errAltered):
@@ -57,14 +57,14 @@ var errAltered = errors.New("countermysql: the table was altered while its slots
 // MakeSlots runs the DDL that a table's slots table lacks, if the base table is still what
 // it was. One that holds slots is never dropped, nor is a table of the application's: it
 // is locked first, because others may still write to it.
-func (w *Watcher) MakeSlots(ctx context.Context, t *catalog.Table) (err error) {
+func (w *Watcher) MakeSlots(ctx context.Context, srv catalog.Server, t *catalog.Table) (err error) {
 	look, err := w.config.Lookups.DB()
 	if err != nil {
 		return err
 	}
 	steps := t.MissingSteps()
 	if len(steps) == 1 {
-		return makeHeld(ctx, look, t, steps[0])
+		return makeHeld(ctx, look, srv, t, steps[0])
 	}
 	if t.Taken {
 		return t.SlotsError()
@@ -97,16 +97,12 @@ func (w *Watcher) MakeSlots(ctx context.Context, t *catalog.Table) (err error) {
 	if _, err := conn.ExecContext(ctx, "UNLOCK TABLES"); err != nil {
 		return err
 	}
-	return makeHeld(ctx, look, t, steps[1])
+	return makeHeld(ctx, look, srv, t, steps[1])
 }
 
 // makeHeld runs the DDL that makes a slots table, or gives it columns, while nobody can alter
 // the base table: others would fill one that is for a key which the table no longer has.
-func makeHeld(ctx context.Context, look *sql.DB, t *catalog.Table, ddl string) (err error) {
-	srv, err := catalog.LoadServer(ctx, look)
-	if err != nil {
-		return err
-	}
+func makeHeld(ctx context.Context, look *sql.DB, srv catalog.Server, t *catalog.Table, ddl string) (err error) {
 	holder, err := look.Conn(ctx)
 	if err != nil {
 		return err
