@@ -81,6 +81,7 @@ func (h *handle) Commit() error {
 		return c.Broken
 	}
 	if c.Tx != nil {
+		c.Tx.Commits()
 		c.Tx.Due()
 	}
 	if s := c.connector.watcher.Current(); s != nil {

@@ -236,11 +236,19 @@ func (c *conn) upsertOne(b *plan.Bound, e *slotsql.RowIncrement) string {
 // countLater adds an increment to the transaction's pending ones. The rows are
 // looked up, at once or when that is asked for, so that RowsAffected is true.
 func (c *conn) countLater(ctx context.Context, k *call, b *plan.Bound) (outcome, after, error) {
-	if c.mayPromise(k, b) {
+	c.Transaction().Counts(&k.state.alone)
+	lone := c.isLone(k, b)
+	if lone && c.mayPromise(b) {
 		return outcome{res: c.promise(b)}, done, nil
 	}
 	if err := c.keepPromises(ctx); err != nil {
 		return outcome{}, done, err
+	}
+	if lone {
+		e := &slotsql.RowIncrement{ID: b.ID, Key: catalog.Key{b.ID}, Deltas: b.Deltas[0], Touch: b.Touch}
+		if sent, err := c.sendAtOnce(ctx, b.Table, e); sent || err != nil {
+			return c.counted(k, b.Increment, 1), done, err
+		}
 	}
 	hits, how, err := c.findAll(ctx, b)
 	if err != nil || how != done {

@@ -43,6 +43,25 @@ func (c *conn) sendDirect(ctx context.Context, b *batch, e *slotsql.RowIncrement
 	return c.changeDirectly(ctx, b, c.directly(b, e, later)+further, func() catalog.Key { return e.Key })
 }
 
+// sendAtOnce changes the base row of a transaction's increment where plain MySQL does,
+// instead of looking whether it is there; sent is false where it has to wait for COMMIT. It
+// is for one that is expected to be the only one: transactions that hold one row and are
+// then to wait for another could deadlock. Nor may who waits for this row wait for long.
+func (c *conn) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) (sent bool, err error) {
+	x := c.Tx
+	if x == nil || !x.CountsAlone() || c.Unbegun != nil {
+		return false, nil
+	}
+	switch err := c.sendDirect(ctx, c.connector.batch(t, t.Spec.Name, t.Key), e, true, ""); {
+	case errors.Is(err, errNotDirect), errors.Is(err, errRowGone):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	c.wrote(t, e)
+	return true, nil
+}
+
 // maxShared bounds the increments of a transaction that may all go to base rows.
 const maxShared = 4
 

@@ -106,7 +106,8 @@ package countermysql
 //
 //	BeginTx mayDefer                                 in a transaction: BEGIN waits,
 //	count countLater promise                         it is noted
-//	keepPromises findAll lookUp addPending           its row is looked up, if that is asked for
+//	keepPromises sendAtOnce                          its row is changed, if RowsAffected is asked
+//	findAll lookUp addPending                        - or looked up, if others may follow
 //	Commit Due commitTogether                        COMMIT: as outside, if nothing else was done,
 //	commit send sendTable sendUpsert                 or right before it
 //

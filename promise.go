@@ -6,6 +6,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/txn"
 )
@@ -18,16 +19,19 @@ func (k *keeper) KeepPromises() {
 	_ = c.keepPromises(c.Ctx) // the promises have the error
 }
 
-// mayPromise reports whether an increment's row need not be looked for yet: one row, by a
-// primary key of one integer and nothing else, in a table that the transaction has not
-// written; and whether it is there is all that RowsAffected depends on.
-func (c *conn) mayPromise(k *call, b *plan.Bound) bool {
+// isLone reports whether an increment is one of one row, by a primary key of one integer and
+// nothing else, of which the transaction has done nothing that concerns it.
+func (c *conn) isLone(k *call, b *plan.Bound) bool {
 	t, x := b.Table, c.Transaction()
 	w, p := x.Written[t.String()], x.Pending[t.String()]
-	switch {
-	case c.Ctx == nil, k.rows, b.ID == "", len(t.Touch) > 0, x.Called, x.Inside,
-		w != nil && (w.Unbounded || len(w.Rows) > 0 || len(w.Folded) > 0),
-		p.Get(b.ID) != nil:
+	return c.Ctx != nil && !k.rows && b.ID != "" && !x.Called && !x.Inside && (w == nil || !w.Some()) && p.Get(b.ID) == nil
+}
+
+// mayPromise reports whether the row of a lone increment need not be looked for yet:
+// whether it is there is all that RowsAffected depends on.
+func (c *conn) mayPromise(b *plan.Bound) bool {
+	t := b.Table
+	if len(t.Touch) > 0 {
 		return false
 	}
 	for i, d := range b.Deltas[0] {
@@ -35,7 +39,7 @@ func (c *conn) mayPromise(k *call, b *plan.Bound) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(x.Promises, func(p *txn.Promise) bool { return p.Bound.Table == t && p.Bound.ID == b.ID })
+	return !slices.ContainsFunc(c.Transaction().Promises, func(p *txn.Promise) bool { return p.Bound.Table == t && p.Bound.ID == b.ID })
 }
 
 // promise adds an increment to the transaction's, and returns its result.
@@ -75,6 +79,9 @@ func (c *conn) keepPromises(ctx context.Context) error {
 // may be about to insert it: then the statement itself finds out.
 func (c *conn) keep(ctx context.Context, p *txn.Promise) error {
 	t, e := p.Bound.Table, p.Entry()
+	if sent, err := c.sendAtOnce(ctx, t, &e); sent || err != nil {
+		return err
+	}
 	hits, how, err := c.findAll(ctx, p.Bound)
 	if err != nil {
 		return err
@@ -88,13 +95,17 @@ func (c *conn) keep(ctx context.Context, p *txn.Promise) error {
 	if p.Affected, err = c.AddToBase(ctx, t, &e); err != nil || p.Affected == 0 {
 		return err
 	}
-	w := c.Transaction().WrittenTo(t)
 	if c.connector.cfg.ClientFoundRows { // it may have been NULL
-		w.SetUnbounded()
+		c.Transaction().WrittenTo(t).SetUnbounded()
 		return nil
 	}
-	w.Mark(txn.WrittenRow{Base: t.Where(e.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Where(e.Key, catalog.PrivateName)})
+	c.wrote(t, &e)
 	return nil
+}
+
+// wrote notes that the transaction has changed a base row.
+func (c *conn) wrote(t *catalog.Table, e *slotsql.RowIncrement) {
+	c.Transaction().WrittenTo(t).Mark(txn.WrittenRow{Base: t.Where(e.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Where(e.Key, catalog.PrivateName)})
 }
 
 // adopt makes the transaction go over to a schema that was learned while it was open: it has

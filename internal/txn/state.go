@@ -4,8 +4,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 // State is what one transaction has done to counter tables.
@@ -23,6 +25,10 @@ type State struct {
 	Promises   []*Promise // increments that are not in pending yet, of other keys
 	Promised   []*Promise // those that are, since they are being sent
 	Sent       bool       // all that was pending
+
+	counts bool           // some increment
+	alone  *traffic.Alone // of its plan, if it is the only one
+	since  time.Duration  // by clock
 }
 
 func New(isolation string) *State {
@@ -40,6 +46,30 @@ func (x *State) Anew() *State {
 		y.Pending[name] = &Pending{Table: p.Table, Entries: maps.Clone(p.Entries), Late: p.Late, journal: &y.journal}
 	}
 	return y
+}
+
+// Counts notes an increment, before it is pending or sent.
+func (x *State) Counts(a *traffic.Alone) {
+	switch {
+	case !x.counts:
+		x.counts, x.alone, x.since = true, a, catalog.Clock()
+		return
+	case x.alone != nil:
+		x.alone.Several()
+		x.alone = nil
+	}
+	a.Several()
+}
+
+// CountsAlone reports whether its only increment is expected to stay that, and to be
+// committed soon.
+func (x *State) CountsAlone() bool { return x.alone != nil && x.alone.Holds() }
+
+// Commits notes that it is about to.
+func (x *State) Commits() {
+	if x.alone != nil {
+		x.alone.Committed(catalog.Clock() - x.since)
+	}
 }
 
 // PendingFor returns the pending increments of a table, to add to.
