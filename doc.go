@@ -87,6 +87,7 @@ package countermysql
 //	internal/watch                 learns the schema, and makes what slots tables lack
 //	internal/slotsql               every statement about slots, as text
 //	internal/traffic               what goes on on a table: hot keys, slots in use; memory only
+//	internal/config                what is configured, in Go, a DSN or a file, and its mistakes
 //	internal/plan                  statement and schema → plan; no I/O
 //	internal/answer                results, rows and types as plain MySQL gives them
 //	internal/txn                   what a transaction has done to counter tables; memory only
@@ -112,7 +113,7 @@ package countermysql
 //
 // Where to read, in the order of a statement's life:
 //
-//	driver dsn config config_resolve config_yaml       from a DSN to a Connector
+//	driver config                                      from a DSN, by internal/config, to a Connector
 //	news wanted                                        what is known of the server's tables, by internal/watch
 //
 //	conn stmt begin                                    what database/sql calls, over internal/session

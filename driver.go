@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -20,7 +19,6 @@ import (
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/lookups"
 	"github.com/countermysql/countermysql/internal/session"
-	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/stats"
 	"github.com/countermysql/countermysql/internal/traffic"
 	"github.com/countermysql/countermysql/internal/watch"
@@ -151,14 +149,8 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	if config == nil {
 		config = &Config{}
 	}
-	specs, mistakes := config.check(cfg.DBName)
-	for _, key := range sqltext.SortedKeys(cfg.Params) {
-		if ourParam(key) {
-			mistakes = append(mistakes, &ConfigError{Place: "mysql.Config.Params[" + strconv.Quote(key) + "]", Problem: "it is not for the server",
-				Remedy: "read the DSN with countermysql.ParseDSN, or set it in countermysql.Config"})
-		}
-	}
-	if err := errors.Join(mistakes...); err != nil {
+	specs, err := config.settings().Resolve(cfg)
+	if err != nil {
 		return nil, err
 	}
 	raw, err := mysql.NewConnector(cfg)
@@ -173,7 +165,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	for _, spec := range specs {
 		c.traffic[tableID{spec.DB, spec.Name}] = &tableTraffic{}
 	}
-	c.slotRange, _ = traffic.ParseSlotRange(config.SlotRange) // checked by check
+	c.slotRange, _ = traffic.ParseSlotRange(config.SlotRange) // checked by Resolve
 	c.driver = &Driver{config: registered, connector: c}      // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {
 		wrapped, err := sqlmw.Driver(connectorDriver{raw}, config.Interceptor).(driver.DriverContext).OpenConnector("")

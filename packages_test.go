@@ -13,7 +13,7 @@ import (
 )
 
 // layers are the packages from the lowest to the highest.
-var layers = []string{"sqltext", "mysqlerr", "groupcommit", "stock", "stats", "catalog", "lookups", "watch", "slotsql", "traffic", "plan", "answer", "txn", "session", "fold", "maintain"}
+var layers = []string{"sqltext", "mysqlerr", "groupcommit", "stock", "stats", "catalog", "lookups", "watch", "slotsql", "traffic", "config", "plan", "answer", "txn", "session", "fold", "maintain"}
 
 // asking are those that send to a server.
 var asking = []string{"catalog", "lookups", "watch", "session", "fold", "maintain"}

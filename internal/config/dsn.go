@@ -1,4 +1,4 @@
-package countermysql
+package config
 
 import (
 	"cmp"
@@ -11,10 +11,11 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// The parameters of a DSN that are ours. All others are go-sql-driver's.
+// The parameters of a DSN that are ours; all others are go-sql-driver's.
 const (
 	paramCounters    = "counters"
 	paramSlots       = "counterSlots"
@@ -31,37 +32,10 @@ const (
 
 var dsnParams = []string{paramCounters, paramSlots, paramSlotRange, paramCreateSlots, paramGroupCommit, paramReadOwn, paramRollup, paramTouch, paramConfig}
 
-// ParseDSN reads a go-sql-driver DSN with these parameters of ours, which the
-// returned mysql.Config does not have:
-//
-//	counters            post.likes,post.views,other_db.page.hits
-//	counterSlots        slots per counter, 1 to 1024 (default 16)
-//	counterSlotRange    the numbers of the slots that are written, as 16-31, or auto
-//	counterCreateSlots  create missing slots tables (default false)
-//	counterGroupCommit  send increments of several callers together (default true)
-//	counterReadOwn      latest (default) or snapshot
-//	counterRollup       roll up in the background so often, as 1m, or never (default 30s)
-//	counterTouch        user.last_seen: touch columns, written as counters are
-//	counterConfig       a YAML file with the same settings and more
-//
-// A counter is table.column, in the DSN's database, or db.table.column. A name
-// that holds dots, commas or backquotes stands in backquotes. As everywhere in
-// a DSN values are URL-escaped; the slashes of counterConfig need not be.
-//
-// Without counterConfig the environment variable COUNTERMYSQL_CONFIG may name
-// the file. The DSN's parameters override the file's settings, not those of
-// single tables, and its counters and touch columns add to the file's.
-//
-// The error of a DSN that go-sql-driver refuses is go-sql-driver's. Mistakes in
-// the counters are reported together, each a *ConfigError; they do not quote
-// other parts of the DSN.
-func ParseDSN(dsn string) (*mysql.Config, *Config, error) {
-	return parseDSN(dsn, nil)
-}
-
-// parseDSN is ParseDSN upon a Config given in Go: the file and then the DSN
-// override and extend it. All of it is validated together.
-func parseDSN(dsn string, base *Config) (*mysql.Config, *Config, error) {
+// ParseDSN reads a DSN, without what is ours, and the settings of it and of the file that it
+// names. The file and then the DSN override and extend those given in Go, if there are some.
+// All of it is validated together.
+func ParseDSN(dsn string, base *Settings) (*mysql.Config, *Settings, error) {
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		escaped := escapedConfig(dsn)
@@ -81,13 +55,12 @@ func parseDSN(dsn string, base *Config) (*mysql.Config, *Config, error) {
 		fromFile, more := readFile(file, place)
 		mistakes = append(mistakes, more...)
 		if fromFile != nil {
-			fromFile.db = cfg.DBName
-			config = config.merge(fromFile)
+			config = config.merge(fromFile, cfg.DBName)
 		}
 	}
 	fromDSN, more := readParams(given, cfg.DBName)
 	mistakes = append(mistakes, more...)
-	config = config.merge(fromDSN)
+	config = config.merge(fromDSN, cfg.DBName)
 
 	_, more = config.check(cfg.DBName)
 	mistakes = append(mistakes, more...)
@@ -117,7 +90,7 @@ func escapedConfig(dsn string) string {
 func takeParams(cfg *mysql.Config, dsn string) (given map[string]string, mistakes []error) {
 	given = map[string]string{}
 	report := func(key, problem, remedy string) {
-		mistakes = append(mistakes, &ConfigError{Place: "DSN parameter " + key, Problem: problem, Remedy: remedy})
+		mistakes = append(mistakes, &catalog.ConfigError{Place: "DSN parameter " + key, Problem: problem, Remedy: remedy})
 	}
 	// cfg.Params has the values, unescaped, but not what was written twice or
 	// without a value. The parameters begin where mysql.ParseDSN says they do.
@@ -156,8 +129,8 @@ func ourParam(key string) bool {
 }
 
 // readParams reads the parameters but counterConfig.
-func readParams(given map[string]string, db string) (*Config, []error) {
-	c := &Config{db: db}
+func readParams(given map[string]string, db string) (*Settings, []error) {
+	c := &Settings{}
 	var mistakes []error
 	read := func(key, remedy string, set func(value, place string) (problem string)) {
 		value, ok := given[key]
@@ -166,7 +139,7 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 		}
 		place := "DSN parameter " + key
 		if problem := set(value, place); problem != "" {
-			mistakes = append(mistakes, &ConfigError{Place: place, Problem: problem, Remedy: remedy})
+			mistakes = append(mistakes, &catalog.ConfigError{Place: place, Problem: problem, Remedy: remedy})
 		}
 	}
 	read(paramSlots, remedySlots, func(value, place string) string {
@@ -174,7 +147,7 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 		if err != nil || n == 0 { // 0 means the default only in Go
 			return sqltext.Excerpt(value) + " is not a possible number of slots"
 		}
-		c.Slots, c.at.slots = n, place
+		c.Slots, c.At.slots = n, place
 		return ""
 	})
 	boolean := func(set func(on bool, place string)) func(value, place string) string {
@@ -188,13 +161,13 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 		}
 	}
 	read(paramSlotRange, remedySlotRange, func(value, place string) string {
-		c.SlotRange, c.at.slotRange = value, place
+		c.SlotRange, c.At.slotRange = value, place
 		return ""
 	})
-	read(paramCreateSlots, remedyBool, boolean(func(on bool, place string) { c.CreateSlots, c.at.createSlots = on, place }))
-	read(paramGroupCommit, remedyBool, boolean(func(on bool, place string) { c.NoGroupCommit, c.at.groupCommit = !on, place }))
+	read(paramCreateSlots, remedyBool, boolean(func(on bool, place string) { c.CreateSlots, c.At.createSlots = on, place }))
+	read(paramGroupCommit, remedyBool, boolean(func(on bool, place string) { c.NoGroupCommit, c.At.groupCommit = !on, place }))
 	read(paramReadOwn, remedyReadOwn, func(value, place string) string {
-		c.ReadOwn, c.at.readOwn = ReadOwn(value), place
+		c.ReadOwn, c.At.readOwn = value, place
 		return ""
 	})
 	read(paramRollup, remedyRollup, func(value, place string) string {
@@ -202,27 +175,27 @@ func readParams(given map[string]string, db string) (*Config, []error) {
 		if c.Rollup, ok = parseInterval(value); !ok {
 			return sqltext.Excerpt(value) + " is not an interval"
 		}
-		c.at.rollup = place
+		c.At.rollup = place
 		return ""
 	})
 	if value, ok := given[paramCounters]; ok {
-		mistakes = append(mistakes, c.addColumns(value, "counter", "DSN parameter "+paramCounters)...)
+		mistakes = append(mistakes, c.addColumns(value, db, "counter", "DSN parameter "+paramCounters)...)
 	}
 	if value, ok := given[paramTouch]; ok {
-		mistakes = append(mistakes, c.addColumns(value, "touch column", "DSN parameter "+paramTouch)...)
+		mistakes = append(mistakes, c.addColumns(value, db, "touch column", "DSN parameter "+paramTouch)...)
 	}
 	return c, mistakes
 }
 
 // addColumns reads post.likes,post.views,other_db.page.hits: counters, or touch columns.
-func (c *Config) addColumns(list, what, place string) (mistakes []error) {
+func (c *Settings) addColumns(list, db, what, place string) (mistakes []error) {
 	form := "write table.column or db.table.column, with commas between " + what + "s"
 	var homeless []string
 	for _, entry := range sqltext.SplitQuoted(list, ',') {
 		entry = strings.TrimSpace(entry)
 		parts, err := sqltext.SplitName(entry)
 		var bad *sqltext.NameError
-		mistake := &ConfigError{Place: place}
+		mistake := &catalog.ConfigError{Place: place}
 		switch {
 		case entry == "":
 			mistake.Problem, mistake.Remedy = "an entry is empty", form
@@ -232,21 +205,21 @@ func (c *Config) addColumns(list, what, place string) (mistakes []error) {
 			mistake.Problem, mistake.Remedy = what+" "+sqltext.Excerpt(entry)+" names no table", form
 		case len(parts) > 3:
 			mistake.Problem, mistake.Remedy = what+" "+sqltext.Excerpt(entry)+" has more than three names", form
-		case len(parts) == 2 && c.db == "":
+		case len(parts) == 2 && db == "":
 			homeless = append(homeless, sqltext.JoinName(parts...))
 			continue
 		default:
 			last := len(parts) - 1
-			t := TableConfig{Table: sqltext.JoinName(parts[:last]...), at: tablePlaces{table: place}}
-			i := slices.IndexFunc(c.Tables, func(o TableConfig) bool { return o.key(c.db) == t.key(c.db) })
+			t := Table{Table: sqltext.JoinName(parts[:last]...), At: TablePlaces{table: place}}
+			i := slices.IndexFunc(c.Tables, func(o Table) bool { return o.key(db) == t.key(db) })
 			if i < 0 {
 				i = len(c.Tables)
 				c.Tables = append(c.Tables, t)
 			}
 			at := &c.Tables[i]
-			names, places := &at.Counters, &at.at.counters
+			names, places := &at.Counters, &at.At.counters
 			if what == "touch column" {
-				names, places = &at.Touch, &at.at.touch
+				names, places = &at.Touch, &at.At.touch
 			}
 			*names, *places = append(*names, sqltext.JoinName(parts[last])), append(*places, place)
 			continue
@@ -254,7 +227,7 @@ func (c *Config) addColumns(list, what, place string) (mistakes []error) {
 		mistakes = append(mistakes, mistake)
 	}
 	if homeless != nil {
-		mistakes = append(mistakes, &ConfigError{Place: place, Problem: "the DSN names no database for " + sqltext.Excerpt(strings.Join(homeless, ",")), Remedy: "name a database in the DSN, or write db." + homeless[0]})
+		mistakes = append(mistakes, &catalog.ConfigError{Place: place, Problem: "the DSN names no database for " + sqltext.Excerpt(strings.Join(homeless, ",")), Remedy: "name a database in the DSN, or write db." + homeless[0]})
 	}
 	return mistakes
 }
@@ -274,10 +247,10 @@ func readBool(s string) (value, ok bool) {
 }
 
 // readFile reads a YAML file that was named in a place.
-func readFile(name, place string) (*Config, []error) {
+func readFile(name, place string) (*Settings, []error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, []error{&ConfigError{
+		return nil, []error{&catalog.ConfigError{
 			Place:   place,
 			Problem: fmt.Sprintf("the file can't be read: %v", err),
 			Remedy:  "check its name and its permissions; a relative name starts at the working directory",

@@ -1,4 +1,4 @@
-package countermysql
+package config
 
 import (
 	"cmp"
@@ -52,7 +52,7 @@ func TestParseDSN(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			const base = "user:p@ss/?&word@tcp(localhost:3307)/forum"
-			cfg, config, err := ParseDSN(base + "?" + test.params)
+			cfg, config, err := ParseDSN(base+"?"+test.params, nil)
 			require.NoError(t, err)
 			plain, err := mysql.ParseDSN(base + "?" + test.plain)
 			require.NoError(t, err)
@@ -67,13 +67,13 @@ func TestParseDSN(t *testing.T) {
 
 	t.Run("booleans", func(t *testing.T) {
 		for text, want := range map[string]bool{"1": true, "true": true, "TRUE": true, "True": true, "0": false, "false": false, "FALSE": false, "False": false} {
-			_, config, err := ParseDSN("/?counterCreateSlots=" + text)
+			_, config, err := ParseDSN("/?counterCreateSlots="+text, nil)
 			require.NoError(t, err)
 			require.Equal(t, want, config.CreateSlots, text)
 		}
 	})
 	t.Run("empty", func(t *testing.T) {
-		cfg, config, err := ParseDSN("")
+		cfg, config, err := ParseDSN("", nil)
 		require.NoError(t, err)
 		require.Nil(t, cfg.Params)
 		require.Empty(t, config.Tables)
@@ -129,7 +129,7 @@ func TestParseDSNMistakes(t *testing.T) {
 	} {
 		t.Run(test.params, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			cfg, config, err := ParseDSN("user:secret@tcp(localhost)/forum?" + test.params)
+			cfg, config, err := ParseDSN("user:secret@tcp(localhost)/forum?"+test.params, nil)
 			require.Nil(t, cfg)
 			require.Nil(t, config)
 			require.Equal(t, test.want, mistakesOf(t, err))
@@ -138,7 +138,7 @@ func TestParseDSNMistakes(t *testing.T) {
 	}
 
 	t.Run("no database", func(t *testing.T) {
-		_, _, err := ParseDSN("user:secret@/?counters=post.likes,forum.post.likes")
+		_, _, err := ParseDSN("user:secret@/?counters=post.likes,forum.post.likes", nil)
 		require.Equal(t, []string{`DSN parameter counters: the DSN names no database for "post.likes"; name a database in the DSN, or write db.post.likes`}, mistakesOf(t, err))
 	})
 	t.Run("go-sql-driver's own errors", func(t *testing.T) {
@@ -148,25 +148,10 @@ func TestParseDSNMistakes(t *testing.T) {
 		} {
 			_, want := mysql.ParseDSN(dsn)
 			require.Error(t, want, dsn)
-			_, _, err := ParseDSN(dsn)
+			_, _, err := ParseDSN(dsn, nil)
 			require.Equal(t, want, err, dsn)
 		}
 	})
-}
-
-// TestParametersInGo proves that a DSN that go-sql-driver has read does not send
-// our parameters to the server.
-func TestParametersInGo(t *testing.T) {
-	cfg, err := mysql.ParseDSN("u@tcp(h)/forum?counters=post.likes&counterSlot=3&charset=utf8mb4&sql_mode=%27%27")
-	require.NoError(t, err)
-	_, err = NewConnector(cfg, &Config{Slots: -1})
-	require.Equal(t, []string{
-		"Config.Slots: -1 is not a possible number of slots; use 1 to 1024",
-		`mysql.Config.Params["counterSlot"]: it is not for the server; read the DSN with countermysql.ParseDSN, or set it in countermysql.Config`,
-		`mysql.Config.Params["counters"]: it is not for the server; read the DSN with countermysql.ParseDSN, or set it in countermysql.Config`,
-	}, mistakesOf(t, err))
-	_, err = NewConnector(&mysql.Config{Params: map[string]string{"sql_mode": "''"}}, nil)
-	require.NoError(t, err)
 }
 
 func TestParseDSNFile(t *testing.T) {
@@ -184,8 +169,8 @@ tables:
 	post := catalog.Spec{DB: "forum", Name: "post", SlotsTable: "post_slots", Counters: []string{"likes"}, Touch: []string{"updated_at"}, Slots: 64}
 	page := catalog.Spec{DB: "other_db", Name: "page", SlotsTable: "page_slots", Counters: []string{"hits"}, Slots: 32}
 
-	parse := func(t *testing.T, params string) (*Config, []catalog.Spec) {
-		cfg, config, err := ParseDSN("user:secret@/forum?" + params)
+	parse := func(t *testing.T, params string) (*Settings, []catalog.Spec) {
+		cfg, config, err := ParseDSN("user:secret@/forum?"+params, nil)
 		require.NoError(t, err)
 		require.Nil(t, cfg.Params)
 		specs, err := config.resolve(cfg.DBName)
@@ -205,7 +190,7 @@ tables:
 		require.NoError(t, os.WriteFile(path, []byte(file), 0o600))
 		_, specs := parse(t, "counterConfig="+url.QueryEscape(path))
 		for _, dsn := range []string{"user:sec/ret@tcp(localhost)/forum?counterConfig=" + path, "/forum?parseTime=true&counterConfig=" + path + "&loc=UTC", "user:x?counterConfig=/y@unix(/tmp/my.sock)/forum?counterConfig=" + path} {
-			cfg, config, err := ParseDSN(dsn)
+			cfg, config, err := ParseDSN(dsn, nil)
 			require.NoError(t, err, dsn)
 			require.Equal(t, "forum", cfg.DBName)
 			require.NotEmpty(t, config.Tables)
@@ -236,8 +221,8 @@ tables:
 	})
 	t.Run("upon a Config of Register", func(t *testing.T) {
 		withFile(t, "counters.yaml", "tables: [{table: post, touch: [at]}]")
-		base := &Config{Slots: 9, Tables: []TableConfig{{Table: "forum.post", Counters: []string{"a"}}}}
-		cfg, config, err := parseDSN("/forum?counterConfig=counters.yaml&counters=post.b", base)
+		base := &Settings{Slots: 9, Tables: []Table{{Table: "forum.post", Counters: []string{"a"}}}}
+		cfg, config, err := ParseDSN("/forum?counterConfig=counters.yaml&counters=post.b", base)
 		require.NoError(t, err)
 		specs, err := config.resolve(cfg.DBName)
 		require.NoError(t, err)
@@ -247,8 +232,8 @@ tables:
 	t.Run("places of mistakes in all of them", func(t *testing.T) {
 		t.Setenv(envConfig, "counters.yaml")
 		withFile(t, "counters.yaml", "slots: 9999\ntables:\n- table: post\n  counters:\n  - likes\n  - Likes\n  slots: 2000\n  slots_table: page\n- counters: [x]\n")
-		base := &Config{Tables: []TableConfig{{Table: "page", Counters: []string{"n", "n"}}}}
-		_, _, err := parseDSN("u:secret@/forum?counters=post.views,page.,post.views", base)
+		base := &Settings{Tables: []Table{{Table: "page", Counters: []string{"n", "n"}}}}
+		_, _, err := ParseDSN("u:secret@/forum?counters=post.views,page.,post.views", base)
 		require.Equal(t, []string{
 			`DSN parameter counters: counter "page." has an empty name; write every name in full`,
 			`counters.yaml:1: 9999 is not a possible number of slots; use 1 to 1024`,
@@ -263,7 +248,7 @@ tables:
 	t.Run("a file that is not there", func(t *testing.T) {
 		t.Setenv(envConfig, "missing.yaml")
 		t.Chdir(t.TempDir())
-		_, _, err := ParseDSN("/")
+		_, _, err := ParseDSN("/", nil)
 		require.Equal(t, []string{`environment variable COUNTERMYSQL_CONFIG: the file can't be read: open missing.yaml: no such file or directory; check its name and its permissions; a relative name starts at the working directory`}, mistakesOf(t, err))
 	})
 }
@@ -285,7 +270,7 @@ func FuzzParseDSN(f *testing.F) {
 		if plainErr == nil && strings.Contains(plain.Params[paramConfig], "/") {
 			t.Skip("files of this machine")
 		}
-		cfg, config, err := ParseDSN(dsn)
+		cfg, config, err := ParseDSN(dsn, nil)
 		if plainErr != nil {
 			require.Equal(t, plainErr, err)
 			return
@@ -320,7 +305,7 @@ func FuzzParseDSN(f *testing.F) {
 		if _, err := sqltext.SplitName(sqltext.JoinName(cfg.DBName)); len(counters) == 0 || err != nil {
 			return // the server refuses such a database, not we
 		}
-		_, again, err := ParseDSN("/?counters=" + url.QueryEscape(strings.Join(counters, ",")) + "&counterSlots=" + strconv.Itoa(specs[0].Slots) + "&counterReadOwn=" + string(cmp.Or(config.ReadOwn, ReadOwnLatest)))
+		_, again, err := ParseDSN("/?counters="+url.QueryEscape(strings.Join(counters, ","))+"&counterSlots="+strconv.Itoa(specs[0].Slots)+"&counterReadOwn="+cmp.Or(config.ReadOwn, Latest), nil)
 		require.NoError(t, err)
 		same, err := again.resolve("")
 		require.NoError(t, err)
@@ -335,9 +320,9 @@ func TestRollupInterval(t *testing.T) {
 	withFile(t, "c.yaml", "rollup: {every: 5m}")
 	for params, want := range map[string]time.Duration{
 		"": 0, "counterRollup=30s": 30 * time.Second, "counterConfig=c.yaml": 5 * time.Minute,
-		"counterConfig=c.yaml&counterRollup=1h": time.Hour, "counterConfig=c.yaml&counterRollup=never": RollupNever, "counterRollup=never": RollupNever,
+		"counterConfig=c.yaml&counterRollup=1h": time.Hour, "counterConfig=c.yaml&counterRollup=never": Never, "counterRollup=never": Never,
 	} {
-		_, config, err := ParseDSN("/forum?" + params)
+		_, config, err := ParseDSN("/forum?"+params, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, config.Rollup, params)
 	}

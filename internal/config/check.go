@@ -1,41 +1,58 @@
-package countermysql
+package config
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/traffic"
 )
 
+// Resolve is what the driver keeps counters by: the tables, with the defaults filled in,
+// sorted by db and name. All mistakes are reported together, each a *catalog.ConfigError;
+// parameters of ours which are left in the server's own configuration are some.
+func (c *Settings) Resolve(cfg *mysql.Config) ([]catalog.Spec, error) {
+	specs, mistakes := c.check(cfg.DBName)
+	for _, key := range sqltext.SortedKeys(cfg.Params) {
+		if ourParam(key) {
+			mistakes = append(mistakes, &catalog.ConfigError{Place: "mysql.Config.Params[" + strconv.Quote(key) + "]", Problem: "it is not for the server",
+				Remedy: "read the DSN with countermysql.ParseDSN, or set it in countermysql.Config"})
+		}
+	}
+	return specs, errors.Join(mistakes...)
+}
+
 // check fills in the defaults and sorts by db and name, or reports all mistakes,
-// each a *ConfigError.
-func (c *Config) check(defaultDB string) ([]catalog.Spec, []error) {
+// each a *catalog.ConfigError.
+func (c *Settings) check(defaultDB string) ([]catalog.Spec, []error) {
 	if c == nil {
 		return nil, nil
 	}
 	k := &checker{}
-	slots := k.slots(c.Slots, DefaultSlots, cmp.Or(c.at.slots, "Config.Slots"))
-	readOwn := k.readOwn(c.ReadOwn, ReadOwnLatest, cmp.Or(c.at.readOwn, "Config.ReadOwn"))
+	slots := k.slots(c.Slots, DefaultSlots, cmp.Or(c.At.slots, "Config.Slots"))
+	readOwn := k.readOwn(c.ReadOwn, Latest, cmp.Or(c.At.readOwn, "Config.ReadOwn"))
 	if _, ok := traffic.ParseSlotRange(c.SlotRange); !ok {
-		k.report(cmp.Or(c.at.slotRange, "Config.SlotRange"), remedySlotRange, "%s is not a range of slots", sqltext.Excerpt(c.SlotRange))
+		k.report(cmp.Or(c.At.slotRange, "Config.SlotRange"), remedySlotRange, "%s is not a range of slots", sqltext.Excerpt(c.SlotRange))
 	}
-	if c.Rollup != 0 && c.Rollup != RollupNever && c.Rollup < time.Second {
-		k.report(cmp.Or(c.at.rollup, "Config.Rollup"), remedyRollup, "%s is not a possible interval of rollups", c.Rollup)
+	if c.Rollup != 0 && c.Rollup != Never && c.Rollup < time.Second {
+		k.report(cmp.Or(c.At.rollup, "Config.Rollup"), remedyRollup, "%s is not a possible interval of rollups", c.Rollup)
 	}
 	for i := range c.Tables {
 		t := &c.Tables[i]
 		in := fmt.Sprintf("Config.Tables[%d].", i)
-		spec := checkedSpec{at: cmp.Or(t.at.table, in+"Table")}
+		spec := checkedSpec{at: cmp.Or(t.At.table, in+"Table")}
 		ok := k.table(&spec, t, defaultDB) && k.slotsTable(&spec, t, in)
-		spec.Slots = k.slots(t.Slots, slots, cmp.Or(t.at.slots, in+"Slots"))
-		spec.OwnSnapshot = k.readOwn(t.ReadOwn, readOwn, cmp.Or(t.at.readOwn, in+"ReadOwn")) == ReadOwnSnapshot
+		spec.Slots = k.slots(t.Slots, slots, cmp.Or(t.At.slots, in+"Slots"))
+		spec.OwnSnapshot = k.readOwn(t.ReadOwn, readOwn, cmp.Or(t.At.readOwn, in+"ReadOwn")) == Snapshot
 		k.columns(&spec, t, in)
 		k.recount(&spec, t, in)
 		if ok {
@@ -75,7 +92,7 @@ type checkedSpec struct {
 func (s *checkedSpec) String() string { return sqltext.JoinName(s.DB, s.Name) }
 
 func (k *checker) report(place, remedy, problem string, args ...any) {
-	k.mistakes = append(k.mistakes, &ConfigError{Place: place, Problem: fmt.Sprintf(problem, args...), Remedy: remedy})
+	k.mistakes = append(k.mistakes, &catalog.ConfigError{Place: place, Problem: fmt.Sprintf(problem, args...), Remedy: remedy})
 }
 
 // remedySlots and remedyReadOwn are for all places where these can be set.
@@ -89,7 +106,7 @@ const (
 // parseInterval reads "30s" or "never"; 0 is neither.
 func parseInterval(s string) (d time.Duration, ok bool) {
 	if s == "never" {
-		return RollupNever, true
+		return Never, true
 	}
 	d, err := time.ParseDuration(s)
 	return d, err == nil && d != 0
@@ -105,19 +122,19 @@ func (k *checker) slots(n, inherited int, place string) int {
 	return n
 }
 
-func (k *checker) readOwn(r, inherited ReadOwn, place string) ReadOwn {
+func (k *checker) readOwn(r, inherited, place string) string {
 	switch r {
 	case "":
 		return inherited
-	case ReadOwnLatest, ReadOwnSnapshot:
+	case Latest, Snapshot:
 	default:
-		k.report(place, remedyReadOwn, "%s is not a way to read one's own increments", sqltext.Excerpt(string(r)))
+		k.report(place, remedyReadOwn, "%s is not a way to read one's own increments", sqltext.Excerpt(r))
 	}
 	return r
 }
 
-func (k *checker) table(spec *checkedSpec, t *TableConfig, defaultDB string) bool {
-	if t.Table == "" && t.at.broken {
+func (k *checker) table(spec *checkedSpec, t *Table, defaultDB string) bool {
+	if t.Table == "" && t.At.broken {
 		return false
 	}
 	parts, err := sqltext.SplitName(t.Table)
@@ -141,7 +158,7 @@ func (k *checker) table(spec *checkedSpec, t *TableConfig, defaultDB string) boo
 	return false
 }
 
-func (k *checker) slotsTable(spec *checkedSpec, t *TableConfig, in string) bool {
+func (k *checker) slotsTable(spec *checkedSpec, t *Table, in string) bool {
 	if t.SlotsTable == "" {
 		spec.SlotsTable, spec.slotsAt = spec.Name+"_slots", spec.at
 		if utf8.RuneCountInString(spec.SlotsTable) > sqltext.MaxName {
@@ -150,7 +167,7 @@ func (k *checker) slotsTable(spec *checkedSpec, t *TableConfig, in string) bool 
 		}
 		return true
 	}
-	spec.slotsAt = cmp.Or(t.at.slotsTable, in+"SlotsTable")
+	spec.slotsAt = cmp.Or(t.At.slotsTable, in+"SlotsTable")
 	parts, err := sqltext.SplitName(t.SlotsTable)
 	var bad *sqltext.NameError
 	switch {
@@ -166,12 +183,12 @@ func (k *checker) slotsTable(spec *checkedSpec, t *TableConfig, in string) bool 
 	return false
 }
 
-func (k *checker) columns(spec *checkedSpec, t *TableConfig, in string) {
-	if len(t.Counters) == 0 && !t.at.broken {
-		k.report(cmp.Or(t.at.table, in+"Counters"), "list its counters, or remove the table", "table %s has no counters", sqltext.Excerpt(t.Table))
+func (k *checker) columns(spec *checkedSpec, t *Table, in string) {
+	if len(t.Counters) == 0 && !t.At.broken {
+		k.report(cmp.Or(t.At.table, in+"Counters"), "list its counters, or remove the table", "table %s has no counters", sqltext.Excerpt(t.Table))
 	}
 	for i, text := range t.Counters {
-		place := cmp.Or(nth(t.at.counters, i), fmt.Sprintf("%sCounters[%d]", in, i))
+		place := cmp.Or(nth(t.At.counters, i), fmt.Sprintf("%sCounters[%d]", in, i))
 		switch name, ok := k.column(text, place); {
 		case !ok:
 		case hasColumn(spec.Counters, name):
@@ -181,7 +198,7 @@ func (k *checker) columns(spec *checkedSpec, t *TableConfig, in string) {
 		}
 	}
 	for i, text := range t.Touch {
-		place := cmp.Or(nth(t.at.touch, i), fmt.Sprintf("%sTouch[%d]", in, i))
+		place := cmp.Or(nth(t.At.touch, i), fmt.Sprintf("%sTouch[%d]", in, i))
 		switch name, ok := k.column(text, place); {
 		case !ok:
 		case hasColumn(spec.Counters, name):
@@ -195,9 +212,9 @@ func (k *checker) columns(spec *checkedSpec, t *TableConfig, in string) {
 }
 
 // recount checks which counters have queries that define them.
-func (k *checker) recount(spec *checkedSpec, t *TableConfig, in string) {
+func (k *checker) recount(spec *checkedSpec, t *Table, in string) {
 	for _, text := range sqltext.SortedKeys(t.Recount) {
-		place := cmp.Or(t.at.recount, in+"Recount")
+		place := cmp.Or(t.At.recount, in+"Recount")
 		name, ok := k.column(text, place)
 		switch {
 		case !ok:

@@ -1,10 +1,12 @@
-package countermysql
+package config
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalog"
 )
 
 func TestReadYAML(t *testing.T) {
@@ -14,7 +16,7 @@ func TestReadYAML(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, mistakes := readYAML("counters.yaml", []byte(text))
 			require.Empty(t, mistakes)
-			require.Equal(t, &Config{}, c)
+			require.Equal(t, &Settings{}, c)
 		})
 	}
 
@@ -35,15 +37,15 @@ tables:
   - {table: log, counters: *c}
 `))
 		require.Empty(t, mistakes)
-		require.Equal(t, &Config{
-			Slots: 32, CreateSlots: true, ReadOwn: ReadOwnSnapshot,
-			at: configPlaces{slots: "counters.yaml:2", createSlots: "counters.yaml:3", readOwn: "counters.yaml:4"},
-			Tables: []TableConfig{
-				{Table: "`my db`.`my.table`", Counters: []string{"likes", "views", "1"}, Touch: []string{"updated_at"}, ReadOwn: ReadOwnLatest, Slots: 64, SlotsTable: "s",
-					at: tablePlaces{table: "counters.yaml:6", counters: []string{"counters.yaml:7", "counters.yaml:7", "counters.yaml:7"}, touch: []string{"counters.yaml:9"},
+		require.Equal(t, &Settings{
+			Slots: 32, CreateSlots: true, ReadOwn: Snapshot,
+			At: Places{slots: "counters.yaml:2", createSlots: "counters.yaml:3", readOwn: "counters.yaml:4"},
+			Tables: []Table{
+				{Table: "`my db`.`my.table`", Counters: []string{"likes", "views", "1"}, Touch: []string{"updated_at"}, ReadOwn: Latest, Slots: 64, SlotsTable: "s",
+					At: TablePlaces{table: "counters.yaml:6", counters: []string{"counters.yaml:7", "counters.yaml:7", "counters.yaml:7"}, touch: []string{"counters.yaml:9"},
 						readOwn: "counters.yaml:10", slots: "counters.yaml:11", slotsTable: "counters.yaml:12"}},
-				{Table: "page", Counters: []string{"hits"}, at: tablePlaces{table: "counters.yaml:13", counters: []string{"counters.yaml:13"}}},
-				{Table: "log", Counters: []string{"hits"}, at: tablePlaces{table: "counters.yaml:14", counters: []string{"counters.yaml:13"}}},
+				{Table: "page", Counters: []string{"hits"}, At: TablePlaces{table: "counters.yaml:13", counters: []string{"counters.yaml:13"}}},
+				{Table: "log", Counters: []string{"hits"}, At: TablePlaces{table: "counters.yaml:14", counters: []string{"counters.yaml:13"}}},
 			},
 		}, c)
 		require.NoError(t, second(c.resolve("forum")))
@@ -108,7 +110,7 @@ func TestReadYAMLMistakes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv(envConfig, "")
 			withFile(t, "c.yaml", test.text)
-			_, _, err := ParseDSN("user:secret@/forum?counterConfig=c.yaml")
+			_, _, err := ParseDSN("user:secret@/forum?counterConfig=c.yaml", nil)
 			require.Equal(t, test.want, mistakesOf(t, err))
 		})
 	}
@@ -122,7 +124,7 @@ func FuzzYAML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, mistakes := readYAML("c.yaml", text)
 		for _, m := range mistakes {
-			var e *ConfigError
+			var e *catalog.ConfigError
 			require.ErrorAs(t, m, &e)
 			require.True(t, strings.HasPrefix(e.Place, "c.yaml"), e.Place)
 		}
@@ -138,6 +140,6 @@ func FuzzYAML(f *testing.F) {
 				require.Less(t, specs[i-1].DB+"\x00"+specs[i-1].Name, s.DB+"\x00"+s.Name)
 			}
 		}
-		require.Equal(t, c, c.merge(nil))
+		require.Equal(t, c, c.merge(nil, ""))
 	})
 }

@@ -1,4 +1,4 @@
-package countermysql
+package config
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -47,9 +48,9 @@ type yamlKey struct {
 //	      likes: SELECT post_id, COUNT(*) FROM post_like GROUP BY post_id
 //
 // What could be read is returned beside the mistakes, for more to be found.
-func readYAML(name string, text []byte) (*Config, []error) {
+func readYAML(name string, text []byte) (*Settings, []error) {
 	f := &yamlFile{name: name}
-	c := &Config{}
+	c := &Settings{}
 	var doc, next yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	switch err := decoder.Decode(&doc); {
@@ -60,13 +61,13 @@ func readYAML(name string, text []byte) (*Config, []error) {
 		return c, f.mistakes
 	}
 	f.mapping(doc.Content[0], []yamlKey{
-		{"slots", f.slots(&c.Slots, &c.at.slots)},
-		{"slot_range", yamlText(f, &c.SlotRange, &c.at.slotRange)},
-		{"create_slots", f.boolean(&c.CreateSlots, &c.at.createSlots)},
-		{"group_commit", not(f.boolean(&c.NoGroupCommit, &c.at.groupCommit), &c.NoGroupCommit)},
-		{"read_own", yamlText(f, &c.ReadOwn, &c.at.readOwn)},
+		{"slots", f.slots(&c.Slots, &c.At.slots)},
+		{"slot_range", yamlText(f, &c.SlotRange, &c.At.slotRange)},
+		{"create_slots", f.boolean(&c.CreateSlots, &c.At.createSlots)},
+		{"group_commit", not(f.boolean(&c.NoGroupCommit, &c.At.groupCommit), &c.NoGroupCommit)},
+		{"read_own", yamlText(f, &c.ReadOwn, &c.At.readOwn)},
 		{"rollup", func(n *yaml.Node) bool {
-			return f.mapping(n, []yamlKey{{"every", f.interval(&c.Rollup, &c.at.rollup)}})
+			return f.mapping(n, []yamlKey{{"every", f.interval(&c.Rollup, &c.At.rollup)}})
 		}},
 		{"tables", f.tables(&c.Tables)},
 	})
@@ -83,7 +84,7 @@ func readYAML(name string, text []byte) (*Config, []error) {
 func (f *yamlFile) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", f.name, n.Line) }
 
 func (f *yamlFile) report(n *yaml.Node, remedy, problem string, args ...any) bool {
-	f.mistakes = append(f.mistakes, &ConfigError{Place: f.place(n), Problem: fmt.Sprintf(problem, args...), Remedy: remedy})
+	f.mistakes = append(f.mistakes, &catalog.ConfigError{Place: f.place(n), Problem: fmt.Sprintf(problem, args...), Remedy: remedy})
 	return false
 }
 
@@ -95,7 +96,7 @@ func (f *yamlFile) syntax(err error) {
 	if m := yamlLine.FindStringSubmatch(problem); m != nil {
 		place, problem = place+":"+m[1], problem[len(m[0]):]
 	}
-	f.mistakes = append(f.mistakes, &ConfigError{
+	f.mistakes = append(f.mistakes, &catalog.ConfigError{
 		Place:   place,
 		Problem: "not YAML: " + strings.TrimPrefix(problem, "yaml: "),
 		Remedy:  "correct the syntax on this line or the one before it",
@@ -231,7 +232,7 @@ func (f *yamlFile) names(to, at *[]string) func(*yaml.Node) bool {
 	}
 }
 
-func (f *yamlFile) tables(to *[]TableConfig) func(*yaml.Node) bool {
+func (f *yamlFile) tables(to *[]Table) func(*yaml.Node) bool {
 	return func(n *yaml.Node) bool {
 		if isNull(n) {
 			return true
@@ -241,18 +242,18 @@ func (f *yamlFile) tables(to *[]TableConfig) func(*yaml.Node) bool {
 		}
 		ok := true
 		for _, item := range n.Content {
-			t := TableConfig{at: tablePlaces{table: f.place(item)}}
-			t.at.broken = !f.mapping(item, []yamlKey{
-				{"table", yamlText(f, &t.Table, &t.at.table)},
-				{"counters", f.names(&t.Counters, &t.at.counters)},
-				{"touch", f.names(&t.Touch, &t.at.touch)},
-				{"read_own", yamlText(f, &t.ReadOwn, &t.at.readOwn)},
-				{"slots", f.slots(&t.Slots, &t.at.slots)},
-				{"slots_table", yamlText(f, &t.SlotsTable, &t.at.slotsTable)},
-				{"recount", f.queries(&t.Recount, &t.at.recount)},
+			t := Table{At: TablePlaces{table: f.place(item)}}
+			t.At.broken = !f.mapping(item, []yamlKey{
+				{"table", yamlText(f, &t.Table, &t.At.table)},
+				{"counters", f.names(&t.Counters, &t.At.counters)},
+				{"touch", f.names(&t.Touch, &t.At.touch)},
+				{"read_own", yamlText(f, &t.ReadOwn, &t.At.readOwn)},
+				{"slots", f.slots(&t.Slots, &t.At.slots)},
+				{"slots_table", yamlText(f, &t.SlotsTable, &t.At.slotsTable)},
+				{"recount", f.queries(&t.Recount, &t.At.recount)},
 			})
 			*to = append(*to, t)
-			ok = ok && !t.at.broken
+			ok = ok && !t.At.broken
 		}
 		return ok
 	}
