@@ -155,7 +155,7 @@ func (c *conn) sendBatch(ctx context.Context, b *batch, entries []*slotsql.RowIn
 	err := c.sendUpsert(ctx, b.statement(c, entries), len(entries) == 1)
 	c.unheard(err)
 	if err == nil {
-		c.connector.slotted(b, entries)
+		c.connector.background.Slotted(&b.keys, entries)
 	}
 	return err
 }

@@ -7,14 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 // TestBatchesAreBounded proves that texts which give a table ever new names do not
 // make it keep a batch for each.
 func TestBatchesAreBounded(t *testing.T) {
 	post := &catalog.Table{}
-	of := &tableTraffic{}
-	c := &Connector{traffic: map[tableID]*tableTraffic{{}: of}}
+	c := &Connector{traffic: traffic.ForTables[tableTraffic]([]catalog.Spec{{}})}
+	of := c.traffic.Of(post)
 	first := c.batch(post, "post", nil)
 	for i := range 3 * maxBatches {
 		require.NotNil(t, c.batch(post, "p"+strconv.Itoa(i), nil))

@@ -159,7 +159,7 @@ func (c *conn) commitInOnePacket(ctx context.Context) (done bool, err error) {
 	switch {
 	case err == nil:
 		x.Sent = true
-		c.connector.slotted(c.connector.batch(t, t.Spec.Name, t.Key), entries)
+		c.connector.background.Slotted(&c.connector.batch(t, t.Spec.Name, t.Key).keys, entries)
 	case rowGone(err), mysqlerr.BadValue[mysqlerr.Number(err)], errors.Is(err, driver.ErrBadConn): // perhaps to another key, or it has another type; nothing was sent
 		return false, nil
 	case mysqlerr.Number(err) != 0 && c.InTransaction():

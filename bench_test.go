@@ -18,6 +18,7 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/traffic"
 	"github.com/countermysql/countermysql/internal/watch"
 )
 
@@ -25,10 +26,7 @@ import (
 // stays as new as it is.
 func benchConn(b testing.TB) *conn {
 	s := catalogtest.Forum(true)
-	c := &Connector{config: &Config{}, log: slog.Default(), plans: newPlanCache(), watcher: watch.Fixed(s), traffic: map[tableID]*tableTraffic{}}
-	for _, t := range s.All() {
-		c.traffic[tableID{t.Spec.DB, t.Spec.Name}] = &tableTraffic{}
-	}
+	c := &Connector{config: &Config{}, log: slog.Default(), plans: newPlanCache(), watcher: watch.Fixed(s), traffic: traffic.ForTables[tableTraffic](s.Specs)}
 	return &conn{connector: c, Folder: fold.New(&session.Session{Shared: &session.Shared{Watcher: c.watcher}, Settings: session.Settings{DB: "forum"}, Literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}})}
 }
 

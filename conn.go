@@ -1,7 +1,6 @@
 package countermysql
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 
@@ -11,11 +10,10 @@ import (
 )
 
 // conn is a session of the application's: it looks up the plan of each statement, binds
-// and runs it. Like every driver.Conn it is used by one goroutine at a time.
+// and runs it. What is none of a statement, internal/session does. Like every driver.Conn it is used by one goroutine at a time.
 type conn struct {
 	*fold.Folder
 	connector *Connector
-	closed    func() error    // at its end; nil: nothing
 	temporary map[string]bool // names of temporary tables that it has made, in small letters
 
 	filler plan.Filler // from one statement to the next
@@ -36,13 +34,6 @@ var (
 	//nolint:staticcheck // likewise
 	_ driver.Queryer = (*conn)(nil)
 )
-
-// Unwrap returns go-sql-driver's own connection. What is sent through it is
-// not seen by countermysql.
-func (c *conn) Unwrap() driver.Conn {
-	_ = c.SendBegin(context.Background()) // if it fails, so does what is sent next
-	return c.Below
-}
 
 // plan returns the plan of a text.
 func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
@@ -190,47 +181,4 @@ func (c *conn) PrepareContext(ctx context.Context, text string) (driver.Stmt, er
 		}
 	}
 	return &stmt{conn: c, text: text, raw: raw, settings: c.Settings}, nil
-}
-
-// CheckNamedValue converts an argument as go-sql-driver does.
-func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
-	return c.Raw.(driver.NamedValueChecker).CheckNamedValue(v)
-}
-
-// Ping asks the server for a sign of life.
-func (c *conn) Ping(ctx context.Context) error {
-	return c.Failed(c.Raw.(driver.Pinger).Ping(ctx))
-}
-
-// ResetSession prepares the connection for its next user.
-func (c *conn) ResetSession(ctx context.Context) error {
-	if r, ok := c.Raw.(driver.SessionResetter); ok {
-		return r.ResetSession(ctx)
-	}
-	return nil
-}
-
-// IsValid reports whether the connection may go back to the pool. One that is
-// returned inside a transaction may not: closing it is what rolls back.
-func (c *conn) IsValid() bool {
-	if c.InTransaction() && c.Autocommit() || c.Tx != nil && len(c.Tx.Unsent()) > 0 {
-		return false
-	}
-	v, ok := c.Raw.(driver.Validator)
-	return !ok || v.IsValid()
-}
-
-// Close ends the session.
-func (c *conn) Close() error {
-	c.Ended()
-	if c.Lost() {
-		return nil // its deputy closes it
-	}
-	err := c.Raw.Close()
-	c.connector.lookups.Leave()
-	if c.closed != nil {
-		err = cmp.Or(err, c.closed())
-		c.closed = nil
-	}
-	return err
 }

@@ -82,7 +82,7 @@ func (c *conn) count(ctx context.Context, k *call, b *plan.Bound) (outcome, afte
 	case err != nil:
 		return outcome{}, done, err
 	}
-	c.connector.slotted(way, entries)
+	c.connector.background.Slotted(&way.keys, entries)
 	return c.counted(k, b.Increment, int64(len(hits))), done, nil
 }
 
@@ -143,14 +143,14 @@ func (c *conn) countAlone(ctx context.Context, k *call) (outcome, after, error) 
 		lock = inc.Table.NoWait()
 	}
 	send := func() (bool, error) {
-		text, ok := c.filler.Statement(c.Insert(), lock, c.slot(inc.Table))
+		text, ok := c.filler.Statement(c.Insert(), lock, c.Slot(inc.Table))
 		if !ok {
 			return false, nil
 		}
 		defer c.Leased.Release()
 		err := c.sendUpsert(ctx, text, true)
-		if err == nil && b != nil && c.connector.cools() {
-			c.connector.slotted(b, []*slotsql.RowIncrement{{Key: c.filler.Key()}})
+		if err == nil && b != nil && c.connector.background.On() {
+			c.connector.background.Slotted(&b.keys, []*slotsql.RowIncrement{{Key: c.filler.Key()}})
 		}
 		return true, err
 	}
@@ -208,7 +208,7 @@ func (c *conn) countOne(ctx context.Context, k *call, b *plan.Bound) (outcome, a
 	}
 	err := c.sendUpsert(ctx, c.upsertOne(b, e), true)
 	if err == nil && joins {
-		c.connector.slotted(k.state.batch, []*slotsql.RowIncrement{e})
+		c.connector.background.Slotted(&k.state.batch.keys, []*slotsql.RowIncrement{e})
 	}
 	return c.sent(k, b.Increment, err)
 }

@@ -62,7 +62,6 @@ func (c *conn) leading(ctx context.Context, requests int, linger time.Duration, 
 				return false
 			}
 			c.LeaveToDeputy()
-			c.closed = nil
 			return true
 		},
 		Lost: mysql.ErrInvalidConn,
@@ -71,5 +70,5 @@ func (c *conn) leading(ctx context.Context, requests int, linger time.Duration, 
 
 // deputy is the connection again, for what needs no more of it than its settings.
 func (c *conn) deputy() *conn {
-	return &conn{Folder: fold.New(c.Deputy()), connector: c.connector, closed: c.closed}
+	return &conn{Folder: fold.New(c.Deputy()), connector: c.connector}
 }

@@ -30,7 +30,7 @@ var errNotDirect = errors.New("countermysql: the increment has to go to a slot")
 // (https://mariadb.com/kb/en/innodb-system-variables/#innodb_rollback_on_timeout).
 func (c *conn) cools(b *batch) bool {
 	t := b.t
-	return c.connector.cools() && c.Settings.Strict && !t.Galera && len(t.Key) > 0 && !(t.RollsBack && c.InTransaction())
+	return c.connector.background.On() && c.Settings.Strict && !t.Galera && len(t.Key) > 0 && !(t.RollsBack && c.InTransaction())
 }
 
 // sendDirect adds an increment to its base row. later leaves out a row that was touched

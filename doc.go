@@ -122,7 +122,7 @@ package countermysql
 //	call run split set                                 plan → what is sent
 //
 //	count lookup                                       an increment
-//	direct cooling                                     - its base row, as long as it meets no other
+//	direct                                             - its base row, as long as it meets no other
 //	upsert                                             - its slot
 //	batch traffic deputy                               - together with those of others, by internal/groupcommit
 //	promise savepoint                                  - pending, in internal/txn
@@ -132,6 +132,6 @@ package countermysql
 //	ddl alter temporary lock_tables                    what changes tables
 //	outcome types errors                               the answer, as plain MySQL gives it, by internal/answer
 //
-//	rollup background                                  operating, by internal/maintain
-//	check initialize explain recount leave
+//	rollup check initialize recount leave              operating, by internal/maintain
+//	wrapped explain
 //	describe stats                                     what internal/stats has counted

@@ -37,12 +37,12 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 	if err != nil {
 		return nil, err
 	}
-	raw, err := c.connect(ctx)
+	own, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer raw.Close()
-	k := &call{conn: raw.(*conn), text: query}
+	defer own.Close()
+	k := &call{conn: own, text: query}
 	if len(sqltext.Tokenize(query, k.conn.Settings.Mode)) == 0 {
 		return nil, errors.New("countermysql: there is no statement to explain")
 	}

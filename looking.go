@@ -29,7 +29,7 @@ func (c *conn) looks(k *call) lookKind {
 	}
 	l, now := p.Query.Look, catalog.Clock()
 	switch {
-	case !slices.ContainsFunc(l.Tables, func(t *catalog.Table) bool { return c.connector.trafficOf(t).slots.Seen(now) }):
+	case !slices.ContainsFunc(l.Tables, func(t *catalog.Table) bool { return c.Traffic.Of(t).Slots.Seen(now) }):
 		if k.state.tableLook.Pays(now) {
 			return tableLook
 		}
@@ -91,7 +91,7 @@ func (c *conn) told(k *call, rows *lookedRows) (answered bool) {
 	answered = true
 	for i, t := range l.Tables {
 		if rows.has(0, i) {
-			c.connector.trafficOf(t).slots.See()
+			c.Traffic.Of(t).Slots.See()
 			answered = false
 		}
 	}

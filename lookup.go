@@ -217,7 +217,7 @@ func (c *conn) lookUp(ctx context.Context, l lookup, w *txn.WriteSet) ([][]strin
 		return c.Outside(ctx, query)
 	}
 	r := ofConn(c, groupcommit.NewRequest(&search{lookup: l, holds: c.Unbegun == nil}, l.of(l.id)))
-	switch v := c.connector.trafficOf(l.t).lookups.Do(ctx, r, func(requests []*groupcommit.Request[*search]) groupcommit.Sending {
+	switch v := c.connector.traffic.Of(l.t).lookups.Do(ctx, r, func(requests []*groupcommit.Request[*search]) groupcommit.Sending {
 		mayWait := !slices.ContainsFunc(requests, func(r *groupcommit.Request[*search]) bool { return r.Payload.holds }) // behind an ALTER, which then waits for none of them
 		look := func(ctx context.Context, c *conn) { c.lookUpAll(ctx, requests, mayWait) }
 		if mayWait || len(requests) == 1 {

@@ -86,7 +86,7 @@ func (c *conn) sendTable(ctx context.Context, t *catalog.Table, entries []*slots
 	err := c.sendUpsert(ctx, text(), len(entries) == 1)
 	switch {
 	case err == nil:
-		c.connector.slotted(c.connector.batch(t, t.Spec.Name, t.Key), entries)
+		c.connector.background.Slotted(&c.connector.batch(t, t.Spec.Name, t.Key).keys, entries)
 	case otherKey[mysqlerr.Number(err)] && c.InTransaction():
 		c.connector.watcher.NoteChange()
 		return c.AsDeadlock("the table " + t.String() + " has got another key meanwhile")

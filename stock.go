@@ -55,7 +55,7 @@ func (c *conn) runQueued(ctx context.Context, k *call) (out outcome, done bool, 
 	if !ok {
 		return outcome{}, false, nil
 	}
-	queues := &c.connector.trafficOf(g.Table).queues
+	queues := &c.connector.traffic.Of(g.Table).queues
 	q := queues.Enter(row)
 	defer queues.Leave(row, q)
 	byItself := func() {

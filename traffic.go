@@ -11,24 +11,14 @@ import (
 	"github.com/countermysql/countermysql/internal/traffic"
 )
 
-// tableTraffic is what is under way on a table, by whatever definition of it the statements
-// were planned.
+// tableTraffic is what callers who come together want of a table, by whatever definition of
+// it their statements were planned.
 type tableTraffic struct {
-	leases  traffic.Leases
 	lookups groupcommit.Group[*search]
-	slots   traffic.Slots
 	queues  stock.Queues[*sale]
 
 	batches sync.Map     // *batch by batchKey
 	known   atomic.Int64 // so many
-}
-
-// tableID is the name of a counter table, as it is configured.
-type tableID struct{ db, name string }
-
-// trafficOf is the traffic of a counter table.
-func (c *Connector) trafficOf(t *catalog.Table) *tableTraffic {
-	return c.traffic[tableID{t.Spec.DB, t.Spec.Name}]
 }
 
 // maxBatches bounds the batches that a table keeps: a text may give it any name.
@@ -44,11 +34,11 @@ type batchKey struct {
 // batch returns the batch for increments whose conditions call a table by a name and give
 // one of its unique keys; beyond the bound, one of the caller's own.
 func (c *Connector) batch(t *catalog.Table, name string, cols []*catalog.Column) *batch {
-	of, key := c.trafficOf(t), batchKey{t, name, strings.Join(catalog.QuoteNames(cols), ",")}
+	of, key := c.traffic.Of(t), batchKey{t, name, strings.Join(catalog.QuoteNames(cols), ",")}
 	if b, ok := of.batches.Load(key); ok {
 		return b.(*batch)
 	}
-	own := &batch{t: t, name: name, cols: cols}
+	own := &batch{t: t, name: name, cols: cols, keys: traffic.Keys{Table: t, By: cols}}
 	if of.known.Load() >= maxBatches {
 		return own
 	}
