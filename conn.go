@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
-	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -12,11 +12,9 @@ import (
 // conn is a session of the application's: it looks up the plan of each statement, binds
 // and runs it. What is none of a statement, internal/session does. Like every driver.Conn it is used by one goroutine at a time.
 type conn struct {
-	*fold.Folder
+	*increment.Caller
 	connector *Connector
 	temporary map[string]bool // names of temporary tables that it has made, in small letters
-
-	filler plan.Filler // from one statement to the next
 }
 
 var (
@@ -59,7 +57,7 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 		}
 	}
 	if p.Kind != sqltext.EffectRollback {
-		if err := c.adopt(ctx, s); err != nil {
+		if err := c.Adopt(ctx, s); err != nil {
 			return planUse{}, err
 		}
 	}
@@ -118,7 +116,7 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 		c.connector.stats.Verbatim.Add(1)
 	}
 	if rows {
-		if err := c.keepPromises(ctx); err != nil {
+		if err := c.KeepPromises(ctx); err != nil {
 			return outcome{}, err
 		}
 	}

@@ -93,7 +93,9 @@ package countermysql
 //	internal/txn                   what a transaction has done to counter tables; memory only
 //	internal/session               one session: settings, status, transaction, our own statements
 //	internal/fold                  slots and pending increments → base rows; what a transaction sees
-//	internal/maintain              what an operator does to tables: roll up, count anew, init, check
+//	internal/maintain              what an operator does to tables, and what goes on beside statements
+//	internal/increment             increments: base row or slot, at once, together or pending
+//	internal/sale                  guarded updates of one row, together
 //	this one                       connections, transactions, sending, answers, operating
 //
 // One increment, UPDATE post SET likes = likes + 1 WHERE id = ?, function by function:
@@ -101,15 +103,15 @@ package countermysql
 //	execute planOf planBy planAnew Make plan dml update   what it is: once for each text
 //	run runOnce runData Route increment              with the arguments of a call
 //
-//	countAlone bind statement sendUpsert             outside a transaction: one statement,
-//	count countOne together sendRequests             together with others where some are under way,
+//	CountAlone bind statement sendUpsert             outside a transaction: one statement,
+//	Count countOne together sendRequests             together with others where some are under way,
 //	sendBatch sendUpsert counted                     and the answer of the plain one
 //
 //	BeginTx mayDefer                                 in a transaction: BEGIN waits,
-//	count countLater promise                         it is noted
-//	keepPromises findAll lookUp addPending           its row is looked up, if that is asked for
-//	Commit Due commitTogether                        COMMIT: as outside, if nothing else was done,
-//	commit send sendTable sendUpsert                 or right before it
+//	Count countLater promise                         it is noted
+//	KeepPromises findAll lookUp addPending           its row is looked up, if that is asked for
+//	Commit Due CommitTogether                        COMMIT: as outside, if nothing else was done,
+//	commit Send sendTable sendUpsert                 or right before it
 //
 // Where to read, in the order of a statement's life:
 //
@@ -121,14 +123,10 @@ package countermysql
 //	looking fallible                                   - a query that first looks for slots
 //	call run split set                                 plan → what is sent
 //
-//	count lookup                                       an increment
-//	direct                                             - its base row, as long as it meets no other
-//	upsert                                             - its slot
-//	batch traffic deputy                               - together with those of others, by internal/groupcommit
-//	promise savepoint                                  - pending, in internal/txn
+//	count                                              an increment, by internal/increment
+//	savepoint                                          - pending, in internal/txn
 //	ordering                                           - pending → sorted → sent before COMMIT
-//	exact overwrite narrow                             the exact way, by internal/fold
-//	stock                                              - together with those of others that want the same row
+//	exact overwrite narrow                             the exact way, by internal/fold and internal/sale
 //	ddl alter temporary lock_tables                    what changes tables
 //	outcome types errors                               the answer, as plain MySQL gives it, by internal/answer
 //

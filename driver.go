@@ -16,8 +16,10 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/lookups"
 	"github.com/countermysql/countermysql/internal/maintain"
+	"github.com/countermysql/countermysql/internal/sale"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/stats"
 	"github.com/countermysql/countermysql/internal/traffic"
@@ -131,7 +133,8 @@ type Connector struct {
 	watcher    *watch.Watcher
 	plans      *planCache
 	background maintain.Background
-	traffic    traffic.ByTable[tableTraffic]
+	increments *increment.Shared
+	sales      sale.Queues
 	warned     sync.Map // what has been logged once
 	stats      stats.Stats
 	shared     session.Shared
@@ -153,7 +156,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	if log == nil {
 		log = slog.Default()
 	}
-	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, traffic: traffic.ForTables[tableTraffic](specs), plans: newPlanCache()}
+	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, sales: sale.NewQueues(specs), plans: newPlanCache()}
 	c.driver = &Driver{config: registered, connector: c} // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {
 		wrapped, err := sqlmw.Driver(connectorDriver{raw}, config.Interceptor).(driver.DriverContext).OpenConnector("")
@@ -173,6 +176,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	if config.Rollup != RollupNever {
 		c.background.Every = cmp.Or(config.Rollup, DefaultRollup)
 	}
+	c.increments = increment.NewShared(specs, config.NoGroupCommit, &c.background, log)
 	return c, nil
 }
 
@@ -223,7 +227,7 @@ func (c *Connector) connect(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Folder: fold.New(s), connector: c, temporary: map[string]bool{}}, nil
+	return &conn{Caller: increment.New(fold.New(s), c.increments), connector: c, temporary: map[string]bool{}}, nil
 }
 
 // dial opens a connection to the server, which is below the interceptor's wrapper.
@@ -244,7 +248,7 @@ func (c *Connector) dial(ctx context.Context) (raw, below driver.Conn, err error
 // adopted forgets what was of another schema than the one that holds now.
 func (c *Connector) adopted(s *catalog.Schema) {
 	c.plans.clear()
-	c.forgetBatches(s)
+	c.increments.Forget(s)
 }
 
 // noteMissing logs listed tables and columns that are not there yet, each once.

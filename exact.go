@@ -9,6 +9,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/sale"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -20,6 +21,27 @@ func (c *conn) runExact(ctx context.Context, k *call) (outcome, error) {
 		return out, err
 	}
 	return c.runByItself(ctx, k)
+}
+
+// runQueued runs a guarded update together with those of its row that wait as well; done is
+// false where it has to go by itself.
+func (c *conn) runQueued(ctx context.Context, k *call) (out outcome, done bool, err error) {
+	g := k.Plan.Guard
+	if g == nil || k.rows || c.InTransaction() || !sale.Sells(c.Caller) {
+		return outcome{}, false, nil
+	}
+	alone := false
+	affected, sold, serr := c.connector.sales.Run(ctx, c.Caller, g, k.binder(), func() {
+		alone = true
+		out, err = c.runByItself(ctx, k)
+	})
+	switch {
+	case alone:
+		return out, true, err
+	case serr != nil || !sold:
+		return outcome{}, sold, serr
+	}
+	return outcome{res: answer.Affected(affected)}, true, nil
 }
 
 // runByItself is runExact for a statement that shares nothing.
@@ -109,7 +131,7 @@ func (c *conn) alone(ctx context.Context, run func() (outcome, error)) (outcome,
 	}
 	out, err := run()
 	if err == nil {
-		err = c.send(ctx) // what it has incremented
+		err = c.Send(ctx) // what it has incremented
 	}
 	if err != nil {
 		_ = c.Finish(ctx, err)

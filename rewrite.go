@@ -10,6 +10,7 @@ import (
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
@@ -54,7 +55,7 @@ type planUse struct {
 
 // planState is what the executions of one plan have in common.
 type planState struct {
-	batch              *batch // of the increment; nil: it goes by itself
+	batch              *increment.Batch // of the increment; nil: it goes by itself
 	tableLook, rowLook traffic.Look
 	types              answer.KeptTypes // of the query as it was written
 	noted              atomic.Bool      // as a fallback
@@ -126,7 +127,7 @@ func (c *conn) planBy(k planKey) planUse {
 func (c *conn) planAnew(k planKey) planUse {
 	use := planUse{Plan: plan.Make(k.schema, k.text, k.mode, k.db), state: &planState{}}
 	if inc := use.Increment; inc != nil && inc.Joins {
-		use.state.batch = c.connector.batch(inc.Table, inc.Name, inc.Pin.Columns)
+		use.state.batch = c.connector.increments.Batch(inc.Table, inc.Name, inc.Pin.Columns)
 	}
 	return use
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -26,7 +27,7 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 		run = c.runEncounter
 	}
 	if !k.Plan.LeavesPromises() {
-		if err := c.keepPromises(ctx); err != nil {
+		if err := c.KeepPromises(ctx); err != nil {
 			return outcome{}, err
 		}
 	}
@@ -153,7 +154,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 // runCommit executes a statement that commits what is open.
 func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	p := k.Plan
-	send := c.sendOrRollBack
+	send := c.SendOrRollBack
 	if p.Arg == sqltext.XaEnd { // a prepared transaction may lose the shared locks that keep others from its slots
 		send = c.ApplyAll
 	}
@@ -242,8 +243,8 @@ func (k *call) route(f *plan.Filler) plan.Route {
 }
 
 // otherwise is the route of an increment that turned out to be none.
-func (k *call) otherwise(how after) plan.Route {
-	if how == takeExact {
+func (k *call) otherwise(how increment.After) plan.Route {
+	if how == increment.TakeExact {
 		return plan.Route{Class: plan.Exact, Reason: "its row or its slot can't take it"}
 	}
 	return k.Plan.OnBase(k.binder(), k.setting(), "no row takes it")
@@ -270,19 +271,19 @@ func (k *call) setting() plan.Setting {
 
 // runData executes a query or a data change.
 func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
-	p, r := k.Plan, k.route(&c.filler)
+	p, r := k.Plan, k.route(&c.Filler)
 	if r.Bare {
 		return k.forward(ctx, k.text)
 	}
 	if p.Increment != nil {
 		if r.Class == plan.Counting {
 			out, how, err := c.increment(ctx, k, r)
-			if err != nil || how == done {
+			if err != nil || how == increment.Done {
 				return out, err
 			}
 			r = k.otherwise(how)
 		}
-		if err := c.keepPromises(ctx); err != nil {
+		if err := c.KeepPromises(ctx); err != nil {
 			return outcome{}, err
 		}
 		if err := c.SendBegin(ctx); err != nil {

@@ -1,4 +1,4 @@
-package countermysql
+package increment
 
 import (
 	"strconv"
@@ -7,18 +7,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 // TestBatchesAreBounded proves that texts which give a table ever new names do not
 // make it keep a batch for each.
 func TestBatchesAreBounded(t *testing.T) {
 	post := &catalog.Table{}
-	c := &Connector{traffic: traffic.ForTables[tableTraffic]([]catalog.Spec{{}})}
-	of := c.traffic.Of(post)
-	first := c.batch(post, "post", nil)
+	c := NewShared([]catalog.Spec{{}}, false, nil, nil)
+	of := c.tables.Of(post)
+	first := c.Batch(post, "post", nil)
 	for i := range 3 * maxBatches {
-		require.NotNil(t, c.batch(post, "p"+strconv.Itoa(i), nil))
+		require.NotNil(t, c.Batch(post, "p"+strconv.Itoa(i), nil))
 	}
 	kept := 0
 	of.batches.Range(func(any, any) bool {
@@ -26,8 +25,8 @@ func TestBatchesAreBounded(t *testing.T) {
 		return true
 	})
 	require.Equal(t, maxBatches, kept)
-	require.Same(t, first, c.batch(post, "post", nil))
-	require.Equal(t, "new", c.batch(post, "new", nil).name)
-	c.forgetBatches(&catalog.Schema{})
+	require.Same(t, first, c.Batch(post, "post", nil))
+	require.Equal(t, "new", c.Batch(post, "new", nil).name)
+	c.Forget(&catalog.Schema{})
 	require.Zero(t, of.known.Load(), "of a definition that no longer holds")
 }

@@ -1,4 +1,4 @@
-package countermysql
+package sale
 
 import (
 	"context"
@@ -12,21 +12,16 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/countermysql/countermysql/internal/answer"
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
+	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/stock"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
-
-// Guarded updates of one row outside transactions, which would wait for each other's lock
-// and COMMIT, go together: while one is under way the others gather, and go as one statement
-// that changes the row if there is enough for all. If there is not, they are served one
-// after the other, in one transaction that has the row locked. As all of them wait at the
-// same time, that is an order in which the server could have run them; who is refused is so
-// because nothing was left for him at a moment of his call.
 
 // sale is what one caller wants of the row.
 type sale struct {
@@ -37,53 +32,58 @@ type sale struct {
 
 type saleRequest = groupcommit.Request[*sale]
 
-// sells reports whether the connection's guarded updates may go with those of others: what
-// does not fit is an error, and nothing but that.
-func (c *conn) sells() bool {
-	return c.grouped() && c.Settings.Strict && !c.Settings.SafeUpdates && !strings.Contains(c.Settings.SQLMode, "NO_UNSIGNED_SUBTRACTION")
+// Queues are where sales of rows wait for those that are under way.
+type Queues struct {
+	of traffic.ByTable[stock.Queues[*sale]]
 }
 
-// runQueued runs a guarded update when its row is free, together with those that wait for
-// it as well; done is false where it has to go by itself.
-func (c *conn) runQueued(ctx context.Context, k *call) (out outcome, done bool, err error) {
-	g := k.Plan.Guard
-	if g == nil || k.rows || c.InTransaction() || !c.sells() {
-		return outcome{}, false, nil
-	}
-	b := k.binder()
+// NewQueues are those of some tables.
+func NewQueues(specs []catalog.Spec) Queues {
+	return Queues{traffic.ForTables[stock.Queues[*sale]](specs)}
+}
+
+// Sells reports whether a session's guarded updates may go with those of others: what
+// does not fit is an error, and nothing but that.
+func Sells(c *increment.Caller) bool {
+	return c.Grouped() && c.Settings.Strict && !c.Settings.SafeUpdates && !strings.Contains(c.Settings.SQLMode, "NO_UNSIGNED_SUBTRACTION")
+}
+
+// Run runs a guarded update when its row is free: by itself where nobody else waits for it,
+// or together with those that do. done is false where neither is so, and it has to go by
+// itself beside them; where byItself has run, its caller knows.
+func (q Queues) Run(ctx context.Context, c *increment.Caller, g *plan.Guard, b plan.Binder, byItself func()) (affected int64, done bool, err error) {
 	row, ok := g.Row(b)
 	if !ok {
-		return outcome{}, false, nil
+		return 0, false, nil
 	}
-	queues := &c.connector.traffic.Of(g.Table).queues
-	q := queues.Enter(row)
-	defer queues.Leave(row, q)
-	byItself := func() {
-		done = true
-		c.connector.stats.Guard(1)
-		out, err = c.runByItself(ctx, k)
+	queues := q.of.Of(g.Table)
+	of := queues.Enter(row)
+	defer queues.Leave(row, of)
+	alone := func() {
+		c.Stats.Guard(1)
+		byItself()
 	}
-	if !q.Gathers() {
-		if lead := q.Enter(); lead != 0 {
-			defer q.Leave(lead)
-			byItself()
-			return out, done, err
+	if !of.Gathers() {
+		if lead := of.Enter(); lead != 0 {
+			defer of.Leave(lead)
+			alone()
+			return 0, false, nil
 		}
 	}
 	x, ok := g.Bind(b)
 	if !ok {
-		return outcome{}, false, nil
+		return 0, false, nil
 	}
-	r := ofConn(c, groupcommit.NewRequest(&sale{Guarded: x, guard: g}, x.Shape))
+	r := increment.OfCaller(c, groupcommit.NewRequest(&sale{Guarded: x, guard: g}, x.Shape))
 	r.Affinity = fmt.Sprintf("%s %p %s", r.Affinity, g, x.Shape)
 	if !r.Fits() {
-		return outcome{}, false, nil
+		return 0, false, nil
 	}
-	v := q.Do(ctx, r, func(batch []*saleRequest) groupcommit.Sending {
+	v := of.Do(ctx, r, func(batch []*saleRequest) groupcommit.Sending {
 		if len(batch) == 1 {
-			return groupcommit.Sending{Run: byItself, Lost: mysql.ErrInvalidConn}
+			return groupcommit.Sending{Run: alone, Lost: mysql.ErrInvalidConn}
 		}
-		return c.leading(ctx, len(batch), lingerLocked, func(ctx context.Context, c *conn) {
+		return c.Leading(ctx, len(batch), increment.LingerLocked, func(ctx context.Context, c *increment.Caller) {
 			if c.ResetSession(ctx) != nil { // dead: nobody else has to suffer from that
 				batch[0].Outcome.Alone = true
 				for _, w := range batch[1:] {
@@ -91,29 +91,29 @@ func (c *conn) runQueued(ctx context.Context, k *call) (out outcome, done bool, 
 				}
 				return
 			}
-			c.connector.stats.Guard(len(batch))
-			c.sell(ctx, &q.Short, batch)
+			c.Stats.Guard(len(batch))
+			(&seller{c}).sell(ctx, &of.Short, batch)
 		})
 	})
-	switch {
-	case done:
-		return out, true, err
-	case v.Err != nil:
-		return outcome{}, true, v.Err
+	if v.Err != nil {
+		return 0, true, v.Err
 	}
-	return outcome{res: answer.Affected(r.Payload.rows)}, !v.Alone, nil
+	return r.Payload.rows, !v.Alone, nil
 }
+
+// seller serves a batch in one session.
+type seller struct{ *increment.Caller }
 
 // sell gives every request of one shape its outcome. While the row is short, the most modest
 // one is asked for first: if that is refused, so are all.
-func (c *conn) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequest) {
+func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequest) {
 	g, left, locked := batch[0].Payload.guard, batch, false
 	if short.Load() && !g.MayFail() {
 		n := stock.Modest(wants(batch))
-		affected, err := c.trySale(ctx, batch[n].Payload.Alone())
+		affected, err := s.trySale(ctx, batch[n].Payload.Alone())
 		switch {
-		case err != nil && !undone(err):
-			c.unsold(ctx, batch, batch, err)
+		case err != nil && !increment.Undone(err):
+			s.unsold(ctx, batch, batch, err)
 			return
 		case err == nil && affected == 0:
 			return
@@ -125,10 +125,10 @@ func (c *conn) sell(ctx context.Context, short *atomic.Bool, batch []*saleReques
 		}
 	}
 	if !locked {
-		affected, err := c.trySale(ctx, left[len(left)-1].Payload.Together(stock.Enough(wants(left))))
+		affected, err := s.trySale(ctx, left[len(left)-1].Payload.Together(stock.Enough(wants(left))))
 		switch {
-		case err != nil && !undone(err):
-			c.unsold(ctx, batch, left, err)
+		case err != nil && !increment.Undone(err):
+			s.unsold(ctx, batch, left, err)
 			return
 		case err == nil && affected == 1:
 			for _, r := range left {
@@ -141,21 +141,21 @@ func (c *conn) sell(ctx context.Context, short *atomic.Bool, batch []*saleReques
 	var answers []stock.Answer
 	committing := false
 	err := session.Again(ctx, func() error {
-		if err := c.Start(ctx); err != nil {
+		if err := s.Start(ctx); err != nil {
 			return err
 		}
 		var err error
-		answers, err = c.serve(ctx, left)
+		answers, err = s.serve(ctx, left)
 		committing = err == nil
-		return c.Finish(ctx, err)
+		return s.Finish(ctx, err)
 	})
 	switch {
-	case err != nil && committing && !undone(err):
-		c.unsold(ctx, batch, left, err)
+	case err != nil && committing && !increment.Undone(err):
+		s.unsold(ctx, batch, left, err)
 		return
 	case err != nil: // nothing was done
 		for _, r := range left {
-			if r.Outcome.Alone = true; r == batch[0] && !undone(err) && !errors.Is(err, errUnserved) {
+			if r.Outcome.Alone = true; r == batch[0] && !increment.Undone(err) && !errors.Is(err, errUnserved) {
 				r.Outcome = groupcommit.Outcome{Err: err}
 			}
 		}
@@ -175,16 +175,16 @@ func (c *conn) sell(ctx context.Context, short *atomic.Bool, batch []*saleReques
 
 // trySale sends a statement whose failure, unless it leaves open what was done, is no news
 // to anybody.
-func (c *conn) trySale(ctx context.Context, text string) (affected int64, err error) {
-	affected, err = c.Do(ctx, text)
-	if err != nil && undone(err) {
-		c.connector.stats.Unheard(mysqlerr.Number(err))
+func (s *seller) trySale(ctx context.Context, text string) (affected int64, err error) {
+	affected, err = s.Do(ctx, text)
+	if err != nil && increment.Undone(err) {
+		s.Stats.Unheard(mysqlerr.Number(err))
 	}
 	return affected, err
 }
 
 // unsold ends requests of a batch whose connection has failed.
-func (c *conn) unsold(ctx context.Context, batch, requests []*saleRequest, err error) {
+func (s *seller) unsold(ctx context.Context, batch, requests []*saleRequest, err error) {
 	for _, r := range requests {
 		switch leads := r == batch[0]; { // whose connection it is
 		case leads:
@@ -212,17 +212,17 @@ func wants(requests []*saleRequest) []stock.Want {
 var errUnserved = errors.New("countermysql: a row has not changed as it should have")
 
 // serve locks the row, adds its slots to it, and serves one after the other.
-func (c *conn) serve(ctx context.Context, requests []*saleRequest) ([]stock.Answer, error) {
+func (s *seller) serve(ctx context.Context, requests []*saleRequest) ([]stock.Answer, error) {
 	x, g := requests[0].Payload, requests[0].Payload.guard
 	all := func(a stock.Answer) []stock.Answer { return slices.Repeat([]stock.Answer{a}, len(requests)) }
-	locked, err := c.LockRows(ctx, g.Table, sqltext.Quote(g.Name), g.From(), x.Row())
+	locked, err := s.LockRows(ctx, g.Table, sqltext.Quote(g.Name), g.From(), x.Row())
 	if err != nil || len(locked) == 0 {
 		return all(stock.Refused), err
 	}
-	if err := c.FoldRows(ctx, g.Table, locked); err != nil {
+	if err := s.FoldRows(ctx, g.Table, locked); err != nil {
 		return nil, err
 	}
-	rows, err := c.Read(ctx, c.Unsnapshot()+x.Look())
+	rows, err := s.Read(ctx, s.Unsnapshot()+x.Look())
 	if err != nil || len(rows) == 0 {
 		return all(stock.Refused), err
 	}
@@ -242,7 +242,7 @@ func (c *conn) serve(ctx context.Context, requests []*saleRequest) ([]stock.Answ
 	answers, sum := stock.Serve(row, wants(requests))
 	for i := len(answers) - 1; i >= 0; i-- { // its times are those that stay
 		if answers[i] == stock.Served {
-			affected, err := c.Do(ctx, requests[i].Payload.Locked(sum))
+			affected, err := s.Do(ctx, requests[i].Payload.Locked(sum))
 			if err == nil && affected != 1 {
 				err = errUnserved
 			}

@@ -1,4 +1,4 @@
-package countermysql
+package increment
 
 import (
 	"context"
@@ -11,21 +11,21 @@ import (
 )
 
 // keeper keeps the promises of a connection's transaction for who asks a Result.
-type keeper conn
+type keeper Caller
 
 func (k *keeper) KeepPromises() {
-	c := (*conn)(k)
-	_ = c.keepPromises(c.Ctx) // the promises have the error
+	c := (*Caller)(k)
+	_ = c.KeepPromises(c.Ctx) // the promises have the error
 }
 
 // mayPromise reports whether an increment's row need not be looked for yet: one row, by a
 // primary key of one integer and nothing else, in a table that the transaction has not
 // written; and whether it is there is all that RowsAffected depends on.
-func (c *conn) mayPromise(k *call, b *plan.Bound) bool {
+func (c *Caller) mayPromise(of Execution, b *plan.Bound) bool {
 	t, x := b.Table, c.Transaction()
 	w, p := x.Written[t.String()], x.Pending[t.String()]
 	switch {
-	case c.Ctx == nil, k.rows, b.ID == "", len(t.Touch) > 0, x.Called, x.Inside,
+	case c.Ctx == nil, of.Rows, b.ID == "", len(t.Touch) > 0, x.Called, x.Inside,
 		w != nil && (w.Unbounded || len(w.Rows) > 0 || len(w.Folded) > 0),
 		p.Get(b.ID) != nil:
 		return false
@@ -39,17 +39,17 @@ func (c *conn) mayPromise(k *call, b *plan.Bound) bool {
 }
 
 // promise adds an increment to the transaction's, and returns its result.
-func (c *conn) promise(b *plan.Bound) *txn.Promise {
+func (c *Caller) promise(b *plan.Bound) *txn.Promise {
 	x, p := c.Transaction(), &txn.Promise{Keeper: (*keeper)(c), Bound: b, Late: c.HasSnapshot, Affected: 1}
 	x.Promises = append(x.Promises, p)
 	x.Increments++
-	c.connector.stats.Pending.Add(1)
+	c.Stats.Pending.Add(1)
 	return p
 }
 
-// keepPromises looks for the rows of increments that were not looked for. If it fails,
+// KeepPromises looks for the rows of increments that were not looked for. If it fails,
 // the transaction is lost: the application has been told that they were done.
-func (c *conn) keepPromises(ctx context.Context) error {
+func (c *Caller) KeepPromises(ctx context.Context) error {
 	if c.Tx == nil || len(c.Tx.Promises) == 0 {
 		return nil
 	}
@@ -73,13 +73,13 @@ func (c *conn) keepPromises(ctx context.Context) error {
 
 // keep looks for the row of a promise. Where it seems to be missing, another transaction
 // may be about to insert it: then the statement itself finds out.
-func (c *conn) keep(ctx context.Context, p *txn.Promise) error {
+func (c *Caller) keep(ctx context.Context, p *txn.Promise) error {
 	t, e := p.Bound.Table, p.Entry()
 	hits, how, err := c.findAll(ctx, p.Bound)
 	if err != nil {
 		return err
 	}
-	if how == done {
+	if how == Done {
 		return c.addPending(ctx, t, hits, p.Late)
 	}
 	if err := c.SendBegin(ctx); err != nil {
@@ -89,7 +89,7 @@ func (c *conn) keep(ctx context.Context, p *txn.Promise) error {
 		return err
 	}
 	w := c.Transaction().WrittenTo(t)
-	if c.connector.cfg.ClientFoundRows { // it may have been NULL
+	if c.Config.ClientFoundRows { // it may have been NULL
 		w.SetUnbounded()
 		return nil
 	}
@@ -97,10 +97,10 @@ func (c *conn) keep(ctx context.Context, p *txn.Promise) error {
 	return nil
 }
 
-// adopt makes the transaction go over to a schema that was learned while it was open: it has
+// Adopt makes the transaction go over to a schema that was learned while it was open: it has
 // not locked what it has only incremented, which others may alter. Where what it remembers of
 // a table would be wrong of that now, it is rolled back.
-func (c *conn) adopt(ctx context.Context, s *catalog.Schema) error {
+func (c *Caller) Adopt(ctx context.Context, s *catalog.Schema) error {
 	x := c.Tx
 	if x == nil || x.Schema == s {
 		return nil
@@ -109,7 +109,7 @@ func (c *conn) adopt(ctx context.Context, s *catalog.Schema) error {
 		return c.AsDeadlock("the key, a counter or a touch column of " + t.String() + " has been changed meanwhile")
 	}
 	if x.Outdated(s) {
-		if err := c.keepPromises(ctx); err != nil {
+		if err := c.KeepPromises(ctx); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package countermysql
+package increment
 
 import (
 	"strings"
@@ -7,17 +7,14 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
-	"github.com/countermysql/countermysql/internal/stock"
 	"github.com/countermysql/countermysql/internal/traffic"
 )
 
-// tableTraffic is what callers who come together want of a table, by whatever definition of
-// it their statements were planned.
-type tableTraffic struct {
+// table is what callers who come together want of a table, by whatever definition of it
+// their statements were planned.
+type table struct {
 	lookups groupcommit.Group[*search]
-	queues  stock.Queues[*sale]
-
-	batches sync.Map     // *batch by batchKey
+	batches sync.Map     // *Batch by batchKey
 	known   atomic.Int64 // so many
 }
 
@@ -31,14 +28,14 @@ type batchKey struct {
 	key  string         // that they give
 }
 
-// batch returns the batch for increments whose conditions call a table by a name and give
+// Batch returns the batch for increments whose conditions call a table by a name and give
 // one of its unique keys; beyond the bound, one of the caller's own.
-func (c *Connector) batch(t *catalog.Table, name string, cols []*catalog.Column) *batch {
-	of, key := c.traffic.Of(t), batchKey{t, name, strings.Join(catalog.QuoteNames(cols), ",")}
+func (s *Shared) Batch(t *catalog.Table, name string, cols []*catalog.Column) *Batch {
+	of, key := s.tables.Of(t), batchKey{t, name, strings.Join(catalog.QuoteNames(cols), ",")}
 	if b, ok := of.batches.Load(key); ok {
-		return b.(*batch)
+		return b.(*Batch)
 	}
-	own := &batch{t: t, name: name, cols: cols, keys: traffic.Keys{Table: t, By: cols}}
+	own := &Batch{name: name, keys: traffic.Keys{Table: t, By: cols}}
 	if of.known.Load() >= maxBatches {
 		return own
 	}
@@ -46,14 +43,14 @@ func (c *Connector) batch(t *catalog.Table, name string, cols []*catalog.Column)
 	if !known {
 		of.known.Add(1)
 	}
-	return b.(*batch)
+	return b.(*Batch)
 }
 
-// forgetBatches lets go of the batches of definitions that no longer hold.
-func (c *Connector) forgetBatches(s *catalog.Schema) {
-	for _, of := range c.traffic {
+// Forget lets go of the batches of definitions that do not hold in a schema.
+func (s *Shared) Forget(now *catalog.Schema) {
+	for _, of := range s.tables {
 		of.batches.Range(func(key, _ any) bool {
-			if t := key.(batchKey).t; s.Lookup(t.Spec.DB, t.Spec.Name, "") != t {
+			if t := key.(batchKey).t; now.Lookup(t.Spec.DB, t.Spec.Name, "") != t {
 				of.batches.Delete(key)
 				of.known.Add(-1)
 			}

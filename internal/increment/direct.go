@@ -1,4 +1,4 @@
-package countermysql
+package increment
 
 import (
 	"context"
@@ -28,14 +28,14 @@ var errNotDirect = errors.New("countermysql: the increment has to go to a slot")
 // cools reports whether base rows may take increments that meet no others. Where a lock
 // that is refused may roll the transaction back, they may not inside one
 // (https://mariadb.com/kb/en/innodb-system-variables/#innodb_rollback_on_timeout).
-func (c *conn) cools(b *batch) bool {
-	t := b.t
-	return c.connector.background.On() && c.Settings.Strict && !t.Galera && len(t.Key) > 0 && !(t.RollsBack && c.InTransaction())
+func (c *Caller) cools(b *Batch) bool {
+	t := b.keys.Table
+	return c.shared.Background.On() && c.Settings.Strict && !t.Galera && len(t.Key) > 0 && !(t.RollsBack && c.InTransaction())
 }
 
 // sendDirect adds an increment to its base row. later leaves out a row that was touched
 // later; further are conditions besides.
-func (c *conn) sendDirect(ctx context.Context, b *batch, e *slotsql.RowIncrement, later bool, further string) error {
+func (c *Caller) sendDirect(ctx context.Context, b *Batch, e *slotsql.RowIncrement, later bool, further string) error {
 	counts := slices.ContainsFunc(e.Deltas, func(d int64) bool { return d != 0 }) // or all of it has cancelled out but a time
 	if !counts || !c.cools(b) || e.Key == nil || b.keys.Hot(e.Key) {
 		return errNotDirect
@@ -53,11 +53,11 @@ const maxShared = 4
 // edits one of these rows and refers to another. The tables are held as for writing from
 // the start: with them as for reading alone, DDL that comes now would wait for the
 // transaction, and this for that.
-func (c *conn) shareRows(ctx context.Context, unsent []*txn.Pending) (bool, error) {
+func (c *Caller) shareRows(ctx context.Context, unsent []*txn.Pending) (bool, error) {
 	var tables, rows []string
 	some := false // may go to its base row, and is not the last
 	for i, p := range unsent {
-		b := c.connector.batch(p.Table, p.Table.Spec.Name, p.Table.Key)
+		b := c.shared.Batch(p.Table, p.Table.Spec.Name, p.Table.Key)
 		if len(rows)+len(p.Entries) > maxShared || !c.cools(b) {
 			return false, nil
 		}
@@ -79,21 +79,21 @@ func (c *conn) shareRows(ctx context.Context, unsent []*txn.Pending) (bool, erro
 }
 
 // directly is the statement for an increment of a base row.
-func (c *conn) directly(b *batch, e *slotsql.RowIncrement, later bool) string {
-	u := &slotsql.Upsert{Table: b.t, Name: b.name, Columns: b.cols, Entries: []*slotsql.RowIncrement{e}}
+func (c *Caller) directly(b *Batch, e *slotsql.RowIncrement, later bool) string {
+	u := &slotsql.Upsert{Table: b.keys.Table, Name: b.name, Columns: b.keys.By, Entries: []*slotsql.RowIncrement{e}}
 	used, touched := u.Used()
-	return string(slotsql.NewDirectTemplate(b.t, b.name, b.cols, used, touched, later).Fill(nil, c.NoWaiting(), "", 0, u))
+	return string(slotsql.NewDirectTemplate(b.keys.Table, b.name, b.keys.By, used, touched, later).Fill(nil, c.NoWaiting(), "", 0, u))
 }
 
 // fillDirectly is sendDirect for the increment in the filler; sent is false for an argument
 // without an exact text.
-func (c *conn) fillDirectly(ctx context.Context, b *batch) (sent bool, err error) {
+func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err error) {
 	var k catalog.Key
 	if b == nil || !c.cools(b) {
 		return false, errNotDirect
 	}
 	if b.keys.Some() {
-		if k = c.filler.Key(); k == nil || b.keys.Hot(k) {
+		if k = c.Filler.Key(); k == nil || b.keys.Hot(k) {
 			return false, errNotDirect
 		}
 	}
@@ -101,23 +101,23 @@ func (c *conn) fillDirectly(ctx context.Context, b *batch) (sent bool, err error
 	if b.direct.Add(1) > maxDirect {
 		return false, errNotDirect
 	}
-	text, ok := c.filler.Direct(c.NoWaiting())
+	text, ok := c.Filler.Direct(c.NoWaiting())
 	if !ok {
 		return false, nil
 	}
-	return true, c.changeDirectly(ctx, b, text, c.filler.Key)
+	return true, c.changeDirectly(ctx, b, text, c.Filler.Key)
 }
 
 // changeDirectly sends the UPDATE of one base row.
-func (c *conn) changeDirectly(ctx context.Context, b *batch, text string, k func() catalog.Key) error {
+func (c *Caller) changeDirectly(ctx context.Context, b *Batch, text string, k func() catalog.Key) error {
 	inside := c.InTransaction() // a deadlock ends the transaction, with all that was in it
 	affected, err := c.Do(ctx, text)
 	switch n := mysqlerr.Number(err); {
 	case err == nil && affected == 0:
 		return errRowGone
 	case err == nil && affected > 1 && inside: // and were one when they were counted
-		c.connector.watcher.NoteChange()
-		return c.AsDeadlock("the key of a row of " + b.t.String() + " names several rows meanwhile")
+		c.Watcher.NoteChange()
+		return c.AsDeadlock("the key of a row of " + b.keys.Table.String() + " names several rows meanwhile")
 	case n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait:
 		c.unheard(err)
 		if k := k(); k != nil {

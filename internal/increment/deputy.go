@@ -1,4 +1,4 @@
-package countermysql
+package increment
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/countermysql/countermysql/internal/groupcommit"
 )
 
-// lingerLocked is session.Linger for a batch that waits for a lock, as everybody in it would
+// LingerLocked is session.Linger for a batch that waits for a lock, as everybody in it would
 // by himself.
-const lingerLocked = 10 * time.Minute
+const LingerLocked = 10 * time.Minute
 
 // outlive is a context for what others wait for as well: a cancelled one closes
 // the connection, which would leave all of them in the dark.
@@ -32,15 +32,15 @@ func outlive(leader context.Context, linger time.Duration) (context.Context, fun
 	}
 }
 
-// leading is the sending of so many requests on the connection of the first one's caller, who leads.
+// Leading is the sending of so many requests on the connection of the first one's caller, who leads.
 // When its context ends, it does not wait for what it sends for others as well: it has
 // lost the connection then, as it would have by itself, and a deputy goes on with that and
 // closes it in the end.
-func (c *conn) leading(ctx context.Context, requests int, linger time.Duration, run func(ctx context.Context, c *conn)) groupcommit.Sending {
+func (c *Caller) Leading(ctx context.Context, requests int, linger time.Duration, run func(ctx context.Context, c *Caller)) groupcommit.Sending {
 	if requests == 1 || ctx.Done() == nil {
 		return groupcommit.Sending{Run: func() { run(ctx, c) }, Lost: mysql.ErrInvalidConn}
 	}
-	d, settled := c.deputy(), new(atomic.Bool)
+	d, settled := &Caller{Folder: fold.New(c.Deputy()), shared: c.shared}, new(atomic.Bool)
 	return groupcommit.Sending{
 		Run: func() {
 			shared, cancel := outlive(ctx, linger)
@@ -51,7 +51,7 @@ func (c *conn) leading(ctx context.Context, requests int, linger time.Duration, 
 				}
 				_ = d.Close()
 				if v := recover(); v != nil { // nobody is left whom it could reach
-					d.connector.log.Error("countermysql: panic", "value", v)
+					c.shared.Log.Error("countermysql: panic", "value", v)
 					panic(v)
 				}
 			}()
@@ -66,9 +66,4 @@ func (c *conn) leading(ctx context.Context, requests int, linger time.Duration, 
 		},
 		Lost: mysql.ErrInvalidConn,
 	}
-}
-
-// deputy is the connection again, for what needs no more of it than its settings.
-func (c *conn) deputy() *conn {
-	return &conn{Folder: fold.New(c.Deputy()), connector: c.connector}
 }

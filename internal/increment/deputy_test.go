@@ -1,4 +1,4 @@
-package countermysql
+package increment
 
 import (
 	"context"

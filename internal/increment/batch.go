@@ -1,4 +1,4 @@
-package countermysql
+package increment
 
 import (
 	"context"
@@ -18,18 +18,10 @@ import (
 	"github.com/countermysql/countermysql/internal/traffic"
 )
 
-// grouped reports whether the connection's increments may share a transaction
-// with those of others: no statement has changed its session.
-func (c *conn) grouped() bool {
-	return !c.connector.config.NoGroupCommit && !c.Changed && !c.Altered() && c.Next == ""
-}
-
-// batch is what one group sends: requests of one table whose conditions call it by
+// Batch is what one group sends: requests of one table whose conditions call it by
 // one name and give one of its unique keys.
-type batch struct {
-	t     *catalog.Table
+type Batch struct {
 	name  string
-	cols  []*catalog.Column
 	group groupcommit.Group[[]*slotsql.RowIncrement]
 
 	keys   traffic.Keys
@@ -39,12 +31,12 @@ type batch struct {
 // together adds a request to slots in a transaction of its own, which it may share
 // with requests of its affinity. What was counted before, in a transaction, may be by a key
 // that the table has no more.
-func (c *conn) together(ctx context.Context, b *batch, r *request, before bool) groupcommit.Outcome {
+func (c *Caller) together(ctx context.Context, b *Batch, r *request, before bool) groupcommit.Outcome {
 	if v, ok := c.beside(ctx, b, r, before); ok {
 		return v
 	}
 	return b.group.Do(ctx, r, func(requests []*request) groupcommit.Sending {
-		return c.leading(ctx, len(requests), session.Linger, func(ctx context.Context, c *conn) {
+		return c.Leading(ctx, len(requests), session.Linger, func(ctx context.Context, c *Caller) {
 			defer c.Leased.Release()
 			if len(requests) > 1 && c.ResetSession(ctx) != nil { // dead: nobody else has to suffer from that
 				for _, w := range requests[1:] {
@@ -53,7 +45,7 @@ func (c *conn) together(ctx context.Context, b *batch, r *request, before bool) 
 				r.Outcome.Alone = true
 				return
 			}
-			c.connector.stats.Group(len(requests))
+			c.Stats.Group(len(requests))
 			c.sendRequests(ctx, b, requests)
 		})
 	})
@@ -61,7 +53,7 @@ func (c *conn) together(ctx context.Context, b *batch, r *request, before bool) 
 
 // beside sends a request of one cold key to its base row, beside whatever is under way; ok is
 // false where it has to go to slots.
-func (c *conn) beside(ctx context.Context, b *batch, r *request, before bool) (v groupcommit.Outcome, ok bool) {
+func (c *Caller) beside(ctx context.Context, b *Batch, r *request, before bool) (v groupcommit.Outcome, ok bool) {
 	if len(r.Payload) != 1 {
 		return v, false
 	}
@@ -71,17 +63,17 @@ func (c *conn) beside(ctx context.Context, b *batch, r *request, before bool) (v
 	}
 	further := ""
 	if before {
-		further = slotsql.AsPlanned(b.t)
+		further = slotsql.AsPlanned(b.keys.Table)
 	}
 	switch err := c.sendDirect(ctx, b, r.Payload[0], true, further); {
 	case errors.Is(err, errRowGone):
 		v = groupcommit.Outcome{Alone: true, Gone: true}
-	case errors.Is(err, errNotDirect), err != nil && !errors.Is(err, driver.ErrBadConn) && undone(err):
+	case errors.Is(err, errNotDirect), err != nil && !errors.Is(err, driver.ErrBadConn) && Undone(err):
 		return v, false
 	default:
 		v.Err = err
 	}
-	c.connector.stats.Group(1)
+	c.Stats.Group(1)
 	return v, true
 }
 
@@ -89,23 +81,23 @@ func (c *conn) beside(ctx context.Context, b *batch, r *request, before bool) (v
 type request = groupcommit.Request[[]*slotsql.RowIncrement]
 
 // request is one of the connection's.
-func (c *conn) request(entries []*slotsql.RowIncrement) *request {
+func (c *Caller) request(entries []*slotsql.RowIncrement) *request {
 	parts := make([]string, len(entries))
 	for i, e := range entries {
 		parts[i] = e.ID
 	}
-	return ofConn(c, groupcommit.NewRequest(entries, parts...))
+	return OfCaller(c, groupcommit.NewRequest(entries, parts...))
 }
 
-// ofConn gives a request what it has of the connection.
-func ofConn[P any](c *conn, r *groupcommit.Request[P]) *groupcommit.Request[P] {
+// OfCaller gives a request what it has of the connection.
+func OfCaller[P any](c *Caller, r *groupcommit.Request[P]) *groupcommit.Request[P] {
 	r.Affinity, r.Most = c.Initial.Kin, min(r.Most, c.Settings.Packet/2)
 	return r
 }
 
 // sendRequests gives every request its outcome. What keeps the batch from being sent
 // is left out once; if that does not help, each has to go by itself.
-func (c *conn) sendRequests(ctx context.Context, b *batch, requests []*request) {
+func (c *Caller) sendRequests(ctx context.Context, b *Batch, requests []*request) {
 	leader := requests[0] // whose connection it is
 	for first := true; len(requests) > 0; first = false {
 		entries := b.merge(requests)
@@ -124,7 +116,7 @@ func (c *conn) sendRequests(ctx context.Context, b *batch, requests []*request) 
 				}
 			}
 			return
-		case !undone(err):
+		case !Undone(err):
 			for _, u := range requests {
 				if u.Outcome.Err = err; u != leader && ctx.Err() != nil {
 					u.Outcome.Err = mysql.ErrInvalidConn // it is the leader's context that has ended
@@ -142,34 +134,34 @@ func (c *conn) sendRequests(ctx context.Context, b *batch, requests []*request) 
 	}
 }
 
-// undone reports whether the server has refused or rolled back the statement.
+// Undone reports whether the server has refused or rolled back the statement.
 // A connection that broke, or was killed, says nothing about that.
-func undone(err error) bool {
+func Undone(err error) bool {
 	n := mysqlerr.Number(err)
 	return errors.Is(err, errRowGone) || n != 0 && !mysqlerr.Uncertain(n)
 }
 
-// SendBatch sends merged entries in one statement. It does not wait for a base
+// sendBatch sends merged entries in one statement. It does not wait for a base
 // row that somebody has locked: all other counters would wait with it.
-func (c *conn) sendBatch(ctx context.Context, b *batch, entries []*slotsql.RowIncrement) error {
+func (c *Caller) sendBatch(ctx context.Context, b *Batch, entries []*slotsql.RowIncrement) error {
 	err := c.sendUpsert(ctx, b.statement(c, entries), len(entries) == 1)
 	c.unheard(err)
 	if err == nil {
-		c.connector.background.Slotted(&b.keys, entries)
+		c.shared.Background.Slotted(&b.keys, entries)
 	}
 	return err
 }
 
 // unheard takes a refusal to wait for a lock out of the statistics: those that
 // can't go at once go by themselves.
-func (c *conn) unheard(err error) {
+func (c *Caller) unheard(err error) {
 	if n := mysqlerr.Number(err); n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait {
-		c.connector.stats.Unheard(n)
+		c.Stats.Unheard(n)
 	}
 }
 
 // statement is that of merged entries.
-func (b *batch) statement(c *conn, entries []*slotsql.RowIncrement) string {
+func (b *Batch) statement(c *Caller, entries []*slotsql.RowIncrement) string {
 	u := b.upsert(c, entries)
 	if len(entries) == 1 {
 		return u.One()
@@ -178,21 +170,21 @@ func (b *batch) statement(c *conn, entries []*slotsql.RowIncrement) string {
 }
 
 // waiting is the statement of one caller's entries, which waits for locks.
-func (b *batch) waiting(c *conn, entries []*slotsql.RowIncrement) string {
+func (b *Batch) waiting(c *Caller, entries []*slotsql.RowIncrement) string {
 	u := b.upsert(c, entries)
-	u.Lock = b.t.Lock()
+	u.Lock = b.keys.Table.Lock()
 	return u.Many()
 }
 
-func (b *batch) upsert(c *conn, entries []*slotsql.RowIncrement) *slotsql.Upsert {
-	u := c.upsert(b.t, entries)
-	u.Name, u.Columns, u.Lock, u.Later = b.name, b.cols, b.t.NoWait(), true
+func (b *Batch) upsert(c *Caller, entries []*slotsql.RowIncrement) *slotsql.Upsert {
+	u := c.upsert(b.keys.Table, entries)
+	u.Name, u.Columns, u.Lock, u.Later = b.name, b.keys.By, b.keys.Table.NoWait(), true
 	return u
 }
 
 // merge sums the entries of requests by key and condition, in canonical order. The
 // requests keep their own: each may have to go by itself.
-func (b *batch) merge(requests []*request) []*slotsql.RowIncrement {
+func (b *Batch) merge(requests []*request) []*slotsql.RowIncrement {
 	if len(requests) == 1 && len(requests[0].Payload) == 1 {
 		return requests[0].Payload
 	}
@@ -219,13 +211,13 @@ func (b *batch) merge(requests []*request) []*slotsql.RowIncrement {
 			}
 		}
 	}
-	slices.SortFunc(all, func(x, y *slotsql.RowIncrement) int { return catalog.CompareKeys(b.cols, x.Key, y.Key) })
+	slices.SortFunc(all, func(x, y *slotsql.RowIncrement) int { return catalog.CompareKeys(b.keys.By, x.Key, y.Key) })
 	return all
 }
 
 // culprits are the requests that keep a batch from being sent: their rows are gone,
 // or locked by somebody; all of them, if it can't be told.
-func (c *conn) culprits(ctx context.Context, b *batch, entries []*slotsql.RowIncrement, requests []*request) []*request {
+func (c *Caller) culprits(ctx context.Context, b *Batch, entries []*slotsql.RowIncrement, requests []*request) []*request {
 	rows, err := c.Read(ctx, b.upsert(c, entries).Culprits())
 	if err != nil {
 		return requests
