@@ -40,7 +40,7 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 	}
 	ran := false
 	try := func() (out outcome, err error) {
-		if err = c.appeared(before, func(query string) error { return c.opens(ctx, query) }); err != nil {
+		if err = appeared(before, func(query string) error { return c.Try(ctx, query) }); err != nil {
 			return outcome{}, err
 		}
 		if out, err = c.runKnown(ctx, k); err != nil {
@@ -48,11 +48,11 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 		}
 		ran = true
 		met := shown(behind, out)
-		if err = c.appeared(met, outside); err == nil && len(met) > 0 && e.Twice && !inside {
+		if err = appeared(met, outside); err == nil && len(met) > 0 && e.Twice && !inside {
 			// It has met one of another kind of that name, or one that has gone again since: then it fails now.
 			_ = out.close()
 			if out, err = c.runKnown(ctx, k); err == nil {
-				err = c.appeared(shown(behind, out), outside)
+				err = appeared(shown(behind, out), outside)
 			} else if n := mysqlerr.Number(err); n == mysqlerr.ErrNoTable || n == mysqlerr.ErrNoColumn {
 				return outcome{}, plan.ErrAppeared
 			}
@@ -109,7 +109,7 @@ func shown(all []plan.Absence, out outcome) []plan.Absence {
 }
 
 // appeared is ErrAppeared if any of the absences has ended.
-func (c *conn) appeared(all []plan.Absence, look func(query string) error) error {
+func appeared(all []plan.Absence, look func(query string) error) error {
 	for _, b := range all {
 		err := look(b.Query())
 		switch n := mysqlerr.Number(err); {
@@ -120,13 +120,4 @@ func (c *conn) appeared(all []plan.Absence, look func(query string) error) error
 		}
 	}
 	return nil
-}
-
-// opens has the server open a table; its answer is no error of the application's.
-func (c *conn) opens(ctx context.Context, query string) error {
-	rows, err := c.Queryer.QueryContext(ctx, query, nil)
-	if err != nil {
-		return err
-	}
-	return rows.Close()
 }

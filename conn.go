@@ -41,7 +41,7 @@ func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 // planOf is plan for a text that may have been prepared.
 func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse, error) {
 	c.Spend()
-	s, err := c.schemaFor(ctx, text)
+	s, err := c.SchemaFor(ctx, text)
 	if err != nil {
 		if s = c.connector.watcher.Current(); s == nil || ctx.Err() != nil || c.connector.watcher.Changed() {
 			return planUse{}, c.Cut(ctx, err)
@@ -52,7 +52,7 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 		return planUse{}, err
 	}
 	if c.Role {
-		if err := c.seesMore(ctx, s, text); err != nil {
+		if err := c.SeesMore(ctx, s, text); err != nil {
 			return planUse{}, err
 		}
 	}

@@ -116,7 +116,7 @@ package countermysql
 // Where to read, in the order of a statement's life:
 //
 //	driver config                                      from a DSN, by internal/config, to a Connector
-//	news wanted                                        what is known of the server's tables, by internal/watch
+//	wanted                                             columns that would make increments fast, by internal/watch
 //
 //	conn stmt begin                                    what database/sql calls, over internal/session
 //	rewrite absence                                    text → plan, and the text that goes out

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 )
 
@@ -15,12 +14,12 @@ func (c *conn) runLock(ctx context.Context, k *call) (outcome, error) {
 	if ours := k.Plan.LockTables; len(ours) > 0 {
 		return outcome{}, notUnderLocks(ours[0], "LOCK TABLES")
 	}
-	s, err := c.schema(ctx)
+	s, err := c.Known(ctx)
 	if err != nil {
 		return outcome{}, err
 	}
 	out, err := k.forward(ctx, k.text)
-	c.Locks = err == nil || c.Locks && c.holdsLocks(ctx, s)
+	c.Locks = err == nil || c.Locks && c.HoldsLocks(ctx, s)
 	return out, err
 }
 
@@ -41,36 +40,9 @@ func (c *conn) underLocks(ctx context.Context, p *plan.Plan) error {
 		tables = append(tables, w.Table)
 	}
 	for _, t := range tables {
-		if c.asks(ctx, t.Base()) == 0 {
+		if c.Opens(ctx, t.Base()) == 0 {
 			return notUnderLocks(t, "a statement under LOCK TABLES")
 		}
 	}
 	return nil
-}
-
-// schema is what is known of the schema: under LOCK TABLES without waiting for what is
-// new, as a reading of it may wait for these locks.
-func (c *conn) schema(ctx context.Context) (*catalog.Schema, error) {
-	if s := c.connector.watcher.Current(); s != nil && c.Locks {
-		return s, nil
-	}
-	return c.connector.watcher.Schema(ctx)
-}
-
-// asks has the server open a table, and is the number of its error.
-func (c *conn) asks(ctx context.Context, table string) uint16 {
-	rows, err := c.Queryer.QueryContext(ctx, "SELECT 1 FROM "+table+" LIMIT 0", nil)
-	if err == nil {
-		err = rows.Close()
-	}
-	c.Overlook(err)
-	return mysqlerr.Number(err)
-}
-
-// holdsLocks reports whether LOCK TABLES still holds: then no table can be used by
-// a name that was not locked.
-func (c *conn) holdsLocks(ctx context.Context, s *catalog.Schema) bool {
-	return slices.ContainsFunc(s.All(), func(t *catalog.Table) bool {
-		return c.asks(ctx, t.Base()+" AS "+catalog.PrivateName) == mysqlerr.ErrNotLocked
-	})
 }

@@ -227,7 +227,7 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	switch n := mysqlerr.Number(err); {
 	case err == nil:
 	case p.Query != nil && mysqlerr.NotResolved[n]:
-		if c.outdated(ctx, p, err) {
+		if c.Outdated(ctx, p, err) {
 			return outcome{}, fold.ErrOtherSlots
 		}
 		// perhaps it is the view that the server does not like here: then the base table has to do

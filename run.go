@@ -3,11 +3,8 @@ package countermysql
 import (
 	"context"
 	"errors"
-	"strings"
-	"time"
 
 	"github.com/countermysql/countermysql/internal/answer"
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -48,7 +45,7 @@ func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 	if errors.Is(err, fold.ErrOtherKey) && c.InTransaction() { // the slots table is to be altered, which would wait for it
 		return outcome{}, c.AsDeadlock("the key of a table with counters has got another type meanwhile")
 	}
-	if !errors.Is(err, fold.ErrOtherSlots) && (k.Plan.Kind != sqltext.NoEffect || k.Plan.Split != nil || !c.outdated(ctx, k.Plan, err)) {
+	if !errors.Is(err, fold.ErrOtherSlots) && (k.Plan.Kind != sqltext.NoEffect || k.Plan.Split != nil || !c.Outdated(ctx, k.Plan, err)) {
 		return out, c.Cut(ctx, err)
 	}
 	p, err := c.plan(ctx, k.text)
@@ -63,33 +60,6 @@ func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 		err = errors.New(err.Error()) // not once more: it may be one of several statements
 	}
 	return out, c.Cut(ctx, err)
-}
-
-// outdated reports whether a statement that failed, and did nothing, for want of a
-// table or column, because a slots table has got a key of more columns or the table is
-// a view now, or because the slots table could not be altered while somebody used it, was
-// planned by a schema that has changed since. Unless it is known to have, that is looked at
-// once in a second at most: the statement may be wrong itself.
-func (c *conn) outdated(ctx context.Context, p *plan.Plan, err error) bool {
-	switch n := mysqlerr.Number(err); {
-	case n == mysqlerr.ErrNoColumn, n == mysqlerr.ErrNoTable, n == mysqlerr.ErrLockWait && p.Class == plan.Refused, (n == mysqlerr.ErrNoDefault || n == mysqlerr.ErrNoIndex) && p.Increment != nil:
-	default:
-		return false
-	}
-	old := c.connector.watcher.Current()
-	if old == nil { // the sql.DB was closed meanwhile
-		return false
-	}
-	if p.Increment != nil && old.Lookup(p.Increment.Table.Spec.DB, p.Increment.Table.Spec.Name, "") != p.Increment.Table {
-		return true
-	}
-	slots := p.Class == plan.Counting && mysqlerr.Number(err) == mysqlerr.ErrNoDefault || // all columns that are known have values: it has met another one
-		mysqlerr.Number(err) == mysqlerr.ErrNoColumn && strings.Contains(err.Error(), catalog.SlotColumn+"'") // the slots table is for another key
-	if !slots && c.connector.watcher.Age() < time.Second && !c.connector.watcher.Changed() {
-		return false
-	}
-	s, lerr := c.connector.watcher.Refresh(ctx)
-	return lerr == nil && s != old
 }
 
 func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
@@ -187,54 +157,22 @@ func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
 	if err := c.MayChange(ctx, k.text); err != nil {
 		return outcome{}, err
 	}
-	if err := c.settleAll(ctx, k); err != nil {
+	if err := c.SettleAll(ctx, k.Plan); err != nil {
 		return outcome{}, err
 	}
-	out, err := c.forwardWatched(ctx, k)
+	out, err := k.forwardWatched(ctx)
 	if k.Plan.Kind == sqltext.EffectExecute && !sqltext.Tokenize(k.text, c.Settings.Mode)[0].Is("PREPARE") {
 		c.connector.watcher.NoteChange()
 	}
 	if out.rows != nil { // the server tells only behind them whether the transaction is over
 		out.rows = answer.Over(out.rows).Then(func(error) error {
-			c.noteAnything(k.Plan)
+			c.NoteAnything(k.Plan)
 			return nil
 		})
 		return out, err
 	}
-	c.noteAnything(k.Plan)
+	c.NoteAnything(k.Plan)
 	return out, err
-}
-
-// noteAnything notes that a statement ran which may have done anything.
-func (c *conn) noteAnything(p *plan.Plan) {
-	if !c.InTransaction() {
-		c.Ended()
-		return
-	}
-	c.HasSnapshot = c.HasSnapshot || p.Fixes || p.Kind != sqltext.EffectAutocommit && p.Arg != sqltext.OnlyReads // others may have read anything
-	c.Transaction().NoteCall()
-	for _, w := range p.Writes {
-		c.Transaction().WrittenTo(w.Table).SetUnbounded()
-	}
-}
-
-// settleAll makes the base rows say all of what such a statement may read.
-func (c *conn) settleAll(ctx context.Context, k *call) error {
-	if err := c.ApplyAll(ctx); err != nil {
-		return err
-	}
-	if err := c.Hold(ctx, k.Plan, true); err != nil {
-		return err
-	}
-	for _, s := range k.Plan.Scopes {
-		if c.Locks {
-			break // to roll up would unlock
-		}
-		if err := c.FoldTableAlone(ctx, s.Table); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // route is what becomes of this execution.

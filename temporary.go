@@ -41,7 +41,7 @@ func (c *conn) noteTemporary(name []sqltext.Token) {
 // mayHide refuses a temporary table that takes the name of a listed table or its slots
 // table: the session would count rows of the one in slots of the other.
 func (c *conn) mayHide(ctx context.Context, of []sqltext.Token) error {
-	s, err := c.schema(ctx)
+	s, err := c.Known(ctx)
 	if err != nil {
 		return err
 	}
