@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/countermysql/countermysql/internal/ddl"
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -14,7 +15,7 @@ import (
 type conn struct {
 	*increment.Caller
 	connector *Connector
-	temporary map[string]bool // names of temporary tables that it has made, in small letters
+	ddl       *ddl.Definer // in the same session
 }
 
 var (

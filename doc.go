@@ -96,6 +96,7 @@ package countermysql
 //	internal/maintain              what an operator does to tables, and what goes on beside statements
 //	internal/increment             increments: base row or slot, at once, together or pending
 //	internal/sale                  guarded updates of one row, together
+//	internal/ddl                   what changes tables, and their slots with them
 //	this one                       connections, transactions, sending, answers, operating
 //
 // One increment, UPDATE post SET likes = likes + 1 WHERE id = ?, function by function:
@@ -127,7 +128,6 @@ package countermysql
 //	savepoint                                          - pending, in internal/txn
 //	ordering                                           - pending → sorted → sent before COMMIT
 //	exact overwrite narrow                             the exact way, by internal/fold and internal/sale
-//	ddl alter temporary lock_tables                    what changes tables
 //	outcome types errors                               the answer, as plain MySQL gives it, by internal/answer
 //
 //	rollup check initialize recount leave              operating, by internal/maintain

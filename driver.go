@@ -15,6 +15,7 @@ import (
 	"github.com/ngrok/sqlmw"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/ddl"
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/lookups"
@@ -227,7 +228,8 @@ func (c *Connector) connect(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Caller: increment.New(fold.New(s), c.increments), connector: c, temporary: map[string]bool{}}, nil
+	f := fold.New(s)
+	return &conn{Caller: increment.New(f, c.increments), connector: c, ddl: ddl.New(f, c.config.CreateSlots, c.once)}, nil
 }
 
 // dial opens a connection to the server, which is below the interceptor's wrapper.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/countermysql/countermysql/internal/answer"
+	"github.com/countermysql/countermysql/internal/ddl"
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -78,7 +79,7 @@ func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, unready(p.Unready)
 	}
 	if c.Locks {
-		if err := c.underLocks(ctx, p); err != nil {
+		if err := c.ddl.UnderLocks(ctx, p); err != nil {
 			return outcome{}, err
 		}
 	}
@@ -102,7 +103,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case sqltext.EffectSavepoint, sqltext.EffectRollbackTo, sqltext.EffectRelease:
 		return c.runSavepoint(ctx, k)
 	case sqltext.EffectTemporary:
-		return c.runTemporary(ctx, k)
+		return k.define(ctx, c.ddl.RunTemporary)
 	case sqltext.EffectAutocommit:
 		return c.runAutocommit(ctx, k)
 	case sqltext.EffectSetTransaction:
@@ -135,7 +136,7 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 		return outcome{}, err
 	}
 	next := c.Begins()
-	out, err := c.runDDL(ctx, k)
+	out, err := k.define(ctx, c.ddl.Run)
 	switch {
 	case p.Arg == sqltext.XaEnd && err == nil:
 		c.Ended()
@@ -148,6 +149,21 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	case err == nil && !c.Begun(), !c.InTransaction(): // DROP PREPARE and the like commit nothing
 		c.Ended()
 	}
+	return out, err
+}
+
+// define executes what changes tables, in a way of internal/ddl.
+func (k *call) define(ctx context.Context, run func(context.Context, ddl.Statement) error) (out outcome, err error) {
+	err = run(ctx, ddl.Statement{
+		Plan: k.Plan,
+		Text: k.text,
+		Send: func() (err error) {
+			out, err = k.forward(ctx, k.text)
+			return err
+		},
+		Close:  func() error { return out.close() },
+		Parses: func() error { return k.parses(ctx) },
+	})
 	return out, err
 }
 

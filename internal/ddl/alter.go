@@ -1,4 +1,4 @@
-package countermysql
+package ddl
 
 import (
 	"cmp"
@@ -14,56 +14,56 @@ import (
 // standing what others add to the slots between the rollup and the ALTER: they are kept
 // out, and those of the old key have no slots table behind it. What was added before a
 // table got a new name goes with it.
-func (c *conn) alter(ctx context.Context, k *call, toks []sqltext.Token) (out outcome, err error) {
-	if len(k.Plan.Scopes) != 1 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") {
-		return k.forward(ctx, k.text)
+func (d *Definer) alter(ctx context.Context, x Statement, toks []sqltext.Token) (err error) {
+	if len(x.Plan.Scopes) != 1 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") {
+		return x.Send()
 	}
-	t := k.Plan.Scopes[0].Table
+	t := x.Plan.Scopes[0].Table
 	locked, slotted, rekeys := false, false, plan.RekeysIn(toks)
 	if rekeys || t.RenamesIn(toks) {
-		if locked, slotted, err = c.lockOut(ctx, t); err != nil {
-			return outcome{}, err
+		if locked, slotted, err = d.lockOut(ctx, t); err != nil {
+			return err
 		}
 	}
-	out, err = k.forward(ctx, k.text)
+	err = x.Send()
 	if locked {
-		if rekeys && err == nil && c.connector.config.CreateSlots {
-			c.connector.watcher.NoteChange()
+		if rekeys && err == nil && d.createSlots {
+			d.Watcher.NoteChange()
 			if slotted { // it is empty, and made anew with the new key
-				_, err = c.Do(ctx, "DROP TABLE "+t.Slots())
+				_, err = d.Do(ctx, "DROP TABLE "+t.Slots())
 			}
 		}
-		if _, uerr := c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
+		if _, uerr := d.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
 			err = uerr
 		}
-		c.Locks = false
+		d.Locks = false
 		if notUnderLock[mysqlerr.Number(err)] {
-			out, err = k.forward(ctx, k.text)
+			err = x.Send()
 		}
 	}
 	if to := sqltext.NewName(toks); err == nil && to != nil {
-		c.follow(ctx, t, to)
+		d.follow(ctx, t, to)
 	}
-	return out, err
+	return err
 }
 
 // mayLeave refuses DDL that gives a counter table's name, or rows of it, to another table
 // while others may add to its slots, which go by name and key: what they add until the
 // DDL has its lock would be counted for the wrong rows.
-func (c *conn) mayLeave(t *catalog.Table, toks []sqltext.Token) error {
-	what, s := "", c.connector.watcher.Current()
+func (d *Definer) mayLeave(t *catalog.Table, toks []sqltext.Token) error {
+	what, s := "", d.Watcher.Current()
 	for i, tok := range toks {
 		switch db, name, ok := sqltext.TableName(toks[i+1:]); {
 		case tok.Is("EXCHANGE") && toks[0].Is("ALTER"):
 			what = "EXCHANGE PARTITION"
-		case tok.Is("TO") && toks[0].Is("RENAME") && ok && s.Key(cmp.Or(db, c.Settings.DB), name) == s.Key(t.Spec.DB, t.Spec.Name):
+		case tok.Is("TO") && toks[0].Is("RENAME") && ok && s.Key(cmp.Or(db, d.Settings.DB), name) == s.Key(t.Spec.DB, t.Spec.Name):
 			what = "RENAME TABLE that gives its name to another table"
 		}
 	}
 	if what == "" || t.Closed {
 		return nil
 	}
-	return &RefusedError{Table: t.String(), What: what, Reason: "others may add to its slots meanwhile, which go by its name and keys",
+	return &catalog.RefusedError{Table: t.String(), What: what, Reason: "others may add to its slots meanwhile, which go by its name and keys",
 		Remedy: "close the slots table before (countermysql drop --stop-only), and make it anew behind (countermysql init)"}
 }
 
@@ -74,14 +74,14 @@ var notUnderLock = map[uint16]bool{1099: true, 1100: true, 1192: true}
 // lockOut keeps everybody else from a table and its slots table, which it leaves
 // empty, until UNLOCK TABLES; locked is false where that is not allowed. Where there is no
 // slots table, none can be made meanwhile for the key that the table has now.
-func (c *conn) lockOut(ctx context.Context, t *catalog.Table) (locked, slotted bool, err error) {
+func (d *Definer) lockOut(ctx context.Context, t *catalog.Table) (locked, slotted bool, err error) {
 	both := ", " + t.Slots() + " WRITE, " + t.Slots() + " AS " + catalog.PrivateName + " WRITE"
 	for slotted = true; ; slotted = !slotted {
 		others := ""
 		if slotted {
 			others = both
 		}
-		switch _, err := c.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE"+others); {
+		switch _, err := d.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE"+others); {
 		case slotted && mysqlerr.Number(err) == mysqlerr.ErrNoTable:
 			continue
 		case mysqlerr.Number(err) == 0 && err != nil, mysqlerr.Number(err) == mysqlerr.ErrLockWait:
@@ -89,13 +89,13 @@ func (c *conn) lockOut(ctx context.Context, t *catalog.Table) (locked, slotted b
 		case err != nil: // a missing privilege, say: then it has to do without
 			return false, false, nil
 		}
-		c.Ended() // it commits
-		c.Locks = true
+		d.Ended() // it commits
+		d.Locks = true
 		var there bool // although it was not a moment ago
 		if slotted {
-			err = c.foldLocked(ctx, t)
+			err = d.foldLocked(ctx, t)
 		} else {
-			_, err = c.connector.lookups.Query(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 0")
+			_, err = d.Lookups.Query(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 0")
 			if there = err == nil; mysqlerr.Number(err) != 0 {
 				err = nil
 			}
@@ -103,8 +103,8 @@ func (c *conn) lockOut(ctx context.Context, t *catalog.Table) (locked, slotted b
 		if err == nil && !there {
 			return true, slotted, nil
 		}
-		_, uerr := c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES")
-		c.Locks = false
+		_, uerr := d.Do(context.WithoutCancel(ctx), "UNLOCK TABLES")
+		d.Locks = false
 		if err = cmp.Or(err, uerr); err != nil {
 			return false, false, err
 		}
@@ -113,53 +113,53 @@ func (c *conn) lockOut(ctx context.Context, t *catalog.Table) (locked, slotted b
 
 // follow adds what was counted between the rollup and the renaming of a table to
 // its base rows, which have no slots table any more.
-func (c *conn) follow(ctx context.Context, t *catalog.Table, to []sqltext.Token) {
+func (d *Definer) follow(ctx context.Context, t *catalog.Table, to []sqltext.Token) {
 	db, name, ok := sqltext.TableName(to)
 	if !ok {
 		return
 	}
-	if _, err := c.Read(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); mysqlerr.Number(err) != mysqlerr.ErrNoTable {
+	if _, err := d.Read(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); mysqlerr.Number(err) != mysqlerr.ErrNoTable {
 		return // another table has the name now, and the slots
 	}
-	if err := c.FoldTableAlone(ctx, t.At(sqltext.Quote(cmp.Or(db, c.Settings.DB))+"."+sqltext.Quote(name))); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable { // the slots table may have been renamed too
-		c.connector.once("renamed "+t.String(), "countermysql: slots of a renamed table are left", "table", t.String(), "error", err)
+	if err := d.FoldTableAlone(ctx, t.At(sqltext.Quote(cmp.Or(db, d.Settings.DB))+"."+sqltext.Quote(name))); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable { // the slots table may have been renamed too
+		d.warn("renamed "+t.String(), "countermysql: slots of a renamed table are left", "table", t.String(), "error", err)
 	}
-	if c.connector.config.CreateSlots { // what others have planned for the old name, a view of the table perhaps, then fails
-		if err := c.dropEmpty(ctx, t); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable {
-			c.connector.once("renamed "+t.String(), "countermysql: the slots table of a renamed table is left", "table", t.String(), "error", err)
+	if d.createSlots { // what others have planned for the old name, a view of the table perhaps, then fails
+		if err := d.dropEmpty(ctx, t); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable {
+			d.warn("renamed "+t.String(), "countermysql: the slots table of a renamed table is left", "table", t.String(), "error", err)
 		}
 	}
 }
 
 // dropEmpty drops the slots table if nothing is in it.
-func (c *conn) dropEmpty(ctx context.Context, t *catalog.Table) (err error) {
-	if _, err := c.Do(ctx, "LOCK TABLES "+t.Slots()+" WRITE"); err != nil {
+func (d *Definer) dropEmpty(ctx context.Context, t *catalog.Table) (err error) {
+	if _, err := d.Do(ctx, "LOCK TABLES "+t.Slots()+" WRITE"); err != nil {
 		return err
 	}
 	defer func() {
-		if _, uerr := c.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
+		if _, uerr := d.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
 			err = uerr
 		}
 	}()
-	if rows, err := c.Read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1"); err != nil || len(rows) > 0 {
+	if rows, err := d.Read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1"); err != nil || len(rows) > 0 {
 		return err
 	}
-	_, err = c.Do(ctx, "DROP TABLE "+t.Slots())
+	_, err = d.Do(ctx, "DROP TABLE "+t.Slots())
 	return err
 }
 
 // foldLocked rolls up a table that this session has locked, with its slots
 // table. A BEGIN would unlock them.
-func (c *conn) foldLocked(ctx context.Context, t *catalog.Table) (err error) {
-	if c.Autocommit() {
-		if _, err := c.Do(ctx, "SET autocommit = 0"); err != nil {
+func (d *Definer) foldLocked(ctx context.Context, t *catalog.Table) (err error) {
+	if d.Autocommit() {
+		if _, err := d.Do(ctx, "SET autocommit = 0"); err != nil {
 			return err
 		}
 		defer func() {
-			if _, serr := c.Do(context.WithoutCancel(ctx), "SET autocommit = 1"); err == nil {
+			if _, serr := d.Do(context.WithoutCancel(ctx), "SET autocommit = 1"); err == nil {
 				err = serr
 			}
 		}()
 	}
-	return c.Finish(ctx, c.FoldTable(ctx, t, false))
+	return d.Finish(ctx, d.FoldTable(ctx, t, false))
 }

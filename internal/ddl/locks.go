@@ -1,4 +1,4 @@
-package countermysql
+package ddl
 
 import (
 	"context"
@@ -10,28 +10,28 @@ import (
 
 // runLock executes LOCK TABLES, of other tables than ours. A list that makes no sense
 // unlocks and commits nothing.
-func (c *conn) runLock(ctx context.Context, k *call) (outcome, error) {
-	if ours := k.Plan.LockTables; len(ours) > 0 {
-		return outcome{}, notUnderLocks(ours[0], "LOCK TABLES")
+func (d *Definer) runLock(ctx context.Context, x Statement) error {
+	if ours := x.Plan.LockTables; len(ours) > 0 {
+		return notUnderLocks(ours[0], "LOCK TABLES")
 	}
-	s, err := c.Known(ctx)
+	s, err := d.Known(ctx)
 	if err != nil {
-		return outcome{}, err
+		return err
 	}
-	out, err := k.forward(ctx, k.text)
-	c.Locks = err == nil || c.Locks && c.HoldsLocks(ctx, s)
-	return out, err
+	err = x.Send()
+	d.Locks = err == nil || d.Locks && d.HoldsLocks(ctx, s)
+	return err
 }
 
 func notUnderLocks(t *catalog.Table, what string) error {
-	return &RefusedError{Table: t.String(), What: what, Reason: "the rows of its slots table would have to be added up beforehand, and nothing can be under the locks",
+	return &catalog.RefusedError{Table: t.String(), What: what, Reason: "the rows of its slots table would have to be added up beforehand, and nothing can be under the locks",
 		Remedy: "lock its rows by SELECT … FOR UPDATE in a transaction, or leave first (countermysql drop)"}
 }
 
-// underLocks refuses a statement on a counter table that LOCK TABLES of another has locked
+// UnderLocks refuses a statement on a counter table that LOCK TABLES of another has locked
 // along with it, as the server does by foreign keys and triggers. One that is not locked the
 // server refuses itself.
-func (c *conn) underLocks(ctx context.Context, p *plan.Plan) error {
+func (d *Definer) UnderLocks(ctx context.Context, p *plan.Plan) error {
 	tables := slices.Concat(p.Tables(), p.Dropped)
 	if p.Increment != nil {
 		tables = append(tables, p.Increment.Table)
@@ -40,7 +40,7 @@ func (c *conn) underLocks(ctx context.Context, p *plan.Plan) error {
 		tables = append(tables, w.Table)
 	}
 	for _, t := range tables {
-		if c.Opens(ctx, t.Base()) == 0 {
+		if d.Opens(ctx, t.Base()) == 0 {
 			return notUnderLocks(t, "a statement under LOCK TABLES")
 		}
 	}
