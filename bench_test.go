@@ -14,6 +14,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/catalogtest"
+	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/plan"
@@ -27,7 +28,7 @@ import (
 func benchConn(b testing.TB) *conn {
 	s := catalogtest.Forum(true)
 	c := &Connector{config: &Config{}, log: slog.Default(), plans: newPlanCache(), watcher: watch.Fixed(s), increments: increment.NewShared(s.Specs, false, nil, nil)}
-	return &conn{connector: c, Caller: increment.New(fold.New(&session.Session{Shared: &session.Shared{Watcher: c.watcher}, Settings: session.Settings{DB: "forum"}, Literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}}), c.increments)}
+	return &conn{connector: c, Runner: exact.New(increment.New(fold.New(&session.Session{Shared: &session.Shared{Watcher: c.watcher}, Settings: session.Settings{DB: "forum"}, Literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}}), c.increments), c.sales)}
 }
 
 // TestBenchmarks proves that the benchmarks run.

@@ -4,8 +4,9 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/ddl"
-	"github.com/countermysql/countermysql/internal/increment"
+	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -13,7 +14,7 @@ import (
 // conn is a session of the application's: it looks up the plan of each statement, binds
 // and runs it. What is none of a statement, internal/session does. Like every driver.Conn it is used by one goroutine at a time.
 type conn struct {
-	*increment.Caller
+	*exact.Runner
 	connector *Connector
 	ddl       *ddl.Definer // in the same session
 }
@@ -74,7 +75,7 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 		}
 	}
 	if prepared != nil && p.Named && !prepared.current() {
-		p = c.planBy(planKey{s, text, prepared.settings.Mode, prepared.settings.DB})
+		p = c.connector.planBy(planKey{s, text, prepared.settings.Mode, prepared.settings.DB})
 		p.Plan = p.AsPrepared()
 	}
 	if p.Fallback || p.Kind == sqltext.EffectCall && p.Class == plan.Exact && p.Encounter == nil { // CALL, or no verb that is known
@@ -95,20 +96,20 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 // ExecContext runs a statement.
 func (c *conn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
 	out, err := c.execute(ctx, text, nil, args, false)
-	return out.res, err
+	return out.Result, err
 }
 
 // QueryContext runs a statement that may return rows.
 func (c *conn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
 	out, err := c.execute(ctx, text, nil, args, true)
-	return out.rows, err
+	return out.Rows, err
 }
 
 // execute runs a statement of the application's, sent as text or prepared.
-func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []driver.NamedValue, rows bool) (outcome, error) {
+func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []driver.NamedValue, rows bool) (answer.Outcome, error) {
 	p, err := c.planOf(ctx, text, prepared)
 	if err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	if !p.Simple {
 		return c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows})
@@ -118,22 +119,22 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 	}
 	if rows {
 		if err := c.KeepPromises(ctx); err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 	}
 	if err := c.SendBegin(ctx); err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	k := call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows} // that of run is allocated
 	out, err := k.try(ctx, text, args)
 	c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
-	out.rows = c.watched(out.rows)
+	out.Rows = c.Watched(out.Rows)
 	return out, c.noted(err)
 }
 
 // noted passes on the answer to a statement of the user's.
 func (c *conn) noted(err error) error {
-	if err == nil || namesSlots(err) { // which is an answer
+	if err == nil || exact.NamesSlots(err) { // which is an answer
 		return err
 	}
 	return c.Failed(err)

@@ -10,7 +10,7 @@ import (
 
 // increment runs a relative write as an increment. By a route of a lone one it may find out
 // that it is none.
-func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (outcome, increment.After, error) {
+func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (answer.Outcome, increment.After, error) {
 	if r.Lone {
 		n, how, err := c.CountAlone(ctx, k.counts())
 		if how != increment.NotTried {
@@ -18,13 +18,13 @@ func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (outcome, i
 		}
 		switch r = k.route(nil); r.Class {
 		case plan.Exact:
-			return outcome{}, increment.TakeExact, nil
+			return answer.Outcome{}, increment.TakeExact, nil
 		case plan.Verbatim:
-			return outcome{}, increment.TakeVerbatim, nil
+			return answer.Outcome{}, increment.TakeVerbatim, nil
 		}
 	}
 	if err := c.BeginImplied(ctx); err != nil {
-		return outcome{}, increment.Done, err
+		return answer.Outcome{}, increment.Done, err
 	}
 	return k.counted(c.Count(ctx, k.counts(), r.Bound))
 }
@@ -35,14 +35,14 @@ func (k *call) counts() increment.Execution {
 }
 
 // counted is the answer that the plain statement would have given.
-func (k *call) counted(n increment.Counted, how increment.After, err error) (outcome, increment.After, error) {
+func (k *call) counted(n increment.Counted, how increment.After, err error) (answer.Outcome, increment.After, error) {
 	switch {
 	case err != nil || how != increment.Done:
-		return outcome{}, how, err
+		return answer.Outcome{}, how, err
 	case n.Promise != nil:
-		return outcome{res: n.Promise}, how, nil
+		return answer.Outcome{Result: n.Promise}, how, nil
 	case k.rows:
-		return outcome{rows: answer.NoRows{}}, how, nil
+		return answer.Outcome{Rows: answer.NoRows{}}, how, nil
 	}
-	return outcome{res: answer.Affected(n.Rows)}, how, nil
+	return answer.Outcome{Result: answer.Affected(n.Rows)}, how, nil
 }

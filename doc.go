@@ -96,6 +96,7 @@ package countermysql
 //	internal/maintain              what an operator does to tables, and what goes on beside statements
 //	internal/increment             increments: base row or slot, at once, together or pending
 //	internal/sale                  guarded updates of one row, together
+//	internal/exact                 statements that need a counter's value
 //	internal/ddl                   what changes tables, and their slots with them
 //	this one                       connections, transactions, sending, answers, operating
 //
@@ -127,8 +128,7 @@ package countermysql
 //	count                                              an increment, by internal/increment
 //	savepoint                                          - pending, in internal/txn
 //	ordering                                           - pending → sorted → sent before COMMIT
-//	exact overwrite narrow                             the exact way, by internal/fold and internal/sale
-//	outcome types errors                               the answer, as plain MySQL gives it, by internal/answer
+//	types errors                                       the answer, as plain MySQL gives it, by internal/answer
 //
 //	rollup check initialize recount leave              operating, by internal/maintain
 //	wrapped explain

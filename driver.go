@@ -16,6 +16,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/ddl"
+	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/lookups"
@@ -229,7 +230,7 @@ func (c *Connector) connect(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	f := fold.New(s)
-	return &conn{Caller: increment.New(f, c.increments), connector: c, ddl: ddl.New(f, c.config.CreateSlots, c.once)}, nil
+	return &conn{Runner: exact.New(increment.New(f, c.increments), c.sales), connector: c, ddl: ddl.New(f, c.config.CreateSlots, c.once)}, nil
 }
 
 // dial opens a connection to the server, which is below the interceptor's wrapper.

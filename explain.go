@@ -110,9 +110,9 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 func (k *call) explainSum(out *Explanation, args []any) {
 	q := k.Plan.Query
 	if look := q.Look; look != nil {
-		out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.own(look.Text), args)
+		out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.Own(look.Text), args)
 		if look.Rows.Text != "" {
-			out.step("while they have some, but none of the rows has, as the last hidden columns tell, this is the answer", k.own(look.Rows.Text), args)
+			out.step("while they have some, but none of the rows has, as the last hidden columns tell, this is the answer", k.Own(look.Rows.Text), args)
 		}
 	}
 	text, sent := k.summed()
@@ -152,7 +152,7 @@ func (k *call) explainIncrement(out *Explanation, x increment.Explanation, args 
 func (k *call) explainExact(out *Explanation, args []any) {
 	p := k.Plan
 	if p.Guarded != "" {
-		out.step("in one round trip, if the rows have no slots", k.own(p.Guarded), args)
+		out.step("in one round trip, if the rows have no slots", k.Own(p.Guarded), args)
 	}
 	if g := p.Guard; g != nil && sale.Sells(k.conn.Caller) {
 		if x, ok := g.Bind(k.binder()); ok {
@@ -182,7 +182,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 	}
 	for _, s := range p.Scopes {
 		where, ok := s.Bind(k.binder())
-		_, collides := k.conn.Collisions(k)
+		_, collides := k.conn.Collisions(k.exactly())
 		switch {
 		case kept && n.By == nil:
 		case collides:

@@ -15,9 +15,9 @@ import (
 
 // run executes a statement that is more than simple. Where it meets a slots table
 // that another process has given a counter, it has done nothing yet, and is planned anew.
-func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) run(ctx context.Context, k *call) (answer.Outcome, error) {
 	if err := ctx.Err(); err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	defer c.CloseOnPanic()
 	run := c.runKnown
@@ -26,7 +26,7 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 	}
 	if !k.Plan.LeavesPromises() {
 		if err := c.KeepPromises(ctx); err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 	}
 	return run(ctx, k)
@@ -34,7 +34,7 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 
 // runKnown is run with what is known of the schema, and with what is learnt if that is
 // not enough.
-func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runKnown(ctx context.Context, k *call) (answer.Outcome, error) {
 	out, err := c.runOnce(ctx, k)
 	if mysqlerr.OtherText[mysqlerr.Number(err)] {
 		for _, t := range k.Plan.Tables() {
@@ -44,14 +44,14 @@ func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	if errors.Is(err, fold.ErrOtherKey) && c.InTransaction() { // the slots table is to be altered, which would wait for it
-		return outcome{}, c.AsDeadlock("the key of a table with counters has got another type meanwhile")
+		return answer.Outcome{}, c.AsDeadlock("the key of a table with counters has got another type meanwhile")
 	}
 	if !errors.Is(err, fold.ErrOtherSlots) && (k.Plan.Kind != sqltext.NoEffect || k.Plan.Split != nil || !c.Outdated(ctx, k.Plan, err)) {
 		return out, c.Cut(ctx, err)
 	}
 	p, err := c.plan(ctx, k.text)
 	if err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	k.planUse, k.merged = p, nil
 	if k.Encounter != nil { // its table is gone, and may be back when it is sent
@@ -63,24 +63,24 @@ func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 	return out, c.Cut(ctx, err)
 }
 
-func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runOnce(ctx context.Context, k *call) (answer.Outcome, error) {
 	p := k.Plan
 	c.Locking = p.Locking
 	defer func() { c.Locking = false }()
 	if p.Increment == nil {
 		if err := c.SendBegin(ctx); err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 	}
 	if p.Split != nil && c.connector.cfg.MultiStatements && k.stmt == nil && k.interpolated() {
 		return c.runSplit(ctx, k)
 	}
 	if p.Class == plan.Refused {
-		return outcome{}, unready(p.Unready)
+		return answer.Outcome{}, unready(p.Unready)
 	}
 	if c.Locks {
 		if err := c.ddl.UnderLocks(ctx, p); err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 	}
 	if p.Kind != sqltext.NoEffect {
@@ -90,12 +90,12 @@ func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
 }
 
 // runKind executes a statement that changes the session or its transaction.
-func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runKind(ctx context.Context, k *call) (answer.Outcome, error) {
 	switch k.Plan.Kind {
 	case sqltext.EffectBegin, sqltext.EffectCommit, sqltext.EffectDDL, sqltext.EffectImplicit, sqltext.EffectLock:
 		return c.runCommit(ctx, k)
 	case sqltext.EffectRollback:
-		out, err := k.forward(ctx, k.text)
+		out, err := k.Send(ctx, k.text)
 		if err == nil || !c.InTransaction() { // XA ROLLBACK of another transaction fails
 			c.EndedByUser()
 		}
@@ -111,7 +111,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case sqltext.EffectSet:
 		return c.runSet(ctx, k)
 	case sqltext.EffectUnlock:
-		out, err := k.forward(ctx, k.text)
+		out, err := k.Send(ctx, k.text)
 		if err == nil {
 			c.Locks = false
 		}
@@ -123,7 +123,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 }
 
 // runCommit executes a statement that commits what is open.
-func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runCommit(ctx context.Context, k *call) (answer.Outcome, error) {
 	p := k.Plan
 	send := c.SendOrRollBack
 	if p.Arg == sqltext.XaEnd { // a prepared transaction may lose the shared locks that keep others from its slots
@@ -131,9 +131,9 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	}
 	if err := send(ctx); err != nil {
 		if p.Arg == sqltext.XaEnd && !c.Begun() { // a deadlock has ended it, but MySQL wants XA END before XA ROLLBACK and all else
-			_, _ = k.forward(context.WithoutCancel(ctx), k.text) // which says no more than that
+			_, _ = k.Send(context.WithoutCancel(ctx), k.text) // which says no more than that
 		}
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	next := c.Begins()
 	out, err := k.define(ctx, c.ddl.Run)
@@ -153,15 +153,15 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 }
 
 // define executes what changes tables, in a way of internal/ddl.
-func (k *call) define(ctx context.Context, run func(context.Context, ddl.Statement) error) (out outcome, err error) {
+func (k *call) define(ctx context.Context, run func(context.Context, ddl.Statement) error) (out answer.Outcome, err error) {
 	err = run(ctx, ddl.Statement{
 		Plan: k.Plan,
 		Text: k.text,
 		Send: func() (err error) {
-			out, err = k.forward(ctx, k.text)
+			out, err = k.Send(ctx, k.text)
 			return err
 		},
-		Close:  func() error { return out.close() },
+		Close:  func() error { return out.Close() },
 		Parses: func() error { return k.parses(ctx) },
 	})
 	return out, err
@@ -169,19 +169,19 @@ func (k *call) define(ctx context.Context, run func(context.Context, ddl.Stateme
 
 // runAnything executes CALL, EXECUTE and the like, which may read and write
 // counters and end the transaction.
-func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runAnything(ctx context.Context, k *call) (answer.Outcome, error) {
 	if err := c.MayChange(ctx, k.text); err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	if err := c.SettleAll(ctx, k.Plan); err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
-	out, err := k.forwardWatched(ctx)
+	out, err := k.sendWatched(ctx)
 	if k.Plan.Kind == sqltext.EffectExecute && !sqltext.Tokenize(k.text, c.Settings.Mode)[0].Is("PREPARE") {
 		c.connector.watcher.NoteChange()
 	}
-	if out.rows != nil { // the server tells only behind them whether the transaction is over
-		out.rows = answer.Over(out.rows).Then(func(error) error {
+	if out.Rows != nil { // the server tells only behind them whether the transaction is over
+		out.Rows = answer.Over(out.Rows).Then(func(error) error {
 			c.NoteAnything(k.Plan)
 			return nil
 		})
@@ -224,10 +224,10 @@ func (k *call) setting() plan.Setting {
 }
 
 // runData executes a query or a data change.
-func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 	p, r := k.Plan, k.route(&c.Filler)
 	if r.Bare {
-		return k.forward(ctx, k.text)
+		return k.Send(ctx, k.text)
 	}
 	if p.Increment != nil {
 		if r.Class == plan.Counting {
@@ -238,33 +238,33 @@ func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
 			r = k.otherwise(how)
 		}
 		if err := c.KeepPromises(ctx); err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 		if err := c.SendBegin(ctx); err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 	}
 	exactly := r.Class == plan.Exact
 	if takes := exactly || p.Locking; takes || p.Increment == nil && p.Writes != nil {
 		if err := c.Hold(ctx, p, takes); err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 	}
 	for _, t := range p.Deletes {
 		if c.Open().HasPending(t) {
 			if err := c.ApplyPending(ctx, t, nil); err != nil {
-				return outcome{}, err
+				return answer.Outcome{}, err
 			}
 		}
 	}
 	if p.Cleaning != nil {
 		if err := c.AgainAlone(ctx, func() error { return c.SweepOrphans(ctx, p, k.binder()) }); err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 	}
 	if exactly {
 		c.connector.stats.Exactly(r.Reason)
-		return c.runExact(ctx, k)
+		return c.RunExactly(ctx, k.exactly())
 	}
 	out, err := c.runRewritten(ctx, k)
 	if err == nil && p.Wanted != nil {

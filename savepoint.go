@@ -8,17 +8,17 @@ import (
 )
 
 // runSavepoint executes a statement that sets, goes back to or releases a savepoint.
-func (c *conn) runSavepoint(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runSavepoint(ctx context.Context, k *call) (answer.Outcome, error) {
 	name, err := c.SavepointName(ctx, k.Plan.Arg)
 	if err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	if k.Plan.Kind == sqltext.EffectSavepoint {
 		if err := c.Join(ctx); err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 	}
-	out, err := k.forward(ctx, k.text)
+	out, err := k.Send(ctx, k.text)
 	if err != nil || !c.InTransaction() {
 		return out, err
 	}
@@ -33,18 +33,18 @@ func (c *conn) runSavepoint(ctx context.Context, k *call) (outcome, error) {
 	return out, nil
 }
 
-// forwardWatched sends a statement that may go back to a savepoint.
-func (k *call) forwardWatched(ctx context.Context) (outcome, error) {
+// sendWatched sends a statement that may go back to a savepoint.
+func (k *call) sendWatched(ctx context.Context) (answer.Outcome, error) {
 	check, err := k.conn.WatchSavepoints(ctx)
 	if err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
-	out, err := k.forward(ctx, k.text)
+	out, err := k.Send(ctx, k.text)
 	switch {
 	case check == nil:
 		return out, err
-	case out.rows != nil:
-		out.rows = answer.Over(out.rows).Then(check)
+	case out.Rows != nil:
+		out.Rows = answer.Over(out.Rows).Then(check)
 		return out, err
 	}
 	return out, check(err)

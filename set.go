@@ -3,15 +3,16 @@ package countermysql
 import (
 	"context"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // runAutocommit executes SET autocommit. To switch it on commits, and where the text does
 // not tell the value it may do so.
-func (c *conn) runAutocommit(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runAutocommit(ctx context.Context, k *call) (answer.Outcome, error) {
 	if err := c.MayChange(ctx, k.text); err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	switch {
 	case k.Plan.Class == plan.Exact: // it reads counters as well
@@ -22,20 +23,20 @@ func (c *conn) runAutocommit(ctx context.Context, k *call) (outcome, error) {
 		return c.runAnything(ctx, k)
 	}
 	if err := c.SettleTexts(ctx, k.text); err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
-	out, err := k.forward(ctx, k.text)
+	out, err := k.Send(ctx, k.text)
 	c.HasSnapshot = c.HasSnapshot || k.Plan.Fixes && err == nil
 	return out, err
 }
 
 // runSet executes a SET of anything else, and USE.
-func (c *conn) runSet(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runSet(ctx context.Context, k *call) (answer.Outcome, error) {
 	if err := c.MayChange(ctx, k.text); err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	if err := c.SettleTexts(ctx, k.text); err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	out, err := c.runData(ctx, k)
 	if err == nil && !c.Begun() && sqltext.SetsLevel(sqltext.Tokenize(k.text, c.Settings.Mode)) {
@@ -46,20 +47,20 @@ func (c *conn) runSet(ctx context.Context, k *call) (outcome, error) {
 
 // runSetTransaction executes SET TRANSACTION, and SET @@transaction_isolation, for the
 // next transaction.
-func (c *conn) runSetTransaction(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runSetTransaction(ctx context.Context, k *call) (answer.Outcome, error) {
 	level := k.Plan.Arg
 	if level == sqltext.ByVariable { // other settings may stand beside it
 		if err := c.MayChange(ctx, k.text); err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 		level = c.NextLevel(ctx, k.text)
 		if k.Plan.Class == plan.Exact {
 			if err := c.SettleAll(ctx, k.Plan); err != nil {
-				return outcome{}, err
+				return answer.Outcome{}, err
 			}
 		}
 	}
-	out, err := k.forward(ctx, k.text)
+	out, err := k.Send(ctx, k.text)
 	switch {
 	case err != nil:
 	case level != "":

@@ -1,4 +1,4 @@
-package countermysql
+package session
 
 import (
 	"database/sql/driver"
@@ -8,43 +8,17 @@ import (
 	"github.com/countermysql/countermysql/internal/answer"
 )
 
-// outcome is what a statement gives back: a result or rows.
-type outcome struct {
-	res  driver.Result
-	rows driver.Rows
-}
-
-// close closes rows of a statement that has none: nothing else can be sent while they
-// are open.
-func (o *outcome) close() (err error) {
-	if o.rows != nil {
-		err = o.rows.Close()
-		o.rows = answer.NoRows{}
-	}
-	return err
-}
-
-func (o outcome) affected() int64 {
-	if o.res == nil {
-		return -1 // not known: rows
-	}
-	n, err := o.res.RowsAffected()
-	if err != nil {
-		return -1
-	}
-	return n
-}
-
 // watchedRows are rows of a transaction. An error in their midst may have ended it.
 type watchedRows struct {
 	answer.Physical
-	conn   *conn
-	failed error
+	session *Session
+	failed  error
 }
 
-func (c *conn) watched(rows driver.Rows) driver.Rows {
-	if r, ok := rows.(answer.Physical); ok && c.Begun() {
-		return &watchedRows{Physical: r, conn: c}
+// Watched are rows of the application's.
+func (s *Session) Watched(rows driver.Rows) driver.Rows {
+	if r, ok := rows.(answer.Physical); ok && s.Begun() {
+		return &watchedRows{Physical: r, session: s}
 	}
 	return rows
 }
@@ -72,7 +46,7 @@ func (r *watchedRows) Close() error {
 	err := r.Physical.Close()
 	r.note(err)
 	if r.failed != nil {
-		_ = r.conn.Failed(r.failed)
+		_ = r.session.Failed(r.failed)
 		r.failed = nil
 	}
 	return err

@@ -1,4 +1,4 @@
-package countermysql
+package exact
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 // Where nothing keeps other rows from coming to meet its condition meanwhile, whose
 // slots would stay standing, or where it has a limit, the statement is kept to the rows
 // locked here.
-func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
-	n, b, locksGaps := k.Plan.Narrowing, k.binder(), c.LocksGaps()
-	asItIs := func() (string, error) { return k.text, c.FoldScopes(ctx, k.Plan, b) }
+func (r *Runner) takeFor(ctx context.Context, x Execution) (string, error) {
+	n, b, locksGaps := x.Plan.Narrowing, x.Binder, r.LocksGaps()
+	asItIs := func() (string, error) { return x.Text, r.FoldScopes(ctx, x.Plan, b) }
 	if n == nil || locksGaps && n.By == nil && n.First == nil {
 		return asItIs()
 	}
-	s, where, ok := n.Rows(k.Plan.Scopes[0], b, locksGaps)
+	s, where, ok := n.Rows(x.Plan.Scopes[0], b, locksGaps)
 	switch {
 	case n.By != nil:
 		if _, err := asItIs(); err != nil {
@@ -32,35 +32,35 @@ func (c *conn) takeFor(ctx context.Context, k *call) (string, error) {
 	var rows []slotsql.LockedRow
 	if ok {
 		var err error
-		rows, err = c.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where)
+		rows, err = r.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where)
 		if ok = !mysqlerr.BadValue[mysqlerr.Number(err)]; ok && err != nil {
 			return "", err
 		}
 	}
-	tooMany := len(rows) > plan.MaxNarrowed || len(rows) > plan.MaxNarrowedOr && len(s.Table.Key) > 1 || len(rows) > c.Several(s.Table, len(rows), session.EachOf(rows, slotsql.LockedRow.KeyOf))
-	refusable := c.Settings.SafeUpdates && n.First == nil // as it is, but not by keys, nor with a limit
+	tooMany := len(rows) > plan.MaxNarrowed || len(rows) > plan.MaxNarrowedOr && len(s.Table.Key) > 1 || len(rows) > r.Several(s.Table, len(rows), session.EachOf(rows, slotsql.LockedRow.KeyOf))
+	refusable := r.Settings.SafeUpdates && n.First == nil // as it is, but not by keys, nor with a limit
 	switch {
 	case locksGaps && ok && n.By != nil:
-		return k.text, c.FoldRows(ctx, s.Table, rows)
+		return x.Text, r.FoldRows(ctx, s.Table, rows)
 	case locksGaps && tooMany:
 		return asItIs()
 	case !ok, tooMany, n.Before == "", refusable: // no other row changes then, and a new one has no slots
-		if err := c.LockTable(ctx, s.Table); err != nil {
+		if err := r.LockTable(ctx, s.Table); err != nil {
 			return "", err
 		}
 		return asItIs()
 	}
-	if err := c.FoldRows(ctx, s.Table, rows); err != nil || n.Most > 0 && len(rows) == n.Most {
-		return k.text, err
+	if err := r.FoldRows(ctx, s.Table, rows); err != nil || n.Most > 0 && len(rows) == n.Most {
+		return x.Text, err
 	}
-	return k.keptTo(s, rows), nil
+	return x.keptTo(s, rows), nil
 }
 
 // keptTo is the statement for none but the given rows of its scope.
-func (k *call) keptTo(s plan.RowSet, rows []slotsql.LockedRow) string {
-	n := k.Plan.Narrowing
+func (x Execution) keptTo(s plan.RowSet, rows []slotsql.LockedRow) string {
+	n := x.Plan.Narrowing
 	if n == nil {
-		return k.text
+		return x.Text
 	}
-	return k.own(n.Before + slotsql.WhereLocked(s.Table, rows, sqltext.Quote(s.Name)) + n.After)
+	return x.Own(n.Before + slotsql.WhereLocked(s.Table, rows, sqltext.Quote(s.Name)) + n.After)
 }
