@@ -12,7 +12,8 @@ import (
 )
 
 // conn is a session of the application's: it looks up the plan of each statement, binds
-// and runs it. What is none of a statement, internal/session does. Like every driver.Conn it is used by one goroutine at a time.
+// and runs it. What concerns no statement, internal/session does. Like every driver.Conn it
+// is used by one goroutine at a time.
 type conn struct {
 	*exact.Runner
 	connector *Connector

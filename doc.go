@@ -118,14 +118,14 @@ package countermysql
 // Where to read, in the order of a statement's life:
 //
 //	driver config                                      from a DSN, by internal/config, to a Connector
-//	wanted                                             columns that would make increments fast, by internal/watch
 //
 //	conn stmt begin                                    what database/sql calls, over internal/session
 //	rewrite absence                                    text → plan, and the text that goes out
 //	looking fallible                                   - a query that first looks for slots
-//	call run split set                                 plan → what is sent
+//	call run split set                                 plan → what is sent, or internal/exact and internal/ddl
 //
 //	count                                              an increment, by internal/increment
+//	wanted                                             - or what would make it one, by internal/watch
 //	savepoint                                          - pending, in internal/txn
 //	ordering                                           - pending → sorted → sent before COMMIT
 //	types errors                                       the answer, as plain MySQL gives it, by internal/answer
