@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
@@ -17,7 +18,7 @@ import (
 // where that is there by now: then the schema is read, and it is planned anew. What only
 // reads, outside a transaction, looks after it has succeeded: mostly it fails. All else
 // looks before, in a transaction, in which a table that is there stays as it is.
-func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runEncounter(ctx context.Context, k *call) (answer.Outcome, error) {
 	e, inside, data := k.Encounter, c.InTransaction(), k.Plan.Kind == sqltext.NoEffect
 	if c.Locks || c.XAEnded {
 		return c.runKnown(ctx, k)
@@ -39,38 +40,38 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 		return err
 	}
 	ran := false
-	try := func() (out outcome, err error) {
-		if err = c.appeared(before, func(query string) error { return c.opens(ctx, query) }); err != nil {
-			return outcome{}, err
+	try := func() (out answer.Outcome, err error) {
+		if err = appeared(before, func(query string) error { return c.Try(ctx, query) }); err != nil {
+			return answer.Outcome{}, err
 		}
 		if out, err = c.runKnown(ctx, k); err != nil {
 			return out, err
 		}
 		ran = true
 		met := shown(behind, out)
-		if err = c.appeared(met, outside); err == nil && len(met) > 0 && e.Twice && !inside {
+		if err = appeared(met, outside); err == nil && len(met) > 0 && e.Twice && !inside {
 			// It has met one of another kind of that name, or one that has gone again since: then it fails now.
-			_ = out.close()
+			_ = out.Close()
 			if out, err = c.runKnown(ctx, k); err == nil {
-				err = c.appeared(shown(behind, out), outside)
+				err = appeared(shown(behind, out), outside)
 			} else if n := mysqlerr.Number(err); n == mysqlerr.ErrNoTable || n == mysqlerr.ErrNoColumn {
-				return outcome{}, plan.ErrAppeared
+				return answer.Outcome{}, plan.ErrAppeared
 			}
 		}
 		if err != nil {
-			_ = out.close() // the first error is the one to report
-			return outcome{}, err
+			_ = out.Close() // the first error is the one to report
+			return answer.Outcome{}, err
 		}
 		return out, nil
 	}
-	out, err := outcome{}, c.SendBegin(ctx)
+	out, err := answer.Outcome{}, c.SendBegin(ctx)
 	switch {
 	case err != nil:
 	case inside || e.Reads || !data:
 		out, err = try()
 	default:
 		err = session.Again(ctx, func() (err error) {
-			out, err = c.alone(ctx, try)
+			out, err = c.Alone(ctx, try)
 			return err
 		})
 	}
@@ -81,15 +82,15 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 		if errors.Is(err, plan.ErrAppeared) {
 			err = nil
 		}
-		return outcome{}, cmp.Or(err, c.AsDeadlock("a table was made that the statement has written"))
+		return answer.Outcome{}, cmp.Or(err, c.AsDeadlock("a table was made that the statement has written"))
 	case !errors.Is(err, plan.ErrAppeared):
-		return outcome{}, c.Cut(ctx, err)
+		return answer.Outcome{}, c.Cut(ctx, err)
 	}
 	if _, err := c.connector.watcher.Refresh(ctx); err != nil {
-		return outcome{}, c.Cut(ctx, err)
+		return answer.Outcome{}, c.Cut(ctx, err)
 	}
 	if k.planUse, err = c.planOf(ctx, k.text, k.stmt); err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	k.merged = nil
 	if k.Encounter != nil && !k.met { // it was gone again when the schema was read
@@ -100,16 +101,16 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (outcome, error) {
 }
 
 // shown are the absences that a query's answer may show.
-func shown(all []plan.Absence, out outcome) []plan.Absence {
+func shown(all []plan.Absence, out answer.Outcome) []plan.Absence {
 	return slices.DeleteFunc(slices.Clone(all), func(b plan.Absence) bool {
-		return b.Shows && out.rows != nil && !slices.ContainsFunc(out.rows.Columns(), func(name string) bool {
+		return b.Shows && out.Rows != nil && !slices.ContainsFunc(out.Rows.Columns(), func(name string) bool {
 			return strings.EqualFold(name[strings.LastIndexByte(name, '.')+1:], b.Column) // columnsWithAlias
 		})
 	})
 }
 
 // appeared is ErrAppeared if any of the absences has ended.
-func (c *conn) appeared(all []plan.Absence, look func(query string) error) error {
+func appeared(all []plan.Absence, look func(query string) error) error {
 	for _, b := range all {
 		err := look(b.Query())
 		switch n := mysqlerr.Number(err); {
@@ -120,13 +121,4 @@ func (c *conn) appeared(all []plan.Absence, look func(query string) error) error
 		}
 	}
 	return nil
-}
-
-// opens has the server open a table; its answer is no error of the application's.
-func (c *conn) opens(ctx context.Context, query string) error {
-	rows, err := c.Queryer.QueryContext(ctx, query, nil)
-	if err != nil {
-		return err
-	}
-	return rows.Close()
 }

@@ -14,7 +14,9 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/catalogtest"
+	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -25,11 +27,8 @@ import (
 // stays as new as it is.
 func benchConn(b testing.TB) *conn {
 	s := catalogtest.Forum(true)
-	c := &Connector{config: &Config{}, log: slog.Default(), plans: newPlanCache(), watcher: watch.Fixed(s), traffic: map[tableID]*tableTraffic{}}
-	for _, t := range s.All() {
-		c.traffic[tableID{t.Spec.DB, t.Spec.Name}] = &tableTraffic{}
-	}
-	return &conn{connector: c, Folder: fold.New(&session.Session{Shared: &session.Shared{Watcher: c.watcher}, Settings: session.Settings{DB: "forum"}, Literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}})}
+	c := &Connector{config: &Config{}, log: slog.Default(), plans: newPlanCache(), watcher: watch.Fixed(s), increments: increment.NewShared(s.Specs, false, nil, nil)}
+	return &conn{connector: c, Runner: exact.New(increment.New(fold.New(&session.Session{Shared: &session.Shared{Watcher: c.watcher}, Settings: session.Settings{DB: "forum"}, Literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}}), c.increments), c.sales)}
 }
 
 // TestBenchmarks proves that the benchmarks run.
@@ -84,10 +83,10 @@ func BenchmarkBind(b *testing.B) {
 	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: int64(123456)}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if !c.filler.Bind(p.Increment, plan.Binder{Encoder: c.Literals, Args: args}) {
+		if !c.Filler.Bind(p.Increment, plan.Binder{Encoder: c.Literals, Args: args}) {
 			b.Fatal("not bound")
 		}
-		if _, ok := c.filler.Statement("", "LOCK IN SHARE MODE NOWAIT", 3); !ok {
+		if _, ok := c.Filler.Statement("", "LOCK IN SHARE MODE NOWAIT", 3); !ok {
 			b.Fatal("not filled")
 		}
 	}

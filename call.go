@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/countermysql/countermysql/internal/answer"
+	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
@@ -43,6 +44,11 @@ func (k *call) binder() plan.Binder {
 	return plan.Binder{Encoder: l, Args: k.args}
 }
 
+// exactly is the execution the exact way.
+func (k *call) exactly() exact.Execution {
+	return exact.Execution{Statement: k, Plan: k.Plan, Text: k.text, Binder: k.binder(), Rows: k.rows}
+}
+
 // arguments are what this execution brings to its plan.
 func (k *call) arguments() plan.Arguments {
 	return plan.Arguments{Binder: k.binder(), Given: len(k.args), Literals: k.lits, Binary: k.binary()}
@@ -60,8 +66,8 @@ func (k *call) binary() bool {
 	return k.stmt != nil || len(k.args) > 0 && !k.conn.connector.cfg.InterpolateParams
 }
 
-// own gives a text made from the plan's the literals of the user's.
-func (k *call) own(text string) string {
+// Own gives a text made from the plan's the literals of the user's.
+func (k *call) Own(text string) string {
 	if k.lits == nil {
 		return text
 	}
@@ -71,7 +77,7 @@ func (k *call) own(text string) string {
 // summed is the text that reads sums outside transactions, and its arguments.
 func (k *call) summed() (string, []driver.NamedValue) {
 	if k.tables {
-		return k.own(k.Query.Render(func(plan.ViewUse) slotsql.ReadView { return slotsql.ReadView{} }, true)), k.args
+		return k.Own(k.Query.Render(func(plan.ViewUse) slotsql.ReadView { return slotsql.ReadView{} }, true)), k.args
 	}
 	if top := k.Query.Top; top != nil {
 		if text, args, ok := top.Bind(k.arguments(), k.conn.Settings.WholeDates); ok {
@@ -83,7 +89,7 @@ func (k *call) summed() (string, []driver.NamedValue) {
 			return text, args
 		}
 	}
-	return k.own(k.Query.SQL), k.args
+	return k.Own(k.Query.SQL), k.args
 }
 
 // parses has the server look whether the text is a statement at all.
@@ -99,22 +105,22 @@ func (k *call) parses(ctx context.Context) error {
 	return nil // what else is wrong with it comes after the COMMIT
 }
 
-// forward sends the user's statement, or what stands in its place, the way the
+// Send sends the user's statement, or what stands in its place, the way the
 // user sent it: as text, with arguments, or prepared.
-func (k *call) forward(ctx context.Context, text string) (outcome, error) {
-	return k.forwardWith(ctx, text, k.args)
+func (k *call) Send(ctx context.Context, text string) (answer.Outcome, error) {
+	return k.sendWith(ctx, text, k.args)
 }
 
-func (k *call) forwardWith(ctx context.Context, text string, args []driver.NamedValue) (outcome, error) {
+func (k *call) sendWith(ctx context.Context, text string, args []driver.NamedValue) (answer.Outcome, error) {
 	out, err := k.try(ctx, text, args)
 	if errors.Is(err, driver.ErrSkip) {
 		out, err = k.prepared(ctx, text, args)
 	}
-	out.rows = k.conn.watched(out.rows)
+	out.Rows = k.conn.Watched(out.Rows)
 	return out, k.conn.noted(err)
 }
 
-func (k *call) try(ctx context.Context, text string, args []driver.NamedValue) (out outcome, err error) {
+func (k *call) try(ctx context.Context, text string, args []driver.NamedValue) (out answer.Outcome, err error) {
 	switch {
 	case k.stmt != nil && k.once():
 		return out, driver.ErrSkip
@@ -125,9 +131,9 @@ func (k *call) try(ctx context.Context, text string, args []driver.NamedValue) (
 		}
 		return run(ctx, physical, args, k.rows)
 	case k.rows:
-		out.rows, err = k.conn.Queryer.QueryContext(ctx, text, args)
+		out.Rows, err = k.conn.Queryer.QueryContext(ctx, text, args)
 	default:
-		out.res, err = k.conn.Execer.ExecContext(ctx, text, args)
+		out.Result, err = k.conn.Execer.ExecContext(ctx, text, args)
 	}
 	return out, err
 }
@@ -152,31 +158,31 @@ func isInteger(v driver.NamedValue) bool {
 	return false
 }
 
-func run(ctx context.Context, s driver.Stmt, args []driver.NamedValue, rows bool) (out outcome, err error) {
+func run(ctx context.Context, s driver.Stmt, args []driver.NamedValue, rows bool) (out answer.Outcome, err error) {
 	if rows {
-		out.rows, err = s.(driver.StmtQueryContext).QueryContext(ctx, args)
+		out.Rows, err = s.(driver.StmtQueryContext).QueryContext(ctx, args)
 	} else {
-		out.res, err = s.(driver.StmtExecContext).ExecContext(ctx, args)
+		out.Result, err = s.(driver.StmtExecContext).ExecContext(ctx, args)
 	}
 	return out, err
 }
 
 // prepared does what database/sql does after ErrSkip, so that nothing that
 // went before is done a second time.
-func (k *call) prepared(ctx context.Context, text string, args []driver.NamedValue) (outcome, error) {
+func (k *call) prepared(ctx context.Context, text string, args []driver.NamedValue) (answer.Outcome, error) {
 	s, err := k.conn.Raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
 	if err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	if n := s.NumInput(); n >= 0 && n != len(args) {
 		s.Close()
-		return outcome{}, fmt.Errorf("sql: expected %d arguments, got %d", n, len(args))
+		return answer.Outcome{}, fmt.Errorf("sql: expected %d arguments, got %d", n, len(args))
 	}
 	out, err := run(ctx, s, args, k.rows)
 	if err != nil || !k.rows {
 		s.Close()
 		return out, err
 	}
-	out.rows = answer.Over(out.rows).Then(func(error) error { return s.Close() })
+	out.Rows = answer.Over(out.Rows).Then(func(error) error { return s.Close() })
 	return out, nil
 }

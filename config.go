@@ -1,31 +1,27 @@
 package countermysql
 
 import (
-	"cmp"
 	"log/slog"
-	"maps"
-	"math"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/ngrok/sqlmw"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/config"
 	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 // DefaultSlots is the number of slots of a counter for which nothing else is
 // configured: enough for some dozens of concurrent writers of one counter.
-const DefaultSlots = 16
+const DefaultSlots = config.DefaultSlots
 
 // DefaultRollup is how often slots are rolled up in the background, unless
 // Config.Rollup says otherwise.
 const DefaultRollup = 30 * time.Second
 
 // RollupNever as Config.Rollup leaves slots where they are until somebody calls Rollup.
-const RollupNever time.Duration = math.MinInt64
+const RollupNever = config.Never
 
 // SlotRangeAuto derives the range of slots from the server's host name and port.
 const SlotRangeAuto = traffic.Auto
@@ -38,11 +34,11 @@ const (
 	// ReadOwnLatest is plain MySQL's answer, and the default: the latest
 	// committed value plus one's own increments, locked until the transaction
 	// ends. Read numbers that must be unique this way.
-	ReadOwnLatest ReadOwn = "latest"
+	ReadOwnLatest ReadOwn = config.Latest
 
 	// ReadOwnSnapshot locks nothing: the value in the transaction's snapshot
 	// plus its own increments. It suits values that are only displayed.
-	ReadOwnSnapshot ReadOwn = "snapshot"
+	ReadOwnSnapshot ReadOwn = config.Snapshot
 )
 
 // Config lists the counters and how they are kept. The zero value has no
@@ -115,8 +111,7 @@ type Config struct {
 	// means slog.Default().
 	Logger *slog.Logger
 
-	db string // what names without a database mean to merge; set by ParseDSN
-	at configPlaces
+	at config.Places
 }
 
 // TableConfig is one table and its counters.
@@ -169,7 +164,7 @@ type TableConfig struct {
 	// YAML: recount: {posts: SELECT blog_id, COUNT(*) FROM post GROUP BY blog_id}
 	Recount map[string]string
 
-	at tablePlaces
+	at config.TablePlaces
 }
 
 // ConfigError is one mistake in a configuration. ParseDSN, NewConnector and
@@ -177,22 +172,42 @@ type TableConfig struct {
 // them.
 type ConfigError = catalog.ConfigError
 
-// configPlaces remembers where settings were written, for error messages; ""
-// means in Go.
-type configPlaces struct {
-	slots, slotRange, createSlots, groupCommit, readOwn, rollup string
+// ParseDSN reads a go-sql-driver DSN with these parameters of ours, which the
+// returned mysql.Config does not have:
+//
+//	counters            post.likes,post.views,other_db.page.hits
+//	counterSlots        slots per counter, 1 to 1024 (default 16)
+//	counterSlotRange    the numbers of the slots that are written, as 16-31, or auto
+//	counterCreateSlots  create missing slots tables (default false)
+//	counterGroupCommit  send increments of several callers together (default true)
+//	counterReadOwn      latest (default) or snapshot
+//	counterRollup       roll up in the background so often, as 1m, or never (default 30s)
+//	counterTouch        user.last_seen: touch columns, written as counters are
+//	counterConfig       a YAML file with the same settings and more
+//
+// A counter is table.column, in the DSN's database, or db.table.column. A name
+// that holds dots, commas or backquotes stands in backquotes. As everywhere in
+// a DSN values are URL-escaped; the slashes of counterConfig need not be.
+//
+// Without counterConfig the environment variable COUNTERMYSQL_CONFIG may name
+// the file. The DSN's parameters override the file's settings, not those of
+// single tables, and its counters and touch columns add to the file's.
+//
+// The error of a DSN that go-sql-driver refuses is go-sql-driver's. Mistakes in
+// the counters are reported together, each a *ConfigError; they do not quote
+// other parts of the DSN.
+func ParseDSN(dsn string) (*mysql.Config, *Config, error) {
+	return parseDSN(dsn, nil)
 }
 
-// tablePlaces is configPlaces for a table.
-type tablePlaces struct {
-	table, slots, readOwn, slotsTable string
-
-	counters, touch []string // by index; may be shorter than the lists
-	recount         string
-
-	// broken is set where a mistake has been reported already: what follows
-	// from it is not worth a second report.
-	broken bool
+// parseDSN is ParseDSN upon a Config given in Go, which the DSN and its file override and
+// extend.
+func parseDSN(dsn string, base *Config) (*mysql.Config, *Config, error) {
+	cfg, settings, err := config.ParseDSN(dsn, base.settings())
+	if err != nil {
+		return nil, nil, err
+	}
+	return cfg, base.with(settings), nil
 }
 
 // clone copies all that can be changed from outside.
@@ -200,122 +215,29 @@ func (c *Config) clone() *Config {
 	if c == nil {
 		return nil
 	}
-	d := *c
-	d.Tables = slices.Clone(c.Tables)
-	for i := range d.Tables {
-		t := &d.Tables[i]
-		t.Counters, t.Touch = slices.Clone(t.Counters), slices.Clone(t.Touch)
-		t.at.counters, t.at.touch = slices.Clone(t.at.counters), slices.Clone(t.at.touch)
-		t.Recount = maps.Clone(t.Recount)
-	}
-	return &d
+	return c.with(c.settings().Clone())
 }
 
-// merge returns c overridden and extended by another Config, sharing nothing
-// with either. The same table in both is merged too; what either has twice
-// stays there twice, to be reported by check.
-func (c *Config) merge(over *Config) *Config {
-	if c == nil || over == nil {
-		return cmp.Or(c, over).clone()
+// settings are what can also be written in a DSN or a file. They share their lists with c.
+func (c *Config) settings() *config.Settings {
+	if c == nil {
+		return nil
 	}
-	m, over := c.clone(), over.clone()
-	m.db = over.db
-	if over.Slots != 0 {
-		m.Slots, m.at.slots = over.Slots, over.at.slots
+	s := &config.Settings{Slots: c.Slots, SlotRange: c.SlotRange, CreateSlots: c.CreateSlots, NoGroupCommit: c.NoGroupCommit, ReadOwn: string(c.ReadOwn), Rollup: c.Rollup, At: c.at}
+	for _, t := range c.Tables {
+		s.Tables = append(s.Tables, config.Table{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: string(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, At: t.at})
 	}
-	if over.SlotRange != "" {
-		m.SlotRange, m.at.slotRange = over.SlotRange, over.at.slotRange
-	}
-	if over.CreateSlots || over.at.createSlots != "" { // false counts where it was written
-		m.CreateSlots, m.at.createSlots = over.CreateSlots, over.at.createSlots
-	}
-	if over.NoGroupCommit || over.at.groupCommit != "" {
-		m.NoGroupCommit, m.at.groupCommit = over.NoGroupCommit, over.at.groupCommit
-	}
-	if over.ReadOwn != "" {
-		m.ReadOwn, m.at.readOwn = over.ReadOwn, over.at.readOwn
-	}
-	if over.Rollup != 0 {
-		m.Rollup, m.at.rollup = over.Rollup, over.at.rollup
-	}
-	if over.Interceptor != nil {
-		m.Interceptor = over.Interceptor
-	}
-	if over.Logger != nil {
-		m.Logger = over.Logger
-	}
-	mine := map[[2]string]int{} // tables that wait for their other half
-	for i, t := range slices.Backward(m.Tables) {
-		mine[t.key(m.db)] = i
-	}
-	for _, t := range over.Tables {
-		if i, ok := mine[t.key(m.db)]; ok {
-			m.Tables[i].extend(t)
-			delete(mine, t.key(m.db))
-		} else {
-			m.Tables = append(m.Tables, t)
-		}
-	}
-	return m
+	return s
 }
 
-// key is what makes two tables the same; a name that can't be read is itself.
-func (t *TableConfig) key(defaultDB string) [2]string {
-	switch parts, _ := sqltext.SplitName(t.Table); len(parts) {
-	case 1:
-		return [2]string{defaultDB, parts[0]}
-	case 2:
-		return [2]string{parts[0], parts[1]}
+// with is the Config of other settings, with what c has besides.
+func (c *Config) with(s *config.Settings) *Config {
+	out := &Config{Slots: s.Slots, SlotRange: s.SlotRange, CreateSlots: s.CreateSlots, NoGroupCommit: s.NoGroupCommit, ReadOwn: ReadOwn(s.ReadOwn), Rollup: s.Rollup, at: s.At}
+	if c != nil {
+		out.Interceptor, out.Logger = c.Interceptor, c.Logger
 	}
-	return [2]string{"", t.Table}
-}
-
-func (t *TableConfig) extend(over TableConfig) {
-	t.Counters, t.at.counters = union(t.Counters, t.at.counters, over.Counters, over.at.counters)
-	t.Touch, t.at.touch = union(t.Touch, t.at.touch, over.Touch, over.at.touch)
-	if over.ReadOwn != "" {
-		t.ReadOwn, t.at.readOwn = over.ReadOwn, over.at.readOwn
+	for _, t := range s.Tables {
+		out.Tables = append(out.Tables, TableConfig{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: ReadOwn(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, at: t.At})
 	}
-	if over.Slots != 0 {
-		t.Slots, t.at.slots = over.Slots, over.at.slots
-	}
-	if over.SlotsTable != "" {
-		t.SlotsTable, t.at.slotsTable = over.SlotsTable, over.at.slotsTable
-	}
-	if t.Recount == nil {
-		t.Recount, t.at.recount = over.Recount, over.at.recount
-	} else {
-		maps.Copy(t.Recount, over.Recount)
-	}
-	t.at.broken = t.at.broken || over.at.broken
-}
-
-// union appends the names, with their places, that are not there already. What
-// is twice in one list stays so.
-func union(names, at, more, moreAt []string) (all, allAt []string) {
-	rest := slices.Clone(names)
-	all, allAt = names, append(at, make([]string, len(names))...)[:len(names)]
-	for i, name := range more {
-		if j := slices.IndexFunc(rest, func(n string) bool { return sameColumn(n, name) }); j >= 0 {
-			rest = slices.Delete(rest, j, j+1)
-			continue
-		}
-		all, allAt = append(all, name), append(allAt, nth(moreAt, i))
-	}
-	return all, allAt
-}
-
-// sameColumn compares two columns as written, backquoted or not.
-func sameColumn(a, b string) bool {
-	x, errX := sqltext.SplitName(a)
-	y, errY := sqltext.SplitName(b)
-	return errX == nil && errY == nil && slices.EqualFunc(x, y, strings.EqualFold)
-}
-
-// nth is list[i], or "" beyond its end.
-func nth(list []string, i int) string {
-	if i < len(list) {
-		return list[i]
-	}
-	return ""
+	return out
 }

@@ -1,284 +1,56 @@
 package countermysql
 
 import (
-	"errors"
 	"log/slog"
-	"strings"
 	"testing"
+	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/ngrok/sqlmw"
 	"github.com/stretchr/testify/require"
-
-	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// mistakesOf lists all mistakes as "place: problem; remedy", and sees that
-// each is a *ConfigError.
-func mistakesOf(t *testing.T, err error) []string {
-	t.Helper()
-	if err == nil {
-		return nil
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	require.True(t, ok, "not joined: %v", err)
-	var list []string
-	for _, e := range joined.Unwrap() {
-		var c *ConfigError
-		require.ErrorAs(t, e, &c)
-		require.NotEmpty(t, c.Place)
-		require.NotEmpty(t, c.Problem)
-		require.NotEmpty(t, c.Remedy)
-		require.Equal(t, "countermysql: "+c.Place+": "+c.Problem+"; "+c.Remedy, e.Error())
-		list = append(list, strings.TrimPrefix(e.Error(), "countermysql: "))
-	}
-	return list
-}
-
-func (c *Config) resolve(defaultDB string) ([]catalog.Spec, error) {
-	specs, mistakes := c.check(defaultDB)
-	if err := errors.Join(mistakes...); err != nil {
-		return nil, err
-	}
-	return specs, nil
-}
-
-func second[T any](_ T, err error) error { return err }
-
-func TestResolve(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		config *Config
-		db     string
-		want   []catalog.Spec
-	}{
-		{"nil", nil, "", []catalog.Spec(nil)},
-		{"no tables", &Config{}, "", []catalog.Spec{}},
-		{"defaults", &Config{Tables: []TableConfig{{Table: "post", Counters: []string{"likes"}}}}, "forum",
-			[]catalog.Spec{{DB: "forum", Name: "post", SlotsTable: "post_slots", Counters: []string{"likes"}, Slots: 16}}},
-		{"inherited, overridden and sorted", &Config{Slots: 1024, ReadOwn: ReadOwnSnapshot, Tables: []TableConfig{
-			{Table: "shop.item", Counters: []string{"sold"}, Slots: 1, ReadOwn: ReadOwnLatest, SlotsTable: "sold"},
-			{Table: "page", Counters: []string{"hits"}},
-			{Table: "forum.post", Counters: []string{"likes", "views"}, Touch: []string{"updated_at"}},
-		}}, "forum", []catalog.Spec{
-			{DB: "forum", Name: "page", SlotsTable: "page_slots", Counters: []string{"hits"}, Slots: 1024, OwnSnapshot: true},
-			{DB: "forum", Name: "post", SlotsTable: "post_slots", Counters: []string{"likes", "views"}, Touch: []string{"updated_at"}, Slots: 1024, OwnSnapshot: true},
-			{DB: "shop", Name: "item", SlotsTable: "sold", Counters: []string{"sold"}, Slots: 1},
-		}},
-		{"backquotes", &Config{Tables: []TableConfig{{Table: "`my db`.`my.ta``ble`", Counters: []string{"`a.b`"}, Touch: []string{"`c`"}, SlotsTable: "`s.t`"}}}, "",
-			[]catalog.Spec{{DB: "my db", Name: "my.ta`ble", SlotsTable: "s.t", Counters: []string{"a.b"}, Touch: []string{"c"}, Slots: 16}}},
-		{"the same names in two databases", &Config{Tables: []TableConfig{
-			{Table: "a.post", Counters: []string{"n"}}, {Table: "b.post", Counters: []string{"n"}},
-		}}, "", []catalog.Spec{
-			{DB: "a", Name: "post", SlotsTable: "post_slots", Counters: []string{"n"}, Slots: 16},
-			{DB: "b", Name: "post", SlotsTable: "post_slots", Counters: []string{"n"}, Slots: 16},
-		}},
-		{"names differing in case, each with its slots table", &Config{Tables: []TableConfig{
-			{Table: "Post", Counters: []string{"n"}, SlotsTable: "a"}, {Table: "post", Counters: []string{"n"}},
-		}}, "d", []catalog.Spec{
-			{DB: "d", Name: "Post", SlotsTable: "a", Counters: []string{"n"}, Slots: 16},
-			{DB: "d", Name: "post", SlotsTable: "post_slots", Counters: []string{"n"}, Slots: 16},
-		}},
-		{"64 characters that are more bytes", &Config{Tables: []TableConfig{{Table: strings.Repeat("ж", 58), Counters: []string{strings.Repeat("ж", 64)}}}}, "d",
-			[]catalog.Spec{{DB: "d", Name: strings.Repeat("ж", 58), SlotsTable: strings.Repeat("ж", 58) + "_slots", Counters: []string{strings.Repeat("ж", 64)}, Slots: 16}}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := test.config.resolve(test.db)
-			require.NoError(t, err)
-			require.Equal(t, test.want, got)
-		})
-	}
-}
-
-func TestResolveMistakes(t *testing.T) {
-	long := strings.Repeat("x", 65)
-	likes := []string{"likes"}
-	for _, test := range []struct {
-		name   string
-		config Config
-		want   []string
-	}{
-		{"slots", Config{Slots: -1, Tables: []TableConfig{{Table: "a", Counters: likes}, {Table: "b", Counters: likes, Slots: 1025}}}, []string{
-			`Config.Slots: -1 is not a possible number of slots; use 1 to 1024`,
-			`Config.Tables[1].Slots: 1025 is not a possible number of slots; use 1 to 1024`}},
-		{"read_own", Config{ReadOwn: "Latest", Tables: []TableConfig{{Table: "a", Counters: likes, ReadOwn: "own"}}}, []string{
-			`Config.ReadOwn: "Latest" is not a way to read one's own increments; use latest or snapshot`,
-			`Config.Tables[0].ReadOwn: "own" is not a way to read one's own increments; use latest or snapshot`}},
-		{"no counters", Config{Tables: []TableConfig{{Table: "a", Touch: likes}}}, []string{
-			`Config.Tables[0].Counters: table "a" has no counters; list its counters, or remove the table`}},
-		{"counter twice", Config{Tables: []TableConfig{{Table: "a", Counters: []string{"likes", "views", "LIKES", "`likes`"}}}}, []string{
-			`Config.Tables[0].Counters[2]: counter "LIKES" of table "a" is listed twice; list it once`,
-			`Config.Tables[0].Counters[3]: counter "likes" of table "a" is listed twice; list it once`}},
-		{"touch twice, and a counter", Config{Tables: []TableConfig{{Table: "a", Counters: likes, Touch: []string{"at", "At", "Likes"}}}}, []string{
-			`Config.Tables[0].Touch[1]: touch column "At" of table "a" is listed twice; list it once`,
-			`Config.Tables[0].Touch[2]: column "Likes" of table "a" is a counter and a touch column; list it as one of them`}},
-		{"empty names", Config{Tables: []TableConfig{{}, {Table: "d.", Counters: []string{""}, Touch: []string{"``"}, SlotsTable: " "}}}, []string{
-			`Config.Tables[0].Table: the table's name is empty; write table or db.table`,
-			`Config.Tables[0].Counters: table "" has no counters; list its counters, or remove the table`,
-			`Config.Tables[1].Table: table "d." has an empty name; write every name in full`,
-			`Config.Tables[1].Counters[0]: a column's name is empty; write the column's name`,
-			"Config.Tables[1].Touch[0]: column \"``\" has an empty name; write every name in full"}},
-		{"empty slots table", Config{Tables: []TableConfig{{Table: "a", Counters: likes, SlotsTable: " "}}}, []string{
-			`Config.Tables[0].SlotsTable: slots table " " has an empty name; write every name in full`}},
-		{"long names", Config{Tables: []TableConfig{
-			{Table: long, Counters: []string{long}}, {Table: "a", Counters: likes, Touch: []string{long}, SlotsTable: long}, {Table: long[:59], Counters: likes}}}, []string{
-			`Config.Tables[0].Table: table "` + long + `" has a name of more than 64 characters, the servers' limit; write the name that the server knows`,
-			`Config.Tables[0].Counters[0]: column "` + long + `" has a name of more than 64 characters, the servers' limit; write the name that the server knows`,
-			`Config.Tables[1].SlotsTable: slots table "` + long + `" has a name of more than 64 characters, the servers' limit; write the name that the server knows`,
-			`Config.Tables[1].Touch[0]: column "` + long + `" has a name of more than 64 characters, the servers' limit; write the name that the server knows`,
-			`Config.Tables[2].Table: the slots table's name, "` + long[:59] + `_slots", has more than 64 characters; choose a shorter name with slots_table`}},
-		{"odd names", Config{Tables: []TableConfig{{Table: "a`b", Counters: []string{"a\x00", "\xff", "post.likes"}}, {Table: "`a", Counters: likes}, {Table: "a.b.c", Counters: likes}}}, []string{
-			"Config.Tables[0].Table: table \"a`b\" has a backquote out of place; put a whole name between backquotes, and double a backquote that belongs to it",
-			`Config.Tables[0].Counters[0]: column "a\x00" has a name that is not UTF-8 or holds a NUL; write the name that the server knows, in UTF-8`,
-			`Config.Tables[0].Counters[1]: column "\xff" has a name that is not UTF-8 or holds a NUL; write the name that the server knows, in UTF-8`,
-			`Config.Tables[0].Counters[2]: column "post.likes" is more than a column's name; write likes alone (and put a name that holds a dot in backquotes)`,
-			"Config.Tables[1].Table: table \"`a\" has a backquote out of place; put a whole name between backquotes, and double a backquote that belongs to it",
-			`Config.Tables[2].Table: table "a.b.c" has more than two names; write table or db.table, and a name that holds a dot in backquotes`}},
-		{"a long text is shortened", Config{Tables: []TableConfig{{Table: strings.Repeat("x", 1000), Counters: likes}}}, []string{
-			`Config.Tables[0].Table: table "` + strings.Repeat("x", 80) + `…" has a name of more than 64 characters, the servers' limit; write the name that the server knows`}},
-		{"duplicate table", Config{Tables: []TableConfig{{Table: "d.a", Counters: likes}, {Table: "a", Counters: likes, SlotsTable: "s"}}}, []string{
-			`Config.Tables[1].Table: table "d.a" is listed twice; put all of it in one place`}},
-		{"slots table with a database", Config{Tables: []TableConfig{{Table: "a", Counters: likes, SlotsTable: "d.s"}}}, []string{
-			`Config.Tables[0].SlotsTable: slots table "d.s" is more than a table's name; leave the database out: the slots table lives in the table's own (and put a name that holds a dot in backquotes)`}},
-		{"slots table is a table", Config{Tables: []TableConfig{
-			{Table: "a", Counters: likes, SlotsTable: "A"}, {Table: "b", Counters: likes}, {Table: "B_slots", Counters: likes}}}, []string{
-			`Config.Tables[0].SlotsTable: slots table "A" of table "d.a" is itself a table with counters; choose another name with slots_table`,
-			`Config.Tables[1].Table: slots table "b_slots" of table "d.b" is itself a table with counters; choose another name with slots_table`}},
-		{"slots table shared", Config{Tables: []TableConfig{
-			{Table: "a", Counters: likes, SlotsTable: "s"}, {Table: "b", Counters: likes, SlotsTable: "S"}, {Table: "e.b", Counters: likes, SlotsTable: "s"}}}, []string{
-			`Config.Tables[1].SlotsTable: slots table "S" of table "d.b" is also that of table "d.a"; give each its own with slots_table`}},
-		{"one table in two spellings", Config{Tables: []TableConfig{{Table: "a", Counters: likes}, {Table: "D.A", Counters: likes}}}, []string{
-			`Config.Tables[1].Table: slots table "A_slots" of table "D.A" is also that of table "d.a"; give each its own with slots_table, or, if they are one table, write its name the same way`}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			specs, err := test.config.resolve("d")
-			require.Nil(t, specs)
-			require.Equal(t, test.want, mistakesOf(t, err))
-		})
-	}
-
-	t.Run("no database", func(t *testing.T) {
-		c := Config{Tables: []TableConfig{{Table: "`a.b`", Counters: likes}, {Table: "d.a", Counters: likes}}}
-		require.Equal(t, []string{"Config.Tables[0].Table: the DSN names no database for \"`a.b`\"; name a database in the DSN, or write db.`a.b`"},
-			mistakesOf(t, second(c.resolve(""))))
-	})
-}
-
-func TestClone(t *testing.T) {
+// TestConfigClone proves that nothing of a Config is lost where it is copied or read
+// together with a DSN, and that the copy shares nothing with it.
+func TestConfigClone(t *testing.T) {
 	require.Nil(t, (*Config)(nil).clone())
 	full := func() *Config {
 		return &Config{
-			Slots: 3, CreateSlots: true, ReadOwn: ReadOwnSnapshot, Logger: slog.Default(), Interceptor: sqlmw.NullInterceptor{},
-			Tables: []TableConfig{{Table: "a", Counters: []string{"n", "m"}, Touch: []string{"at"}, ReadOwn: ReadOwnLatest, Slots: 4, SlotsTable: "s",
-				at: tablePlaces{counters: []string{"f:1", "f:2"}, touch: []string{"f:3"}}}},
+			Slots: 3, SlotRange: "16-31", CreateSlots: true, NoGroupCommit: true, ReadOwn: ReadOwnSnapshot, Rollup: time.Minute, Logger: slog.Default(), Interceptor: sqlmw.NullInterceptor{},
+			Tables: []TableConfig{{Table: "a", Counters: []string{"n", "m"}, Touch: []string{"at"}, ReadOwn: ReadOwnLatest, Slots: 4, SlotsTable: "s", Recount: map[string]string{"n": "SELECT 1, 2"}}},
 		}
 	}
 	c := full()
 	d := c.clone()
+	_, read, err := parseDSN("/forum", c)
+	require.NoError(t, err)
 	require.Equal(t, full(), d)
-	c.Slots, c.Tables[0].Slots, c.Tables[0].Counters[0], c.Tables[0].Touch[0] = 9, 9, "changed", "changed"
-	c.Tables[0].at.counters[0], c.Tables[0].at.touch[0] = "changed", "changed"
+	require.Equal(t, full(), read)
+	c.Slots, c.Tables[0].Slots, c.Tables[0].Counters[0], c.Tables[0].Touch[0], c.Tables[0].Recount["n"] = 9, 9, "changed", "changed", "changed"
 	require.Equal(t, full(), d)
+	require.Equal(t, full(), read)
 }
 
-func TestMerge(t *testing.T) {
-	one := &Config{Slots: 3, CreateSlots: true, Tables: []TableConfig{
-		{Table: "post", Counters: []string{"likes"}, Touch: []string{"at"}, Slots: 4},
-		{Table: "page", Counters: []string{"hits"}},
-	}}
-	two := &Config{db: "forum", ReadOwn: ReadOwnSnapshot, Logger: slog.Default(), Interceptor: sqlmw.NullInterceptor{}, Tables: []TableConfig{
-		{Table: "forum.`post`", Counters: []string{"LIKES", "views"}, SlotsTable: "s", ReadOwn: ReadOwnLatest, at: tablePlaces{counters: []string{"f:1", "f:2"}, slotsTable: "f:3"}},
-		{Table: "other.post", Counters: []string{"likes"}},
-	}}
-	before := []*Config{one.clone(), two.clone()}
-	m := one.merge(two)
-	require.Equal(t, &Config{db: "forum", Slots: 3, CreateSlots: true, ReadOwn: ReadOwnSnapshot, Logger: slog.Default(), Interceptor: sqlmw.NullInterceptor{}, Tables: []TableConfig{
-		{Table: "post", Counters: []string{"likes", "views"}, Touch: []string{"at"}, Slots: 4, SlotsTable: "s", ReadOwn: ReadOwnLatest,
-			at: tablePlaces{counters: []string{"", "f:2"}, touch: []string{""}, slotsTable: "f:3"}},
-		{Table: "page", Counters: []string{"hits"}},
-		{Table: "other.post", Counters: []string{"likes"}},
-	}}, m)
-	m.Tables[0].Counters[0], m.Tables[2].Counters[0] = "changed", "changed"
-	require.Equal(t, before, []*Config{one, two}, "a merged Config shares nothing")
-
-	require.Equal(t, one, one.merge(nil))
-	require.Equal(t, one, (*Config)(nil).merge(one))
-	require.NotSame(t, one, one.merge(nil))
-	require.Nil(t, (*Config)(nil).merge(nil))
-
-	t.Run("create_slots", func(t *testing.T) {
-		require.True(t, one.merge(&Config{}).CreateSlots)
-		require.False(t, one.merge(&Config{at: configPlaces{createSlots: "DSN parameter counterCreateSlots"}}).CreateSlots)
-		require.True(t, (&Config{}).merge(one).CreateSlots)
-	})
-	t.Run("all of a table", func(t *testing.T) {
-		m := one.merge(&Config{Slots: 5, Tables: []TableConfig{{Table: "post", Slots: 6, Touch: []string{"seen"}}}})
-		require.Equal(t, 5, m.Slots)
-		require.Equal(t, 6, m.Tables[0].Slots)
-		require.Equal(t, []string{"at", "seen"}, m.Tables[0].Touch)
-		require.Len(t, m.Tables, 2)
-	})
-	t.Run("what is twice in one stays twice", func(t *testing.T) {
-		m := one.merge(&Config{Tables: []TableConfig{{Table: "post", Counters: []string{"likes", "likes"}}, {Table: "post", Counters: []string{"views"}}}})
-		require.Equal(t, []string{
-			`Config.Tables[0].Counters[1]: counter "likes" of table "post" is listed twice; list it once`,
-			`Config.Tables[2].Table: table "d.post" is listed twice; put all of it in one place`,
-		}, mistakesOf(t, second(m.resolve("d"))))
-	})
+// TestPlacesStay proves that a mistake which is made in a Config that ParseDSN has read is
+// told with its place in the DSN.
+func TestPlacesStay(t *testing.T) {
+	cfg, config, err := ParseDSN("u@tcp(h)/forum?counters=post.likes&counterSlots=8")
+	require.NoError(t, err)
+	config.Slots, config.Tables[0].Counters[0] = -1, ""
+	_, err = NewConnector(cfg, config)
+	require.EqualError(t, err, "countermysql: DSN parameter counterSlots: -1 is not a possible number of slots; use 1 to 1024\n"+
+		"countermysql: DSN parameter counters: a column's name is empty; write the column's name")
 }
 
-func TestNames(t *testing.T) {
-	for _, test := range []struct {
-		text string
-		want []string
-		err  error
-	}{
-		{"post", []string{"post"}, nil},
-		{"db.post.likes.x", []string{"db", "post", "likes", "x"}, nil},
-		{" db . post ", []string{"db", "post"}, nil},
-		{"`my db`.`my.table`", []string{"my db", "my.table"}, nil},
-		{"`a``b`.```a```", []string{"a`b", "`a`"}, nil},
-		{"` a `", []string{" a "}, nil},
-		{"````", []string{"`"}, nil},
-		{"", nil, sqltext.ErrNameEmpty},
-		{"a..b", nil, sqltext.ErrNameEmpty},
-		{"a.", nil, sqltext.ErrNameEmpty},
-		{"``", nil, sqltext.ErrNameEmpty},
-		{"`", nil, sqltext.ErrNameQuotes},
-		{"```", nil, sqltext.ErrNameQuotes},
-		{"`a", nil, sqltext.ErrNameQuotes},
-		{"a`", nil, sqltext.ErrNameQuotes},
-		{"a`.b`", nil, sqltext.ErrNameQuotes},
-		{"`a`b`", nil, sqltext.ErrNameQuotes},
-		{"`a` `b`", nil, sqltext.ErrNameQuotes},
-		{"\xff", nil, sqltext.ErrNameEncoding},
-		{"a\x00", nil, sqltext.ErrNameEncoding},
-		{strings.Repeat("ж", 65), nil, sqltext.ErrNameTooLong},
-	} {
-		got, err := sqltext.SplitName(test.text)
-		if test.err != nil {
-			require.Equal(t, test.err, err, "%q", test.text)
-			continue
-		}
-		require.NoError(t, err, "%q", test.text)
-		require.Equal(t, test.want, got)
-		again, err := sqltext.SplitName(sqltext.JoinName(got...))
-		require.NoError(t, err)
-		require.Equal(t, got, again)
-	}
-	require.Equal(t, "db.`my.table`.`a``b`.` c`.d", sqltext.JoinName("db", "my.table", "a`b", " c", "d"))
-	require.Equal(t, "`a``b`", sqltext.Quote("a`b"))
-	require.Equal(t, "``", sqltext.Quote(""))
-}
-
-func TestNearest(t *testing.T) {
-	for typed, want := range map[string]string{
-		"counter": "counters", "COUNTERS": "counters", "counterslot": "counterSlots", "countercreateslot": "counterCreateSlots",
-		"counter_read_own": "counterReadOwn", "counterConf": "counterConfig", "counterFile": "counters",
-	} {
-		require.Equal(t, want, nearest(typed, dsnParams), typed)
-	}
-	require.Equal(t, 3, editDistance("kitten", "Sitting"))
-	require.Equal(t, 4, editDistance("", "four"))
-	require.Equal(t, 4, editDistance("four", ""))
+// TestParametersInGo proves that a DSN that go-sql-driver has read does not send
+// our parameters to the server.
+func TestParametersInGo(t *testing.T) {
+	cfg, err := mysql.ParseDSN("u@tcp(h)/forum?counters=post.likes&counterSlot=3&charset=utf8mb4&sql_mode=%27%27")
+	require.NoError(t, err)
+	_, err = NewConnector(cfg, &Config{Slots: -1})
+	require.EqualError(t, err, "countermysql: Config.Slots: -1 is not a possible number of slots; use 1 to 1024\n"+
+		`countermysql: mysql.Config.Params["counterSlot"]: it is not for the server; read the DSN with countermysql.ParseDSN, or set it in countermysql.Config`+"\n"+
+		`countermysql: mysql.Config.Params["counters"]: it is not for the server; read the DSN with countermysql.ParseDSN, or set it in countermysql.Config`)
+	_, err = NewConnector(&mysql.Config{Params: map[string]string{"sql_mode": "''"}}, nil)
+	require.NoError(t, err)
 }

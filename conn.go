@@ -1,24 +1,23 @@
 package countermysql
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 
-	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/answer"
+	"github.com/countermysql/countermysql/internal/ddl"
+	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // conn is a session of the application's: it looks up the plan of each statement, binds
-// and runs it. Like every driver.Conn it is used by one goroutine at a time.
+// and runs it. What concerns no statement, internal/session does. Like every driver.Conn it
+// is used by one goroutine at a time.
 type conn struct {
-	*fold.Folder
+	*exact.Runner
 	connector *Connector
-	closed    func() error    // at its end; nil: nothing
-	temporary map[string]bool // names of temporary tables that it has made, in small letters
-
-	filler plan.Filler // from one statement to the next
+	ddl       *ddl.Definer // in the same session
 }
 
 var (
@@ -37,13 +36,6 @@ var (
 	_ driver.Queryer = (*conn)(nil)
 )
 
-// Unwrap returns go-sql-driver's own connection. What is sent through it is
-// not seen by countermysql.
-func (c *conn) Unwrap() driver.Conn {
-	_ = c.SendBegin(context.Background()) // if it fails, so does what is sent next
-	return c.Below
-}
-
 // plan returns the plan of a text.
 func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 	return c.planOf(ctx, text, nil)
@@ -52,7 +44,7 @@ func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
 // planOf is plan for a text that may have been prepared.
 func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse, error) {
 	c.Spend()
-	s, err := c.schemaFor(ctx, text)
+	s, err := c.SchemaFor(ctx, text)
 	if err != nil {
 		if s = c.connector.watcher.Current(); s == nil || ctx.Err() != nil || c.connector.watcher.Changed() {
 			return planUse{}, c.Cut(ctx, err)
@@ -63,12 +55,12 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 		return planUse{}, err
 	}
 	if c.Role {
-		if err := c.seesMore(ctx, s, text); err != nil {
+		if err := c.SeesMore(ctx, s, text); err != nil {
 			return planUse{}, err
 		}
 	}
 	if p.Kind != sqltext.EffectRollback {
-		if err := c.adopt(ctx, s); err != nil {
+		if err := c.Adopt(ctx, s); err != nil {
 			return planUse{}, err
 		}
 	}
@@ -84,7 +76,7 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 		}
 	}
 	if prepared != nil && p.Named && !prepared.current() {
-		p = c.planBy(planKey{s, text, prepared.settings.Mode, prepared.settings.DB})
+		p = c.connector.planBy(planKey{s, text, prepared.settings.Mode, prepared.settings.DB})
 		p.Plan = p.AsPrepared()
 	}
 	if p.Fallback || p.Kind == sqltext.EffectCall && p.Class == plan.Exact && p.Encounter == nil { // CALL, or no verb that is known
@@ -105,20 +97,20 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 // ExecContext runs a statement.
 func (c *conn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
 	out, err := c.execute(ctx, text, nil, args, false)
-	return out.res, err
+	return out.Result, err
 }
 
 // QueryContext runs a statement that may return rows.
 func (c *conn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
 	out, err := c.execute(ctx, text, nil, args, true)
-	return out.rows, err
+	return out.Rows, err
 }
 
 // execute runs a statement of the application's, sent as text or prepared.
-func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []driver.NamedValue, rows bool) (outcome, error) {
+func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []driver.NamedValue, rows bool) (answer.Outcome, error) {
 	p, err := c.planOf(ctx, text, prepared)
 	if err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	if !p.Simple {
 		return c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows})
@@ -127,23 +119,23 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 		c.connector.stats.Verbatim.Add(1)
 	}
 	if rows {
-		if err := c.keepPromises(ctx); err != nil {
-			return outcome{}, err
+		if err := c.KeepPromises(ctx); err != nil {
+			return answer.Outcome{}, err
 		}
 	}
 	if err := c.SendBegin(ctx); err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	k := call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows} // that of run is allocated
 	out, err := k.try(ctx, text, args)
 	c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
-	out.rows = c.watched(out.rows)
+	out.Rows = c.Watched(out.Rows)
 	return out, c.noted(err)
 }
 
 // noted passes on the answer to a statement of the user's.
 func (c *conn) noted(err error) error {
-	if err == nil || namesSlots(err) { // which is an answer
+	if err == nil || exact.NamesSlots(err) { // which is an answer
 		return err
 	}
 	return c.Failed(err)
@@ -190,47 +182,4 @@ func (c *conn) PrepareContext(ctx context.Context, text string) (driver.Stmt, er
 		}
 	}
 	return &stmt{conn: c, text: text, raw: raw, settings: c.Settings}, nil
-}
-
-// CheckNamedValue converts an argument as go-sql-driver does.
-func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
-	return c.Raw.(driver.NamedValueChecker).CheckNamedValue(v)
-}
-
-// Ping asks the server for a sign of life.
-func (c *conn) Ping(ctx context.Context) error {
-	return c.Failed(c.Raw.(driver.Pinger).Ping(ctx))
-}
-
-// ResetSession prepares the connection for its next user.
-func (c *conn) ResetSession(ctx context.Context) error {
-	if r, ok := c.Raw.(driver.SessionResetter); ok {
-		return r.ResetSession(ctx)
-	}
-	return nil
-}
-
-// IsValid reports whether the connection may go back to the pool. One that is
-// returned inside a transaction may not: closing it is what rolls back.
-func (c *conn) IsValid() bool {
-	if c.InTransaction() && c.Autocommit() || c.Tx != nil && len(c.Tx.Unsent()) > 0 {
-		return false
-	}
-	v, ok := c.Raw.(driver.Validator)
-	return !ok || v.IsValid()
-}
-
-// Close ends the session.
-func (c *conn) Close() error {
-	c.Ended()
-	if c.Lost() {
-		return nil // its deputy closes it
-	}
-	err := c.Raw.Close()
-	c.connector.lookups.Leave()
-	if c.closed != nil {
-		err = cmp.Or(err, c.closed())
-		c.closed = nil
-	}
-	return err
 }

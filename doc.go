@@ -87,12 +87,17 @@ package countermysql
 //	internal/watch                 learns the schema, and makes what slots tables lack
 //	internal/slotsql               every statement about slots, as text
 //	internal/traffic               what goes on on a table: hot keys, slots in use; memory only
+//	internal/config                what is configured, in Go, a DSN or a file, and its mistakes
 //	internal/plan                  statement and schema → plan; no I/O
 //	internal/answer                results, rows and types as plain MySQL gives them
 //	internal/txn                   what a transaction has done to counter tables; memory only
 //	internal/session               one session: settings, status, transaction, our own statements
 //	internal/fold                  slots and pending increments → base rows; what a transaction sees
-//	internal/maintain              what an operator does to tables: roll up, count anew, init, check
+//	internal/maintain              what an operator does to tables, and what goes on beside statements
+//	internal/increment             increments: base row or slot, at once, together or pending
+//	internal/sale                  guarded updates of one row, together
+//	internal/exact                 statements that need a counter's value
+//	internal/ddl                   what changes tables, and their slots with them
 //	this one                       connections, transactions, sending, answers, operating
 //
 // One increment, UPDATE post SET likes = likes + 1 WHERE id = ?, function by function:
@@ -100,38 +105,32 @@ package countermysql
 //	execute planOf planBy planAnew Make plan dml update   what it is: once for each text
 //	run runOnce runData Route increment              with the arguments of a call
 //
-//	countAlone bind statement sendUpsert             outside a transaction: one statement,
-//	count countOne together sendRequests             together with others where some are under way,
+//	CountAlone bind statement sendUpsert             outside a transaction: one statement,
+//	Count countOne together sendRequests             together with others where some are under way,
 //	sendBatch sendUpsert counted                     and the answer of the plain one
 //
 //	BeginTx mayDefer                                 in a transaction: BEGIN waits,
-//	count countLater promise                         it is noted
-//	keepPromises sendAtOnce                          its row is changed, if RowsAffected is asked
+//	Count countLater promise                         it is noted
+//	KeepPromises sendAtOnce                          its row is changed, if RowsAffected is asked
 //	findAll lookUp addPending                        - or looked up, if others may follow
-//	Commit Due commitTogether                        COMMIT: as outside, if nothing else was done,
-//	commit send sendTable sendUpsert                 or right before it
+//	Commit Due CommitTogether                        COMMIT: as outside, if nothing else was done,
+//	commit Send sendTable sendUpsert                 or right before it
 //
 // Where to read, in the order of a statement's life:
 //
-//	driver dsn config config_resolve config_yaml       from a DSN to a Connector
-//	news wanted                                        what is known of the server's tables, by internal/watch
+//	driver config                                      from a DSN, by internal/config, to a Connector
 //
 //	conn stmt begin                                    what database/sql calls, over internal/session
 //	rewrite absence                                    text → plan, and the text that goes out
 //	looking fallible                                   - a query that first looks for slots
-//	call run split set                                 plan → what is sent
+//	call run split set                                 plan → what is sent, or internal/exact and internal/ddl
 //
-//	count lookup                                       an increment
-//	direct cooling                                     - its base row, as long as it meets no other
-//	upsert                                             - its slot
-//	batch traffic deputy                               - together with those of others, by internal/groupcommit
-//	promise savepoint                                  - pending, in internal/txn
+//	count                                              an increment, by internal/increment
+//	wanted                                             - or what would make it one, by internal/watch
+//	savepoint                                          - pending, in internal/txn
 //	ordering                                           - pending → sorted → sent before COMMIT
-//	exact overwrite narrow                             the exact way, by internal/fold
-//	stock                                              - together with those of others that want the same row
-//	ddl alter temporary lock_tables                    what changes tables
-//	outcome types errors                               the answer, as plain MySQL gives it, by internal/answer
+//	types errors                                       the answer, as plain MySQL gives it, by internal/answer
 //
-//	rollup background                                  operating, by internal/maintain
-//	check initialize explain recount leave
+//	rollup check initialize recount leave              operating, by internal/maintain
+//	wrapped explain
 //	describe stats                                     what internal/stats has counted

@@ -9,18 +9,20 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"strconv"
 	"sync"
-	"sync/atomic"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/ngrok/sqlmw"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/ddl"
+	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/lookups"
+	"github.com/countermysql/countermysql/internal/maintain"
+	"github.com/countermysql/countermysql/internal/sale"
 	"github.com/countermysql/countermysql/internal/session"
-	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/stats"
 	"github.com/countermysql/countermysql/internal/traffic"
 	"github.com/countermysql/countermysql/internal/watch"
@@ -83,7 +85,7 @@ func (d *Driver) Open(dsn string) (driver.Conn, error) {
 	if !ok { // an error, or go-sql-driver's own, which needs no connector
 		return raw, cmp.Or(err, d.leave(dsn, o))
 	}
-	k.closed = func() error { return d.leave(dsn, o) }
+	k.Closed = func() error { return d.leave(dsn, o) }
 	return k, nil
 }
 
@@ -126,39 +128,26 @@ type Connector struct {
 	config *Config
 	specs  []catalog.Spec
 
-	slotRange traffic.SlotRange
-	log       *slog.Logger
-	raw       driver.Connector // go-sql-driver's
+	log *slog.Logger
+	raw driver.Connector // go-sql-driver's
 
-	lookups *lookups.Pool
-	watcher *watch.Watcher
-	plans   *planCache
-	work    sync.WaitGroup // beside statements
-	traffic map[tableID]*tableTraffic
-	cooler  cooler
-	warned  sync.Map // what has been logged once
-	stats   stats.Stats
-	shared  session.Shared
-
-	mu             sync.Mutex      // guards what follows
-	background     context.Context // of what goes on beside statements; nil: nothing does
-	stopBackground context.CancelFunc
-
-	slotRowsWaiting atomic.Pointer[map[string]int64] // as the rollup in the background saw them last
+	lookups    *lookups.Pool
+	watcher    *watch.Watcher
+	plans      *planCache
+	background maintain.Background
+	increments *increment.Shared
+	sales      sale.Queues
+	warned     sync.Map // what has been logged once
+	stats      stats.Stats
+	shared     session.Shared
 }
 
 func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, error) {
 	if config == nil {
 		config = &Config{}
 	}
-	specs, mistakes := config.check(cfg.DBName)
-	for _, key := range sqltext.SortedKeys(cfg.Params) {
-		if ourParam(key) {
-			mistakes = append(mistakes, &ConfigError{Place: "mysql.Config.Params[" + strconv.Quote(key) + "]", Problem: "it is not for the server",
-				Remedy: "read the DSN with countermysql.ParseDSN, or set it in countermysql.Config"})
-		}
-	}
-	if err := errors.Join(mistakes...); err != nil {
+	specs, err := config.settings().Resolve(cfg)
+	if err != nil {
 		return nil, err
 	}
 	raw, err := mysql.NewConnector(cfg)
@@ -169,12 +158,8 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	if log == nil {
 		log = slog.Default()
 	}
-	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, traffic: map[tableID]*tableTraffic{}, plans: newPlanCache()}
-	for _, spec := range specs {
-		c.traffic[tableID{spec.DB, spec.Name}] = &tableTraffic{}
-	}
-	c.slotRange, _ = traffic.ParseSlotRange(config.SlotRange) // checked by check
-	c.driver = &Driver{config: registered, connector: c}      // sql.DB.Driver leads to the connector
+	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, sales: sale.NewQueues(specs), plans: newPlanCache()}
+	c.driver = &Driver{config: registered, connector: c} // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {
 		wrapped, err := sqlmw.Driver(connectorDriver{raw}, config.Interceptor).(driver.DriverContext).OpenConnector("")
 		if err != nil {
@@ -184,7 +169,16 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	}
 	c.lookups = lookups.New(c.raw)
 	c.watcher = watch.New(watch.Config{Lookups: c.lookups, Specs: specs, CreateSlots: config.CreateSlots, Adopted: c.adopted, Warn: c.once, Missing: c.noteMissing})
-	c.shared = session.Shared{Config: cfg, Stats: &c.stats, Watcher: c.watcher, Lookups: c.lookups}
+	slotRange, _ := traffic.ParseSlotRange(config.SlotRange) // checked by Resolve
+	c.shared = session.Shared{
+		Config: cfg, Connect: c.dial, Stats: &c.stats, Watcher: c.watcher, Lookups: c.lookups,
+		Traffic: traffic.ForTables[traffic.Table](specs), SlotRange: slotRange,
+	}
+	c.background.Maintainer = &maintain.Maintainer{Shared: &c.shared, Warn: c.once}
+	if config.Rollup != RollupNever {
+		c.background.Every = cmp.Or(config.Rollup, DefaultRollup)
+	}
+	c.increments = increment.NewShared(specs, config.NoGroupCommit, &c.background, log)
 	return c, nil
 }
 
@@ -215,58 +209,49 @@ func (c *Connector) Driver() driver.Driver { return c.driver }
 
 // Connect opens a connection. Without counters it is go-sql-driver's own.
 func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.connect(ctx)
-	if err == nil {
-		c.startRollups()
-	}
-	return conn, err
-}
-
-func (c *Connector) connect(ctx context.Context) (driver.Conn, error) {
-	var below driver.Conn
-	raw, err := c.raw.Connect(context.WithValue(ctx, captureKey{}, &below))
-	if err != nil {
-		return nil, err
-	}
 	if len(c.specs) == 0 {
-		return raw, nil
+		conn, err := c.raw.Connect(ctx)
+		if err == nil {
+			c.background.Start()
+		}
+		return conn, err
 	}
-	switch {
-	case c.config.Interceptor == nil:
-		below = raw
-	case below == nil:
-		raw.Close()
-		return nil, errors.New("countermysql: ConnectorConnect of Config.Interceptor has to connect by the connector and the context that it is given")
-	}
-	c.lookups.Enter()
-	conn, err := c.wrap(ctx, raw, below)
+	conn, err := c.connect(ctx)
 	if err != nil {
-		raw.Close()
-		c.lookups.Leave()
 		return nil, err
 	}
+	c.background.Start()
 	return conn, nil
 }
 
-func (c *Connector) wrap(ctx context.Context, raw, below driver.Conn) (*conn, error) {
-	s, err := c.watcher.Schema(ctx)
+func (c *Connector) connect(ctx context.Context) (*conn, error) {
+	s, err := session.Open(ctx, &c.shared)
 	if err != nil {
 		return nil, err
 	}
-	own, err := session.New(&c.shared, raw, below)
-	if err != nil {
-		return nil, err
+	f := fold.New(s)
+	return &conn{Runner: exact.New(increment.New(f, c.increments), c.sales), connector: c, ddl: ddl.New(f, c.config.CreateSlots, c.once)}, nil
+}
+
+// dial opens a connection to the server, which is below the interceptor's wrapper.
+func (c *Connector) dial(ctx context.Context) (raw, below driver.Conn, err error) {
+	raw, err = c.raw.Connect(context.WithValue(ctx, captureKey{}, &below))
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case c.config.Interceptor == nil:
+		return raw, raw, nil
+	case below == nil:
+		raw.Close()
+		return nil, nil, errors.New("countermysql: ConnectorConnect of Config.Interceptor has to connect by the connector and the context that it is given")
 	}
-	if err := own.ReadSettings(ctx, s); err != nil {
-		return nil, err
-	}
-	return &conn{Folder: fold.New(own), connector: c, temporary: map[string]bool{}}, own.Settings.Readable()
+	return raw, below, nil
 }
 
 // adopted forgets what was of another schema than the one that holds now.
 func (c *Connector) adopted(s *catalog.Schema) {
 	c.plans.clear()
-	c.forgetBatches(s)
+	c.increments.Forget(s)
 }
 
 // noteMissing logs listed tables and columns that are not there yet, each once.
@@ -290,13 +275,9 @@ func (c *Connector) once(cause, msg string, args ...any) {
 // Close ends the look-up connections and the rollups in the background.
 // sql.DB.Close calls it.
 func (c *Connector) Close() error {
-	c.mu.Lock()
-	if c.stopBackground != nil {
-		c.stopBackground()
-	}
+	c.background.Stop()
 	c.watcher.Retire()
-	c.mu.Unlock()
-	c.work.Wait()
+	c.background.Wait()
 	c.watcher.Wait()
 	return c.lookups.Close()
 }

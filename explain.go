@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/countermysql/countermysql/internal/ddl"
+	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/sale"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/stock"
@@ -37,12 +40,12 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 	if err != nil {
 		return nil, err
 	}
-	raw, err := c.connect(ctx)
+	own, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer raw.Close()
-	k := &call{conn: raw.(*conn), text: query}
+	defer own.Close()
+	k := &call{conn: own, text: query}
 	if len(sqltext.Tokenize(query, k.conn.Settings.Mode)) == 0 {
 		return nil, errors.New("countermysql: there is no statement to explain")
 	}
@@ -72,14 +75,13 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 		out.step("first, if a row was deleted by others: what it has left in slots under this key is removed", "", nil)
 	}
 	if r.Class == plan.Counting {
-		stmt, shared, how, err := k.explainCount(ctx, r.Bound)
+		x, how, err := k.conn.Explain(ctx, k.counts(), r.Bound)
 		switch {
 		case err != nil:
 			return nil, err
-		case how == done:
+		case how == increment.Done:
 			out.Class = r.Class.String()
-			k.explainDirect(out, r.Bound)
-			k.explainIncrement(out, stmt, shared, args)
+			k.explainIncrement(out, x, args)
 			return out, nil
 		}
 		r = k.otherwise(how)
@@ -99,7 +101,7 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 		}
 		out.step("as it is"+on, k.text, args)
 		for _, t := range p.Dropped {
-			out.step("then the slots go too", t.EndSQL(k.truncates()), nil)
+			out.step("then the slots go too", t.EndSQL(ddl.Truncates(sqltext.Tokenize(k.text, k.conn.Settings.Mode))), nil)
 		}
 	}
 	return out, nil
@@ -108,9 +110,9 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 func (k *call) explainSum(out *Explanation, args []any) {
 	q := k.Plan.Query
 	if look := q.Look; look != nil {
-		out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.own(look.Text), args)
+		out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.Own(look.Text), args)
 		if look.Rows.Text != "" {
-			out.step("while they have some, but none of the rows has, as the last hidden columns tell, this is the answer", k.own(look.Rows.Text), args)
+			out.step("while they have some, but none of the rows has, as the last hidden columns tell, this is the answer", k.Own(look.Rows.Text), args)
 		}
 	}
 	text, sent := k.summed()
@@ -130,18 +132,14 @@ func (e *Explanation) step(when, sql string, args []any) {
 	e.Steps = append(e.Steps, ExplainedStep{when, sql, args})
 }
 
-func (k *call) explainDirect(out *Explanation, b *plan.Bound) {
-	c := k.conn
-	if e, joins := k.entryOf(b); len(b.Conditions) == 1 && b.One && joins && c.cools(k.state.batch) {
-		out.step("on the base row, unless increments of it have met within a second or somebody has it locked", c.directly(k.state.batch, e, true), nil)
+func (k *call) explainIncrement(out *Explanation, x increment.Explanation, args []any) {
+	if x.Direct != "" {
+		out.step("on the base row, unless increments of it have met within a second or somebody has it locked", x.Direct, nil)
 	}
-}
-
-func (k *call) explainIncrement(out *Explanation, stmt string, shared bool, args []any) {
-	if shared {
-		out.step("at once, or with those of other callers in one statement (alone, and waiting, if a row is locked)", stmt, nil)
+	if x.Shared {
+		out.step("at once, or with those of other callers in one statement (alone, and waiting, if a row is locked)", x.Statement, nil)
 	} else {
-		out.step("at once", stmt, nil)
+		out.step("at once", x.Statement, nil)
 	}
 	out.step("inside a transaction: pending until COMMIT, with its others", "", nil)
 	itself := "the statement itself"
@@ -154,9 +152,9 @@ func (k *call) explainIncrement(out *Explanation, stmt string, shared bool, args
 func (k *call) explainExact(out *Explanation, args []any) {
 	p := k.Plan
 	if p.Guarded != "" {
-		out.step("in one round trip, if the rows have no slots", k.own(p.Guarded), args)
+		out.step("in one round trip, if the rows have no slots", k.Own(p.Guarded), args)
 	}
-	if g := p.Guard; g != nil && k.conn.sells() {
+	if g := p.Guard; g != nil && sale.Sells(k.conn.Caller) {
 		if x, ok := g.Bind(k.binder()); ok {
 			out.step("while another one of its row is under way: together with those that wait, if there is enough for all (else one after the other, in one transaction)", x.Together(stock.Enough([]stock.Want{x.Want})), nil)
 		}
@@ -184,7 +182,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 	}
 	for _, s := range p.Scopes {
 		where, ok := s.Bind(k.binder())
-		_, collides := k.conn.Collisions(k)
+		_, collides := k.conn.Collisions(k.exactly())
 		switch {
 		case kept && n.By == nil:
 		case collides:
@@ -198,33 +196,6 @@ func (k *call) explainExact(out *Explanation, args []any) {
 	behind()
 	out.step("their slots are added to them and deleted", "", nil)
 	out.step(itself, k.text, args)
-}
-
-// explainCount is the statement that takes an increment to slots, and whether it may be
-// shared, if its rows can take it.
-func (k *call) explainCount(ctx context.Context, b *plan.Bound) (stmt string, shared bool, how after, err error) {
-	c := k.conn
-	defer c.Leased.Release()
-	if len(b.Conditions) == 1 && b.One {
-		e, joins := k.entryOf(b)
-		if joins {
-			return k.state.batch.statement(c, []*slotsql.RowIncrement{e}), true, done, nil
-		}
-		return c.upsertOne(b, e), false, done, nil
-	}
-	hits, how, err := c.findAll(ctx, b)
-	if err != nil || how != done {
-		return "", false, how, err
-	}
-	entries, ok := merged(b, hits)
-	if !ok {
-		return "", false, takeVerbatim, nil
-	}
-	way := c.connector.batch(b.Table, b.Name, b.Table.Key)
-	if c.grouped() && c.request(entries).Fits() {
-		return way.statement(c, entries), true, done, nil
-	}
-	return way.waiting(c, entries), false, done, nil
 }
 
 // String writes the explanation for people.

@@ -11,20 +11,20 @@ import (
 // overTables gives the answer to a query, which is sent once more if it has failed for a
 // row's sake, or for that of a temporary table: over views that are tables the servers
 // compute what they compute over the base tables.
-func (c *conn) overTables(ctx context.Context, k *call, out outcome, err error) (outcome, error) {
+func (c *conn) overTables(ctx context.Context, k *call, out answer.Outcome, err error) (answer.Outcome, error) {
 	failed := err
 	if err == nil && k.rows {
-		rows := answer.Over(out.rows)
-		out.rows, failed = rows, rows.Peek()
+		rows := answer.Over(out.Rows)
+		out.Rows, failed = rows, rows.Peek()
 	}
 	if !plan.OfRow(failed) && mysqlerr.Number(failed) != mysqlerr.ErrCantReopen {
 		return out, err
 	}
-	_ = out.close()
+	_ = out.Close()
 	k.tables = true
 	text, args, _, err := c.rewritten(ctx, k)
 	if err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
-	return k.forwardWith(ctx, text, args)
+	return k.sendWith(ctx, text, args)
 }

@@ -29,7 +29,7 @@ func (c *conn) looks(k *call) lookKind {
 	}
 	l, now := p.Query.Look, catalog.Clock()
 	switch {
-	case !slices.ContainsFunc(l.Tables, func(t *catalog.Table) bool { return c.connector.trafficOf(t).slots.Seen(now) }):
+	case !slices.ContainsFunc(l.Tables, func(t *catalog.Table) bool { return c.Traffic.Of(t).Slots.Seen(now) }):
 		if k.state.tableLook.Pays(now) {
 			return tableLook
 		}
@@ -49,19 +49,19 @@ const (
 
 // lookFirst sends a query as a look. answered is false if it has to be sent with sums:
 // there are slots, or the base rows without them are no answer.
-func (c *conn) lookFirst(ctx context.Context, k *call, kind lookKind) (out outcome, answered bool, err error) {
+func (c *conn) lookFirst(ctx context.Context, k *call, kind lookKind) (out answer.Outcome, answered bool, err error) {
 	l := k.Query.Look
 	text, hidden, most := l.Text, len(l.Tables), 1
 	if kind == eachRowLook {
 		text, hidden, most = l.Rows.Text, l.Rows.Hidden, maxLooked+1
 	}
 	k.looking = true
-	out, err = k.forwardWith(ctx, k.own(text), k.args)
+	out, err = k.sendWith(ctx, k.Own(text), k.args)
 	k.looking = false
 	if err != nil {
 		return out, !l.Blames(err), err
 	}
-	rows := &lookedRows{Physical: out.rows.(answer.Physical), hidden: hidden}
+	rows := &lookedRows{Physical: out.Rows.(answer.Physical), hidden: hidden}
 	err = rows.peek(most)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
@@ -71,10 +71,10 @@ func (c *conn) lookFirst(ctx context.Context, k *call, kind lookKind) (out outco
 	default:
 		answered = c.told(k, rows)
 	}
-	out.rows = rows
+	out.Rows = rows
 	if !answered {
 		_ = rows.Close() // if it fails, so does what is sent next
-		return outcome{}, false, nil
+		return answer.Outcome{}, false, nil
 	}
 	return out, true, nil
 }
@@ -91,7 +91,7 @@ func (c *conn) told(k *call, rows *lookedRows) (answered bool) {
 	answered = true
 	for i, t := range l.Tables {
 		if rows.has(0, i) {
-			c.connector.trafficOf(t).slots.See()
+			c.Traffic.Of(t).Slots.See()
 			answered = false
 		}
 	}

@@ -2,181 +2,86 @@ package countermysql
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
-	"slices"
 
-	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/fold"
-	"github.com/countermysql/countermysql/internal/mysqlerr"
-	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
-	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
-// errRowGone says that a row to be incremented is missing or has become NULL.
-var errRowGone = errors.New("countermysql: the row is gone")
+// The order at the end of a transaction: what is pending becomes due, is sorted by table and
+// key, and is sent, right before COMMIT.
 
-// send sends the transaction's pending increments, table by table in canonical
-// order. It is the last thing before COMMIT: when the transaction goes on after
-// it, its own slots would show in its snapshot.
-func (c *conn) send(ctx context.Context) error {
-	x := c.Open()
-	if x == nil {
-		return nil
-	}
-	x.Due()
-	x.DropEmpty()
-	unsent := x.Unsent()
-	shared, err := c.shareRows(ctx, unsent)
-	if err != nil {
-		return err
-	}
-	for i, p := range unsent {
-		t := p.Table
-		sorted := p.Sorted()
-		carries := plan.SendBatch
-		if shared {
-			carries = 1
-		}
-		for batch := range slices.Chunk(sorted, c.Several(t, carries, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf))) {
-			err := errNotDirect
-			if shared || i == len(unsent)-1 && len(sorted) == 1 { // behind it no base row is waited for, with this one locked
-				err = c.sendDirect(ctx, c.connector.batch(t, t.Spec.Name, t.Key), batch[0], false, "")
-			}
-			if errors.Is(err, errNotDirect) {
-				err = c.sendTable(ctx, t, batch)
-			}
-			if errors.Is(err, errRowGone) || mysqlerr.Number(err) == mysqlerr.ErrOutOfRange {
-				err = c.sendEach(ctx, t, batch)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if c.Tx == nil {
-			return nil
-		}
-		c.connector.stats.Flushes.Add(1)
-		c.Tx.SentAll(t) // should the commit fail and the transaction go on
-	}
-	x.Sent = true
-	return nil
-}
-
-// sendOrRollBack sends before a statement that commits. What can't be sent as a whole
-// is not committed in part, nor sent again.
-func (c *conn) sendOrRollBack(ctx context.Context) error {
-	err := c.send(ctx)
-	if err != nil {
+// Commit sends the pending increments, then commits.
+func (h *handle) Commit() error {
+	defer h.conn.CloseOnPanic()
+	c, ctx := h.conn, context.Background()
+	if c.Broken != nil {
 		c.Ended()
-		if rerr := c.RollBack(); rerr != nil {
-			c.connector.log.Warn("countermysql: rolling back after a failed commit", "error", rerr)
-		}
+		return c.Broken
 	}
-	return err
-}
-
-// sendTable adds sorted entries to their slots in one strict statement.
-func (c *conn) sendTable(ctx context.Context, t *catalog.Table, entries []*slotsql.RowIncrement) error {
-	u := c.upsert(t, entries)
-	text := u.Many
-	if len(entries) == 1 {
-		text = u.One
+	if c.Tx != nil {
+		c.Tx.Commits()
+		c.Tx.Due()
 	}
-	err := c.sendUpsert(ctx, text(), len(entries) == 1)
-	switch {
-	case err == nil:
-		c.connector.slotted(c.connector.batch(t, t.Spec.Name, t.Key), entries)
-	case otherKey[mysqlerr.Number(err)] && c.InTransaction():
-		c.connector.watcher.NoteChange()
-		return c.AsDeadlock("the table " + t.String() + " has got another key meanwhile")
-	}
-	return err
-}
-
-// otherKey are the errors of an upsert that was planned for another key.
-var otherKey = map[uint16]bool{mysqlerr.ErrNoColumn: true, mysqlerr.ErrNoDefault: true}
-
-// rowGone reports whether a statement for many entries failed because a row was
-// not there, if it was not a slot that is full.
-func rowGone(err error) bool {
-	n := mysqlerr.Number(err)
-	return n == mysqlerr.ErrOutOfRange || n == mysqlerr.ErrBadNull
-}
-
-// sendUpsert runs a statement for one entry or many. Outside a transaction it is
-// sent again after a deadlock, which undid it.
-func (c *conn) sendUpsert(ctx context.Context, stmt string, one bool) error {
-	inside := c.InTransaction() // a deadlock ends the transaction, with all that was in it
-	for try := 0; ; try++ {
-		affected, err := c.Do(ctx, stmt)
-		n := mysqlerr.Number(err)
-		if rowGone(err) && !one || err == nil && affected == 0 && one || mysqlerr.BadValue[n] {
-			return errRowGone // or so: the statement itself finds out
-		}
-		if n != mysqlerr.ErrDeadlock || try == session.MaxRetries || inside {
+	if s := c.connector.watcher.Current(); s != nil {
+		if err := c.Adopt(ctx, s); err != nil {
 			return err
 		}
 	}
+	if h.Raw != nil {
+		return h.commit(ctx)
+	}
+	if done, err := c.CommitTogether(ctx); done {
+		c.Ended()
+		return err
+	}
+	return h.commitAlone(ctx)
 }
 
-// sendEach sends entries one by one. Where a row does not take one, it may have become
-// NULL in some counter: then the base row takes the others. A row that is gone is
-// looked up again by the application's own condition, in case another transaction has
-// given it a new key; if there is none, the increment went with the row.
-func (c *conn) sendEach(ctx context.Context, t *catalog.Table, entries []*slotsql.RowIncrement) error {
-	for _, e := range entries {
-		err := c.sendOrApply(ctx, t, e)
-		if !errors.Is(err, errRowGone) {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		there, err := c.Outside(ctx, "SELECT 1 FROM "+t.Base()+" WHERE "+t.Where(e.Key, t.Ref())) // to look for a row that is gone would lock its gap
-		if err != nil {
+// commitAlone commits a transaction of nothing but increments that can't go together
+// with others: once more after a deadlock, as an increment outside a transaction.
+func (h *handle) commitAlone(ctx context.Context) error {
+	c, tx := h.conn, h.conn.Tx
+	return session.Again(ctx, func() error {
+		c.Tx, c.Unbegun = tx.Anew(), h.Deferred
+		tx.Increments = 0 // the first try has taken them out of the statistics
+		if err := c.SendBegin(ctx); err != nil {
+			c.Ended()
 			return err
 		}
-		if len(there) > 0 {
-			switch _, err := c.FoldKeys(ctx, t, map[string]catalog.Key{e.ID: e.Key}); {
-			case errors.Is(err, fold.ErrOtherSlots):
-				if _, err := c.AddToBase(ctx, t, e); err != nil {
-					return err
-				}
-				continue
-			case err != nil:
-				return err
-			}
-			if c.Transaction().PendingFor(t).Get(e.ID) == nil {
-				continue
-			}
-		}
-		moved, err := c.Relocate(ctx, t, e)
-		if err != nil {
-			return err
-		}
-		if len(there) == 0 {
-			c.Transaction().Missed(t, e.ID)
-		}
-		for _, m := range moved {
-			err := c.sendOrApply(ctx, t, m)
-			if errors.Is(err, errRowGone) { // it is locked: NULL in some counter
-				err = c.ApplyEntry(ctx, t, m)
-			}
-			if err != nil {
-				return err
+		return h.commit(ctx)
+	})
+}
+
+// commit commits a transaction that is begun.
+func (h *handle) commit(ctx context.Context) error {
+	c := h.conn
+	if done, err := c.CommitInOnePacket(ctx); done {
+		c.EndedByUser()
+		return err
+	}
+	if err := c.Send(ctx); err != nil {
+		c.Ended()
+		if rerr := h.Raw.Rollback(); rerr != nil {
+			_ = c.Raw.Close() // or what was sent might be committed
+			if errors.Is(err, driver.ErrBadConn) {
+				return rerr // the connection was closed before, and this says why
 			}
 		}
+		return err
+	}
+	defer c.EndedByUser()
+	if err := h.Raw.Commit(); err != nil {
+		return c.Failed(err)
 	}
 	return nil
 }
 
-// sendOrApply sends an entry, or adds it to its base row with all slots where its
-// own slot would leave 64 bits.
-func (c *conn) sendOrApply(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) error {
-	err := c.sendTable(ctx, t, []*slotsql.RowIncrement{e})
-	if mysqlerr.Number(err) != mysqlerr.ErrOutOfRange {
-		return err
+// Rollback drops the pending increments and rolls back.
+func (h *handle) Rollback() error {
+	defer h.conn.EndedByUser()
+	if h.Raw == nil || h.conn.Broken != nil {
+		return h.conn.Broken
 	}
-	return c.ApplyEntry(ctx, t, e)
+	return h.Raw.Rollback()
 }

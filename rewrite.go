@@ -10,6 +10,7 @@ import (
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
@@ -54,7 +55,7 @@ type planUse struct {
 
 // planState is what the executions of one plan have in common.
 type planState struct {
-	batch              *batch // of the increment; nil: it goes by itself
+	batch              *increment.Batch // of the increment; nil: it goes by itself
 	tableLook, rowLook traffic.Look
 	alone              traffic.Alone
 	types              answer.KeptTypes // of the query as it was written
@@ -107,11 +108,11 @@ func (c *planCache) put(k planKey, use planUse) {
 }
 
 func (c *conn) planIn(s *catalog.Schema, text string) planUse {
-	return c.planBy(planKey{s, text, c.Settings.Mode, c.Settings.DB})
+	return c.connector.planBy(planKey{s, text, c.Settings.Mode, c.Settings.DB})
 }
 
-func (c *conn) planBy(k planKey) planUse {
-	plans := c.connector.plans
+func (c *Connector) planBy(k planKey) planUse {
+	plans := c.plans
 	if use := plans.get(k); use.Plan != nil {
 		return use
 	}
@@ -124,10 +125,10 @@ func (c *conn) planBy(k planKey) planUse {
 }
 
 // planAnew plans a text, and remembers nothing.
-func (c *conn) planAnew(k planKey) planUse {
+func (c *Connector) planAnew(k planKey) planUse {
 	use := planUse{Plan: plan.Make(k.schema, k.text, k.mode, k.db), state: &planState{}}
 	if inc := use.Increment; inc != nil && inc.Joins {
-		use.state.batch = c.connector.batch(inc.Table, inc.Name, inc.Pin.Columns)
+		use.state.batch = c.increments.Batch(inc.Table, inc.Name, inc.Pin.Columns)
 	}
 	return use
 }
@@ -138,7 +139,7 @@ func (c *conn) understood(ctx context.Context, use planUse, text string) planUse
 	if c.garbled(ctx, use.state, text) {
 		use.Plan = &plan.Plan{Named: true, Reason: "the server can't parse it"}
 	} else if use.Fallback && use.state.noted.CompareAndSwap(false, true) {
-		c.noteFallback(use.Plan, text)
+		c.connector.noteFallback(use.Plan, text)
 	}
 	return use
 }
@@ -166,15 +167,15 @@ func (c *conn) garbled(ctx context.Context, state *planState, text string) bool 
 }
 
 // noteFallback counts and logs a text that is not understood.
-func (c *conn) noteFallback(p *plan.Plan, text string) {
-	if d := sqltext.Digest(text); c.connector.stats.Fallback(d, p.Reason) {
-		c.connector.log.Warn("countermysql: statement runs the exact way", "reason", p.Reason, "statement", d)
+func (c *Connector) noteFallback(p *plan.Plan, text string) {
+	if d := sqltext.Digest(text); c.stats.Fallback(d, p.Reason) {
+		c.log.Warn("countermysql: statement runs the exact way", "reason", p.Reason, "statement", d)
 	}
 }
 
 // planShared returns the plan that a text shares with all that differ from it
 // in literals only; none where that can't be.
-func (c *conn) planShared(k planKey) planUse {
+func (c *Connector) planShared(k planKey) planUse {
 	if !k.schema.Mentions(k.text) {
 		return planUse{}
 	}
@@ -183,10 +184,10 @@ func (c *conn) planShared(k planKey) planUse {
 		return planUse{}
 	}
 	k.text = text
-	use := c.connector.plans.get(k)
+	use := c.plans.get(k)
 	if use.Plan == nil {
 		use = c.planAnew(k)
-		c.connector.plans.put(k, use)
+		c.plans.put(k, use)
 	}
 	if use.Fallback || use.Query != nil && use.Query.Converted.Written(lits) {
 		return planUse{} // perhaps it is a parameter that can't be parsed there, or needs another view
@@ -197,11 +198,11 @@ func (c *conn) planShared(k planKey) planUse {
 
 // runRewritten sends a query or a data change as it is, or with sums where it reads
 // counters. What the server refuses for our sake runs the exact way.
-func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runRewritten(ctx context.Context, k *call) (answer.Outcome, error) {
 	p := k.Plan
 	text, args, plain, err := c.rewritten(ctx, k)
 	if err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	if p.Query == nil && p.Named {
 		c.connector.stats.Verbatim.Add(1)
@@ -215,9 +216,9 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	types := c.temporaryTypes(ctx, k)
-	var out outcome
+	var out answer.Outcome
 	err = c.AgainAlone(ctx, func() (err error) {
-		out, err = k.forwardWith(ctx, text, args)
+		out, err = k.sendWith(ctx, text, args)
 		return err
 	})
 	if p.Query != nil && p.Query.MayFail(c.Settings.WholeDates) {
@@ -227,21 +228,21 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (outcome, error) {
 	switch n := mysqlerr.Number(err); {
 	case err == nil:
 	case p.Query != nil && mysqlerr.NotResolved[n]:
-		if c.outdated(ctx, p, err) {
-			return outcome{}, fold.ErrOtherSlots
+		if c.Outdated(ctx, p, err) {
+			return answer.Outcome{}, fold.ErrOtherSlots
 		}
 		// perhaps it is the view that the server does not like here: then the base table has to do
 		c.connector.stats.Exactly("the server does not accept the view")
-		return c.runExact(ctx, k)
+		return c.RunExactly(ctx, k.exactly())
 	case p.Increment != nil && (n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange):
 		c.connector.stats.Exactly("the base row without its slots is at the end of its range")
-		return c.runExact(ctx, k)
+		return c.RunExactly(ctx, k.exactly())
 	default:
 		return out, err
 	}
-	c.NoteWrites(p.Writes, k.binder(), out.affected())
+	c.NoteWrites(p.Writes, k.binder(), out.Affected())
 	if p.Query != nil && k.rows {
-		out.rows = c.asPlain(out.rows, k, types)
+		out.Rows = c.asPlain(out.Rows, k, types)
 	}
 	return out, nil
 }
@@ -283,5 +284,5 @@ func (c *conn) rewritten(ctx context.Context, k *call) (text string, args []driv
 		text, args = k.summed()
 		return text, args, true, nil
 	}
-	return k.own(p.Query.Render(func(v plan.ViewUse) slotsql.ReadView { return sights[use{v.Table, v.Locks}] }, k.tables)), k.args, false, nil
+	return k.Own(p.Query.Render(func(v plan.ViewUse) slotsql.ReadView { return sights[use{v.Table, v.Locks}] }, k.tables)), k.args, false, nil
 }

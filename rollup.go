@@ -3,11 +3,8 @@ package countermysql
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 	"time"
 
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/maintain"
 )
 
@@ -50,11 +47,22 @@ type RollupProgress struct {
 // The result tells what was done, also beside an error; run it again to go on.
 // The db has to be countermysql's.
 func Rollup(ctx context.Context, db *sql.DB, options *RollupOptions) ([]RolledUp, error) {
+	if options == nil {
+		options = &RollupOptions{}
+	}
 	c, err := connectorOf(ctx, db)
 	if err != nil {
 		return nil, err
 	}
-	return c.rollUp(ctx, options, true)
+	return c.background.RollUp(ctx, maintain.Options{Tables: options.Tables, MaxLock: options.MaxLock, Progress: told(options.Progress), Wait: true})
+}
+
+// told is a rollup's way to tell how far it has got.
+func told(progress func(RollupProgress)) func(table string, slots, total int64) {
+	if progress == nil {
+		return nil
+	}
+	return func(table string, slots, total int64) { progress(RollupProgress{table, slots, total}) }
 }
 
 // RolledUp is what a rollup did to one table: base rows that got the sum of their slots
@@ -66,97 +74,3 @@ type RolledUp = maintain.RolledUp
 // Left is a key whose slots, or a part of them, stay where they are: they are
 // counted, and every read shows them.
 type Left = maintain.Left
-
-// rollUp is Rollup. Without wait a table that somebody else rolls up is left out.
-func (c *Connector) rollUp(ctx context.Context, options *RollupOptions, wait bool) (done []RolledUp, err error) {
-	if options == nil {
-		options = &RollupOptions{}
-	}
-	c.stats.Rollups.Add(1)
-	defer func() {
-		if err != nil {
-			c.stats.RollupErrors.Add(1)
-		}
-	}()
-	s, err := c.watcher.Schema(ctx)
-	if err != nil {
-		return nil, err
-	}
-	tables, err := maintain.Named(s, options.Tables, c.cfg.DBName)
-	if err != nil {
-		return nil, err
-	}
-	var errs []error
-	if wait && len(options.Tables) == 0 { // in the background it has been logged
-		errs = append(errs, maintain.Complete(s))
-	}
-	for _, t := range tables {
-		switch {
-		case t.Unfit != nil:
-			errs = append(errs, &UnfitError{Table: t.String(), Reasons: t.Unfit})
-			continue
-		case t.Unfolded:
-			errs = append(errs, &UnfitError{Table: t.String(), Reasons: t.Degraded})
-			continue
-		case t.Missing != "" && t.Missing == t.CreateSQL() && !t.Unseen:
-			continue // there is no slots table, and so nothing to roll up
-		case t.Missing != "":
-			errs = append(errs, t.SlotsError())
-			continue
-		}
-		out, err := c.rollUpTable(ctx, t, options, wait)
-		if out != nil {
-			c.stats.RolledUp(maintain.Statistics(out))
-			done = append(done, *out)
-		}
-		if ctx.Err() != nil {
-			return done, errors.Join(append(errs, ctx.Err())...)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("countermysql: rolling up %s: %w", t, err))
-		}
-	}
-	return done, errors.Join(errs...)
-}
-
-// rollup is work on one table, on a connection of its own.
-type rollup struct {
-	*maintain.Rollup
-	conn *conn
-}
-
-// newRollup opens a connection for work on a table.
-func (c *Connector) newRollup(ctx context.Context, t *catalog.Table, maxLock time.Duration) (*rollup, error) {
-	raw, err := c.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	k := raw.(*conn)
-	r, err := maintain.New(ctx, k.Folder, t, maxLock, func(t *catalog.Table, k catalog.Key, reason string) {
-		c.once("rollup "+t.String(), "countermysql: slots can't be rolled up", "table", t.String(), "key", t.Describe(k), "reason", reason)
-	})
-	if err != nil {
-		k.Close()
-		return nil, err
-	}
-	return &rollup{r, k}, nil
-}
-
-func (r *rollup) close() { _ = r.conn.Close() }
-
-func (c *Connector) rollUpTable(ctx context.Context, t *catalog.Table, options *RollupOptions, wait bool) (*RolledUp, error) {
-	r, err := c.newRollup(ctx, t, options.MaxLock)
-	if err != nil {
-		return nil, err
-	}
-	defer r.close() // which also gives back its GET_LOCK, and rolls back
-	if mine, err := r.Reserve(ctx, wait); err != nil || !mine {
-		return nil, err
-	}
-	defer func() { c.trafficOf(t).slots.Forget() }()
-	var progress func(slots, total int64)
-	if options.Progress != nil {
-		progress = func(slots, total int64) { options.Progress(RollupProgress{t.String(), slots, total}) }
-	}
-	return r.Out, r.Run(ctx, progress)
-}

@@ -3,12 +3,11 @@ package countermysql
 import (
 	"context"
 	"errors"
-	"strings"
-	"time"
 
 	"github.com/countermysql/countermysql/internal/answer"
-	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/ddl"
 	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -16,9 +15,9 @@ import (
 
 // run executes a statement that is more than simple. Where it meets a slots table
 // that another process has given a counter, it has done nothing yet, and is planned anew.
-func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) run(ctx context.Context, k *call) (answer.Outcome, error) {
 	if err := ctx.Err(); err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	defer c.CloseOnPanic()
 	run := c.runKnown
@@ -26,8 +25,8 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 		run = c.runEncounter
 	}
 	if !k.Plan.LeavesPromises() {
-		if err := c.keepPromises(ctx); err != nil {
-			return outcome{}, err
+		if err := c.KeepPromises(ctx); err != nil {
+			return answer.Outcome{}, err
 		}
 	}
 	return run(ctx, k)
@@ -35,7 +34,7 @@ func (c *conn) run(ctx context.Context, k *call) (outcome, error) {
 
 // runKnown is run with what is known of the schema, and with what is learnt if that is
 // not enough.
-func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runKnown(ctx context.Context, k *call) (answer.Outcome, error) {
 	out, err := c.runOnce(ctx, k)
 	if mysqlerr.OtherText[mysqlerr.Number(err)] {
 		for _, t := range k.Plan.Tables() {
@@ -45,14 +44,14 @@ func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 		}
 	}
 	if errors.Is(err, fold.ErrOtherKey) && c.InTransaction() { // the slots table is to be altered, which would wait for it
-		return outcome{}, c.AsDeadlock("the key of a table with counters has got another type meanwhile")
+		return answer.Outcome{}, c.AsDeadlock("the key of a table with counters has got another type meanwhile")
 	}
-	if !errors.Is(err, fold.ErrOtherSlots) && (k.Plan.Kind != sqltext.NoEffect || k.Plan.Split != nil || !c.outdated(ctx, k.Plan, err)) {
+	if !errors.Is(err, fold.ErrOtherSlots) && (k.Plan.Kind != sqltext.NoEffect || k.Plan.Split != nil || !c.Outdated(ctx, k.Plan, err)) {
 		return out, c.Cut(ctx, err)
 	}
 	p, err := c.plan(ctx, k.text)
 	if err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	k.planUse, k.merged = p, nil
 	if k.Encounter != nil { // its table is gone, and may be back when it is sent
@@ -64,51 +63,24 @@ func (c *conn) runKnown(ctx context.Context, k *call) (outcome, error) {
 	return out, c.Cut(ctx, err)
 }
 
-// outdated reports whether a statement that failed, and did nothing, for want of a
-// table or column, because a slots table has got a key of more columns or the table is
-// a view now, or because the slots table could not be altered while somebody used it, was
-// planned by a schema that has changed since. Unless it is known to have, that is looked at
-// once in a second at most: the statement may be wrong itself.
-func (c *conn) outdated(ctx context.Context, p *plan.Plan, err error) bool {
-	switch n := mysqlerr.Number(err); {
-	case n == mysqlerr.ErrNoColumn, n == mysqlerr.ErrNoTable, n == mysqlerr.ErrLockWait && p.Class == plan.Refused, (n == mysqlerr.ErrNoDefault || n == mysqlerr.ErrNoIndex) && p.Increment != nil:
-	default:
-		return false
-	}
-	old := c.connector.watcher.Current()
-	if old == nil { // the sql.DB was closed meanwhile
-		return false
-	}
-	if p.Increment != nil && old.Lookup(p.Increment.Table.Spec.DB, p.Increment.Table.Spec.Name, "") != p.Increment.Table {
-		return true
-	}
-	slots := p.Class == plan.Counting && mysqlerr.Number(err) == mysqlerr.ErrNoDefault || // all columns that are known have values: it has met another one
-		mysqlerr.Number(err) == mysqlerr.ErrNoColumn && strings.Contains(err.Error(), catalog.SlotColumn+"'") // the slots table is for another key
-	if !slots && c.connector.watcher.Age() < time.Second && !c.connector.watcher.Changed() {
-		return false
-	}
-	s, lerr := c.connector.watcher.Refresh(ctx)
-	return lerr == nil && s != old
-}
-
-func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runOnce(ctx context.Context, k *call) (answer.Outcome, error) {
 	p := k.Plan
 	c.Locking = p.Locking
 	defer func() { c.Locking = false }()
 	if p.Increment == nil {
 		if err := c.SendBegin(ctx); err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 	}
 	if p.Split != nil && c.connector.cfg.MultiStatements && k.stmt == nil && k.interpolated() {
 		return c.runSplit(ctx, k)
 	}
 	if p.Class == plan.Refused {
-		return outcome{}, unready(p.Unready)
+		return answer.Outcome{}, unready(p.Unready)
 	}
 	if c.Locks {
-		if err := c.underLocks(ctx, p); err != nil {
-			return outcome{}, err
+		if err := c.ddl.UnderLocks(ctx, p); err != nil {
+			return answer.Outcome{}, err
 		}
 	}
 	if p.Kind != sqltext.NoEffect {
@@ -118,12 +90,12 @@ func (c *conn) runOnce(ctx context.Context, k *call) (outcome, error) {
 }
 
 // runKind executes a statement that changes the session or its transaction.
-func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runKind(ctx context.Context, k *call) (answer.Outcome, error) {
 	switch k.Plan.Kind {
 	case sqltext.EffectBegin, sqltext.EffectCommit, sqltext.EffectDDL, sqltext.EffectImplicit, sqltext.EffectLock:
 		return c.runCommit(ctx, k)
 	case sqltext.EffectRollback:
-		out, err := k.forward(ctx, k.text)
+		out, err := k.Send(ctx, k.text)
 		if err == nil || !c.InTransaction() { // XA ROLLBACK of another transaction fails
 			c.EndedByUser()
 		}
@@ -131,7 +103,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case sqltext.EffectSavepoint, sqltext.EffectRollbackTo, sqltext.EffectRelease:
 		return c.runSavepoint(ctx, k)
 	case sqltext.EffectTemporary:
-		return c.runTemporary(ctx, k)
+		return k.define(ctx, c.ddl.RunTemporary)
 	case sqltext.EffectAutocommit:
 		return c.runAutocommit(ctx, k)
 	case sqltext.EffectSetTransaction:
@@ -139,7 +111,7 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 	case sqltext.EffectSet:
 		return c.runSet(ctx, k)
 	case sqltext.EffectUnlock:
-		out, err := k.forward(ctx, k.text)
+		out, err := k.Send(ctx, k.text)
 		if err == nil {
 			c.Locks = false
 		}
@@ -151,20 +123,20 @@ func (c *conn) runKind(ctx context.Context, k *call) (outcome, error) {
 }
 
 // runCommit executes a statement that commits what is open.
-func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runCommit(ctx context.Context, k *call) (answer.Outcome, error) {
 	p := k.Plan
-	send := c.sendOrRollBack
+	send := c.SendOrRollBack
 	if p.Arg == sqltext.XaEnd { // a prepared transaction may lose the shared locks that keep others from its slots
 		send = c.ApplyAll
 	}
 	if err := send(ctx); err != nil {
 		if p.Arg == sqltext.XaEnd && !c.Begun() { // a deadlock has ended it, but MySQL wants XA END before XA ROLLBACK and all else
-			_, _ = k.forward(context.WithoutCancel(ctx), k.text) // which says no more than that
+			_, _ = k.Send(context.WithoutCancel(ctx), k.text) // which says no more than that
 		}
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
 	next := c.Begins()
-	out, err := c.runDDL(ctx, k)
+	out, err := k.define(ctx, c.ddl.Run)
 	switch {
 	case p.Arg == sqltext.XaEnd && err == nil:
 		c.Ended()
@@ -180,60 +152,43 @@ func (c *conn) runCommit(ctx context.Context, k *call) (outcome, error) {
 	return out, err
 }
 
+// define executes what changes tables, in a way of internal/ddl.
+func (k *call) define(ctx context.Context, run func(context.Context, ddl.Statement) error) (out answer.Outcome, err error) {
+	err = run(ctx, ddl.Statement{
+		Plan: k.Plan,
+		Text: k.text,
+		Send: func() (err error) {
+			out, err = k.Send(ctx, k.text)
+			return err
+		},
+		Close:  func() error { return out.Close() },
+		Parses: func() error { return k.parses(ctx) },
+	})
+	return out, err
+}
+
 // runAnything executes CALL, EXECUTE and the like, which may read and write
 // counters and end the transaction.
-func (c *conn) runAnything(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runAnything(ctx context.Context, k *call) (answer.Outcome, error) {
 	if err := c.MayChange(ctx, k.text); err != nil {
-		return outcome{}, err
+		return answer.Outcome{}, err
 	}
-	if err := c.settleAll(ctx, k); err != nil {
-		return outcome{}, err
+	if err := c.SettleAll(ctx, k.Plan); err != nil {
+		return answer.Outcome{}, err
 	}
-	out, err := c.forwardWatched(ctx, k)
+	out, err := k.sendWatched(ctx)
 	if k.Plan.Kind == sqltext.EffectExecute && !sqltext.Tokenize(k.text, c.Settings.Mode)[0].Is("PREPARE") {
 		c.connector.watcher.NoteChange()
 	}
-	if out.rows != nil { // the server tells only behind them whether the transaction is over
-		out.rows = answer.Over(out.rows).Then(func(error) error {
-			c.noteAnything(k.Plan)
+	if out.Rows != nil { // the server tells only behind them whether the transaction is over
+		out.Rows = answer.Over(out.Rows).Then(func(error) error {
+			c.NoteAnything(k.Plan)
 			return nil
 		})
 		return out, err
 	}
-	c.noteAnything(k.Plan)
+	c.NoteAnything(k.Plan)
 	return out, err
-}
-
-// noteAnything notes that a statement ran which may have done anything.
-func (c *conn) noteAnything(p *plan.Plan) {
-	if !c.InTransaction() {
-		c.Ended()
-		return
-	}
-	c.HasSnapshot = c.HasSnapshot || p.Fixes || p.Kind != sqltext.EffectAutocommit && p.Arg != sqltext.OnlyReads // others may have read anything
-	c.Transaction().NoteCall()
-	for _, w := range p.Writes {
-		c.Transaction().WrittenTo(w.Table).SetUnbounded()
-	}
-}
-
-// settleAll makes the base rows say all of what such a statement may read.
-func (c *conn) settleAll(ctx context.Context, k *call) error {
-	if err := c.ApplyAll(ctx); err != nil {
-		return err
-	}
-	if err := c.Hold(ctx, k.Plan, true); err != nil {
-		return err
-	}
-	for _, s := range k.Plan.Scopes {
-		if c.Locks {
-			break // to roll up would unlock
-		}
-		if err := c.FoldTableAlone(ctx, s.Table); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // route is what becomes of this execution.
@@ -242,8 +197,8 @@ func (k *call) route(f *plan.Filler) plan.Route {
 }
 
 // otherwise is the route of an increment that turned out to be none.
-func (k *call) otherwise(how after) plan.Route {
-	if how == takeExact {
+func (k *call) otherwise(how increment.After) plan.Route {
+	if how == increment.TakeExact {
 		return plan.Route{Class: plan.Exact, Reason: "its row or its slot can't take it"}
 	}
 	return k.Plan.OnBase(k.binder(), k.setting(), "no row takes it")
@@ -269,47 +224,47 @@ func (k *call) setting() plan.Setting {
 }
 
 // runData executes a query or a data change.
-func (c *conn) runData(ctx context.Context, k *call) (outcome, error) {
-	p, r := k.Plan, k.route(&c.filler)
+func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
+	p, r := k.Plan, k.route(&c.Filler)
 	if r.Bare {
-		return k.forward(ctx, k.text)
+		return k.Send(ctx, k.text)
 	}
 	if p.Increment != nil {
 		if r.Class == plan.Counting {
 			out, how, err := c.increment(ctx, k, r)
-			if err != nil || how == done {
+			if err != nil || how == increment.Done {
 				return out, err
 			}
 			r = k.otherwise(how)
 		}
-		if err := c.keepPromises(ctx); err != nil {
-			return outcome{}, err
+		if err := c.KeepPromises(ctx); err != nil {
+			return answer.Outcome{}, err
 		}
 		if err := c.SendBegin(ctx); err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 	}
 	exactly := r.Class == plan.Exact
 	if takes := exactly || p.Locking; takes || p.Increment == nil && p.Writes != nil {
 		if err := c.Hold(ctx, p, takes); err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 	}
 	for _, t := range p.Deletes {
 		if c.Open().HasPending(t) {
 			if err := c.ApplyPending(ctx, t, nil); err != nil {
-				return outcome{}, err
+				return answer.Outcome{}, err
 			}
 		}
 	}
 	if p.Cleaning != nil {
 		if err := c.AgainAlone(ctx, func() error { return c.SweepOrphans(ctx, p, k.binder()) }); err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 	}
 	if exactly {
 		c.connector.stats.Exactly(r.Reason)
-		return c.runExact(ctx, k)
+		return c.RunExactly(ctx, k.exactly())
 	}
 	out, err := c.runRewritten(ctx, k)
 	if err == nil && p.Wanted != nil {

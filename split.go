@@ -14,10 +14,10 @@ import (
 
 // runSplit executes a text of several statements one by one, as the server
 // would: what went before an error stays done.
-func (c *conn) runSplit(ctx context.Context, k *call) (outcome, error) {
+func (c *conn) runSplit(ctx context.Context, k *call) (answer.Outcome, error) {
 	if k.rows {
 		rows := &splitRows{conn: c, ctx: ctx, texts: k.Plan.Split, args: k.args}
-		return outcome{rows: rows}, rows.first()
+		return answer.Outcome{Rows: rows}, rows.first()
 	}
 	all := &answer.Result{}
 	args := k.args
@@ -26,16 +26,16 @@ func (c *conn) runSplit(ctx context.Context, k *call) (outcome, error) {
 		own, args = sqltext.SplitArgs(text, c.Settings.Mode, args)
 		res, err := c.ExecContext(ctx, text, own)
 		if err != nil {
-			return outcome{}, notAgain(err, i > 0)
+			return answer.Outcome{}, notAgain(err, i > 0)
 		}
 		n, err := res.RowsAffected()
 		if err != nil {
-			return outcome{}, err
+			return answer.Outcome{}, err
 		}
 		id, _ := res.LastInsertId()
 		all.And(n, id)
 	}
-	return outcome{res: all}, nil
+	return answer.Outcome{Result: all}, nil
 }
 
 // notAgain keeps database/sql from sending the whole text once more on another

@@ -40,7 +40,7 @@ func Stats(db *sql.DB) (Statistics, error) {
 		return Statistics{}, err
 	}
 	out := c.stats.Snapshot()
-	out.Slotted, out.Waiting, out.Schema.Errors = c.cooler.statistics(), c.waiting(), c.watcher.Errors()
+	out.Slotted, out.Waiting, out.Schema.Errors = c.background.Slots(), c.background.Waiting(), c.watcher.Errors()
 	if s := c.watcher.Current(); s != nil {
 		out.Degraded, out.Unfit, out.Schema.Age = s.Degraded(), s.Unfit(), c.watcher.Age()
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 
+	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/session"
 )
 
@@ -77,17 +78,17 @@ func (s *stmt) physical(ctx context.Context, text string) (driver.Stmt, error) {
 
 func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
 	out, err := s.execute(ctx, args, false)
-	return out.res, err
+	return out.Result, err
 }
 
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
 	out, err := s.execute(ctx, args, true)
-	return out.rows, err
+	return out.Rows, err
 }
 
-func (s *stmt) execute(ctx context.Context, args []driver.NamedValue, rows bool) (outcome, error) {
+func (s *stmt) execute(ctx context.Context, args []driver.NamedValue, rows bool) (answer.Outcome, error) {
 	if s.conn.Lost() {
-		return outcome{}, driver.ErrBadConn
+		return answer.Outcome{}, driver.ErrBadConn
 	}
 	return s.conn.execute(ctx, s.text, s, args, rows)
 }

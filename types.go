@@ -50,7 +50,7 @@ func (c *conn) columnTypes(k *call) answer.Types {
 // alone knows: asked before it is sent, as nothing can be while its rows are read.
 func (c *conn) temporaryTypes(ctx context.Context, k *call) answer.Types {
 	switch {
-	case k.Plan.Query == nil || k.Plan.Query.Into || !k.rows || !c.namesTemporary(k.text):
+	case k.Plan.Query == nil || k.Plan.Query.Into || !k.rows || !c.ddl.NamesTemporary(k.text):
 		return nil
 	case c.Next != "" && !c.InTransaction():
 		return nil // SET TRANSACTION is for the query itself

@@ -12,5 +12,6 @@
 //	[Folder.FoldTable]     all of a table's, until none with slots is left: one moment
 //	[Folder.ApplyPending]  what the transaction has not sent yet, with the slots of its rows
 //	[Folder.View]          how a query is to see a table beside what the transaction has written
+//	[Folder.SettleAll]     everything, for what may read anything
 //	[Folder.SweepOrphans]  slots of rows that others have deleted, before an INSERT of their key
 package fold

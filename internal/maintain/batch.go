@@ -12,12 +12,12 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// Batch rolls up some keys. Rows that are locked are skipped at first, so that
+// batch rolls up some keys. Rows that are locked are skipped at first, so that
 // the rollup never waits while it keeps others waiting, and no deadlock can
 // come of it; then each of them is waited for alone.
-func (r *Rollup) Batch(ctx context.Context, keys []catalog.Key) error {
+func (r *rollup) batch(ctx context.Context, keys []catalog.Key) error {
 	start := time.Now()
-	taken, err := r.Fold(ctx, r.Table.Key, keys, "FOR UPDATE SKIP LOCKED")
+	taken, err := r.fold(ctx, r.table.Key, keys, "FOR UPDATE SKIP LOCKED")
 	if n := mysqlerr.Number(err); err != nil && n == 0 || n == mysqlerr.ErrNoColumn {
 		return err
 	}
@@ -40,9 +40,9 @@ func (r *Rollup) Batch(ctx context.Context, keys []catalog.Key) error {
 }
 
 // alone rolls up one key in a transaction of its own.
-func (r *Rollup) alone(ctx context.Context, k catalog.Key) error {
+func (r *rollup) alone(ctx context.Context, k catalog.Key) error {
 	for try := 0; ; try++ {
-		taken, err := r.Fold(ctx, r.Table.Key, []catalog.Key{k}, "FOR UPDATE")
+		taken, err := r.fold(ctx, r.table.Key, []catalog.Key{k}, "FOR UPDATE")
 		if err == nil && len(taken) == 0 {
 			err = r.removeOrphan(ctx, k)
 		}
@@ -54,7 +54,7 @@ func (r *Rollup) alone(ctx context.Context, k catalog.Key) error {
 			return err
 		case mysqlerr.Passing[n] && n != mysqlerr.ErrLockWait && try < 3:
 		case mysqlerr.Passing[n]:
-			r.Out.Busy++
+			r.out.Busy++
 			return nil
 		default:
 			if r.failed++; r.failed >= mysqlerr.Refusals {
@@ -66,30 +66,30 @@ func (r *Rollup) alone(ctx context.Context, k catalog.Key) error {
 	}
 }
 
-func (r *Rollup) leave(k catalog.Key, reason string) {
-	if len(r.Out.Left) < maxLeft {
-		r.Out.Left = append(r.Out.Left, Left{r.Table.Describe(k), reason})
+func (r *rollup) leave(k catalog.Key, reason string) {
+	if len(r.out.Left) < maxLeft {
+		r.out.Left = append(r.out.Left, Left{r.table.Describe(k), reason})
 	}
 	r.warn(k, reason)
 }
 
 // transaction runs f in a transaction of its own. What f counted is void if it fails.
-func (r *Rollup) transaction(ctx context.Context, f func() error) error {
-	before := *r.Out
-	if err := r.Folder.Start(ctx); err != nil {
+func (r *rollup) transaction(ctx context.Context, f func() error) error {
+	before := *r.out
+	if err := r.folder.Start(ctx); err != nil {
 		return err
 	}
-	err := r.Folder.Finish(ctx, f())
+	err := r.folder.Finish(ctx, f())
 	if err != nil {
-		*r.Out = before
+		*r.out = before
 	}
 	return err
 }
 
-// Fold rolls up those rows, given by keys of cols, which it gets, and returns their
+// fold rolls up those rows, given by keys of cols, which it gets, and returns their
 // primary keys.
-func (r *Rollup) Fold(ctx context.Context, cols []*catalog.Column, keys []catalog.Key, how string) (map[string]bool, error) {
-	c, t := r.Folder, r.Table
+func (r *rollup) fold(ctx context.Context, cols []*catalog.Column, keys []catalog.Key, how string) (map[string]bool, error) {
+	c, t := r.folder, r.table
 	taken := map[string]bool{}
 	left := map[string]string{}
 	var folded []slotsql.LockedRow
@@ -126,8 +126,8 @@ func (r *Rollup) Fold(ctx context.Context, cols []*catalog.Column, keys []catalo
 				}
 				continue
 			}
-			r.Out.Keys++
-			r.Out.Slots += int64(len(slots))
+			r.out.Keys++
+			r.out.Slots += int64(len(slots))
 			whole = append(whole, row)
 		}
 		if err := c.FoldSlots(ctx, t, whole, found); err != nil || r.correct == nil {
@@ -149,8 +149,8 @@ func (r *Rollup) Fold(ctx context.Context, cols []*catalog.Column, keys []catalo
 // removeOrphan removes the slots of a row that does not exist. The row may be
 // inserted meanwhile, so the slots are locked first: who increments the new row
 // then waits for them, and sees the row's lock refused here if it is quicker.
-func (r *Rollup) removeOrphan(ctx context.Context, k catalog.Key) error {
-	c, t := r.Folder, r.Table
+func (r *rollup) removeOrphan(ctx context.Context, k catalog.Key) error {
+	c, t := r.folder, r.table
 	if len(t.Key) == 0 {
 		return nil // the table is empty: the next INSERT clears its slots
 	}
@@ -168,7 +168,7 @@ func (r *Rollup) removeOrphan(ctx context.Context, k catalog.Key) error {
 		if err := r.sameZones(ctx); err != nil {
 			return err
 		}
-		r.Out.Orphans += int64(len(found[k.ID()]))
+		r.out.Orphans += int64(len(found[k.ID()]))
 		return c.RemoveSlots(ctx, t, slices.Clone(found[k.ID()]))
 	})
 }
@@ -177,9 +177,9 @@ func (r *Rollup) removeOrphan(ctx context.Context, k catalog.Key) error {
 // to the other, since another client has altered the base table: no value of it tells, and
 // in the rollup's time zone they match otherwise than in an application's. The table is in
 // use by the transaction, and stays as it is.
-func (r *Rollup) sameZones(ctx context.Context) error {
-	if !slices.ContainsFunc(r.Table.Key, func(c *catalog.Column) bool { return c.DataType == "datetime" || c.DataType == "timestamp" }) {
+func (r *rollup) sameZones(ctx context.Context) error {
+	if !slices.ContainsFunc(r.table.Key, func(c *catalog.Column) bool { return c.DataType == "datetime" || c.DataType == "timestamp" }) {
 		return nil
 	}
-	return r.Folder.StillKnown(ctx, r.Table, false, nil)
+	return r.folder.StillKnown(ctx, r.table, false, nil)
 }

@@ -31,7 +31,7 @@ func Check(ctx context.Context, in Inspected) ([]Finding, error) {
 	k := &inspection{ctx: ctx, in: in}
 	k.server()
 	k.hidden()
-	for _, f := range LeftOut(in.Schema) {
+	for _, f := range leftOut(in.Schema) {
 		k.findings = append(k.findings, f)
 	}
 	for _, t := range in.Schema.All() {

@@ -3,10 +3,12 @@
 // lock few rows for a short time, skips rows that somebody else has locked, and may be killed
 // at any moment. It knows neither the application's statements nor its connections.
 //
-//	[Rollup]     slots → base rows, the keys in order, in a session of its own ([New])
-//	[Recount]    a counter beside the query that defines it: differences, and their repair
-//	[Init]       the slots tables that a schema lacks
-//	[Check]      what keeps counters from being fast, or from being counted
+//	[Maintainer.RollUp]     slots → base rows, the keys in order, in sessions of its own
+//	[Maintainer.Recount]    a counter beside the query that defines it: differences, and their repair
+//	[Maintainer.Drop]       slots tables are closed, rolled up and dropped
+//	[Background]            beside statements: a rollup now and then, and cold keys ([Background.Slotted])
+//	[Init]                  the slots tables that a schema lacks
+//	[Check]                 what keeps counters from being fast, or from being counted
 //
-//	Run: KeysAfter → Batch: those that are free together, then each that was locked alone
+//	run: keysAfter → batch: those that are free together, then each that was locked alone
 package maintain

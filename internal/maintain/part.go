@@ -11,8 +11,8 @@ import (
 
 // foldPart rolls up a locked row whose counters leave their columns' range: the
 // base row gets what it can hold, and the slots keep the rest.
-func (r *Rollup) foldPart(ctx context.Context, row slotsql.LockedRow, slots []slotsql.SlotRow) error {
-	t, name := r.Table, sqltext.Quote(r.Table.Spec.Name)
+func (r *rollup) foldPart(ctx context.Context, row slotsql.LockedRow, slots []slotsql.SlotRow) error {
+	t, name := r.table, sqltext.Quote(r.table.Spec.Name)
 	var sets []string
 	keeps := make([]bool, len(slots))
 	kept := make([][]string, len(slots)) // assignments, by slot
@@ -43,7 +43,7 @@ func (r *Rollup) foldPart(ctx context.Context, row slotsql.LockedRow, slots []sl
 			sets = append(sets, ref+" = "+ref) // or the server sets it to now
 		}
 	}
-	if _, err := r.Folder.Do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(row.Key, name)); err != nil {
+	if _, err := r.folder.Do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(row.Key, name)); err != nil {
 		return err
 	}
 	var gone []slotsql.SlotRow
@@ -53,10 +53,10 @@ func (r *Rollup) foldPart(ctx context.Context, row slotsql.LockedRow, slots []sl
 			continue
 		}
 		where := t.Where(s.Key, t.Slots()) + " AND " + sqltext.Quote(t.SlotCol) + " = " + s.Slot
-		if _, err := r.Folder.Do(ctx, "UPDATE "+t.Slots()+" SET "+strings.Join(kept[n], ", ")+" WHERE "+where); err != nil {
+		if _, err := r.folder.Do(ctx, "UPDATE "+t.Slots()+" SET "+strings.Join(kept[n], ", ")+" WHERE "+where); err != nil {
 			return err
 		}
 	}
-	r.Out.Slots += int64(len(gone))
-	return r.Folder.RemoveSlots(ctx, t, gone)
+	r.out.Slots += int64(len(gone))
+	return r.folder.RemoveSlots(ctx, t, gone)
 }

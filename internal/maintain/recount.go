@@ -2,9 +2,11 @@ package maintain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
@@ -13,55 +15,155 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// Recount is a counter and the query that defines it.
-type Recount struct {
-	Table   *catalog.Table
-	Counter *catalog.Column
-	Query   string
+// RecountOptions say what is counted anew.
+type RecountOptions struct {
+	Tables  []string // none: every table that has queries
+	Repair  bool     // correct what differs
+	MaxLock time.Duration
+}
+
+// Drift is a counter whose value is not what its query says.
+type Drift struct {
+	Table, Counter, Key string
+	Value               string // as every read shows it
+	Recounted           string // as the query says
+	Repaired            bool
+}
+
+// Recount compares counters with the queries that define them, and corrects them if that is
+// asked for.
+func (m *Maintainer) Recount(ctx context.Context, options RecountOptions) ([]Drift, error) {
+	s, err := m.Shared.Watcher.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := Named(s, options.Tables, m.Shared.Config.DBName)
+	if err != nil {
+		return nil, err
+	}
+	var all []Drift
+	var errs []error
+	found := false
+	for _, t := range tables {
+		if len(t.Spec.Recount) == 0 {
+			continue
+		}
+		found = true
+		switch {
+		case t.Unfit != nil:
+			errs = append(errs, &catalog.UnfitError{Table: t.String(), Reasons: t.Unfit})
+			continue
+		case t.Unsummed || t.Unfolded:
+			errs = append(errs, &catalog.UnfitError{Table: t.String(), Reasons: t.Degraded})
+			continue
+		case t.Missing != "":
+			errs = append(errs, t.SlotsError())
+			continue
+		}
+		drifts, err := m.recountTable(ctx, t, options)
+		all = append(all, drifts...)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("countermysql: recounting %s: %w", t, err))
+		}
+	}
+	if !found {
+		return nil, &catalog.ConfigError{Place: "recount", Problem: "no counter has a query that defines it", Remedy: "write recount: {counter: SELECT key, COUNT(*) … GROUP BY key} beside its table"}
+	}
+	return all, errors.Join(errs...)
+}
+
+func (m *Maintainer) recountTable(ctx context.Context, t *catalog.Table, options RecountOptions) ([]Drift, error) {
+	r, err := m.open(ctx, t, options.MaxLock)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	var counts []recount
+	for _, col := range t.Counters {
+		query := t.Spec.RecountOf(col)
+		if query == "" {
+			continue
+		}
+		n := recount{table: t, counter: col, query: query}
+		if err := n.describe(ctx, r.folder); err != nil {
+			return nil, err
+		}
+		counts = append(counts, n)
+	}
+	var drifts []Drift
+	keys := map[string]catalog.Key{}
+	for _, n := range counts {
+		rows, err := n.differences(ctx, r.folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			k := catalog.Key(row[:len(t.Key)])
+			keys[k.ID()] = k
+			at := row[max(len(t.Key), 1):]
+			drifts = append(drifts, Drift{Table: t.String(), Counter: n.counter.Name, Key: t.Describe(k), Value: at[0], Recounted: at[1]})
+		}
+	}
+	if !options.Repair || len(drifts) == 0 {
+		return drifts, nil
+	}
+	repaired, err := r.repair(ctx, counts, keys)
+	for i := range drifts {
+		d := &drifts[i]
+		d.Repaired = repaired[d.Key]
+	}
+	return drifts, err
+}
+
+// recount is a counter and the query that defines it.
+type recount struct {
+	table   *catalog.Table
+	counter *catalog.Column
+	query   string
 	columns []string // of the query
 }
 
-// Describe learns the query's columns: the key and the value.
-func (n *Recount) Describe(ctx context.Context, c *fold.Folder) error {
-	rows, err := c.Queryer.QueryContext(ctx, "SELECT * FROM ("+n.Query+") AS "+catalog.PrivateName+" LIMIT 0", nil)
+// describe learns the query's columns: the key and the value.
+func (n *recount) describe(ctx context.Context, c *fold.Folder) error {
+	rows, err := c.Queryer.QueryContext(ctx, "SELECT * FROM ("+n.query+") AS "+catalog.PrivateName+" LIMIT 0", nil)
 	if err != nil {
-		return fmt.Errorf("the query of counter %s: %w", n.Counter.Name, err)
+		return fmt.Errorf("the query of counter %s: %w", n.counter.Name, err)
 	}
 	n.columns = slices.Clone(rows.Columns())
 	if err := rows.Close(); err != nil {
 		return err
 	}
-	if want := len(n.Table.Key) + 1; len(n.columns) != want {
-		return fmt.Errorf("the query of counter %s returns %d columns: it has to return the key (%s) and the value", n.Counter.Name, len(n.columns), strings.Join(catalog.QuoteNames(n.Table.Key), ", "))
+	if want := len(n.table.Key) + 1; len(n.columns) != want {
+		return fmt.Errorf("the query of counter %s returns %d columns: it has to return the key (%s) and the value", n.counter.Name, len(n.columns), strings.Join(catalog.QuoteNames(n.table.Key), ", "))
 	}
 	return nil
 }
 
 // sql selects the rows, of all or of some keys, whose value is another.
-func (n *Recount) sql(where string) string {
-	name := sqltext.Quote(n.Table.Spec.Name)
+func (n *recount) sql(where string) string {
+	name := sqltext.Quote(n.table.Spec.Name)
 	on := []string{"TRUE"}
-	for i, k := range n.Table.Key {
+	for i, k := range n.table.Key {
 		on = append(on, slotsql.PrivateRows+"."+sqltext.Quote(n.columns[i])+" = "+name+"."+sqltext.Quote(k.Name))
 	}
-	value := name + "." + sqltext.Quote(n.Counter.Name)
+	value := name + "." + sqltext.Quote(n.counter.Name)
 	truth := "COALESCE(" + slotsql.PrivateRows + "." + sqltext.Quote(n.columns[len(n.columns)-1]) + ", 0)"
-	return "SELECT " + n.Table.SelectKey(name) + ", CAST(" + value + " AS CHAR), CAST(" + truth + " AS CHAR), CAST(" + truth + " - " + value + " AS CHAR) FROM " +
-		slotsql.View(n.Table, slotsql.ReadView{}, "", n.Table.Columns) + " AS " + name + " LEFT JOIN (" + n.Query + ") AS " + slotsql.PrivateRows + " ON " + strings.Join(on, " AND ") +
+	return "SELECT " + n.table.SelectKey(name) + ", CAST(" + value + " AS CHAR), CAST(" + truth + " AS CHAR), CAST(" + truth + " - " + value + " AS CHAR) FROM " +
+		slotsql.View(n.table, slotsql.ReadView{}, "", n.table.Columns) + " AS " + name + " LEFT JOIN (" + n.query + ") AS " + slotsql.PrivateRows + " ON " + strings.Join(on, " AND ") +
 		" WHERE " + value + " <> " + truth + where
 }
 
-// Differences compares all rows in one snapshot.
-func (n *Recount) Differences(ctx context.Context, c *fold.Folder) ([][]string, error) {
+// differences compares all rows in one snapshot.
+func (n *recount) differences(ctx context.Context, c *fold.Folder) ([][]string, error) {
 	for _, stmt := range []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT"} {
 		if _, err := c.Do(ctx, stmt); err != nil {
 			return nil, err
 		}
 	}
 	order := ""
-	if len(n.Table.Key) > 0 {
-		name := sqltext.Quote(n.Table.Spec.Name)
-		order = " ORDER BY " + name + "." + strings.Join(catalog.QuoteNames(n.Table.Key), ", "+name+".")
+	if len(n.table.Key) > 0 {
+		name := sqltext.Quote(n.table.Spec.Name)
+		order = " ORDER BY " + name + "." + strings.Join(catalog.QuoteNames(n.table.Key), ", "+name+".")
 	}
 	rows, err := c.Read(ctx, n.sql("")+order)
 	c.Ended()
@@ -71,19 +173,19 @@ func (n *Recount) Differences(ctx context.Context, c *fold.Folder) ([][]string, 
 	return rows, err
 }
 
-// Repair corrects keys in batches and returns which, as described.
-func (r *Rollup) Repair(ctx context.Context, counts []Recount, keys map[string]catalog.Key) (map[string]bool, error) {
-	t := r.Table
+// repair corrects keys in batches and returns which, as described.
+func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]catalog.Key) (map[string]bool, error) {
+	t := r.table
 	repaired := map[string]bool{}
 	r.correct = func(ctx context.Context, locked []catalog.Key) error {
 		for _, n := range counts {
-			rows, err := r.Folder.Read(ctx, n.sql(" AND ("+slotsql.WhereAnyOrAll(t, locked, sqltext.Quote(t.Spec.Name))+")"))
+			rows, err := r.folder.Read(ctx, n.sql(" AND ("+slotsql.WhereAnyOrAll(t, locked, sqltext.Quote(t.Spec.Name))+")"))
 			if err != nil {
 				return err
 			}
 			for _, row := range rows {
 				k := catalog.Key(row[:len(t.Key)])
-				if err := r.add(ctx, k, n.Counter, row[len(row)-1]); err != nil {
+				if err := r.add(ctx, k, n.counter, row[len(row)-1]); err != nil {
 					return err
 				}
 			}
@@ -98,23 +200,23 @@ func (r *Rollup) Repair(ctx context.Context, counts []Recount, keys map[string]c
 		sorted = append(sorted, k)
 	}
 	slices.SortFunc(sorted, t.Compare)
-	for batch := range slices.Chunk(sorted, r.Folder.Several(t, r.size, slices.Values(sorted))) {
-		if err := r.Batch(ctx, batch); err != nil {
+	for batch := range slices.Chunk(sorted, r.folder.Several(t, r.size, slices.Values(sorted))) {
+		if err := r.batch(ctx, batch); err != nil {
 			return repaired, err
 		}
 	}
-	for _, left := range r.Out.Left {
+	for _, left := range r.out.Left {
 		delete(repaired, left.Key)
 	}
-	if len(r.Out.Left) > 0 {
-		return repaired, fmt.Errorf("row %s can't be corrected: %s", r.Out.Left[0].Key, r.Out.Left[0].Reason)
+	if len(r.out.Left) > 0 {
+		return repaired, fmt.Errorf("row %s can't be corrected: %s", r.out.Left[0].Key, r.out.Left[0].Reason)
 	}
 	return repaired, nil
 }
 
 // add changes a locked base row, and no time that the server would set.
-func (r *Rollup) add(ctx context.Context, k catalog.Key, col *catalog.Column, difference string) error {
-	t, name := r.Table, sqltext.Quote(r.Table.Spec.Name)
+func (r *rollup) add(ctx context.Context, k catalog.Key, col *catalog.Column, difference string) error {
+	t, name := r.table, sqltext.Quote(r.table.Spec.Name)
 	ref := name + "." + sqltext.Quote(col.Name)
 	sets := []string{ref + " = " + ref + " + (" + difference + ")"}
 	for _, touch := range t.Touch {
@@ -122,6 +224,6 @@ func (r *Rollup) add(ctx context.Context, k catalog.Key, col *catalog.Column, di
 			sets = append(sets, name+"."+sqltext.Quote(touch.Name)+" = "+name+"."+sqltext.Quote(touch.Name))
 		}
 	}
-	_, err := r.Folder.Do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(k, name))
+	_, err := r.folder.Do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(k, name))
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/stats"
 )
@@ -28,8 +29,8 @@ type RolledUp struct {
 	Left    []Left // keys whose slots the base row can't take, at most 100
 }
 
-// Statistics are what a rollup of one table adds to those of the driver.
-func Statistics(r *RolledUp) stats.RollupStatistics {
+// statistics are what a rollup of one table adds to those of the driver.
+func (r *RolledUp) statistics() stats.RollupStatistics {
 	return stats.RollupStatistics{Keys: r.Keys, Slots: r.Slots, Orphans: r.Orphans, Busy: r.Busy, Left: int64(len(r.Left))}
 }
 
@@ -46,46 +47,59 @@ const DefaultMaxLock = 100 * time.Millisecond
 // maxLeft bounds the list of keys left.
 const maxLeft = 100
 
-// Rollup is a rollup of one table, in a session of its own.
-type Rollup struct {
-	Folder  *fold.Folder
-	Table   *catalog.Table
+// rollup is a rollup of one table, in a session of its own.
+type rollup struct {
+	folder  *fold.Folder
+	table   *catalog.Table
 	maxLock time.Duration
 	size    int // keys per transaction
 	failed  int // keys in a row that the server refused
-	Out     *RolledUp
+	out     *RolledUp
 	warn    func(k catalog.Key, reason string)
 	correct func(ctx context.Context, locked []catalog.Key) error // after the fold, in its transaction; nil: nothing
 }
 
-// New prepares a session for work on a table. warn tells of keys that are left.
-func New(ctx context.Context, f *fold.Folder, t *catalog.Table, maxLock time.Duration, warn func(t *catalog.Table, k catalog.Key, reason string)) (*Rollup, error) {
-	r := &Rollup{Folder: f, Table: t, maxLock: maxLock, size: fold.BatchKeys / 4, Out: &RolledUp{Table: t.String()}}
+// open prepares a session of its own for work on a table.
+func (m *Maintainer) open(ctx context.Context, t *catalog.Table, maxLock time.Duration) (*rollup, error) {
+	s, err := session.Open(ctx, m.Shared)
+	if err != nil {
+		return nil, err
+	}
+	r := &rollup{folder: fold.New(s), table: t, maxLock: maxLock, size: fold.BatchKeys / 4, out: &RolledUp{Table: t.String()}}
 	if r.maxLock <= 0 {
 		r.maxLock = DefaultMaxLock
 	}
-	r.warn = func(k catalog.Key, reason string) { warn(r.Table, k, reason) } // its table may become another
-	return r, r.prepare(ctx)
+	r.warn = func(k catalog.Key, reason string) { // its table may become another
+		m.Warn("rollup "+r.table.String(), "countermysql: slots can't be rolled up", "table", r.table.String(), "key", r.table.Describe(k), "reason", reason)
+	}
+	if err := r.prepare(ctx); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
 }
 
-// Renew goes over to the table as it is now; false if it is not another.
-func (r *Rollup) Renew(ctx context.Context) bool {
-	s, err := r.Folder.Watcher.Refresh(ctx)
+// close ends the session, with its transaction and what it has reserved.
+func (r *rollup) close() { _ = r.folder.Close() }
+
+// renew goes over to the table as it is now; false if it is not another.
+func (r *rollup) renew(ctx context.Context) bool {
+	s, err := r.folder.Watcher.Refresh(ctx)
 	if err != nil {
 		return false
 	}
-	now := s.Lookup(r.Table.Spec.DB, r.Table.Spec.Name, "")
-	if now == nil || now == r.Table || now.Unfit != nil || now.Unfolded || now.Missing != "" {
+	now := s.Lookup(r.table.Spec.DB, r.table.Spec.Name, "")
+	if now == nil || now == r.table || now.Unfit != nil || now.Unfolded || now.Missing != "" {
 		return false
 	}
-	r.Table = now
+	r.table = now
 	return true
 }
 
 // prepare makes the session one for rollups: READ COMMITTED, so that no gap is
 // locked, and UTC, in which every time is another.
-func (r *Rollup) prepare(ctx context.Context) error {
-	s, err := r.Folder.Watcher.Schema(ctx)
+func (r *rollup) prepare(ctx context.Context) error {
+	s, err := r.folder.Watcher.Schema(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,19 +109,19 @@ func (r *Rollup) prepare(ctx context.Context) error {
 		set += ", innodb_snapshot_isolation = OFF"
 	}
 	for _, stmt := range []string{set, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
-		if _, err := r.Folder.Do(ctx, stmt); err != nil {
+		if _, err := r.folder.Do(ctx, stmt); err != nil {
 			return err
 		}
 	}
-	return r.Folder.ReadSettings(ctx, s)
+	return r.folder.ReadSettings(ctx, s)
 }
 
-// Run rolls up the table, and calls progress, if there is one, with the rows of the slots
+// run rolls up the table, and calls progress, if there is one, with the rows of the slots
 // table that were dealt with, and had been there.
-func (r *Rollup) Run(ctx context.Context, progress func(slots, total int64)) error {
+func (r *rollup) run(ctx context.Context, progress func(slots, total int64)) error {
 	var total int64
 	if progress != nil {
-		n, err := r.Folder.Read(ctx, "SELECT COUNT(*) FROM "+r.Table.Slots())
+		n, err := r.folder.Read(ctx, "SELECT COUNT(*) FROM "+r.table.Slots())
 		if err != nil {
 			return err
 		}
@@ -115,35 +129,35 @@ func (r *Rollup) Run(ctx context.Context, progress func(slots, total int64)) err
 		progress(0, total)
 	}
 	for next := (catalog.Key)(nil); ; {
-		keys, err := r.KeysAfter(ctx, next)
+		keys, err := r.keysAfter(ctx, next)
 		if err == nil && len(keys) > 0 {
-			err = r.Batch(ctx, keys)
+			err = r.batch(ctx, keys)
 		}
-		if (errors.Is(err, fold.ErrOtherSlots) || mysqlerr.Number(err) == mysqlerr.ErrNoColumn) && r.Renew(ctx) {
+		if (errors.Is(err, fold.ErrOtherSlots) || mysqlerr.Number(err) == mysqlerr.ErrNoColumn) && r.renew(ctx) {
 			next = nil
 			continue
 		} else if err != nil || len(keys) == 0 {
 			return err
 		}
 		if progress != nil {
-			progress(r.Out.Slots+r.Out.Orphans, total)
+			progress(r.out.Slots+r.out.Orphans, total)
 		}
-		if next = keys[len(keys)-1]; len(r.Table.Key) == 0 {
+		if next = keys[len(keys)-1]; len(r.table.Key) == 0 {
 			return nil
 		}
 	}
 }
 
-// Reserve keeps other rollups of the table waiting until the connection ends.
-func (r *Rollup) Reserve(ctx context.Context, wait bool) (bool, error) {
-	sum := sha256.Sum256([]byte(r.Table.String()))
+// reserve keeps other rollups of the table waiting until the connection ends.
+func (r *rollup) reserve(ctx context.Context, wait bool) (bool, error) {
+	sum := sha256.Sum256([]byte(r.table.String()))
 	name := "countermysql rollup " + hex.EncodeToString(sum[:16]) // at most 64 characters
 	seconds := 0
 	if wait {
 		seconds = 1
 	}
 	for {
-		rows, err := r.Folder.Read(ctx, "SELECT GET_LOCK('"+name+"', "+strconv.Itoa(seconds)+")")
+		rows, err := r.folder.Read(ctx, "SELECT GET_LOCK('"+name+"', "+strconv.Itoa(seconds)+")")
 		switch {
 		case mysqlerr.Number(err) != 0:
 			return true, nil // some clusters refuse GET_LOCK; two rollups at once only waste work
@@ -159,9 +173,9 @@ func (r *Rollup) Reserve(ctx context.Context, wait bool) (bool, error) {
 	}
 }
 
-// KeysAfter reads the next keys that have slots.
-func (r *Rollup) KeysAfter(ctx context.Context, last catalog.Key) ([]catalog.Key, error) {
-	t, where := r.Table, ""
+// keysAfter reads the next keys that have slots.
+func (r *rollup) keysAfter(ctx context.Context, last catalog.Key) ([]catalog.Key, error) {
+	t, where := r.table, ""
 	if last != nil && len(t.Key) > 0 {
 		where = " WHERE " + slotsql.After(t, last, catalog.PrivateName)
 	}
@@ -173,7 +187,7 @@ func (r *Rollup) KeysAfter(ctx context.Context, last catalog.Key) ([]catalog.Key
 		}
 		order = " ORDER BY " + strings.Join(cols, ", ")
 	}
-	rows, err := r.Folder.Read(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+" FROM (SELECT DISTINCT "+strings.Join(append(catalog.QuoteNames(t.Key), "1"), ", ")+
+	rows, err := r.folder.Read(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+" FROM (SELECT DISTINCT "+strings.Join(append(catalog.QuoteNames(t.Key), "1"), ", ")+
 		" FROM "+t.Slots()+" AS "+catalog.PrivateName+where+order+" LIMIT "+strconv.Itoa(r.size)+") AS "+catalog.PrivateName+order)
 	if err != nil {
 		return nil, err
@@ -182,5 +196,5 @@ func (r *Rollup) KeysAfter(ctx context.Context, last catalog.Key) ([]catalog.Key
 	for i, row := range rows {
 		keys[i] = catalog.Key(row[:len(t.Key)])
 	}
-	return keys[:min(len(keys), r.Folder.Several(t, len(keys), slices.Values(keys)))], nil
+	return keys[:min(len(keys), r.folder.Several(t, len(keys), slices.Values(keys)))], nil
 }

@@ -35,8 +35,8 @@ func Named(s *catalog.Schema, names []string, defaultDB string) ([]*catalog.Tabl
 	return tables, nil
 }
 
-// LeftOut are the listed tables and columns that do not exist: mistakes, perhaps.
-func LeftOut(s *catalog.Schema) []Finding {
+// leftOut are the listed tables and columns that do not exist: mistakes, perhaps.
+func leftOut(s *catalog.Schema) []Finding {
 	var all []Finding
 	for _, name := range s.Unknown {
 		all = append(all, Finding{true, name, "it does not exist, or the user may not see it", "create it, correct the list of counters, or grant SELECT on it", ""})
@@ -48,11 +48,11 @@ func LeftOut(s *catalog.Schema) []Finding {
 	return all
 }
 
-// Complete is an error where something listed does not exist: who works on all that is
+// complete is an error where something listed does not exist: who works on all that is
 // listed is told what is left out.
-func Complete(s *catalog.Schema) error {
+func complete(s *catalog.Schema) error {
 	var errs []error
-	for _, f := range LeftOut(s) {
+	for _, f := range leftOut(s) {
 		errs = append(errs, &catalog.ConfigError{Place: "table " + f.Table, Problem: f.Problem, Remedy: f.Remedy})
 	}
 	return errors.Join(errs...)

@@ -2,6 +2,12 @@ package session
 
 import "github.com/countermysql/countermysql/internal/catalog"
 
+// Slot is the slot that the session writes for a table: one and the same until the
+// transaction ends.
+func (s *Session) Slot(t *catalog.Table) int {
+	return s.Leased.Slot(&s.Traffic.Of(t).Leases, s.SlotRange, s.Settings.Server, t.Spec.Slots)
+}
+
 // UnsafeUpdates lets MariaDB delete slots, by their primary key, under sql_safe_updates:
 // it refuses any join with a list of values
 // (https://mariadb.com/kb/en/server-system-variables/#sql_safe_updates).

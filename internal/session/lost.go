@@ -52,13 +52,14 @@ func (LostConn) QueryContext(context.Context, string, []driver.NamedValue) (driv
 	return nil, driver.ErrBadConn
 }
 
-// Deputy is the session again, for what needs no more of it than its settings.
+// Deputy is the session again, for what needs no more of it than its settings, and to end it.
 func (s *Session) Deputy() *Session {
 	return &Session{Shared: s.Shared, Raw: s.Raw, Below: s.Below, Execer: s.Execer, Queryer: s.Queryer, status: s.status,
-		Settings: s.Settings, Initial: s.Initial, Literals: s.Literals}
+		Settings: s.Settings, Initial: s.Initial, Literals: s.Literals, Closed: s.Closed}
 }
 
 // LeaveToDeputy loses the connection, which is the deputy's now.
 func (s *Session) LeaveToDeputy() {
 	s.Raw, s.Below, s.Execer, s.Queryer, s.status = LostConn{}, LostConn{}, LostConn{}, LostConn{}, lostStatus
+	s.Closed = nil
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
 	"reflect"
@@ -16,10 +17,13 @@ import (
 
 // Shared is what the sessions of one connector share.
 type Shared struct {
-	Config  *mysql.Config
-	Stats   *stats.Stats
-	Watcher *watch.Watcher // of the schema
-	Lookups *lookups.Pool
+	Config    *mysql.Config
+	Connect   func(ctx context.Context) (raw, below driver.Conn, err error) // below is go-sql-driver's
+	Stats     *stats.Stats
+	Watcher   *watch.Watcher // of the schema
+	Lookups   *lookups.Pool
+	Traffic   traffic.ByTable[traffic.Table]
+	SlotRange traffic.SlotRange
 }
 
 // Session is one session of the server's, and its open transaction. Like the connection it
@@ -36,13 +40,14 @@ type Session struct {
 	Settings Settings
 	Initial  Settings // as the DSN made it
 	Literals sqltext.Encoder
-	Stale    bool  // the settings may have changed: they are read before the next counter statement
-	Changed  bool  // a statement of the application's has changed them
-	clock    bool  // and perhaps its clock: SET timestamp
-	Role     bool  // and perhaps its privileges: SET ROLE
-	Locks    bool  // LOCK TABLES holds: of other tables, or for DDL of ours
-	Broken   error // the end of a context, which has closed the connection
-	untold   error // why the driver has closed it, if the application does not know yet
+	Stale    bool         // the settings may have changed: they are read before the next counter statement
+	Changed  bool         // a statement of the application's has changed them
+	clock    bool         // and perhaps its clock: SET timestamp
+	Role     bool         // and perhaps its privileges: SET ROLE
+	Locks    bool         // LOCK TABLES holds: of other tables, or for DDL of ours
+	Broken   error        // the end of a context, which has closed the connection
+	untold   error        // why the driver has closed it, if the application does not know yet
+	Closed   func() error // at its end; nil: nothing
 
 	// For as long as the transaction:
 	openTransaction

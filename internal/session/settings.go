@@ -132,3 +132,21 @@ func (s *Session) Altered() bool {
 	a, b := s.Settings, s.Initial
 	return s.clock || a.Zone != b.Zone || a.Collation != b.Collation || a.SQLMode != b.SQLMode || a.Charset != b.Charset
 }
+
+// NextLevel is the level that SET @@transaction_isolation gives the next transaction.
+// The server would not tell it afterwards.
+func (s *Session) NextLevel(ctx context.Context, text string) string {
+	level := sqltext.NextLevel(text, s.Settings.Mode)
+	if level == "" || s.Begun() { // then it is refused
+		return ""
+	}
+	rows, err := s.Read(ctx, "SELECT CAST("+level+" AS CHAR) LIMIT 1")
+	if err != nil {
+		return "" // the statement itself says what is wrong
+	}
+	level = strings.ToUpper(strings.ReplaceAll(rows[0][0], "-", " "))
+	if n, err := strconv.Atoi(level); err == nil && 0 <= n && n < len(sqltext.Levels) {
+		level = sqltext.Levels[n]
+	}
+	return level
+}

@@ -20,8 +20,11 @@ const CoolAfter = 300 * time.Millisecond
 const maxKeys = 1 << 16
 
 // Keys is what a process knows of a table's keys to whose slots it has written: which are
-// hot, and which it has to fold once they are not. The zero value knows none.
+// hot, and which it has to fold once they are not. Without more than a table it knows none.
 type Keys struct {
+	Table *catalog.Table
+	By    []*catalog.Column // one of its unique keys
+
 	some atomic.Bool // most tables have none: then nobody has to look
 	mu   sync.Mutex
 	keys map[string]*ColdKey

@@ -1,0 +1,185 @@
+package config
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// DefaultSlots is the number of slots of a counter for which nothing else is configured.
+const DefaultSlots = 16
+
+// Never is the interval of rollups of who wants none in the background.
+const Never time.Duration = math.MinInt64
+
+// Ways to read one's own increments inside a transaction.
+const (
+	Latest   = "latest"
+	Snapshot = "snapshot"
+)
+
+// Settings are what is configured, in a Config of the root's, a file or a DSN. What they
+// mean, the root's Config says.
+type Settings struct {
+	Slots         int
+	SlotRange     string
+	CreateSlots   bool
+	NoGroupCommit bool
+	ReadOwn       string
+	Rollup        time.Duration
+	Tables        []Table
+
+	At Places
+}
+
+// Table is one table and its counters.
+type Table struct {
+	Table           string
+	Counters, Touch []string
+	ReadOwn         string
+	Slots           int
+	SlotsTable      string
+	Recount         map[string]string
+
+	At TablePlaces
+}
+
+// Places remember where settings were written, for error messages; "" means in Go.
+type Places struct {
+	slots, slotRange, createSlots, groupCommit, readOwn, rollup string
+}
+
+// TablePlaces are those of a table.
+type TablePlaces struct {
+	table, slots, readOwn, slotsTable string
+
+	counters, touch []string // by index; may be shorter than the lists
+	recount         string
+
+	// broken is set where a mistake has been reported already: what follows
+	// from it is not worth a second report.
+	broken bool
+}
+
+// Clone copies all that can be changed from outside.
+func (c *Settings) Clone() *Settings {
+	if c == nil {
+		return nil
+	}
+	d := *c
+	d.Tables = slices.Clone(c.Tables)
+	for i := range d.Tables {
+		t := &d.Tables[i]
+		t.Counters, t.Touch = slices.Clone(t.Counters), slices.Clone(t.Touch)
+		t.At.counters, t.At.touch = slices.Clone(t.At.counters), slices.Clone(t.At.touch)
+		t.Recount = maps.Clone(t.Recount)
+	}
+	return &d
+}
+
+// merge returns c overridden and extended by other settings, sharing nothing with either.
+// The same table in both is merged too, where names without a database are of db; what
+// either has twice stays there twice, to be reported by check.
+func (c *Settings) merge(over *Settings, db string) *Settings {
+	if c == nil || over == nil {
+		return cmp.Or(c, over).Clone()
+	}
+	m, over := c.Clone(), over.Clone()
+	if over.Slots != 0 {
+		m.Slots, m.At.slots = over.Slots, over.At.slots
+	}
+	if over.SlotRange != "" {
+		m.SlotRange, m.At.slotRange = over.SlotRange, over.At.slotRange
+	}
+	if over.CreateSlots || over.At.createSlots != "" { // false counts where it was written
+		m.CreateSlots, m.At.createSlots = over.CreateSlots, over.At.createSlots
+	}
+	if over.NoGroupCommit || over.At.groupCommit != "" {
+		m.NoGroupCommit, m.At.groupCommit = over.NoGroupCommit, over.At.groupCommit
+	}
+	if over.ReadOwn != "" {
+		m.ReadOwn, m.At.readOwn = over.ReadOwn, over.At.readOwn
+	}
+	if over.Rollup != 0 {
+		m.Rollup, m.At.rollup = over.Rollup, over.At.rollup
+	}
+	mine := map[[2]string]int{} // tables that wait for their other half
+	for i, t := range slices.Backward(m.Tables) {
+		mine[t.key(db)] = i
+	}
+	for _, t := range over.Tables {
+		if i, ok := mine[t.key(db)]; ok {
+			m.Tables[i].extend(t)
+			delete(mine, t.key(db))
+		} else {
+			m.Tables = append(m.Tables, t)
+		}
+	}
+	return m
+}
+
+// key is what makes two tables the same; a name that can't be read is itself.
+func (t *Table) key(defaultDB string) [2]string {
+	switch parts, _ := sqltext.SplitName(t.Table); len(parts) {
+	case 1:
+		return [2]string{defaultDB, parts[0]}
+	case 2:
+		return [2]string{parts[0], parts[1]}
+	}
+	return [2]string{"", t.Table}
+}
+
+func (t *Table) extend(over Table) {
+	t.Counters, t.At.counters = union(t.Counters, t.At.counters, over.Counters, over.At.counters)
+	t.Touch, t.At.touch = union(t.Touch, t.At.touch, over.Touch, over.At.touch)
+	if over.ReadOwn != "" {
+		t.ReadOwn, t.At.readOwn = over.ReadOwn, over.At.readOwn
+	}
+	if over.Slots != 0 {
+		t.Slots, t.At.slots = over.Slots, over.At.slots
+	}
+	if over.SlotsTable != "" {
+		t.SlotsTable, t.At.slotsTable = over.SlotsTable, over.At.slotsTable
+	}
+	if t.Recount == nil {
+		t.Recount, t.At.recount = over.Recount, over.At.recount
+	} else {
+		maps.Copy(t.Recount, over.Recount)
+	}
+	t.At.broken = t.At.broken || over.At.broken
+}
+
+// union appends the names, with their places, that are not there already. What
+// is twice in one list stays so.
+func union(names, at, more, moreAt []string) (all, allAt []string) {
+	rest := slices.Clone(names)
+	all, allAt = names, append(at, make([]string, len(names))...)[:len(names)]
+	for i, name := range more {
+		if j := slices.IndexFunc(rest, func(n string) bool { return sameColumn(n, name) }); j >= 0 {
+			rest = slices.Delete(rest, j, j+1)
+			continue
+		}
+		all, allAt = append(all, name), append(allAt, nth(moreAt, i))
+	}
+	return all, allAt
+}
+
+// sameColumn compares two columns as written, backquoted or not.
+func sameColumn(a, b string) bool {
+	x, errX := sqltext.SplitName(a)
+	y, errY := sqltext.SplitName(b)
+	return errX == nil && errY == nil && slices.EqualFunc(x, y, strings.EqualFold)
+}
+
+// nth is list[i], or "" beyond its end.
+func nth(list []string, i int) string {
+	if i < len(list) {
+		return list[i]
+	}
+	return ""
+}

@@ -1,0 +1,283 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// yamlFile reads one file, node by node: so every setting keeps its line and
+// all mistakes are found.
+type yamlFile struct {
+	name     string
+	mistakes []error
+}
+
+// yamlKey is a key of a mapping. Its read stores the value, or reports what is
+// wrong with it and returns false.
+type yamlKey struct {
+	name string
+	read func(*yaml.Node) bool
+}
+
+// readYAML reads the text of a file:
+//
+//	slots: 16
+//	slot_range: auto
+//	create_slots: true
+//	read_own: latest
+//	rollup: {every: 30s}
+//	tables:
+//	  - table: post
+//	    counters: [likes, views]
+//	    touch: [updated_at]
+//	    read_own: snapshot
+//	    slots: 64
+//	    slots_table: post_slots
+//	    recount:
+//	      likes: SELECT post_id, COUNT(*) FROM post_like GROUP BY post_id
+//
+// What could be read is returned beside the mistakes, for more to be found.
+func readYAML(name string, text []byte) (*Settings, []error) {
+	f := &yamlFile{name: name}
+	c := &Settings{}
+	var doc, next yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	switch err := decoder.Decode(&doc); {
+	case errors.Is(err, io.EOF), err == nil && isNull(doc.Content[0]): // empty, or nothing but comments
+		return c, nil
+	case err != nil:
+		f.syntax(err)
+		return c, f.mistakes
+	}
+	f.mapping(doc.Content[0], []yamlKey{
+		{"slots", f.slots(&c.Slots, &c.At.slots)},
+		{"slot_range", yamlText(f, &c.SlotRange, &c.At.slotRange)},
+		{"create_slots", f.boolean(&c.CreateSlots, &c.At.createSlots)},
+		{"group_commit", not(f.boolean(&c.NoGroupCommit, &c.At.groupCommit), &c.NoGroupCommit)},
+		{"read_own", yamlText(f, &c.ReadOwn, &c.At.readOwn)},
+		{"rollup", func(n *yaml.Node) bool {
+			return f.mapping(n, []yamlKey{{"every", f.interval(&c.Rollup, &c.At.rollup)}})
+		}},
+		{"tables", f.tables(&c.Tables)},
+	})
+	switch err := decoder.Decode(&next); {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		f.syntax(err)
+	default:
+		f.report(&next, "put all settings in one document", "a second document begins")
+	}
+	return c, f.mistakes
+}
+
+func (f *yamlFile) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", f.name, n.Line) }
+
+func (f *yamlFile) report(n *yaml.Node, remedy, problem string, args ...any) bool {
+	f.mistakes = append(f.mistakes, &catalog.ConfigError{Place: f.place(n), Problem: fmt.Sprintf(problem, args...), Remedy: remedy})
+	return false
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
+
+// syntax reports an error of the YAML parser, which ends the reading.
+func (f *yamlFile) syntax(err error) {
+	place, problem := f.name, err.Error()
+	if m := yamlLine.FindStringSubmatch(problem); m != nil {
+		place, problem = place+":"+m[1], problem[len(m[0]):]
+	}
+	f.mistakes = append(f.mistakes, &catalog.ConfigError{
+		Place:   place,
+		Problem: "not YAML: " + strings.TrimPrefix(problem, "yaml: "),
+		Remedy:  "correct the syntax on this line or the one before it",
+	})
+}
+
+// mapping reads a mapping strictly: a setting that nothing reads would be one
+// that silently has no effect.
+func (f *yamlFile) mapping(n *yaml.Node, keys []yamlKey) bool {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.name
+	}
+	known := strings.Join(names, ", ")
+	n = followAlias(n)
+	if n.Kind != yaml.MappingNode {
+		return f.report(n, "write key: value, with the keys "+known, "%s is not a mapping of settings", nodeText(n))
+	}
+	ok := true
+	met := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], followAlias(n.Content[i+1])
+		k := slices.Index(names, key.Value)
+		switch {
+		case k < 0 || key.Kind != yaml.ScalarNode:
+			ok = f.report(key, "did you mean "+nearest(key.Value, names)+"? There are "+known, "there is no setting %s", nodeText(key))
+		case met[key.Value]:
+			ok = f.report(key, "keep one of them", "%s is set twice", key.Value)
+		default:
+			met[key.Value] = true
+			ok = keys[k].read(value) && ok
+		}
+	}
+	return ok
+}
+
+func (f *yamlFile) slots(to *int, at *string) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		// By tag, as the decoder would truncate 1.5; 0 means the default only in Go.
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(to) != nil || *to == 0 {
+			*to = 0
+			return f.report(n, remedySlots, "%s is not a possible number of slots", nodeText(n))
+		}
+		*at = f.place(n)
+		return true
+	}
+}
+
+func (f *yamlFile) boolean(to *bool, at *string) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		value, ok := readBool(n.Value)
+		if n.Kind != yaml.ScalarNode || !ok {
+			return f.report(n, remedyBool, "%s is not a boolean", nodeText(n))
+		}
+		*to, *at = value, f.place(n)
+		return true
+	}
+}
+
+// queries reads a mapping of names to SQL.
+func (f *yamlFile) queries(to *map[string]string, at *string) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		if n.Kind != yaml.MappingNode {
+			return f.report(n, "write counter: SELECT …", "%s is not a mapping of counters to queries", nodeText(n))
+		}
+		*to, *at = map[string]string{}, f.place(n)
+		ok := true
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			var name, query, place string
+			if !yamlText(f, &name, &place)(followAlias(n.Content[i])) || !yamlText(f, &query, &place)(followAlias(n.Content[i+1])) {
+				ok = false
+				continue
+			}
+			if _, twice := (*to)[name]; twice {
+				ok = f.report(n.Content[i], "keep one of them", "%s is set twice", sqltext.Excerpt(name))
+			}
+			(*to)[name] = query
+		}
+		return ok
+	}
+}
+
+func (f *yamlFile) interval(to *time.Duration, at *string) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		d, ok := parseInterval(n.Value)
+		if n.Kind != yaml.ScalarNode || !ok {
+			return f.report(n, remedyRollup, "%s is not an interval", nodeText(n))
+		}
+		*to, *at = d, f.place(n)
+		return true
+	}
+}
+
+// not turns round what read has set.
+func not(read func(*yaml.Node) bool, set *bool) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		ok := read(n)
+		*set = ok && !*set
+		return ok
+	}
+}
+
+// yamlText reads a name. One that looks like another type (a column named 1) is
+// taken as it is written.
+func yamlText[S ~string](f *yamlFile, to *S, at *string) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		if n.Kind != yaml.ScalarNode || isNull(n) || n.Value == "" {
+			return f.report(n, "write one, or leave the setting out", "%s is not a name", nodeText(n))
+		}
+		*to, *at = S(n.Value), f.place(n)
+		return true
+	}
+}
+
+func (f *yamlFile) names(to, at *[]string) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		if isNull(n) {
+			return true
+		}
+		if n.Kind != yaml.SequenceNode {
+			return f.report(n, "write [name, name]", "%s is not a list of names", nodeText(n))
+		}
+		ok := true
+		for _, item := range n.Content {
+			var name, place string
+			if !yamlText(f, &name, &place)(followAlias(item)) {
+				ok = false
+				continue
+			}
+			*to, *at = append(*to, name), append(*at, place)
+		}
+		return ok
+	}
+}
+
+func (f *yamlFile) tables(to *[]Table) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		if isNull(n) {
+			return true
+		}
+		if n.Kind != yaml.SequenceNode {
+			return f.report(n, "write a list, each item beginning with - table:", "%s is not a list of tables", nodeText(n))
+		}
+		ok := true
+		for _, item := range n.Content {
+			t := Table{At: TablePlaces{table: f.place(item)}}
+			t.At.broken = !f.mapping(item, []yamlKey{
+				{"table", yamlText(f, &t.Table, &t.At.table)},
+				{"counters", f.names(&t.Counters, &t.At.counters)},
+				{"touch", f.names(&t.Touch, &t.At.touch)},
+				{"read_own", yamlText(f, &t.ReadOwn, &t.At.readOwn)},
+				{"slots", f.slots(&t.Slots, &t.At.slots)},
+				{"slots_table", yamlText(f, &t.SlotsTable, &t.At.slotsTable)},
+				{"recount", f.queries(&t.Recount, &t.At.recount)},
+			})
+			*to = append(*to, t)
+			ok = ok && !t.At.broken
+		}
+		return ok
+	}
+}
+
+// followAlias returns what an alias stands for. An alias of an alias does not exist.
+func followAlias(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// nodeText names a node in an error.
+func nodeText(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case isNull(n):
+		return "nothing"
+	}
+	return sqltext.Excerpt(n.Value)
+}

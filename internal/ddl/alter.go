@@ -1,0 +1,165 @@
+package ddl
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// alter executes DDL. A new name of a key or a counter, or another key, would leave
+// standing what others add to the slots between the rollup and the ALTER: they are kept
+// out, and those of the old key have no slots table behind it. What was added before a
+// table got a new name goes with it.
+func (d *Definer) alter(ctx context.Context, x Statement, toks []sqltext.Token) (err error) {
+	if len(x.Plan.Scopes) != 1 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") {
+		return x.Send()
+	}
+	t := x.Plan.Scopes[0].Table
+	locked, slotted, rekeys := false, false, plan.RekeysIn(toks)
+	if rekeys || t.RenamesIn(toks) {
+		if locked, slotted, err = d.lockOut(ctx, t); err != nil {
+			return err
+		}
+	}
+	err = x.Send()
+	if locked {
+		if rekeys && err == nil && d.createSlots {
+			d.Watcher.NoteChange()
+			if slotted { // it is empty, and made anew with the new key
+				_, err = d.Do(ctx, "DROP TABLE "+t.Slots())
+			}
+		}
+		if _, uerr := d.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
+			err = uerr
+		}
+		d.Locks = false
+		if notUnderLock[mysqlerr.Number(err)] {
+			err = x.Send()
+		}
+	}
+	if to := sqltext.NewName(toks); err == nil && to != nil {
+		d.follow(ctx, t, to)
+	}
+	return err
+}
+
+// mayLeave refuses DDL that gives a counter table's name, or rows of it, to another table
+// while others may add to its slots, which go by name and key: what they add until the
+// DDL has its lock would be counted for the wrong rows.
+func (d *Definer) mayLeave(t *catalog.Table, toks []sqltext.Token) error {
+	what, s := "", d.Watcher.Current()
+	for i, tok := range toks {
+		switch db, name, ok := sqltext.TableName(toks[i+1:]); {
+		case tok.Is("EXCHANGE") && toks[0].Is("ALTER"):
+			what = "EXCHANGE PARTITION"
+		case tok.Is("TO") && toks[0].Is("RENAME") && ok && s.Key(cmp.Or(db, d.Settings.DB), name) == s.Key(t.Spec.DB, t.Spec.Name):
+			what = "RENAME TABLE that gives its name to another table"
+		}
+	}
+	if what == "" || t.Closed {
+		return nil
+	}
+	return &catalog.RefusedError{Table: t.String(), What: what, Reason: "others may add to its slots meanwhile, which go by its name and keys",
+		Remedy: "close the slots table before (countermysql drop --stop-only), and make it anew behind (countermysql init)"}
+}
+
+// notUnderLock are the errors of DDL that needs tables which are not locked,
+// those of foreign keys for example.
+var notUnderLock = map[uint16]bool{1099: true, 1100: true, 1192: true}
+
+// lockOut keeps everybody else from a table and its slots table, which it leaves
+// empty, until UNLOCK TABLES; locked is false where that is not allowed. Where there is no
+// slots table, none can be made meanwhile for the key that the table has now.
+func (d *Definer) lockOut(ctx context.Context, t *catalog.Table) (locked, slotted bool, err error) {
+	both := ", " + t.Slots() + " WRITE, " + t.Slots() + " AS " + catalog.PrivateName + " WRITE"
+	for slotted = true; ; slotted = !slotted {
+		others := ""
+		if slotted {
+			others = both
+		}
+		switch _, err := d.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE"+others); {
+		case slotted && mysqlerr.Number(err) == mysqlerr.ErrNoTable:
+			continue
+		case mysqlerr.Number(err) == 0 && err != nil, mysqlerr.Number(err) == mysqlerr.ErrLockWait:
+			return false, false, err
+		case err != nil: // a missing privilege, say: then it has to do without
+			return false, false, nil
+		}
+		d.Ended() // it commits
+		d.Locks = true
+		var there bool // although it was not a moment ago
+		if slotted {
+			err = d.foldLocked(ctx, t)
+		} else {
+			_, err = d.Lookups.Query(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 0")
+			if there = err == nil; mysqlerr.Number(err) != 0 {
+				err = nil
+			}
+		}
+		if err == nil && !there {
+			return true, slotted, nil
+		}
+		_, uerr := d.Do(context.WithoutCancel(ctx), "UNLOCK TABLES")
+		d.Locks = false
+		if err = cmp.Or(err, uerr); err != nil {
+			return false, false, err
+		}
+	}
+}
+
+// follow adds what was counted between the rollup and the renaming of a table to
+// its base rows, which have no slots table any more.
+func (d *Definer) follow(ctx context.Context, t *catalog.Table, to []sqltext.Token) {
+	db, name, ok := sqltext.TableName(to)
+	if !ok {
+		return
+	}
+	if _, err := d.Read(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); mysqlerr.Number(err) != mysqlerr.ErrNoTable {
+		return // another table has the name now, and the slots
+	}
+	if err := d.FoldTableAlone(ctx, t.At(sqltext.Quote(cmp.Or(db, d.Settings.DB))+"."+sqltext.Quote(name))); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable { // the slots table may have been renamed too
+		d.warn("renamed "+t.String(), "countermysql: slots of a renamed table are left", "table", t.String(), "error", err)
+	}
+	if d.createSlots { // what others have planned for the old name, a view of the table perhaps, then fails
+		if err := d.dropEmpty(ctx, t); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable {
+			d.warn("renamed "+t.String(), "countermysql: the slots table of a renamed table is left", "table", t.String(), "error", err)
+		}
+	}
+}
+
+// dropEmpty drops the slots table if nothing is in it.
+func (d *Definer) dropEmpty(ctx context.Context, t *catalog.Table) (err error) {
+	if _, err := d.Do(ctx, "LOCK TABLES "+t.Slots()+" WRITE"); err != nil {
+		return err
+	}
+	defer func() {
+		if _, uerr := d.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
+			err = uerr
+		}
+	}()
+	if rows, err := d.Read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1"); err != nil || len(rows) > 0 {
+		return err
+	}
+	_, err = d.Do(ctx, "DROP TABLE "+t.Slots())
+	return err
+}
+
+// foldLocked rolls up a table that this session has locked, with its slots
+// table. A BEGIN would unlock them.
+func (d *Definer) foldLocked(ctx context.Context, t *catalog.Table) (err error) {
+	if d.Autocommit() {
+		if _, err := d.Do(ctx, "SET autocommit = 0"); err != nil {
+			return err
+		}
+		defer func() {
+			if _, serr := d.Do(context.WithoutCancel(ctx), "SET autocommit = 1"); err == nil {
+				err = serr
+			}
+		}()
+	}
+	return d.Finish(ctx, d.FoldTable(ctx, t, false))
+}

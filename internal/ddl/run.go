@@ -1,0 +1,144 @@
+package ddl
+
+import (
+	"context"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// Statement is one execution of a statement, by whoever sends it.
+type Statement struct {
+	Plan   *plan.Plan
+	Text   string
+	Send   func() error // as it is
+	Close  func() error // closes rows of it: nothing can be sent while they are open
+	Parses func() error // fails if it is no statement at all
+}
+
+// Definer runs in one session what changes tables.
+type Definer struct {
+	*fold.Folder
+	createSlots bool // where slots tables are made without being asked for
+	warn        func(cause, message string, args ...any)
+	temporary   map[string]bool // names of temporary tables that the session has made, in small letters
+}
+
+// New returns the Definer of a session.
+func New(f *fold.Folder, createSlots bool, warn func(cause, message string, args ...any)) *Definer {
+	return &Definer{Folder: f, createSlots: createSlots, warn: warn, temporary: map[string]bool{}}
+}
+
+// Run executes a statement that ends a transaction: what it needs of the
+// slots goes with it.
+func (d *Definer) Run(ctx context.Context, x Statement) error {
+	p := x.Plan
+	if p.Kind == sqltext.EffectDDL || p.Kind == sqltext.EffectImplicit {
+		defer d.Watcher.NoteDDL()
+	}
+	toks := sqltext.Tokenize(x.Text, d.Settings.Mode)
+	switch tables, changed := d.Watcher.Current().ChangedBy(toks, x.Text); {
+	case p.Kind != sqltext.EffectDDL || !changed:
+	case p.Dropped != nil && !Truncates(toks): // nobody asks for what is gone
+		defer d.Watcher.NoteChange(tables...)
+	default: // learned before the caller hears of the change; others go on meanwhile
+		defer func() { _ = d.Watcher.RefreshOf(context.WithoutCancel(ctx), tables) }() // with an error the next statement tries
+	}
+	to := d.renamesTemporary(toks)
+	if to != nil {
+		if err := d.mayHide(ctx, to); err != nil {
+			return err
+		}
+	}
+	if sqltext.LocksTables(toks) {
+		return d.runLock(ctx, x)
+	}
+	for _, s := range p.Scopes {
+		if err := d.mayLeave(s.Table, toks); err != nil {
+			return err
+		}
+	}
+	if d.Locks {
+		err := x.Send()
+		if err == nil && p.Kind == sqltext.EffectBegin && !toks[0].Is("XA") {
+			d.Locks = false
+		}
+		return err
+	}
+	if (p.Scopes != nil || p.Dropped != nil) && d.InTransaction() {
+		if err := x.Parses(); err != nil { // or it would be committed for nothing
+			return d.Failed(err)
+		}
+	}
+	if p.Dropped != nil {
+		return d.drop(ctx, x, toks)
+	}
+	for _, s := range p.Scopes {
+		if err := d.rollUpCommitted(ctx, s.Table); err != nil {
+			return err
+		}
+	}
+	err := d.alter(ctx, x, toks)
+	if err == nil {
+		d.noteTemporary(to)
+	}
+	return err
+}
+
+// rollUpCommitted commits the transaction that the statement is about to commit
+// anyway, so that its increments are seen, and rolls up a table.
+func (d *Definer) rollUpCommitted(ctx context.Context, t *catalog.Table) error {
+	if d.InTransaction() {
+		if _, err := d.Do(ctx, session.CommitOnly); err != nil {
+			return err
+		}
+	}
+	d.Ended()
+	return d.FoldTableAlone(ctx, t)
+}
+
+// Truncates tells a TRUNCATE from a DROP TABLE.
+func Truncates(toks []sqltext.Token) bool { return strings.EqualFold(toks[0].Name, "TRUNCATE") }
+
+// drop executes DROP TABLE and TRUNCATE: the slots go too. Nobody gets in between
+// to fill an emptied table, whose increments would go with the slots.
+func (d *Definer) drop(ctx context.Context, x Statement, toks []sqltext.Token) (err error) {
+	truncate := Truncates(toks)
+	if truncate && len(x.Plan.Dropped) == 1 {
+		t := x.Plan.Dropped[0]
+		switch _, lerr := d.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE"); {
+		case lerr == nil:
+			defer func() {
+				if _, uerr := d.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
+					err = uerr
+				}
+			}()
+		case mysqlerr.Number(lerr) == 0, mysqlerr.Number(lerr) == mysqlerr.ErrLockWait:
+			return lerr
+		} // a missing privilege, say: then it has to do without
+	}
+	err = x.Send()
+	missing := !truncate && mysqlerr.Number(err) == mysqlerr.ErrUnknownTable // MariaDB has dropped the others
+	if err != nil && !missing {
+		return err
+	}
+	if err := x.Close(); err != nil {
+		return err
+	}
+	for _, t := range x.Plan.Dropped {
+		if missing {
+			if _, rerr := d.Read(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); mysqlerr.Number(rerr) != mysqlerr.ErrNoTable {
+				continue
+			}
+		}
+		if _, derr := d.Do(ctx, t.EndSQL(truncate)); derr != nil {
+			return derr
+		}
+	}
+	return err
+}

@@ -1,0 +1,66 @@
+package exact
+
+import (
+	"context"
+
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// takeFor rolls up the keys that a statement concerns and gives the text to send.
+// Where nothing keeps other rows from coming to meet its condition meanwhile, whose
+// slots would stay standing, or where it has a limit, the statement is kept to the rows
+// locked here.
+func (r *Runner) takeFor(ctx context.Context, x Execution) (string, error) {
+	n, b, locksGaps := x.Plan.Narrowing, x.Binder, r.LocksGaps()
+	asItIs := func() (string, error) { return x.Text, r.FoldScopes(ctx, x.Plan, b) }
+	if n == nil || locksGaps && n.By == nil && n.First == nil {
+		return asItIs()
+	}
+	s, where, ok := n.Rows(x.Plan.Scopes[0], b, locksGaps)
+	switch {
+	case n.By != nil:
+		if _, err := asItIs(); err != nil {
+			return "", err
+		}
+	case !ok:
+		return asItIs()
+	}
+	var rows []slotsql.LockedRow
+	if ok {
+		var err error
+		rows, err = r.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where)
+		if ok = !mysqlerr.BadValue[mysqlerr.Number(err)]; ok && err != nil {
+			return "", err
+		}
+	}
+	tooMany := len(rows) > plan.MaxNarrowed || len(rows) > plan.MaxNarrowedOr && len(s.Table.Key) > 1 || len(rows) > r.Several(s.Table, len(rows), session.EachOf(rows, slotsql.LockedRow.KeyOf))
+	refusable := r.Settings.SafeUpdates && n.First == nil // as it is, but not by keys, nor with a limit
+	switch {
+	case locksGaps && ok && n.By != nil:
+		return x.Text, r.FoldRows(ctx, s.Table, rows)
+	case locksGaps && tooMany:
+		return asItIs()
+	case !ok, tooMany, n.Before == "", refusable: // no other row changes then, and a new one has no slots
+		if err := r.LockTable(ctx, s.Table); err != nil {
+			return "", err
+		}
+		return asItIs()
+	}
+	if err := r.FoldRows(ctx, s.Table, rows); err != nil || n.Most > 0 && len(rows) == n.Most {
+		return x.Text, err
+	}
+	return x.keptTo(s, rows), nil
+}
+
+// keptTo is the statement for none but the given rows of its scope.
+func (x Execution) keptTo(s plan.RowSet, rows []slotsql.LockedRow) string {
+	n := x.Plan.Narrowing
+	if n == nil {
+		return x.Text
+	}
+	return x.Own(n.Before + slotsql.WhereLocked(s.Table, rows, sqltext.Quote(s.Name)) + n.After)
+}

@@ -1,0 +1,232 @@
+package exact
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/answer"
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/increment"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/sale"
+	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// Statement is how a statement of the application's is sent.
+type Statement interface {
+	Send(ctx context.Context, text string) (answer.Outcome, error) // what stands in its place, the way the application has sent it
+	Own(text string) string                                        // a text of its plan's, with its own literals
+}
+
+// Execution is one execution of a statement.
+type Execution struct {
+	Statement
+	Plan   *plan.Plan
+	Text   string // as it was written
+	Binder plan.Binder
+	Rows   bool // it was asked for rows
+}
+
+// Runner runs statements the exact way, in one session.
+type Runner struct {
+	*increment.Caller
+	sales sale.Queues
+}
+
+// New returns the Runner of a session.
+func New(c *increment.Caller, sales sale.Queues) *Runner { return &Runner{c, sales} }
+
+// RunExactly rolls up the keys concerned and runs the statement as it is, in one
+// transaction: the open one, or one of its own, which it may share.
+func (r *Runner) RunExactly(ctx context.Context, x Execution) (answer.Outcome, error) {
+	if out, done, err := r.runQueued(ctx, x); done {
+		return out, err
+	}
+	return r.runByItself(ctx, x)
+}
+
+// runQueued runs a guarded update together with those of its row that wait as well; done is
+// false where it has to go by itself.
+func (r *Runner) runQueued(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
+	g := x.Plan.Guard
+	if g == nil || x.Rows || r.InTransaction() || !sale.Sells(r.Caller) {
+		return answer.Outcome{}, false, nil
+	}
+	alone := false
+	affected, sold, serr := r.sales.Run(ctx, r.Caller, g, x.Binder, func() {
+		alone = true
+		out, err = r.runByItself(ctx, x)
+	})
+	switch {
+	case alone:
+		return out, true, err
+	case serr != nil || !sold:
+		return answer.Outcome{}, sold, serr
+	}
+	return answer.Outcome{Result: answer.Affected(affected)}, true, nil
+}
+
+// runByItself is RunExactly for a statement that shares nothing.
+func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, error) {
+	p := x.Plan
+	if out, done, err := r.runGuarded(ctx, x); done || err != nil {
+		return out, err
+	}
+	if !r.InTransaction() {
+		return r.runAlone(ctx, x)
+	}
+	out, done, err := r.runOverwriting(ctx, x)
+	if !done && err == nil {
+		out, err = r.takeAndRun(ctx, x)
+	}
+	r.HasSnapshot = r.HasSnapshot || p.Fixes && err == nil
+	if err == nil {
+		r.NoteWrites(p.Writes, x.Binder, out.Affected())
+	}
+	return out, err
+}
+
+// runGuarded runs the statement in one round trip; done is false where there is something
+// to roll up. Inside a transaction the row is locked first: the guard leaves the slots
+// that it finds locked, but not the row, and who increments that meanwhile has it, and
+// would wait for them (MariaDB).
+func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
+	p, inside := x.Plan, r.InTransaction()
+	if p.Guarded == "" || x.Rows || inside && (len(r.Transaction().Pending) > 0 || r.LocksGaps()) {
+		return answer.Outcome{}, false, nil
+	}
+	if inside {
+		s := p.Scopes[0]
+		where, ok := s.Bind(x.Binder)
+		if !ok {
+			return answer.Outcome{}, false, nil
+		}
+		rows, err := r.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where)
+		switch {
+		case mysqlerr.BadValue[mysqlerr.Number(err)], err == nil && len(rows) == 0 && r.Settings.SafeUpdates:
+			return answer.Outcome{}, false, nil
+		case err != nil:
+			return answer.Outcome{}, false, err
+		case len(rows) == 0: // none is written then: one that comes to meet the condition now may have slots
+			out, err := x.Send(ctx, x.keptTo(s, rows))
+			if err == nil {
+				r.NoteWrites(p.Writes, x.Binder, out.Affected())
+			}
+			return out, true, err
+		}
+	}
+	out, err = x.Send(ctx, x.Own(p.Guarded))
+	switch {
+	case hasSlots(err), mysqlerr.Number(err) == mysqlerr.ErrMixedCollations, mysqlerr.Number(err) == mysqlerr.ErrDeadlock && !inside: // over slots, perhaps; nothing was done
+		return answer.Outcome{}, false, nil
+	case err == nil:
+		r.NoteWrites(p.Writes, x.Binder, out.Affected())
+	}
+	return out, true, err
+}
+
+// hasSlots reports whether a guarded statement has failed because its row has slots, or
+// may have: the server says what is out of range, but something between may not.
+func hasSlots(err error) bool {
+	return NamesSlots(err) || mysqlerr.Number(err) == mysqlerr.ErrOutOfRange && !strings.Contains(err.Error(), "`")
+}
+
+// NamesSlots reports whether it says so.
+func NamesSlots(err error) bool {
+	return mysqlerr.Number(err) == mysqlerr.ErrOutOfRange && strings.Contains(err.Error(), catalog.PrivateName)
+}
+
+// runAlone is the exact way outside a transaction.
+func (r *Runner) runAlone(ctx context.Context, x Execution) (out answer.Outcome, err error) {
+	err = session.Again(ctx, func() (err error) {
+		out, err = r.Alone(ctx, func() (answer.Outcome, error) { return r.takeAndRun(ctx, x) })
+		return err
+	})
+	return out, err
+}
+
+// Alone runs a statement in a transaction of ours. That of one with rows ends when they
+// are closed.
+func (r *Runner) Alone(ctx context.Context, run func() (answer.Outcome, error)) (answer.Outcome, error) {
+	if err := r.Start(ctx); err != nil {
+		return answer.Outcome{}, err
+	}
+	out, err := run()
+	if err == nil {
+		err = r.Send(ctx) // what it has incremented
+	}
+	if err != nil {
+		_ = r.Finish(ctx, err)
+		return answer.Outcome{}, err
+	}
+	if out.Rows == nil {
+		return out, r.Finish(ctx, nil)
+	}
+	return answer.Outcome{Rows: answer.Over(out.Rows).Then(func(err error) error { return r.Finish(ctx, err) })}, nil
+}
+
+// takeAndRun rolls up the keys that a statement concerns and runs it. Of the rows that
+// an upsert or REPLACE could meet it locks those that are there: under REPEATABLE READ,
+// to lock one that is not would lock the gap in which others insert theirs.
+func (r *Runner) takeAndRun(ctx context.Context, x Execution) (answer.Outcome, error) {
+	if x.Plan.Discards == nil {
+		return r.takeThenRun(ctx, x)
+	}
+	return r.discard(ctx, x, func() (answer.Outcome, error) { return r.takeThenRun(ctx, x) })
+}
+
+func (r *Runner) takeThenRun(ctx context.Context, x Execution) (answer.Outcome, error) {
+	where, ok := r.Collisions(x)
+	if !ok {
+		text, err := r.takeFor(ctx, x)
+		if err != nil {
+			return answer.Outcome{}, err
+		}
+		return x.Send(ctx, text)
+	}
+	s := x.Plan.Scopes[0]
+	met, err := r.KeysOf(ctx, s, where)
+	if err != nil {
+		return answer.Outcome{}, err
+	}
+	if _, err := r.FoldKeys(ctx, s.Table, met); err != nil {
+		return answer.Outcome{}, err
+	}
+	out, err := x.Send(ctx, x.Text)
+	if err != nil || s.Table.AllUnique == 1 {
+		return out, err // a row that was inserted meanwhile by its primary key has nothing in its slots
+	}
+	return out, r.MetNoOther(ctx, s, where, met)
+}
+
+// discard runs f, which folds for a statement and runs it. The values that stand-ins were
+// given for must be gone behind it, or else all is as it was before, and it fails.
+func (r *Runner) discard(ctx context.Context, x Execution, f func() (answer.Outcome, error)) (answer.Outcome, error) {
+	d := &plan.Discarding{Counters: x.Plan.Discards}
+	out, err := answer.Outcome{}, error(nil)
+	r.Discarding(d, func() { out, err = f() })
+	if out.Rows != nil && err == nil && d.Stands != nil {
+		out.Rows = answer.Over(out.Rows).Then(func(err error) error { return r.Discarded(ctx, d, err) })
+		return out, nil
+	}
+	if err = r.Discarded(ctx, d, err); err != nil {
+		return answer.Outcome{}, err
+	}
+	return out, nil
+}
+
+// Collisions is the condition of the rows that the statement could meet, if a look-up
+// connection can tell them.
+func (r *Runner) Collisions(x Execution) (where string, ok bool) {
+	if len(x.Plan.Scopes) != 1 || !x.Plan.Scopes[0].Collides || x.Rows || r.Altered() {
+		return "", false
+	}
+	s := x.Plan.Scopes[0]
+	if r.InTransaction() && (r.Transaction().Inside || r.Transaction().WrittenTo(s.Table).Unbounded) || slices.ContainsFunc(s.Pins, plan.KeyValue.Momentary) {
+		return "", false
+	}
+	return s.Bind(x.Binder)
+}

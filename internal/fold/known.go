@@ -1,0 +1,71 @@
+package fold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+)
+
+// ErrOtherKey says that the base table's key has got another type than is known.
+var ErrOtherKey = fmt.Errorf("%w (another type)", ErrOtherSlots)
+
+// StillKnown fails where rows that are locked have keys of another type than is known, as
+// the server or the keys tell. While they are locked nobody changes that.
+func (f *Folder) StillKnown(ctx context.Context, t *catalog.Table, asKnown bool, rows []slotsql.LockedRow) error {
+	if asKnown && !slices.ContainsFunc(rows, func(r slotsql.LockedRow) bool { return !t.WritesKey(r.Key) }) {
+		return nil
+	}
+	cols, err := f.Lookups.QueryAs(ctx, f.Initial.Kin, "SELECT COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = "+
+		catalog.Text(t.Spec.DB)+" AND TABLE_NAME = "+catalog.Text(t.Spec.Name))
+	if err != nil {
+		return err
+	}
+	for _, k := range t.Key {
+		if !slices.ContainsFunc(cols, func(now []string) bool {
+			return strings.EqualFold(now[0], k.Name) && now[1] == k.ColumnType && now[2] == k.Collation
+		}) {
+			f.Watcher.NoteChange()
+			return ErrOtherKey
+		}
+	}
+	return nil // a value that its type should not have
+}
+
+// ErrOtherSlots says that a slots table has got other columns than are known, or a base
+// table other types. Nothing was taken from it.
+var ErrOtherSlots = errors.New("countermysql: the key or the slots table has got other columns meanwhile; try again")
+
+// Outdated reports whether a statement that failed, and did nothing, for want of a
+// table or column, because a slots table has got a key of more columns or the table is
+// a view now, or because the slots table could not be altered while somebody used it, was
+// planned by a schema that has changed since. Unless it is known to have, that is looked at
+// once in a second at most: the statement may be wrong itself.
+func (f *Folder) Outdated(ctx context.Context, p *plan.Plan, err error) bool {
+	switch n := mysqlerr.Number(err); {
+	case n == mysqlerr.ErrNoColumn, n == mysqlerr.ErrNoTable, n == mysqlerr.ErrLockWait && p.Class == plan.Refused, (n == mysqlerr.ErrNoDefault || n == mysqlerr.ErrNoIndex) && p.Increment != nil:
+	default:
+		return false
+	}
+	old := f.Watcher.Current()
+	if old == nil { // the sql.DB was closed meanwhile
+		return false
+	}
+	if p.Increment != nil && old.Lookup(p.Increment.Table.Spec.DB, p.Increment.Table.Spec.Name, "") != p.Increment.Table {
+		return true
+	}
+	slots := p.Class == plan.Counting && mysqlerr.Number(err) == mysqlerr.ErrNoDefault || // all columns that are known have values: it has met another one
+		mysqlerr.Number(err) == mysqlerr.ErrNoColumn && strings.Contains(err.Error(), catalog.SlotColumn+"'") // the slots table is for another key
+	if !slots && f.Watcher.Age() < time.Second && !f.Watcher.Changed() {
+		return false
+	}
+	now, lerr := f.Watcher.Refresh(ctx)
+	return lerr == nil && now != old
+}

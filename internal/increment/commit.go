@@ -1,0 +1,67 @@
+package increment
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/slotsql"
+)
+
+// CommitInOnePacket sends the pending increments of one table and COMMIT as one
+// text, where the DSN allows that; done is false if nothing was done. The server
+// stops at the first error, so that COMMIT is never reached without the increments
+// (https://dev.mysql.com/doc/c-api/8.4/en/c-api-multiple-queries.html).
+func (c *Caller) CommitInOnePacket(ctx context.Context) (done bool, err error) {
+	x := c.Open()
+	if !c.Config.MultiStatements || x == nil {
+		return false, nil
+	}
+	x.DropEmpty()
+	unsent := x.Unsent()
+	if len(unsent) != 1 {
+		return false, nil
+	}
+	if sorted := unsent[0].Sorted(); len(sorted) > c.Several(unsent[0].Table, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf)) {
+		return false, nil // after an error it could not be told what was done
+	}
+	t, entries := unsent[0].Table, unsent[0].Sorted()
+	_, err = c.Do(ctx, c.upsert(t, entries).Strict()+"; COMMIT")
+	switch {
+	case err == nil:
+		x.Sent = true
+		c.shared.Background.Slotted(&c.shared.Batch(t, t.Spec.Name, t.Key).keys, entries)
+	case rowGone(err), mysqlerr.BadValue[mysqlerr.Number(err)], errors.Is(err, driver.ErrBadConn): // perhaps to another key, or it has another type; nothing was sent
+		return false, nil
+	case mysqlerr.Number(err) != 0 && c.InTransaction():
+		_ = c.RollBack() // the first error is the one to report
+	}
+	return true, err
+}
+
+// CommitTogether hands a transaction of nothing but increments to the group
+// commit, all or nothing; done is false where it has to be sent by itself.
+func (c *Caller) CommitTogether(ctx context.Context) (done bool, err error) {
+	if c.Tx == nil {
+		return true, nil
+	}
+	c.Tx.DropEmpty()
+	unsent := c.Tx.Unsent()
+	if len(unsent) == 0 {
+		return true, nil
+	}
+	t := unsent[0].Table
+	u := c.request(unsent[0].Sorted())
+	if len(unsent) > 1 || !u.Fits() {
+		return false, nil
+	}
+	h, tx := c.Unbegun, c.Tx
+	c.Unbegun, c.Tx = nil, nil                 // the batch is no part of the transaction,
+	defer func() { c.Unbegun, c.Tx = h, tx }() // which a deadlock of the batch leaves as it is
+	v := c.together(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), u, true)
+	tx.Sent = !v.Alone && v.Err == nil
+	return !v.Alone, v.Err
+}

@@ -1,0 +1,275 @@
+package increment
+
+import (
+	"context"
+	"errors"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/groupcommit"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/traffic"
+	"github.com/countermysql/countermysql/internal/txn"
+)
+
+// Execution is one execution of an increment of the application's.
+type Execution struct {
+	Increment *plan.Increment
+	Binder    plan.Binder
+	Batch     *Batch         // of its plan; nil: it goes by itself
+	Alone     *traffic.Alone // of its plan
+	Rows      bool           // it was asked for rows
+}
+
+// Counted is what has become of it: so many rows, or as many as are found when somebody asks.
+type Counted struct {
+	Rows    int64
+	Promise *txn.Promise // nil: it is known
+}
+
+// After says how a statement goes on that was tried as an increment.
+type After uint8
+
+const (
+	NotTried After = iota
+	Done
+	TakeVerbatim
+	TakeExact
+)
+
+// Count runs an increment: at once outside a transaction, pending inside.
+func (c *Caller) Count(ctx context.Context, x Execution, b *plan.Bound) (Counted, After, error) {
+	c.Stats.Increments.Add(1)
+	if c.InTransaction() {
+		return c.countLater(ctx, x, b)
+	}
+	if len(b.Conditions) == 1 && b.One {
+		return c.countOne(ctx, x, b)
+	}
+	hits, how, err := c.findAll(ctx, b)
+	if err != nil || how != Done {
+		return Counted{}, how, err
+	}
+	entries, ok := merged(b, hits)
+	if !ok {
+		return Counted{}, TakeVerbatim, nil
+	}
+	if len(entries) > c.Several(b.Table, len(entries), session.EachOf(entries, (*slotsql.RowIncrement).KeyOf)) {
+		return Counted{}, TakeExact, nil // its own text says of them in few words
+	}
+	way := c.shared.Batch(b.Table, b.Name, b.Table.Key)
+	if u := c.request(entries); c.Grouped() && u.Fits() {
+		switch v := c.together(ctx, way, u, false); {
+		case v.Err != nil:
+			return Counted{}, Done, v.Err
+		case !v.Alone:
+			return counted(b.Increment, int64(len(hits))), Done, nil
+		}
+	}
+	defer c.Leased.Release()
+	switch err := c.sendUpsert(ctx, way.waiting(c, entries), false); {
+	case errors.Is(err, errRowGone):
+		return Counted{}, TakeExact, nil
+	case err != nil:
+		return Counted{}, Done, err
+	}
+	c.shared.Background.Slotted(&way.keys, entries)
+	return counted(b.Increment, int64(len(hits))), Done, nil
+}
+
+// merged are the increments of rows that were found, in the order in which they are
+// sent; ok is false where a sum leaves 64 bits.
+func merged(b *plan.Bound, hits []slotsql.RowIncrement) (entries []*slotsql.RowIncrement, ok bool) {
+	p := &txn.Pending{Table: b.Table}
+	for _, h := range hits {
+		if !b.ByKey || b.Narrowed { // others may change the row before it is locked
+			h.Rest = b.Conditions[0]
+			h.ID += "\x01" + h.Rest
+			h.Where = b.Table.Where(h.Key, sqltext.Quote(b.Name)) + " AND (" + h.Rest + ")"
+		}
+		if !p.Add(h) {
+			return nil, false
+		}
+	}
+	return p.Sorted(), true
+}
+
+// counted is what the plain statement would have reported.
+func counted(inc *plan.Increment, rows int64) Counted {
+	if inc.Rows != nil {
+		rows *= 2 // ON DUPLICATE KEY UPDATE reports 2 for a changed row
+	}
+	return Counted{Rows: rows}
+}
+
+// CountAlone sends an increment of one row that nobody can go with. It does not
+// wait in the group for a base row that somebody has locked.
+func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, error) {
+	inc := x.Increment
+	if !c.Filler.Bind(inc, x.Binder) {
+		return Counted{}, NotTried, nil
+	}
+	var lead groupcommit.Leadership
+	b := x.Batch
+	lock, together := inc.Table.Lock(), b != nil && c.Grouped()
+	if sent, err := c.fillDirectly(ctx, b); !errors.Is(err, errNotDirect) {
+		if !sent {
+			return Counted{}, NotTried, nil
+		}
+		if err == nil {
+			c.Stats.Increments.Add(1)
+		}
+		if together {
+			c.Stats.Group(1)
+		}
+		return goesOn(inc, err)
+	}
+	if together {
+		if lead = b.group.Enter(); lead == 0 {
+			return Counted{}, NotTried, nil
+		}
+		lock = inc.Table.NoWait()
+	}
+	send := func() (bool, error) {
+		text, ok := c.Filler.Statement(c.Insert(), lock, c.Slot(inc.Table))
+		if !ok {
+			return false, nil
+		}
+		defer c.Leased.Release()
+		err := c.sendUpsert(ctx, text, true)
+		if err == nil && b != nil && c.shared.Background.On() {
+			c.shared.Background.Slotted(&b.keys, []*slotsql.RowIncrement{{Key: c.Filler.Key()}})
+		}
+		return true, err
+	}
+	first := func() (bool, error) {
+		if together {
+			defer b.group.Leave(lead)
+			defer c.Stats.Group(1)
+		}
+		return send()
+	}
+	sent, err := first()
+	if together && err != nil && Undone(err) && !errors.Is(err, errRowGone) {
+		c.unheard(err)
+		lock = inc.Table.Lock()
+		sent, err = send()
+	}
+	if !sent {
+		return Counted{}, NotTried, nil
+	}
+	if err == nil {
+		c.Stats.Increments.Add(1)
+	}
+	return goesOn(inc, err)
+}
+
+// goesOn says how an increment of one row goes on that was sent by itself.
+func goesOn(inc *plan.Increment, err error) (Counted, After, error) {
+	switch {
+	case err == nil:
+		return counted(inc, 1), Done, nil
+	case mysqlerr.Number(err) == mysqlerr.ErrOutOfRange:
+		return Counted{}, TakeExact, nil // the slot is full
+	case !errors.Is(err, errRowGone):
+		return Counted{}, Done, err
+	case len(inc.Table.Touch) > 0:
+		return Counted{}, TakeExact, nil // perhaps it has a touch column in the future
+	}
+	return Counted{}, TakeVerbatim, nil
+}
+
+// countOne adds an increment of one row in one round trip, together with those
+// of others where it can. If no row took it, the statement itself finds out why.
+func (c *Caller) countOne(ctx context.Context, x Execution, b *plan.Bound) (Counted, After, error) {
+	defer c.Leased.Release()
+	e, joins := c.entryOf(x, b)
+	if joins {
+		switch v := c.together(ctx, x.Batch, c.request([]*slotsql.RowIncrement{e}), false); {
+		case v.Err != nil:
+			return Counted{}, Done, v.Err
+		case !v.Alone:
+			return counted(b.Increment, 1), Done, nil
+		case v.Gone:
+			return goesOn(b.Increment, errRowGone)
+		}
+	}
+	err := c.sendUpsert(ctx, c.upsertOne(b, e), true)
+	if err == nil && joins {
+		c.shared.Background.Slotted(&x.Batch.keys, []*slotsql.RowIncrement{e})
+	}
+	return goesOn(b.Increment, err)
+}
+
+// entryOf is the increment of one row, and whether it may go together with others.
+func (c *Caller) entryOf(x Execution, b *plan.Bound) (e *slotsql.RowIncrement, joins bool) {
+	if b.Joins && c.Grouped() {
+		if e, ok := b.Increment.Entry(x.Binder, b); ok {
+			return e, true
+		}
+	}
+	return &slotsql.RowIncrement{Deltas: b.Deltas[0], Touch: b.Touch, Where: b.Conditions[0]}, false
+}
+
+// upsertOne is the statement of one row's increment that goes by itself.
+func (c *Caller) upsertOne(b *plan.Bound, e *slotsql.RowIncrement) string {
+	u := c.upsert(b.Table, []*slotsql.RowIncrement{e})
+	u.Name, u.Later = b.Name, true
+	if e.Where != "" {
+		u.Columns = b.Pins[0].Columns
+	}
+	return u.One()
+}
+
+// countLater adds an increment to the transaction's pending ones. The rows are
+// looked up, at once or when that is asked for, so that RowsAffected is true.
+func (c *Caller) countLater(ctx context.Context, x Execution, b *plan.Bound) (Counted, After, error) {
+	c.Transaction().Counts(x.Alone)
+	lone := c.isLone(x, b)
+	if lone && c.mayPromise(b) {
+		return Counted{Promise: c.promise(b)}, Done, nil
+	}
+	if err := c.KeepPromises(ctx); err != nil {
+		return Counted{}, Done, err
+	}
+	if lone {
+		e := &slotsql.RowIncrement{ID: b.ID, Key: catalog.Key{b.ID}, Deltas: b.Deltas[0], Touch: b.Touch}
+		if sent, err := c.sendAtOnce(ctx, b.Table, e); sent || err != nil {
+			return counted(b.Increment, 1), Done, err
+		}
+	}
+	hits, how, err := c.findAll(ctx, b)
+	if err != nil || how != Done {
+		return Counted{}, how, err
+	}
+	if err := c.addPending(ctx, b.Table, hits, c.HasSnapshot); err != nil {
+		return Counted{}, Done, err
+	}
+	c.Transaction().Increments++
+	c.Stats.Pending.Add(1)
+	return counted(b.Increment, int64(len(hits))), Done, nil
+}
+
+// addPending adds increments of rows that were found to the transaction's pending ones.
+func (c *Caller) addPending(ctx context.Context, t *catalog.Table, hits []slotsql.RowIncrement, late bool) error {
+	p := c.Transaction().PendingFor(t)
+	for _, h := range hits {
+		if !p.Add(h) {
+			if err := c.ApplyPending(ctx, t, nil); err != nil {
+				return err
+			}
+			p = c.Transaction().PendingFor(t)
+			p.Add(h)
+		}
+	}
+	p.NoteLate(late)
+	return nil
+}
+
+// upsert prepares a statement for entries by the slots table's own key.
+func (c *Caller) upsert(t *catalog.Table, entries []*slotsql.RowIncrement) *slotsql.Upsert {
+	return &slotsql.Upsert{Table: t, Name: t.Spec.Name, Columns: t.Key, Entries: entries, Lock: t.Lock(), Slot: c.Slot(t), Insert: c.Insert()}
+}

@@ -1,0 +1,150 @@
+package increment
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/txn"
+)
+
+// An increment that meets no other changes the base row itself, where it is as right as
+// in a slot, and leaves nothing that reads would have to add up. It never waits for the
+// row's lock: who waits there keeps everybody behind him from it, and can deadlock with
+// two transactions that share it through foreign keys. If the lock is refused, the
+// increment goes to a slot, and its key counts as hot.
+
+// maxDirect bounds the increments of a table that are on their way to base rows side by
+// side. Beyond it they gather: one COMMIT for many is quicker then.
+const maxDirect = 8
+
+// errNotDirect says that an increment has to go to a slot. Nothing was done.
+var errNotDirect = errors.New("countermysql: the increment has to go to a slot")
+
+// cools reports whether base rows may take increments that meet no others. Where a lock
+// that is refused may roll the transaction back, they may not inside one
+// (https://mariadb.com/kb/en/innodb-system-variables/#innodb_rollback_on_timeout).
+func (c *Caller) cools(b *Batch) bool {
+	t := b.keys.Table
+	return c.shared.Background.On() && c.Settings.Strict && !t.Galera && len(t.Key) > 0 && !(t.RollsBack && c.InTransaction())
+}
+
+// sendDirect adds an increment to its base row. later leaves out a row that was touched
+// later; further are conditions besides.
+func (c *Caller) sendDirect(ctx context.Context, b *Batch, e *slotsql.RowIncrement, later bool, further string) error {
+	counts := slices.ContainsFunc(e.Deltas, func(d int64) bool { return d != 0 }) // or all of it has cancelled out but a time
+	if !counts || !c.cools(b) || e.Key == nil || b.keys.Hot(e.Key) {
+		return errNotDirect
+	}
+	return c.changeDirectly(ctx, b, c.directly(b, e, later)+further, func() catalog.Key { return e.Key })
+}
+
+// sendAtOnce changes the base row of a transaction's increment where plain MySQL does,
+// instead of looking whether it is there; sent is false where it has to wait for COMMIT. It
+// is for one that is expected to be the only one: transactions that hold one row and are
+// then to wait for another could deadlock. Nor may who waits for this row wait for long.
+func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) (sent bool, err error) {
+	x := c.Tx
+	if x == nil || !x.CountsAlone() || c.Unbegun != nil {
+		return false, nil
+	}
+	switch err := c.sendDirect(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), e, true, ""); {
+	case errors.Is(err, errNotDirect), errors.Is(err, errRowGone):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	c.wrote(t, e)
+	return true, nil
+}
+
+// maxShared bounds the increments of a transaction that may all go to base rows.
+const maxShared = 4
+
+// shareRows locks the base rows of a transaction's few increments shared, in canonical
+// order, where more than the last may go to its base row. Who has them all waits for no
+// base row any more, whichever of them he then locks exclusively, or does not get and
+// leaves to a slot: to wait with some row locked exclusively would deadlock with who
+// edits one of these rows and refers to another. The tables are held as for writing from
+// the start: with them as for reading alone, DDL that comes now would wait for the
+// transaction, and this for that.
+func (c *Caller) shareRows(ctx context.Context, unsent []*txn.Pending) (bool, error) {
+	var tables, rows []string
+	some := false // may go to its base row, and is not the last
+	for i, p := range unsent {
+		b := c.shared.Batch(p.Table, p.Table.Spec.Name, p.Table.Key)
+		if len(rows)+len(p.Entries) > maxShared || !c.cools(b) {
+			return false, nil
+		}
+		tables = append(tables, "(SELECT 1 FROM "+p.Table.Base()+" WHERE FALSE FOR UPDATE)")
+		sorted := p.Sorted()
+		for n, e := range sorted {
+			if e.Key == nil {
+				return false, nil
+			}
+			some = some || !b.keys.Hot(e.Key) && (i < len(unsent)-1 || n < len(sorted)-1)
+			rows = append(rows, "(SELECT 1 FROM "+p.Table.Base()+slotsql.ForceKey(p.Table)+" WHERE "+p.Table.Where(e.Key, p.Table.Ref())+" "+catalog.ShareMode+")")
+		}
+	}
+	if !some {
+		return false, nil
+	}
+	found, err := c.Read(ctx, c.Unsnapshot()+strings.Join(append(tables, rows...), " UNION ALL "))
+	return len(found) == len(rows), err
+}
+
+// directly is the statement for an increment of a base row.
+func (c *Caller) directly(b *Batch, e *slotsql.RowIncrement, later bool) string {
+	u := &slotsql.Upsert{Table: b.keys.Table, Name: b.name, Columns: b.keys.By, Entries: []*slotsql.RowIncrement{e}}
+	used, touched := u.Used()
+	return string(slotsql.NewDirectTemplate(b.keys.Table, b.name, b.keys.By, used, touched, later).Fill(nil, c.NoWaiting(), "", 0, u))
+}
+
+// fillDirectly is sendDirect for the increment in the filler; sent is false for an argument
+// without an exact text.
+func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err error) {
+	var k catalog.Key
+	if b == nil || !c.cools(b) {
+		return false, errNotDirect
+	}
+	if b.keys.Some() {
+		if k = c.Filler.Key(); k == nil || b.keys.Hot(k) {
+			return false, errNotDirect
+		}
+	}
+	defer b.direct.Add(-1)
+	if b.direct.Add(1) > maxDirect {
+		return false, errNotDirect
+	}
+	text, ok := c.Filler.Direct(c.NoWaiting())
+	if !ok {
+		return false, nil
+	}
+	return true, c.changeDirectly(ctx, b, text, c.Filler.Key)
+}
+
+// changeDirectly sends the UPDATE of one base row.
+func (c *Caller) changeDirectly(ctx context.Context, b *Batch, text string, k func() catalog.Key) error {
+	inside := c.InTransaction() // a deadlock ends the transaction, with all that was in it
+	affected, err := c.Do(ctx, text)
+	switch n := mysqlerr.Number(err); {
+	case err == nil && affected == 0:
+		return errRowGone
+	case err == nil && affected > 1 && inside: // and were one when they were counted
+		c.Watcher.NoteChange()
+		return c.AsDeadlock("the key of a row of " + b.keys.Table.String() + " names several rows meanwhile")
+	case n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait:
+		c.unheard(err)
+		if k := k(); k != nil {
+			b.keys.Meet(k)
+		}
+		return errNotDirect
+	case n == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[n], n == mysqlerr.ErrDeadlock && !inside:
+		return errNotDirect
+	}
+	return err
+}

@@ -1,0 +1,19 @@
+// Package increment counts in one session: an increment goes to the base row, as long as it
+// meets no other, or to a slot; at once, together with those of other callers, or, inside a
+// transaction, when that is committed. It knows no text of the application's and no plan but
+// that of the increment, and gives nobody an answer but how many rows were counted. What it
+// can't count, it says, and has not done ([After]).
+//
+//	[Caller.CountAlone]    one row, by the text that its plan has made, if nobody is to go with it
+//	[Caller.Count]         any other: at once, or pending until COMMIT
+//	[Caller.KeepPromises]  pending increments whose rows nobody has looked for yet
+//	[Caller.Send]          what is pending, in order, right before COMMIT
+//	[Caller.Leading]       a batch on the caller's connection, which a deputy takes over if his
+//	                       context ends
+//
+//	Count → findAll → together → sendRequests → sendBatch → sendUpsert
+//
+// UPDATE post SET likes = likes + 1 WHERE id = 7 of three callers at a time is one UPDATE of
+// the base row, and, as the others have met it, one INSERT … ON DUPLICATE KEY UPDATE of a
+// slot, by two.
+package increment

@@ -1,0 +1,44 @@
+package increment
+
+import (
+	"context"
+
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+)
+
+// Explanation is what would be sent for an increment.
+type Explanation struct {
+	Direct    string // on the base row, as long as it meets no other; "": never
+	Statement string // that takes it to slots
+	Shared    bool   // perhaps with those of other callers
+}
+
+// Explain says what would be sent for an increment, if its rows can take it.
+func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.Bound) (Explanation, After, error) {
+	defer c.Leased.Release()
+	if len(b.Conditions) == 1 && b.One {
+		e, joins := c.entryOf(x, b)
+		if !joins {
+			return Explanation{Statement: c.upsertOne(b, e)}, Done, nil
+		}
+		out := Explanation{Statement: x.Batch.statement(c, []*slotsql.RowIncrement{e}), Shared: true}
+		if c.cools(x.Batch) {
+			out.Direct = c.directly(x.Batch, e, true)
+		}
+		return out, Done, nil
+	}
+	hits, how, err := c.findAll(ctx, b)
+	if err != nil || how != Done {
+		return Explanation{}, how, err
+	}
+	entries, ok := merged(b, hits)
+	if !ok {
+		return Explanation{}, TakeVerbatim, nil
+	}
+	way := c.shared.Batch(b.Table, b.Name, b.Table.Key)
+	if c.Grouped() && c.request(entries).Fits() {
+		return Explanation{Statement: way.statement(c, entries), Shared: true}, Done, nil
+	}
+	return Explanation{Statement: way.waiting(c, entries)}, Done, nil
+}

@@ -1,0 +1,173 @@
+package increment
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/txn"
+)
+
+// findAll looks up the rows of every condition, and gives each its increment. It answers TakeVerbatim where
+// the statement itself has to find out: no row, a NULL counter, a row that the
+// transaction has written.
+func (c *Caller) findAll(ctx context.Context, b *plan.Bound) ([]slotsql.RowIncrement, After, error) {
+	if len(b.Rows) > 1 {
+		if hits, how, err := c.findRows(ctx, b); err != nil || how != NotTried {
+			return hits, how, err
+		}
+		if len(b.Rows) > maxUpserted {
+			return nil, TakeVerbatim, nil
+		}
+	}
+	var hits []slotsql.RowIncrement
+	seen := map[string]bool{}
+	for i, where := range b.Conditions {
+		found, how, err := c.find(ctx, b, where, b.Deltas[i])
+		if err != nil || how != Done {
+			return nil, how, err
+		}
+		if b.Rows != nil && len(found) != 1 {
+			return nil, TakeVerbatim, nil
+		}
+		for _, h := range found {
+			if b.Rows == nil && seen[h.Key.ID()] {
+				return nil, TakeVerbatim, nil
+			}
+			seen[h.Key.ID()] = true
+		}
+		hits = append(hits, found...)
+	}
+	return hits, Done, nil
+}
+
+// maxUpserted is how many rows of an upsert are looked up one by one.
+const maxUpserted = 8
+
+// findRows looks up all rows of an upsert at once; NotTried if the server spells a key
+// otherwise, so that it can't be told which row it is of.
+func (c *Caller) findRows(ctx context.Context, b *plan.Bound) ([]slotsql.RowIncrement, After, error) {
+	if b.Named == nil {
+		return nil, NotTried, nil
+	}
+	all := make([]int64, len(b.Table.Counters)) // what any of them adds to
+	row := map[string]int{}
+	for i, k := range b.Named {
+		row[k.ID()] = i
+		for j, n := range b.Deltas[i] {
+			if n != 0 {
+				all[j] = n
+			}
+		}
+	}
+	found, how, err := c.find(ctx, b, "("+strings.Join(b.Conditions, ") OR (")+")", all)
+	switch {
+	case err != nil || how != Done:
+		return nil, how, err
+	case len(found) < len(row):
+		return nil, TakeVerbatim, nil // perhaps the server finds two of them the same: then looking for each would not help
+	}
+	byKey := map[string]slotsql.RowIncrement{}
+	for _, e := range found {
+		byKey[e.ID] = e
+	}
+	hits := make([]slotsql.RowIncrement, len(b.Named))
+	for i, k := range b.Named {
+		e, ok := byKey[k.ID()]
+		if !ok {
+			return nil, NotTried, nil
+		}
+		e.Deltas = b.Deltas[i]
+		hits[i] = e
+	}
+	return hits, Done, nil
+}
+
+func (c *Caller) find(ctx context.Context, b *plan.Bound, where string, deltas []int64) ([]slotsql.RowIncrement, After, error) {
+	t, name := b.Table, sqltext.Quote(b.Name)
+	var w *txn.WriteSet
+	if c.InTransaction() {
+		w = c.Transaction().WrittenTo(t)
+	}
+	null, future := catalog.Unless(t.Incrementable(name, true)), []string(nil)
+	for i, counter := range t.Counters {
+		if deltas[i] != 0 {
+			null = append(null, name+"."+sqltext.Quote(counter.Name)+" IS NULL")
+		}
+	}
+	nowExprs := ""
+	for i, at := range b.Touch {
+		now := "NULL" // look-ups that go together have the same columns
+		if at != "" {
+			now = "CAST(CAST(" + at + " AS DATETIME(6)) AS CHAR)"
+			future = append(future, name+"."+sqltext.Quote(t.Touch[i].Name)+" > CAST("+at+" AS "+t.Touch[i].Moments()+")")
+		}
+		nowExprs += ", " + now
+	}
+	mine := "0"
+	if w != nil && len(w.Rows) > 0 {
+		conds := make([]string, len(w.Rows))
+		for i, r := range w.Rows {
+			conds[i] = strings.ReplaceAll(r.Base, sqltext.Quote(t.Spec.Name)+".", name+".")
+		}
+		mine = "(" + strings.Join(conds, ") OR (") + ")"
+	}
+	l := lookup{t: t, text: strings.Join(null, " OR ") + ", COALESCE(" + orFalse(future) + ", 0), " + mine + ", " + t.SelectKey(name) + nowExprs +
+		" FROM " + t.Base() + " AS " + name + " WHERE ", where: "(" + where + ")"}
+	if b.ID != "" {
+		l.id, l.where = b.ID, name+"."+sqltext.Quote(t.Key[0].Name)
+	}
+	rows, err := c.lookUp(ctx, l, w)
+	switch {
+	case mysqlerr.BadValue[mysqlerr.Number(err)]: // as a query says it; the statement itself says what is wrong with it
+		return nil, TakeVerbatim, nil
+	case err != nil:
+		return nil, Done, err
+	}
+	if len(rows) == 0 || len(rows) < b.Keys || len(t.Key) == 0 && len(rows) > 1 {
+		return nil, TakeVerbatim, nil // what is missing may have been inserted by a transaction that is still open
+	}
+	hits := make([]slotsql.RowIncrement, len(rows))
+	for i, r := range rows {
+		switch {
+		case r[1] == "1":
+			return nil, TakeExact, nil
+		case r[0] == "1", r[2] == "1":
+			return nil, TakeVerbatim, nil
+		}
+		e := slotsql.RowIncrement{Deltas: deltas, Touch: make([]string, len(b.Touch))}
+		if e.Key = catalog.Key(r[3 : 3+len(t.Key)]); !t.WritesKey(e.Key) {
+			return nil, TakeVerbatim, nil
+		}
+		e.ID = e.Key.ID()
+		for j, at := range b.Touch {
+			if at != "" {
+				e.Touch[j] = "'" + r[3+max(len(t.Key), 1)+j] + "'"
+			}
+		}
+		hits[i] = e
+	}
+	if !b.ByKey && (b.Rows == nil || len(rows) == 1) {
+		keys := make([]catalog.Key, len(hits))
+		for i, h := range hits {
+			keys[i] = h.Key
+		}
+		slices.SortFunc(keys, t.Compare)
+		for i := range hits {
+			hits[i].Finds = []slotsql.Locator{{Name: b.Name, Where: where, Deltas: deltas, Keys: keys}}
+		}
+	}
+	return hits, Done, nil
+}
+
+func orFalse(conds []string) string {
+	if conds == nil {
+		return "FALSE"
+	}
+	return strings.Join(conds, " OR ")
+}

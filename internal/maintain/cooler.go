@@ -1,0 +1,202 @@
+package maintain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/stats"
+	"github.com/countermysql/countermysql/internal/traffic"
+)
+
+// cooler folds the slots of keys that are no longer hot, those which this process has
+// written: so that slots tables are small, and most of them empty. It waits for nobody,
+// and rests for a multiple of the time that it works.
+type cooler struct {
+	mu   sync.Mutex
+	keys map[*traffic.Keys]bool // that are to be folded
+	wake chan struct{}          // nil: it does not run yet
+}
+
+// coolingRest is for how many times as long as a fold took the cooler rests.
+const coolingRest = 4
+
+// Slotted notes that increments have gone to slots.
+func (b *Background) Slotted(keys *traffic.Keys, entries []*slotsql.RowIncrement) {
+	if !b.On() || len(keys.Table.Key) == 0 || keys.Table.Galera {
+		return
+	}
+	keys.Write(entries)
+	wake, known := b.cooler.note(keys)
+	switch {
+	case wake == nil:
+		b.startCooling()
+	case !known:
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// note remembers keys of which some have to be folded.
+func (w *cooler) note(keys *traffic.Keys) (wake chan struct{}, known bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if known = w.keys[keys]; !known {
+		if w.keys == nil {
+			w.keys = map[*traffic.Keys]bool{}
+		}
+		w.keys[keys] = true
+	}
+	return w.wake, known
+}
+
+func (b *Background) startCooling() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cooler.mu.Lock()
+	defer b.cooler.mu.Unlock()
+	if b.cooler.wake != nil || b.stopped || b.ctx == nil {
+		return
+	}
+	b.cooler.wake = make(chan struct{}, 1)
+	b.cooler.wake <- struct{}{}
+	ctx := b.ctx
+	b.work.Go(func() { b.cool(ctx) })
+}
+
+// cool runs until the connector is closed.
+func (b *Background) cool(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.cooler.wake:
+		}
+		if err := b.coolAll(ctx); err != nil && ctx.Err() == nil {
+			b.note("folding cold slots", err)
+		}
+	}
+}
+
+// coolAll folds until nothing is left to fold. After an error the rollup has to do it.
+func (b *Background) coolAll(ctx context.Context) error {
+	var r *rollup
+	defer func() {
+		if r != nil {
+			r.close()
+		}
+	}()
+	for {
+		if !pause(ctx, traffic.CoolAfter/2) {
+			return nil
+		}
+		left := false
+		for _, keys := range b.cooler.all() {
+			cold, rest := keys.Cold(fold.BatchKeys)
+			if len(cold) > 0 {
+				start := time.Now()
+				err := b.coolKeys(ctx, &r, keys, cold)
+				if err != nil {
+					b.cooler.forget()
+					return err
+				}
+				if !pause(ctx, coolingRest*time.Since(start)) {
+					return nil
+				}
+			} else if !rest && b.cooler.drop(keys) {
+				continue
+			}
+			left = true
+		}
+		if !left {
+			return nil
+		}
+	}
+}
+
+// pause waits; false if the context ends.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// coolKeys folds some keys of one table.
+func (b *Background) coolKeys(ctx context.Context, r **rollup, of *traffic.Keys, cold []*traffic.ColdKey) error {
+	t := of.Table
+	if *r == nil {
+		var err error
+		if *r, err = b.open(ctx, t, 0); err != nil {
+			return err
+		}
+	}
+	(*r).table, (*r).out = t, &RolledUp{}
+	slices.SortFunc(cold, func(x, y *traffic.ColdKey) int { return catalog.CompareKeys(of.By, x.Key, y.Key) })
+	keys := make([]catalog.Key, len(cold))
+	for i, k := range cold {
+		keys[i] = k.Key
+	}
+	keys = keys[:min(len(keys), (*r).folder.Several(t, len(keys), slices.Values(keys)))]
+	taken, err := (*r).fold(ctx, of.By, keys, "FOR UPDATE SKIP LOCKED")
+	if err != nil && !mysqlerr.Passing[mysqlerr.Number(err)] {
+		return fmt.Errorf("%s: %w", t, err)
+	}
+	b.Shared.Stats.RolledUp((*r).out.statistics())
+	if len(taken) == len(cold) {
+		return nil
+	}
+	for _, k := range cold {
+		if !taken[k.Key.ID()] { // by another unique key all count as left
+			of.Keep(k)
+		}
+	}
+	return nil
+}
+
+func (w *cooler) all() []*traffic.Keys {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := make([]*traffic.Keys, 0, len(w.keys))
+	for keys := range w.keys {
+		all = append(all, keys)
+	}
+	return all
+}
+
+// Slots are the keys whose slots this process has written and not folded since.
+func (b *Background) Slots() (sum stats.SlottedStatistics) {
+	for _, of := range b.cooler.all() {
+		keys, oldest := of.Slotted()
+		sum.Keys, sum.Oldest = sum.Keys+int64(keys), max(sum.Oldest, oldest)
+	}
+	return sum
+}
+
+// drop forgets keys of which there are none; false if there are some by now.
+func (w *cooler) drop(keys *traffic.Keys) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if keys.Some() {
+		return false
+	}
+	delete(w.keys, keys)
+	return true
+}
+
+// forget leaves all that is to be folded to the rollup.
+func (w *cooler) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.keys)
+}

@@ -1,0 +1,123 @@
+package maintain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// DropOptions say which tables are left, and how far.
+type DropOptions struct {
+	Tables   []string // none: all
+	StopOnly bool     // the slots tables stay, closed and empty
+	Notice   time.Duration
+	Progress func(table string, slots, total int64)
+}
+
+// Drop closes slots tables, waits until every process has noticed that, rolls them up, and
+// drops them while nobody can write to them.
+func (m *Maintainer) Drop(ctx context.Context, options DropOptions) ([]RolledUp, error) {
+	s, err := m.Shared.Watcher.Refresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := Named(s, options.Tables, m.Shared.Config.DBName)
+	if err != nil {
+		return nil, err
+	}
+	if err := complete(s); err != nil && len(options.Tables) == 0 {
+		return nil, err // before something is done: what it may have in slots would stay behind
+	}
+	names, err := m.closeSlots(ctx, tables)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	if s, err = m.Shared.Watcher.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	if tables, err = Named(s, names, m.Shared.Config.DBName); err != nil {
+		return nil, err
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(options.Notice):
+	}
+	done, err := m.RollUp(ctx, Options{Tables: names, Progress: options.Progress, Wait: true})
+	if err != nil {
+		return done, err
+	}
+	for _, r := range done {
+		if len(r.Left) > 0 {
+			return done, fmt.Errorf("countermysql: the slots of %s, row %s, can't be added to it: %s", r.Table, r.Left[0].Key, r.Left[0].Reason)
+		}
+	}
+	if options.StopOnly {
+		return done, nil
+	}
+	for _, t := range tables {
+		if err := m.dropSlots(ctx, t); err != nil {
+			return done, fmt.Errorf("countermysql: leaving %s: %w", t, err)
+		}
+	}
+	m.Shared.Watcher.NoteChange()
+	return done, nil
+}
+
+// closeSlots closes the slots tables that there are, and returns the names of their tables.
+func (m *Maintainer) closeSlots(ctx context.Context, tables []*catalog.Table) (names []string, err error) {
+	for _, t := range tables {
+		switch {
+		case t.Unfit != nil:
+			return nil, &catalog.UnfitError{Table: t.String(), Reasons: t.Unfit}
+		case t.Missing != "" && t.Missing == t.CreateSQL() && !t.Unseen:
+			continue
+		case t.Missing != "":
+			return nil, t.SlotsError()
+		}
+		names = append(names, sqltext.JoinName(t.Spec.DB, t.Spec.Name))
+		if t.Closed {
+			continue
+		}
+		if err := m.Shared.Lookups.Exec(ctx, "ALTER TABLE "+t.Slots()+" COMMENT = '"+catalog.ClosedComment+"'"); err != nil {
+			return nil, fmt.Errorf("countermysql: closing the slots table of %s: %w", t, err)
+		}
+	}
+	return names, nil
+}
+
+// dropSlots drops a slots table that is empty while nobody can write to it.
+func (m *Maintainer) dropSlots(ctx context.Context, t *catalog.Table) error {
+	r, err := m.open(ctx, t, 0)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	for range session.MaxRetries {
+		if _, err := r.folder.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE"); mysqlerr.Number(err) == mysqlerr.ErrLockWait {
+			continue // a long transaction uses them
+		} else if err != nil {
+			return err
+		}
+		rows, err := r.folder.Read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
+		if err == nil && len(rows) == 0 {
+			_, err = r.folder.Do(ctx, "DROP TABLE "+t.Slots())
+		}
+		if _, uerr := r.folder.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
+			err = uerr
+		}
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		if _, err := m.rollUpTable(ctx, t, Options{Wait: true}); err != nil {
+			return err
+		}
+	}
+	return errors.New("its tables stay in use: a transaction is open for long, or a process has not noticed that the slots table is closed; try again")
+}

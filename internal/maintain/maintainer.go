@@ -1,0 +1,91 @@
+package maintain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/session"
+)
+
+// Maintainer works on the tables of a connector, in sessions of its own.
+type Maintainer struct {
+	Shared *session.Shared
+	Warn   func(cause, message string, args ...any) // logs, once for each cause
+}
+
+// Options bound a rollup.
+type Options struct {
+	Tables   []string // none: all
+	MaxLock  time.Duration
+	Progress func(table string, slots, total int64) // nil: nobody asks
+	Wait     bool                                   // for a table that somebody else rolls up; or it is left out
+}
+
+// RollUp adds the slots of tables to their base rows.
+func (m *Maintainer) RollUp(ctx context.Context, options Options) (done []RolledUp, err error) {
+	m.Shared.Stats.Rollups.Add(1)
+	defer func() {
+		if err != nil {
+			m.Shared.Stats.RollupErrors.Add(1)
+		}
+	}()
+	s, err := m.Shared.Watcher.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := Named(s, options.Tables, m.Shared.Config.DBName)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	if options.Wait && len(options.Tables) == 0 { // in the background it has been logged
+		errs = append(errs, complete(s))
+	}
+	for _, t := range tables {
+		switch {
+		case t.Unfit != nil:
+			errs = append(errs, &catalog.UnfitError{Table: t.String(), Reasons: t.Unfit})
+			continue
+		case t.Unfolded:
+			errs = append(errs, &catalog.UnfitError{Table: t.String(), Reasons: t.Degraded})
+			continue
+		case t.Missing != "" && t.Missing == t.CreateSQL() && !t.Unseen:
+			continue // there is no slots table, and so nothing to roll up
+		case t.Missing != "":
+			errs = append(errs, t.SlotsError())
+			continue
+		}
+		out, err := m.rollUpTable(ctx, t, options)
+		if out != nil {
+			m.Shared.Stats.RolledUp(out.statistics())
+			done = append(done, *out)
+		}
+		if ctx.Err() != nil {
+			return done, errors.Join(append(errs, ctx.Err())...)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("countermysql: rolling up %s: %w", t, err))
+		}
+	}
+	return done, errors.Join(errs...)
+}
+
+func (m *Maintainer) rollUpTable(ctx context.Context, t *catalog.Table, options Options) (*RolledUp, error) {
+	r, err := m.open(ctx, t, options.MaxLock)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close() // which also gives back its GET_LOCK, and rolls back
+	if mine, err := r.reserve(ctx, options.Wait); err != nil || !mine {
+		return nil, err
+	}
+	defer func() { m.Shared.Traffic.Of(t).Slots.Forget() }()
+	var progress func(slots, total int64)
+	if options.Progress != nil {
+		progress = func(slots, total int64) { options.Progress(t.String(), slots, total) }
+	}
+	return r.out, r.run(ctx, progress)
+}
