@@ -21,10 +21,13 @@ type RecountOptions struct {
 	MaxLock time.Duration
 }
 
-// Drift is a counter whose value is not what its query says: its Table, Counter and Key, its
-// Value as every read shows it, the value Recounted as the query says, and whether it was
-// Repaired.
-type Drift = maintain.Drift
+// Drift is a counter whose value is not what its query says.
+type Drift struct {
+	Table, Counter, Key string
+	Value               string // as every read shows it
+	Recounted           string // as the query says
+	Repaired            bool
+}
 
 // Recount compares counters with the queries that define them
 // (TableConfig.Recount), in one snapshot, and corrects them if that is asked for.
@@ -40,5 +43,10 @@ func Recount(ctx context.Context, db *sql.DB, options *RecountOptions) ([]Drift,
 	if err != nil {
 		return nil, err
 	}
-	return c.background.Recount(ctx, maintain.RecountOptions{Tables: options.Tables, Repair: options.Repair, MaxLock: options.MaxLock})
+	found, err := c.background.Recount(ctx, maintain.RecountOptions{Tables: options.Tables, Repair: options.Repair, MaxLock: options.MaxLock})
+	var drifts []Drift
+	for _, d := range found {
+		drifts = append(drifts, Drift(d))
+	}
+	return drifts, err
 }

@@ -3,7 +3,7 @@
 // its caller sends where it can, and what has to happen behind the last row is the
 // caller's too. It knows no table, no transaction and no session.
 //
-//	affected rows → Affected → Result
+//	affected rows → Affected → Result → [Outcome]
 //	rows of the text that was sent → Over, Plain, Then → Rows
 //	query → NewQuestion → Answered → Types, kept with the plan
 //

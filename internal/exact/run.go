@@ -58,6 +58,7 @@ func (r *Runner) runQueued(ctx context.Context, x Execution) (out answer.Outcome
 	alone := false
 	affected, sold, serr := r.sales.Run(ctx, r.Caller, g, x.Binder, func() {
 		alone = true
+		r.Stats.Guard(1)
 		out, err = r.runByItself(ctx, x)
 	})
 	switch {

@@ -59,14 +59,10 @@ func (q Queues) Run(ctx context.Context, c *increment.Caller, g *plan.Guard, b p
 	queues := q.of.Of(g.Table)
 	of := queues.Enter(row)
 	defer queues.Leave(row, of)
-	alone := func() {
-		c.Stats.Guard(1)
-		byItself()
-	}
 	if !of.Gathers() {
 		if lead := of.Enter(); lead != 0 {
 			defer of.Leave(lead)
-			alone()
+			byItself()
 			return 0, false, nil
 		}
 	}
@@ -81,7 +77,7 @@ func (q Queues) Run(ctx context.Context, c *increment.Caller, g *plan.Guard, b p
 	}
 	v := of.Do(ctx, r, func(batch []*saleRequest) groupcommit.Sending {
 		if len(batch) == 1 {
-			return groupcommit.Sending{Run: alone, Lost: mysql.ErrInvalidConn}
+			return groupcommit.Sending{Run: byItself, Lost: mysql.ErrInvalidConn}
 		}
 		return c.Leading(ctx, len(batch), increment.LingerLocked, func(ctx context.Context, c *increment.Caller) {
 			if c.ResetSession(ctx) != nil { // dead: nobody else has to suffer from that
