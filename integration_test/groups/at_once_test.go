@@ -82,7 +82,9 @@ func TestAtOnce(t *testing.T) {
 					harness.Affected(t, tw.Plain, "UPDATE "+table+" SET n = n + 3 WHERE id = 1")
 					harness.Affected(t, tw.Direct, "INSERT INTO "+table+"_slots (id, slot, n) VALUES (1, 5, 3)") // what reads have to add up
 					sent := tw.Sent.During(func() { tw.Play(t, steps...) })
-					before := slices.IndexFunc(sent, func(s harness.Sending) bool { return strings.HasPrefix(s.Text, "INSERT INTO log") || s.Text == "SAVEPOINT s" })
+					before := slices.IndexFunc(sent, func(s harness.Sending) bool {
+						return strings.HasPrefix(s.Text, "INSERT INTO log") || s.Text == "SAVEPOINT s"
+					})
 					require.Equal(t, 1, changesRow(table, sent[before+1:before+2]), "%v", sent)
 					if i == 0 {
 						require.Len(t, sent, 4, "%v", sent)
