@@ -182,7 +182,7 @@ func TestLeaderLeavesLookups(t *testing.T) {
 			for range 3 {
 				tx, err := tw.Ours.Begin()
 				require.NoError(t, err)
-				defer tx.Rollback()
+				t.Cleanup(func() { _ = tx.Rollback() }) // behind what is held up
 				all = append(all, tx)
 			}
 			harness.Affected(t, all[1], before)
