@@ -144,7 +144,7 @@ func (l *Load) run(ctx context.Context, clients int) {
 func (l *Load) step() {
 	ctx, cancel := context.Background(), func() {}
 	if l.patience > 0 {
-		longest := l.patience << rand.IntN(6) // some contexts are long enough on any machine
+		longest := l.patience << rand.IntN(8) // some contexts are long enough on any machine
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(rand.Int64N(int64(longest))))
 	}
 	defer cancel()
