@@ -30,10 +30,23 @@ var (
 	_ driver.Pinger             = (*conn)(nil)
 	_ driver.SessionResetter    = (*conn)(nil)
 	_ driver.Validator          = (*conn)(nil)
-	//nolint:staticcheck // go-sql-driver has them too, for callers of Raw
-	_ driver.Execer = (*conn)(nil)
-	//nolint:staticcheck // likewise
-	_ driver.Queryer = (*conn)(nil)
+
+	_ execer  = (*conn)(nil)
+	_ queryer = (*conn)(nil)
+)
+
+// What database/sql/driver has deprecated, by its names there: go-sql-driver has it too, for
+// callers of Raw.
+type (
+	execer interface {
+		Exec(query string, args []driver.Value) (driver.Result, error)
+	}
+	queryer interface {
+		Query(query string, args []driver.Value) (driver.Rows, error)
+	}
+	columnConverter interface {
+		ColumnConverter(i int) driver.ValueConverter
+	}
 )
 
 // plan returns the plan of a text.

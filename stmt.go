@@ -24,7 +24,7 @@ var (
 	_ driver.StmtExecContext   = (*stmt)(nil)
 	_ driver.StmtQueryContext  = (*stmt)(nil)
 	_ driver.NamedValueChecker = (*stmt)(nil)
-	_ driver.ColumnConverter   = (*stmt)(nil) //nolint:staticcheck // go-sql-driver has it too
+	_ columnConverter          = (*stmt)(nil)
 )
 
 // current reports whether the session reads texts as it did when the statement was
@@ -108,7 +108,7 @@ func (s *stmt) CheckNamedValue(v *driver.NamedValue) error {
 }
 
 func (s *stmt) ColumnConverter(i int) driver.ValueConverter {
-	if c, ok := s.raw.(driver.ColumnConverter); ok { //nolint:staticcheck // see above
+	if c, ok := s.raw.(columnConverter); ok {
 		return c.ColumnConverter(i)
 	}
 	return driver.DefaultParameterConverter

@@ -115,7 +115,7 @@ func (tw *Twin) Together(t *testing.T, blocking string, waiting ...string) (answ
 }
 
 // Queue waits until the callers before have come, long before the lead counts as stalled.
-func Queue() { time.Sleep(150 * time.Millisecond) }
+func Queue() { time.Sleep(80 * time.Millisecond) }
 
 func DbName(t *testing.T, db Querier) string {
 	t.Helper()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/ngrok/sqlmw"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -514,6 +515,38 @@ func TestRollupInTheBackground(t *testing.T) {
 			goleak.VerifyNone(t, append(harness.OwnServers(), ignore)...)
 		})
 	}
+}
+
+// TestRowsThatWait proves that Stats tells the rows in slots tables that the rollup in the
+// background has left, and that a look which fails does not make them none.
+func TestRowsThatWait(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, harness.Hot, harness.Counters("hot", "n"))
+		harness.Affected(t, tw.Direct, "INSERT INTO hot_slots (id, slot, n) VALUES (10, 1, 1), (10, 2, 1), (10, 3, 1)")
+		edit, err := tw.Direct.Begin()
+		require.NoError(t, err)
+		defer edit.Rollback()
+		harness.Number(t, edit, "SELECT id FROM hot WHERE id = 10 FOR UPDATE") // which rollups skip
+		config := *tw.Config
+		config.Rollup = time.Second
+		db, _ := harness.OpenOurs(t, tw.OursDSN, &config)
+		waiting := func() int64 { return harness.Stats(t, db).Waiting[harness.DbName(t, tw.Direct)+".hot"] }
+		require.Eventually(t, func() bool { return waiting() == 3 }, 20*time.Second, 50*time.Millisecond)
+		var failed atomic.Int64
+		tw.Sent.Meddle(t, func(query string) error {
+			if strings.Contains(query, "@@global.read_only = 0") {
+				failed.Add(1)
+				return &mysql.MySQLError{Number: 1105, Message: "a look that fails"}
+			}
+			return nil
+		})
+		require.Eventually(t, func() bool { return failed.Load() > 1 }, 20*time.Second, 50*time.Millisecond)
+		require.EqualValues(t, 3, waiting())
+		tw.Sent.Before.Store(nil)
+		require.NoError(t, edit.Rollback())
+		require.Eventually(t, func() bool { return waiting() == 0 }, 20*time.Second, 50*time.Millisecond)
+		require.Zero(t, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM hot_slots"))
+	})
 }
 
 // TestRollupAlone proves that of two rollups of a table one works and the other

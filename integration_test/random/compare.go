@@ -213,18 +213,17 @@ func (l lenient) kept(columnType string) string {
 }
 
 var (
-	copying        = regexp.MustCompile(`(?i)\b(GROUP BY|DISTINCT|DISTINCTROW|SQL_BUFFER_RESULT|OVER|ORDER BY)\b`)
-	changing       = regexp.MustCompile(`(?i)^\s*(SET\b.*\bsql_mode\b|USE\b)`)
-	setTransaction = regexp.MustCompile(`(?i)\bSET\s+TRANSACTION\b`)
-	grouping       = regexp.MustCompile(`(?is)\bSELECT\b.*\bSELECT\b.*\bGROUP BY\b`)
-	choosing       = regexp.MustCompile(`(?i)\b(IF|CASE)\b`)
-	distinct       = regexp.MustCompile(`(?i)\bSELECT DISTINCT\b`)
-	rollsBack      = regexp.MustCompile(`(?i)\brollback\b`)
-	touchesAlone   = regexp.MustCompile(`(?i)\bupdated_at\W*= (NOW\(\)|CURRENT_TIMESTAMP)`)
-	outerJoin      = regexp.MustCompile(`(?i)\b(LEFT|RIGHT)\b.*\bJOIN\b`)
-	precision      = regexp.MustCompile(`decimal \d+|\b(VAR)?CHAR\b`)
-	nullable       = regexp.MustCompile(`null (true|false) true`)
-	size           = regexp.MustCompile(`(UNSIGNED )?(TINY|SMALL|MEDIUM|BIG|\b)(INT)\b|\b(LONG)?TEXT\b|\b(u?int\d+|sql\.NullInt64|sql\.Null\[uint64\]|sql\.NullString|sql\.NullFloat64|float64|string)$`)
+	copying      = regexp.MustCompile(`(?i)\b(GROUP BY|DISTINCT|DISTINCTROW|SQL_BUFFER_RESULT|OVER|ORDER BY)\b`)
+	changing     = regexp.MustCompile(`(?i)^\s*(SET\b.*\bsql_mode\b|USE\b)`)
+	grouping     = regexp.MustCompile(`(?is)\bSELECT\b.*\bSELECT\b.*\bGROUP BY\b`)
+	choosing     = regexp.MustCompile(`(?i)\b(IF|CASE)\b`)
+	distinct     = regexp.MustCompile(`(?i)\bSELECT DISTINCT\b`)
+	rollsBack    = regexp.MustCompile(`(?i)\brollback\b`)
+	touchesAlone = regexp.MustCompile(`(?i)\bupdated_at\W*= (NOW\(\)|CURRENT_TIMESTAMP)`)
+	outerJoin    = regexp.MustCompile(`(?i)\b(LEFT|RIGHT)\b.*\bJOIN\b`)
+	precision    = regexp.MustCompile(`decimal \d+|\b(VAR)?CHAR\b`)
+	nullable     = regexp.MustCompile(`null (true|false) true`)
+	size         = regexp.MustCompile(`(UNSIGNED )?(TINY|SMALL|MEDIUM|BIG|\b)(INT)\b|\b(LONG)?TEXT\b|\b(u?int\d+|sql\.NullInt64|sql\.Null\[uint64\]|sql\.NullString|sql\.NullFloat64|float64|string)$`)
 )
 
 // shortened leaves out the zeros at the end of decimal numbers.

@@ -99,7 +99,6 @@ func (b *Background) rollUpSlotted(ctx context.Context) error {
 	ready := slices.DeleteFunc(s.All(), func(t *catalog.Table) bool { return t.Unfit != nil || t.Missing != "" || t.Unfolded })
 	var names []string
 	waiting := map[string]int64{}
-	defer func() { b.waiting.Store(&waiting) }()
 	for tables := range slices.Chunk(ready, maxLooks) {
 		slotted, err := b.lookForSlots(ctx, tables, waiting)
 		switch {
@@ -112,6 +111,7 @@ func (b *Background) rollUpSlotted(ctx context.Context) error {
 			names = append(names, sqltext.JoinName(t.Spec.DB, t.Spec.Name))
 		}
 	}
+	b.waiting.Store(&waiting) // a look that fails says nothing
 	if len(names) == 0 {
 		return nil
 	}

@@ -31,9 +31,7 @@ func Check(ctx context.Context, in Inspected) ([]Finding, error) {
 	k := &inspection{ctx: ctx, in: in}
 	k.server()
 	k.hidden()
-	for _, f := range leftOut(in.Schema) {
-		k.findings = append(k.findings, f)
-	}
+	k.findings = append(k.findings, leftOut(in.Schema)...)
 	for _, t := range in.Schema.All() {
 		k.table(t)
 	}
