@@ -24,6 +24,10 @@ func (u *untold) note(s *Script, step Step, plain *outcome) {
 	}
 }
 
+// folded reports whether a statement was refused because a row has been changed since the
+// snapshot, by a fold: TestAcceptedSnapshotIsolation.
+func (s *Script) folded(x, y *outcome) bool { return s.Cools && x.err == 0 && y.err == 1020 }
+
 // waits reports whether another client's step may wait for what the transaction has read.
 func (u untold) waits(step Step) bool {
 	return bool(u) && (step.Do == "other" || step.Do == "rollup")
