@@ -84,10 +84,10 @@ func (d *Definer) lockOut(ctx context.Context, t *catalog.Table) (locked, slotte
 		switch _, err := d.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE"+others); {
 		case slotted && mysqlerr.Number(err) == mysqlerr.ErrNoTable:
 			continue
-		case mysqlerr.Number(err) == 0 && err != nil, mysqlerr.Number(err) == mysqlerr.ErrLockWait:
-			return false, false, err
-		case err != nil: // a missing privilege, say: then it has to do without
+		case mysqlerr.Denied[mysqlerr.Number(err)], notUnderLock[mysqlerr.Number(err)]: // then it has to do without
 			return false, false, nil
+		case err != nil:
+			return false, false, err
 		}
 		d.Ended() // it commits
 		d.Locks = true

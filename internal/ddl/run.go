@@ -79,6 +79,9 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 		return d.drop(ctx, x, toks)
 	}
 	for _, s := range p.Scopes {
+		if s.Table.Missing != "" {
+			continue // what others have made since is rolled up under the lock
+		}
 		if err := d.rollUpCommitted(ctx, s.Table); err != nil {
 			return err
 		}

@@ -20,14 +20,20 @@ func (a *analyzer) ddl(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 	if copies {
 		named = readThrough(named, via)
 	}
-	named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return t.Unfit != nil || t.Missing != "" })
+	named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return t.Unfit != nil })
+	ready := slices.DeleteFunc(slices.Clone(named), func(t *catalog.Table) bool { return t.Missing != "" })
+	alters := sqltext.WordAt(a.toks, 0, "ALTER") && ofTable
+	if len(ready) == 0 && len(named) == 1 && alters && RekeysIn(a.toks) && !named[0].Taken { // others may have made its slots table, for the key that it has
+		return &Plan{Class: Exact, Reason: "the table may change its key", Scopes: allOf(named)}
+	}
+	named = ready
 	switch {
 	case len(named) == 0:
 		return &Plan{}
 	case sqltext.WordAt(a.toks, 0, "DROP") && ofTable, sqltext.WordAt(a.toks, 0, "TRUNCATE"):
 		return &Plan{Dropped: named}
 	case slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Unfolded }): // what mends it, say
-	case sqltext.WordAt(a.toks, 0, "ALTER") && ofTable, sqltext.WordAt(a.toks, 0, "RENAME"), sqltext.WordAt(a.toks, 0, "CREATE") && sqltext.WordAt(a.toks, 1, "OR") && ofTable && !copies:
+	case alters, sqltext.WordAt(a.toks, 0, "RENAME"), sqltext.WordAt(a.toks, 0, "CREATE") && sqltext.WordAt(a.toks, 1, "OR") && ofTable && !copies:
 		return &Plan{Class: Exact, Reason: "the table may change its key or its name", Scopes: allOf(named)}
 	case copies:
 		return &Plan{Class: Exact, Reason: "it makes a table from a query", Scopes: allOf(named)}
