@@ -121,30 +121,35 @@ func TestNoSlotsMadeBesideAlter(t *testing.T) {
 }
 
 // TestAlterBesideSlotsOfOthers proves that a process which has found no slots table, and gives
-// the base table a longer key, takes along what others have counted since in one that they
-// have made.
+// the base table a longer key, or the counter another name, takes along what others have
+// counted since in one that they have made.
 func TestAlterBesideSlotsOfOthers(t *testing.T) {
 	t.Parallel()
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		for _, made := range []bool{true, false} {
-			tw := harness.NewTwin(t, srv, "CREATE TABLE other (id INT PRIMARY KEY)", harness.Counters("p", "n"))
-			without := *tw.Config
-			without.CreateSlots, without.Interceptor = false, nil
-			alters, _ := harness.OpenOurs(t, tw.OursDSN, &without)
-			harness.Affected(t, tw.Direct, "CREATE TABLE p (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
-			harness.Affected(t, tw.Direct, "INSERT INTO p VALUES (1, 0)")
-			var missing *countermysql.SlotsTableError
-			require.ErrorAs(t, alters.QueryRow("SELECT n FROM p WHERE id = 1").Err(), &missing)
-			if made {
-				harness.Affected(t, tw.Ours, "UPDATE p SET n = n + 1 WHERE id = 1")
-				require.NotZero(t, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM p_slots"))
+		for _, alter := range []string{"DROP PRIMARY KEY, ADD COLUMN b INT NOT NULL DEFAULT 7, ADD PRIMARY KEY (id, b)", "CHANGE n m INT NOT NULL DEFAULT 0", "ADD COLUMN b INT NOT NULL DEFAULT 7"} {
+			for _, made := range []int{1, 0} {
+				tw := harness.NewTwin(t, srv, "CREATE TABLE other (id INT PRIMARY KEY)", harness.Counters("p", "n"))
+				without := *tw.Config
+				without.CreateSlots, without.Interceptor = false, nil
+				alters, _ := harness.OpenOurs(t, tw.OursDSN, &without)
+				harness.Affected(t, tw.Direct, "CREATE TABLE p (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
+				harness.Affected(t, tw.Direct, "INSERT INTO p VALUES (1, 0)")
+				var missing *countermysql.SlotsTableError
+				require.ErrorAs(t, alters.QueryRow("SELECT n FROM p WHERE id = 1").Err(), &missing)
+				if made == 1 {
+					harness.Affected(t, tw.Ours, "UPDATE p SET n = n + 1 WHERE id = 1")
+					require.NotZero(t, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM p_slots"))
+				}
+				harness.Affected(t, alters, "ALTER TABLE p "+alter)
+				if strings.HasPrefix(alter, "CHANGE") {
+					require.EqualValues(t, made, harness.Number(t, tw.Direct, "SELECT m FROM p WHERE id = 1"))
+					continue
+				}
+				newer, _ := harness.OpenOurs(t, tw.OursDSN, tw.Config)
+				require.EqualValues(t, made, harness.Number(t, newer, "SELECT n FROM p WHERE id = 1 AND b = 7"))
+				require.EqualValues(t, 1, harness.Affected(t, newer, "UPDATE p SET n = n + 1 WHERE id = 1 AND b = 7"))
+				require.EqualValues(t, made+1, harness.Number(t, newer, "SELECT n FROM p WHERE id = 1 AND b = 7"))
 			}
-			harness.Affected(t, alters, "ALTER TABLE p DROP PRIMARY KEY, ADD COLUMN b INT NOT NULL DEFAULT 7, ADD PRIMARY KEY (id, b)")
-			newer, _ := harness.OpenOurs(t, tw.OursDSN, tw.Config)
-			want := map[bool]int{true: 1, false: 0}[made]
-			require.EqualValues(t, want, harness.Number(t, newer, "SELECT n FROM p WHERE id = 1 AND b = 7"))
-			require.EqualValues(t, 1, harness.Affected(t, newer, "UPDATE p SET n = n + 1 WHERE id = 1 AND b = 7"))
-			require.EqualValues(t, want+1, harness.Number(t, newer, "SELECT n FROM p WHERE id = 1 AND b = 7"))
 		}
 	})
 }

@@ -80,7 +80,7 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 	}
 	for _, s := range p.Scopes {
 		if s.Table.Missing != "" {
-			continue // what others have made since is rolled up under the lock
+			continue // what is in one that others have made since is rolled up under the lock
 		}
 		if err := d.rollUpCommitted(ctx, s.Table); err != nil {
 			return err

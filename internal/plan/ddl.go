@@ -20,13 +20,13 @@ func (a *analyzer) ddl(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 	if copies {
 		named = readThrough(named, via)
 	}
-	named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return t.Unfit != nil })
-	ready := slices.DeleteFunc(slices.Clone(named), func(t *catalog.Table) bool { return t.Missing != "" })
 	alters := sqltext.WordAt(a.toks, 0, "ALTER") && ofTable
-	if len(ready) == 0 && len(named) == 1 && alters && RekeysIn(a.toks) && !named[0].Taken { // others may have made its slots table, for the key that it has
-		return &Plan{Class: Exact, Reason: "the table may change its key", Scopes: allOf(named)}
+	named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return t.Unfit != nil })
+	if ready := slices.DeleteFunc(slices.Clone(named), func(t *catalog.Table) bool { return t.Missing != "" }); len(ready) > 0 || !alters {
+		named = ready
+	} else { // others may have made its slots table since
+		named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return t.Missing != t.CreateSQL() })
 	}
-	named = ready
 	switch {
 	case len(named) == 0:
 		return &Plan{}
