@@ -57,7 +57,7 @@ type planUse struct {
 type planState struct {
 	batch              *increment.Batch // of the increment; nil: it goes by itself
 	tableLook, rowLook traffic.Look
-	alone              traffic.Alone
+	sole               traffic.Sole
 	types              answer.KeptTypes // of the query as it was written
 	noted              atomic.Bool      // as a fallback
 	parsed             atomic.Int32     // by the server, what the driver can't parse: see garbled

@@ -19,9 +19,9 @@ import (
 type Execution struct {
 	Increment *plan.Increment
 	Binder    plan.Binder
-	Batch     *Batch         // of its plan; nil: it goes by itself
-	Alone     *traffic.Alone // of its plan
-	Rows      bool           // it was asked for rows
+	Batch     *Batch        // of its plan; nil: it goes by itself
+	Sole      *traffic.Sole // of its plan
+	Rows      bool          // it was asked for rows
 }
 
 // Counted is what has become of it: so many rows, or as many as are found when somebody asks.
@@ -227,15 +227,15 @@ func (c *Caller) upsertOne(b *plan.Bound, e *slotsql.RowIncrement) string {
 // countLater adds an increment to the transaction's pending ones. The rows are
 // looked up, at once or when that is asked for, so that RowsAffected is true.
 func (c *Caller) countLater(ctx context.Context, x Execution, b *plan.Bound) (Counted, After, error) {
-	c.Transaction().Counts(x.Alone)
-	lone := c.isLone(x, b)
-	if lone && c.mayPromise(b) {
+	c.Transaction().Counts(x.Sole)
+	untouched := c.isUntouched(x, b)
+	if untouched && c.mayPromise(b) {
 		return Counted{Promise: c.promise(b)}, Done, nil
 	}
 	if err := c.KeepPromises(ctx); err != nil {
 		return Counted{}, Done, err
 	}
-	if lone {
+	if untouched {
 		e := &slotsql.RowIncrement{ID: b.ID, Key: catalog.Key{b.ID}, Deltas: b.Deltas[0], Touch: b.Touch}
 		if sent, err := c.sendAtOnce(ctx, b.Table, e); sent || err != nil {
 			return counted(b.Increment, 1), Done, err

@@ -49,7 +49,7 @@ func (c *Caller) sendDirect(ctx context.Context, b *Batch, e *slotsql.RowIncreme
 // then to wait for another could deadlock. Nor may who waits for this row wait for long.
 func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) (sent bool, err error) {
 	x := c.Tx
-	if x == nil || !x.CountsAlone() || c.Unbegun != nil {
+	if x == nil || !x.CountsOnce() || c.Unbegun != nil {
 		return false, nil
 	}
 	switch err := c.sendDirect(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), e, true, ""); {

@@ -19,15 +19,15 @@ func (k *keeper) KeepPromises() {
 	_ = c.KeepPromises(c.Ctx) // the promises have the error
 }
 
-// isLone reports whether an increment is one of one row, by a primary key of one integer and
-// nothing else, of which the transaction has done nothing that concerns it.
-func (c *Caller) isLone(of Execution, b *plan.Bound) bool {
+// isUntouched reports whether an increment is one of one row, by a primary key of one integer
+// and nothing else, and the transaction has done nothing that concerns the row.
+func (c *Caller) isUntouched(of Execution, b *plan.Bound) bool {
 	t, x := b.Table, c.Transaction()
 	w, p := x.Written[t.String()], x.Pending[t.String()]
 	return c.Ctx != nil && !of.Rows && b.ID != "" && !x.Called && !x.Inside && (w == nil || !w.Some()) && p.Get(b.ID) == nil
 }
 
-// mayPromise reports whether the row of a lone increment need not be looked for yet:
+// mayPromise reports whether the row of such an increment need not be looked for yet:
 // whether it is there is all that RowsAffected depends on.
 func (c *Caller) mayPromise(b *plan.Bound) bool {
 	t := b.Table

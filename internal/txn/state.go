@@ -26,9 +26,9 @@ type State struct {
 	Promised   []*Promise // those that are, since they are being sent
 	Sent       bool       // all that was pending
 
-	counts bool           // some increment
-	alone  *traffic.Alone // of its plan, if it is the only one
-	since  time.Duration  // by clock
+	counts bool          // some increment
+	sole   *traffic.Sole // of its plan, if it is the only one
+	since  time.Duration // by clock
 }
 
 func New(isolation string) *State {
@@ -49,26 +49,26 @@ func (x *State) Anew() *State {
 }
 
 // Counts notes an increment, before it is pending or sent.
-func (x *State) Counts(a *traffic.Alone) {
+func (x *State) Counts(o *traffic.Sole) {
 	switch {
 	case !x.counts:
-		x.counts, x.alone, x.since = true, a, catalog.Clock()
+		x.counts, x.sole, x.since = true, o, catalog.Clock()
 		return
-	case x.alone != nil:
-		x.alone.Several()
-		x.alone = nil
+	case x.sole != nil:
+		x.sole.Several()
+		x.sole = nil
 	}
-	a.Several()
+	o.Several()
 }
 
-// CountsAlone reports whether its only increment is expected to stay that, and to be
+// CountsOnce reports whether its only increment is expected to stay that, and to be
 // committed soon.
-func (x *State) CountsAlone() bool { return x.alone != nil && x.alone.Holds() }
+func (x *State) CountsOnce() bool { return x.sole != nil && x.sole.Holds() }
 
 // Commits notes that it is about to.
 func (x *State) Commits() {
-	if x.alone != nil {
-		x.alone.Committed(catalog.Clock() - x.since)
+	if x.sole != nil {
+		x.sole.Committed(catalog.Clock() - x.since)
 	}
 }
 
