@@ -25,7 +25,8 @@
 //     slot of many, which reads the base row under a shared lock: increments
 //     never wait for each other. Inside a transaction it is pending; the pending increments
 //     are sent right before COMMIT, one statement a table, in key order, so that
-//     counters do not deadlock and are locked for no longer than a COMMIT.
+//     counters do not deadlock and are locked for no longer than a COMMIT. One that has been
+//     the only one of its last short transactions changes a cold row at once instead.
 //     Outside a transaction, and in one of nothing but increments, those that
 //     arrive while others are under way wait for them and go together: one
 //     COMMIT serves many callers (group commit).
