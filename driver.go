@@ -210,11 +210,7 @@ func (c *Connector) Driver() driver.Driver { return c.driver }
 // Connect opens a connection. Without counters it is go-sql-driver's own.
 func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if len(c.specs) == 0 {
-		conn, err := c.raw.Connect(ctx)
-		if err == nil {
-			c.background.Start()
-		}
-		return conn, err
+		return c.raw.Connect(ctx)
 	}
 	conn, err := c.connect(ctx)
 	if err != nil {
