@@ -158,7 +158,7 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 			if failed {
 				r.Failed++
 			}
-			if !r.MariaDB && s.begins(x, y) || s.folded(x, y) {
+			if !r.MariaDB && s.begins(x, y) || s.folded(ctx, ours, step, args, x, y) {
 				return nil, nil
 			}
 			blurred.note(s, step, x)
