@@ -71,6 +71,12 @@ func (d *Definer) mayLeave(t *catalog.Table, toks []sqltext.Token) error {
 // those of foreign keys for example.
 var notUnderLock = map[uint16]bool{1099: true, 1100: true, 1192: true}
 
+// mayNotLock reports whether LOCK TABLES was refused as it always will be.
+func mayNotLock(err error) bool {
+	n := mysqlerr.Number(err)
+	return mysqlerr.Denied[n] || notUnderLock[n]
+}
+
 // lockOut keeps everybody else from a table and its slots table, which it leaves
 // empty, until UNLOCK TABLES; locked is false where that is not allowed. Where there is no
 // slots table, none can be made meanwhile for the key that the table has now.
@@ -84,7 +90,7 @@ func (d *Definer) lockOut(ctx context.Context, t *catalog.Table) (locked, slotte
 		switch _, err := d.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE"+others); {
 		case slotted && mysqlerr.Number(err) == mysqlerr.ErrNoTable:
 			continue
-		case mysqlerr.Denied[mysqlerr.Number(err)], notUnderLock[mysqlerr.Number(err)]: // then it has to do without
+		case mayNotLock(err): // then it has to do without
 			return false, false, nil
 		case err != nil:
 			return false, false, err

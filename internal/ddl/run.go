@@ -115,15 +115,16 @@ func (d *Definer) drop(ctx context.Context, x Statement, toks []sqltext.Token) (
 	if truncate && len(x.Plan.Dropped) == 1 {
 		t := x.Plan.Dropped[0]
 		switch _, lerr := d.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE"); {
+		case mayNotLock(lerr): // then it has to do without
 		case lerr == nil:
 			defer func() {
 				if _, uerr := d.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
 					err = uerr
 				}
 			}()
-		case mysqlerr.Number(lerr) == 0, mysqlerr.Number(lerr) == mysqlerr.ErrLockWait:
+		default:
 			return lerr
-		} // a missing privilege, say: then it has to do without
+		}
 	}
 	err = x.Send()
 	missing := !truncate && mysqlerr.Number(err) == mysqlerr.ErrUnknownTable // MariaDB has dropped the others
