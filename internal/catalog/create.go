@@ -51,7 +51,7 @@ func (t *Table) nameSlots() {
 		}
 		name = fmt.Sprintf("type%08x_%s", types.Sum32(), name)
 	}
-	for t.InKey(name) || t.Virtual(name) || strings.EqualFold(name, there) {
+	for t.Key.Has(name) || t.Virtual(name) || strings.EqualFold(name, there) {
 		name = "countermysql_" + name
 	}
 	t.SlotCol = name

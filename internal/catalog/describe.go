@@ -144,7 +144,7 @@ func (l *loader) slotsTables() {
 				c.Settles = slot.Settles && !c.OnUpdate
 			}
 			switch {
-			case c == nil, t.InKey(c.Name), t.Virtual(c.Name), strings.EqualFold(c.Name, t.SlotCol):
+			case c == nil, t.Key.Has(c.Name), t.Virtual(c.Name), strings.EqualFold(c.Name, t.SlotCol):
 			case (c.Integer() || c.Decimal()) && (slot.DataType == "bigint" || slot.Decimal()):
 				t.Counters = append(t.Counters, c)
 			case slices.Contains([]string{"datetime", "timestamp"}, c.DataType):

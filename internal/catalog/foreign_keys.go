@@ -124,7 +124,7 @@ func (l *loader) dependents(ctx context.Context, s *Schema) []Dependent {
 // ForeignKeySQL ties the slots to the base rows; orphans would be refused.
 func (t *Table) ForeignKeySQL() []string {
 	return []string{
-		"DELETE " + PrivateName + " FROM " + t.Slots() + " AS " + PrivateName + " LEFT JOIN " + t.Base() + " AS base ON " + t.SameKey("base", PrivateName) +
+		"DELETE " + PrivateName + " FROM " + t.Slots() + " AS " + PrivateName + " LEFT JOIN " + t.Base() + " AS base ON " + t.Key.Same("base", PrivateName) +
 			" WHERE base." + sqltext.Quote(t.Key[0].Name) + " IS NULL",
 		t.TieSQL(),
 	}

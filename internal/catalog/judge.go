@@ -53,11 +53,11 @@ func (t *Table) judge(engine string, rowsOverOne bool, createSQL string) {
 			t.degrade("counter %s is ZEROFILL; drop the attribute", name)
 		case c.generated != "":
 			add("counter %s is a generated column; count a stored one", name)
-		case c.AutoInc || t.InKey(name):
+		case c.AutoInc || t.Key.Has(name):
 			add("counter %s is part of the key or AUTO_INCREMENT", name)
 		}
 		for _, k := range sqltext.UniqueWith(createSQL, name) {
-			if !t.InKey(name) {
+			if !t.Key.Has(name) {
 				t.degrade("counter %s is in the unique key %s; drop it from the key", name, k)
 			}
 		}
@@ -79,7 +79,7 @@ func (t *Table) judge(engine string, rowsOverOne bool, createSQL string) {
 		}
 	}
 	for _, c := range t.Touch {
-		if t.InKey(c.Name) {
+		if t.Key.Has(c.Name) {
 			add("touch column %s is part of the key", c.Name)
 		}
 	}

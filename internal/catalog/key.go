@@ -15,36 +15,46 @@ import (
 // always has the same key.
 type Key []string
 
-func (k Key) ID() string { return strings.Join(k, "\x00") }
+func (v Key) ID() string { return strings.Join(v, "\x00") }
 
-func WhereEqual(cols []*Column, k Key, name string) string {
-	if len(cols) == 0 {
+// KeyColumns are the columns by which a row is found: those of a table's key, or of another
+// unique one. Of a table without a key, which has one row, there are none.
+type KeyColumns []*Column
+
+func (k KeyColumns) Has(name string) bool { return FindColumn(k, name) != nil }
+
+// Where selects the row with a key in the table called name.
+func (k KeyColumns) Where(v Key, name string) string {
+	if len(k) == 0 {
 		return "TRUE"
 	}
-	conds := make([]string, len(cols))
-	for i, c := range cols {
-		conds[i] = c.equals(name+"."+sqltext.Quote(c.Name), k[i])
+	conds := make([]string, len(k))
+	for i, c := range k {
+		conds[i] = c.equals(name+"."+sqltext.Quote(c.Name), v[i])
 	}
 	return strings.Join(conds, " AND ")
 }
 
-func WhereAny(cols []*Column, keys []Key, name string) string {
-	if len(cols) == 1 && len(keys) > 1 && !slices.ContainsFunc(keys, func(k Key) bool { return cols[0].incomplete(k[0]) }) {
+// WhereAny selects the rows with several keys.
+func (k KeyColumns) WhereAny(keys []Key, name string) string {
+	if len(k) == 1 && len(keys) > 1 && !slices.ContainsFunc(keys, func(v Key) bool { return k[0].incomplete(v[0]) }) {
 		list := make([]string, len(keys))
-		for i, k := range keys {
-			list[i] = cols[0].Literal(k[0])
+		for i, v := range keys {
+			list[i] = k[0].Literal(v[0])
 		}
-		return name + "." + sqltext.Quote(cols[0].Name) + " IN (" + strings.Join(list, ", ") + ")"
+		return name + "." + sqltext.Quote(k[0].Name) + " IN (" + strings.Join(list, ", ") + ")"
 	}
 	conds := make([]string, len(keys))
-	for i, k := range keys {
-		conds[i] = "(" + WhereEqual(cols, k, name) + ")"
+	for i, v := range keys {
+		conds[i] = "(" + k.Where(v, name) + ")"
 	}
 	return strings.Join(conds, " OR ")
 }
 
-func CompareKeys(cols []*Column, x, y Key) int {
-	for i, c := range cols {
+// Compare is the canonical order of keys, in which every transaction takes its
+// locks: numbers by value, all else by bytes.
+func (k KeyColumns) Compare(x, y Key) int {
+	for i, c := range k {
 		var n int
 		if c.Integer() || c.DataType == "year" {
 			n = compareIntegers(x[i], y[i])
@@ -76,10 +86,10 @@ func SortTables(tables []*Table) {
 	slices.SortFunc(tables, func(x, y *Table) int { return strings.Compare(x.String(), y.String()) })
 }
 
-// SelectKey is the select list that reads the key of the table called name.
-func (t *Table) SelectKey(name string) string {
-	exprs := make([]string, len(t.Key))
-	for i, c := range t.Key {
+// Select is the select list that reads the key of the table called name.
+func (k KeyColumns) Select(name string) string {
+	exprs := make([]string, len(k))
+	for i, c := range k {
 		ref := name + "." + sqltext.Quote(c.Name)
 		switch {
 		case c.StringKey():
@@ -96,15 +106,12 @@ func (t *Table) SelectKey(name string) string {
 	return strings.Join(exprs, ", ")
 }
 
-// Where selects the key's row of the table called name.
-func (t *Table) Where(k Key, name string) string { return WhereEqual(t.Key, k, name) }
-
-// untoldKey tells the rows of the table called name whose key has no text of its own: with
+// untold tells the rows of the table called name whose key has no text of its own: with
 // such a date in it, or a TIMESTAMP whose text is that of another one, in the hour that comes twice when
 // summer time ends: a slots table could have them under another key. Their increments are
 // verbatim.
-func (t *Table) untoldKey(name string) (conds []string) {
-	for _, c := range t.Key {
+func (k KeyColumns) untold(name string) (conds []string) {
+	for _, c := range k {
 		ref := name + "." + sqltext.Quote(c.Name)
 		if c.Dated() {
 			conds = append(conds, "DAYOFMONTH("+ref+") = 0", "MONTH("+ref+") = 0")
@@ -116,47 +123,34 @@ func (t *Table) untoldKey(name string) (conds []string) {
 	return conds
 }
 
-// WhereAny selects the rows of several keys.
-func (t *Table) WhereAny(keys []Key, name string) string { return WhereAny(t.Key, keys, name) }
-
-// Compare is the canonical order of keys, in which every transaction takes its
-// locks: numbers by value, all else by bytes.
-func (t *Table) Compare(x, y Key) int { return CompareKeys(t.Key, x, y) }
-
 // Describe writes a key for people.
-func (t *Table) Describe(k Key) string {
-	if len(t.Key) == 0 {
+func (k KeyColumns) Describe(v Key) string {
+	if len(k) == 0 {
 		return "the only row"
 	}
-	parts := make([]string, len(t.Key))
-	for i, c := range t.Key {
-		v := k[i]
+	parts := make([]string, len(k))
+	for i, c := range k {
+		text := v[i]
 		if c.StringKey() {
-			b, err := hex.DecodeString(v)
+			b, err := hex.DecodeString(text)
 			if err == nil && c.Collation != "" {
-				v = strconv.Quote(string(b))
+				text = strconv.Quote(string(b))
 			} else {
-				v = "0x" + v
+				text = "0x" + text
 			}
 		}
-		parts[i] = c.Name + "=" + v
+		parts[i] = c.Name + "=" + text
 	}
 	return strings.Join(parts, " ")
 }
 
-// Planned is true of every row of a slots table that is for the known key; of one that
-// another process has made anew, for another key, it is an error, 1054.
-func (t *Table) Planned(name string) string {
-	return name + "." + sqltext.Quote(t.SlotCol) + " IS NOT NULL"
-}
-
-// WholeKey is true of rows whose dates in the key have a month and a day, or nothing at
+// Whole is true of rows whose dates in the key have a month and a day, or nothing at
 // all, and an error, 1690, of others: with NO_ZERO_IN_DATE the server makes another key
 // of them in a UNION. Such a row has no slots, so it is looked at where it counts. "" if
 // the key has no dates.
-func (t *Table) WholeKey(name string) string {
+func (k KeyColumns) Whole(name string) string {
 	var conds []string
-	for _, c := range t.Key {
+	for _, c := range k {
 		if ref := sqltext.Quote(name) + "." + sqltext.Quote(c.Name); c.Dated() {
 			conds = append(conds, "(DAYOFMONTH("+ref+") = 0 OR MONTH("+ref+") = 0) AND "+ref+" + 0 <> 0")
 		}
@@ -167,40 +161,47 @@ func (t *Table) WholeKey(name string) string {
 	return "18446744073709551615 + (" + strings.Join(conds, " OR ") + ") > 0"
 }
 
-// SameKey compares the keys of two tables, given by their quoted names.
-func (t *Table) SameKey(x, y string) string {
-	if len(t.Key) == 0 {
+// Same compares the keys of two tables, given by their quoted names.
+func (k KeyColumns) Same(x, y string) string {
+	if len(k) == 0 {
 		return "TRUE"
 	}
-	conds := make([]string, len(t.Key))
-	for i, c := range t.Key {
+	conds := make([]string, len(k))
+	for i, c := range k {
 		conds[i] = x + "." + sqltext.Quote(c.Name) + " = " + y + "." + sqltext.Quote(c.Name)
 	}
 	return strings.Join(conds, " AND ")
 }
 
 // AsKnown are those of the whole key of the table called name.
-func (t *Table) AsKnown(name string, byKey bool) (conds []string) {
-	for _, c := range t.Key {
+func (k KeyColumns) AsKnown(name string, byKey bool) (conds []string) {
+	for _, c := range k {
 		conds = append(conds, c.asKnown(name+"."+sqltext.Quote(c.Name), byKey)...)
 	}
 	return conds
 }
 
 // Incrementable are the conditions of a row whose increments a slot may hold.
-func (t *Table) Incrementable(name string, byKey bool) []string {
-	conds := t.AsKnown(name, byKey)
-	for _, untold := range t.untoldKey(name) {
+func (k KeyColumns) Incrementable(name string, byKey bool) []string {
+	conds := k.AsKnown(name, byKey)
+	for _, untold := range k.untold(name) {
 		conds = append(conds, "NOT ("+untold+")")
 	}
 	return conds
 }
 
-func (t *Table) WritesKey(k Key) bool {
-	for i, c := range t.Key {
-		if !c.Writes(k[i]) {
+func (k KeyColumns) Writes(v Key) bool {
+	for i, c := range k {
+		if !c.Writes(v[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// SameAs reports whether keys of an older version of the table mean the same in it.
+func (k KeyColumns) SameAs(old KeyColumns) bool {
+	return slices.EqualFunc(k, old, func(c, o *Column) bool {
+		return c.sameDigits(o) && c.Collation == o.Collation && (c.DataType == o.DataType || c.Integer() && o.Integer())
+	})
 }

@@ -13,7 +13,7 @@ import (
 type Table struct {
 	Spec     Spec
 	Columns  []*Column
-	Key      []*Column   // the key columns of the slots table; empty for a keyless one-row table
+	Key      KeyColumns  // the key columns of the slots table; empty for a keyless one-row table
 	Unique   []UniqueKey // every usable unique key, the primary key first
 	Counters []*Column
 	Touch    []*Column // spec.touch and ON UPDATE CURRENT_TIMESTAMP columns
@@ -53,7 +53,7 @@ type Table struct {
 // UniqueKey is a primary or unique key whose columns are indexed in full.
 type UniqueKey struct {
 	Name    string
-	Columns []*Column
+	Columns KeyColumns
 }
 
 // ForeignKey is a foreign key of a counter table, or of a parent of it.
@@ -90,7 +90,7 @@ func (t *Table) RenamesIn(toks []sqltext.Token) bool {
 		for len(rest) > 2 && (rest[0].Is("COLUMN") || rest[0].Is("IF") || rest[0].Is("EXISTS")) {
 			rest = rest[1:]
 		}
-		if len(rest) < 2 || !t.InKey(rest[0].Name) && !t.Virtual(rest[0].Name) {
+		if len(rest) < 2 || !t.Key.Has(rest[0].Name) && !t.Virtual(rest[0].Name) {
 			continue
 		}
 		if to := rest[1]; !to.Is("TO") || len(rest) < 3 {
@@ -112,13 +112,6 @@ func (t *Table) EndSQL(truncate bool) string {
 	return "DROP TABLE IF EXISTS " + t.Slots()
 }
 
-// SameKeyAs reports whether keys of an older version of the table mean the same in it.
-func (t *Table) SameKeyAs(old *Table) bool {
-	return slices.EqualFunc(t.Key, old.Key, func(c, o *Column) bool {
-		return c.sameDigits(o) && c.Collation == o.Collation && (c.DataType == o.DataType || c.Integer() && o.Integer())
-	})
-}
-
 // Extends reports whether increments of an older version of the table mean the same in it:
 // it may have got columns behind those that it had, as where a process makes a touch column
 // or lists another counter.
@@ -126,7 +119,7 @@ func (t *Table) Extends(old *Table) bool {
 	extends := func(cols, old []*Column) bool {
 		return len(cols) >= len(old) && slices.EqualFunc(cols[:len(old)], old, (*Column).sameDigits)
 	}
-	return t == old || t.SameKeyAs(old) && extends(t.Counters, old.Counters) && extends(t.Touch, old.Touch)
+	return t == old || t.Key.SameAs(old.Key) && extends(t.Counters, old.Counters) && extends(t.Touch, old.Touch)
 }
 
 func (t *Table) String() string { return t.Spec.DB + "." + t.Spec.Name }
@@ -155,8 +148,6 @@ func (t *Table) Virtual(name string) bool {
 	return FindColumn(t.Counters, name) != nil || FindColumn(t.Touch, name) != nil
 }
 
-func (t *Table) InKey(name string) bool { return FindColumn(t.Key, name) != nil }
-
 // Changes reports whether to set the column called name changes one of cols: it is
 // one, or one is generated from it.
 func (t *Table) Changes(cols []*Column, name string) bool {
@@ -183,7 +174,7 @@ func (t *Table) setsKey(body string) bool {
 		case tok.Is("CALL"):
 			return true
 		case !tok.Is("NEW") || i+3 >= len(toks) || !toks[i+3].Punct('=') && !toks[i+3].Punct(':'):
-		case slices.ContainsFunc(t.Unique, func(k UniqueKey) bool { return FindColumn(k.Columns, toks[i+2].Name) != nil }):
+		case slices.ContainsFunc(t.Unique, func(k UniqueKey) bool { return k.Columns.Has(toks[i+2].Name) }):
 			return true
 		}
 	}
@@ -200,6 +191,12 @@ func (t *Table) lacks() bool {
 		}
 	}
 	return false
+}
+
+// Planned is true of every row of a slots table that is for the known key; of one that
+// another process has made anew, for another key, it is an error, 1054.
+func (t *Table) Planned(name string) string {
+	return name + "." + sqltext.Quote(t.SlotCol) + " IS NOT NULL"
 }
 
 func (t *Table) AddTo(c *Column, amount string) string {

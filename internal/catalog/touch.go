@@ -30,7 +30,7 @@ func (t *Table) mayTouch(create, computed string) {
 	}
 	names := sqltext.Identifiers(computed)
 	for _, c := range t.Columns {
-		c.Touchable = c.moment() && c.generated == "" && !t.Virtual(c.Name) && !names[strings.ToLower(c.Name)] && !t.InKey(c.Name) && len(sqltext.UniqueWith(create, c.Name)) == 0 &&
+		c.Touchable = c.moment() && c.generated == "" && !t.Virtual(c.Name) && !names[strings.ToLower(c.Name)] && !t.Key.Has(c.Name) && len(sqltext.UniqueWith(create, c.Name)) == 0 &&
 			!slices.ContainsFunc(t.Columns, func(g *Column) bool { return g.generated != "" && sqltext.MentionsWord(g.generated, c.Name) })
 	}
 }

@@ -20,7 +20,7 @@ var ErrOtherKey = fmt.Errorf("%w (another type)", ErrOtherSlots)
 // StillKnown fails where rows that are locked have keys of another type than is known, as
 // the server or the keys tell. While they are locked nobody changes that.
 func (f *Folder) StillKnown(ctx context.Context, t *catalog.Table, asKnown bool, rows []slotsql.LockedRow) error {
-	if asKnown && !slices.ContainsFunc(rows, func(r slotsql.LockedRow) bool { return !t.WritesKey(r.Key) }) {
+	if asKnown && !slices.ContainsFunc(rows, func(r slotsql.LockedRow) bool { return !t.Key.Writes(r.Key) }) {
 		return nil
 	}
 	cols, err := f.Lookups.QueryAs(ctx, f.Initial.Kin, "SELECT COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = "+

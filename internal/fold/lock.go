@@ -25,7 +25,7 @@ func (f *Folder) LockRowsAs(ctx context.Context, t *catalog.Table, name, from, w
 		counters, rest := r[max(len(t.Key), 1):][:len(t.Counters)], r[max(len(t.Key), 1)+len(t.Counters):]
 		locked[i], asKnown = slotsql.LockedRow{Key: catalog.Key(r[:len(t.Key)]), Counters: counters}, asKnown && !slices.Contains(rest, "0")
 	}
-	slices.SortFunc(locked, func(x, y slotsql.LockedRow) int { return t.Compare(x.Key, y.Key) })
+	slices.SortFunc(locked, func(x, y slotsql.LockedRow) int { return t.Key.Compare(x.Key, y.Key) })
 	return locked, f.StillKnown(ctx, t, asKnown, locked)
 }
 

@@ -26,7 +26,7 @@ func (f *Folder) HadSlots(ctx context.Context, s plan.RowSet, where string) (was
 		values = append(values, "CAST("+ref+" AS CHAR)")
 	}
 	rows, err := f.Outside(ctx, "SELECT "+strings.Join(values, ", ")+" FROM "+s.From()+" WHERE ("+where+") AND EXISTS (SELECT 1 FROM "+t.Slots()+" AS "+catalog.PrivateName+
-		" WHERE "+t.SameKey(catalog.PrivateName, name)+" AND "+t.Planned(catalog.PrivateName)+")")
+		" WHERE "+t.Key.Same(catalog.PrivateName, name)+" AND "+t.Planned(catalog.PrivateName)+")")
 	if err != nil || len(rows) == 0 {
 		return "", err
 	}
@@ -43,7 +43,7 @@ func (f *Folder) HadSlots(ctx context.Context, s plan.RowSet, where string) (was
 
 // KeysOf are the keys of the rows that meet a condition, as others see them.
 func (f *Folder) KeysOf(ctx context.Context, s plan.RowSet, where string) (map[string]catalog.Key, error) {
-	rows, err := f.Outside(ctx, "SELECT "+s.Table.SelectKey(sqltext.Quote(s.Name))+" FROM "+s.From()+" WHERE "+where)
+	rows, err := f.Outside(ctx, "SELECT "+s.Table.Key.Select(sqltext.Quote(s.Name))+" FROM "+s.From()+" WHERE "+where)
 	keys := map[string]catalog.Key{}
 	for _, r := range rows {
 		k := catalog.Key(r[:len(s.Table.Key)])

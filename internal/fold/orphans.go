@@ -23,7 +23,7 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 	some, waits := slotsql.Orphans(t, where), named && !t.Galera // see noWait
 	if waits {
 		some = " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE (" + where + ") AND NOT EXISTS (SELECT 1 FROM " + t.Base() +
-			" AS base WHERE " + t.SameKey("base", catalog.PrivateName) + " " + t.SkipLocked() + ")"
+			" AS base WHERE " + t.Key.Same("base", catalog.PrivateName) + " " + t.SkipLocked() + ")"
 	}
 	if f.InTransaction() && f.Transaction().WrittenTo(t).Unbounded { // others do not see which rows it has deleted
 		if !named {
@@ -34,7 +34,7 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 		}
 		some = " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + where
 	}
-	found, err := f.Outside(ctx, "SELECT DISTINCT "+t.SelectKey(catalog.PrivateName)+some)
+	found, err := f.Outside(ctx, "SELECT DISTINCT "+t.Key.Select(catalog.PrivateName)+some)
 	if err != nil {
 		return err
 	}
@@ -42,14 +42,14 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 	for i, row := range found {
 		keys[i] = row
 	}
-	slices.SortFunc(keys, t.Compare)
+	slices.SortFunc(keys, t.Key.Compare)
 	for batch := range slices.Chunk(keys, f.Several(t, plan.SendBatch, slices.Values(keys))) { // and not all at once, which would lock all slots
 		if waits {
 			lock := catalog.ShareMode
 			if p.Scopes != nil { // it changes the row: with a shared lock, those who wait here would then wait for each other
 				lock = "FOR UPDATE"
 			}
-			there, err := f.Read(ctx, f.Unsnapshot()+"SELECT 1 FROM "+t.Base()+" WHERE "+t.WhereAny(batch, sqltext.Quote(t.Spec.Name))+" "+lock)
+			there, err := f.Read(ctx, f.Unsnapshot()+"SELECT 1 FROM "+t.Base()+" WHERE "+t.Key.WhereAny(batch, sqltext.Quote(t.Spec.Name))+" "+lock)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 				continue
 			}
 		}
-		if err := f.removeOrphans(ctx, t, t.WhereAny(batch, catalog.PrivateName)); err != nil {
+		if err := f.removeOrphans(ctx, t, t.Key.WhereAny(batch, catalog.PrivateName)); err != nil {
 			return err
 		}
 	}

@@ -101,7 +101,7 @@ func (f *Folder) noteFolded(t *catalog.Table, folding slotsql.FoldedRow) {
 	w := f.Transaction().WrittenTo(t)
 	w.ForgetSums() // the same row may be noted by another of its keys
 	if folding.Written {
-		w.Mark(txn.WrittenRow{Base: t.Where(folding.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Where(folding.Key, catalog.PrivateName), Sums: slotsql.NoSums(t)})
+		w.Mark(txn.WrittenRow{Base: t.Key.Where(folding.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Key.Where(folding.Key, catalog.PrivateName), Sums: slotsql.NoSums(t)})
 	} else {
 		w.SetUnbounded()
 	}

@@ -57,7 +57,7 @@ func (f *Folder) FoldTable(ctx context.Context, t *catalog.Table, writes bool) e
 		}
 	}
 	for {
-		found, err := f.Outside(ctx, "SELECT DISTINCT "+t.SelectKey(catalog.PrivateName)+" FROM "+t.Slots()+" AS "+catalog.PrivateName)
+		found, err := f.Outside(ctx, "SELECT DISTINCT "+t.Key.Select(catalog.PrivateName)+" FROM "+t.Slots()+" AS "+catalog.PrivateName)
 		if err != nil {
 			return err
 		}
@@ -91,9 +91,9 @@ func (f *Folder) FoldKeys(ctx context.Context, t *catalog.Table, keys map[string
 	for _, k := range keys {
 		sorted = append(sorted, k)
 	}
-	slices.SortFunc(sorted, t.Compare)
+	slices.SortFunc(sorted, t.Key.Compare)
 	for batch := range slices.Chunk(sorted, f.Several(t, BatchKeys, slices.Values(sorted))) {
-		rows, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.WhereAny(batch, t.Ref()))
+		rows, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.WhereAny(batch, t.Ref()))
 		if err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ func (f *Folder) SlotRows(ctx context.Context, t *catalog.Table, keys []catalog.
 	for _, col := range slices.Concat(t.Counters, t.Touch) {
 		cols = append(cols, "CAST("+catalog.PrivateName+"."+sqltext.Quote(col.Name)+" AS CHAR)")
 	}
-	rows, err := read(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+", "+catalog.PrivateName+"."+sqltext.Quote(t.SlotCol)+", "+strings.Join(cols, ", ")+
+	rows, err := read(ctx, "SELECT "+t.Key.Select(catalog.PrivateName)+", "+catalog.PrivateName+"."+sqltext.Quote(t.SlotCol)+", "+strings.Join(cols, ", ")+
 		", "+catalog.PrivateName+".* FROM "+t.Slots()+" AS "+catalog.PrivateName+" FORCE INDEX (PRIMARY) WHERE "+slotsql.WhereAnyOrAll(t, keys, catalog.PrivateName))
 	if err != nil {
 		return nil, err

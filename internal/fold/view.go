@@ -90,7 +90,7 @@ func (f *Folder) keyedView(ctx context.Context, t *catalog.Table, s slotsql.Read
 func (f *Folder) correctionsOf(ctx context.Context, t *catalog.Table, locked []slotsql.LockedRow) ([]slotsql.RowOverride, error) {
 	var all []slotsql.RowOverride
 	for _, r := range locked {
-		row := txn.WrittenRow{Base: t.Where(r.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Where(r.Key, catalog.PrivateName)}
+		row := txn.WrittenRow{Base: t.Key.Where(r.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Key.Where(r.Key, catalog.PrivateName)}
 		if err := f.sums(ctx, t, &row); err != nil {
 			return nil, err
 		}
@@ -201,10 +201,10 @@ func (f *Folder) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow
 		group = " GROUP BY " + strings.Join(catalog.QuoteNames(t.Key), ", ")
 	}
 	known := "1"
-	if conds := t.AsKnown(sqltext.Quote(t.Spec.Name), true); conds != nil {
+	if conds := t.Key.AsKnown(sqltext.Quote(t.Spec.Name), true); conds != nil {
 		known = "(SELECT MIN((" + strings.Join(conds, " AND ") + ") IS TRUE) FROM " + t.Base() + " WHERE " + row.Base + ")"
 	}
-	rows, err := f.Outside(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+", "+strings.Join(cols, ", ")+", "+known+
+	rows, err := f.Outside(ctx, "SELECT "+t.Key.Select(catalog.PrivateName)+", "+strings.Join(cols, ", ")+", "+known+
 		" FROM "+t.Slots()+" AS "+catalog.PrivateName+" WHERE "+row.Slots+" AND "+t.Planned(catalog.PrivateName)+group)
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/session"
@@ -211,7 +210,7 @@ func (b *Batch) merge(requests []*request) []*slotsql.RowIncrement {
 			}
 		}
 	}
-	slices.SortFunc(all, func(x, y *slotsql.RowIncrement) int { return catalog.CompareKeys(b.keys.By, x.Key, y.Key) })
+	slices.SortFunc(all, func(x, y *slotsql.RowIncrement) int { return b.keys.By.Compare(x.Key, y.Key) })
 	return all
 }
 

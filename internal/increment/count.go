@@ -88,7 +88,7 @@ func merged(b *plan.Bound, hits []slotsql.RowIncrement) (entries []*slotsql.RowI
 		if !b.ByKey || b.Narrowed { // others may change the row before it is locked
 			h.Rest = b.Conditions[0]
 			h.ID += "\x01" + h.Rest
-			h.Where = b.Table.Where(h.Key, sqltext.Quote(b.Name)) + " AND (" + h.Rest + ")"
+			h.Where = b.Table.Key.Where(h.Key, sqltext.Quote(b.Name)) + " AND (" + h.Rest + ")"
 		}
 		if !p.Add(h) {
 			return nil, false

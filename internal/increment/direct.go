@@ -87,7 +87,7 @@ func (c *Caller) shareRows(ctx context.Context, unsent []*txn.Pending) (bool, er
 				return false, nil
 			}
 			some = some || !b.keys.Hot(e.Key) && (i < len(unsent)-1 || n < len(sorted)-1)
-			rows = append(rows, "(SELECT 1 FROM "+p.Table.Base()+slotsql.ForceKey(p.Table)+" WHERE "+p.Table.Where(e.Key, p.Table.Ref())+" "+catalog.ShareMode+")")
+			rows = append(rows, "(SELECT 1 FROM "+p.Table.Base()+slotsql.ForceKey(p.Table)+" WHERE "+p.Table.Key.Where(e.Key, p.Table.Ref())+" "+catalog.ShareMode+")")
 		}
 	}
 	if !some {

@@ -94,7 +94,7 @@ func (c *Caller) find(ctx context.Context, b *plan.Bound, where string, deltas [
 	if c.InTransaction() {
 		w = c.Transaction().WrittenTo(t)
 	}
-	null, future := catalog.Unless(t.Incrementable(name, true)), []string(nil)
+	null, future := catalog.Unless(t.Key.Incrementable(name, true)), []string(nil)
 	for i, counter := range t.Counters {
 		if deltas[i] != 0 {
 			null = append(null, name+"."+sqltext.Quote(counter.Name)+" IS NULL")
@@ -117,7 +117,7 @@ func (c *Caller) find(ctx context.Context, b *plan.Bound, where string, deltas [
 		}
 		mine = "(" + strings.Join(conds, ") OR (") + ")"
 	}
-	l := lookup{t: t, text: strings.Join(null, " OR ") + ", COALESCE(" + orFalse(future) + ", 0), " + mine + ", " + t.SelectKey(name) + nowExprs +
+	l := lookup{t: t, text: strings.Join(null, " OR ") + ", COALESCE(" + orFalse(future) + ", 0), " + mine + ", " + t.Key.Select(name) + nowExprs +
 		" FROM " + t.Base() + " AS " + name + " WHERE ", where: "(" + where + ")"}
 	if b.ID != "" {
 		l.id, l.where = b.ID, name+"."+sqltext.Quote(t.Key[0].Name)
@@ -141,7 +141,7 @@ func (c *Caller) find(ctx context.Context, b *plan.Bound, where string, deltas [
 			return nil, TakeVerbatim, nil
 		}
 		e := slotsql.RowIncrement{Deltas: deltas, Touch: make([]string, len(b.Touch))}
-		if e.Key = catalog.Key(r[3 : 3+len(t.Key)]); !t.WritesKey(e.Key) {
+		if e.Key = catalog.Key(r[3 : 3+len(t.Key)]); !t.Key.Writes(e.Key) {
 			return nil, TakeVerbatim, nil
 		}
 		e.ID = e.Key.ID()
@@ -157,7 +157,7 @@ func (c *Caller) find(ctx context.Context, b *plan.Bound, where string, deltas [
 		for i, h := range hits {
 			keys[i] = h.Key
 		}
-		slices.SortFunc(keys, t.Compare)
+		slices.SortFunc(keys, t.Key.Compare)
 		for i := range hits {
 			hits[i].Finds = []slotsql.Locator{{Name: b.Name, Where: where, Deltas: deltas, Keys: keys}}
 		}

@@ -105,7 +105,7 @@ func (c *Caller) keep(ctx context.Context, p *txn.Promise) error {
 
 // wrote notes that the transaction has changed a base row.
 func (c *Caller) wrote(t *catalog.Table, e *slotsql.RowIncrement) {
-	c.Transaction().WrittenTo(t).Mark(txn.WrittenRow{Base: t.Where(e.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Where(e.Key, catalog.PrivateName)})
+	c.Transaction().WrittenTo(t).Mark(txn.WrittenRow{Base: t.Key.Where(e.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Key.Where(e.Key, catalog.PrivateName)})
 }
 
 // Adopt makes the transaction go over to a schema that was learned while it was open: it has

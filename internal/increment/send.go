@@ -133,7 +133,7 @@ func (c *Caller) sendEach(ctx context.Context, t *catalog.Table, entries []*slot
 			}
 			continue
 		}
-		there, err := c.Outside(ctx, "SELECT 1 FROM "+t.Base()+" WHERE "+t.Where(e.Key, t.Ref())) // to look for a row that is gone would lock its gap
+		there, err := c.Outside(ctx, "SELECT 1 FROM "+t.Base()+" WHERE "+t.Key.Where(e.Key, t.Ref())) // to look for a row that is gone would lock its gap
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ type batchKey struct {
 
 // Batch returns the batch for increments whose conditions call a table by a name and give
 // one of its unique keys; beyond the bound, one of the caller's own.
-func (s *Shared) Batch(t *catalog.Table, name string, cols []*catalog.Column) *Batch {
+func (s *Shared) Batch(t *catalog.Table, name string, cols catalog.KeyColumns) *Batch {
 	of, key := s.tables.Of(t), batchKey{t, name, strings.Join(catalog.QuoteNames(cols), ",")}
 	if b, ok := of.batches.Load(key); ok {
 		return b.(*Batch)

@@ -68,7 +68,7 @@ func (r *rollup) alone(ctx context.Context, k catalog.Key) error {
 
 func (r *rollup) leave(k catalog.Key, reason string) {
 	if len(r.out.Left) < maxLeft {
-		r.out.Left = append(r.out.Left, Left{r.table.Describe(k), reason})
+		r.out.Left = append(r.out.Left, Left{r.table.Key.Describe(k), reason})
 	}
 	r.warn(k, reason)
 }
@@ -88,13 +88,13 @@ func (r *rollup) transaction(ctx context.Context, f func() error) error {
 
 // fold rolls up those rows, given by keys of cols, which it gets, and returns their
 // primary keys.
-func (r *rollup) fold(ctx context.Context, cols []*catalog.Column, keys []catalog.Key, how string) (map[string]bool, error) {
+func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catalog.Key, how string) (map[string]bool, error) {
 	c, t := r.folder, r.table
 	taken := map[string]bool{}
 	left := map[string]string{}
 	var folded []slotsql.LockedRow
 	err := r.transaction(ctx, func() error {
-		rows, err := c.LockRowsAs(ctx, t, sqltext.Quote(t.Spec.Name), t.Base()+slotsql.Force(t, cols), catalog.WhereAny(cols, keys, sqltext.Quote(t.Spec.Name)), how)
+		rows, err := c.LockRowsAs(ctx, t, sqltext.Quote(t.Spec.Name), t.Base()+slotsql.Force(t, cols), cols.WhereAny(keys, sqltext.Quote(t.Spec.Name)), how)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -161,7 +161,7 @@ func (r *rollup) removeOrphan(ctx context.Context, k catalog.Key) error {
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		rows, err := c.LockRowsAs(ctx, t, sqltext.Quote(t.Spec.Name), t.Base()+slotsql.ForceKey(t), t.Where(k, sqltext.Quote(t.Spec.Name)), "FOR UPDATE NOWAIT")
+		rows, err := c.LockRowsAs(ctx, t, sqltext.Quote(t.Spec.Name), t.Base()+slotsql.ForceKey(t), t.Key.Where(k, sqltext.Quote(t.Spec.Name)), "FOR UPDATE NOWAIT")
 		if err != nil || len(rows) > 0 {
 			return err // it exists by now: the next rollup takes it
 		}

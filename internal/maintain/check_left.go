@@ -34,8 +34,8 @@ func (k *inspection) left(t *catalog.Table) {
 	if len(t.Key) > 0 {
 		group = " GROUP BY " + strings.Join(catalog.QuoteNames(t.Key), ", ")
 	}
-	rows, err := k.in.Lookups.Query(k.ctx, "SELECT "+t.SelectKey(base)+", "+strings.Join(over, ", ")+" FROM "+t.Base()+" AS "+base+
-		" JOIN (SELECT "+strings.Join(sums, ", ")+" FROM "+t.Slots()+group+") AS "+slots+" ON "+t.SameKey(base, slots)+
+	rows, err := k.in.Lookups.Query(k.ctx, "SELECT "+t.Key.Select(base)+", "+strings.Join(over, ", ")+" FROM "+t.Base()+" AS "+base+
+		" JOIN (SELECT "+strings.Join(sums, ", ")+" FROM "+t.Slots()+group+") AS "+slots+" ON "+t.Key.Same(base, slots)+
 		" WHERE "+strings.Join(over, " OR ")+" LIMIT "+strconv.Itoa(maxNamed+1))
 	if n := mysqlerr.Number(err); n != 0 {
 		return // a privilege is missing, which has been told, or the table is not what it was
@@ -48,7 +48,7 @@ func (k *inspection) left(t *catalog.Table) {
 			keys = append(keys, "and others")
 			break
 		}
-		keys = append(keys, t.Describe(catalog.Key(row[:len(t.Key)])))
+		keys = append(keys, t.Key.Describe(catalog.Key(row[:len(t.Key)])))
 		for i, c := range t.Counters {
 			at := max(len(t.Key), 1) + i // without a key a constant stands in its place
 			if row[at] == "1" && !slices.Contains(columns, c.Name) {

@@ -142,7 +142,7 @@ func (b *Background) coolKeys(ctx context.Context, r **rollup, of *traffic.Keys,
 		}
 	}
 	(*r).table, (*r).out = t, &RolledUp{}
-	slices.SortFunc(cold, func(x, y *traffic.ColdKey) int { return catalog.CompareKeys(of.By, x.Key, y.Key) })
+	slices.SortFunc(cold, func(x, y *traffic.ColdKey) int { return of.By.Compare(x.Key, y.Key) })
 	keys := make([]catalog.Key, len(cold))
 	for i, k := range cold {
 		keys[i] = k.Key

@@ -43,7 +43,7 @@ func (r *rollup) foldPart(ctx context.Context, row slotsql.LockedRow, slots []sl
 			sets = append(sets, ref+" = "+ref) // or the server sets it to now
 		}
 	}
-	if _, err := r.folder.Do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(row.Key, name)); err != nil {
+	if _, err := r.folder.Do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Key.Where(row.Key, name)); err != nil {
 		return err
 	}
 	var gone []slotsql.SlotRow
@@ -52,7 +52,7 @@ func (r *rollup) foldPart(ctx context.Context, row slotsql.LockedRow, slots []sl
 			gone = append(gone, s)
 			continue
 		}
-		where := t.Where(s.Key, t.Slots()) + " AND " + sqltext.Quote(t.SlotCol) + " = " + s.Slot
+		where := t.Key.Where(s.Key, t.Slots()) + " AND " + sqltext.Quote(t.SlotCol) + " = " + s.Slot
 		if _, err := r.folder.Do(ctx, "UPDATE "+t.Slots()+" SET "+strings.Join(kept[n], ", ")+" WHERE "+where); err != nil {
 			return err
 		}

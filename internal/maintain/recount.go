@@ -101,7 +101,7 @@ func (m *Maintainer) recountTable(ctx context.Context, t *catalog.Table, options
 			k := catalog.Key(row[:len(t.Key)])
 			keys[k.ID()] = k
 			at := row[max(len(t.Key), 1):]
-			drifts = append(drifts, Drift{Table: t.String(), Counter: n.counter.Name, Key: t.Describe(k), Value: at[0], Recounted: at[1]})
+			drifts = append(drifts, Drift{Table: t.String(), Counter: n.counter.Name, Key: t.Key.Describe(k), Value: at[0], Recounted: at[1]})
 		}
 	}
 	if !options.Repair || len(drifts) == 0 {
@@ -148,7 +148,7 @@ func (n *recount) sql(where string) string {
 	}
 	value := name + "." + sqltext.Quote(n.counter.Name)
 	truth := "COALESCE(" + slotsql.PrivateRows + "." + sqltext.Quote(n.columns[len(n.columns)-1]) + ", 0)"
-	return "SELECT " + n.table.SelectKey(name) + ", CAST(" + value + " AS CHAR), CAST(" + truth + " AS CHAR), CAST(" + truth + " - " + value + " AS CHAR) FROM " +
+	return "SELECT " + n.table.Key.Select(name) + ", CAST(" + value + " AS CHAR), CAST(" + truth + " AS CHAR), CAST(" + truth + " - " + value + " AS CHAR) FROM " +
 		slotsql.View(n.table, slotsql.ReadView{}, "", n.table.Columns) + " AS " + name + " LEFT JOIN (" + n.query + ") AS " + slotsql.PrivateRows + " ON " + strings.Join(on, " AND ") +
 		" WHERE " + value + " <> " + truth + where
 }
@@ -191,7 +191,7 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 			}
 		}
 		for _, k := range locked {
-			repaired[t.Describe(k)] = true
+			repaired[t.Key.Describe(k)] = true
 		}
 		return nil
 	}
@@ -199,7 +199,7 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 	for _, k := range keys {
 		sorted = append(sorted, k)
 	}
-	slices.SortFunc(sorted, t.Compare)
+	slices.SortFunc(sorted, t.Key.Compare)
 	for batch := range slices.Chunk(sorted, r.folder.Several(t, r.size, slices.Values(sorted))) {
 		if err := r.batch(ctx, batch); err != nil {
 			return repaired, err
@@ -224,6 +224,6 @@ func (r *rollup) add(ctx context.Context, k catalog.Key, col *catalog.Column, di
 			sets = append(sets, name+"."+sqltext.Quote(touch.Name)+" = "+name+"."+sqltext.Quote(touch.Name))
 		}
 	}
-	_, err := r.folder.Do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Where(k, name))
+	_, err := r.folder.Do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Key.Where(k, name))
 	return err
 }

@@ -70,7 +70,7 @@ func (m *Maintainer) open(ctx context.Context, t *catalog.Table, maxLock time.Du
 		r.maxLock = DefaultMaxLock
 	}
 	r.warn = func(k catalog.Key, reason string) { // its table may become another
-		m.Warn("rollup "+r.table.String(), "countermysql: slots can't be rolled up", "table", r.table.String(), "key", r.table.Describe(k), "reason", reason)
+		m.Warn("rollup "+r.table.String(), "countermysql: slots can't be rolled up", "table", r.table.String(), "key", r.table.Key.Describe(k), "reason", reason)
 	}
 	if err := r.prepare(ctx); err != nil {
 		r.close()
@@ -187,7 +187,7 @@ func (r *rollup) keysAfter(ctx context.Context, last catalog.Key) ([]catalog.Key
 		}
 		order = " ORDER BY " + strings.Join(cols, ", ")
 	}
-	rows, err := r.folder.Read(ctx, "SELECT "+t.SelectKey(catalog.PrivateName)+" FROM (SELECT DISTINCT "+strings.Join(append(catalog.QuoteNames(t.Key), "1"), ", ")+
+	rows, err := r.folder.Read(ctx, "SELECT "+t.Key.Select(catalog.PrivateName)+" FROM (SELECT DISTINCT "+strings.Join(append(catalog.QuoteNames(t.Key), "1"), ", ")+
 		" FROM "+t.Slots()+" AS "+catalog.PrivateName+where+order+" LIMIT "+strconv.Itoa(r.size)+") AS "+catalog.PrivateName+order)
 	if err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func (a *analyzer) guard(t *catalog.Table, name string, where ast.ExprNode) stri
 // statement got its row.
 func freeOfSlots(t *catalog.Table, name string) string {
 	return "(SELECT 18446744073709551615 + (1 + 0 * " + catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + ") FROM " + t.Slots() + " AS " + catalog.PrivateName +
-		" WHERE " + t.SameKey(catalog.PrivateName, sqltext.Quote(name)) + " LOCK IN SHARE MODE) IS NULL"
+		" WHERE " + t.Key.Same(catalog.PrivateName, sqltext.Quote(name)) + " LOCK IN SHARE MODE) IS NULL"
 }
 
 // tokensIn are the tokens of text[start:end].

@@ -300,7 +300,7 @@ func (a *analyzer) decides(stmt *ast.InsertStmt, t *catalog.Table) bool {
 func fillsAll(t *catalog.Table, cols []*catalog.Column) bool {
 	return !slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool {
 		if slices.Contains(cols, c) {
-			return c.AutoInc || !t.InKey(c.Name) && t.Counter(c.Name) == nil
+			return c.AutoInc || !t.Key.Has(c.Name) && t.Counter(c.Name) == nil
 		}
 		return c.AutoInc || !c.HasDefault
 	})

@@ -34,7 +34,7 @@ func (a *analyzer) rowsLooked(s *ast.SelectStmt, named []*catalog.Table) (hidden
 		case len(t.Key) == 0:
 			return nil
 		default:
-			hidden = append(hidden, "EXISTS (SELECT 1 FROM "+t.Slots()+" AS "+catalog.PrivateName+" WHERE "+t.SameKey(catalog.PrivateName, sqltext.Quote(source.name))+" AND "+t.Planned(catalog.PrivateName)+")")
+			hidden = append(hidden, "EXISTS (SELECT 1 FROM "+t.Slots()+" AS "+catalog.PrivateName+" WHERE "+t.Key.Same(catalog.PrivateName, sqltext.Quote(source.name))+" AND "+t.Planned(catalog.PrivateName)+")")
 		}
 	}
 	return hidden

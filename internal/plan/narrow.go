@@ -26,7 +26,7 @@ func (a *analyzer) narrowing(s RowSet, source *ast.TableSource, where ast.ExprNo
 		c, ok := columnRef(item.Expr)
 		return !ok || s.Table.Column(c.Name.O) == nil || s.Table.Virtual(c.Name.O)
 	}))
-	if !limited && !some(where, func(c *ast.ColumnName) bool { return !s.Table.InKey(c.Name.O) }) {
+	if !limited && !some(where, func(c *ast.ColumnName) bool { return !s.Table.Key.Has(c.Name.O) }) {
 		return nil
 	}
 	n := a.narrowed(s, where)

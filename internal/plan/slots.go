@@ -14,5 +14,5 @@ func PinnedSlots(t *catalog.Table, p KeyValue, b Binder) string {
 		return where
 	}
 	where, _ := p.Bind(t.Spec.Name, b)
-	return "EXISTS (SELECT 1 FROM " + t.Base() + " WHERE " + where + " AND " + t.SameKey(sqltext.Quote(t.Spec.Name), catalog.PrivateName) + ")"
+	return "EXISTS (SELECT 1 FROM " + t.Base() + " WHERE " + where + " AND " + t.Key.Same(sqltext.Quote(t.Spec.Name), catalog.PrivateName) + ")"
 }

@@ -265,7 +265,7 @@ func (a *analyzer) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey
 		}), a.mode, params)
 	}
 	r.text = rest("")
-	if guard := of.t.WholeKey(of.name); guard != "" {
+	if guard := of.t.Key.Whole(of.name); guard != "" {
 		r.guarded = rest(" AND " + guard)
 	}
 	return r

@@ -47,7 +47,7 @@ func NewDirectTemplate(t *catalog.Table, name string, cols []*catalog.Column, us
 		text.WriteString(" AND " + base + "." + sqltext.Quote(t.Counters[i].Name) + " IS NOT NULL")
 	}
 	if slices.Equal(cols, t.Key) {
-		for _, cond := range t.AsKnown(base, true) {
+		for _, cond := range t.Key.AsKnown(base, true) {
 			text.WriteString(" AND " + cond)
 		}
 	}

@@ -30,7 +30,7 @@ func (f *Folding) Add(r LockedRow, slots []SlotRow, e *RowIncrement) error {
 		return nil
 	}
 	t, name := f.Table, f.Table.Ref()
-	where := t.Where(r.Key, name)
+	where := t.Key.Where(r.Key, name)
 	written := false
 	for i, col := range t.Counters {
 		if r.Counters[i] == "" {

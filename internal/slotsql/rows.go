@@ -14,7 +14,7 @@ func Orphans(t *catalog.Table, where string) string {
 	if len(t.Key) == 0 {
 		return " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE NOT EXISTS (SELECT 1 FROM " + t.Base() + ")"
 	}
-	return " FROM " + t.Slots() + " AS " + catalog.PrivateName + " FORCE INDEX (PRIMARY) LEFT JOIN " + t.Base() + " AS base ON " + t.SameKey("base", catalog.PrivateName) +
+	return " FROM " + t.Slots() + " AS " + catalog.PrivateName + " FORCE INDEX (PRIMARY) LEFT JOIN " + t.Base() + " AS base ON " + t.Key.Same("base", catalog.PrivateName) +
 		" WHERE (" + where + ") AND base." + sqltext.Quote(t.Key[0].Name) + " IS NULL"
 }
 
@@ -28,7 +28,7 @@ func WhereLocked(t *catalog.Table, rows []LockedRow, name string) string {
 	for i, r := range rows {
 		keys[i] = r.Key
 	}
-	return t.WhereAny(keys, name)
+	return t.Key.WhereAny(keys, name)
 }
 
 // After selects the keys behind one, in a form that both servers serve from the
@@ -73,7 +73,7 @@ func WhereAnyOrAll(t *catalog.Table, keys []catalog.Key, name string) string {
 	if len(t.Key) == 0 {
 		return "TRUE"
 	}
-	return t.WhereAny(keys, name)
+	return t.Key.WhereAny(keys, name)
 }
 
 // LockedRow is a base row that this transaction has locked exclusively.
@@ -105,8 +105,8 @@ func LockSQL(t *catalog.Table, name, from, where, how string) string {
 		counters[i] = "CAST(" + name + "." + sqltext.Quote(col.Name) + " AS CHAR)"
 	}
 	known := ""
-	if conds := t.AsKnown(name, true); conds != nil {
+	if conds := t.Key.AsKnown(name, true); conds != nil {
 		known = ", (" + strings.Join(conds, " AND ") + ") IS TRUE"
 	}
-	return "SELECT " + t.SelectKey(name) + ", " + strings.Join(counters, ", ") + known + " FROM " + from + " WHERE " + where + " " + how
+	return "SELECT " + t.Key.Select(name) + ", " + strings.Join(counters, ", ") + known + " FROM " + from + " WHERE " + where + " " + how
 }

@@ -84,7 +84,7 @@ func NewTemplate(t *catalog.Table, name string, cols []*catalog.Column, used, to
 	for _, i := range used {
 		text.WriteString(" AND " + base + "." + sqltext.Quote(t.Counters[i].Name) + " IS NOT NULL")
 	}
-	for _, cond := range t.Incrementable(base, slices.Equal(cols, t.Key)) {
+	for _, cond := range t.Key.Incrementable(base, slices.Equal(cols, t.Key)) {
 		text.WriteString(" AND " + cond)
 	}
 	if later {

@@ -13,7 +13,7 @@ import (
 func WithoutSlots(t *catalog.Table, name string, few bool) string {
 	as := sqltext.Quote(name)
 	if few {
-		return "(SELECT 1 FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + t.SameKey(catalog.PrivateName, as) + " AND " + t.Planned(catalog.PrivateName) + " LIMIT 1) IS NULL"
+		return "(SELECT 1 FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + t.Key.Same(catalog.PrivateName, as) + " AND " + t.Planned(catalog.PrivateName) + " LIMIT 1) IS NULL"
 	}
 	keys := catalog.QuoteNames(t.Key)
 	return "(" + as + "." + strings.Join(keys, ", "+as+".") + ") NOT IN (SELECT " + catalog.PrivateName + "." + strings.Join(keys, ", "+catalog.PrivateName+".") +

@@ -31,7 +31,7 @@ func FromRows(column string, i int) string {
 type Upsert struct {
 	Table   *catalog.Table
 	Name    string // what the entries' conditions call the table
-	Columns []*catalog.Column
+	Columns catalog.KeyColumns
 	Entries []*RowIncrement
 	Lock    string
 	Later   bool // a touch column that is newer in the base row counts as gone
@@ -59,7 +59,7 @@ func (u *Upsert) Where(buf []byte) []byte {
 	if where := u.Entries[0].Where; where != "" {
 		return append(buf, where...)
 	}
-	return append(buf, catalog.WhereEqual(u.Columns, u.Entries[0].Key, sqltext.Quote(u.Name))...)
+	return append(buf, u.Columns.Where(u.Entries[0].Key, sqltext.Quote(u.Name))...)
 }
 
 // Many is the statement for several sorted entries. It locks all base rows
@@ -104,7 +104,7 @@ func (u *Upsert) Strict() string {
 	}
 	e := u.Entries[0]
 	used, touched := u.Used()
-	there := strings.Join(append([]string{t.Where(e.Key, name)}, t.AsKnown(name, true)...), " AND ")
+	there := strings.Join(append([]string{t.Key.Where(e.Key, name)}, t.Key.AsKnown(name, true)...), " AND ")
 	var cols, vals, updates []string
 	set := func(c *catalog.Column, value string) {
 		cols, vals = append(cols, sqltext.Quote(c.Name)), append(vals, value)
@@ -139,7 +139,7 @@ func (u *Upsert) Culprits() string {
 // does not meet the rest of its condition or has been touched later.
 func (u *Upsert) gone(used, touched []int) string {
 	t, name := u.Table, sqltext.Quote(u.Name)
-	gone := catalog.Unless(t.Incrementable(name, u.byKey()))
+	gone := catalog.Unless(t.Key.Incrementable(name, u.byKey()))
 	if len(t.Key) > 0 {
 		gone = append(gone, name+"."+sqltext.Quote(t.Key[0].Name)+" IS NULL")
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func OwnIncrement(t *catalog.Table, e *RowIncrement) RowOverride {
-	k := RowOverride{Where: t.Where(e.Key, sqltext.Quote(t.Spec.Name)), Amounts: map[string]string{}}
+	k := RowOverride{Where: t.Key.Where(e.Key, sqltext.Quote(t.Spec.Name)), Amounts: map[string]string{}}
 	for i, col := range t.Counters {
 		if e.Deltas[i] != 0 {
 			k.Amounts[col.Name] = col.FormatUnits(e.Deltas[i])
@@ -107,7 +107,7 @@ func cast(t *catalog.Table, c *catalog.Column, sum string) string {
 func fromSlots(t *catalog.Table, name string, s ReadView) string {
 	from := " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE "
 	if len(t.Key) > 0 {
-		from += t.SameKey(catalog.PrivateName, sqltext.Quote(name)) + " AND "
+		from += t.Key.Same(catalog.PrivateName, sqltext.Quote(name)) + " AND "
 	}
 	from += t.Planned(catalog.PrivateName)
 	if s.Locks != "" {

@@ -42,5 +42,5 @@ func joinedView(t *catalog.Table, from string, of []*catalog.Column) string {
 			cols[i] = col
 		}
 	}
-	return "(SELECT " + strings.Join(cols, ", ") + " FROM " + from + " ON " + t.SameKey(catalog.PrivateName, base) + ")"
+	return "(SELECT " + strings.Join(cols, ", ") + " FROM " + from + " ON " + t.Key.Same(catalog.PrivateName, base) + ")"
 }

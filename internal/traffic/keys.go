@@ -23,7 +23,7 @@ const maxKeys = 1 << 16
 // hot, and which it has to fold once they are not. Without more than a table it knows none.
 type Keys struct {
 	Table *catalog.Table
-	By    []*catalog.Column // one of its unique keys
+	By    catalog.KeyColumns // one of its unique keys
 
 	some atomic.Bool // most tables have none: then nobody has to look
 	mu   sync.Mutex

@@ -75,6 +75,6 @@ func (p *Pending) Sorted() []*slotsql.RowIncrement {
 	for _, e := range p.Entries {
 		all = append(all, e)
 	}
-	slices.SortFunc(all, func(x, y *slotsql.RowIncrement) int { return p.Table.Compare(x.Key, y.Key) })
+	slices.SortFunc(all, func(x, y *slotsql.RowIncrement) int { return p.Table.Key.Compare(x.Key, y.Key) })
 	return all
 }

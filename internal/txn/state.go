@@ -164,7 +164,7 @@ func (x *State) Redefined(s *catalog.Schema) *catalog.Table {
 		}
 	}
 	for _, w := range x.Written {
-		if t := s.Now(w.Table); w.Some() && !t.SameKeyAs(w.Table) {
+		if t := s.Now(w.Table); w.Some() && !t.Key.SameAs(w.Table.Key) {
 			return t
 		}
 	}
