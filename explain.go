@@ -101,7 +101,7 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 		}
 		out.step("as it is"+on, k.text, args)
 		for _, t := range p.Dropped {
-			out.step("then the slots go too", t.EndSQL(ddl.Truncates(sqltext.Tokenize(k.text, k.conn.Settings.Mode))), nil)
+			out.step("then the slots go too", t.DDL().End(ddl.Truncates(sqltext.Tokenize(k.text, k.conn.Settings.Mode))), nil)
 		}
 	}
 	return out, nil

@@ -48,7 +48,7 @@ func (t *Table) StillKeyed(ctx context.Context, conn *sql.Conn, srv Server) (boo
 	l.store(ctx, baseNames)
 	l.columns()
 	l.keys(ctx)
-	return slices.EqualFunc(t.Key, now.Key, func(a, b *Column) bool { return t.keyDefinition(a) == t.keyDefinition(b) }), l.err
+	return slices.EqualFunc(t.Key, now.Key, func(a, b *Column) bool { return keyDefinition(a) == keyDefinition(b) }), l.err
 }
 
 // describe reads what only SHOW CREATE TABLE and the rows can tell.
@@ -95,15 +95,15 @@ func (l *loader) describe(ctx context.Context, t *Table) {
 		return g.generated != "" && slices.ContainsFunc(t.Touch, func(c *Column) bool { return sqltext.MentionsWord(g.generated, c.Name) })
 	})
 	t.Indexed = t.Indexes(create, toks)
-	t.mayTouch(create, computed)
-	t.Missing = t.upgradeSQL(t.stored)
-	t.Taken = len(t.MissingSteps()) > 1 && !slices.ContainsFunc(t.stored, numbersSlots)
-	if t.judge(l.kind(t).engine, tooMany, create); t.Unfit != nil {
+	draft{t}.mayTouch(create, computed)
+	t.Missing = t.DDL().upgrade(t.stored)
+	t.Taken = len(t.DDL().Steps()) > 1 && !slices.ContainsFunc(t.stored, numbersSlots)
+	if (draft{t}).judge(l.kind(t).engine, tooMany, create); t.Unfit != nil {
 		t.Missing, t.Taken = "", false
 		return
 	}
 	if t.Missing == "" {
-		t.Narrow = t.widenSQL(t.stored)
+		t.Narrow = t.DDL().widen(t.stored)
 	}
 	t.Unique = slices.DeleteFunc(t.Unique, func(k UniqueKey) bool { // others may give a row what is in the base row
 		return slices.ContainsFunc(k.Columns, func(c *Column) bool { return t.Counter(c.Name) != nil })
@@ -117,7 +117,7 @@ func (l *loader) unseen(ctx context.Context, t *Table) {
 	if len(t.stored) > 0 || l.err != nil || l.none[l.key(t.Spec.DB, t.Spec.SlotsTable)] {
 		return
 	}
-	l.ask(ctx, t.opensSlots())
+	l.ask(ctx, t.DDL().opens())
 	switch n := mysqlerr.Number(l.err); n {
 	case 0, mysqlerr.ErrLockWait: // the connection is broken, or the answer came; or who waits has to try again
 	case mysqlerr.ErrNoTable:
@@ -134,7 +134,7 @@ func (l *loader) slotsTables() {
 	for _, t := range l.tables {
 		slots := l.key(t.Spec.DB, t.Spec.SlotsTable)
 		t.stored, t.Closed = l.stored[slots], l.kinds[slots].closed
-		t.nameSlots()
+		draft{t}.nameSlots()
 		for _, slot := range t.stored {
 			if !slot.Invisible {
 				t.SlotsWidth++

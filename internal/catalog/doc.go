@@ -4,11 +4,12 @@
 //
 // A Schema is immutable once loaded, and everybody may read it; another reading makes
 // another. It knows no plan, no transaction and nothing of what is under way on a table.
-// [LoadSchema] asks the server, over a connection that it is given; all else is memory and
-// text: DDL of slots tables ([Table.CreateSQL]), keys as text in their canonical order
-// ([Key]), counters' values in units.
+// [LoadSchema] asks the server, over a connection that it is given, and what it sets of a
+// table is set by a draft; all else is memory and text: what is sent about slots tables
+// ([DDL]), keys as text in their canonical order ([Key], by [KeyColumns]), counters' values
+// in units.
 //
-//	specs → LoadSchema → Schema → Table, Column, Key
+//	specs → LoadSchema → Schema → Table, Column, KeyColumns
 //
 // The copy may be late. What must not be wrong for that is checked by the statements that
 // the packages above make.

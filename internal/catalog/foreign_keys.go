@@ -94,11 +94,11 @@ func (l *loader) dependents(ctx context.Context, s *Schema) []Dependent {
 	for _, v := range l.objects.triggers {
 		if t := l.find(v[0], v[1]); t != nil {
 			if t.UpdateTriggers = t.UpdateTriggers || v[3] == "UPDATE"; v[3] == "UPDATE" && !t.Closed { // a closed table's increments fire it
-				t.degrade("it has an UPDATE trigger, which an increment would not fire; drop it or take the table from the list")
+				draft{t}.degrade("it has an UPDATE trigger, which an increment would not fire; drop it or take the table from the list")
 			}
 			t.InsertTriggers = t.InsertTriggers || v[3] == "INSERT"
 			t.DeleteTriggers = t.DeleteTriggers || v[3] == "DELETE"
-			t.MakesKeys = t.MakesKeys || v[3] == "INSERT" && v[4] == "BEFORE" && t.setsKey(v[2])
+			t.MakesKeys = t.MakesKeys || v[3] == "INSERT" && v[4] == "BEFORE" && draft{t}.setsKey(v[2])
 		}
 		all = append(all, Dependent{DB: v[0], Name: v[1], Body: v[2], Event: v[3]})
 	}
@@ -119,24 +119,4 @@ func (l *loader) dependents(ctx context.Context, s *Schema) []Dependent {
 		fmt.Fprint(&l.seen, l.kind(t), t.Closed, t.InsertTriggers, t.DeleteTriggers, t.MakesKeys, t.Unfit, t.Degraded)
 	}
 	return all
-}
-
-// ForeignKeySQL ties the slots to the base rows; orphans would be refused.
-func (t *Table) ForeignKeySQL() []string {
-	return []string{
-		"DELETE " + PrivateName + " FROM " + t.Slots() + " AS " + PrivateName + " LEFT JOIN " + t.Base() + " AS base ON " + t.Key.Same("base", PrivateName) +
-			" WHERE base." + sqltext.Quote(t.Key[0].Name) + " IS NULL",
-		t.TieSQL(),
-	}
-}
-
-// TieSQL gives the slots table a foreign key to the base table.
-func (t *Table) TieSQL() string {
-	key := strings.Join(QuoteNames(t.Key), ", ")
-	return "ALTER TABLE " + t.Slots() + " ADD FOREIGN KEY (" + key + ") REFERENCES " + t.Base() + " (" + key + ") ON DELETE CASCADE"
-}
-
-// TiedSQL asks whether the slots table has a foreign key.
-func (t *Table) TiedSQL() string {
-	return "SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = " + Text(t.Spec.DB) + " AND TABLE_NAME = " + Text(t.Spec.SlotsTable)
 }

@@ -8,15 +8,9 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// absent are the listed columns that the table does not have: a migration may
-// add them later, and statements pass until then.
-func (t *Table) absent() []string {
-	return slices.DeleteFunc(slices.Concat(t.Spec.Counters, t.Spec.Touch), func(name string) bool { return t.Column(name) != nil })
-}
-
 // degrade notes what keeps a table from becoming a counter table. One that has slots
 // goes on without new ones: others have changed it, and their DDL must not stop anybody.
-func (t *Table) degrade(format string, args ...any) {
+func (t draft) degrade(format string, args ...any) {
 	why := fmt.Sprintf(format, args...)
 	if len(t.stored) > 0 && !t.Taken {
 		t.Degraded = append(t.Degraded, why)
@@ -26,7 +20,7 @@ func (t *Table) degrade(format string, args ...any) {
 }
 
 // judge notes what keeps the table from being a counter table, or from becoming one.
-func (t *Table) judge(engine string, rowsOverOne bool, createSQL string) {
+func (t draft) judge(engine string, rowsOverOne bool, createSQL string) {
 	add := func(format string, args ...any) { t.Unfit = append(t.Unfit, fmt.Sprintf(format, args...)) }
 	if !strings.EqualFold(engine, "InnoDB") {
 		t.Unfolded = true

@@ -70,7 +70,7 @@ func LoadSchema(ctx context.Context, db *sql.DB, srv Server, specs []Spec, b *Ob
 	}
 	for _, t := range s.Tables {
 		if len(t.Columns) > 0 {
-			for _, name := range t.absent() {
+			for _, name := range (draft{t}).absent() {
 				s.Absent = append(s.Absent, t.String()+"."+name)
 			}
 		} else if t.Unfit == nil {
@@ -135,7 +135,7 @@ func (l *loader) withoutSlots(ctx context.Context) {
 		if _, known := kinds[key]; known || l.err != nil {
 			continue
 		}
-		if l.ask(ctx, t.opensSlots()); mysqlerr.Number(l.err) == mysqlerr.ErrNoTable {
+		if l.ask(ctx, t.DDL().opens()); mysqlerr.Number(l.err) == mysqlerr.ErrNoTable {
 			l.none[key], columns[key], kinds[key] = true, [][]string{}, [][]string{}
 		}
 		if mysqlerr.Number(l.err) != 0 { // it may be there for others

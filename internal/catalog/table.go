@@ -38,16 +38,23 @@ type Table struct {
 	Computed       []*Column // generated columns that read a counter
 	Unsummed       bool      // what is read of counters is not what base row and slots add up to
 	Unfolded       bool      // nothing can be added to base rows in one transaction with slots
-	Closed         bool      // its slots table takes no more increments: it is being left
-	Missing        string    // DDL that has to run first; "" when the slots table is in order
-	Unmade         error     // why it could not be run; nil: nobody has tried
-	Unseen         bool      // the user may not see the slots table, if there is one
-	Taken          bool      // the slots table's name is that of a table which is none
-	Narrow         string    // DDL for slots that can't hold every digit of a column's new type; "": they can
+
+	SlotsState
 
 	MariaDB   bool
 	Galera    bool
 	RollsBack bool
+}
+
+// SlotsState is how a slots table is not as it is to be; the zero value says that it is in
+// order.
+type SlotsState struct {
+	Closed  bool   // it takes no more increments: it is being left
+	Missing string // DDL that has to run first; "": none
+	Unmade  error  // why that could not be run; nil: nobody has tried
+	Unseen  bool   // the user may not see the slots table, if there is one
+	Taken   bool   // its name is that of a table which is none
+	Narrow  string // DDL for slots that can't hold every digit of a column's new type; "": they can
 }
 
 // UniqueKey is a primary or unique key whose columns are indexed in full.
@@ -104,14 +111,6 @@ func (t *Table) RenamesIn(toks []sqltext.Token) bool {
 	return false
 }
 
-// EndSQL ends the slots as TRUNCATE or DROP TABLE has ended the base rows.
-func (t *Table) EndSQL(truncate bool) string {
-	if truncate {
-		return "TRUNCATE TABLE " + t.Slots()
-	}
-	return "DROP TABLE IF EXISTS " + t.Slots()
-}
-
 // Extends reports whether increments of an older version of the table mean the same in it:
 // it may have got columns behind those that it had, as where a process makes a touch column
 // or lists another counter.
@@ -162,23 +161,22 @@ func (t *Table) Slots() string {
 	return sqltext.Quote(t.Spec.DB) + "." + sqltext.Quote(t.Spec.SlotsTable)
 }
 
-// opensSlots fails where the slots table is not there, or not for the user.
-func (t *Table) opensSlots() string { return "SELECT 1 FROM " + t.Slots() + " LIMIT 0" }
-
-// setsKey reports whether the body of a trigger may set a column of a unique key:
-// SET NEW.id = …, or as an argument of a procedure.
-func (t *Table) setsKey(body string) bool {
-	toks := sqltext.Tokenize(body, sqltext.Mode{})
-	for i, tok := range toks {
-		switch {
-		case tok.Is("CALL"):
-			return true
-		case !tok.Is("NEW") || i+3 >= len(toks) || !toks[i+3].Punct('=') && !toks[i+3].Punct(':'):
-		case slices.ContainsFunc(t.Unique, func(k UniqueKey) bool { return k.Columns.Has(toks[i+2].Name) }):
-			return true
-		}
+// MakesDo leaves out the counters and touch columns that the slots table has no columns
+// for: to everybody they are ordinary columns until it has. It reports whether it fits then.
+// It is for who makes slots tables, before the Schema is anybody else's.
+func (t *Table) MakesDo() bool {
+	counters, touch := t.Counters, t.Touch
+	lacks := func(c *Column) bool { return FindColumn(t.stored, c.Name) == nil }
+	if slices.ContainsFunc(touch, func(c *Column) bool { return c.OnUpdate && lacks(c) }) { // an increment has to set it
+		return false
 	}
-	return false
+	t.Counters, t.Touch = slices.DeleteFunc(slices.Clone(counters), lacks), slices.DeleteFunc(slices.Clone(touch), lacks)
+	if len(t.Counters) == 0 || t.DDL().upgrade(t.stored) != "" {
+		t.Counters, t.Touch = counters, touch
+		return false
+	}
+	t.Missing, t.Narrow = "", t.DDL().widen(t.stored)
+	return true
 }
 
 // lacks reports whether the slots table has no column for a listed one: see makesDo.

@@ -48,7 +48,7 @@ func (s *Schema) SlotsToMake() (made []*Table) {
 	for _, t := range s.Tables {
 		switch {
 		case t.Missing == "" && t.Narrow == "" || t.Unfit != nil:
-		case t.Missing != t.CreateSQL() || t.Unmade != nil:
+		case t.Missing != t.DDL().Create() || t.Unmade != nil:
 			return nil
 		default:
 			made = append(made, t)

@@ -140,7 +140,7 @@ func (d *Definer) drop(ctx context.Context, x Statement, toks []sqltext.Token) (
 				continue
 			}
 		}
-		if _, derr := d.Do(ctx, t.EndSQL(truncate)); derr != nil {
+		if _, derr := d.Do(ctx, t.DDL().End(truncate)); derr != nil {
 			return derr
 		}
 	}

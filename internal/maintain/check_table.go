@@ -33,7 +33,7 @@ func (k *inspection) table(t *catalog.Table) {
 		k.left(t)
 	case t.Unseen:
 		k.fail(name, "the user may not see its slots table "+t.Spec.SlotsTable, "have an administrator run countermysql init, if there is none, and the statement", k.grant("SELECT, INSERT, UPDATE, DELETE", t.Slots()))
-	case t.Missing == t.CreateSQL():
+	case t.Missing == t.DDL().Create():
 		k.fail(name, "its slots table "+t.Spec.SlotsTable+" is missing", "run countermysql init, or the statement", t.Missing)
 	case t.Taken:
 		k.fail(name, "its slots table's name, "+t.Spec.SlotsTable+", is that of another table", "choose another name with slots_table", "")
@@ -63,7 +63,7 @@ func (k *inspection) table(t *catalog.Table) {
 	}
 	for _, c := range k.in.Wanted(t) {
 		k.warn(name, "increments set its column "+c.Name+" to the present time, which is no touch column, so that they are as slow as on plain MySQL",
-			"list it, counterTouch="+t.FullName(c)+", and run countermysql init, or the statement", t.TouchSQL([]*catalog.Column{c}, ""))
+			"list it, counterTouch="+t.FullName(c)+", and run countermysql init, or the statement", t.DDL().Touch([]*catalog.Column{c}, ""))
 	}
 	for _, fk := range t.Parents {
 		if fk.Cascades {

@@ -69,7 +69,7 @@ func (i *initialization) fit(ctx context.Context, srv catalog.Server, t *catalog
 		i.errs = append(i.errs, t.SlotsError())
 		return nil
 	default:
-		if steps := t.MissingSteps(); len(steps) > 1 {
+		if steps := t.DDL().Steps(); len(steps) > 1 {
 			rows, err := i.lookups.Query(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
 			if err != nil {
 				return err
@@ -79,7 +79,7 @@ func (i *initialization) fit(ctx context.Context, srv catalog.Server, t *catalog
 				return nil
 			}
 		}
-		i.statements = append(i.statements, t.MissingSteps()...)
+		i.statements = append(i.statements, t.DDL().Steps()...)
 		if !i.dry {
 			if err := i.watcher.MakeSlots(ctx, srv, t); err != nil {
 				i.failed(t, err)
@@ -100,9 +100,9 @@ func (i *initialization) tie(ctx context.Context, t *catalog.Table) error {
 	if len(t.Key) == 0 || t.Unfit != nil {
 		return nil
 	}
-	rows, err := i.lookups.Query(ctx, t.TiedSQL())
+	rows, err := i.lookups.Query(ctx, t.DDL().Tied())
 	if err == nil && len(rows) == 0 {
-		i.run(ctx, t, t.ForeignKeySQL()...)
+		i.run(ctx, t, t.DDL().Tie()...)
 	}
 	return err
 }

@@ -25,7 +25,7 @@ func (a *analyzer) ddl(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 	if ready := slices.DeleteFunc(slices.Clone(named), func(t *catalog.Table) bool { return t.Missing != "" }); len(ready) > 0 || !alters {
 		named = ready
 	} else { // others may have made its slots table since
-		named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return t.Missing != t.CreateSQL() })
+		named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return t.Missing != t.DDL().Create() })
 	}
 	switch {
 	case len(named) == 0:

@@ -62,7 +62,7 @@ func (w *Watcher) MakeSlots(ctx context.Context, srv catalog.Server, t *catalog.
 	if err != nil {
 		return err
 	}
-	steps := t.MissingSteps()
+	steps := t.DDL().Steps()
 	if len(steps) == 1 {
 		return makeHeld(ctx, look, srv, t, steps[0])
 	}

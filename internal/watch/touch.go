@@ -53,13 +53,13 @@ func (w *Watcher) wantsMore(s *catalog.Schema) bool {
 // addTouch makes those that are wanted, and reports whether there may be news. No
 // statement fails for want of them.
 func (w *Watcher) addTouch(ctx context.Context, look *sql.DB, t *catalog.Table, wanted []*catalog.Column) (again bool) {
-	ddl := t.TouchSQL(wanted, "")
+	ddl := t.DDL().Touch(wanted, "")
 	err := w.refused.unless(ddl, func() error {
 		var comment string
 		if err := look.QueryRowContext(ctx, fmt.Sprintf("SELECT CONCAT(%s, UTC_TIMESTAMP() + INTERVAL %d SECOND)", catalog.SettlesPrefix, catalog.Settling/time.Second)).Scan(&comment); err != nil {
 			return err
 		}
-		_, err := look.ExecContext(ctx, t.TouchSQL(wanted, " COMMENT '"+comment+"'"))
+		_, err := look.ExecContext(ctx, t.DDL().Touch(wanted, " COMMENT '"+comment+"'"))
 		return err
 	})
 	if n := mysqlerr.Number(err); err == nil || n == mysqlerr.ErrDuplicateColumn {
