@@ -28,7 +28,10 @@ import (
 func benchConn(b testing.TB) *conn {
 	s := catalogtest.Forum(true)
 	c := &Connector{config: &Config{}, log: slog.Default(), plans: newPlanCache(), watcher: watch.Fixed(s), increments: increment.NewShared(s.Specs, false, nil, nil)}
-	return &conn{connector: c, Runner: exact.New(increment.New(fold.New(&session.Session{Shared: &session.Shared{Watcher: c.watcher}, Settings: session.Settings{DB: "forum"}, Literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}}), c.increments), c.sales)}
+	return &conn{connector: c, Runner: exact.New(increment.New(fold.New(&session.Session{Transactions: session.Transactions{
+		Shared:      &session.Shared{Watcher: c.watcher},
+		Environment: session.Environment{Settings: session.Settings{DB: "forum"}, Literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}},
+	}}), c.increments), c.sales)}
 }
 
 // TestBenchmarks proves that the benchmarks run.

@@ -28,7 +28,7 @@ func (r *Runner) runOverwriting(ctx context.Context, x Execution) (out answer.Ou
 	}
 	was, err := r.HadSlots(ctx, s, where)
 	if err == nil && was != "" && out.Affected() > 0 {
-		_, err = r.Do(ctx, r.Unsnapshot()+"UPDATE "+s.From()+" SET "+was+" WHERE "+where)
+		_, err = r.Do(ctx, r.Settings.Unsnapshot()+"UPDATE "+s.From()+" SET "+was+" WHERE "+where)
 	}
 	if err != nil && r.InTransaction() { // it may not be committed as it is
 		if rerr := r.Cut(ctx, err); ctx.Err() != nil {

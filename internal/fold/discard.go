@@ -30,7 +30,7 @@ func (f *Folder) Discarded(ctx context.Context, d *plan.Discarding, err error) e
 			break
 		}
 		var left [][]string
-		if left, err = f.Read(ctx, f.Unsnapshot()+"SELECT 1 FROM "+s.Table.From()+" WHERE "+s.Where+" LIMIT 1 FOR UPDATE"); left != nil {
+		if left, err = f.Read(ctx, f.Settings.Unsnapshot()+"SELECT 1 FROM "+s.Table.From()+" WHERE "+s.Where+" LIMIT 1 FOR UPDATE"); left != nil {
 			err = s.Column.OutOfRange()
 		}
 	}

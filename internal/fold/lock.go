@@ -16,7 +16,7 @@ func (f *Folder) LockRows(ctx context.Context, t *catalog.Table, name, from, whe
 }
 
 func (f *Folder) LockRowsAs(ctx context.Context, t *catalog.Table, name, from, where, how string) ([]slotsql.LockedRow, error) {
-	rows, err := f.Read(ctx, f.Unsnapshot()+slotsql.LockSQL(t, name, from, where, how))
+	rows, err := f.Read(ctx, f.Settings.Unsnapshot()+slotsql.LockSQL(t, name, from, where, how))
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +31,6 @@ func (f *Folder) LockRowsAs(ctx context.Context, t *catalog.Table, name, from, w
 
 // LockTable locks all base rows of a table.
 func (f *Folder) LockTable(ctx context.Context, t *catalog.Table) error {
-	_, err := f.Read(ctx, f.Unsnapshot()+"SELECT COUNT("+sqltext.Quote(t.Counters[0].Name)+") FROM "+t.Base()+slotsql.ForceKey(t)+" FOR UPDATE")
+	_, err := f.Read(ctx, f.Settings.Unsnapshot()+"SELECT COUNT("+sqltext.Quote(t.Counters[0].Name)+") FROM "+t.Base()+slotsql.ForceKey(t)+" FOR UPDATE")
 	return err
 }

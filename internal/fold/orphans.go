@@ -43,13 +43,13 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 		keys[i] = row
 	}
 	slices.SortFunc(keys, t.Key.Compare)
-	for batch := range slices.Chunk(keys, f.Several(t, plan.SendBatch, slices.Values(keys))) { // and not all at once, which would lock all slots
+	for batch := range slices.Chunk(keys, f.Settings.Several(t, plan.SendBatch, slices.Values(keys))) { // and not all at once, which would lock all slots
 		if waits {
 			lock := catalog.ShareMode
 			if p.Scopes != nil { // it changes the row: with a shared lock, those who wait here would then wait for each other
 				lock = "FOR UPDATE"
 			}
-			there, err := f.Read(ctx, f.Unsnapshot()+"SELECT 1 FROM "+t.Base()+" WHERE "+t.Key.WhereAny(batch, sqltext.Quote(t.Spec.Name))+" "+lock)
+			there, err := f.Read(ctx, f.Settings.Unsnapshot()+"SELECT 1 FROM "+t.Base()+" WHERE "+t.Key.WhereAny(batch, sqltext.Quote(t.Spec.Name))+" "+lock)
 			if err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 }
 
 func (f *Folder) removeOrphans(ctx context.Context, t *catalog.Table, where string) error {
-	n, err := f.Do(ctx, f.UnsafeUpdates(t)+"DELETE "+catalog.PrivateName+slotsql.Orphans(t, where))
+	n, err := f.Do(ctx, f.Settings.UnsafeUpdates()+"DELETE "+catalog.PrivateName+slotsql.Orphans(t, where))
 	if n > 0 && f.InTransaction() {
 		f.Transaction().Inside = true // others still see them
 	}

@@ -100,7 +100,7 @@ func (f *Folder) AddToBase(ctx context.Context, t *catalog.Table, e *slotsql.Row
 			sets = append(sets, ref+" = "+catalog.Later(ref, "CAST("+e.Touch[i]+" AS DATETIME(6))"))
 		}
 	}
-	return f.Do(ctx, f.Unsnapshot()+"UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Key.Where(e.Key, name))
+	return f.Do(ctx, f.Settings.Unsnapshot()+"UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Key.Where(e.Key, name))
 }
 
 // Relocate looks for the row of an entry that is no longer under its key, by
@@ -118,7 +118,7 @@ func (f *Folder) Relocate(ctx context.Context, t *catalog.Table, e *slotsql.RowI
 		}
 		if len(found.Keys) > 1 {
 			var there [][]string
-			for batch := range slices.Chunk(found.Keys, f.Several(t, plan.SendBatch, slices.Values(found.Keys))) {
+			for batch := range slices.Chunk(found.Keys, f.Settings.Several(t, plan.SendBatch, slices.Values(found.Keys))) {
 				some, err := f.Outside(ctx, "SELECT "+t.Key.Select(t.Ref())+" FROM "+t.Base()+" WHERE "+t.Key.WhereAny(batch, t.Ref()))
 				if err != nil {
 					return nil, err

@@ -15,7 +15,7 @@ import (
 // The locks keep everybody from the slots, so what a look-up connection sees of
 // them stays true; only what was read is taken away.
 func (f *Folder) FoldRows(ctx context.Context, t *catalog.Table, rows []slotsql.LockedRow) error {
-	for batch := range slices.Chunk(rows, f.Several(t, BatchKeys, session.EachOf(rows, slotsql.LockedRow.KeyOf))) {
+	for batch := range slices.Chunk(rows, f.Settings.Several(t, BatchKeys, session.EachOf(rows, slotsql.LockedRow.KeyOf))) {
 		keys := make([]catalog.Key, len(batch))
 		for i, r := range batch {
 			keys[i] = r.Key
@@ -60,7 +60,7 @@ func (f *Folder) FoldSlots(ctx context.Context, t *catalog.Table, rows []slotsql
 		}
 	}
 	if update := folding.UpdateSQL(); update != "" {
-		if _, err := f.Do(ctx, f.Unsnapshot()+update); err != nil {
+		if _, err := f.Do(ctx, f.Settings.Unsnapshot()+update); err != nil {
 			return err
 		}
 	}

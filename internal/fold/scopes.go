@@ -70,7 +70,7 @@ func (f *Folder) FoldTable(ctx context.Context, t *catalog.Table, writes bool) e
 			return nil
 		}
 		gone, err := f.FoldKeys(ctx, t, keys)
-		for batch := range slices.Chunk(gone, f.Several(t, BatchKeys, slices.Values(gone))) {
+		for batch := range slices.Chunk(gone, f.Settings.Several(t, BatchKeys, slices.Values(gone))) {
 			if err == nil && writes {
 				err = f.removeOrphans(ctx, t, slotsql.WhereAnyOrAll(t, batch, catalog.PrivateName))
 			}
@@ -92,7 +92,7 @@ func (f *Folder) FoldKeys(ctx context.Context, t *catalog.Table, keys map[string
 		sorted = append(sorted, k)
 	}
 	slices.SortFunc(sorted, t.Key.Compare)
-	for batch := range slices.Chunk(sorted, f.Several(t, BatchKeys, slices.Values(sorted))) {
+	for batch := range slices.Chunk(sorted, f.Settings.Several(t, BatchKeys, slices.Values(sorted))) {
 		rows, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.WhereAny(batch, t.Ref()))
 		if err != nil {
 			return nil, err

@@ -76,7 +76,7 @@ func (f *Folder) RemoveSlots(ctx context.Context, t *catalog.Table, gone []slots
 	for i, col := range t.Counters {
 		on = append(on, fmt.Sprintf("%s.%s = %s.c%d", catalog.PrivateName, sqltext.Quote(col.Name), v, i))
 	}
-	for batch := range slices.Chunk(gone, f.Several(t, plan.SendBatch, session.EachOf(gone, func(s slotsql.SlotRow) catalog.Key { return s.Key }))) {
+	for batch := range slices.Chunk(gone, f.Settings.Several(t, plan.SendBatch, session.EachOf(gone, func(s slotsql.SlotRow) catalog.Key { return s.Key }))) {
 		rows := make([]string, len(batch))
 		for n, s := range batch {
 			cols := []string{s.Slot + " AS slot"}
@@ -88,7 +88,7 @@ func (f *Folder) RemoveSlots(ctx context.Context, t *catalog.Table, gone []slots
 			}
 			rows[n] = "SELECT " + strings.Join(cols, ", ")
 		}
-		n, err := f.Do(ctx, f.UnsafeUpdates(t)+"DELETE "+catalog.PrivateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
+		n, err := f.Do(ctx, f.Settings.UnsafeUpdates()+"DELETE "+catalog.PrivateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
 			" STRAIGHT_JOIN "+t.Slots()+" AS "+catalog.PrivateName+" FORCE INDEX (PRIMARY) ON "+strings.Join(on, " AND "))
 		if err == nil && n < int64(len(batch)) {
 			err = f.AsDeadlock("another node of the cluster has written the slots of " + t.String() + " meanwhile")

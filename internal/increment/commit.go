@@ -25,7 +25,7 @@ func (c *Caller) CommitInOnePacket(ctx context.Context) (done bool, err error) {
 	if len(unsent) != 1 {
 		return false, nil
 	}
-	if sorted := unsent[0].Sorted(); len(sorted) > c.Several(unsent[0].Table, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf)) {
+	if sorted := unsent[0].Sorted(); len(sorted) > c.Settings.Several(unsent[0].Table, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf)) {
 		return false, nil // after an error it could not be told what was done
 	}
 	t, entries := unsent[0].Table, unsent[0].Sorted()

@@ -57,7 +57,7 @@ func (c *Caller) Count(ctx context.Context, x Execution, b *plan.Bound) (Counted
 	if !ok {
 		return Counted{}, TakeVerbatim, nil
 	}
-	if len(entries) > c.Several(b.Table, len(entries), session.EachOf(entries, (*slotsql.RowIncrement).KeyOf)) {
+	if len(entries) > c.Settings.Several(b.Table, len(entries), session.EachOf(entries, (*slotsql.RowIncrement).KeyOf)) {
 		return Counted{}, TakeExact, nil // its own text says of them in few words
 	}
 	way := c.shared.Batch(b.Table, b.Name, b.Table.Key)
@@ -134,7 +134,7 @@ func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, e
 		lock = inc.Table.NoWait()
 	}
 	send := func() (bool, error) {
-		text, ok := c.Filler.Statement(c.Insert(), lock, c.Slot(inc.Table))
+		text, ok := c.Filler.Statement(c.Settings.Insert(), lock, c.Slot(inc.Table))
 		if !ok {
 			return false, nil
 		}
@@ -271,5 +271,5 @@ func (c *Caller) addPending(ctx context.Context, t *catalog.Table, hits []slotsq
 
 // upsert prepares a statement for entries by the slots table's own key.
 func (c *Caller) upsert(t *catalog.Table, entries []*slotsql.RowIncrement) *slotsql.Upsert {
-	return &slotsql.Upsert{Table: t, Name: t.Spec.Name, Columns: t.Key, Entries: entries, Lock: t.Lock(), Slot: c.Slot(t), Insert: c.Insert()}
+	return &slotsql.Upsert{Table: t, Name: t.Spec.Name, Columns: t.Key, Entries: entries, Lock: t.Lock(), Slot: c.Slot(t), Insert: c.Settings.Insert()}
 }

@@ -93,7 +93,7 @@ func (c *Caller) shareRows(ctx context.Context, unsent []*txn.Pending) (bool, er
 	if !some {
 		return false, nil
 	}
-	found, err := c.Read(ctx, c.Unsnapshot()+strings.Join(append(tables, rows...), " UNION ALL "))
+	found, err := c.Read(ctx, c.Settings.Unsnapshot()+strings.Join(append(tables, rows...), " UNION ALL "))
 	return len(found) == len(rows), err
 }
 
@@ -101,7 +101,7 @@ func (c *Caller) shareRows(ctx context.Context, unsent []*txn.Pending) (bool, er
 func (c *Caller) directly(b *Batch, e *slotsql.RowIncrement, later bool) string {
 	u := &slotsql.Upsert{Table: b.keys.Table, Name: b.name, Columns: b.keys.By, Entries: []*slotsql.RowIncrement{e}}
 	used, touched := u.Used()
-	return string(slotsql.NewDirectTemplate(b.keys.Table, b.name, b.keys.By, used, touched, later).Fill(nil, c.NoWaiting(), "", 0, u))
+	return string(slotsql.NewDirectTemplate(b.keys.Table, b.name, b.keys.By, used, touched, later).Fill(nil, c.Settings.NoWaiting(), "", 0, u))
 }
 
 // fillDirectly is sendDirect for the increment in the filler; sent is false for an argument
@@ -120,7 +120,7 @@ func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err err
 	if b.direct.Add(1) > maxDirect {
 		return false, errNotDirect
 	}
-	text, ok := c.Filler.Direct(c.NoWaiting())
+	text, ok := c.Filler.Direct(c.Settings.NoWaiting())
 	if !ok {
 		return false, nil
 	}

@@ -38,7 +38,7 @@ func (c *Caller) Send(ctx context.Context) error {
 		if shared {
 			carries = 1
 		}
-		for batch := range slices.Chunk(sorted, c.Several(t, carries, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf))) {
+		for batch := range slices.Chunk(sorted, c.Settings.Several(t, carries, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf))) {
 			err := errNotDirect
 			if shared || i == len(unsent)-1 && len(sorted) == 1 { // behind it no base row is waited for, with this one locked
 				err = c.sendDirect(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), batch[0], false, "")

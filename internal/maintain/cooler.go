@@ -147,7 +147,7 @@ func (b *Background) coolKeys(ctx context.Context, r **rollup, of *traffic.Keys,
 	for i, k := range cold {
 		keys[i] = k.Key
 	}
-	keys = keys[:min(len(keys), (*r).folder.Several(t, len(keys), slices.Values(keys)))]
+	keys = keys[:min(len(keys), (*r).folder.Settings.Several(t, len(keys), slices.Values(keys)))]
 	taken, err := (*r).fold(ctx, of.By, keys, "FOR UPDATE SKIP LOCKED")
 	if err != nil && !mysqlerr.Passing[mysqlerr.Number(err)] {
 		return fmt.Errorf("%s: %w", t, err)

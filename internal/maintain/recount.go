@@ -200,7 +200,7 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 		sorted = append(sorted, k)
 	}
 	slices.SortFunc(sorted, t.Key.Compare)
-	for batch := range slices.Chunk(sorted, r.folder.Several(t, r.size, slices.Values(sorted))) {
+	for batch := range slices.Chunk(sorted, r.folder.Settings.Several(t, r.size, slices.Values(sorted))) {
 		if err := r.batch(ctx, batch); err != nil {
 			return repaired, err
 		}

@@ -218,7 +218,7 @@ func (s *seller) serve(ctx context.Context, requests []*saleRequest) ([]stock.An
 	if err := s.FoldRows(ctx, g.Table, locked); err != nil {
 		return nil, err
 	}
-	rows, err := s.Read(ctx, s.Unsnapshot()+x.Look())
+	rows, err := s.Read(ctx, s.Settings.Unsnapshot()+x.Look())
 	if err != nil || len(rows) == 0 {
 		return all(stock.Refused), err
 	}

@@ -1,21 +1,13 @@
 package session
 
-import "github.com/countermysql/countermysql/internal/catalog"
-
-// Slot is the slot that the session writes for a table: one and the same until the
-// transaction ends.
-func (s *Session) Slot(t *catalog.Table) int {
-	return s.Leased.Slot(&s.Traffic.Of(t).Leases, s.SlotRange, s.Settings.Server, t.Spec.Slots)
-}
-
 // UnsafeUpdates lets MariaDB delete slots, by their primary key, under sql_safe_updates:
 // it refuses any join with a list of values
 // (https://mariadb.com/kb/en/server-system-variables/#sql_safe_updates).
-func (s *Session) UnsafeUpdates(t *catalog.Table) string {
+func (s *Settings) UnsafeUpdates() string {
 	switch {
-	case !s.Settings.SafeUpdates || !t.MariaDB:
+	case !s.SafeUpdates || !s.MariaDB:
 		return s.Unsnapshot()
-	case s.Settings.SnapshotIsolation:
+	case s.SnapshotIsolation:
 		return "SET STATEMENT sql_safe_updates=OFF, innodb_snapshot_isolation=OFF FOR "
 	}
 	return "SET STATEMENT sql_safe_updates=OFF FOR "
@@ -25,14 +17,14 @@ func (s *Session) UnsafeUpdates(t *catalog.Table) string {
 // cut to what the slots table can hold, and none is made up for a column that it has got
 // (https://dev.mysql.com/doc/refman/8.4/en/sql-mode.html#sql-mode-strict;
 // https://mariadb.com/kb/en/set-statement/).
-func (s *Session) Insert() string {
-	strictly := s.Settings.SQLMode + ",STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO" // MySQL warns of the first without the others
-	switch known := s.Watcher.Current(); {
-	case s.Settings.Strict:
+func (s *Settings) Insert() string {
+	strictly := s.SQLMode + ",STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO" // MySQL warns of the first without the others
+	switch {
+	case s.Strict:
 		return s.Unsnapshot() + "INSERT "
-	case known == nil || !known.Server.MariaDB:
+	case !s.MariaDB:
 		return "INSERT /*+ SET_VAR(sql_mode = '" + strictly + "') */ "
-	case s.Settings.SnapshotIsolation:
+	case s.SnapshotIsolation:
 		return "SET STATEMENT innodb_snapshot_isolation=OFF, sql_mode='" + strictly + "' FOR INSERT "
 	}
 	return "SET STATEMENT sql_mode='" + strictly + "' FOR INSERT "
@@ -40,8 +32,8 @@ func (s *Session) Insert() string {
 
 // Unsnapshot lets MariaDB write a slot that changed since the transaction's
 // snapshot (https://mariadb.com/kb/en/innodb-system-variables/#innodb_snapshot_isolation).
-func (s *Session) Unsnapshot() string {
-	if s.Settings.SnapshotIsolation {
+func (s *Settings) Unsnapshot() string {
+	if s.SnapshotIsolation {
 		return "SET STATEMENT innodb_snapshot_isolation=OFF FOR "
 	}
 	return ""
@@ -49,11 +41,11 @@ func (s *Session) Unsnapshot() string {
 
 // NoWaiting lets MariaDB refuse a lock at once
 // (https://mariadb.com/kb/en/innodb-system-variables/#innodb_lock_wait_timeout).
-func (s *Session) NoWaiting() string {
-	switch known := s.Watcher.Current(); {
-	case known == nil || !known.Server.MariaDB:
+func (s *Settings) NoWaiting() string {
+	switch {
+	case !s.MariaDB:
 		return ""
-	case s.Settings.SnapshotIsolation:
+	case s.SnapshotIsolation:
 		return "SET STATEMENT innodb_lock_wait_timeout=0, innodb_snapshot_isolation=OFF FOR "
 	}
 	return "SET STATEMENT innodb_lock_wait_timeout=0 FOR "

@@ -71,18 +71,6 @@ func (s *Session) Untold() error {
 	return why
 }
 
-// askStatus asks for the status flags, which an error does not bring, by a
-// statement that leaves warnings as they are.
-func (s *Session) askStatus() error {
-	ctx, cancel := context.WithTimeout(context.Background(), Linger)
-	defer cancel()
-	rows, err := s.Queryer.QueryContext(ctx, "SHOW WARNINGS LIMIT 0", nil)
-	if err != nil {
-		return err
-	}
-	return rows.Close()
-}
-
 // Abandon rolls the transaction back.
 func (s *Session) Abandon() {
 	_ = s.RollBack()

@@ -53,16 +53,6 @@ func (s *Session) SeesMore(ctx context.Context, known *catalog.Schema, stmt stri
 	return nil
 }
 
-// Try has the server run a query of which nothing is read; its answer is no error of the
-// application's.
-func (s *Session) Try(ctx context.Context, query string) error {
-	rows, err := s.Queryer.QueryContext(ctx, query, nil)
-	if err != nil {
-		return err
-	}
-	return rows.Close()
-}
-
 // Opens has the server open a table, and is the number of its error.
 func (s *Session) Opens(ctx context.Context, table string) uint16 {
 	err := s.Try(ctx, "SELECT 1 FROM "+table+" LIMIT 0")

@@ -11,16 +11,10 @@ import (
 // enough for any server that lives, and an end for one that does not.
 const Linger = 10 * time.Second
 
-// Lost reports whether a deputy has the connection.
-func (s *Session) Lost() bool {
-	_, lost := s.Raw.(LostConn)
-	return lost
-}
-
 // LostConn is what the leader has in place of the connection.
 type LostConn struct{}
 
-var lostStatus = reflect.ValueOf(uint16(statusAutocommit))
+var lostWire = Wire{LostConn{}, LostConn{}, LostConn{}, LostConn{}, reflect.ValueOf(uint16(statusAutocommit))}
 
 func (LostConn) Prepare(string) (driver.Stmt, error) { return nil, driver.ErrBadConn }
 
@@ -54,12 +48,11 @@ func (LostConn) QueryContext(context.Context, string, []driver.NamedValue) (driv
 
 // Deputy is the session again, for what needs no more of it than its settings, and to end it.
 func (s *Session) Deputy() *Session {
-	return &Session{Shared: s.Shared, Raw: s.Raw, Below: s.Below, Execer: s.Execer, Queryer: s.Queryer, status: s.status,
-		Settings: s.Settings, Initial: s.Initial, Literals: s.Literals, Closed: s.Closed}
+	known := Environment{Settings: s.Settings, Initial: s.Initial, Literals: s.Literals}
+	return &Session{Transactions: Transactions{Shared: s.Shared, Wire: s.Wire, Environment: known}, Closed: s.Closed}
 }
 
 // LeaveToDeputy loses the connection, which is the deputy's now.
 func (s *Session) LeaveToDeputy() {
-	s.Raw, s.Below, s.Execer, s.Queryer, s.status = LostConn{}, LostConn{}, LostConn{}, LostConn{}, lostStatus
-	s.Closed = nil
+	s.Wire, s.Closed = lostWire, nil
 }

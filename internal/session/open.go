@@ -44,22 +44,9 @@ func (s *Session) Unwrap() driver.Conn {
 	return s.Below
 }
 
-// CheckNamedValue converts an argument as go-sql-driver does.
-func (s *Session) CheckNamedValue(v *driver.NamedValue) error {
-	return s.Raw.(driver.NamedValueChecker).CheckNamedValue(v)
-}
-
 // Ping asks the server for a sign of life.
 func (s *Session) Ping(ctx context.Context) error {
 	return s.Failed(s.Raw.(driver.Pinger).Ping(ctx))
-}
-
-// ResetSession prepares the connection for its next user.
-func (s *Session) ResetSession(ctx context.Context) error {
-	if r, ok := s.Raw.(driver.SessionResetter); ok {
-		return r.ResetSession(ctx)
-	}
-	return nil
 }
 
 // IsValid reports whether the connection may go back to the pool. One that is

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 )
@@ -26,16 +25,4 @@ func (s *Session) Outside(ctx context.Context, query string) ([][]string, error)
 		s.Transaction().Inside = true
 	}
 	return s.Read(ctx, query+" "+catalog.ShareMode)
-}
-
-// inZone makes a query on a look-up connection read TIMESTAMPs as this session
-// writes them: keys and times of touch columns.
-func (s *Session) inZone(query string) string {
-	if s.Settings.Zone == s.Initial.Zone {
-		return query
-	}
-	if known := s.Watcher.Current(); known != nil && known.Server.MariaDB {
-		return "SET STATEMENT time_zone = " + catalog.Text(s.Settings.Zone) + " FOR " + query
-	}
-	return "SELECT /*+ SET_VAR(time_zone = '" + s.Settings.Zone + "') */" + strings.TrimPrefix(query, "SELECT")
 }

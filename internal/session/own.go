@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"database/sql/driver"
 	"math/rand/v2"
 	"time"
 
@@ -18,6 +19,30 @@ const (
 	CommitOnly   = "COMMIT AND NO CHAIN NO RELEASE"
 	RollbackOnly = "ROLLBACK AND NO CHAIN NO RELEASE"
 )
+
+// SendBegin sends the BEGIN that is still to be sent.
+func (s *Session) SendBegin(ctx context.Context) error {
+	d := s.Unbegun
+	if d == nil {
+		return nil
+	}
+	raw, err := s.Raw.(driver.ConnBeginTx).BeginTx(ctx, d.Opts)
+	if err != nil {
+		return s.Cut(ctx, s.Failed(err)) // or COMMIT would have nothing to send, and succeed
+	}
+	s.Unbegun, d.Raw = nil, raw
+	return nil
+}
+
+// BeginImplied begins the transaction that an increment begins on plain MySQL with
+// autocommit = 0.
+func (s *Session) BeginImplied(ctx context.Context) error {
+	if !s.Implies() {
+		return nil
+	}
+	_, err := s.Do(ctx, StartTransaction)
+	return err
+}
 
 // Start begins a transaction of ours. What was read before it fixes no snapshot.
 func (s *Session) Start(ctx context.Context) error {

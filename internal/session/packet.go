@@ -8,7 +8,7 @@ import (
 
 // Several is how many of some keys one statement may name: as many as it carries, or
 // fewer where the text for them, which has each once or more, might not fit into a packet.
-func (s *Session) Several(t *catalog.Table, carries int, keys iter.Seq[catalog.Key]) int {
+func (s *Settings) Several(t *catalog.Table, carries int, keys iter.Seq[catalog.Key]) int {
 	longest := 0
 	for k := range keys {
 		bytes := 0
@@ -18,7 +18,7 @@ func (s *Session) Several(t *catalog.Table, carries int, keys iter.Seq[catalog.K
 		longest = max(longest, bytes)
 	}
 	each := (longest + 128) * (2 + len(t.Counters) + len(t.Touch))
-	return max(1, min(carries, s.Settings.Packet/2/each))
+	return max(1, min(carries, s.Packet/2/each))
 }
 
 // EachOf are the keys of what has one.

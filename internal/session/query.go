@@ -32,19 +32,10 @@ func (s *Session) Read(ctx context.Context, query string) (_ [][]string, err err
 			}
 		}()
 	}
-	return s.ask(ctx, s.untimed(query))
-}
-
-// untimed lets a query of ours wait for locks for as long as the statement that it is
-// for would: MySQL ends queries after max_execution_time, those that lock as well, and
-// nothing else (https://dev.mysql.com/doc/refman/8.4/en/server-system-variables.html).
-func (s *Session) untimed(query string) string {
-	begin, rest, ok := strings.Cut(query, "SELECT ")
-	ok = ok && strings.Trim(begin, "(") == "" // or the first part of a UNION: the hint is for all of it
-	if known := s.Watcher.Current(); !ok || s.Locking || !s.Settings.Timed && !s.Stale || known == nil || known.Server.MariaDB {
-		return query
+	if !s.Locking { // of the application's, which ends as well
+		query = s.untimed(query)
 	}
-	return begin + "SELECT /*+ SET_VAR(max_execution_time = 0) */ " + rest
+	return s.ask(ctx, query)
 }
 
 func (s *Session) ask(ctx context.Context, query string) ([][]string, error) {
@@ -75,13 +66,6 @@ func drain(rows driver.Rows) (all [][]string, err error) {
 		}
 		all = append(all, sqltext.Texts(dest))
 	}
-}
-
-// Usable reports whether go-sql-driver would send a statement: the connection is not
-// closed, and no rows of it are open. What can't be sent can't be pending.
-func (s *Session) Usable() bool {
-	v, ok := s.Below.(driver.Validator)
-	return !ok || v.IsValid()
 }
 
 // Do runs a statement of ours on this connection.

@@ -27,6 +27,7 @@ type Settings struct {
 	SnapshotIsolation bool // MariaDB's innodb_snapshot_isolation
 	SafeUpdates       bool // sql_safe_updates
 	ReadOnly          bool
+	MariaDB           bool
 	Server            string // host name and port
 	Kin               string // see lookups.AffinitySQL
 	SelectLimit       string // sql_select_limit; "": none
@@ -80,6 +81,7 @@ func (s *Session) ReadSettings(ctx context.Context, known *catalog.Schema) error
 		WholeDates:        strings.Contains(mode, ",NO_ZERO_IN_DATE,"),
 		SnapshotIsolation: v[6] == "1",
 		ReadOnly:          v[7] == "1",
+		MariaDB:           known.Server.MariaDB,
 		Server:            v[8],
 		SafeUpdates:       v[10] == "1",
 		SelectLimit:       strings.TrimPrefix(v[9], sqltext.NoLimit),
@@ -119,18 +121,9 @@ func (s *Session) MayChange(ctx context.Context, text string) error {
 		}
 		s.Tx = txn.New(s.Level())
 	}
-	s.Stale, s.Changed = true, true
-	s.clock = s.clock || strings.Contains(strings.ToLower(text), "timestamp")
-	s.Role = s.Role || strings.Contains(strings.ToLower(text), "role")
+	s.Environment.mayChange(text)
 	s.HasSnapshot = s.HasSnapshot && s.Begun() // autocommit = 0 begins without one
 	return nil
-}
-
-// Altered reports whether the session computes otherwise than a look-up
-// connection, which is as the DSN made it.
-func (s *Session) Altered() bool {
-	a, b := s.Settings, s.Initial
-	return s.clock || a.Zone != b.Zone || a.Collation != b.Collation || a.SQLMode != b.SQLMode || a.Charset != b.Charset
 }
 
 // NextLevel is the level that SET @@transaction_isolation gives the next transaction.

@@ -5,10 +5,26 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/traffic"
 	"github.com/countermysql/countermysql/internal/txn"
 )
+
+// Transactions are those of a session, one after the other, as the server has them: the one
+// that is open, and what was said of the next. It sends nothing.
+type Transactions struct {
+	*Shared
+	Wire
+	Environment
+
+	// For as long as the transaction:
+	openTransaction
+	Leased traffic.Held // slots in use
+
+	Spent bool // the statement was the transaction that SET TRANSACTION has spoken of
+}
 
 // openTransaction is what is known of the transaction until it ends; the zero value is
 // that of none.
@@ -27,142 +43,104 @@ type Deferred struct {
 	Raw  driver.Tx // nil: it is not sent
 }
 
-// Flags of the server's status (https://dev.mysql.com/doc/dev/mysql-server/latest/mysql__com_8h.html).
-const (
-	statusInTransaction = 1 << 0
-	statusAutocommit    = 1 << 1
-	statusReadOnly      = 1 << 13
-)
-
-func (s *Session) Autocommit() bool { return s.status.Uint()&statusAutocommit != 0 }
-
 // InTransaction reports whether the next statement belongs to a transaction
 // that somebody else ends.
-func (s *Session) InTransaction() bool {
-	return s.Unbegun != nil || s.Begun() || !s.Autocommit()
+func (x *Transactions) InTransaction() bool {
+	return x.Unbegun != nil || x.Begun() || !x.Autocommit()
 }
 
-// Begun reports whether a transaction is open on the server.
-func (s *Session) Begun() bool { return s.status.Uint()&statusInTransaction != 0 }
-
-// Implies reports whether the next statement that uses a table begins a transaction:
-// with autocommit = 0.
-func (s *Session) Implies() bool { return !s.Autocommit() && !s.Begun() }
-
-// ReadOnly reports whether the open transaction refuses writes; then the
-// server says so at once.
-func (s *Session) ReadOnly() bool { return s.status.Uint()&statusReadOnly != 0 }
-
 // Transaction is open where something is to be noted of the transaction.
-func (s *Session) Transaction() *txn.State {
-	if s.Tx == nil {
-		s.Tx = txn.New(s.Level())
+func (x *Transactions) Transaction() *txn.State {
+	if x.Tx == nil {
+		x.Tx = txn.New(x.Level())
 	}
-	return s.Tx
+	return x.Tx
 }
 
 // Open is what the open transaction has done to counter tables; nil: nothing yet, or
 // none is open.
-func (s *Session) Open() *txn.State {
-	if !s.InTransaction() {
+func (x *Transactions) Open() *txn.State {
+	if !x.InTransaction() {
 		return nil
 	}
-	return s.Tx
+	return x.Tx
 }
 
 // Level is the isolation level of the open or the next transaction.
-func (s *Session) Level() string {
-	if s.Tx != nil {
-		return s.Tx.Isolation
+func (x *Transactions) Level() string {
+	if x.Tx != nil {
+		return x.Tx.Isolation
 	}
-	return cmp.Or(s.Next, s.Settings.Isolation)
+	return cmp.Or(x.Next, x.Settings.Isolation)
 }
 
 // Spend forgets what SET TRANSACTION said of the next transaction, if the last
 // statement was that.
-func (s *Session) Spend() {
-	if s.Spent && !s.InTransaction() {
-		s.Next = ""
+func (x *Transactions) Spend() {
+	if x.Spent && !x.InTransaction() {
+		x.Next = ""
 	}
-	s.Spent = false
+	x.Spent = false
 }
 
 // Begins is what SET TRANSACTION has said of a transaction that begins now. What it has
 // said of the one that is open holds for that, too, where MySQL's BEGIN ends it.
-func (s *Session) Begins() string {
-	s.Spend()
-	if known := s.Watcher.Current(); known != nil && known.Server.MariaDB && s.Begun() {
+func (x *Transactions) Begins() string {
+	x.Spend()
+	if x.Settings.MariaDB && x.Begun() {
 		return ""
 	}
-	return s.Next
+	return x.Next
 }
 
 // Ended forgets the transaction.
-func (s *Session) Ended() {
-	if s.Tx != nil {
-		s.Stats.Pending.Add(-s.Tx.Increments)
-		s.Tx.EndPromises()
+func (x *Transactions) Ended() {
+	if x.Tx != nil {
+		x.Stats.Pending.Add(-x.Tx.Increments)
+		x.Tx.EndPromises()
 	}
-	s.openTransaction = openTransaction{}
-	s.Leased.Release()
+	x.openTransaction = openTransaction{}
+	x.Leased.Release()
 }
 
 // EndedByUser forgets the transaction that the application has ended. Where that has
 // begun another one, by AND CHAIN or completion_type, it has the same isolation level.
-func (s *Session) EndedByUser() {
-	level := s.Level()
-	s.Ended()
-	if s.Begun() {
-		s.Next = level
+func (x *Transactions) EndedByUser() {
+	level := x.Level()
+	x.Ended()
+	if x.Begun() {
+		x.Next = level
 	}
-}
-
-// SendBegin sends the BEGIN that is still to be sent.
-func (s *Session) SendBegin(ctx context.Context) error {
-	d := s.Unbegun
-	if d == nil {
-		return nil
-	}
-	raw, err := s.Raw.(driver.ConnBeginTx).BeginTx(ctx, d.Opts)
-	if err != nil {
-		return s.Cut(ctx, s.Failed(err)) // or COMMIT would have nothing to send, and succeed
-	}
-	s.Unbegun, d.Raw = nil, raw
-	return nil
 }
 
 // SavedUnbegun reports whether there are savepoints with autocommit = 0 and no
 // transaction yet: a BEGIN would end them.
-func (s *Session) SavedUnbegun() bool {
-	return s.Implies() && s.Tx != nil && s.Tx.HasSavepoints()
-}
-
-// BeginImplied begins the transaction that an increment begins on plain MySQL with
-// autocommit = 0.
-func (s *Session) BeginImplied(ctx context.Context) error {
-	if !s.Implies() {
-		return nil
-	}
-	_, err := s.Do(ctx, StartTransaction)
-	return err
+func (x *Transactions) SavedUnbegun() bool {
+	return x.Implies() && x.Tx != nil && x.Tx.HasSavepoints()
 }
 
 // LocksGaps reports whether no other row can come to meet a condition whose rows the
 // transaction has locked.
-func (s *Session) LocksGaps() bool {
-	level := s.Level()
+func (x *Transactions) LocksGaps() bool {
+	level := x.Level()
 	return level == sqltext.RepeatableRead || level == sqltext.Serializable
 }
 
 // NoteWrites remembers which base rows the open transaction has written.
-func (s *Session) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected int64) {
-	if len(writes) > 0 && s.InTransaction() {
-		s.Transaction().NoteWrites(writes, b, affected, s.writesSame(), s.Config.ClientFoundRows)
+func (x *Transactions) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected int64) {
+	if len(writes) > 0 && x.InTransaction() {
+		x.Transaction().NoteWrites(writes, b, affected, x.writesSame(), x.Config.ClientFoundRows)
 	}
 }
 
 // writesSame reports whether the server writes rows that an UPDATE does not change.
-func (s *Session) writesSame() bool {
-	known := s.Watcher.Current()
+func (x *Transactions) writesSame() bool {
+	known := x.Watcher.Current()
 	return known != nil && known.Server.WritesSame
+}
+
+// Slot is the slot that the session writes for a table: one and the same until the
+// transaction ends.
+func (x *Transactions) Slot(t *catalog.Table) int {
+	return x.Leased.Slot(&x.Traffic.Of(t).Leases, x.SlotRange, x.Settings.Server, t.Spec.Slots)
 }
