@@ -18,6 +18,7 @@ import (
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/read"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/watch"
@@ -28,10 +29,10 @@ import (
 func benchConn(b testing.TB) *conn {
 	s := catalogtest.Forum(true)
 	c := &Connector{config: &Config{}, log: slog.Default(), plans: newPlanCache(), watcher: watch.Fixed(s), increments: increment.NewShared(s.Specs, false, nil, nil)}
-	return &conn{connector: c, Runner: exact.New(increment.New(fold.New(&session.Session{Transactions: session.Transactions{
+	return &conn{connector: c, Reader: read.New(exact.New(increment.New(fold.New(&session.Session{Transactions: session.Transactions{
 		Shared:      &session.Shared{Watcher: c.watcher},
 		Environment: session.Environment{Settings: session.Settings{DB: "forum"}, Literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}},
-	}}), c.increments), c.sales)}
+	}}), c.increments), c.sales))}
 }
 
 // TestBenchmarks proves that the benchmarks run.

@@ -11,7 +11,7 @@ import (
 	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
-	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/read"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -27,7 +27,6 @@ type call struct {
 	stmt *stmt // nil: sent as text
 	rows bool  // asked through Query
 
-	tables  bool // views have to be tables
 	looking bool // a look is sent in its place
 	met     bool // it has met what was absent
 }
@@ -47,6 +46,14 @@ func (k *call) binder() plan.Binder {
 // exactly is the execution the exact way.
 func (k *call) exactly() exact.Execution {
 	return exact.Execution{Statement: k, Plan: k.Plan, Text: k.text, Binder: k.binder(), Rows: k.rows}
+}
+
+// query is the execution as that of a query.
+func (k *call) query() read.Execution {
+	return read.Execution{
+		Statement: k, Plan: k.Plan, State: &k.state.query, Text: k.text, Args: k.args, Arguments: k.arguments(),
+		Rows: k.rows, Prepared: k.stmt != nil, Temporary: k.rows && k.conn.ddl.NamesTemporary(k.text),
+	}
 }
 
 // arguments are what this execution brings to its plan.
@@ -74,24 +81,6 @@ func (k *call) Own(text string) string {
 	return k.lits.Fill(text, k.conn.Settings.Mode)
 }
 
-// summed is the text that reads sums outside transactions, and its arguments.
-func (k *call) summed() (string, []driver.NamedValue) {
-	if k.tables {
-		return k.Own(k.Query.Render(func(plan.ViewUse) slotsql.ReadView { return slotsql.ReadView{} }, true)), k.args
-	}
-	if top := k.Query.Top; top != nil {
-		if text, args, ok := top.Bind(k.arguments(), k.conn.Settings.WholeDates); ok {
-			return text, args
-		}
-	}
-	if short := k.Query.Short; short != nil {
-		if text, args, ok := short.With(k.arguments(), 0); ok {
-			return text, args
-		}
-	}
-	return k.Own(k.Query.SQL), k.args
-}
-
 // parses has the server look whether the text is a statement at all.
 func (k *call) parses(ctx context.Context) error {
 	s, err := k.conn.Raw.(driver.ConnPrepareContext).PrepareContext(ctx, k.text)
@@ -108,10 +97,18 @@ func (k *call) parses(ctx context.Context) error {
 // Send sends the user's statement, or what stands in its place, the way the
 // user sent it: as text, with arguments, or prepared.
 func (k *call) Send(ctx context.Context, text string) (answer.Outcome, error) {
-	return k.sendWith(ctx, text, k.args)
+	return k.SendWith(ctx, text, k.args)
 }
 
-func (k *call) sendWith(ctx context.Context, text string, args []driver.NamedValue) (answer.Outcome, error) {
+// SendLook is Send for a query that is to be answered at once, if it may be.
+func (k *call) SendLook(ctx context.Context, text string) (answer.Outcome, error) {
+	k.looking = true
+	defer func() { k.looking = false }()
+	return k.SendWith(ctx, text, k.args)
+}
+
+// SendWith is Send with arguments that may be others.
+func (k *call) SendWith(ctx context.Context, text string, args []driver.NamedValue) (answer.Outcome, error) {
 	out, err := k.try(ctx, text, args)
 	if errors.Is(err, driver.ErrSkip) {
 		out, err = k.prepared(ctx, text, args)
@@ -148,14 +145,6 @@ func (k *call) once() bool {
 func isFloat(v driver.NamedValue) bool {
 	_, is := v.Value.(float64)
 	return is
-}
-
-func isInteger(v driver.NamedValue) bool {
-	switch v.Value.(type) {
-	case int64, uint64, bool:
-		return true
-	}
-	return false
 }
 
 func run(ctx context.Context, s driver.Stmt, args []driver.NamedValue, rows bool) (out answer.Outcome, err error) {

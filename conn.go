@@ -8,6 +8,7 @@ import (
 	"github.com/countermysql/countermysql/internal/ddl"
 	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/read"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -15,7 +16,7 @@ import (
 // and runs it. What concerns no statement, internal/session does. Like every driver.Conn it
 // is used by one goroutine at a time.
 type conn struct {
-	*exact.Runner
+	*read.Reader
 	connector *Connector
 	ddl       *ddl.Definer // in the same session
 }

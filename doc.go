@@ -98,6 +98,7 @@ package countermysql
 //	internal/increment             increments: base row or slot, at once, together or pending
 //	internal/sale                  guarded updates of one row, together
 //	internal/exact                 statements that need a counter's value
+//	internal/read                  queries of counters: a look, sums, types
 //	internal/ddl                   what changes tables, and their slots with them
 //	this one                       connections, transactions, sending, answers, operating
 //
@@ -123,14 +124,13 @@ package countermysql
 //
 //	conn stmt begin                                    what database/sql calls, over internal/session
 //	rewrite absence                                    text → plan, and the text that goes out
-//	looking fallible                                   - a query that first looks for slots
-//	call run split set                                 plan → what is sent, or internal/exact and internal/ddl
+//	call run split set                                 plan → what is sent, or internal/read, internal/exact and internal/ddl
 //
 //	count                                              an increment, by internal/increment
 //	wanted                                             - or what would make it one, by internal/watch
 //	savepoint                                          - pending, in internal/txn
 //	ordering                                           - pending → sorted → sent before COMMIT
-//	types errors                                       the answer, as plain MySQL gives it, by internal/answer
+//	errors                                             the answer, as plain MySQL gives it, by internal/answer
 //
 //	rollup check initialize recount leave              operating, by internal/maintain
 //	wrapped explain

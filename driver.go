@@ -21,6 +21,7 @@ import (
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/lookups"
 	"github.com/countermysql/countermysql/internal/maintain"
+	"github.com/countermysql/countermysql/internal/read"
 	"github.com/countermysql/countermysql/internal/sale"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/stats"
@@ -226,7 +227,7 @@ func (c *Connector) connect(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	f := fold.New(s)
-	return &conn{Runner: exact.New(increment.New(f, c.increments), c.sales), connector: c, ddl: ddl.New(f, c.config.CreateSlots, c.once)}, nil
+	return &conn{Reader: read.New(exact.New(increment.New(f, c.increments), c.sales)), connector: c, ddl: ddl.New(f, c.config.CreateSlots, c.once)}, nil
 }
 
 // dial opens a connection to the server, which is below the interceptor's wrapper.

@@ -115,7 +115,8 @@ func (k *call) explainSum(out *Explanation, args []any) {
 			out.step("while they have some, but none of the rows has, as the last hidden columns tell, this is the answer", k.Own(look.Rows.Text), args)
 		}
 	}
-	text, sent := k.summed()
+	x := k.query()
+	text, sent := x.Summed(k.conn.Settings.WholeDates)
 	if q.Top != nil || q.Short != nil {
 		args = make([]any, len(sent))
 		for i, v := range sent {

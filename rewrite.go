@@ -3,17 +3,13 @@ package countermysql
 import (
 	"container/list"
 	"context"
-	"database/sql/driver"
 	"sync"
 	"sync/atomic"
 
-	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/increment"
-	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
-	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/read"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/traffic"
 )
@@ -55,12 +51,11 @@ type planUse struct {
 
 // planState is what the executions of one plan have in common.
 type planState struct {
-	batch              *increment.Batch // of the increment; nil: it goes by itself
-	tableLook, rowLook traffic.Look
-	sole               traffic.Sole
-	types              answer.KeptTypes // of the query as it was written
-	noted              atomic.Bool      // as a fallback
-	parsed             atomic.Int32     // by the server, what the driver can't parse: see garbled
+	batch  *increment.Batch // of the increment; nil: it goes by itself
+	sole   traffic.Sole     // of the increment
+	query  read.State
+	noted  atomic.Bool  // as a fallback
+	parsed atomic.Int32 // by the server, what the driver can't parse: see garbled
 }
 
 // clear forgets all plans: they were made by a schema that no longer holds.
@@ -194,95 +189,4 @@ func (c *Connector) planShared(k planKey) planUse {
 	}
 	use.lits = lits
 	return use
-}
-
-// runRewritten sends a query or a data change as it is, or with sums where it reads
-// counters. What the server refuses for our sake runs the exact way.
-func (c *conn) runRewritten(ctx context.Context, k *call) (answer.Outcome, error) {
-	p := k.Plan
-	text, args, plain, err := c.rewritten(ctx, k)
-	if err != nil {
-		return answer.Outcome{}, err
-	}
-	if p.Query == nil && p.Named {
-		c.connector.stats.Verbatim.Add(1)
-	} else if plain {
-		if kind := c.looks(k); kind != noLook {
-			out, answered, err := c.lookFirst(ctx, k, kind)
-			c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
-			if answered {
-				return out, err
-			}
-		}
-	}
-	types := c.temporaryTypes(ctx, k)
-	var out answer.Outcome
-	err = c.AgainAlone(ctx, func() (err error) {
-		out, err = k.sendWith(ctx, text, args)
-		return err
-	})
-	if p.Query != nil && p.Query.MayFail(c.Settings.WholeDates) {
-		out, err = c.overTables(ctx, k, out, err)
-	}
-	c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
-	switch n := mysqlerr.Number(err); {
-	case err == nil:
-	case p.Query != nil && mysqlerr.NotResolved[n]:
-		if c.Outdated(ctx, p, err) {
-			return answer.Outcome{}, fold.ErrOtherSlots
-		}
-		// perhaps it is the view that the server does not like here: then the base table has to do
-		c.connector.stats.Exactly("the server does not accept the view")
-		return c.RunExactly(ctx, k.exactly())
-	case p.Increment != nil && (n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange):
-		c.connector.stats.Exactly("the base row without its slots is at the end of its range")
-		return c.RunExactly(ctx, k.exactly())
-	default:
-		return out, err
-	}
-	c.NoteWrites(p.Writes, k.binder(), out.Affected())
-	if p.Query != nil && k.rows {
-		out.Rows = c.asPlain(out.Rows, k, types)
-	}
-	return out, nil
-}
-
-// rewritten is the text to send for a statement, with views where it reads
-// counters, and its arguments. plain says that it reads them as any other session does.
-func (c *conn) rewritten(ctx context.Context, k *call) (text string, args []driver.NamedValue, plain bool, err error) {
-	p := k.Plan
-	if p.Query == nil {
-		if x := c.Open(); x != nil && p.Shows != nil {
-			if err := c.ShowOthers(ctx, p, k.binder()); err != nil {
-				return "", nil, false, err
-			}
-		}
-		return k.text, k.args, false, nil
-	}
-	c.connector.stats.Sums.Add(1)
-	if !p.Query.Locking && !c.Shares(p.Query) && c.Open() == nil {
-		text, args = k.summed()
-		return text, args, true, nil
-	}
-	type use struct {
-		t *catalog.Table
-		l sqltext.Locking
-	}
-	sights := map[use]slotsql.ReadView{}
-	plain = true
-	for _, t := range p.Reads {
-		for _, l := range p.Query.Lockings(t) {
-			s, err := c.View(ctx, t, l, p, k.binder())
-			if err != nil {
-				return "", nil, false, err
-			}
-			plain = plain && s.Locks == "" && s.Own == nil && s.Pending == nil
-			sights[use{t, l}] = s
-		}
-	}
-	if plain {
-		text, args = k.summed()
-		return text, args, true, nil
-	}
-	return k.Own(p.Query.Render(func(v plan.ViewUse) slotsql.ReadView { return sights[use{v.Table, v.Locks}] }, k.tables)), k.args, false, nil
 }

@@ -266,9 +266,41 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 		c.connector.stats.Exactly(r.Reason)
 		return c.RunExactly(ctx, k.exactly())
 	}
-	out, err := c.runRewritten(ctx, k)
+	if p.Query != nil {
+		x := k.query()
+		return c.Reader.Run(ctx, &x)
+	}
+	out, err := c.runAsIs(ctx, k)
 	if err == nil && p.Wanted != nil {
 		c.connector.want(ctx, k)
+	}
+	return out, err
+}
+
+// runAsIs sends a data change, or a query of no counters, as it is. An increment that its
+// base row alone can't take runs the exact way.
+func (c *conn) runAsIs(ctx context.Context, k *call) (answer.Outcome, error) {
+	p := k.Plan
+	if x := c.Open(); x != nil && p.Shows != nil {
+		if err := c.ShowOthers(ctx, p, k.binder()); err != nil {
+			return answer.Outcome{}, err
+		}
+	}
+	if p.Named {
+		c.connector.stats.Verbatim.Add(1)
+	}
+	var out answer.Outcome
+	err := c.AgainAlone(ctx, func() (err error) {
+		out, err = k.Send(ctx, k.text)
+		return err
+	})
+	c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
+	if n := mysqlerr.Number(err); p.Increment != nil && (n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange) {
+		c.connector.stats.Exactly("the base row without its slots is at the end of its range")
+		return c.RunExactly(ctx, k.exactly())
+	}
+	if err == nil {
+		c.NoteWrites(p.Writes, k.binder(), out.Affected())
 	}
 	return out, err
 }

@@ -1,4 +1,4 @@
-package countermysql
+package read
 
 import (
 	"bytes"
@@ -19,21 +19,21 @@ const maxLooked = 100
 
 // looks is the look that a query is to be sent as, if it may be answered as outside
 // transactions.
-func (c *conn) looks(k *call) lookKind {
-	p := k.Plan
-	if p.Query == nil || p.Query.Look == nil || !k.rows || c.Next != "" && !c.InTransaction() {
+func (r *Reader) looks(x *Execution) lookKind {
+	p := x.Plan
+	if p.Query.Look == nil || !x.Rows || r.Next != "" && !r.InTransaction() {
 		return noLook
 	}
-	if level := c.Level(); level != sqltext.RepeatableRead && level != "READ COMMITTED" {
+	if level := r.Level(); level != sqltext.RepeatableRead && level != "READ COMMITTED" {
 		return noLook
 	}
 	l, now := p.Query.Look, catalog.Clock()
 	switch {
-	case !slices.ContainsFunc(l.Tables, func(t *catalog.Table) bool { return c.Traffic.Of(t).Slots.Seen(now) }):
-		if k.state.tableLook.Pays(now) {
+	case !slices.ContainsFunc(l.Tables, func(t *catalog.Table) bool { return r.Traffic.Of(t).Slots.Seen(now) }):
+		if x.State.tableLook.Pays(now) {
 			return tableLook
 		}
-	case l.Rows.Text != "" && k.state.rowLook.Pays(now):
+	case l.Rows.Text != "" && x.State.rowLook.Pays(now):
 		return eachRowLook
 	}
 	return noLook
@@ -49,15 +49,13 @@ const (
 
 // lookFirst sends a query as a look. answered is false if it has to be sent with sums:
 // there are slots, or the base rows without them are no answer.
-func (c *conn) lookFirst(ctx context.Context, k *call, kind lookKind) (out answer.Outcome, answered bool, err error) {
-	l := k.Query.Look
+func (r *Reader) lookFirst(ctx context.Context, x *Execution, kind lookKind) (out answer.Outcome, answered bool, err error) {
+	l := x.Plan.Query.Look
 	text, hidden, most := l.Text, len(l.Tables), 1
 	if kind == eachRowLook {
 		text, hidden, most = l.Rows.Text, l.Rows.Hidden, maxLooked+1
 	}
-	k.looking = true
-	out, err = k.sendWith(ctx, k.Own(text), k.args)
-	k.looking = false
+	out, err = x.SendLook(ctx, x.Own(text))
 	if err != nil {
 		return out, !l.Blames(err), err
 	}
@@ -67,9 +65,9 @@ func (c *conn) lookFirst(ctx context.Context, k *call, kind lookKind) (out answe
 	case err != nil && !errors.Is(err, io.EOF):
 		answered = !l.Blames(err)
 	case kind == eachRowLook:
-		answered = eachRow(&k.state.rowLook, rows)
+		answered = eachRow(&x.State.rowLook, rows)
 	default:
-		answered = c.told(k, rows)
+		answered = r.told(x, rows)
 	}
 	out.Rows = rows
 	if !answered {
@@ -80,18 +78,18 @@ func (c *conn) lookFirst(ctx context.Context, k *call, kind lookKind) (out answe
 }
 
 // told reports whether what the first row of a look tells is that the rows are the answer.
-func (c *conn) told(k *call, rows *lookedRows) (answered bool) {
-	l := k.Query.Look
+func (r *Reader) told(x *Execution, rows *lookedRows) (answered bool) {
+	l := x.Plan.Query.Look
 	if len(rows.ahead) == 0 {
 		if !l.Always {
-			k.state.tableLook.Pause()
+			x.State.tableLook.Pause()
 		}
 		return l.Always
 	}
 	answered = true
 	for i, t := range l.Tables {
 		if rows.has(0, i) {
-			c.Traffic.Of(t).Slots.See()
+			r.Traffic.Of(t).Slots.See()
 			answered = false
 		}
 	}
@@ -128,12 +126,12 @@ type lookedRows struct {
 var _ answer.Physical = (*lookedRows)(nil)
 
 // peek reads so many rows; the error is what comes in place of the next.
-func (r *lookedRows) peek(n int) error {
-	columns := len(r.Physical.Columns())
-	for len(r.ahead) < n {
+func (a *lookedRows) peek(n int) error {
+	columns := len(a.Physical.Columns())
+	for len(a.ahead) < n {
 		row := make([]driver.Value, columns)
-		if r.err = r.Physical.Next(row); r.err != nil {
-			return r.err
+		if a.err = a.Physical.Next(row); a.err != nil {
+			return a.err
 		}
 		if n > 1 { // the next overwrites them
 			for i, v := range row {
@@ -142,36 +140,36 @@ func (r *lookedRows) peek(n int) error {
 				}
 			}
 		}
-		r.ahead = append(r.ahead, row)
+		a.ahead = append(a.ahead, row)
 	}
 	return nil
 }
 
 // has reports whether hidden column i of a row is true.
-func (r *lookedRows) has(row, i int) bool {
-	values := r.ahead[row]
-	return values[len(values)-r.hidden+i] != int64(0)
+func (a *lookedRows) has(row, i int) bool {
+	values := a.ahead[row]
+	return values[len(values)-a.hidden+i] != int64(0)
 }
 
-func (r *lookedRows) Next(dest []driver.Value) error {
-	if r.next < len(r.ahead) {
-		copy(dest, r.ahead[r.next])
-		r.next++
+func (a *lookedRows) Next(dest []driver.Value) error {
+	if a.next < len(a.ahead) {
+		copy(dest, a.ahead[a.next])
+		a.next++
 		return nil
 	}
-	if err := r.err; err != nil {
-		r.err = nil
+	if err := a.err; err != nil {
+		a.err = nil
 		return err
 	}
-	if r.row == nil {
-		r.row = make([]driver.Value, len(r.Physical.Columns()))
+	if a.row == nil {
+		a.row = make([]driver.Value, len(a.Physical.Columns()))
 	}
-	err := r.Physical.Next(r.row)
-	copy(dest, r.row)
+	err := a.Physical.Next(a.row)
+	copy(dest, a.row)
 	return err
 }
 
-func (r *lookedRows) Columns() []string {
-	names := r.Physical.Columns()
-	return names[:len(names)-r.hidden]
+func (a *lookedRows) Columns() []string {
+	names := a.Physical.Columns()
+	return names[:len(names)-a.hidden]
 }

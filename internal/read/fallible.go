@@ -1,4 +1,4 @@
-package countermysql
+package read
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 // overTables gives the answer to a query, which is sent once more if it has failed for a
 // row's sake, or for that of a temporary table: over views that are tables the servers
 // compute what they compute over the base tables.
-func (c *conn) overTables(ctx context.Context, k *call, out answer.Outcome, err error) (answer.Outcome, error) {
+func (r *Reader) overTables(ctx context.Context, x *Execution, out answer.Outcome, err error) (answer.Outcome, error) {
 	failed := err
-	if err == nil && k.rows {
+	if err == nil && x.Rows {
 		rows := answer.Over(out.Rows)
 		out.Rows, failed = rows, rows.Peek()
 	}
@@ -21,10 +21,10 @@ func (c *conn) overTables(ctx context.Context, k *call, out answer.Outcome, err 
 		return out, err
 	}
 	_ = out.Close()
-	k.tables = true
-	text, args, _, err := c.rewritten(ctx, k)
+	x.tables = true
+	text, args, _, err := r.rewritten(ctx, x)
 	if err != nil {
 		return answer.Outcome{}, err
 	}
-	return k.sendWith(ctx, text, args)
+	return x.SendWith(ctx, text, args)
 }
