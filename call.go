@@ -46,7 +46,7 @@ func (k *call) binder() plan.Binder {
 
 // exactly is the execution the exact way.
 func (k *call) exactly() exact.Execution {
-	return exact.Execution{Statement: k, Plan: k.Plan, Text: k.text, Binder: k.binder(), Rows: k.rows}
+	return exact.Execution{Statement: k, Exact: k.Plan.Exactly(), Plan: k.Plan, Text: k.text, Binder: k.binder(), Asked: k.rows}
 }
 
 // arguments are what this execution brings to its plan.
@@ -76,20 +76,21 @@ func (k *call) Own(text string) string {
 
 // summed is the text that reads sums outside transactions, and its arguments.
 func (k *call) summed() (string, []driver.NamedValue) {
+	q := k.Plan.Sum()
 	if k.tables {
-		return k.Own(k.Query.Render(func(plan.ViewUse) slotsql.ReadView { return slotsql.ReadView{} }, true)), k.args
+		return k.Own(q.Render(func(plan.ViewUse) slotsql.ReadView { return slotsql.ReadView{} }, true)), k.args
 	}
-	if top := k.Query.Top; top != nil {
+	if top := q.Top; top != nil {
 		if text, args, ok := top.Bind(k.arguments(), k.conn.Settings.WholeDates); ok {
 			return text, args
 		}
 	}
-	if short := k.Query.Short; short != nil {
+	if short := q.Short; short != nil {
 		if text, args, ok := short.With(k.arguments(), 0); ok {
 			return text, args
 		}
 	}
-	return k.Own(k.Query.SQL), k.args
+	return k.Own(q.SQL), k.args
 }
 
 // parses has the server look whether the text is a statement at all.
@@ -142,7 +143,8 @@ func (k *call) try(ctx context.Context, text string, args []driver.NamedValue) (
 // this call alone. On MySQL a parameter that has had a floating-point argument stays one
 // (WL#9384), and the integers that it adds later would be rounded.
 func (k *call) once() bool {
-	return k.Query != nil && k.Query.Once && !k.looking || k.Increment != nil && slices.ContainsFunc(k.args, isFloat)
+	q := k.Plan.Sum()
+	return q != nil && q.Once && !k.looking || k.Plan.Increment() != nil && slices.ContainsFunc(k.args, isFloat)
 }
 
 func isFloat(v driver.NamedValue) bool {

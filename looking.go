@@ -20,14 +20,14 @@ const maxLooked = 100
 // looks is the look that a query is to be sent as, if it may be answered as outside
 // transactions.
 func (c *conn) looks(k *call) lookKind {
-	p := k.Plan
-	if p.Query == nil || p.Query.Look == nil || !k.rows || c.Next != "" && !c.InTransaction() {
+	q := k.Plan.Sum()
+	if q == nil || q.Look == nil || !k.rows || c.Next != "" && !c.InTransaction() {
 		return noLook
 	}
 	if level := c.Level(); level != sqltext.RepeatableRead && level != "READ COMMITTED" {
 		return noLook
 	}
-	l, now := p.Query.Look, catalog.Clock()
+	l, now := q.Look, catalog.Clock()
 	switch {
 	case !slices.ContainsFunc(l.Tables, func(t *catalog.Table) bool { return c.Traffic.Of(t).Slots.Seen(now) }):
 		if k.state.tableLook.Pays(now) {
@@ -50,7 +50,7 @@ const (
 // lookFirst sends a query as a look. answered is false if it has to be sent with sums:
 // there are slots, or the base rows without them are no answer.
 func (c *conn) lookFirst(ctx context.Context, k *call, kind lookKind) (out answer.Outcome, answered bool, err error) {
-	l := k.Query.Look
+	l := k.Plan.Sum().Look
 	text, hidden, most := l.Text, len(l.Tables), 1
 	if kind == eachRowLook {
 		text, hidden, most = l.Rows.Text, l.Rows.Hidden, maxLooked+1
@@ -81,7 +81,7 @@ func (c *conn) lookFirst(ctx context.Context, k *call, kind lookKind) (out answe
 
 // told reports whether what the first row of a look tells is that the rows are the answer.
 func (c *conn) told(k *call, rows *lookedRows) (answered bool) {
-	l := k.Query.Look
+	l := k.Plan.Sum().Look
 	if len(rows.ahead) == 0 {
 		if !l.Always {
 			k.state.tableLook.Pause()

@@ -127,7 +127,7 @@ func (c *Connector) planBy(k planKey) planUse {
 // planAnew plans a text, and remembers nothing.
 func (c *Connector) planAnew(k planKey) planUse {
 	use := planUse{Plan: plan.Make(k.schema, k.text, k.mode, k.db), state: &planState{}}
-	if inc := use.Increment; inc != nil && inc.Joins {
+	if inc := use.Increment(); inc != nil && inc.Joins {
 		use.state.batch = c.increments.Batch(inc.Table, inc.Name, inc.Pin.Columns)
 	}
 	return use
@@ -189,7 +189,7 @@ func (c *Connector) planShared(k planKey) planUse {
 		use = c.planAnew(k)
 		c.plans.put(k, use)
 	}
-	if use.Fallback || use.Query != nil && use.Query.Converted.Written(lits) {
+	if q := use.Sum(); use.Fallback || q != nil && q.Converted.Written(lits) {
 		return planUse{} // perhaps it is a parameter that can't be parsed there, or needs another view
 	}
 	use.lits = lits
@@ -199,12 +199,12 @@ func (c *Connector) planShared(k planKey) planUse {
 // runRewritten sends a query or a data change as it is, or with sums where it reads
 // counters. What the server refuses for our sake runs the exact way.
 func (c *conn) runRewritten(ctx context.Context, k *call) (answer.Outcome, error) {
-	p := k.Plan
+	p, q := k.Plan, k.Plan.Sum()
 	text, args, plain, err := c.rewritten(ctx, k)
 	if err != nil {
 		return answer.Outcome{}, err
 	}
-	if p.Query == nil && p.Named {
+	if q == nil && p.Named {
 		c.connector.stats.Verbatim.Add(1)
 	} else if plain {
 		if kind := c.looks(k); kind != noLook {
@@ -221,27 +221,27 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (answer.Outcome, error
 		out, err = k.sendWith(ctx, text, args)
 		return err
 	})
-	if p.Query != nil && p.Query.MayFail(c.Settings.WholeDates) {
+	if q != nil && q.MayFail(c.Settings.WholeDates) {
 		out, err = c.overTables(ctx, k, out, err)
 	}
 	c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
 	switch n := mysqlerr.Number(err); {
 	case err == nil:
-	case p.Query != nil && mysqlerr.NotResolved[n]:
+	case q != nil && mysqlerr.NotResolved[n]:
 		if c.Outdated(ctx, p, err) {
 			return answer.Outcome{}, fold.ErrOtherSlots
 		}
 		// perhaps it is the view that the server does not like here: then the base table has to do
 		c.connector.stats.Exactly("the server does not accept the view")
 		return c.RunExactly(ctx, k.exactly())
-	case p.Increment != nil && (n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange):
+	case p.Increment() != nil && (n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange):
 		c.connector.stats.Exactly("the base row without its slots is at the end of its range")
 		return c.RunExactly(ctx, k.exactly())
 	default:
 		return out, err
 	}
 	c.NoteWrites(p.Writes, k.binder(), out.Affected())
-	if p.Query != nil && k.rows {
+	if q != nil && k.rows {
 		out.Rows = c.asPlain(out.Rows, k, types)
 	}
 	return out, nil
@@ -250,17 +250,17 @@ func (c *conn) runRewritten(ctx context.Context, k *call) (answer.Outcome, error
 // rewritten is the text to send for a statement, with views where it reads
 // counters, and its arguments. plain says that it reads them as any other session does.
 func (c *conn) rewritten(ctx context.Context, k *call) (text string, args []driver.NamedValue, plain bool, err error) {
-	p := k.Plan
-	if p.Query == nil {
-		if x := c.Open(); x != nil && p.Shows != nil {
-			if err := c.ShowOthers(ctx, p, k.binder()); err != nil {
+	q := k.Plan.Sum()
+	if q == nil {
+		if read, ok := k.Plan.Work.(*plan.BaseRead); ok && c.Open() != nil {
+			if err := c.ShowOthers(ctx, read, k.binder()); err != nil {
 				return "", nil, false, err
 			}
 		}
 		return k.text, k.args, false, nil
 	}
 	c.connector.stats.Sums.Add(1)
-	if !p.Query.Locking && !c.Shares(p.Query) && c.Open() == nil {
+	if !q.Locking && !c.Shares(q) && c.Open() == nil {
 		text, args = k.summed()
 		return text, args, true, nil
 	}
@@ -270,9 +270,9 @@ func (c *conn) rewritten(ctx context.Context, k *call) (text string, args []driv
 	}
 	sights := map[use]slotsql.ReadView{}
 	plain = true
-	for _, t := range p.Reads {
-		for _, l := range p.Query.Lockings(t) {
-			s, err := c.View(ctx, t, l, p, k.binder())
+	for _, t := range q.Tables {
+		for _, l := range q.Lockings(t) {
+			s, err := c.View(ctx, t, l, q, k.binder())
 			if err != nil {
 				return "", nil, false, err
 			}
@@ -284,5 +284,5 @@ func (c *conn) rewritten(ctx context.Context, k *call) (text string, args []driv
 		text, args = k.summed()
 		return text, args, true, nil
 	}
-	return k.Own(p.Query.Render(func(v plan.ViewUse) slotsql.ReadView { return sights[use{v.Table, v.Locks}] }, k.tables)), k.args, false, nil
+	return k.Own(q.Render(func(v plan.ViewUse) slotsql.ReadView { return sights[use{v.Table, v.Locks}] }, k.tables)), k.args, false, nil
 }

@@ -19,9 +19,9 @@ func (c *conn) asPlain(rows driver.Rows, k *call, known answer.Types) driver.Row
 	r := answer.Over(rows)
 	r.Plain = answer.Plain{
 		Types:    func() answer.Types { return known },
-		Renamed:  k.Plan.Query.Renamed || c.connector.cfg.ColumnsWithAlias,
+		Renamed:  k.Plan.Sum().Renamed || c.connector.cfg.ColumnsWithAlias,
 		Binary:   k.binary(),
-		Computed: k.Plan.Computes(),
+		Computed: k.Plan.Sum().Computes(),
 		Whole:    k.whole,
 	}
 	if known == nil {
@@ -40,7 +40,7 @@ func (k *call) whole() bool {
 // columnTypes are those of the query as it was written; the first who needs
 // them asks the server. nil: it can't be asked.
 func (c *conn) columnTypes(k *call) answer.Types {
-	if k.Plan.NamedByArgs && !k.binary() {
+	if k.Plan.Sum().NamedByArgs && !k.binary() {
 		return c.askTypes(k)
 	}
 	return k.state.types.Get(c.connector.watcher.DDL(), c.Settings.SQLMode, func() answer.Types { return c.askTypes(k) })
@@ -49,8 +49,8 @@ func (c *conn) columnTypes(k *call) answer.Types {
 // temporaryTypes are those of a query that names a temporary table, which its session
 // alone knows: asked before it is sent, as nothing can be while its rows are read.
 func (c *conn) temporaryTypes(ctx context.Context, k *call) answer.Types {
-	switch {
-	case k.Plan.Query == nil || k.Plan.Query.Into || !k.rows || !c.ddl.NamesTemporary(k.text):
+	switch q := k.Plan.Sum(); {
+	case q == nil || q.Into || !k.rows || !c.ddl.NamesTemporary(k.text):
 		return nil
 	case c.Next != "" && !c.InTransaction():
 		return nil // SET TRANSACTION is for the query itself

@@ -34,12 +34,13 @@ func NewPlan(s *catalog.Schema, text string, mode sqltext.Mode, db string) *Plan
 	}
 	k, arg := sqltext.EffectOf(a.toks)
 	p, e := a.plan(), a.encounter(k)
-	if e != nil && p.Split == nil && k != sqltext.EffectCall {
+	_, split := p.Work.(*Split)
+	if e != nil && !split && k != sqltext.EffectCall {
 		if parts := sqltext.Statements(text, a.toks); len(parts) > 1 {
-			p = &Plan{Split: parts}
+			p, split = &Plan{Work: &Split{parts}}, true
 		}
 	}
-	if p.Split == nil {
+	if !split {
 		p.Encounter = e
 	}
 	p.Kind, p.Arg, p.Params = k, arg, len(a.params)
@@ -53,10 +54,10 @@ func (a *analyzer) plan() *Plan {
 		tables = a.schema.All() // the prepared text may name any, and so may the handler's OPEN
 	}
 	if len(tables) == 0 && len(via) == 0 { // a comment mentions one, say
-		return &Plan{Split: sqltext.Apart(a.text, a.toks, a.mode)}
+		return &Plan{Work: splitInto(sqltext.Apart(a.text, a.toks, a.mode))}
 	}
 	if parts := sqltext.Statements(a.text, a.toks); len(parts) > 1 && k != sqltext.EffectCall {
-		return &Plan{Split: parts}
+		return &Plan{Work: &Split{parts}}
 	}
 	switch k {
 	case sqltext.NoEffect:
@@ -66,7 +67,7 @@ func (a *analyzer) plan() *Plan {
 	case sqltext.EffectLoad:
 		return a.load(tables, via)
 	case sqltext.EffectLock:
-		return &Plan{LockTables: readThrough(a.namedTables(tables), via)}
+		return &Plan{Work: &TableLocks{readThrough(a.namedTables(tables), via)}}
 	case sqltext.EffectExecute:
 		if a.toks[0].Is("PREPARE") {
 			return &Plan{}
@@ -121,7 +122,7 @@ func (a *analyzer) opaque(tables []*catalog.Table, via []catalog.Dependent, reas
 	if p := refusal(tables); p != nil {
 		return p
 	}
-	p := &Plan{Class: Exact, Reason: reason, Scopes: allOf(tables), Reads: tables}
+	p := &Plan{Reason: reason, Work: &Exact{Rows: allOf(tables)}}
 	if !a.onlyReads() {
 		p.Writes = anyRow(tables)
 	}
@@ -132,7 +133,7 @@ func (a *analyzer) opaque(tables []*catalog.Table, via []catalog.Dependent, reas
 func refusal(tables []*catalog.Table) *Plan {
 	for _, t := range tables {
 		if t.Unfit != nil || t.Missing != "" {
-			return &Plan{Class: Refused, Unready: t}
+			return &Plan{Work: &Refused{t}}
 		}
 	}
 	return nil

@@ -41,9 +41,9 @@ type bound struct {
 }
 
 // bounded reads such an UPDATE; nil if it is none.
-func (a *analyzer) bounded(stmt *ast.UpdateStmt, p *Plan, pin KeyValue) *Guard {
-	t, name := p.Scopes[0].Table, p.Scopes[0].Name
-	if p.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" || t.Degraded != nil || t.Galera || len(pin.Columns) == 0 || a.mayIgnore(stmt.IgnoreErr) || !a.local(stmt.Where, t, name) {
+func (a *analyzer) bounded(stmt *ast.UpdateStmt, x *Exact, pin KeyValue) *Guard {
+	t, name := x.Rows[0].Table, x.Rows[0].Name
+	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" || t.Degraded != nil || t.Galera || len(pin.Columns) == 0 || a.mayIgnore(stmt.IgnoreErr) || !a.local(stmt.Where, t, name) {
 		return nil
 	}
 	g := &Guard{Table: t, Name: name, pin: pin, free: freeOfSlots(t, name)}

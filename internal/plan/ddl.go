@@ -31,12 +31,12 @@ func (a *analyzer) ddl(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 	case len(named) == 0:
 		return &Plan{}
 	case sqltext.WordAt(a.toks, 0, "DROP") && ofTable, sqltext.WordAt(a.toks, 0, "TRUNCATE"):
-		return &Plan{Dropped: named}
+		return &Plan{Work: &Drop{named}}
 	case slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Unfolded }): // what mends it, say
 	case alters, sqltext.WordAt(a.toks, 0, "RENAME"), sqltext.WordAt(a.toks, 0, "CREATE") && sqltext.WordAt(a.toks, 1, "OR") && ofTable && !copies:
-		return &Plan{Class: Exact, Reason: "the table may change its key or its name", Scopes: allOf(named)}
+		return &Plan{Reason: "the table may change its key or its name", Work: &Alter{named}}
 	case copies:
-		return &Plan{Class: Exact, Reason: "it makes a table from a query", Scopes: allOf(named)}
+		return &Plan{Reason: "it makes a table from a query", Work: &Alter{named}}
 	}
 	return &Plan{}
 }

@@ -65,11 +65,11 @@ func (a *analyzer) indirect(stmt ast.StmtNode, named []*catalog.Table, via []cat
 	if len(named) > 0 {
 		if p = a.direct(stmt, named); slices.ContainsFunc(named, func(t *catalog.Table) bool { return a.beyondSums(stmt, t, p) }) {
 			o := a.opaque(named, via, "base row and slots do not add up to what it reads")
-			o.Cleaning = p.Cleaning
+			o.Sweep = p.Sweep
 			return o
 		}
 	}
-	if len(touched) > 0 && p.Class == Counting { // it sets a counter that a foreign key references
+	if len(touched) > 0 && p.Class() == ClassIncrement { // it sets a counter that a foreign key references
 		return a.opaque(named, via, "it writes the table through another one as well")
 	}
 	if len(touched) > 0 {
@@ -81,7 +81,7 @@ func (a *analyzer) indirect(stmt ast.StmtNode, named []*catalog.Table, via []cat
 // beyondSums reports whether the statement, which has the plan, reads of a table what is
 // right in the base rows alone.
 func (a *analyzer) beyondSums(stmt ast.StmtNode, t *catalog.Table, p *Plan) bool {
-	return t.Unsummed && p.Class != Refused && (p.Query != nil || some(stmt, func(c *ast.ColumnName) bool { return catalog.FindColumn(t.Computed, c.Name.O) != nil }))
+	return t.Unsummed && p.Class() != ClassRefused && (p.Sum() != nil || some(stmt, func(c *ast.ColumnName) bool { return catalog.FindColumn(t.Computed, c.Name.O) != nil }))
 }
 
 // effects are what a statement may do to the rows of the tables that it names.
@@ -139,17 +139,16 @@ func relativeThrough(s *catalog.Schema, body, db string) bool {
 			return false
 		}
 		p := inner.plan()
-		if p.Class != Verbatim && p.Class != Counting || p.Cleaning != nil || p.Deletes != nil {
+		if class := p.Class(); class != ClassVerbatim && class != ClassIncrement || p.Sweep != nil || p.Deletes != nil {
 			return false
 		}
 		if parse(stmt, sqltext.Mode{}) == nil {
 			return false
 		}
-		if p.Increment == nil {
-			continue
-		}
-		if _, ok := p.Increment.Bind(Binder{}); !ok { // it takes from an UNSIGNED counter, say
-			return false
+		if inc := p.Increment(); inc != nil {
+			if _, ok := inc.Bind(Binder{}); !ok { // it takes from an UNSIGNED counter, say
+				return false
+			}
 		}
 	}
 	return true

@@ -201,12 +201,25 @@ func (inc *Increment) Warns(b Binder) bool {
 	})
 }
 
+func (inc *Increment) class() Class {
+	if inc.BaseOnly {
+		return ClassVerbatim
+	}
+	return ClassIncrement
+}
+
+func (inc *Increment) exactly() *Exact { return inc.Exact }
+
 // SendBatch is how many entries one statement carries.
 const SendBatch = 500
 
 // Increment is a relative write on one table that can go to slots.
 type Increment struct {
-	Table *catalog.Table
+	Table    *catalog.Table
+	Exact    *Exact  // how it runs where slots can't take it, nor base rows alone
+	BaseOnly bool    // it goes to base rows, where what it adds is as right
+	Wanted   []Touch // columns that alone keep it from slots, because they are no touch columns
+
 	Name  string // what where calls the table
 	where Template
 	Keys  int  // how many rows where can match; 0: not known

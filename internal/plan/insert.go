@@ -30,10 +30,11 @@ func (a *analyzer) insertion(stmt *ast.InsertStmt, named []*catalog.Table) *Plan
 	t := a.target(source)
 	if t == nil {
 		p := a.readToWrite(stmt, named)
-		if from, ok := stmt.Select.(ast.StmtNode); ok && p.Query != nil && p.Query.Locking {
-			_, p.Query.First = a.lockedRows(from, named)
-		} else if ok && p.Query != nil {
-			p.Query.Keyed = a.keyedRows(from, named)
+		q := p.Sum()
+		if from, ok := stmt.Select.(ast.StmtNode); ok && q != nil && q.Locking {
+			_, q.First = a.lockedRows(from, named)
+		} else if ok && q != nil {
+			q.Keyed = a.keyedRows(from, named)
 		}
 		return p
 	}
@@ -44,7 +45,6 @@ func (a *analyzer) insertion(stmt *ast.InsertStmt, named []*catalog.Table) *Plan
 		if stmt.IsReplace || stmt.OnDuplicate != nil || len(a.countersRead(stmt, named, values(stmt)...)) > 0 {
 			return a.opaque(named, nil, "it reads a counter table in a subquery")
 		}
-		named = []*catalog.Table{t}
 	}
 	if len(t.Key) == 0 {
 		return a.opaque(named, nil, "a keyless table must not grow")
@@ -53,32 +53,31 @@ func (a *analyzer) insertion(stmt *ast.InsertStmt, named []*catalog.Table) *Plan
 	if cols == nil {
 		return a.opaque(named, nil, "its columns could not be followed")
 	}
-	p := &Plan{Cleaning: a.namedKeys(stmt, t, cols), Writes: []WriteTarget{{Table: t}}}
-	if p.Cleaning == nil {
+	p := &Plan{Changes: Changes{Sweep: a.namedKeys(stmt, t, cols), Writes: []WriteTarget{{Table: t}}}}
+	if p.Sweep == nil {
 		p.Writes = nil // new ids: nobody has seen the rows
 	} else {
-		p.Writes[0].Pins = p.Cleaning.Pins
+		p.Writes[0].Pins = p.Sweep.Pins
 	}
-	exact := ""
+	exact, x := "", &Exact{}
 	switch {
 	case stmt.IsReplace:
 		exact = "it replaces rows"
 	case stmt.OnDuplicate == nil:
 		return p
 	default:
-		exact = a.upsert(stmt, t, cols, p)
+		exact = a.upsert(stmt, t, cols, p, x)
 	}
 	if p.Writes == nil {
 		p.Writes = []WriteTarget{{Table: t}}
 	}
-	p.Scopes = []RowSet{a.conflicts(stmt, t, cols)}
+	x.Rows = []RowSet{a.conflicts(stmt, t, cols)}
 	if t.AllUnique > 1 && p.Writes[0].Pins != nil { // another key may decide which row it is
-		p.Writes[0].Pins = p.Scopes[0].Pins
+		p.Writes[0].Pins = x.Rows[0].Pins
 	}
 	p.Writes[0].Upserts = stmt.OnDuplicate != nil
 	if exact != "" {
-		p.Class, p.Reason, p.Reads, p.Discards = Exact, exact, named, a.replaced(stmt, t)
-		p.Increment = nil
+		p.Reason, p.Work, x.Discards = exact, x, a.replaced(stmt, t)
 		if stmt.IsReplace && t.AllUnique > 1 {
 			p.Writes[0].Pins = nil // rows may go that it does not name
 		}
@@ -106,24 +105,24 @@ func values(stmt *ast.InsertStmt) (all []ast.Node) {
 }
 
 func (a *analyzer) insertFromQuery(stmt *ast.InsertStmt, t *catalog.Table, named []*catalog.Table) *Plan {
-	p := &Plan{Cleaning: &OrphanSweep{Table: t}, Writes: []WriteTarget{{Table: t}}}
+	p := &Plan{Changes: Changes{Sweep: &OrphanSweep{Table: t}, Writes: []WriteTarget{{Table: t}}}}
 	if stmt.IsReplace || stmt.OnDuplicate != nil || len(t.Key) == 0 {
 		o := a.opaque(named, nil, "rows from a query may replace others")
 		if len(t.Key) > 0 {
-			o.Cleaning = p.Cleaning
+			o.Sweep = p.Sweep
 		}
-		if len(named) == 1 {
-			o.Discards = a.replaced(stmt, t, stmt.Select)
+		if x := o.Exactly(); x != nil && len(named) == 1 {
+			x.Discards = a.replaced(stmt, t, stmt.Select)
 		}
 		return o
 	}
 	q, other := a.sums(stmt.Select, named)
 	if other != nil {
-		other.Cleaning = p.Cleaning
+		other.Sweep = p.Sweep
 		return other
 	}
 	if q != nil && a.countTables(stmt) > 0 {
-		p.Class, p.Query, p.Reads, p.Scopes = Summing, q, named, allOf(named)
+		p.Work = q
 		if from, ok := stmt.Select.(ast.StmtNode); ok && !q.Locking {
 			q.Keyed = a.keyedRows(from, named)
 		}
@@ -230,15 +229,15 @@ func (a *analyzer) conflicts(stmt *ast.InsertStmt, t *catalog.Table, cols []*cat
 	return s
 }
 
-// upsert reads ON DUPLICATE KEY UPDATE into p; it returns why only the exact
-// way is right.
-func (a *analyzer) upsert(stmt *ast.InsertStmt, t *catalog.Table, cols []*catalog.Column, p *Plan) string {
+// upsert reads ON DUPLICATE KEY UPDATE into p, which may have to run by x; it returns why
+// only the exact way is right.
+func (a *analyzer) upsert(stmt *ast.InsertStmt, t *catalog.Table, cols []*catalog.Column, p *Plan, x *Exact) string {
 	s := a.settings(stmt.OnDuplicate, t, t.Spec.Name, true)
 	if p.Writes != nil {
 		p.Writes[0].Rekeys = s.unique
 	}
 	if s.rekeyed {
-		p.Cleaning = p.Cleaning.and(t, a.newKey(stmt.OnDuplicate, t))
+		p.Sweep = p.Sweep.and(t, a.newKey(stmt.OnDuplicate, t))
 	}
 	switch {
 	case s.reason != "":
@@ -248,12 +247,12 @@ func (a *analyzer) upsert(stmt *ast.InsertStmt, t *catalog.Table, cols []*catalo
 	case a.returns(t):
 		return "it returns a counter"
 	}
-	p.Touches = s.touch
 	if s.deltas == nil {
+		p.Work = &Update{s.touch, x}
 		return ""
 	}
-	inc := &Increment{Table: t, Name: t.Spec.Name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr)}
-	p.Increment = inc
+	inc := &Increment{Table: t, Name: t.Spec.Name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x}
+	p.Work = inc
 	switch {
 	case s.ordinary || s.wanted != nil || len(s.touch) > 0:
 		p.Reason = "as an upsert it sets other columns than counters"
@@ -274,8 +273,8 @@ func (a *analyzer) upsert(stmt *ast.InsertStmt, t *catalog.Table, cols []*catalo
 			p.Reason = "its key or a counter is no constant"
 		}
 	}
-	if p.Reason == "" && len(inc.Rows) > 0 {
-		p.Class, inc.One, inc.ByKey = Counting, len(inc.Rows) == 1, true
+	if inc.BaseOnly = p.Reason != "" || len(inc.Rows) == 0; !inc.BaseOnly {
+		inc.One, inc.ByKey = len(inc.Rows) == 1, true
 		for _, r := range inc.Rows {
 			inc.Pins = append(inc.Pins, r.key)
 		}
@@ -362,13 +361,13 @@ func (a *analyzer) load(tables []*catalog.Table, via []catalog.Dependent) *Plan 
 	}
 	if reason != "" {
 		p := a.opaque(named, via, reason)
-		if len(named) == 1 && !keyless && p.Class != Refused {
-			p.Cleaning = &OrphanSweep{Table: named[0]}
+		if len(named) == 1 && !keyless && p.Class() != ClassRefused {
+			p.Sweep = &OrphanSweep{Table: named[0]}
 		}
 		return p
 	}
 	if p := refusal(named); p != nil {
 		return p
 	}
-	return &Plan{Cleaning: &OrphanSweep{Table: named[0]}, Writes: anyRow(named)}
+	return &Plan{Changes: Changes{Sweep: &OrphanSweep{Table: named[0]}, Writes: anyRow(named)}}
 }

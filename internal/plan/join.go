@@ -82,18 +82,22 @@ func (a *analyzer) joinedUpdate(stmt *ast.UpdateStmt, named []*catalog.Table) *P
 		p = a.exactOf(written, nil, s.reason)
 	}
 	if p != nil {
-		p.Whole = s.rekeyed
+		x := p.Exactly()
+		x.Whole = s.rekeyed
 		if len(named) == 1 && len(written) == 1 {
-			p.Discards = a.overwritten(written[0], stmt.List, stmt.TableRefs, stmt.Where, stmt.Order, stmt.Limit)
+			x.Discards = a.overwritten(written[0], stmt.List, stmt.TableRefs, stmt.Where, stmt.Order, stmt.Limit)
 		}
 		return p
 	}
-	p = &Plan{Touches: s.touch, Scopes: allOf(written), Writes: anyRow(written)}
+	p = &Plan{Changes: Changes{Writes: anyRow(written)}}
 	for i := range p.Writes {
 		p.Writes[i].Updates = true
 	}
-	if s.deltas != nil {
-		p.Increment = &Increment{Table: adds, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr)}
+	x := &Exact{Rows: allOf(written)}
+	if s.deltas == nil {
+		p.Work = &Update{s.touch, x}
+	} else {
+		p.Work = &Increment{Table: adds, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x, BaseOnly: true}
 	}
 	return p
 }
@@ -151,9 +155,10 @@ func (a *analyzer) joinedDelete(stmt *ast.DeleteStmt, named []*catalog.Table) *P
 	switch {
 	case len(read) > 0 || keyless:
 		p := a.exactOf(written, read, "it deletes from a join, or reads a counter table in a subquery")
-		p.Whole = written != nil
+		x := p.Exactly()
+		x.Whole = written != nil
 		if len(named) == 1 && written != nil {
-			p.Discards = a.gone(named[0], stmt)
+			x.Discards = a.gone(named[0], stmt)
 		}
 		return p
 	case written == nil:
@@ -161,7 +166,7 @@ func (a *analyzer) joinedDelete(stmt *ast.DeleteStmt, named []*catalog.Table) *P
 	case single && a.pins(written[0], nameOf(source), stmt.Where) != nil:
 		return nil
 	}
-	return &Plan{Writes: anyRow(written), Deletes: written}
+	return &Plan{Changes: Changes{Writes: anyRow(written), Deletes: written}}
 }
 
 // deletesFrom are the counter tables that a DELETE takes rows from.

@@ -12,11 +12,10 @@ func Make(s *catalog.Schema, text string, mode sqltext.Mode, db string) *Plan {
 		p = NewPlan(s, text, mode, db)
 		p.Named = true
 	} else {
-		p = &Plan{}
+		p = &Plan{Work: splitInto(sqltext.Apart(text, toks, mode))}
 		p.Kind, p.Arg = sqltext.EffectOf(toks)
-		p.Split = sqltext.Apart(text, toks, mode)
 	}
 	p.Locking, p.Fixes = sqltext.LockingRead(toks), sqltext.ConsistentRead(toks)
-	p.Simple = p.Kind == sqltext.NoEffect && p.Class == Verbatim && p.Increment == nil && p.Writes == nil && p.Cleaning == nil && p.Split == nil && p.Touches == nil && p.Shows == nil && p.Encounter == nil
+	p.Simple = p.Kind == sqltext.NoEffect && p.Work == nil && p.Writes == nil && p.Sweep == nil && p.Encounter == nil
 	return p
 }

@@ -8,92 +8,86 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// Tables are those that the plan reads or writes.
-func (p *Plan) Tables() []*catalog.Table {
-	all := slices.Clone(p.Reads)
-	for _, s := range p.Scopes {
-		all = append(all, s.Table)
-	}
-	if p.Cleaning != nil {
-		all = append(all, p.Cleaning.Table)
-	}
-	return all
-}
-
-// class is what becomes of a statement.
-type class uint8
-
-const (
-	Verbatim class = iota // sent as it is
-	Counting              // an increment: goes to a slot
-	Summing               // reads sums, through views of the base tables
-	Exact                 // rolls up the keys concerned, then runs verbatim
-	Refused               // names a table that can't be a counter table
-)
-
-func (c class) String() string {
-	return [...]string{"verbatim", "increment", "sum", "exact", "refused"}[c]
-}
-
 // Plan says how one statement runs. It is immutable and depends on nothing but
 // the text, the lexing mode, the default database and the schema.
 type Plan struct {
-	Class    class
-	Kind     sqltext.Effect
-	Arg      string         // of the kind: a savepoint's name, an isolation level
-	Params   int            // how many arguments it takes
-	Named    bool           // the text could concern a counter table
-	Simple   bool           // goes to the server and that is all
-	Locking  bool           // a query with locks of its own
-	Fixes    bool           // a consistent read: under REPEATABLE READ it fixes the transaction's snapshot
-	Reason   string         // why it is not fast
-	Fallback bool           // exact because it could not be parsed or resolved
-	Unready  *catalog.Table // for whose sake a statement is refused
-
+	Kind      sqltext.Effect
+	Arg       string     // of the kind: a savepoint's name, an isolation level
+	Params    int        // how many arguments it takes
+	Named     bool       // the text could concern a counter table
+	Simple    bool       // goes to the server and that is all
+	Locking   bool       // a query with locks of its own
+	Fixes     bool       // a consistent read: under REPEATABLE READ it fixes the transaction's snapshot
+	Reason    string     // why it is not fast
+	Fallback  bool       // it could not be parsed
 	Encounter *encounter // what it may meet that was not there when the schema was read
 
-	// Of queries, and of what else reads:
-	Reads       []*catalog.Table // whose counters the statement may read: pending increments come first
-	Shows       []*catalog.Table // of which it reads other columns only
-	Pins        []KeyValue       // the rows of the only table read, if it gives their keys as numbers
-	Query       *Query           // the text with views in place of base tables
-	NamedByArgs bool             // arguments decide about columns' names where they are written into the text
+	Changes
+	Work Work // what there is to do beside sending it; nil: nothing
+}
 
-	// Of data changes:
-	Increment *Increment       // what a relative write adds
-	Touches   []Touch          // touch columns that are set
-	Wanted    []Touch          // columns that keep an increment from slots because they are none
-	Writes    []WriteTarget    // base rows the statement itself writes
-	Deletes   []*catalog.Table // whose rows may go by a cascade, and their pending increments with them
-	Cleaning  *OrphanSweep     // keys named by an INSERT
+// Changes are what a statement does to base rows itself.
+type Changes struct {
+	Writes  []WriteTarget    // base rows that it writes
+	Deletes []*catalog.Table // whose rows may go by a cascade, and their pending increments with them
+	Sweep   *OrphanSweep     // keys named by an INSERT
+}
 
-	// Of what may run the exact way:
-	Scopes     []RowSet          // rows to roll up before
-	Whole      bool              // all base rows are locked: what is added to one that goes, or gets another key, would be lost
-	Guarded    string            // the statement in one round trip; "" if there is none
-	Guard      *Guard            // by which it may go together with others; nil: it may not
-	Discards   []*catalog.Column // counters whose values it does away with unread
-	Overwrites bool              // it gives counters of one row other values, unread, and does nothing else
-	Narrowing  *RestrictToLocked // keeps the statement to given rows; nil: others than those that were locked can't come to meet its condition
+// Class is what becomes of the statement, if nothing in an execution stands against it.
+func (p *Plan) Class() Class {
+	if p.Work == nil {
+		return ClassVerbatim
+	}
+	return p.Work.class()
+}
 
-	// Of other texts:
-	Split      []string         // the statements of a text that holds several
-	LockTables []*catalog.Table // counter tables that LOCK TABLES names
-	Dropped    []*catalog.Table // DROP and TRUNCATE: the slots go too
+// Increment is the relative write that the statement is; nil if it is none.
+func (p *Plan) Increment() *Increment {
+	inc, _ := p.Work.(*Increment)
+	return inc
+}
+
+// Sum is how the statement reads counters; nil if it reads none, or by the exact way alone.
+func (p *Plan) Sum() *Sum {
+	q, _ := p.Work.(*Sum)
+	return q
+}
+
+// Exactly is how the statement runs the exact way, by its plan or because an execution has
+// to; nil if it never does.
+func (p *Plan) Exactly() *Exact {
+	if p.Work == nil {
+		return nil
+	}
+	return p.Work.exactly()
+}
+
+// Tables are those of whose rows the statement may need the counters, or sweeps slots.
+func (p *Plan) Tables() (all []*catalog.Table) {
+	if x := p.Exactly(); x != nil {
+		for _, s := range x.Rows {
+			all = append(all, s.Table)
+		}
+	}
+	if p.Sweep != nil {
+		all = append(all, p.Sweep.Table)
+	}
+	return all
 }
 
 // AsPrepared is the plan of a statement that has to run as the server has prepared it,
 // because the session would take its text otherwise now.
 func (p *Plan) AsPrepared() *Plan {
-	if p.Kind != sqltext.NoEffect || p.Class != Counting && p.Class != Summing && p.Class != Exact {
+	if p.Kind != sqltext.NoEffect || p.Class() != ClassIncrement && p.Class() != ClassSum && p.Class() != ClassExact {
 		return p
 	}
-	own := &Plan{Class: Exact, Named: true, Locking: p.Locking, Fixes: p.Fixes, Reason: "the session has changed since it was prepared",
-		Scopes: p.Scopes, Writes: p.Writes, Deletes: p.Deletes, Cleaning: p.Cleaning, Whole: p.Whole, Discards: p.Discards, Encounter: p.Encounter}
-	if p.Narrowing != nil {
-		own.Narrowing = &RestrictToLocked{By: p.Narrowing.By}
+	was := p.Exactly()
+	own := &Exact{Rows: was.Rows, Whole: was.Whole, Discards: was.Discards} // with no text but its own
+	if was.Restriction != nil {
+		own.Restriction = &RestrictToLocked{By: was.Restriction.By}
 	}
-	return own
+	return &Plan{Named: true, Locking: p.Locking, Fixes: p.Fixes, Reason: "the session has changed since it was prepared",
+		Encounter: p.Encounter, Changes: p.Changes, Work: own}
 }
 
 // LeavesPromises reports whether the statement does not need to know whether rows are there
@@ -101,7 +95,7 @@ func (p *Plan) AsPrepared() *Plan {
 func (p *Plan) LeavesPromises() bool {
 	switch p.Kind {
 	case sqltext.NoEffect:
-		return p.Class == Counting && p.Encounter == nil && p.Split == nil
+		return p.Class() == ClassIncrement && p.Encounter == nil
 	case sqltext.EffectCommit:
 		return p.Arg != sqltext.XaEnd
 	}
@@ -233,6 +227,7 @@ func (s RowSet) From() string { return s.Table.Base() + " AS " + sqltext.Quote(s
 // all is the scope of every row of the table.
 func all(t *catalog.Table) RowSet { return RowSet{Table: t, Name: t.Spec.Name} }
 
+// allOf are the rows of some tables.
 func allOf(tables []*catalog.Table) []RowSet {
 	scopes := make([]RowSet, len(tables))
 	for i, t := range tables {
@@ -241,6 +236,7 @@ func allOf(tables []*catalog.Table) []RowSet {
 	return scopes
 }
 
+// anyRow writes any rows of the tables.
 func anyRow(tables []*catalog.Table) []WriteTarget {
 	writes := make([]WriteTarget, len(tables))
 	for i, t := range tables {

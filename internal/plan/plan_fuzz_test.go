@@ -35,7 +35,7 @@ func FuzzPlan(f *testing.F) {
 		mode := sqltext.Mode{AnsiQuotes: ansi, NoBackslashEscapes: literal}
 		for _, s := range schemas {
 			p := NewPlan(s, text, mode, "forum")
-			if p.Class != Verbatim || p.Query != nil || p.Increment != nil || p.Writes != nil || p.Split != nil || p.Cleaning != nil {
+			if _, reads := p.Work.(*BaseRead); p.Work != nil && !reads || p.Writes != nil || p.Sweep != nil {
 				continue
 			}
 			a := &analyzer{schema: s, text: text, mode: mode, db: "forum", toks: sqltext.Tokenize(text, mode)}

@@ -11,11 +11,15 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// Query is a text in which each counter table of a FROM clause is replaced by
+// Sum is a text in which each counter table of a FROM clause is replaced by
 // a view of it: a derived table of the same name and columns whose counters are
 // sums. Both servers merge it into the query, so that it costs no more than the
 // sums, and every name in the user's text means what it always meant.
-type Query struct {
+type Sum struct {
+	Tables []*catalog.Table // whose counters it may read: pending increments come first
+	Pins   []KeyValue       // the rows of the only table, if it gives their keys as numbers
+	Exact  *Exact           // how it runs where the server takes no views, or a value wants columns
+
 	text  []string // what stands between the views
 	views []ViewUse
 	SQL   string    // rendered outside transactions
@@ -23,14 +27,15 @@ type Query struct {
 	Look  *look     // sent first: perhaps there are no slots to add
 	Short *restated // sent in its place: it adds up less
 
-	columns  bool // the views are tables, whose counters are columns and no expressions
-	Renamed  bool // the server may name columns otherwise
-	Into     bool // variables take the row: it returns none
-	Locking  bool // some view locks what it reads
-	Stored   bool // rows are made of what it reads
-	others   bool // it names other tables, too
-	fallible bool // it may fail for a row's sake
-	Once     bool // MariaDB may answer it wrongly when it is executed again as it was prepared
+	columns     bool // the views are tables, whose counters are columns and no expressions
+	Renamed     bool // the server may name columns otherwise
+	NamedByArgs bool // and arguments decide about that, where they are written into the text
+	Into        bool // variables take the row: it returns none
+	Locking     bool // some view locks what it reads
+	Stored      bool // rows are made of what it reads
+	others      bool // it names other tables, too
+	fallible    bool // it may fail for a row's sake
+	Once        bool // MariaDB may answer it wrongly when it is executed again as it was prepared
 
 	First     []RowSet // the rows that it locks, if it locks: no more than its LIMIT says
 	Keyed     []RowSet // the rows whose keys it gives, if it does not say how it locks
@@ -44,8 +49,11 @@ type ViewUse struct {
 	cols  []*catalog.Column // that the text may name: the servers take their time over each column of a view
 }
 
+func (*Sum) class() Class      { return ClassSum }
+func (q *Sum) exactly() *Exact { return q.Exact }
+
 // Render writes the text with the views as the transaction sees them.
-func (q *Query) Render(as func(ViewUse) slotsql.ReadView, tables bool) string {
+func (q *Sum) Render(as func(ViewUse) slotsql.ReadView, tables bool) string {
 	return q.with(func(v ViewUse) string {
 		if tables || q.columns {
 			return slotsql.View(v.Table, as(v), v.hints+everyRow, v.cols)
@@ -58,7 +66,7 @@ func (q *Query) Render(as func(ViewUse) slotsql.ReadView, tables bool) string {
 const everyRow = " LIMIT 18446744073709551615"
 
 // Lockings are the ways in which the query locks a table, those that do first.
-func (q *Query) Lockings(t *catalog.Table) []sqltext.Locking {
+func (q *Sum) Lockings(t *catalog.Table) []sqltext.Locking {
 	var all []sqltext.Locking
 	for _, v := range q.views {
 		switch {
@@ -76,11 +84,11 @@ func (q *Query) Lockings(t *catalog.Table) []sqltext.Locking {
 }
 
 // renderWide writes the text with wide views.
-func (q *Query) renderWide() string {
+func (q *Sum) renderWide() string {
 	return q.with(func(v ViewUse) string { return slotsql.WideView(v.Table, v.hints, v.cols) })
 }
 
-func (q *Query) with(view func(ViewUse) string) string {
+func (q *Sum) with(view func(ViewUse) string) string {
 	var b strings.Builder
 	for i, v := range q.views {
 		b.WriteString(q.text[i])
@@ -98,7 +106,7 @@ type edit struct {
 }
 
 // rewrite puts views in place of the tables, and makes other edits.
-func (a *analyzer) rewrite(refs []tableRef, edits []edit, columns bool) *Query {
+func (a *analyzer) rewrite(refs []tableRef, edits []edit, columns bool) *Sum {
 	merges := map[int][]string{}
 	for i, r := range refs {
 		edits = append(edits, edit{r.start, r.end, " AS " + sqltext.Quote(r.name), &refs[i]})
@@ -123,7 +131,7 @@ func (a *analyzer) rewrite(refs []tableRef, edits []edit, columns bool) *Query {
 	slices.SortFunc(edits, func(x, y edit) int { return x.start - y.start })
 	distinct := a.schema.Server.MariaDB && sqltext.HasWord(a.toks, "DISTINCT", "DISTINCTROW") // it may call equal columns by one name
 	once := a.schema.Server.MariaDB && sqltext.HasWord(a.toks[1:], "SELECT")
-	q := &Query{columns: columns, Once: once, Renamed: a.inSelectList(refs) || full != nil || a.respelled(refs) || distinct}
+	q := &Sum{columns: columns, Once: once, Renamed: a.inSelectList(refs) || full != nil || a.respelled(refs) || distinct}
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
@@ -202,7 +210,7 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 		return p
 	}
 	if q == nil {
-		return &Plan{Shows: named, Pins: a.readPins(stmt, named)} // reads no counter
+		return &Plan{Work: &BaseRead{named, a.readPins(stmt, named)}}
 	}
 	if !q.columns {
 		if a.wide(stmt, named) {
@@ -218,14 +226,14 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 	if !a.into && !q.columns {
 		q.Top = a.top(stmt, named, q)
 	}
-	p = &Plan{Class: Summing, Query: q, Reads: named, Scopes: allOf(named), NamedByArgs: q.Renamed && namedByArgs(stmt)}
-	p.Pins = a.readPins(stmt, named)
+	q.NamedByArgs = q.Renamed && namedByArgs(stmt)
+	q.Pins = a.readPins(stmt, named)
 	if q.Locking {
-		p.Scopes, q.First = a.lockedRows(stmt, named)
+		q.Exact.Rows, q.First = a.lockedRows(stmt, named)
 	} else {
 		q.Keyed = a.keyedRows(stmt, named)
 	}
-	return p
+	return &Plan{Work: q}
 }
 
 // readToWrite plans a statement that writes another table by what it reads of counter
@@ -238,12 +246,12 @@ func (a *analyzer) readToWrite(stmt ast.Node, named []*catalog.Table) *Plan {
 	case q == nil:
 		return &Plan{}
 	}
-	return &Plan{Class: Summing, Query: q, Reads: named, Scopes: allOf(named)}
+	return &Plan{Work: q}
 }
 
 // sums rewrites the query parts of a statement; nil if they read no counter,
 // and a plan where the exact way is the only one.
-func (a *analyzer) sums(stmt ast.Node, named []*catalog.Table) (*Query, *Plan) {
+func (a *analyzer) sums(stmt ast.Node, named []*catalog.Table) (*Sum, *Plan) {
 	if some(stmt, func(s *ast.SelectStmt) bool { return s.Kind == ast.SelectStmtKindTable }) { // TABLE t
 		return nil, a.opaque(named, nil, "it reads the whole table by name")
 	}
@@ -287,6 +295,7 @@ func (a *analyzer) sums(stmt ast.Node, named []*catalog.Table) (*Query, *Plan) {
 		return nil, a.opaque(named, nil, "its locks could not be followed")
 	}
 	q := a.rewrite(refs, edits, columns)
+	q.Tables, q.Exact = named, &Exact{Rows: allOf(named)}
 	q.Converted = converted
 	q.Stored = !a.onlyReads() && !a.toks[0].Is("WITH")
 	if q.columns && q.Locking {

@@ -34,7 +34,7 @@ const restLimit = -1
 const maxTop = 200
 
 // top plans a query for the first rows; nil for all others.
-func (a *analyzer) top(stmt ast.StmtNode, named []*catalog.Table, q *Query) *topRead {
+func (a *analyzer) top(stmt ast.StmtNode, named []*catalog.Table, q *Sum) *topRead {
 	s, ok := stmt.(*ast.SelectStmt)
 	if !ok || s.From == nil || s.With != nil || s.GroupBy != nil || s.Having != nil || s.Distinct || s.WindowSpecs != nil || s.LockInfo != nil ||
 		s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || s.OrderBy == nil || s.Limit == nil ||
@@ -113,7 +113,7 @@ func equalColumns(cond ast.ExprNode) bool {
 }
 
 // viewsOnce reports whether the query reads the table in one place, as it finds it.
-func (q *Query) viewsOnce(t *catalog.Table) bool {
+func (q *Sum) viewsOnce(t *catalog.Table) bool {
 	n := 0
 	for _, v := range q.views {
 		if v.Table == t && v.hints != "" {
@@ -209,7 +209,7 @@ func (a *analyzer) readInOrder(where ast.ExprNode, t *catalog.Table, name string
 	return true
 }
 
-func (a *analyzer) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey, several bool, q *Query) *topRead {
+func (a *analyzer) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey, several bool, q *Sum) *topRead {
 	r := &topRead{params: len(a.params), joined: several}
 	var ok bool
 	if r.count, ok = a.constant(s.Limit.Count); !ok {
@@ -341,6 +341,6 @@ func (r *topRead) guards(wholeDates bool) bool { return r.guarded.pieces != nil 
 
 // MayFail reports whether a query may fail though the user's would not: for the sake of a
 // row that it leaves out, or because MySQL can't name a temporary table twice.
-func (q *Query) MayFail(wholeDates bool) bool {
+func (q *Sum) MayFail(wholeDates bool) bool {
 	return q.fallible || q.Top != nil && (q.Top.joined || q.Top.guards(wholeDates))
 }

@@ -71,10 +71,9 @@ func (t Touch) SQL(b Binder) (string, bool) {
 	return b.Time(at)
 }
 
-// TouchesNow reports whether all touch columns that the statement sets are set to the
-// present moment.
-func (p *Plan) TouchesNow(b Binder) bool {
-	return !slices.ContainsFunc(p.Touches, func(t Touch) bool {
+// touchesNow reports whether touch columns are set to the present moment.
+func touchesNow(touches []Touch, b Binder) bool {
+	return !slices.ContainsFunc(touches, func(t Touch) bool {
 		_, ok := t.SQL(b)
 		return !ok
 	})

@@ -20,9 +20,9 @@ func namedByArgs(stmt ast.Node) bool {
 // sum another type than it has from a column. A FLOAT beside a small integer is a
 // FLOAT, beside a sum a DOUBLE; other tables may have one. What is UNSIGNED beside a
 // small integer is an INT UNSIGNED, beside a sum a BIGINT.
-func (p *Plan) Computes() bool {
-	return slices.ContainsFunc(p.Reads, func(t *catalog.Table) bool {
-		floats := p.Query != nil && p.Query.others || slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.DataType == "float" })
+func (q *Sum) Computes() bool {
+	return slices.ContainsFunc(q.Tables, func(t *catalog.Table) bool {
+		floats := q.others || slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.DataType == "float" })
 		return slices.ContainsFunc(t.Counters, func(c *catalog.Column) bool {
 			bits := catalog.IntegerBits[c.DataType] // of a DECIMAL: 0
 			return c.Unsigned() && c.DataType != "bigint" || bits < 32 && (bits > 0 || floats)

@@ -22,19 +22,14 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 	}
 	if len(named) > 1 || a.countTables(stmt) > 1 {
 		if p := a.readBeside(stmt, []*catalog.Table{t}, named, a.updateReads(stmt, t, name)...); p != nil {
-			p.Whole = slices.ContainsFunc(stmt.List, func(set *ast.Assignment) bool { return t.Changes(t.Key, set.Column.Name.O) })
+			p.Exactly().Whole = slices.ContainsFunc(stmt.List, func(set *ast.Assignment) bool { return t.Changes(t.Key, set.Column.Name.O) })
 			return p
 		}
-		named = []*catalog.Table{t}
 	}
 	s := a.settings(stmt.List, t, name, false)
 	pins := a.pins(t, name, stmt.Where)
-	p := &Plan{
-		Reads:   named,
-		Touches: s.touch,
-		Scopes:  []RowSet{a.scope(t, name, stmt.Where)},
-		Writes:  []WriteTarget{{Table: t, Pins: pins, Rekeys: s.unique, Updates: true, Reads: readsAll(stmt)}},
-	}
+	p := &Plan{Changes: Changes{Writes: []WriteTarget{{Table: t, Pins: pins, Rekeys: s.unique, Updates: true, Reads: readsAll(stmt)}}}}
+	x := &Exact{Rows: []RowSet{a.scope(t, name, stmt.Where)}}
 	switch {
 	case s.reason == "" && a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
 		s.reason = "its condition or order needs a counter"
@@ -42,37 +37,38 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 		s.reason = t.Watched()
 	}
 	if s.reason != "" {
-		a.exactUpdate(stmt, source, s, p)
+		p.Reason, p.Work = s.reason, x
+		a.exactUpdate(stmt, source, s, p, x)
 		return p
 	}
-	if s.deltas != nil {
-		p.Increment = &Increment{Table: t, Name: name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr)}
-	}
-	if p.Reason = a.onBase(stmt, source, s, p); s.deltas == nil || p.Reason != "" {
-		p.Reads = nil // verbatim: what it adds is as right in the base row
+	if s.deltas == nil {
+		p.Work = &Update{s.touch, x}
 		return p
 	}
-	p.Class = Counting
-	p.Increment.matches(a, stmt.Where, pins)
-	if p.Increment.One && stmt.Where != nil && slices.ContainsFunc(s.deltas, func(d Delta) bool { return d.subtract && d.C.Unsigned() }) {
-		p.Guarded = a.guard(t, name, stmt.Where) // it runs the exact way
-		p.Guard = a.bounded(stmt, p, pins[0])
+	inc := &Increment{Table: t, Name: name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x}
+	p.Work = inc
+	if p.Reason = a.onBase(stmt, source, s, inc, pins); p.Reason != "" {
+		inc.BaseOnly = true
+		return p
+	}
+	inc.matches(a, stmt.Where, pins)
+	if inc.One && stmt.Where != nil && slices.ContainsFunc(s.deltas, func(d Delta) bool { return d.subtract && d.C.Unsigned() }) {
+		x.Guarded = a.guard(t, name, stmt.Where) // it runs the exact way
+		x.Guard = a.bounded(stmt, x, pins[0])
 	}
 	return p
 }
 
 // onBase says why what an UPDATE adds goes to base rows, and not to slots; "": it goes to
-// slots, or there is nothing.
-func (a *analyzer) onBase(stmt *ast.UpdateStmt, source *ast.TableSource, s settings, p *Plan) string {
-	t, name := p.Scopes[0].Table, p.Scopes[0].Name
+// slots.
+func (a *analyzer) onBase(stmt *ast.UpdateStmt, source *ast.TableSource, s settings, inc *Increment, pins []KeyValue) string {
+	t, name := inc.Table, inc.Name
 	switch {
-	case s.deltas == nil:
-		return ""
 	case s.ordinary:
 		return "it sets other columns than counters and touch columns"
 	case stmt.Order != nil || stmt.Limit != nil:
 		return "it has ORDER BY or LIMIT"
-	case p.Increment.Ignores:
+	case inc.Ignores:
 		return "by IGNORE, or by a hint, it may cut what it adds"
 	case t.Derived:
 		return "a generated column is made of a touch column"
@@ -80,28 +76,29 @@ func (a *analyzer) onBase(stmt *ast.UpdateStmt, source *ast.TableSource, s setti
 		return "it names indexes or partitions"
 	case a.astray(stmt, t, name):
 		return "it names a column of another table"
-	case p.Writes[0].Pins == nil:
+	case pins == nil:
 		return "its condition does not give a primary or unique key by = or IN"
 	case stmt.Where != nil && !a.plain(stmt.Where, t, name):
 		return "its condition has more than columns of the row and constants"
 	case len(t.Key) == 0 && stmt.Where != nil:
 		return "it has a condition, and the table no key"
 	case s.wanted != nil:
-		p.Wanted = s.wanted
+		inc.Wanted = s.wanted
 		return "it sets " + s.wanted[0].C.Name + ", which is no touch column yet"
 	}
 	return ""
 }
 
 // exactUpdate completes the plan of an UPDATE that has to run the exact way.
-func (a *analyzer) exactUpdate(stmt *ast.UpdateStmt, source *ast.TableSource, s settings, p *Plan) {
-	t, name, pins := p.Scopes[0].Table, p.Scopes[0].Name, p.Writes[0].Pins
-	p.Discards = a.overwritten(t, stmt.List, stmt.Where, stmt.Order, stmt.Limit)
-	p.Class, p.Reason, p.Narrowing = Exact, s.reason, a.narrowing(p.Scopes[0], source, stmt.Where, stmt.Order, stmt.Limit)
+func (a *analyzer) exactUpdate(stmt *ast.UpdateStmt, source *ast.TableSource, s settings, p *Plan, x *Exact) {
+	rows, pins := x.Rows[0], p.Writes[0].Pins
+	t, name := rows.Table, rows.Name
+	x.Discards = a.overwritten(t, stmt.List, stmt.Where, stmt.Order, stmt.Limit)
+	x.Restriction = a.narrowing(rows, source, stmt.Where, stmt.Order, stmt.Limit)
 	if s.rekeyed {
-		p.Whole = p.Scopes[0].Where == nil && p.Scopes[0].Pins == nil
+		x.Whole = rows.Where == nil && rows.Pins == nil
 		to := a.newKey(stmt.List, t)
-		p.Cleaning = &OrphanSweep{Table: t, Pins: to}
+		p.Sweep = &OrphanSweep{Table: t, Pins: to}
 		if to == nil || !slices.Equal(t.Key, keyColumns(pins)) {
 			p.Writes[0].Pins = nil
 		} else {
@@ -109,9 +106,9 @@ func (a *analyzer) exactUpdate(stmt *ast.UpdateStmt, source *ast.TableSource, s 
 		}
 	}
 	if len(pins) == 1 && stmt.Where != nil && !s.rekeyed {
-		p.Guarded = a.guard(t, name, stmt.Where)
-		p.Guard = a.bounded(stmt, p, pins[0])
-		p.Overwrites = len(p.Discards) == len(stmt.List) && len(p.Scopes) == 1 && !t.UpdateTriggers && t.Degraded == nil && !a.actsTwice()
+		x.Guarded = a.guard(t, name, stmt.Where)
+		x.Guard = a.bounded(stmt, x, pins[0])
+		x.Overwrites = len(x.Discards) == len(stmt.List) && !t.UpdateTriggers && t.Degraded == nil && !a.actsTwice()
 	}
 }
 
@@ -270,24 +267,21 @@ func (a *analyzer) deletion(stmt *ast.DeleteStmt, named []*catalog.Table) *Plan 
 		if p := a.joinedDelete(stmt, named); p != nil {
 			return p
 		}
-		named = []*catalog.Table{a.target(source)}
 	}
 	t, name := a.target(source), nameOf(source)
-	p := &Plan{Class: Exact, Reason: "the slots go with the row", Reads: named, Scopes: []RowSet{a.scope(t, name, stmt.Where)}, Writes: anyRow(named)}
-	p.Discards = a.gone(t, stmt)
-	pins := a.pins(t, name, stmt.Where)
-	p.Writes[0].Pins, p.Narrowing = pins, a.narrowing(p.Scopes[0], source, stmt.Where, stmt.Order, stmt.Limit)
-	if s := p.Scopes[0]; s.Where == nil && s.Pins == nil && (a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit) || a.returns(t)) {
-		if p.Whole = stmt.Where == nil || !a.local(stmt.Where, t, name); !p.Whole {
+	rows, pins := a.scope(t, name, stmt.Where), a.pins(t, name, stmt.Where)
+	x := &Exact{Rows: []RowSet{rows}, Discards: a.gone(t, stmt), Restriction: a.narrowing(rows, source, stmt.Where, stmt.Order, stmt.Limit)}
+	if rows.Where == nil && rows.Pins == nil && (a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit) || a.returns(t)) {
+		if x.Whole = stmt.Where == nil || !a.local(stmt.Where, t, name); !x.Whole {
 			by := a.fragment(a.whereSpan())
-			p.Narrowing = a.narrowed(s, stmt.Where)
-			p.Narrowing.By = &by
+			x.Restriction = a.narrowed(rows, stmt.Where)
+			x.Restriction.By = &by
 		}
 	}
 	if len(pins) == 1 && stmt.Where != nil && source.AsName.O == "" {
-		p.Guarded = a.guard(t, name, stmt.Where)
+		x.Guarded = a.guard(t, name, stmt.Where)
 	}
-	return p
+	return &Plan{Reason: "the slots go with the row", Changes: Changes{Writes: []WriteTarget{{Table: t, Pins: pins}}}, Work: x}
 }
 
 // newKey is the key that assignments give a row, if the key is one column and
