@@ -56,7 +56,7 @@ func (a *analyzer) bounded(stmt *ast.UpdateStmt, x *Exact, pin KeyValue) *Guard 
 	if g.Counter == nil || start == 0 || g.delta.v.param < 0 {
 		return nil
 	}
-	asking, ok := a.askingCounters(t, stmt.Where, a.tokensIn(start, end))
+	asking, ok := askingCounters(t, stmt.Where, a.tokensIn(start, end))
 	switch {
 	case !ok || len(asking) > 1:
 		return nil
@@ -68,7 +68,7 @@ func (a *analyzer) bounded(stmt *ast.UpdateStmt, x *Exact, pin KeyValue) *Guard 
 		g.from = a.fragment(start, end)
 		return g
 	}
-	i := slices.IndexFunc(conjuncts(stmt.Where), func(e ast.ExprNode) bool { return a.readsVirtualIn(t, e) })
+	i := slices.IndexFunc(conjuncts(stmt.Where), func(e ast.ExprNode) bool { return readsVirtualIn(t, e) })
 	if !a.boundOf(g, conjuncts(stmt.Where)[i]) {
 		return nil
 	}
@@ -92,18 +92,18 @@ func (a *analyzer) setsBounded(g *Guard, set *ast.Assignment, where ast.ExprNode
 		g.Counter, g.delta = c, d
 		return ok
 	}
-	if a.readsColumn(c, where) || slices.ContainsFunc(t.Unique, func(k catalog.UniqueKey) bool { return t.Changes(k.Columns, c.Name) }) {
+	if readsColumn(c, where) || slices.ContainsFunc(t.Unique, func(k catalog.UniqueKey) bool { return t.Changes(k.Columns, c.Name) }) {
 		return false
 	}
-	if at, ok := a.touchOf(c, set.Expr); ok && (t.Virtual(c.Name) || c.Touchable) {
+	if at, ok := a.params.touchOf(c, set.Expr); ok && (t.Virtual(c.Name) || c.Touchable) {
 		g.times = append(g.times, at)
 		return true
 	}
-	_, constant := a.constant(set.Expr)
+	_, constant := a.params.constant(set.Expr)
 	return constant && !t.Virtual(c.Name)
 }
 
-func (a *analyzer) readsColumn(c *catalog.Column, where ast.ExprNode) bool {
+func readsColumn(c *catalog.Column, where ast.ExprNode) bool {
 	return some(where, func(ref *ast.ColumnName) bool { return catalog.FindColumn([]*catalog.Column{c}, ref.Name.O) != nil })
 }
 
@@ -129,7 +129,7 @@ func (a *analyzer) boundOf(g *Guard, cond ast.ExprNode) bool {
 	var add func(e ast.ExprNode, sign int64, sums bool) bool
 	add = func(e ast.ExprNode, sign int64, sums bool) bool {
 		e = unparen(e)
-		if v, ok := a.constant(e); ok {
+		if v, ok := a.params.constant(e); ok {
 			b.terms = append(b.terms, Delta{C: g.Counter, v: v, subtract: sign < 0})
 			b.sums = b.sums || sums
 			return true

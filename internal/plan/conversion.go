@@ -29,7 +29,7 @@ var comparisons = []opcode.Op{opcode.EQ, opcode.NullEQ, opcode.NE, opcode.LT, op
 
 // conversions looks for them in a statement.
 func (a *analyzer) conversions(stmt ast.Node, named []*catalog.Table) (c conversion) {
-	if a.schema.Server.MariaDB {
+	if a.server.MariaDB {
 		return c
 	}
 	touch := func(e ast.ExprNode) bool {
@@ -66,7 +66,7 @@ func (a *analyzer) conversions(stmt ast.Node, named []*catalog.Table) (c convers
 		case *ast.PatternInExpr:
 			ref, ok := columnRef(n.Expr)
 			if ok && slices.ContainsFunc(named, func(t *catalog.Table) bool { c := t.Counter(ref.Name.O); return c != nil && c.Integer() }) {
-				a.inList(n.List, &c)
+				a.params.inList(n.List, &c)
 			}
 		}
 		return true
@@ -75,9 +75,9 @@ func (a *analyzer) conversions(stmt ast.Node, named []*catalog.Table) (c convers
 }
 
 // inList looks for strings in a list beside an integer counter.
-func (a *analyzer) inList(list []ast.ExprNode, c *conversion) {
+func (ps parameters) inList(list []ast.ExprNode, c *conversion) {
 	for _, e := range list {
-		v, ok := a.constant(e)
+		v, ok := ps.constant(e)
 		if !ok {
 			continue
 		}

@@ -41,19 +41,6 @@ func (a *analyzer) ddl(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 	return &Plan{}
 }
 
-// namedTables keeps the tables whose names, and not only those of tables in
-// other databases, stand outside strings.
-func (a *analyzer) namedTables(tables []*catalog.Table) []*catalog.Table {
-	return slices.DeleteFunc(slices.Clone(tables), func(t *catalog.Table) bool {
-		for i, tok := range a.toks {
-			if tok.Kind == sqltext.Versioned || tok.Ident() && a.schema.Key(a.databaseOf(i), tok.Name) == a.schema.Key(t.Spec.DB, t.Spec.Name) {
-				return false
-			}
-		}
-		return true
-	})
-}
-
 // readThrough adds the tables that are read through views.
 func readThrough(tables []*catalog.Table, via []catalog.Dependent) []*catalog.Table {
 	all := slices.Clone(tables)
@@ -64,9 +51,4 @@ func readThrough(tables []*catalog.Table, via []catalog.Dependent) []*catalog.Ta
 	}
 	catalog.SortTables(all)
 	return slices.Compact(all)
-}
-
-// fromQuery reports whether CREATE TABLE fills the table: from SELECT, or from TABLE t.
-func (a *analyzer) fromQuery() bool {
-	return sqltext.HasWord(a.toks, "SELECT") || sqltext.Twice(a.toks, "TABLE")
 }

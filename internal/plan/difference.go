@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
-	"github.com/pingcap/tidb/pkg/parser/opcode"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/slotsql"
@@ -56,41 +55,9 @@ func (a *analyzer) countByDifference(stmt ast.StmtNode, named []*catalog.Table) 
 	return a.restate(text, append(params, where.params...))
 }
 
-// countsRows reports whether a select list is COUNT(*) and perhaps an alias.
-func (a *analyzer) countsRows(s *ast.SelectStmt) bool {
-	if len(s.Fields.Fields) != 1 || !a.toks[0].Is("SELECT") || !sqltext.WordAt(a.toks, 1, "COUNT") || len(a.toks) < 6 ||
-		!a.toks[2].Punct('(') || !a.toks[3].Punct('*') || !a.toks[4].Punct(')') || a.toks[1].End != a.toks[2].Start {
-		return false
-	}
-	count, ok := s.Fields.Fields[0].Expr.(*ast.AggregateFuncExpr)
-	return ok && strings.EqualFold(count.F, ast.AggFuncCount) && !count.Distinct
-}
-
-// compares reports whether a condition does nothing but compare columns and constants,
-// which can't fail for a row's sake.
-func compares(where ast.ExprNode) bool {
-	return every(where, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.BinaryOperationExpr:
-			switch n.Op {
-			case opcode.EQ, opcode.NE, opcode.LT, opcode.LE, opcode.GT, opcode.GE, opcode.NullEQ, opcode.LogicAnd, opcode.LogicOr, opcode.LogicXor:
-				return true
-			}
-			return false
-		case *ast.UnaryOperationExpr:
-			_, constant := unparen(n.V).(ast.ValueExpr)
-			return n.Op == opcode.Not || n.Op == opcode.Not2 || n.Op == opcode.Minus && constant
-		case *ast.ColumnNameExpr, *ast.ColumnName, *ast.ParenthesesExpr, *ast.IsNullExpr, *ast.BetweenExpr, *ast.PatternInExpr, *ast.PatternLikeOrIlikeExpr, *ast.IsTruthExpr:
-			return true
-		}
-		_, ok := n.(ast.ValueExpr)
-		return ok
-	})
-}
-
 // withTotals writes text[start:end] with totals in place of counters. ok is false where it
 // is not certain that each name is a column's.
-func (a *analyzer) withTotals(where ast.ExprNode, start, end int, g *slotsql.Gathered) (text string, ok bool) {
+func (st *statement) withTotals(where ast.ExprNode, start, end int, g *slotsql.Gathered) (text string, ok bool) {
 	refs, found := 0, 0
 	every(where, func(n ast.Node) bool {
 		if c, is := n.(*ast.ColumnName); is && g.Table.Virtual(c.Name.O) {
@@ -104,21 +71,21 @@ func (a *analyzer) withTotals(where ast.ExprNode, start, end int, g *slotsql.Gat
 	}
 	var b strings.Builder
 	at := start
-	for i, tok := range a.toks {
+	for i, tok := range st.toks {
 		switch {
 		case tok.Start < start || tok.End > end:
 		case tok.Kind == sqltext.Param:
-			b.WriteString(a.text[at:tok.Start] + "?")
+			b.WriteString(st.text[at:tok.Start] + "?")
 			at = tok.End
 		case tok.Ident() && g.Table.Virtual(tok.Name):
 			first := i
-			if a.toks[i-1].Punct('.') {
+			if st.toks[i-1].Punct('.') {
 				first -= 2
 			}
-			b.WriteString(a.text[at:a.toks[first].Start] + g.Total(g.Table.Column(tok.Name)))
+			b.WriteString(st.text[at:st.toks[first].Start] + g.Total(g.Table.Column(tok.Name)))
 			at, found = tok.End, found+1
 		}
 	}
-	b.WriteString(a.text[at:end])
+	b.WriteString(st.text[at:end])
 	return b.String(), found == refs
 }

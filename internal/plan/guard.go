@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
-	"github.com/pingcap/tidb/pkg/parser/opcode"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -25,7 +24,7 @@ func (a *analyzer) guard(t *catalog.Table, name string, where ast.ExprNode) stri
 		}
 	}
 	start, end := a.whereSpan()
-	asking, ok := a.askingCounters(t, where, a.tokensIn(start, end))
+	asking, ok := askingCounters(t, where, a.tokensIn(start, end))
 	if !ok {
 		return ""
 	}
@@ -52,26 +51,14 @@ func freeOfSlots(t *catalog.Table, name string) string {
 		" WHERE " + t.SameKey(catalog.PrivateName, sqltext.Quote(name)) + " LOCK IN SHARE MODE) IS NULL"
 }
 
-// tokensIn are the tokens of text[start:end].
-func (a *analyzer) tokensIn(start, end int) []sqltext.Token {
-	first, last := 0, len(a.toks)-1
-	for a.toks[first].Start < start {
-		first++
-	}
-	for a.toks[last].End > end {
-		last--
-	}
-	return a.toks[first : last+1]
-}
-
 // askingCounters finds the conditions, all of which must hold, that read counters or
 // touch columns; toks are those of the whole.
-func (a *analyzer) askingCounters(t *catalog.Table, cond ast.ExprNode, toks []sqltext.Token) (found []sqltext.Span, ok bool) {
-	if !a.readsVirtualIn(t, cond) {
+func askingCounters(t *catalog.Table, cond ast.ExprNode, toks []sqltext.Token) (found []sqltext.Span, ok bool) {
+	if !readsVirtualIn(t, cond) {
 		return nil, true
 	}
 	if p, ok := cond.(*ast.ParenthesesExpr); ok && len(toks) > 2 {
-		return a.askingCounters(t, p.Expr, toks[1:len(toks)-1])
+		return askingCounters(t, p.Expr, toks[1:len(toks)-1])
 	}
 	conds, parts := ands(cond), sqltext.SplitAtAnds(toks)
 	if len(conds) != len(parts) {
@@ -81,19 +68,11 @@ func (a *analyzer) askingCounters(t *catalog.Table, cond ast.ExprNode, toks []sq
 		return []sqltext.Span{{Start: toks[0].Start, End: toks[len(toks)-1].End}}, true
 	}
 	for i, c := range conds {
-		more, ok := a.askingCounters(t, c, parts[i])
+		more, ok := askingCounters(t, c, parts[i])
 		if !ok {
 			return nil, false
 		}
 		found = append(found, more...)
 	}
 	return found, true
-}
-
-// ands splits a condition at its ANDs, but for those in parentheses.
-func ands(cond ast.ExprNode) []ast.ExprNode {
-	if b, ok := cond.(*ast.BinaryOperationExpr); ok && b.Op == opcode.LogicAnd {
-		return append(ands(b.L), ands(b.R)...)
-	}
-	return []ast.ExprNode{cond}
 }

@@ -49,7 +49,7 @@ func (a *analyzer) insertion(stmt *ast.InsertStmt, named []*catalog.Table) *Plan
 	if len(t.Key) == 0 {
 		return a.opaque(named, nil, "a keyless table must not grow")
 	}
-	cols := a.insertedColumns(stmt, t)
+	cols := insertedColumns(stmt, t)
 	if cols == nil {
 		return a.opaque(named, nil, "its columns could not be followed")
 	}
@@ -94,16 +94,6 @@ func (a *analyzer) replaced(stmt *ast.InsertStmt, t *catalog.Table, rest ...ast.
 	return a.overwritten(t, stmt.OnDuplicate, rest...)
 }
 
-// values are the values that the rows of VALUES have.
-func values(stmt *ast.InsertStmt) (all []ast.Node) {
-	for _, row := range stmt.Lists {
-		for _, e := range row {
-			all = append(all, e)
-		}
-	}
-	return all
-}
-
 func (a *analyzer) insertFromQuery(stmt *ast.InsertStmt, t *catalog.Table, named []*catalog.Table) *Plan {
 	p := &Plan{Changes: Changes{Sweep: &OrphanSweep{Table: t}, Writes: []WriteTarget{{Table: t}}}}
 	if stmt.IsReplace || stmt.OnDuplicate != nil || len(t.Key) == 0 {
@@ -131,7 +121,7 @@ func (a *analyzer) insertFromQuery(stmt *ast.InsertStmt, t *catalog.Table, named
 }
 
 // insertedColumns are the columns that the rows of VALUES fill, in their order.
-func (a *analyzer) insertedColumns(stmt *ast.InsertStmt, t *catalog.Table) []*catalog.Column {
+func insertedColumns(stmt *ast.InsertStmt, t *catalog.Table) []*catalog.Column {
 	var cols []*catalog.Column
 	if len(stmt.Columns) == 0 && !stmt.Setlist {
 		for _, c := range t.Columns {
@@ -195,7 +185,7 @@ func (a *analyzer) rowKey(row []ast.ExprNode, cols, key []*catalog.Column) (p Ke
 		if nullLiteral(row[i]) {
 			return p, c.AutoInc || c.Nullable, false
 		}
-		v, constant := a.constant(row[i])
+		v, constant := a.params.constant(row[i])
 		if !constant {
 			return p, false, false
 		}
@@ -316,7 +306,7 @@ func (a *analyzer) upsertRow(row []ast.ExprNode, t *catalog.Table, cols []*catal
 		if i >= len(row) || t.Counter(c.Name) == nil {
 			continue
 		}
-		v, ok := a.constant(row[i])
+		v, ok := a.params.constant(row[i])
 		constant = constant && ok
 		u.values = append(u.values, insertedValue{c, v})
 	}
@@ -326,7 +316,7 @@ func (a *analyzer) upsertRow(row []ast.ExprNode, t *catalog.Table, cols []*catal
 			if i < 0 || i >= len(row) {
 				return u, false, false
 			}
-			v, ok := a.constant(row[i])
+			v, ok := a.params.constant(row[i])
 			if !ok {
 				return u, false, false
 			}
@@ -335,14 +325,6 @@ func (a *analyzer) upsertRow(row []ast.ExprNode, t *catalog.Table, cols []*catal
 		u.Deltas = append(u.Deltas, d)
 	}
 	return u, constant, true
-}
-
-// returns reports whether RETURNING may give a counter or touch column of the base row.
-func (a *analyzer) returns(t *catalog.Table) bool {
-	at := slices.IndexFunc(a.toks, func(tok sqltext.Token) bool { return tok.Is("RETURNING") })
-	return at >= 0 && slices.ContainsFunc(a.toks[at:], func(tok sqltext.Token) bool {
-		return tok.Punct('*') || tok.Ident() && t.Virtual(tok.Name)
-	})
 }
 
 // load plans LOAD DATA: rows whose keys are not known before.

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
@@ -102,39 +101,6 @@ func (a *analyzer) joinedUpdate(stmt *ast.UpdateStmt, named []*catalog.Table) *P
 	return p
 }
 
-// joined are the tables that a FROM clause itself joins.
-func (a *analyzer) joined(refs *ast.TableRefsClause) (all []source) {
-	var add func(ast.ResultSetNode)
-	add = func(n ast.ResultSetNode) {
-		switch n := n.(type) {
-		case *ast.Join:
-			add(n.Left)
-			if n.Right != nil {
-				add(n.Right)
-			}
-		case *ast.TableSource:
-			all = append(all, a.sourceOf(n))
-		}
-	}
-	add(refs.TableRefs)
-	return all
-}
-
-// setIn is the joined table that a column which is set belongs to. Where it does not say
-// so, and several have it, the server refuses the statement.
-func (a *analyzer) setIn(c *ast.ColumnName, from []source) source {
-	i := slices.IndexFunc(from, func(s source) bool {
-		if c.Table.O == "" {
-			return s.t != nil && s.t.Column(c.Name.O) != nil
-		}
-		return a.means(c.Table.O, s.name)
-	})
-	if i < 0 {
-		return source{}
-	}
-	return from[i]
-}
-
 // joinedDelete plans a DELETE that names more than one table; nil if it is that of rows of
 // one, whose keys it gives. The slots of the rows stay: they are no longer seen, and go
 // with the next rollup, or the INSERT of such a row.
@@ -167,14 +133,4 @@ func (a *analyzer) joinedDelete(stmt *ast.DeleteStmt, named []*catalog.Table) *P
 		return nil
 	}
 	return &Plan{Changes: Changes{Writes: anyRow(written), Deletes: written}}
-}
-
-// deletesFrom are the counter tables that a DELETE takes rows from.
-func (a *analyzer) deletesFrom(stmt *ast.DeleteStmt) (tables []*catalog.Table) {
-	for _, s := range a.joined(stmt.TableRefs) {
-		if s.t != nil && (stmt.Tables == nil || slices.ContainsFunc(stmt.Tables.Tables, func(n *ast.TableName) bool { return strings.EqualFold(n.Name.O, s.name) })) {
-			tables = with(tables, s.t)
-		}
-	}
-	return tables
 }

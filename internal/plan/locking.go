@@ -13,7 +13,7 @@ import (
 // lockings notes with each table how it is locked. A view can't be named behind OF:
 // the edits take its name out of there. ok is false where that can't be followed.
 func (a *analyzer) lockings(stmt ast.Node, refs []tableRef) (edits []edit, ok bool) {
-	clauses := a.moreLocks
+	clauses := a.parsed.moreLocks
 	every(stmt, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectStmt); ok && s.LockInfo != nil && s.LockInfo.LockType != ast.SelectLockNone {
 			clauses++
@@ -62,7 +62,7 @@ func (a *analyzer) lock(i, sel int, refs []tableRef) []edit {
 		}
 	}
 	switch {
-	case named == nil || a.schema.Server.MariaDB: // which has no OF
+	case named == nil || a.server.MariaDB: // which has no OF
 		return nil
 	case others == nil:
 		return []edit{{toks[i].Start, toks[end-1].End, "", nil}}
@@ -84,8 +84,8 @@ func (a *analyzer) lockedRows(stmt ast.StmtNode, named []*catalog.Table) (rows, 
 	}
 	t, name := named[0], nameOf(source)
 	rows = []RowSet{a.scope(t, name, s.Where)}
-	if s.Limit == nil || s.GroupBy != nil || s.Having != nil || s.Distinct || a.into || s.SelectIntoOpt != nil || hinted(source) || !rowByRow(s.Fields) ||
-		s.Where != nil && rows[0].Where == nil || s.OrderBy != nil && (a.readsVirtualIn(t, s.OrderBy) || a.sortKeys(s, t, name, false) == nil) {
+	if s.Limit == nil || s.GroupBy != nil || s.Having != nil || s.Distinct || a.parsed.into || s.SelectIntoOpt != nil || hinted(source) || !rowByRow(s.Fields) ||
+		s.Where != nil && rows[0].Where == nil || s.OrderBy != nil && (readsVirtualIn(t, s.OrderBy) || a.sortKeys(s, t, name, false) == nil) {
 		return rows, rows
 	}
 	if few := a.few(t, name, s.Where != nil, s.Limit); few != nil {
@@ -121,7 +121,7 @@ func (a *analyzer) few(t *catalog.Table, name string, where bool, limit *ast.Lim
 	s := &RowSet{Table: t, Name: name, Where: &f}
 	for _, e := range []ast.ExprNode{limit.Count, limit.Offset} {
 		if e != nil {
-			v, constant := a.constant(e)
+			v, constant := a.params.constant(e)
 			s.limits, ok = append(s.limits, v), ok && constant
 		}
 	}
@@ -129,31 +129,4 @@ func (a *analyzer) few(t *catalog.Table, name string, where bool, limit *ast.Lim
 		return nil
 	}
 	return s
-}
-
-// tail is a statement's condition, order and limit: what stands between WHERE, or the
-// FROM clause, and the locks of a SELECT. ok is false where it stands in parentheses.
-func (a *analyzer) tail(where bool) (f Template, ok bool) {
-	start, end := -1, a.toks[len(a.toks)-1].End
-	for i, t := range sqltext.Outermost(a.toks) {
-		if sqltext.Locks(a.toks, i) || t.Punct(';') || start >= 0 && t.Is("RETURNING") && a.schema.Server.MariaDB {
-			end = a.toks[i-1].End
-			break
-		}
-		switch {
-		case start >= 0:
-		case where && t.Is("WHERE"):
-			start = t.End
-		case !where && (t.Is("ORDER") || t.Is("LIMIT") || t.Is("FETCH")):
-			start = t.Start
-		}
-	}
-	if start < 0 || end < start {
-		return f, false
-	}
-	f = a.fragment(start, end)
-	if !where {
-		f.pieces[0] = "TRUE " + f.pieces[0]
-	}
-	return f, true
 }

@@ -27,7 +27,7 @@ type look struct {
 // hidden columns.
 func (a *analyzer) look(stmt ast.StmtNode, named []*catalog.Table) *look {
 	s, ok := stmt.(*ast.SelectStmt)
-	if !ok || s.Kind != ast.SelectStmtKindSelect || s.LockInfo != nil || s.SelectIntoOpt != nil || a.into || a.moreLocks > 0 || a.actsTwice() {
+	if !ok || s.Kind != ast.SelectStmtKindSelect || s.LockInfo != nil || s.SelectIntoOpt != nil || a.parsed.into || a.parsed.moreLocks > 0 || a.actsTwice() {
 		return nil
 	}
 	at, from, until := -1, len(a.toks), len(a.toks)
@@ -63,18 +63,6 @@ func (a *analyzer) look(stmt ast.StmtNode, named []*catalog.Table) *look {
 		}
 	}
 	return l
-}
-
-// actsTwice reports whether it makes a difference that a query is sent twice, or what was
-// sent before it: it may change something, or ask for that. What is locked must be locked
-// once, and PROCEDURE makes other columns.
-func (a *analyzer) actsTwice() bool {
-	for i, t := range a.toks {
-		if t.In(sqltext.Acting) || t.Is("PROCEDURE") || t.Kind == sqltext.Variable || sqltext.Locks(a.toks, i) {
-			return true
-		}
-	}
-	return sqltext.Calls(a.toks)
 }
 
 // Blames reports whether an error may be the look's own: of a value that lacks what is in

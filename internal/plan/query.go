@@ -112,7 +112,7 @@ func (a *analyzer) rewrite(refs []tableRef, edits []edit, columns bool) *Sum {
 		edits = append(edits, edit{r.start, r.end, " AS " + sqltext.Quote(r.name), &refs[i]})
 		merges[r.sel] = append(merges[r.sel], sqltext.Quote(r.name))
 	}
-	if !a.schema.Server.MariaDB && !columns {
+	if !a.server.MariaDB && !columns {
 		// MySQL would materialize a derived table that holds a subquery, were it not for the hint
 		// (https://dev.mysql.com/doc/refman/8.4/en/derived-table-optimization.html).
 		for sel, names := range merges {
@@ -129,8 +129,8 @@ func (a *analyzer) rewrite(refs []tableRef, edits []edit, columns bool) *Sum {
 		edits = append(edits, edit{t[0].Start, t[2].Start, "", nil})
 	}
 	slices.SortFunc(edits, func(x, y edit) int { return x.start - y.start })
-	distinct := a.schema.Server.MariaDB && sqltext.HasWord(a.toks, "DISTINCT", "DISTINCTROW") // it may call equal columns by one name
-	once := a.schema.Server.MariaDB && sqltext.HasWord(a.toks[1:], "SELECT")
+	distinct := a.server.MariaDB && sqltext.HasWord(a.toks, "DISTINCT", "DISTINCTROW") // it may call equal columns by one name
+	once := a.server.MariaDB && sqltext.HasWord(a.toks[1:], "SELECT")
 	q := &Sum{columns: columns, Once: once, Renamed: a.inSelectList(refs) || full != nil || a.respelled(refs) || distinct}
 	var b strings.Builder
 	at := 0
@@ -151,58 +151,6 @@ func (a *analyzer) rewrite(refs []tableRef, edits []edit, columns bool) *Sum {
 	return q
 }
 
-// columnsNamed are the columns of a table that the statement may name, and its key.
-func (a *analyzer) columnsNamed(t *catalog.Table) []*catalog.Column {
-	named := map[string]bool{}
-	for i, tok := range a.toks {
-		switch {
-		case tok.Is("NATURAL"), tok.Is("USING"), tok.Punct('*') && !(a.toks[i-1].Punct('(') && i+1 < len(a.toks) && a.toks[i+1].Punct(')')):
-			return t.Columns
-		case tok.Ident():
-			named[strings.ToLower(tok.Name)] = true
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *catalog.Column) bool { return !named[strings.ToLower(c.Name)] && !slices.Contains(t.Key, c) })
-}
-
-// respelled reports whether the text writes a column's name in other letters than
-// the table has, or in two ways: the server names a view's columns as the view does.
-func (a *analyzer) respelled(refs []tableRef) bool {
-	spelled := map[string]string{}
-	for _, t := range a.toks {
-		folded := strings.ToLower(t.Name)
-		if was := spelled[folded]; t.Ident() && was != "" && was != t.Name {
-			return true
-		}
-		spelled[folded] = t.Name
-	}
-	return slices.ContainsFunc(a.toks, func(t sqltext.Token) bool {
-		return t.Ident() && slices.ContainsFunc(refs, func(r tableRef) bool {
-			c := r.t.Column(t.Name)
-			return c != nil && c.Name != t.Name
-		})
-	})
-}
-
-// inSelectList reports whether a table stands in a subquery of some select list,
-// whose text is the name of a column without an alias.
-func (a *analyzer) inSelectList(refs []tableRef) bool {
-	lists := sqltext.Nest[bool]{false} // between SELECT and FROM
-	for _, t := range a.toks {
-		switch {
-		case lists.Follow(t, false):
-		case t.Is("SELECT"):
-			*lists.Top() = true
-		case t.Is("FROM"):
-			*lists.Top() = false
-		}
-		if slices.Contains(lists, true) && slices.ContainsFunc(refs, func(r tableRef) bool { return r.start == t.Start }) {
-			return true
-		}
-	}
-	return false
-}
-
 // selection plans a SELECT, a UNION, a WITH.
 func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 	q, p := a.sums(stmt, named)
@@ -219,11 +167,11 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 			q.SQL, q.Short = spliced, together
 		}
 	}
-	q.Into = a.into
+	q.Into = a.parsed.into
 	q.Look = a.look(stmt, named)
-	q.fallible = !a.into && !q.columns && !q.Locking && a.fallible(stmt)
-	q.others = some(stmt, func(t *ast.TableName) bool { return a.schema.Lookup(t.Schema.O, t.Name.O, a.db) == nil })
-	if !a.into && !q.columns {
+	q.fallible = !a.parsed.into && !q.columns && !q.Locking && a.fallible(stmt)
+	q.others = some(stmt, func(t *ast.TableName) bool { return a.lookup(t) == nil })
+	if !a.parsed.into && !q.columns {
 		q.Top = a.top(stmt, named, q)
 	}
 	q.NamedByArgs = q.Renamed && namedByArgs(stmt)
@@ -270,10 +218,10 @@ func (a *analyzer) sums(stmt ast.Node, named []*catalog.Table) (*Sum, *Plan) {
 	if converted.exact {
 		return nil, a.opaque(named, nil, "only the table itself suits its constants")
 	}
-	columns := inOrder || converted.odd || a.schema.Server.MariaDB && looksUpRows(stmt) || a.ambiguous(stmt, named)
+	columns := inOrder || converted.odd || a.server.MariaDB && looksUpRows(stmt) || a.ambiguous(stmt, named)
 	for i, t := range a.toks {
 		if t.Is("ROLLUP") {
-			if a.schema.Server.MariaDB { // and says of a query without rows what may be NULL otherwise
+			if a.server.MariaDB { // and says of a query without rows what may be NULL otherwise
 				return nil, a.opaque(named, nil, "MariaDB groups a merged view wrongly WITH ROLLUP")
 			}
 			columns = true
@@ -324,36 +272,6 @@ func refsOf(tables []*catalog.Table) []tableRef {
 	return refs
 }
 
-// countTables counts the places where the statement's FROM clauses name counter tables.
-func (a *analyzer) countTables(stmt ast.Node) int {
-	n := 0
-	one := func(t *ast.TableName) int {
-		if a.schema.Lookup(t.Schema.O, t.Name.O, a.db) != nil {
-			return 1
-		}
-		return 0
-	}
-	every(stmt, func(node ast.Node) bool {
-		switch node := node.(type) {
-		case *ast.TableName:
-			n += one(node)
-		case *ast.SelectStmt:
-			if node.LockInfo != nil {
-				for _, t := range node.LockInfo.Tables {
-					n -= one(t) // FOR UPDATE OF t, which is visited too
-				}
-			}
-		}
-		return true
-	})
-	if insert, ok := stmt.(*ast.InsertStmt); ok && insert.Table != nil {
-		if source := singleTable(insert.Table); source != nil && a.target(source) != nil {
-			n-- // the table that is written
-		}
-	}
-	return n
-}
-
 // readPins are the keys of the rows that a query of one table reads, if it
 // gives them as numbers: those compare in one way only.
 func (a *analyzer) readPins(stmt ast.StmtNode, named []*catalog.Table) []KeyValue {
@@ -370,32 +288,4 @@ func (a *analyzer) readPins(stmt ast.StmtNode, named []*catalog.Table) []KeyValu
 		return pins
 	}
 	return nil
-}
-
-// singleTable returns the only table of a FROM clause, or nil.
-func singleTable(refs *ast.TableRefsClause) *ast.TableSource {
-	if refs == nil || refs.TableRefs == nil || refs.TableRefs.Right != nil {
-		return nil
-	}
-	source, ok := refs.TableRefs.Left.(*ast.TableSource)
-	if !ok {
-		return nil
-	}
-	if _, ok := source.Source.(*ast.TableName); !ok {
-		return nil
-	}
-	return source
-}
-
-// target returns the counter table that a table source names, or nil.
-func (a *analyzer) target(source *ast.TableSource) *catalog.Table {
-	name := source.Source.(*ast.TableName)
-	return a.schema.Lookup(name.Schema.O, name.Name.O, a.db)
-}
-
-func nameOf(source *ast.TableSource) string {
-	if source.AsName.O != "" {
-		return source.AsName.O
-	}
-	return source.Source.(*ast.TableName).Name.O
 }

@@ -32,7 +32,7 @@ func (a *analyzer) comparisons(t *catalog.Table, name string, cond ast.ExprNode)
 			return nil, false
 		}
 		for _, w := range with {
-			v, ok := a.constant(w)
+			v, ok := a.params.constant(w)
 			switch {
 			case ok:
 				cmp.values = append(cmp.values, v)
@@ -70,12 +70,6 @@ func (a *analyzer) comparisons(t *catalog.Table, name string, cond ast.ExprNode)
 		return nil, c != nil && c.Integer()
 	}
 	return nil, false
-}
-
-// present reports whether the expression is the moment that the statement runs.
-func present(e ast.ExprNode) bool {
-	f, ok := unparen(e).(*ast.FuncCallExpr)
-	return ok && len(f.Args) == 0 && (f.FnName.L == "now" || f.FnName.L == "current_timestamp" || f.FnName.L == "utc_timestamp")
 }
 
 // quiet reports whether the server compares the column with the value without a warning.

@@ -40,23 +40,17 @@ func (a *analyzer) relative(c *catalog.Column, name string, e ast.ExprNode) (Del
 		d.inserted = true
 		return d, true
 	}
-	d.v, ok = a.constant(r)
+	d.v, ok = a.params.constant(r)
 	return d, ok
 }
 
 func (a *analyzer) refersTo(c *catalog.Column, name string, e ast.ExprNode) bool {
 	if f, ok := unparen(e).(*ast.FuncCallExpr); ok && (f.FnName.L == "coalesce" || f.FnName.L == "ifnull") && len(f.Args) == 2 {
-		zero, isConstant := a.constant(f.Args[1])
+		zero, isConstant := a.params.constant(f.Args[1])
 		return isConstant && zero.literal == int64(0) && a.refersTo(c, name, f.Args[0])
 	}
 	ref, ok := columnRef(e)
 	return ok && strings.EqualFold(ref.Name.O, c.Name) && a.means(ref.Table.O, name) && !a.aliased(ref)
-}
-
-// aliased reports whether a column could be the inserted row's as well: the server
-// refuses it.
-func (a *analyzer) aliased(ref *ast.ColumnName) bool {
-	return a.alias != "" && (ref.Table.O == "" || a.means(ref.Table.O, a.alias))
 }
 
 // insertedValue reads VALUES(c), and alias.c of the row alias.

@@ -58,22 +58,6 @@ func (a *analyzer) splice(stmt ast.StmtNode, named []*catalog.Table) (text strin
 	})
 }
 
-// followsSimply is where the text goes on behind a FROM clause that is a name and perhaps an
-// alias; -1 for any other.
-func (a *analyzer) followsSimply(from int, source *ast.TableSource) int {
-	at := from + 2
-	if source.AsName.O != "" {
-		if at < len(a.toks) && a.toks[at].Is("AS") {
-			at++
-		}
-		at++
-	}
-	if at < len(a.toks) && !a.toks[at].Is("WHERE") && !a.toks[at].Is("ORDER") && !a.toks[at].Is("LIMIT") && !a.toks[at].Punct(';') {
-		return -1
-	}
-	return a.toks[min(at, len(a.toks))-1].End
-}
-
 // spliceList writes the select list a.toks[1:from] with totals in place of
 // counters; "" if it holds anything but columns. aliased says that one has
 // another name.

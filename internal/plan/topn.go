@@ -4,7 +4,6 @@ import (
 	"database/sql/driver"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
@@ -53,7 +52,7 @@ func (a *analyzer) top(stmt ast.StmtNode, named []*catalog.Table, q *Sum) *topRe
 			continue
 		}
 		order := a.sortKeys(s, t, x.name, from.several)
-		if len(t.Key) == 0 || order == nil || !a.readsVirtualIn(t, s.OrderBy) || !rowByRow(s.Fields) || !a.readInOrder(s.Where, t, x.name, order[0].C) {
+		if len(t.Key) == 0 || order == nil || !readsVirtualIn(t, s.OrderBy) || !rowByRow(s.Fields) || !a.readInOrder(s.Where, t, x.name, order[0].C) {
 			return nil
 		}
 		return a.topRead(s, x.source, order, from.several, q)
@@ -96,20 +95,6 @@ func (j *joined) follow(n ast.ResultSetNode, nullable bool) bool {
 		return j.follow(n.Left, nullable || n.Tp == ast.RightJoin) && j.follow(n.Right, nullable || n.Tp == ast.LeftJoin)
 	}
 	return false
-}
-
-// equalColumns reports whether a condition compares columns with each other and does
-// nothing else: which rows it leaves says nothing of how many.
-func equalColumns(cond ast.ExprNode) bool {
-	return every(cond, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.BinaryOperationExpr:
-			return n.Op == opcode.EQ || n.Op == opcode.LogicAnd
-		case *ast.ColumnNameExpr, *ast.ColumnName, *ast.ParenthesesExpr:
-			return true
-		}
-		return false
-	})
 }
 
 // viewsOnce reports whether the query reads the table in one place, as it finds it.
@@ -163,18 +148,6 @@ func namesItself(e ast.ExprNode) bool {
 	return false
 }
 
-// rowByRow reports whether a select list says of each row something that does
-// not depend on others.
-func rowByRow(list *ast.FieldList) bool {
-	return every(list, func(n ast.Node) bool {
-		switch n.(type) {
-		case *ast.AggregateFuncExpr, *ast.WindowFuncExpr, *ast.VariableExpr:
-			return false
-		}
-		return true
-	})
-}
-
 // readInOrder reports whether a condition may stand twice in a query, and most
 // rows may be expected to meet it, or those that do stand together in the order:
 // to look for few rows in their order can take longer than to look at all.
@@ -212,12 +185,12 @@ func (a *analyzer) readInOrder(where ast.ExprNode, t *catalog.Table, name string
 func (a *analyzer) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey, several bool, q *Sum) *topRead {
 	r := &topRead{params: len(a.params), joined: several}
 	var ok bool
-	if r.count, ok = a.constant(s.Limit.Count); !ok {
+	if r.count, ok = a.params.constant(s.Limit.Count); !ok {
 		return nil
 	}
 	r.offset = Operand{param: -1, literal: uint64(0)}
 	if s.Limit.Offset != nil {
-		if r.offset, ok = a.constant(s.Limit.Offset); !ok {
+		if r.offset, ok = a.params.constant(s.Limit.Offset); !ok {
 			return nil
 		}
 	}
@@ -270,31 +243,6 @@ func (a *analyzer) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey
 	}
 	return r
 }
-
-// clauses are those of a query that has FROM, perhaps WHERE, ORDER BY and LIMIT, the
-// condition without its word; ok is false where it says so in other words (FETCH FIRST).
-func (a *analyzer) clauses() (from, where, order Template, ok bool) {
-	at := map[string]int{}
-	for i, t := range sqltext.Outermost(a.toks) {
-		for _, word := range []string{"FROM", "WHERE", "ORDER", "LIMIT"} {
-			if _, found := at[word]; !found && t.Is(word) && (word == "FROM" || at["FROM"] > 0) {
-				at[word] = i
-			}
-		}
-	}
-	if at["FROM"] == 0 || at["ORDER"] < at["FROM"] || at["LIMIT"] < at["ORDER"] {
-		return from, where, order, false
-	}
-	span := func(first, behind int) Template { return a.fragment(a.toks[first].Start, a.toks[behind-1].End) }
-	behind := at["ORDER"]
-	if i, found := at["WHERE"]; found {
-		where, behind = span(i+1, behind), i
-	}
-	return span(at["FROM"], behind), where, span(at["ORDER"], at["LIMIT"]), true
-}
-
-// sql is a fragment's text.
-func (f *Template) sql() string { return strings.Join(f.pieces, "?") }
 
 // rest is the number of rows without slots that the query may need; ok is false
 // where it is not to be known, or too large.

@@ -18,21 +18,21 @@ type Touch struct {
 }
 
 // touchOf reads col = NOW() and col = constant.
-func (a *analyzer) touchOf(c *catalog.Column, e ast.ExprNode) (Touch, bool) {
+func (ps parameters) touchOf(c *catalog.Column, e ast.ExprNode) (Touch, bool) {
 	e = unparen(e)
 	if f, ok := e.(*ast.FuncCallExpr); ok {
 		switch f.FnName.L {
 		case "now", "current_timestamp", "localtime", "localtimestamp":
 			set := Touch{C: c, now: true}
 			if len(f.Args) > 0 {
-				v, _ := a.constant(f.Args[0])
+				v, _ := ps.constant(f.Args[0])
 				set.digits, _ = v.literal.(int64)
 			}
 			return set, set.digits <= int64(c.Scale) // more would be rounded
 		}
 		return Touch{}, false
 	}
-	v, ok := a.constant(e)
+	v, ok := ps.constant(e)
 	return Touch{C: c, v: v}, ok
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // update plans an UPDATE.
@@ -31,7 +30,7 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 	p := &Plan{Changes: Changes{Writes: []WriteTarget{{Table: t, Pins: pins, Rekeys: s.unique, Updates: true, Reads: readsAll(stmt)}}}}
 	x := &Exact{Rows: []RowSet{a.scope(t, name, stmt.Where)}}
 	switch {
-	case s.reason == "" && a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
+	case s.reason == "" && readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
 		s.reason = "its condition or order needs a counter"
 	case s.reason == "" && s.deltas != nil:
 		s.reason = t.Watched()
@@ -133,30 +132,6 @@ func readsAll(stmt *ast.UpdateStmt) bool {
 	return !slices.ContainsFunc(stmt.List, func(set *ast.Assignment) bool { return !read[set.Column.Name.L] })
 }
 
-// mayIgnore reports whether the statement may cut what the session would refuse:
-// by IGNORE, or by a hint that sets variables for it.
-func (a *analyzer) mayIgnore(ignore bool) bool {
-	return ignore || slices.ContainsFunc(a.toks, func(t sqltext.Token) bool {
-		return t.Kind == sqltext.Hint && strings.Contains(strings.ToUpper(a.text[t.Start:t.End]), "SET_VAR")
-	})
-}
-
-// hinted reports whether partitions or indexes are named, which have to exist.
-func hinted(source *ast.TableSource) bool {
-	name := source.Source.(*ast.TableName)
-	return len(name.PartitionNames) > 0 || len(name.IndexHints) > 0
-}
-
-// astray reports whether a column is said to be of another table than that which
-// the statement calls name, or in another database.
-func (a *analyzer) astray(stmt ast.Node, t *catalog.Table, name string) bool {
-	return some(stmt, func(c *ast.ColumnName) bool {
-		ours := c.Table.O == "" || a.alias != "" && c.Table.O == a.alias ||
-			a.means(c.Table.O, name) && (c.Schema.O == "" || a.schema.Lookup(c.Schema.O, c.Table.O, "") == t)
-		return !ours
-	})
-}
-
 // settings is what the assignments of an UPDATE do.
 type settings struct {
 	deltas   []Delta
@@ -193,7 +168,7 @@ func (a *analyzer) settings(list []*ast.Assignment, t *catalog.Table, name strin
 			}
 			s.deltas = append(s.deltas, d)
 		case t.Virtual(c.Name):
-			touched, ok := a.touchOf(c, set.Expr)
+			touched, ok := a.params.touchOf(c, set.Expr)
 			if !ok {
 				because("it sets touch column " + c.Name + " to another time than now")
 			}
@@ -204,7 +179,7 @@ func (a *analyzer) settings(list []*ast.Assignment, t *catalog.Table, name strin
 		case a.keeps(c, name, set.Expr):
 			s.ordinary = true
 		default:
-			if touched, ok := a.touchOf(c, set.Expr); ok && c.Touchable {
+			if touched, ok := a.params.touchOf(c, set.Expr); ok && c.Touchable {
 				s.wanted = append(s.wanted, touched)
 				continue
 			}
@@ -216,7 +191,7 @@ func (a *analyzer) settings(list []*ast.Assignment, t *catalog.Table, name strin
 				s.rekeyed = true
 				because("it changes the key")
 			}
-			if a.readsVirtualIn(t, set.Expr) {
+			if readsVirtualIn(t, set.Expr) {
 				because("column " + c.Name + " is set from a counter")
 			}
 		}
@@ -236,7 +211,7 @@ func (a *analyzer) keeps(c *catalog.Column, name string, e ast.ExprNode) bool {
 
 // readsVirtualIn reports whether any of the nodes names a counter or touch
 // column of t. Columns of other tables in subqueries count as well: that is exact.
-func (a *analyzer) readsVirtualIn(t *catalog.Table, nodes ...ast.Node) bool {
+func readsVirtualIn(t *catalog.Table, nodes ...ast.Node) bool {
 	for _, n := range nodes {
 		if isNil(n) {
 			continue
@@ -244,18 +219,6 @@ func (a *analyzer) readsVirtualIn(t *catalog.Table, nodes ...ast.Node) bool {
 		if some(n, func(c *ast.ColumnName) bool { return t.Virtual(c.Name.O) }) {
 			return true
 		}
-	}
-	return false
-}
-
-func isNil(n ast.Node) bool {
-	switch n := n.(type) {
-	case nil:
-		return true
-	case *ast.OrderByClause:
-		return n == nil
-	case *ast.Limit:
-		return n == nil
 	}
 	return false
 }
@@ -271,7 +234,7 @@ func (a *analyzer) deletion(stmt *ast.DeleteStmt, named []*catalog.Table) *Plan 
 	t, name := a.target(source), nameOf(source)
 	rows, pins := a.scope(t, name, stmt.Where), a.pins(t, name, stmt.Where)
 	x := &Exact{Rows: []RowSet{rows}, Discards: a.gone(t, stmt), Restriction: a.narrowing(rows, source, stmt.Where, stmt.Order, stmt.Limit)}
-	if rows.Where == nil && rows.Pins == nil && (a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit) || a.returns(t)) {
+	if rows.Where == nil && rows.Pins == nil && (readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit) || a.returns(t)) {
 		if x.Whole = stmt.Where == nil || !a.local(stmt.Where, t, name); !x.Whole {
 			by := a.fragment(a.whereSpan())
 			x.Restriction = a.narrowed(rows, stmt.Where)
@@ -292,7 +255,7 @@ func (a *analyzer) newKey(list []*ast.Assignment, t *catalog.Table) []KeyValue {
 	}
 	for _, set := range list {
 		if strings.EqualFold(set.Column.Name.O, t.Key[0].Name) {
-			if v, ok := a.constant(set.Expr); ok {
+			if v, ok := a.params.constant(set.Expr); ok {
 				return []KeyValue{{t.Key, []Operand{v}, true}}
 			}
 		}

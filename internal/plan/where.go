@@ -7,23 +7,7 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
-
-// whereSpan is the text of the statement's own WHERE condition; start is 0 if it has
-// none, or stands in parentheses as a whole.
-func (a *analyzer) whereSpan() (start, end int) {
-	for i, t := range sqltext.Outermost(a.toks) {
-		switch {
-		case start == 0 && t.Is("WHERE"):
-			start = t.End
-		case start > 0 && t.Is("RETURNING") && !a.schema.Server.MariaDB: // a name
-		case start > 0 && (t.In(sqltext.EndOfWhere) || t.Punct(';')):
-			return start, a.toks[i-1].End
-		}
-	}
-	return start, a.toks[len(a.toks)-1].End
-}
 
 // scope finds the rows that a statement on one table can match.
 func (a *analyzer) scope(t *catalog.Table, name string, where ast.ExprNode) RowSet {
@@ -85,7 +69,7 @@ func (a *analyzer) equality(t *catalog.Table, name string, cond ast.ExprNode) (*
 		if c == nil {
 			c, other = column(e.R), e.L
 		}
-		if v, ok := a.constant(other); ok && c != nil {
+		if v, ok := a.params.constant(other); ok && c != nil {
 			return c, []Operand{v}
 		}
 	case *ast.PatternInExpr:
@@ -95,7 +79,7 @@ func (a *analyzer) equality(t *catalog.Table, name string, cond ast.ExprNode) (*
 		}
 		values := make([]Operand, len(e.List))
 		for i, item := range e.List {
-			v, ok := a.constant(item)
+			v, ok := a.params.constant(item)
 			if !ok {
 				return nil, nil
 			}

@@ -20,14 +20,14 @@ func (a *analyzer) wide(stmt ast.StmtNode, named []*catalog.Table) bool {
 	}
 	t := named[0]
 	for _, cond := range conjuncts(s.Where) {
-		if _, isNull := unparen(cond).(*ast.IsNullExpr); !isNull && !a.onlyCounters(t, cond) {
+		if _, isNull := unparen(cond).(*ast.IsNullExpr); !isNull && !onlyCounters(t, cond) {
 			return false // perhaps it selects few rows
 		}
 	}
 	if s.Limit == nil {
 		return true
 	}
-	return s.GroupBy != nil || s.Having != nil || s.Distinct || a.readsVirtualIn(t, s.OrderBy) || s.Where != nil && a.readsVirtualIn(t, s.Where) ||
+	return s.GroupBy != nil || s.Having != nil || s.Distinct || readsVirtualIn(t, s.OrderBy) || s.Where != nil && readsVirtualIn(t, s.Where) ||
 		!every(s.Fields, func(n ast.Node) bool {
 			switch n.(type) {
 			case *ast.AggregateFuncExpr, *ast.WindowFuncExpr:
@@ -38,7 +38,7 @@ func (a *analyzer) wide(stmt ast.StmtNode, named []*catalog.Table) bool {
 }
 
 // onlyCounters reports whether a condition reads counters and nothing else.
-func (a *analyzer) onlyCounters(t *catalog.Table, cond ast.ExprNode) bool {
+func onlyCounters(t *catalog.Table, cond ast.ExprNode) bool {
 	return every(cond, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ColumnName:
