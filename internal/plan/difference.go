@@ -14,26 +14,23 @@ import (
 // which their indexes find, and for the rows whose counters have changed in slots, whether
 // they meet it now and did without. A sum for every row takes ten times as long where few
 // have slots.
-func (a *analyzer) countByDifference(stmt ast.StmtNode, named []*catalog.Table) *restated {
-	s, ok := stmt.(*ast.SelectStmt)
-	if !ok || len(named) != 1 || s.With != nil || s.Distinct || s.GroupBy != nil || s.Having != nil || s.WindowSpecs != nil || s.OrderBy != nil || s.Limit != nil ||
-		s.LockInfo != nil || s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || s.Where == nil || len(named[0].Key) == 0 {
+func (one single) countByDifference() *restated {
+	t, name, s := one.t, one.name, one.SelectStmt
+	if s.Distinct || s.GroupBy != nil || s.Having != nil || s.WindowSpecs != nil || s.OrderBy != nil || s.Limit != nil ||
+		s.LockInfo != nil || s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || s.Where == nil || len(t.Key) == 0 ||
+		one.node.Source.(*ast.TableName).Schema.O != "" || !one.countsRows(s) {
 		return nil
 	}
-	source, t := singleTable(s.From), named[0]
-	if source == nil || a.target(source) != t || source.Source.(*ast.TableName).Schema.O != "" || !a.countsRows(s) {
-		return nil
-	}
-	name, from := nameOf(source), 1
-	for from < len(a.toks) && !a.toks[from].Is("FROM") {
+	from := 1
+	for from < len(one.toks) && !one.toks[from].Is("FROM") {
 		from++
 	}
-	start, end := a.whereSpan()
-	if a.followsSimply(from, source) < 0 || start == 0 || !a.local(s.Where, t, name) || !compares(s.Where) || a.pins(t, name, s.Where) != nil {
+	start, end := one.whereSpan()
+	if one.followsSimply(from, one.node) < 0 || start == 0 || !one.local(s.Where) || !compares(s.Where) || one.pins(s.Where) != nil {
 		return nil
 	}
 	g := &slotsql.Gathered{Table: t, Name: name}
-	now, ok := a.withTotals(s.Where, start, end, g)
+	now, ok := one.withTotals(s.Where, start, end, g)
 	if !ok || len(g.Columns) == 0 {
 		return nil
 	}
@@ -42,17 +39,17 @@ func (a *analyzer) countByDifference(stmt ast.StmtNode, named []*catalog.Table) 
 			return nil
 		}
 	}
-	where := a.fragment(start, end)
+	where := one.fragment(start, end)
 	was := strings.Join(where.pieces, "?")
 	field := s.Fields.Fields[0]
 	as := field.AsName.O
 	if as == "" {
-		as = a.text[a.toks[1].Start:a.toks[4].End]
+		as = one.text[one.toks[1].Start:one.toks[4].End]
 	}
 	text := "SELECT CAST(COUNT(*) + (SELECT COALESCE(SUM(((" + now + ") IS TRUE) - ((" + was + ") IS TRUE)), 0) FROM (" + g.Slots() + g.Changed() + ") AS " + catalog.PrivateName +
-		" STRAIGHT_JOIN " + t.Base() + " AS " + sqltext.Quote(name) + " ON " + g.On() + ") AS SIGNED) AS " + sqltext.Quote(as) + " " + a.text[a.toks[from].Start:]
+		" STRAIGHT_JOIN " + t.Base() + " AS " + sqltext.Quote(name) + " ON " + g.On() + ") AS SIGNED) AS " + sqltext.Quote(as) + " " + one.text[one.toks[from].Start:]
 	params := append(append([]int{}, where.params...), where.params...)
-	return a.restate(text, append(params, where.params...))
+	return one.restate(text, append(params, where.params...))
 }
 
 // withTotals writes text[start:end] with totals in place of counters. ok is false where it

@@ -17,29 +17,29 @@ var once = sqltext.WordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP RAND N
 // its answer is the statement's, be it that no row is changed. What it asks of counters
 // is asked behind that. The rest stays as it is, for the server to find the row by; where
 // that is false, the counters do not matter. "" where the text can't be followed.
-func (a *analyzer) guard(t *catalog.Table, name string, where ast.ExprNode) string {
-	for i, tok := range a.toks {
-		if tok.Is("RETURNING") || tok.In(once) || sqltext.Assigns(a.toks, i) {
+func (src source) guard(where ast.ExprNode) string {
+	for i, tok := range src.toks {
+		if tok.Is("RETURNING") || tok.In(once) || sqltext.Assigns(src.toks, i) {
 			return ""
 		}
 	}
-	start, end := a.whereSpan()
-	asking, ok := askingCounters(t, where, a.tokensIn(start, end))
+	start, end := src.whereSpan()
+	asking, ok := askingCounters(src.t, where, src.tokensIn(start, end))
 	if !ok {
 		return ""
 	}
-	free := freeOfSlots(t, name)
+	free := freeOfSlots(src.t, src.name)
 	var b strings.Builder
-	b.WriteString(a.text[:start] + " (")
+	b.WriteString(src.text[:start] + " (")
 	for _, s := range asking {
-		b.WriteString(a.text[start:s.Start] + "IF(" + free + ", (" + a.text[s.Start:s.End] + ") IS TRUE, FALSE)")
+		b.WriteString(src.text[start:s.Start] + "IF(" + free + ", (" + src.text[s.Start:s.End] + ") IS TRUE, FALSE)")
 		start = s.End
 	}
-	b.WriteString(a.text[start:end] + ")")
+	b.WriteString(src.text[start:end] + ")")
 	if asking == nil {
 		b.WriteString(" AND " + free)
 	}
-	b.WriteString(a.text[end:])
+	b.WriteString(src.text[end:])
 	return b.String()
 }
 

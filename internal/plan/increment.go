@@ -245,16 +245,16 @@ type Increment struct {
 }
 
 // matches prepares the increment of the rows that a condition with such keys matches.
-func (inc *Increment) matches(a *analyzer, where ast.ExprNode, pins []KeyValue) {
+func (inc *Increment) matches(src source, where ast.ExprNode, pins []KeyValue) {
 	inc.One, inc.Keys = len(pins) == 1, len(pins)
 	inc.ByKey = slices.Equal(pins[0].Columns, inc.Table.Key)
 	inc.where = Template{pieces: []string{"TRUE"}}
 	if where != nil {
-		inc.where = a.fragment(a.whereSpan())
+		inc.where = src.fragment(src.whereSpan())
 	}
 	inc.Pins = pins
 	if inc.Narrowed = len(conjuncts(where)) > len(pins[0].Columns); inc.Narrowed {
-		all, ok := a.comparisons(inc.Table, inc.Name, where)
+		all, ok := src.comparisons(where)
 		inc.compares, inc.doubtful = all, !ok
 	}
 	if inc.One {

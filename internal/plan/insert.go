@@ -31,10 +31,10 @@ func (a *analyzer) insertion(stmt *ast.InsertStmt, named []*catalog.Table) *Plan
 	if t == nil {
 		p := a.readToWrite(stmt, named)
 		q := p.Sum()
-		if from, ok := stmt.Select.(ast.StmtNode); ok && q != nil && q.Locking {
-			_, q.First = a.lockedRows(from, named)
+		if one, ok := a.single(stmt.Select, named); ok && q != nil && q.Locking {
+			_, q.First = one.lockedRows(a.parsed.into)
 		} else if ok && q != nil {
-			q.Keyed = a.keyedRows(from, named)
+			q.Keyed = one.keyedRows()
 		}
 		return p
 	}
@@ -113,8 +113,8 @@ func (a *analyzer) insertFromQuery(stmt *ast.InsertStmt, t *catalog.Table, named
 	}
 	if q != nil && a.countTables(stmt) > 0 {
 		p.Work = q
-		if from, ok := stmt.Select.(ast.StmtNode); ok && !q.Locking {
-			q.Keyed = a.keyedRows(from, named)
+		if one, ok := a.single(stmt.Select, named); ok && !q.Locking {
+			q.Keyed = one.keyedRows()
 		}
 	}
 	return p
@@ -222,12 +222,13 @@ func (a *analyzer) conflicts(stmt *ast.InsertStmt, t *catalog.Table, cols []*cat
 // upsert reads ON DUPLICATE KEY UPDATE into p, which may have to run by x; it returns why
 // only the exact way is right.
 func (a *analyzer) upsert(stmt *ast.InsertStmt, t *catalog.Table, cols []*catalog.Column, p *Plan, x *Exact) string {
-	s := a.settings(stmt.OnDuplicate, t, t.Spec.Name, true)
+	src := source{namespace: a.namespace, t: t, name: t.Spec.Name}
+	s := src.settings(stmt.OnDuplicate, true)
 	if p.Writes != nil {
 		p.Writes[0].Rekeys = s.unique
 	}
 	if s.rekeyed {
-		p.Sweep = p.Sweep.and(t, a.newKey(stmt.OnDuplicate, t))
+		p.Sweep = p.Sweep.and(t, src.newKey(stmt.OnDuplicate))
 	}
 	switch {
 	case s.reason != "":
@@ -248,7 +249,7 @@ func (a *analyzer) upsert(stmt *ast.InsertStmt, t *catalog.Table, cols []*catalo
 		p.Reason = "as an upsert it sets other columns than counters"
 	case inc.Ignores:
 		p.Reason = "by IGNORE, or by a hint, it may cut what it adds"
-	case !a.decides(stmt, t):
+	case !src.decides(stmt):
 		p.Reason = "as an upsert it needs a table of one unique key, without INSERT triggers or columns ON UPDATE, and no further clauses"
 	case !fillsAll(t, cols):
 		p.Reason = "as an upsert it gives values to the key and counters alone, and all other columns have defaults"
@@ -278,10 +279,11 @@ func (a *analyzer) upsert(stmt *ast.InsertStmt, t *catalog.Table, cols []*catalo
 
 // decides reports whether one unique key decides which row an upsert meets, and nothing
 // else is to be done.
-func (a *analyzer) decides(stmt *ast.InsertStmt, t *catalog.Table) bool {
+func (src source) decides(stmt *ast.InsertStmt) bool {
+	t := src.t
 	return len(stmt.Lists) <= SendBatch && len(stmt.PartitionNames) == 0 && t.AllUnique == 1 && len(t.Unique) == 1 && !t.InsertTriggers && !slices.ContainsFunc(t.Touch, func(c *catalog.Column) bool { return c.OnUpdate }) &&
-		!a.astray(stmt, t, t.Spec.Name) &&
-		!sqltext.HasWord(a.toks, "RETURNING", "DELAYED")
+		!src.astray(stmt) &&
+		!sqltext.HasWord(src.toks, "RETURNING", "DELAYED")
 }
 
 // fillsAll reports whether an INSERT of cols gives values to keys and counters only, and

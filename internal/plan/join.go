@@ -29,13 +29,13 @@ func (a *analyzer) exactOf(written, read []*catalog.Table, reason string) *Plan 
 	return p
 }
 
-// updateReads are the parts of an UPDATE of one table that it reads, but for what it adds
+// reads are the parts of an UPDATE of the table that it reads, but for what it adds
 // constants to.
-func (a *analyzer) updateReads(stmt *ast.UpdateStmt, t *catalog.Table, name string) []ast.Node {
+func (src source) reads(stmt *ast.UpdateStmt) []ast.Node {
 	parts := []ast.Node{stmt.Where, stmt.Order, stmt.Limit}
 	for _, set := range stmt.List {
-		if c := t.Counter(set.Column.Name.O); c != nil {
-			if _, ok := a.relative(c, name, set.Expr); ok {
+		if c := src.t.Counter(set.Column.Name.O); c != nil {
+			if _, ok := src.relative(c, set.Expr); ok {
 				continue
 			}
 		}
@@ -62,7 +62,7 @@ func (a *analyzer) joinedUpdate(stmt *ast.UpdateStmt, named []*catalog.Table) *P
 			continue
 		}
 		written = with(written, of.t)
-		one := a.settings([]*ast.Assignment{set}, of.t, of.name, false)
+		one := of.settings([]*ast.Assignment{set}, false)
 		if one.reason != "" || one.deltas == nil {
 			parts = append(parts, set.Expr)
 		}
@@ -108,8 +108,8 @@ func (a *analyzer) joinedDelete(stmt *ast.DeleteStmt, named []*catalog.Table) *P
 	if stmt.With != nil {
 		return a.opaque(named, nil, "it has a common table expression")
 	}
-	source := singleTable(stmt.TableRefs)
-	single := source != nil && !stmt.IsMultiTable
+	node := singleTable(stmt.TableRefs)
+	single := node != nil && !stmt.IsMultiTable
 	written := a.deletesFrom(stmt)
 	read := a.countersRead(stmt, named, stmt.TableRefs, stmt.Where, stmt.Order, stmt.Limit)
 	keyless := slices.ContainsFunc(written, func(t *catalog.Table) bool { return len(t.Key) == 0 })
@@ -129,7 +129,7 @@ func (a *analyzer) joinedDelete(stmt *ast.DeleteStmt, named []*catalog.Table) *P
 		return p
 	case written == nil:
 		return &Plan{}
-	case single && a.pins(written[0], nameOf(source), stmt.Where) != nil:
+	case single && a.sourceOf(node).pins(stmt.Where) != nil:
 		return nil
 	}
 	return &Plan{Changes: Changes{Writes: anyRow(written), Deletes: written}}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -70,58 +69,14 @@ func (a *analyzer) lock(i, sel int, refs []tableRef) []edit {
 	return []edit{{toks[of[0][0]].Start, toks[of[len(of)-1][1]].End, strings.Join(others, ", "), nil}}
 }
 
-// lockedRows are the rows that a locking SELECT of one table can return, and the
-// first of them, which are all that it locks if it has a LIMIT and no order by a
-// counter: others take the next ones, as jobs from a queue.
-func (a *analyzer) lockedRows(stmt ast.StmtNode, named []*catalog.Table) (rows, first []RowSet) {
-	s, ok := stmt.(*ast.SelectStmt)
-	if !ok || len(named) != 1 || s.From == nil || s.With != nil || a.countTables(stmt) != 1 {
-		return allOf(named), nil
-	}
-	source := singleTable(s.From)
-	if source == nil || a.target(source) == nil {
-		return allOf(named), nil
-	}
-	t, name := named[0], nameOf(source)
-	rows = []RowSet{a.scope(t, name, s.Where)}
-	if s.Limit == nil || s.GroupBy != nil || s.Having != nil || s.Distinct || a.parsed.into || s.SelectIntoOpt != nil || hinted(source) || !rowByRow(s.Fields) ||
-		s.Where != nil && rows[0].Where == nil || s.OrderBy != nil && (readsVirtualIn(t, s.OrderBy) || a.sortKeys(s, t, name, false) == nil) {
-		return rows, rows
-	}
-	if few := a.few(t, name, s.Where != nil, s.Limit); few != nil {
-		return rows, []RowSet{*few}
-	}
-	return rows, rows
-}
-
-// maxKeyed bounds the rows that a query without a locking clause locks by their keys.
-const maxKeyed = 8
-
-// keyedRows are the rows of a query of one table that gives their keys; nil if it does not.
-func (a *analyzer) keyedRows(stmt ast.StmtNode, named []*catalog.Table) []RowSet {
-	s, ok := stmt.(*ast.SelectStmt)
-	if !ok || len(named) != 1 || s.From == nil || s.With != nil || a.countTables(stmt) != 1 {
-		return nil
-	}
-	source := singleTable(s.From)
-	if source == nil || a.target(source) == nil {
-		return nil
-	}
-	pins := a.pins(named[0], nameOf(source), s.Where)
-	if pins == nil || len(pins) > maxKeyed {
-		return nil
-	}
-	return []RowSet{{Table: named[0], Name: nameOf(source), Pins: pins}}
-}
-
 // few are the rows that a statement's condition, order and limit leave; nil if that
 // can't be told.
-func (a *analyzer) few(t *catalog.Table, name string, where bool, limit *ast.Limit) *RowSet {
-	f, ok := a.tail(where)
-	s := &RowSet{Table: t, Name: name, Where: &f}
+func (src source) few(where bool, limit *ast.Limit) *RowSet {
+	f, ok := src.tail(where)
+	s := &RowSet{Table: src.t, Name: src.name, Where: &f}
 	for _, e := range []ast.ExprNode{limit.Count, limit.Offset} {
 		if e != nil {
-			v, constant := a.params.constant(e)
+			v, constant := src.params.constant(e)
 			s.limits, ok = append(s.limits, v), ok && constant
 		}
 	}

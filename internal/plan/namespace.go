@@ -39,16 +39,6 @@ func (ns *namespace) aliased(ref *ast.ColumnName) bool {
 	return ns.alias != "" && (ref.Table.O == "" || ns.means(ref.Table.O, ns.alias))
 }
 
-// astray reports whether a column is said to be of another table than that which
-// the statement calls name, or in another database.
-func (ns *namespace) astray(stmt ast.Node, t *catalog.Table, name string) bool {
-	return some(stmt, func(c *ast.ColumnName) bool {
-		ours := c.Table.O == "" || ns.alias != "" && c.Table.O == ns.alias ||
-			ns.means(c.Table.O, name) && (c.Schema.O == "" || ns.schema.Lookup(c.Schema.O, c.Table.O, "") == t)
-		return !ours
-	})
-}
-
 // resolve lists the counter tables that the statement's table names mean, and
 // the names of its common table expressions.
 func (ns *namespace) resolve(stmt ast.Node) (tables []*catalog.Table, ctes []string) {
@@ -95,22 +85,6 @@ func (ns *namespace) countTables(stmt ast.Node) int {
 		}
 	}
 	return n
-}
-
-// A statement that reads no counter of the counter tables that it names finds all that it
-// reads in their base rows, and needs none of their slots.
-
-// source is what a FROM clause calls name; t is nil for anything but a counter table.
-type source struct {
-	t    *catalog.Table
-	name string
-}
-
-func (ns *namespace) sourceOf(s *ast.TableSource) source {
-	if _, ok := s.Source.(*ast.TableName); ok {
-		return source{ns.target(s), nameOf(s)}
-	}
-	return source{name: s.AsName.O} // a derived table, or joins in parentheses
 }
 
 // sources are all of a statement, those of its subqueries too.

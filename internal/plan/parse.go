@@ -10,37 +10,8 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/mysql"
 
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
-
-// steady are the functions whose value depends on nothing but their arguments
-// and the statement's moment, so that another connection computes the same.
-var steady = sqltext.WordSet(`now current_timestamp localtime localtimestamp curdate current_date utc_timestamp utc_date date coalesce ifnull nullif
- if lower upper trim concat length char_length year month date_add date_sub mod abs unhex hex md5 isnull`)
-
-// plain reports whether a condition reads nothing but ordinary columns of the
-// table that the statement calls name: no counter, no subquery, no variable,
-// no function that could answer differently on another connection.
-func (a *analyzer) plain(e ast.Node, t *catalog.Table, name string) bool {
-	return a.local(e, t, name) && !readsVirtualIn(t, e)
-}
-
-// local is plain, but for counters.
-func (a *analyzer) local(e ast.Node, t *catalog.Table, name string) bool {
-	return every(e, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.ColumnName:
-			return t.Column(n.Name.O) != nil && a.means(n.Table.O, name)
-		case *ast.FuncCallExpr:
-			return steady[n.FnName.L] && n.Schema.O == ""
-		case *ast.SubqueryExpr, *ast.VariableExpr, *ast.DefaultExpr, *ast.ValuesExpr, *ast.AggregateFuncExpr, *ast.WindowFuncExpr,
-			*ast.MatchAgainst, *ast.ExistsSubqueryExpr, *ast.CompareSubqueryExpr, *ast.SetCollationExpr:
-			return false
-		}
-		return true
-	})
-}
 
 // parsed is a statement as the parser reads it, and what is to be known of the rest.
 type parsed struct {

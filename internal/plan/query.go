@@ -157,13 +157,18 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 	if p != nil {
 		return p
 	}
+	one, isOne := a.single(stmt, named)
 	if q == nil {
-		return &Plan{Work: &BaseRead{named, a.readPins(stmt, named)}}
+		read := &BaseRead{Tables: named}
+		if isOne {
+			read.Pins = one.readPins()
+		}
+		return &Plan{Work: read}
 	}
-	if !q.columns {
-		if a.wide(stmt, named) {
-			q.SQL, q.Short = q.renderWide(), a.countByDifference(stmt, named)
-		} else if spliced, together := a.splice(stmt, named); spliced != "" {
+	if isOne && !q.columns {
+		if one.wide() {
+			q.SQL, q.Short = q.renderWide(), one.countByDifference()
+		} else if spliced, together := one.splice(); spliced != "" {
 			q.SQL, q.Short = spliced, together
 		}
 	}
@@ -175,11 +180,13 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 		q.Top = a.top(stmt, named, q)
 	}
 	q.NamedByArgs = q.Renamed && namedByArgs(stmt)
-	q.Pins = a.readPins(stmt, named)
-	if q.Locking {
-		q.Exact.Rows, q.First = a.lockedRows(stmt, named)
-	} else {
-		q.Keyed = a.keyedRows(stmt, named)
+	switch {
+	case !isOne:
+	case q.Locking:
+		q.Pins = one.readPins()
+		q.Exact.Rows, q.First = one.lockedRows(a.parsed.into)
+	default:
+		q.Pins, q.Keyed = one.readPins(), one.keyedRows()
 	}
 	return &Plan{Work: q}
 }
@@ -270,22 +277,4 @@ func refsOf(tables []*catalog.Table) []tableRef {
 		refs[i].t = t
 	}
 	return refs
-}
-
-// readPins are the keys of the rows that a query of one table reads, if it
-// gives them as numbers: those compare in one way only.
-func (a *analyzer) readPins(stmt ast.StmtNode, named []*catalog.Table) []KeyValue {
-	s, ok := stmt.(*ast.SelectStmt)
-	if !ok || len(named) != 1 || s.From == nil || s.With != nil || a.countTables(stmt) != 1 {
-		return nil
-	}
-	source := singleTable(s.From)
-	t := named[0]
-	if source == nil || a.target(source) != t || len(t.Key) == 0 || slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Integer() }) {
-		return nil
-	}
-	if pins := a.pins(t, nameOf(source), s.Where); slices.Equal(keyColumns(pins), t.Key) {
-		return pins
-	}
-	return nil
 }

@@ -51,8 +51,8 @@ func (a *analyzer) top(stmt ast.StmtNode, named []*catalog.Table, q *Sum) *topRe
 			slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return c.DataType == "enum" || c.DataType == "set" }) { // a UNION makes strings of them
 			continue
 		}
-		order := a.sortKeys(s, t, x.name, from.several)
-		if len(t.Key) == 0 || order == nil || !readsVirtualIn(t, s.OrderBy) || !rowByRow(s.Fields) || !a.readInOrder(s.Where, t, x.name, order[0].C) {
+		order := x.sortKeys(s, from.several)
+		if len(t.Key) == 0 || order == nil || !readsVirtualIn(t, s.OrderBy) || !rowByRow(s.Fields) || !x.readInOrder(s.Where, order[0].C) {
 			return nil
 		}
 		return a.topRead(s, x.source, order, from.several, q)
@@ -113,11 +113,11 @@ func (q *Sum) viewsOnce(t *catalog.Table) bool {
 
 // sortKeys are the columns of a query's order; nil if it has anything else, or
 // a name that an alias may have taken, or, of several tables, another's column.
-func (a *analyzer) sortKeys(s *ast.SelectStmt, t *catalog.Table, name string, several bool) []catalog.SortKey {
+func (src source) sortKeys(s *ast.SelectStmt, several bool) []catalog.SortKey {
 	keys := make([]catalog.SortKey, len(s.OrderBy.Items))
 	for i, item := range s.OrderBy.Items {
 		ref, ok := columnRef(item.Expr)
-		if !ok || t.Column(ref.Name.O) == nil || ref.Schema.O != "" || !a.means(ref.Table.O, name) || several && ref.Table.O == "" {
+		if !ok || src.t.Column(ref.Name.O) == nil || ref.Schema.O != "" || !src.means(ref.Table.O, src.name) || several && ref.Table.O == "" {
 			return nil
 		}
 		for _, f := range s.Fields.Fields {
@@ -131,7 +131,7 @@ func (a *analyzer) sortKeys(s *ast.SelectStmt, t *catalog.Table, name string, se
 				return nil
 			}
 		}
-		keys[i] = catalog.SortKey{C: t.Column(ref.Name.O), Desc: item.Desc}
+		keys[i] = catalog.SortKey{C: src.t.Column(ref.Name.O), Desc: item.Desc}
 	}
 	return keys
 }
@@ -151,11 +151,11 @@ func namesItself(e ast.ExprNode) bool {
 // readInOrder reports whether a condition may stand twice in a query, and most
 // rows may be expected to meet it, or those that do stand together in the order:
 // to look for few rows in their order can take longer than to look at all.
-func (a *analyzer) readInOrder(where ast.ExprNode, t *catalog.Table, name string, by *catalog.Column) bool {
+func (src source) readInOrder(where ast.ExprNode, by *catalog.Column) bool {
 	if where == nil {
 		return true
 	}
-	if !a.local(where, t, name) {
+	if !src.local(where) {
 		return false
 	}
 	for _, cond := range conjuncts(where) {
@@ -173,8 +173,8 @@ func (a *analyzer) readInOrder(where ast.ExprNode, t *catalog.Table, name string
 			if !ok {
 				return true
 			}
-			c := t.Column(ref.Name.O)
-			return ref.Schema.O == "" && (isNull || c == by || !t.Virtual(c.Name) && !t.Finds(c) && (excludes || c.FewValues()))
+			c := src.t.Column(ref.Name.O)
+			return ref.Schema.O == "" && (isNull || c == by || !src.t.Virtual(c.Name) && !src.t.Finds(c) && (excludes || c.FewValues()))
 		}) {
 			return false
 		}

@@ -11,24 +11,25 @@ import (
 
 // update plans an UPDATE.
 func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
-	source := singleTable(stmt.TableRefs)
-	if source == nil || stmt.With != nil || stmt.MultipleTable {
+	node := singleTable(stmt.TableRefs)
+	if node == nil || stmt.With != nil || stmt.MultipleTable {
 		return a.joinedUpdate(stmt, named)
 	}
-	t, name := a.target(source), nameOf(source)
+	src := a.sourceOf(node)
+	t := src.t
 	if t == nil {
 		return a.readToWrite(stmt, named)
 	}
 	if len(named) > 1 || a.countTables(stmt) > 1 {
-		if p := a.readBeside(stmt, []*catalog.Table{t}, named, a.updateReads(stmt, t, name)...); p != nil {
+		if p := a.readBeside(stmt, []*catalog.Table{t}, named, src.reads(stmt)...); p != nil {
 			p.Exactly().Whole = slices.ContainsFunc(stmt.List, func(set *ast.Assignment) bool { return t.Changes(t.Key, set.Column.Name.O) })
 			return p
 		}
 	}
-	s := a.settings(stmt.List, t, name, false)
-	pins := a.pins(t, name, stmt.Where)
+	s := src.settings(stmt.List, false)
+	pins := src.pins(stmt.Where)
 	p := &Plan{Changes: Changes{Writes: []WriteTarget{{Table: t, Pins: pins, Rekeys: s.unique, Updates: true, Reads: readsAll(stmt)}}}}
-	x := &Exact{Rows: []RowSet{a.scope(t, name, stmt.Where)}}
+	x := &Exact{Rows: []RowSet{src.rows(stmt.Where)}}
 	switch {
 	case s.reason == "" && readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
 		s.reason = "its condition or order needs a counter"
@@ -37,31 +38,31 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 	}
 	if s.reason != "" {
 		p.Reason, p.Work = s.reason, x
-		a.exactUpdate(stmt, source, s, p, x)
+		src.exactUpdate(stmt, s, p, x)
 		return p
 	}
 	if s.deltas == nil {
 		p.Work = &Update{s.touch, x}
 		return p
 	}
-	inc := &Increment{Table: t, Name: name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x}
+	inc := &Increment{Table: t, Name: src.name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x}
 	p.Work = inc
-	if p.Reason = a.onBase(stmt, source, s, inc, pins); p.Reason != "" {
+	if p.Reason = src.onBase(stmt, s, inc, pins); p.Reason != "" {
 		inc.BaseOnly = true
 		return p
 	}
-	inc.matches(a, stmt.Where, pins)
+	inc.matches(src, stmt.Where, pins)
 	if inc.One && stmt.Where != nil && slices.ContainsFunc(s.deltas, func(d Delta) bool { return d.subtract && d.C.Unsigned() }) {
-		x.Guarded = a.guard(t, name, stmt.Where) // it runs the exact way
-		x.Guard = a.bounded(stmt, x, pins[0])
+		x.Guarded = src.guard(stmt.Where) // it runs the exact way
+		x.Guard = src.bounded(stmt, x, pins[0])
 	}
 	return p
 }
 
 // onBase says why what an UPDATE adds goes to base rows, and not to slots; "": it goes to
 // slots.
-func (a *analyzer) onBase(stmt *ast.UpdateStmt, source *ast.TableSource, s settings, inc *Increment, pins []KeyValue) string {
-	t, name := inc.Table, inc.Name
+func (src source) onBase(stmt *ast.UpdateStmt, s settings, inc *Increment, pins []KeyValue) string {
+	t := src.t
 	switch {
 	case s.ordinary:
 		return "it sets other columns than counters and touch columns"
@@ -71,13 +72,13 @@ func (a *analyzer) onBase(stmt *ast.UpdateStmt, source *ast.TableSource, s setti
 		return "by IGNORE, or by a hint, it may cut what it adds"
 	case t.Derived:
 		return "a generated column is made of a touch column"
-	case hinted(source):
+	case hinted(src.node):
 		return "it names indexes or partitions"
-	case a.astray(stmt, t, name):
+	case src.astray(stmt):
 		return "it names a column of another table"
 	case pins == nil:
 		return "its condition does not give a primary or unique key by = or IN"
-	case stmt.Where != nil && !a.plain(stmt.Where, t, name):
+	case stmt.Where != nil && !src.plain(stmt.Where):
 		return "its condition has more than columns of the row and constants"
 	case len(t.Key) == 0 && stmt.Where != nil:
 		return "it has a condition, and the table no key"
@@ -89,14 +90,13 @@ func (a *analyzer) onBase(stmt *ast.UpdateStmt, source *ast.TableSource, s setti
 }
 
 // exactUpdate completes the plan of an UPDATE that has to run the exact way.
-func (a *analyzer) exactUpdate(stmt *ast.UpdateStmt, source *ast.TableSource, s settings, p *Plan, x *Exact) {
-	rows, pins := x.Rows[0], p.Writes[0].Pins
-	t, name := rows.Table, rows.Name
-	x.Discards = a.overwritten(t, stmt.List, stmt.Where, stmt.Order, stmt.Limit)
-	x.Restriction = a.narrowing(rows, source, stmt.Where, stmt.Order, stmt.Limit)
+func (src source) exactUpdate(stmt *ast.UpdateStmt, s settings, p *Plan, x *Exact) {
+	t, rows, pins := src.t, x.Rows[0], p.Writes[0].Pins
+	x.Discards = src.overwritten(t, stmt.List, stmt.Where, stmt.Order, stmt.Limit)
+	x.Restriction = src.restriction(rows, stmt.Where, stmt.Order, stmt.Limit)
 	if s.rekeyed {
 		x.Whole = rows.Where == nil && rows.Pins == nil
-		to := a.newKey(stmt.List, t)
+		to := src.newKey(stmt.List)
 		p.Sweep = &OrphanSweep{Table: t, Pins: to}
 		if to == nil || !slices.Equal(t.Key, keyColumns(pins)) {
 			p.Writes[0].Pins = nil
@@ -105,9 +105,9 @@ func (a *analyzer) exactUpdate(stmt *ast.UpdateStmt, source *ast.TableSource, s 
 		}
 	}
 	if len(pins) == 1 && stmt.Where != nil && !s.rekeyed {
-		x.Guarded = a.guard(t, name, stmt.Where)
-		x.Guard = a.bounded(stmt, x, pins[0])
-		x.Overwrites = len(x.Discards) == len(stmt.List) && !t.UpdateTriggers && t.Degraded == nil && !a.actsTwice()
+		x.Guarded = src.guard(stmt.Where)
+		x.Guard = src.bounded(stmt, x, pins[0])
+		x.Overwrites = len(x.Discards) == len(stmt.List) && !t.UpdateTriggers && t.Degraded == nil && !src.actsTwice()
 	}
 }
 
@@ -144,7 +144,8 @@ type settings struct {
 }
 
 // settings reads assignments; only those of an INSERT have VALUES(c).
-func (a *analyzer) settings(list []*ast.Assignment, t *catalog.Table, name string, inserts bool) settings {
+func (src source) settings(list []*ast.Assignment, inserts bool) settings {
+	t := src.t
 	var s settings
 	because := func(reason string) {
 		if s.reason == "" {
@@ -154,10 +155,10 @@ func (a *analyzer) settings(list []*ast.Assignment, t *catalog.Table, name strin
 	for _, set := range list {
 		c := t.Column(set.Column.Name.O)
 		switch {
-		case c == nil, !a.means(set.Column.Table.O, name):
+		case c == nil, !src.means(set.Column.Table.O, src.name):
 			s.ordinary = true // the server will say what is wrong
 		case t.Counter(c.Name) != nil:
-			d, ok := a.relative(c, name, set.Expr)
+			d, ok := src.relative(c, set.Expr)
 			if !ok || d.inserted && !inserts {
 				because("it overwrites counter " + c.Name)
 			}
@@ -168,7 +169,7 @@ func (a *analyzer) settings(list []*ast.Assignment, t *catalog.Table, name strin
 			}
 			s.deltas = append(s.deltas, d)
 		case t.Virtual(c.Name):
-			touched, ok := a.params.touchOf(c, set.Expr)
+			touched, ok := src.params.touchOf(c, set.Expr)
 			if !ok {
 				because("it sets touch column " + c.Name + " to another time than now")
 			}
@@ -176,10 +177,10 @@ func (a *analyzer) settings(list []*ast.Assignment, t *catalog.Table, name strin
 			if c.Settles {
 				s.wanted = append(s.wanted, touched)
 			}
-		case a.keeps(c, name, set.Expr):
+		case src.keeps(c, set.Expr):
 			s.ordinary = true
 		default:
-			if touched, ok := a.params.touchOf(c, set.Expr); ok && c.Touchable {
+			if touched, ok := src.params.touchOf(c, set.Expr); ok && c.Touchable {
 				s.wanted = append(s.wanted, touched)
 				continue
 			}
@@ -201,61 +202,48 @@ func (a *analyzer) settings(list []*ast.Assignment, t *catalog.Table, name strin
 
 // keeps reads c = c and c = LAST_INSERT_ID(c), with which upserts ask for the id of
 // the row that they meet.
-func (a *analyzer) keeps(c *catalog.Column, name string, e ast.ExprNode) bool {
+func (src source) keeps(c *catalog.Column, e ast.ExprNode) bool {
 	if f, ok := unparen(e).(*ast.FuncCallExpr); ok && f.FnName.L == "last_insert_id" && f.Schema.O == "" && len(f.Args) == 1 {
 		e = f.Args[0]
 	}
 	ref, ok := columnRef(e)
-	return ok && strings.EqualFold(ref.Name.O, c.Name) && a.means(ref.Table.O, name) && !a.aliased(ref)
-}
-
-// readsVirtualIn reports whether any of the nodes names a counter or touch
-// column of t. Columns of other tables in subqueries count as well: that is exact.
-func readsVirtualIn(t *catalog.Table, nodes ...ast.Node) bool {
-	for _, n := range nodes {
-		if isNil(n) {
-			continue
-		}
-		if some(n, func(c *ast.ColumnName) bool { return t.Virtual(c.Name.O) }) {
-			return true
-		}
-	}
-	return false
+	return ok && strings.EqualFold(ref.Name.O, c.Name) && src.means(ref.Table.O, src.name) && !src.aliased(ref)
 }
 
 // deletion plans a DELETE: the slots go with the rows.
 func (a *analyzer) deletion(stmt *ast.DeleteStmt, named []*catalog.Table) *Plan {
-	source := singleTable(stmt.TableRefs)
-	if source == nil || stmt.With != nil || stmt.IsMultiTable || a.target(source) == nil || len(named) > 1 || a.countTables(stmt) > 1 {
+	node := singleTable(stmt.TableRefs)
+	if node == nil || stmt.With != nil || stmt.IsMultiTable || a.target(node) == nil || len(named) > 1 || a.countTables(stmt) > 1 {
 		if p := a.joinedDelete(stmt, named); p != nil {
 			return p
 		}
 	}
-	t, name := a.target(source), nameOf(source)
-	rows, pins := a.scope(t, name, stmt.Where), a.pins(t, name, stmt.Where)
-	x := &Exact{Rows: []RowSet{rows}, Discards: a.gone(t, stmt), Restriction: a.narrowing(rows, source, stmt.Where, stmt.Order, stmt.Limit)}
+	src := a.sourceOf(node)
+	t, rows, pins := src.t, src.rows(stmt.Where), src.pins(stmt.Where)
+	x := &Exact{Rows: []RowSet{rows}, Discards: a.gone(t, stmt), Restriction: src.restriction(rows, stmt.Where, stmt.Order, stmt.Limit)}
 	if rows.Where == nil && rows.Pins == nil && (readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit) || a.returns(t)) {
-		if x.Whole = stmt.Where == nil || !a.local(stmt.Where, t, name); !x.Whole {
+		if x.Whole = stmt.Where == nil || !src.local(stmt.Where); !x.Whole {
 			by := a.fragment(a.whereSpan())
-			x.Restriction = a.narrowed(rows, stmt.Where)
+			x.Restriction = src.restrict(stmt.Where)
 			x.Restriction.By = &by
 		}
 	}
-	if len(pins) == 1 && stmt.Where != nil && source.AsName.O == "" {
-		x.Guarded = a.guard(t, name, stmt.Where)
+	if len(pins) == 1 && stmt.Where != nil && node.AsName.O == "" {
+		x.Guarded = src.guard(stmt.Where)
 	}
 	return &Plan{Reason: "the slots go with the row", Changes: Changes{Writes: []WriteTarget{{Table: t, Pins: pins}}}, Work: x}
 }
 
 // newKey is the key that assignments give a row, if the key is one column and
 // they say it outright.
-func (a *analyzer) newKey(list []*ast.Assignment, t *catalog.Table) []KeyValue {
+func (src source) newKey(list []*ast.Assignment) []KeyValue {
+	t := src.t
 	if len(t.Key) != 1 {
 		return nil
 	}
 	for _, set := range list {
 		if strings.EqualFold(set.Column.Name.O, t.Key[0].Name) {
-			if v, ok := a.params.constant(set.Expr); ok {
+			if v, ok := src.params.constant(set.Expr); ok {
 				return []KeyValue{{t.Key, []Operand{v}, true}}
 			}
 		}
