@@ -14,16 +14,16 @@ import (
 // then means the column. Or GROUP BY, or a window on MySQL, names it. Or any of them
 // names what the select list has twice. Or table.column, while the select list calls
 // another column so, whose table it does not say: of a merged view, MySQL takes that one.
-func (ns *namespace) ambiguous(stmt ast.Node, named []*catalog.Table) bool {
+func (rw rewriter) ambiguous(stmt ast.Node) bool {
 	virtual := func(name string) bool {
-		return slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Virtual(name) })
+		return slices.ContainsFunc(rw.named, func(t *catalog.Table) bool { return t.Virtual(name) })
 	}
-	return some(stmt, func(s *ast.SelectStmt) bool { return s.Fields != nil && ns.ambiguousIn(s, virtual) })
+	return some(stmt, func(s *ast.SelectStmt) bool { return s.Fields != nil && rw.ambiguousIn(s, virtual) })
 }
 
 // ambiguousIn is ambiguous for one SELECT; virtual tells the names of counters.
-func (ns *namespace) ambiguousIn(s *ast.SelectStmt, virtual func(name string) bool) bool {
-	if twice := ns.namedTwice(s, virtual); len(twice) > 0 {
+func (rw rewriter) ambiguousIn(s *ast.SelectStmt, virtual func(name string) bool) bool {
+	if twice := rw.namedTwice(s, virtual); len(twice) > 0 {
 		bare := func(c *ast.ColumnName) bool { return c.Table.O == "" && slices.Contains(twice, c.Name.L) }
 		switch {
 		case s.Having != nil:
@@ -32,7 +32,7 @@ func (ns *namespace) ambiguousIn(s *ast.SelectStmt, virtual func(name string) bo
 			return true // two columns of this name may be an error, two expressions are not
 		}
 	}
-	if called := renamed(s); !ns.server.MariaDB && called != nil {
+	if called := renamed(s); !rw.server.MariaDB && called != nil {
 		qualified := func(c *ast.ColumnName) bool { return c.Table.O != "" && slices.Contains(called, c.Name.L) }
 		if s.OrderBy != nil && some(s.OrderBy, qualified) || s.GroupBy != nil && some(s.GroupBy, qualified) || s.Having != nil && some(s.Having, qualified) ||
 			some(s, func(w *ast.WindowSpec) bool { return some(w, qualified) }) {
@@ -52,7 +52,7 @@ func (ns *namespace) ambiguousIn(s *ast.SelectStmt, virtual func(name string) bo
 		})
 	}
 	switch {
-	case s.GroupBy != nil && some(s.GroupBy, aliased), !ns.server.MariaDB && some(s, window):
+	case s.GroupBy != nil && some(s.GroupBy, aliased), !rw.server.MariaDB && some(s, window):
 		return true // they mean the column before the alias, but not before a view's expression
 	case s.OrderBy != nil && some(s.OrderBy, qualified), s.Having != nil && some(s.Having, qualified):
 		return true
@@ -89,8 +89,8 @@ func counterAliases(s *ast.SelectStmt, virtual func(name string) bool) (aliases 
 }
 
 // namedTwice are the names that the select list has more than once, of counters or for one.
-func (ns *namespace) namedTwice(s *ast.SelectStmt, virtual func(name string) bool) []string {
-	return slices.DeleteFunc(repeated(ns.listed(s)), func(name string) bool {
+func (rw rewriter) namedTwice(s *ast.SelectStmt, virtual func(name string) bool) []string {
+	return slices.DeleteFunc(repeated(rw.listed(s)), func(name string) bool {
 		return oneColumn(s, name) || !virtual(name) && !slices.ContainsFunc(s.Fields.Fields, func(f *ast.SelectField) bool {
 			c, ok := columnRef(f.Expr)
 			return ok && f.AsName.L == name && virtual(c.Name.O)
@@ -140,12 +140,12 @@ func repeated(list []string) []string {
 // listed are the names of a select list, in lower case. A wildcard has counters only:
 // the columns of other tables are not known, and those of a derived table are columns
 // on both sides.
-func (ns *namespace) listed(s *ast.SelectStmt) []string {
+func (rw rewriter) listed(s *ast.SelectStmt) []string {
 	var names []string
 	for _, f := range s.Fields.Fields {
 		switch c, ok := columnRef(f.Expr); {
-		case f.WildCard != nil && !ns.server.MariaDB: // which takes the alias before any column
-			names = append(names, ns.wildcard(f.WildCard.Table.O, s)...)
+		case f.WildCard != nil && !rw.server.MariaDB: // which takes the alias before any column
+			names = append(names, rw.wildcard(f.WildCard.Table.O, s)...)
 		case f.WildCard == nil && f.AsName.L == "" && ok:
 			names = append(names, c.Name.L)
 		default:
@@ -156,7 +156,7 @@ func (ns *namespace) listed(s *ast.SelectStmt) []string {
 }
 
 // wildcard are the names of the counters in * or table.* of a query.
-func (ns *namespace) wildcard(qualifier string, s *ast.SelectStmt) (names []string) {
+func (rw rewriter) wildcard(qualifier string, s *ast.SelectStmt) (names []string) {
 	if s.From == nil {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (ns *namespace) wildcard(qualifier string, s *ast.SelectStmt) (names []stri
 			case *ast.Join:
 				join(source)
 			case *ast.TableName:
-				if t := ns.target(n); t != nil && ns.means(qualifier, nameOf(n)) {
+				if t := rw.target(n); t != nil && rw.means(qualifier, nameOf(n)) {
 					for _, c := range slices.Concat(t.Counters, t.Touch) {
 						names = append(names, strings.ToLower(c.Name))
 					}

@@ -106,10 +106,11 @@ func (a *analyzer) insertFromQuery(stmt *ast.InsertStmt, t *catalog.Table, named
 		}
 		return o
 	}
-	q, other := a.sums(stmt.Select, named)
-	if other != nil {
-		other.Sweep = p.Sweep
-		return other
+	q, otherwise := a.rewriter(named).sums(stmt.Select)
+	if otherwise != "" {
+		o := a.opaque(named, nil, otherwise)
+		o.Sweep = p.Sweep
+		return o
 	}
 	if q != nil && a.countTables(stmt) > 0 {
 		p.Work = q

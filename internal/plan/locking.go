@@ -11,8 +11,8 @@ import (
 
 // lockings notes with each table how it is locked. A view can't be named behind OF:
 // the edits take its name out of there. ok is false where that can't be followed.
-func (a *analyzer) lockings(stmt ast.Node, refs []tableRef) (edits []edit, ok bool) {
-	clauses := a.parsed.moreLocks
+func (rw rewriter) lockings(stmt ast.Node, refs []tableRef) (edits []edit, ok bool) {
+	clauses := rw.parsed.moreLocks
 	every(stmt, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectStmt); ok && s.LockInfo != nil && s.LockInfo.LockType != ast.SelectLockNone {
 			clauses++
@@ -20,18 +20,18 @@ func (a *analyzer) lockings(stmt ast.Node, refs []tableRef) (edits []edit, ok bo
 		return true
 	})
 	sels := sqltext.Nest[int]{-1}
-	for i := 0; i < len(a.toks) && clauses > 0; i++ {
-		switch t := a.toks[i]; {
+	for i := 0; i < len(rw.toks) && clauses > 0; i++ {
+		switch t := rw.toks[i]; {
 		case sels.Follow(t, -1):
 		case t.Is("SELECT"):
 			*sels.Top() = i
 		case t.Is("UNION"), t.Is("INTERSECT"), t.Is("EXCEPT"):
 			*sels.Top() = -1
-		case sqltext.Locks(a.toks, i):
+		case sqltext.Locks(rw.toks, i):
 			if *sels.Top() < 0 {
 				return nil, false
 			}
-			edits = append(edits, a.lock(i, *sels.Top(), refs)...)
+			edits = append(edits, rw.lock(i, *sels.Top(), refs)...)
 			clauses--
 		}
 	}
@@ -39,20 +39,20 @@ func (a *analyzer) lockings(stmt ast.Node, refs []tableRef) (edits []edit, ok bo
 }
 
 // lock notes what the clause at token i locks of the SELECT at token sel.
-func (a *analyzer) lock(i, sel int, refs []tableRef) []edit {
-	toks := a.toks
+func (rw rewriter) lock(i, sel int, refs []tableRef) []edit {
+	toks := rw.toks
 	l, of, end := sqltext.ReadLock(toks, i)
 	var named, others []string
 	for _, at := range of {
 		name := toks[at[1]].Name
-		switch r := slices.IndexFunc(refs, func(r tableRef) bool { return r.sel == sel && a.means(name, r.name) }); {
+		switch r := slices.IndexFunc(refs, func(r tableRef) bool { return r.sel == sel && rw.means(name, r.name) }); {
 		case r >= 0 && refs[r].locks.Clause != "":
 			return nil // named twice, which the server refuses
 		case r >= 0:
 			refs[r].locks = l
 			named = append(named, name)
 		default:
-			others = append(others, a.text[toks[at[0]].Start:toks[at[1]].End])
+			others = append(others, rw.text[toks[at[0]].Start:toks[at[1]].End])
 		}
 	}
 	for n := range refs {
@@ -61,7 +61,7 @@ func (a *analyzer) lock(i, sel int, refs []tableRef) []edit {
 		}
 	}
 	switch {
-	case named == nil || a.server.MariaDB: // which has no OF
+	case named == nil || rw.server.MariaDB: // which has no OF
 		return nil
 	case others == nil:
 		return []edit{{toks[i].Start, toks[end-1].End, "", nil}}

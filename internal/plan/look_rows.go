@@ -19,16 +19,16 @@ type rowLook struct {
 
 // rowsLooked are the hidden columns of a row look; nil where less than two counters are
 // read for each row, or which rows there are, and in which order, may depend on one.
-func (a *analyzer) rowsLooked(s *ast.SelectStmt, named []*catalog.Table) (hidden []string) {
+func (rw rewriter) rowsLooked(s *ast.SelectStmt) (hidden []string) {
 	if s.From == nil || s.WindowSpecs != nil || !rowByRow(s.Fields) || some(s.Fields, func(*ast.SubqueryExpr) bool { return true }) ||
-		countersNamed(s.Fields, named) < 2 || !ordersOtherwise(s, named) {
+		countersNamed(s.Fields, rw.named) < 2 || !ordersOtherwise(s, rw.named) {
 		return nil
 	}
-	read := a.countersRead(s, named, s.Fields)
+	read := rw.countersRead(s, rw.named, s.Fields)
 	if wild(s) {
-		read = named
+		read = rw.named
 	}
-	for _, source := range a.sources(s) {
+	for _, source := range rw.sources(s) {
 		switch t := source.t; {
 		case t == nil || !slices.Contains(read, t):
 		case len(t.Key) == 0:

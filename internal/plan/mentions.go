@@ -74,15 +74,15 @@ func (ns *namespace) fullNames() (all [][]sqltext.Token) {
 
 // namesakes reports whether db.table.column names a counter table while the
 // statement gives another table the same name: only the database tells them apart.
-func (ns *namespace) namesakes(stmt ast.Node) bool {
-	full := ns.fullNames()
+func (rw rewriter) namesakes(stmt ast.Node) bool {
+	full := rw.fullNames()
 	return full != nil && some(stmt, func(source *ast.TableSource) bool {
 		name, of := source.AsName.O, (*catalog.Table)(nil)
 		if table, ok := source.Source.(*ast.TableName); ok {
-			name, of = nameOf(source), ns.lookup(table)
+			name, of = nameOf(source), rw.lookup(table)
 		}
 		return slices.ContainsFunc(full, func(t []sqltext.Token) bool {
-			return strings.EqualFold(t[2].Name, name) && ns.schema.Lookup(t[0].Name, t[2].Name, "") != of
+			return strings.EqualFold(t[2].Name, name) && rw.schema.Lookup(t[0].Name, t[2].Name, "") != of
 		})
 	})
 }

@@ -33,21 +33,21 @@ const restLimit = -1
 const maxTop = 200
 
 // top plans a query for the first rows; nil for all others.
-func (a *analyzer) top(stmt ast.StmtNode, named []*catalog.Table, q *Sum) *topRead {
+func (rw rewriter) top(stmt ast.StmtNode, q *Sum) *topRead {
 	s, ok := stmt.(*ast.SelectStmt)
 	if !ok || s.From == nil || s.With != nil || s.GroupBy != nil || s.Having != nil || s.Distinct || s.WindowSpecs != nil || s.LockInfo != nil ||
 		s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || s.OrderBy == nil || s.Limit == nil ||
 		s.SelectStmtOpts != nil && s.SelectStmtOpts.CalcFoundRows {
 		return nil
 	}
-	from := joined{a: a}
+	from := joined{ns: rw.namespace}
 	if !from.follow(s.From.TableRefs, false) {
 		return nil
 	}
 	for _, x := range from.counted {
 		t := x.t
 		parts := append([]ast.Node{s.Where, s.OrderBy}, from.on...)
-		if x.nullable || !slices.Equal(a.countersRead(s, named, parts...), []*catalog.Table{t}) || !q.viewsOnce(t) ||
+		if x.nullable || !slices.Equal(rw.countersRead(s, rw.named, parts...), []*catalog.Table{t}) || !q.viewsOnce(t) ||
 			slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return c.DataType == "enum" || c.DataType == "set" }) { // a UNION makes strings of them
 			continue
 		}
@@ -55,14 +55,14 @@ func (a *analyzer) top(stmt ast.StmtNode, named []*catalog.Table, q *Sum) *topRe
 		if len(t.Key) == 0 || order == nil || !readsVirtualIn(t, s.OrderBy) || !rowByRow(s.Fields) || !x.readInOrder(s.Where, order[0].C) {
 			return nil
 		}
-		return a.topRead(s, x.source, order, from.several, q)
+		return rw.topRead(s, x.source, order, from.several, q)
 	}
 	return nil
 }
 
 // joined are the tables of a FROM clause that may stand twice in a query.
 type joined struct {
-	a       *analyzer
+	ns      *namespace
 	counted []joinedTable // the counter tables
 	on      []ast.Node
 	several bool
@@ -80,7 +80,7 @@ func (j *joined) follow(n ast.ResultSetNode, nullable bool) bool {
 		if _, ok := n.Source.(*ast.TableName); !ok {
 			return false
 		}
-		if s := j.a.sourceOf(n); s.t != nil {
+		if s := j.ns.sourceOf(n); s.t != nil {
 			j.counted = append(j.counted, joinedTable{s, nullable})
 		}
 		return true
@@ -95,20 +95,6 @@ func (j *joined) follow(n ast.ResultSetNode, nullable bool) bool {
 		return j.follow(n.Left, nullable || n.Tp == ast.RightJoin) && j.follow(n.Right, nullable || n.Tp == ast.LeftJoin)
 	}
 	return false
-}
-
-// viewsOnce reports whether the query reads the table in one place, as it finds it.
-func (q *Sum) viewsOnce(t *catalog.Table) bool {
-	n := 0
-	for _, v := range q.views {
-		if v.Table == t && v.hints != "" {
-			return false
-		}
-		if v.Table == t {
-			n++
-		}
-	}
-	return n == 1
 }
 
 // sortKeys are the columns of a query's order; nil if it has anything else, or
@@ -182,15 +168,15 @@ func (src source) readInOrder(where ast.ExprNode, by *catalog.Column) bool {
 	return true
 }
 
-func (a *analyzer) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey, several bool, q *Sum) *topRead {
-	r := &topRead{params: len(a.params), joined: several}
+func (rw rewriter) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey, several bool, q *Sum) *topRead {
+	r := &topRead{params: len(rw.params), joined: several}
 	var ok bool
-	if r.count, ok = a.params.constant(s.Limit.Count); !ok {
+	if r.count, ok = rw.params.constant(s.Limit.Count); !ok {
 		return nil
 	}
 	r.offset = Operand{param: -1, literal: uint64(0)}
 	if s.Limit.Offset != nil {
-		if r.offset, ok = a.params.constant(s.Limit.Offset); !ok {
+		if r.offset, ok = rw.params.constant(s.Limit.Offset); !ok {
 			return nil
 		}
 	}
@@ -202,13 +188,13 @@ func (a *analyzer) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey
 		}
 		limit = strconv.FormatInt(n, 10)
 	}
-	from, where, by, ok := a.clauses()
+	from, where, by, ok := rw.clauses()
 	if !ok {
 		return nil
 	}
 	params, before := []int{}, 0
 	for i, text := range q.text {
-		for _, tok := range sqltext.Tokenize(text, a.mode) {
+		for _, tok := range sqltext.Tokenize(text, rw.mode) {
 			if tok.Kind == sqltext.Param {
 				params, before = append(params, before), before+1
 			}
@@ -235,7 +221,7 @@ func (a *analyzer) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey
 				return slotsql.TopView(of.t, of.name, rest, several, v.cols)
 			}
 			return slotsql.View(v.Table, slotsql.ReadView{}, v.hints, v.cols)
-		}), a.mode, params)
+		}), rw.mode, params)
 	}
 	r.text = rest("")
 	if guard := of.t.WholeKey(of.name); guard != "" {
@@ -286,9 +272,3 @@ func (r *topRead) Bind(a Arguments, wholeDates bool) (text string, args []driver
 
 // guards reports whether it fails where it can't be answered from an index.
 func (r *topRead) guards(wholeDates bool) bool { return r.guarded.pieces != nil && wholeDates }
-
-// MayFail reports whether a query may fail though the user's would not: for the sake of a
-// row that it leaves out, or because MySQL can't name a temporary table twice.
-func (q *Sum) MayFail(wholeDates bool) bool {
-	return q.fallible || q.Top != nil && (q.Top.joined || q.Top.guards(wholeDates))
-}
