@@ -41,22 +41,22 @@ type bound struct {
 }
 
 // bounded reads such an UPDATE; nil if it is none.
-func (src source) bounded(stmt *ast.UpdateStmt, x *Exact, pin KeyValue) *Guard {
-	t, name := src.t, src.name
-	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" || t.Degraded != nil || t.Galera || len(pin.Columns) == 0 || src.mayIgnore(stmt.IgnoreErr) || !src.local(stmt.Where) {
+func (up singleUpdate) bounded(x *Exact, pin KeyValue) *Guard {
+	t, name := up.t, up.name
+	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" || t.Degraded != nil || t.Galera || len(pin.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
 		return nil
 	}
 	g := &Guard{Table: t, Name: name, pin: pin, free: freeOfSlots(t, name)}
-	for _, set := range stmt.List {
-		if !src.setsBounded(g, set, stmt.Where) {
+	for _, set := range up.List {
+		if !up.setsBounded(g, set) {
 			return nil
 		}
 	}
-	start, end := src.whereSpan()
+	start, end := up.whereSpan()
 	if g.Counter == nil || start == 0 || g.delta.v.param < 0 {
 		return nil
 	}
-	asking, ok := askingCounters(t, stmt.Where, src.tokensIn(start, end))
+	asking, ok := askingCounters(t, up.Where, up.tokensIn(start, end))
 	switch {
 	case !ok || len(asking) > 1:
 		return nil
@@ -64,42 +64,42 @@ func (src source) bounded(stmt *ast.UpdateStmt, x *Exact, pin KeyValue) *Guard {
 		if !g.Counter.Unsigned() {
 			return nil
 		}
-		g.before, g.after = src.fragment(0, end), src.fragment(end, len(src.text))
-		g.from = src.fragment(start, end)
+		g.before, g.after = up.fragment(0, end), up.fragment(end, len(up.text))
+		g.from = up.fragment(start, end)
 		return g
 	}
-	i := slices.IndexFunc(conjuncts(stmt.Where), func(e ast.ExprNode) bool { return readsVirtualIn(t, e) })
-	if !src.boundOf(g, conjuncts(stmt.Where)[i]) {
+	i := slices.IndexFunc(conjuncts(up.Where), func(e ast.ExprNode) bool { return readsVirtualIn(t, e) })
+	if !up.boundOf(g, conjuncts(up.Where)[i]) {
 		return nil
 	}
 	at := asking[0]
-	g.before, g.own, g.after = src.fragment(0, at.Start), src.fragment(at.Start, at.End), src.fragment(at.End, len(src.text))
-	g.from, g.to = src.fragment(start, at.Start), src.fragment(at.End, end)
+	g.before, g.own, g.after = up.fragment(0, at.Start), up.fragment(at.Start, at.End), up.fragment(at.End, len(up.text))
+	g.from, g.to = up.fragment(start, at.Start), up.fragment(at.End, end)
 	return g
 }
 
 // setsBounded reads one assignment: that of the counter, or of a column which gets a
 // constant and which nothing of the statement reads.
-func (src source) setsBounded(g *Guard, set *ast.Assignment, where ast.ExprNode) bool {
+func (up singleUpdate) setsBounded(g *Guard, set *ast.Assignment) bool {
 	t := g.Table
 	c := t.Column(set.Column.Name.O)
-	if c == nil || !src.means(set.Column.Table.O, src.name) {
+	if c == nil || !up.means(set.Column.Table.O, up.name) {
 		return false
 	}
 	if t.Counter(c.Name) != nil {
-		d, ok := src.relative(c, set.Expr)
+		d, ok := up.relative(c, set.Expr)
 		ok = ok && g.Counter == nil && !d.inserted && !d.fills && c.Integer()
 		g.Counter, g.delta = c, d
 		return ok
 	}
-	if readsColumn(c, where) || slices.ContainsFunc(t.Unique, func(k catalog.UniqueKey) bool { return t.Changes(k.Columns, c.Name) }) {
+	if readsColumn(c, up.Where) || slices.ContainsFunc(t.Unique, func(k catalog.UniqueKey) bool { return t.Changes(k.Columns, c.Name) }) {
 		return false
 	}
-	if at, ok := src.params.touchOf(c, set.Expr); ok && (t.Virtual(c.Name) || c.Touchable) {
+	if at, ok := up.params.touchOf(c, set.Expr); ok && (t.Virtual(c.Name) || c.Touchable) {
 		g.times = append(g.times, at)
 		return true
 	}
-	_, constant := src.params.constant(set.Expr)
+	_, constant := up.params.constant(set.Expr)
 	return constant && !t.Virtual(c.Name)
 }
 

@@ -14,7 +14,7 @@ import (
 // which their indexes find, and for the rows whose counters have changed in slots, whether
 // they meet it now and did without. A sum for every row takes ten times as long where few
 // have slots.
-func (one single) countByDifference() *restated {
+func (one singleSelect) countByDifference() *restated {
 	t, name, s := one.t, one.name, one.SelectStmt
 	if s.Distinct || s.GroupBy != nil || s.Having != nil || s.WindowSpecs != nil || s.OrderBy != nil || s.Limit != nil ||
 		s.LockInfo != nil || s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || s.Where == nil || len(t.Key) == 0 ||

@@ -15,7 +15,7 @@ import (
 
 // together is a query of several counters of rows whose keys it gives as numbers, by one
 // look at their slots: a sum for each counter and row takes up to twice as long.
-func (one single) together(text func(*slotsql.Gathered) string) *restated {
+func (one singleSelect) together(text func(*slotsql.Gathered) string) *restated {
 	g := &slotsql.Gathered{Table: one.t, Name: one.name}
 	cond, params := one.keyCondition()
 	if cond == "" {
@@ -34,7 +34,7 @@ func (one single) together(text func(*slotsql.Gathered) string) *restated {
 
 // keyCondition is what its condition says of the key, to be asked of the slots, and
 // its parameters; "" if it does not say which few rows are meant.
-func (one single) keyCondition() (cond string, params []int) {
+func (one singleSelect) keyCondition() (cond string, params []int) {
 	t, name := one.t, one.name
 	if one.Where == nil || len(t.Key) == 0 || slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Integer() }) {
 		return "", nil
@@ -79,7 +79,7 @@ func (one single) keyCondition() (cond string, params []int) {
 }
 
 // bounds reports whether a condition leaves few rows, or all of them are asked for.
-func (one single) bounds(cond ast.ExprNode) bool {
+func (one singleSelect) bounds(cond ast.ExprNode) bool {
 	first := func(e ast.ExprNode) bool { return one.column(e) == one.t.Key[0] }
 	switch e := unparen(cond).(type) {
 	case *ast.BinaryOperationExpr:

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
@@ -27,21 +26,6 @@ func (a *analyzer) exactOf(written, read []*catalog.Table, reason string) *Plan 
 		p.Writes = anyRow(written)
 	}
 	return p
-}
-
-// reads are the parts of an UPDATE of the table that it reads, but for what it adds
-// constants to.
-func (src source) reads(stmt *ast.UpdateStmt) []ast.Node {
-	parts := []ast.Node{stmt.Where, stmt.Order, stmt.Limit}
-	for _, set := range stmt.List {
-		if c := src.t.Counter(set.Column.Name.O); c != nil {
-			if _, ok := src.relative(c, set.Expr); ok {
-				continue
-			}
-		}
-		parts = append(parts, set.Expr)
-	}
-	return parts
 }
 
 // joinedUpdate plans an UPDATE of several tables: relative or exact. What it adds to a
@@ -99,38 +83,4 @@ func (a *analyzer) joinedUpdate(stmt *ast.UpdateStmt, named []*catalog.Table) *P
 		p.Work = &Increment{Table: adds, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x, BaseOnly: true}
 	}
 	return p
-}
-
-// joinedDelete plans a DELETE that names more than one table; nil if it is that of rows of
-// one, whose keys it gives. The slots of the rows stay: they are no longer seen, and go
-// with the next rollup, or the INSERT of such a row.
-func (a *analyzer) joinedDelete(stmt *ast.DeleteStmt, named []*catalog.Table) *Plan {
-	if stmt.With != nil {
-		return a.opaque(named, nil, "it has a common table expression")
-	}
-	node := singleTable(stmt.TableRefs)
-	single := node != nil && !stmt.IsMultiTable
-	written := a.deletesFrom(stmt)
-	read := a.countersRead(stmt, named, stmt.TableRefs, stmt.Where, stmt.Order, stmt.Limit)
-	keyless := slices.ContainsFunc(written, func(t *catalog.Table) bool { return len(t.Key) == 0 })
-	for _, t := range written {
-		if single && a.returns(t) {
-			read = with(read, t)
-		}
-	}
-	switch {
-	case len(read) > 0 || keyless:
-		p := a.exactOf(written, read, "it deletes from a join, or reads a counter table in a subquery")
-		x := p.Exactly()
-		x.Whole = written != nil
-		if len(named) == 1 && written != nil {
-			x.Discards = a.gone(named[0], stmt)
-		}
-		return p
-	case written == nil:
-		return &Plan{}
-	case single && a.sourceOf(node).pins(stmt.Where) != nil:
-		return nil
-	}
-	return &Plan{Changes: Changes{Writes: anyRow(written), Deletes: written}}
 }

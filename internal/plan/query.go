@@ -13,7 +13,7 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 	if otherwise != "" {
 		return a.opaque(named, nil, otherwise)
 	}
-	one, isOne := a.single(stmt, named)
+	one, isOne := a.singleSelect(stmt, named)
 	if q == nil {
 		read := &BaseRead{Tables: named}
 		if isOne {

@@ -8,15 +8,15 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 )
 
-// single is a SELECT of one counter table, which it names once, in a FROM clause of its own
+// singleSelect is a SELECT of one counter table, which it names once, in a FROM clause of its own
 // and without any other table there.
-type single struct {
+type singleSelect struct {
 	source
 	*ast.SelectStmt
 }
 
-// single tells such a SELECT from other queries.
-func (a *analyzer) single(stmt ast.Node, named []*catalog.Table) (one single, ok bool) {
+// singleSelect tells such a SELECT from other queries.
+func (a *analyzer) singleSelect(stmt ast.Node, named []*catalog.Table) (one singleSelect, ok bool) {
 	s, ok := stmt.(*ast.SelectStmt)
 	if !ok || len(named) != 1 || s.With != nil || a.countTables(stmt) != 1 {
 		return one, false
@@ -25,11 +25,11 @@ func (a *analyzer) single(stmt ast.Node, named []*catalog.Table) (one single, ok
 	if node == nil || a.target(node) == nil {
 		return one, false
 	}
-	return single{a.sourceOf(node), s}, true
+	return singleSelect{a.sourceOf(node), s}, true
 }
 
 // readPins are the keys of its rows, if it gives them as numbers: those compare in one way only.
-func (one single) readPins() []KeyValue {
+func (one singleSelect) readPins() []KeyValue {
 	t := one.t
 	if len(t.Key) == 0 || slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Integer() }) {
 		return nil
@@ -41,7 +41,7 @@ func (one single) readPins() []KeyValue {
 }
 
 // keyedRows are its rows, if it gives their keys; nil if it does not.
-func (one single) keyedRows() []RowSet {
+func (one singleSelect) keyedRows() []RowSet {
 	pins := one.pins(one.Where)
 	if pins == nil || len(pins) > maxKeyed {
 		return nil
@@ -55,7 +55,7 @@ const maxKeyed = 8
 // lockedRows are the rows that it can return if it locks, and the first of them, which are
 // all that it locks if it has a LIMIT and no order by a counter: others take the next ones,
 // as jobs from a queue. into says that it sets variables.
-func (one single) lockedRows(into bool) (rows, first []RowSet) {
+func (one singleSelect) lockedRows(into bool) (rows, first []RowSet) {
 	rows = []RowSet{one.rows(one.Where)}
 	if one.Limit == nil || one.GroupBy != nil || one.Having != nil || one.Distinct || into || one.SelectIntoOpt != nil || hinted(one.node) || !rowByRow(one.Fields) ||
 		one.Where != nil && rows[0].Where == nil || one.OrderBy != nil && (readsVirtualIn(one.t, one.OrderBy) || one.sortKeys(one.SelectStmt, false) == nil) {
@@ -69,7 +69,7 @@ func (one single) lockedRows(into bool) (rows, first []RowSet) {
 
 // wide reports whether it needs the counters of most rows: then all slots are grouped once,
 // which takes half the time of a sum for each row.
-func (one single) wide() bool {
+func (one singleSelect) wide() bool {
 	t := one.t
 	if one.LockInfo != nil || len(t.Key) == 0 {
 		return false

@@ -13,7 +13,7 @@ import (
 // splice writes the sums into the select list of the simplest queries, which
 // spares the server the view: columns, by conditions that read no counter. It returns "" for all others. together is the same with one look at the slots
 // for several counters; nil where that is not better.
-func (one single) splice() (text string, together *restated) {
+func (one singleSelect) splice() (text string, together *restated) {
 	t, s := one.t, one.SelectStmt
 	if s.Distinct || s.GroupBy != nil || s.Having != nil || s.WindowSpecs != nil ||
 		s.LockInfo != nil || s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || one.node.Source.(*ast.TableName).Schema.O != "" || s.Where != nil && !one.plain(s.Where) {
@@ -52,7 +52,7 @@ func (one single) splice() (text string, together *restated) {
 // spliceList writes the select list one.toks[1:from] with totals in place of
 // counters; "" if it holds anything but columns. aliased says that one has
 // another name.
-func (one single) spliceList(from int, total func(*catalog.Column) string) (list string, aliased bool) {
+func (one singleSelect) spliceList(from int, total func(*catalog.Column) string) (list string, aliased bool) {
 	t, name := one.t, one.name
 	var b strings.Builder
 	at := 1
