@@ -89,6 +89,7 @@ func (ins inserted) replaced(rest ...ast.Node) []*catalog.Column {
 	return ins.overwritten(ins.t, ins.OnDuplicate, rest...)
 }
 
+// insertFromQuery plans one whose rows a query gives.
 func (a *analyzer) insertFromQuery(ins inserted, named []*catalog.Table) *Plan {
 	t := ins.t
 	p := &Plan{Changes: Changes{Sweep: &OrphanSweep{Table: t}, Writes: []WriteTarget{{Table: t}}}}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/test_driver"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 )
@@ -58,4 +59,11 @@ func (a *analyzer) readToWrite(stmt ast.Node, named []*catalog.Table) *Plan {
 		return &Plan{}
 	}
 	return &Plan{Work: q}
+}
+
+// namedByArgs reports whether a column without an alias has a parameter in its text.
+func namedByArgs(stmt ast.Node) bool {
+	return some(stmt, func(f *ast.SelectField) bool {
+		return f.WildCard == nil && f.AsName.O == "" && some(f.Expr, func(*test_driver.ParamMarkerExpr) bool { return true })
+	})
 }

@@ -110,12 +110,6 @@ func (q *Sum) viewsOnce(t *catalog.Table) bool {
 	return n == 1
 }
 
-// MayFail reports whether a query may fail though the user's would not: for the sake of a
-// row that it leaves out, or because MySQL can't name a temporary table twice.
-func (q *Sum) MayFail(wholeDates bool) bool {
-	return q.fallible || q.Top != nil && (q.Top.joined || q.Top.guards(wholeDates))
-}
-
 // Computes reports whether the server may give what the query computes from a
 // sum another type than it has from a column. A FLOAT beside a small integer is a
 // FLOAT, beside a sum a DOUBLE; other tables may have one. What is UNSIGNED beside a
@@ -128,4 +122,10 @@ func (q *Sum) Computes() bool {
 			return c.Unsigned() && c.DataType != "bigint" || bits < 32 && (bits > 0 || floats)
 		})
 	})
+}
+
+// MayFail reports whether a query may fail though the user's would not: for the sake of a
+// row that it leaves out, or because MySQL can't name a temporary table twice.
+func (q *Sum) MayFail(wholeDates bool) bool {
+	return q.fallible || q.Top != nil && (q.Top.joined || q.Top.guards(wholeDates))
 }

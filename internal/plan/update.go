@@ -12,7 +12,7 @@ import (
 type singleUpdate struct {
 	source
 	*ast.UpdateStmt
-	sets settings
+	sets settings // what its assignments do
 }
 
 // update plans an UPDATE.
@@ -21,23 +21,21 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 	if node == nil || stmt.With != nil || stmt.MultipleTable {
 		return a.joinedUpdate(stmt, named)
 	}
-	src := a.sourceOf(node)
-	t := src.t
+	up := singleUpdate{source: a.sourceOf(node), UpdateStmt: stmt}
+	t := up.t
 	if t == nil {
 		return a.readToWrite(stmt, named)
 	}
-	up := singleUpdate{source: src, UpdateStmt: stmt}
 	if len(named) > 1 || a.countTables(stmt) > 1 {
 		if p := a.readBeside(stmt, []*catalog.Table{t}, named, up.reads()...); p != nil {
 			p.Exactly().Whole = slices.ContainsFunc(stmt.List, func(set *ast.Assignment) bool { return t.Changes(t.Key, set.Column.Name.O) })
 			return p
 		}
 	}
-	s := src.settings(stmt.List, false)
-	up.sets = s
-	pins := src.pins(stmt.Where)
+	up.sets = up.settings(stmt.List, false)
+	s, pins := &up.sets, up.pins(stmt.Where)
 	p := &Plan{Changes: Changes{Writes: []WriteTarget{{Table: t, Pins: pins, Rekeys: s.unique, Updates: true, Reads: readsAll(stmt)}}}}
-	x := &Exact{Rows: []RowSet{src.rows(stmt.Where)}}
+	x := &Exact{Rows: []RowSet{up.rows(stmt.Where)}}
 	switch {
 	case s.reason == "" && readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
 		s.reason = "its condition or order needs a counter"
@@ -53,18 +51,32 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 		p.Work = &Update{s.touch, x}
 		return p
 	}
-	inc := &Increment{Table: t, Name: src.name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x}
+	inc := &Increment{Table: t, Name: up.name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x}
 	p.Work = inc
 	if p.Reason = up.onBase(inc, pins); p.Reason != "" {
 		inc.BaseOnly = true
 		return p
 	}
-	inc.matches(src, stmt.Where, pins)
+	inc.matches(up.source, stmt.Where, pins)
 	if inc.One && stmt.Where != nil && slices.ContainsFunc(s.deltas, func(d Delta) bool { return d.subtract && d.C.Unsigned() }) {
-		x.Guarded = src.guard(stmt.Where) // it runs the exact way
+		x.Guarded = up.guard(stmt.Where) // it runs the exact way
 		x.Guard = up.bounded(x, pins[0])
 	}
 	return p
+}
+
+// reads are the parts that it reads, but for what it adds constants to.
+func (up singleUpdate) reads() []ast.Node {
+	parts := []ast.Node{up.Where, up.Order, up.Limit}
+	for _, set := range up.List {
+		if c := up.t.Counter(set.Column.Name.O); c != nil {
+			if _, ok := up.relative(c, set.Expr); ok {
+				continue
+			}
+		}
+		parts = append(parts, set.Expr)
+	}
+	return parts
 }
 
 // onBase says why what an UPDATE adds goes to base rows, and not to slots; "": it goes to
@@ -138,26 +150,4 @@ func readsAll(stmt *ast.UpdateStmt) bool {
 		every(stmt.Where, note)
 	}
 	return !slices.ContainsFunc(stmt.List, func(set *ast.Assignment) bool { return !read[set.Column.Name.L] })
-}
-
-func keyColumns(pins []KeyValue) []*catalog.Column {
-	if len(pins) == 0 {
-		return nil
-	}
-	return pins[0].Columns
-}
-
-// reads are the parts that it reads, but for what it adds
-// constants to.
-func (up singleUpdate) reads() []ast.Node {
-	parts := []ast.Node{up.Where, up.Order, up.Limit}
-	for _, set := range up.List {
-		if c := up.t.Counter(set.Column.Name.O); c != nil {
-			if _, ok := up.relative(c, set.Expr); ok {
-				continue
-			}
-		}
-		parts = append(parts, set.Expr)
-	}
-	return parts
 }
