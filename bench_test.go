@@ -87,7 +87,7 @@ func BenchmarkBind(b *testing.B) {
 	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: int64(123456)}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if !c.Filler.Bind(p.Increment, plan.Binder{Encoder: c.Literals, Args: args}) {
+		if !c.Filler.Bind(p.Increment(), plan.Binder{Encoder: c.Literals, Args: args}) {
 			b.Fatal("not bound")
 		}
 		if _, ok := c.Filler.Statement("", "LOCK IN SHARE MODE NOWAIT", 3); !ok {

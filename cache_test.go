@@ -43,7 +43,7 @@ func TestFewAllocations(t *testing.T) {
 	require.NoError(t, err)
 	args := named([]driver.Value{int64(1), int64(123456)})
 	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
-		bound := c.Filler.Bind(p.Increment, plan.Binder{Encoder: c.Literals, Args: args})
+		bound := c.Filler.Bind(p.Increment(), plan.Binder{Encoder: c.Literals, Args: args})
 		if _, ok := c.Filler.Statement("", catalog.ShareMode, 3); !ok || !bound {
 			t.Error("not bound")
 		}

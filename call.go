@@ -45,7 +45,7 @@ func (k *call) binder() plan.Binder {
 
 // exactly is the execution the exact way.
 func (k *call) exactly() exact.Execution {
-	return exact.Execution{Statement: k, Plan: k.Plan, Text: k.text, Binder: k.binder(), Rows: k.rows}
+	return exact.Execution{Statement: k, Exact: k.Plan.Exactly(), Plan: k.Plan, Text: k.text, Binder: k.binder(), Asked: k.rows}
 }
 
 // query is the execution as that of a query.
@@ -139,7 +139,8 @@ func (k *call) try(ctx context.Context, text string, args []driver.NamedValue) (
 // this call alone. On MySQL a parameter that has had a floating-point argument stays one
 // (WL#9384), and the integers that it adds later would be rounded.
 func (k *call) once() bool {
-	return k.Query != nil && k.Query.Once && !k.looking || k.Increment != nil && slices.ContainsFunc(k.args, isFloat)
+	q := k.Plan.Sum()
+	return q != nil && q.Once && !k.looking || k.Plan.Increment() != nil && slices.ContainsFunc(k.args, isFloat)
 }
 
 func isFloat(v driver.NamedValue) bool {

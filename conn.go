@@ -93,7 +93,7 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 		p = c.connector.planBy(planKey{s, text, prepared.settings.Mode, prepared.settings.DB})
 		p.Plan = p.AsPrepared()
 	}
-	if p.Fallback || p.Kind == sqltext.EffectCall && p.Class == plan.Exact && p.Encounter == nil { // CALL, or no verb that is known
+	if p.Fallback || p.Kind == sqltext.EffectCall && p.Class() == plan.ClassExact && p.Encounter == nil { // CALL, or no verb that is known
 		if err := c.SendBegin(ctx); err != nil { // as it is sent before any other statement
 			return planUse{}, err
 		}

@@ -17,9 +17,9 @@ func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (answer.Out
 			return k.counted(n, how, err)
 		}
 		switch r = k.route(nil); r.Class {
-		case plan.Exact:
+		case plan.ClassExact:
 			return answer.Outcome{}, increment.TakeExact, nil
-		case plan.Verbatim:
+		case plan.ClassVerbatim:
 			return answer.Outcome{}, increment.TakeVerbatim, nil
 		}
 	}
@@ -31,7 +31,7 @@ func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (answer.Out
 
 // counts is the execution as an increment.
 func (k *call) counts() increment.Execution {
-	return increment.Execution{Increment: k.Plan.Increment, Binder: k.binder(), Batch: k.state.batch, Sole: &k.state.sole, Rows: k.rows}
+	return increment.Execution{Increment: k.Plan.Increment(), Binder: k.binder(), Batch: k.state.batch, Sole: &k.state.sole, Rows: k.rows}
 }
 
 // counted is the answer that the plain statement would have given.

@@ -59,8 +59,8 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 	if k.planUse, err = k.conn.plan(ctx, query); err != nil {
 		return nil, err
 	}
-	if k.Plan.Class == plan.Refused {
-		return nil, unready(k.Plan.Unready)
+	if refused, ok := k.Plan.Work.(*plan.Refused); ok {
+		return nil, unready(refused.For)
 	}
 	if n := sqltext.Parameters(sqltext.Tokenize(query, k.conn.Settings.Mode)); n != len(args) { // what becomes of it depends on them
 		return nil, fmt.Errorf("countermysql: expected %d arguments, got %d", n, len(args))
@@ -71,10 +71,10 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 	p, r := k.Plan, k.route(nil)
 	out := &Explanation{}
-	if p.Cleaning != nil {
+	if p.Sweep != nil {
 		out.step("first, if a row was deleted by others: what it has left in slots under this key is removed", "", nil)
 	}
-	if r.Class == plan.Counting {
+	if r.Class == plan.ClassIncrement {
 		x, how, err := k.conn.Explain(ctx, k.counts(), r.Bound)
 		switch {
 		case err != nil:
@@ -86,29 +86,31 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 		}
 		r = k.otherwise(how)
 	}
-	if out.Class, out.Reason = r.Class.String(), r.Reason; r.Class == plan.Verbatim && r.Reason == p.Reason && k.wantsNow() {
+	if out.Class, out.Reason = r.Class.String(), r.Reason; r.Class == plan.ClassVerbatim && r.Reason == p.Reason && k.wantsNow() {
 		out.Reason = k.wanting()
 	}
 	switch r.Class {
-	case plan.Exact:
+	case plan.ClassExact:
 		k.explainExact(out, args)
-	case plan.Summing:
+	case plan.ClassSum:
 		k.explainSum(out, args)
 	default:
 		on := ""
-		if p.Increment != nil {
+		if p.Increment() != nil {
 			on = ", on the base row"
 		}
 		out.step("as it is"+on, k.text, args)
-		for _, t := range p.Dropped {
-			out.step("then the slots go too", t.DDL().End(ddl.Truncates(sqltext.Tokenize(k.text, k.conn.Settings.Mode))), nil)
+		if drop, ok := p.Work.(*plan.Drop); ok {
+			for _, t := range drop.Tables {
+				out.step("then the slots go too", t.DDL().End(ddl.Truncates(sqltext.Tokenize(k.text, k.conn.Settings.Mode))), nil)
+			}
 		}
 	}
 	return out, nil
 }
 
 func (k *call) explainSum(out *Explanation, args []any) {
-	q := k.Plan.Query
+	q := k.Plan.Sum()
 	if look := q.Look; look != nil {
 		out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.Own(look.Text), args)
 		if look.Rows.Text != "" {
@@ -144,14 +146,14 @@ func (k *call) explainIncrement(out *Explanation, x increment.Explanation, args 
 	}
 	out.step("inside a transaction: pending until COMMIT, with its others", "", nil)
 	itself := "the statement itself"
-	if len(k.Increment.Table.Touch) > 0 {
+	if len(k.Plan.Increment().Table.Touch) > 0 {
 		itself += ", in a transaction that locks its row first"
 	}
 	out.step("if no row takes it (there is none, its counter is NULL, its time is later): "+itself, k.text, args)
 }
 
 func (k *call) explainExact(out *Explanation, args []any) {
-	p := k.Plan
+	p := k.Plan.Exactly()
 	if p.Guarded != "" {
 		out.step("in one round trip, if the rows have no slots", k.Own(p.Guarded), args)
 	}
@@ -168,11 +170,11 @@ func (k *call) explainExact(out *Explanation, args []any) {
 	locked := func(s plan.RowSet, where, when string) {
 		out.step(when, slotsql.LockSQL(s.Table, sqltext.Quote(s.Name), s.From(), where, "FOR UPDATE"), nil)
 	}
-	n, locksGaps, kept, itself, behind := p.Narrowing, k.conn.LocksGaps(), false, "then the statement itself", func() {}
+	n, locksGaps, kept, itself, behind := p.Restriction, k.conn.LocksGaps(), false, "then the statement itself", func() {}
 	if n != nil && !(locksGaps && n.By == nil && n.First == nil) {
 		var s plan.RowSet
 		var where string
-		if s, where, kept = n.Rows(p.Scopes[0], k.binder(), locksGaps); kept && n.By == nil {
+		if s, where, kept = n.Rows(p.Rows[0], k.binder(), locksGaps); kept && n.By == nil {
 			locked(s, where, "the rows that it changes are locked")
 		} else if kept {
 			behind = func() { locked(s, where, "and those that its condition matches then") }
@@ -181,7 +183,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 			itself += ", for none but these rows"
 		}
 	}
-	for _, s := range p.Scopes {
+	for _, s := range p.Rows {
 		where, ok := s.Bind(k.binder())
 		_, collides := k.conn.Collisions(k.exactly())
 		switch {

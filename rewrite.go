@@ -122,7 +122,7 @@ func (c *Connector) planBy(k planKey) planUse {
 // planAnew plans a text, and remembers nothing.
 func (c *Connector) planAnew(k planKey) planUse {
 	use := planUse{Plan: plan.Make(k.schema, k.text, k.mode, k.db), state: &planState{}}
-	if inc := use.Increment; inc != nil && inc.Joins {
+	if inc := use.Increment(); inc != nil && inc.Joins {
 		use.state.batch = c.increments.Batch(inc.Table, inc.Name, inc.Pin.Columns)
 	}
 	return use
@@ -184,7 +184,7 @@ func (c *Connector) planShared(k planKey) planUse {
 		use = c.planAnew(k)
 		c.plans.put(k, use)
 	}
-	if use.Fallback || use.Query != nil && use.Query.Converted.Written(lits) {
+	if q := use.Sum(); use.Fallback || q != nil && q.Converted.Written(lits) {
 		return planUse{} // perhaps it is a parameter that can't be parsed there, or needs another view
 	}
 	use.lits = lits

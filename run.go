@@ -46,7 +46,8 @@ func (c *conn) runKnown(ctx context.Context, k *call) (answer.Outcome, error) {
 	if errors.Is(err, fold.ErrOtherKey) && c.InTransaction() { // the slots table is to be altered, which would wait for it
 		return answer.Outcome{}, c.AsDeadlock("the key of a table with counters has got another type meanwhile")
 	}
-	if !errors.Is(err, fold.ErrOtherSlots) && (k.Plan.Kind != sqltext.NoEffect || k.Plan.Split != nil || !c.Outdated(ctx, k.Plan, err)) {
+	_, split := k.Plan.Work.(*plan.Split)
+	if !errors.Is(err, fold.ErrOtherSlots) && (k.Plan.Kind != sqltext.NoEffect || split || !c.Outdated(ctx, k.Plan, err)) {
 		return out, c.Cut(ctx, err)
 	}
 	p, err := c.plan(ctx, k.text)
@@ -67,16 +68,18 @@ func (c *conn) runOnce(ctx context.Context, k *call) (answer.Outcome, error) {
 	p := k.Plan
 	c.Locking = p.Locking
 	defer func() { c.Locking = false }()
-	if p.Increment == nil {
+	if p.Increment() == nil {
 		if err := c.SendBegin(ctx); err != nil {
 			return answer.Outcome{}, err
 		}
 	}
-	if p.Split != nil && c.connector.cfg.MultiStatements && k.stmt == nil && k.interpolated() {
-		return c.runSplit(ctx, k)
-	}
-	if p.Class == plan.Refused {
-		return answer.Outcome{}, unready(p.Unready)
+	switch w := p.Work.(type) {
+	case *plan.Split:
+		if c.connector.cfg.MultiStatements && k.stmt == nil && k.interpolated() {
+			return c.runSplit(ctx, k, w.Texts)
+		}
+	case *plan.Refused:
+		return answer.Outcome{}, unready(w.For)
 	}
 	if c.Locks {
 		if err := c.ddl.UnderLocks(ctx, p); err != nil {
@@ -199,9 +202,9 @@ func (k *call) route(f *plan.Filler) plan.Route {
 // otherwise is the route of an increment that turned out to be none.
 func (k *call) otherwise(how increment.After) plan.Route {
 	if how == increment.TakeExact {
-		return plan.Route{Class: plan.Exact, Reason: "its row or its slot can't take it"}
+		return plan.Route{Class: plan.ClassExact, Reason: "its row or its slot can't take it"}
 	}
-	return k.Plan.OnBase(k.binder(), k.setting(), "no row takes it")
+	return k.Plan.Increment().OnBase(k.binder(), k.setting(), "no row takes it")
 }
 
 // setting is what the route depends on besides.
@@ -217,8 +220,8 @@ func (k *call) setting() plan.Setting {
 	if s.Transaction {
 		s.Serializable, s.ReadOnly, s.GivenUp = c.Level() == sqltext.Serializable, c.ReadOnly(), !c.Usable()
 	}
-	if k.Increment != nil {
-		s.Held = c.Open().Holds(k.Increment.Table)
+	if inc := k.Plan.Increment(); inc != nil {
+		s.Held = c.Open().Holds(inc.Table)
 	}
 	return s
 }
@@ -226,11 +229,12 @@ func (k *call) setting() plan.Setting {
 // runData executes a query or a data change.
 func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 	p, r := k.Plan, k.route(&c.Filler)
+	inc := p.Increment()
 	if r.Bare {
 		return k.Send(ctx, k.text)
 	}
-	if p.Increment != nil {
-		if r.Class == plan.Counting {
+	if inc != nil {
+		if r.Class == plan.ClassIncrement {
 			out, how, err := c.increment(ctx, k, r)
 			if err != nil || how == increment.Done {
 				return out, err
@@ -244,8 +248,8 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 			return answer.Outcome{}, err
 		}
 	}
-	exactly := r.Class == plan.Exact
-	if takes := exactly || p.Locking; takes || p.Increment == nil && p.Writes != nil {
+	exactly := r.Class == plan.ClassExact
+	if takes := exactly || p.Locking; takes || inc == nil && p.Writes != nil {
 		if err := c.Hold(ctx, p, takes); err != nil {
 			return answer.Outcome{}, err
 		}
@@ -257,7 +261,7 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 			}
 		}
 	}
-	if p.Cleaning != nil {
+	if p.Sweep != nil {
 		if err := c.AgainAlone(ctx, func() error { return c.SweepOrphans(ctx, p, k.binder()) }); err != nil {
 			return answer.Outcome{}, err
 		}
@@ -266,12 +270,12 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 		c.connector.stats.Exactly(r.Reason)
 		return c.RunExactly(ctx, k.exactly())
 	}
-	if p.Query != nil {
+	if p.Sum() != nil {
 		x := k.query()
 		return c.Reader.Run(ctx, &x)
 	}
 	out, err := c.runAsIs(ctx, k)
-	if err == nil && p.Wanted != nil {
+	if err == nil && inc != nil && inc.Wanted != nil {
 		c.connector.want(ctx, k)
 	}
 	return out, err
@@ -281,8 +285,8 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 // base row alone can't take runs the exact way.
 func (c *conn) runAsIs(ctx context.Context, k *call) (answer.Outcome, error) {
 	p := k.Plan
-	if x := c.Open(); x != nil && p.Shows != nil {
-		if err := c.ShowOthers(ctx, p, k.binder()); err != nil {
+	if read, ok := p.Work.(*plan.BaseRead); ok && c.Open() != nil {
+		if err := c.ShowOthers(ctx, read, k.binder()); err != nil {
 			return answer.Outcome{}, err
 		}
 	}
@@ -295,7 +299,7 @@ func (c *conn) runAsIs(ctx context.Context, k *call) (answer.Outcome, error) {
 		return err
 	})
 	c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
-	if n := mysqlerr.Number(err); p.Increment != nil && (n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange) {
+	if n := mysqlerr.Number(err); p.Increment() != nil && (n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange) {
 		c.connector.stats.Exactly("the base row without its slots is at the end of its range")
 		return c.RunExactly(ctx, k.exactly())
 	}

@@ -15,7 +15,7 @@ func (c *conn) runAutocommit(ctx context.Context, k *call) (answer.Outcome, erro
 		return answer.Outcome{}, err
 	}
 	switch {
-	case k.Plan.Class == plan.Exact: // it reads counters as well
+	case k.Plan.Class() == plan.ClassExact: // it reads counters as well
 		return c.runAnything(ctx, k)
 	case k.Plan.Arg == "on" && !c.Autocommit():
 		return c.runCommit(ctx, k)
@@ -54,7 +54,7 @@ func (c *conn) runSetTransaction(ctx context.Context, k *call) (answer.Outcome, 
 			return answer.Outcome{}, err
 		}
 		level = c.NextLevel(ctx, k.text)
-		if k.Plan.Class == plan.Exact {
+		if k.Plan.Class() == plan.ClassExact {
 			if err := c.SettleAll(ctx, k.Plan); err != nil {
 				return answer.Outcome{}, err
 			}

@@ -38,6 +38,6 @@ func TestLiteralsThatCannotBeShared(t *testing.T) {
 	} {
 		use := c.planIn(s, text)
 		require.False(t, use.Fallback, text)
-		require.Equal(t, plan.NewPlan(s, text, sqltext.Mode{}, "forum").Query.SQL, use.Query.SQL, text)
+		require.Equal(t, plan.NewPlan(s, text, sqltext.Mode{}, "forum").Sum().SQL, use.Sum().SQL, text)
 	}
 }

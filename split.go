@@ -14,14 +14,14 @@ import (
 
 // runSplit executes a text of several statements one by one, as the server
 // would: what went before an error stays done.
-func (c *conn) runSplit(ctx context.Context, k *call) (answer.Outcome, error) {
+func (c *conn) runSplit(ctx context.Context, k *call, texts []string) (answer.Outcome, error) {
 	if k.rows {
-		rows := &splitRows{conn: c, ctx: ctx, texts: k.Plan.Split, args: k.args}
+		rows := &splitRows{conn: c, ctx: ctx, texts: texts, args: k.args}
 		return answer.Outcome{Rows: rows}, rows.first()
 	}
 	all := &answer.Result{}
 	args := k.args
-	for i, text := range k.Plan.Split {
+	for i, text := range texts {
 		var own []driver.NamedValue
 		own, args = sqltext.SplitArgs(text, c.Settings.Mode, args)
 		res, err := c.ExecContext(ctx, text, own)

@@ -10,12 +10,12 @@ import (
 
 // want notes the columns that have kept an increment from slots.
 func (c *Connector) want(ctx context.Context, k *call) {
-	t := k.Plan.Increment.Table
+	t := k.Plan.Increment().Table
 	if t.Verbatim() || !k.wantsNow() {
 		return
 	}
 	var columns []*catalog.Column
-	for _, set := range k.Plan.Wanted {
+	for _, set := range k.Plan.Increment().Wanted {
 		if !t.Virtual(set.C.Name) {
 			columns = append(columns, set.C)
 		}
@@ -26,7 +26,8 @@ func (c *Connector) want(ctx context.Context, k *call) {
 // wantsNow reports whether an increment would go to slots, were its wanted columns touch
 // columns.
 func (k *call) wantsNow() bool {
-	return k.Plan.Wanted != nil && !slices.ContainsFunc(k.Plan.Wanted, func(set plan.Touch) bool {
+	inc := k.Plan.Increment()
+	return inc != nil && inc.Wanted != nil && !slices.ContainsFunc(inc.Wanted, func(set plan.Touch) bool {
 		_, ok := set.SQL(k.binder())
 		return !ok
 	})
@@ -34,8 +35,8 @@ func (k *call) wantsNow() bool {
 
 // wanting says what keeps an increment from slots.
 func (k *call) wanting() string {
-	t := k.Plan.Increment.Table
-	for _, set := range k.Plan.Wanted {
+	t := k.Plan.Increment().Table
+	for _, set := range k.Plan.Increment().Wanted {
 		switch name := t.FullName(set.C); {
 		case t.Virtual(set.C.Name):
 		case k.conn.connector.config.CreateSlots:

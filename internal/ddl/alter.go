@@ -14,11 +14,11 @@ import (
 // standing what others add to the slots between the rollup and the ALTER: they are kept
 // out, and those of the old key have no slots table behind it. What was added before a
 // table got a new name goes with it.
-func (d *Definer) alter(ctx context.Context, x Statement, toks []sqltext.Token) (err error) {
-	if len(x.Plan.Scopes) != 1 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") {
+func (d *Definer) alter(ctx context.Context, x Statement, tables []*catalog.Table, toks []sqltext.Token) (err error) {
+	if len(tables) != 1 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") {
 		return x.Send()
 	}
-	t := x.Plan.Scopes[0].Table
+	t := tables[0]
 	locked, slotted, rekeys := false, false, plan.RekeysIn(toks)
 	if rekeys || t.RenamesIn(toks) {
 		if locked, slotted, err = d.lockOut(ctx, t); err != nil {

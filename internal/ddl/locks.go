@@ -2,7 +2,6 @@ package ddl
 
 import (
 	"context"
-	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
@@ -11,8 +10,8 @@ import (
 // runLock executes LOCK TABLES, of other tables than ours. A list that makes no sense
 // unlocks and commits nothing.
 func (d *Definer) runLock(ctx context.Context, x Statement) error {
-	if ours := x.Plan.LockTables; len(ours) > 0 {
-		return notUnderLocks(ours[0], "LOCK TABLES")
+	if locks, ok := x.Plan.Work.(*plan.TableLocks); ok && len(locks.Tables) > 0 {
+		return notUnderLocks(locks.Tables[0], "LOCK TABLES")
 	}
 	s, err := d.Known(ctx)
 	if err != nil {
@@ -32,9 +31,9 @@ func notUnderLocks(t *catalog.Table, what string) error {
 // along with it, as the server does by foreign keys and triggers. One that is not locked the
 // server refuses itself.
 func (d *Definer) UnderLocks(ctx context.Context, p *plan.Plan) error {
-	tables := slices.Concat(p.Tables(), p.Dropped)
-	if p.Increment != nil {
-		tables = append(tables, p.Increment.Table)
+	tables := p.Tables()
+	if drop, ok := p.Work.(*plan.Drop); ok {
+		tables = append(tables, drop.Tables...)
 	}
 	for _, w := range p.Writes {
 		tables = append(tables, w.Table)

@@ -38,13 +38,15 @@ func New(f *fold.Folder, createSlots bool, warn func(cause, message string, args
 // slots goes with it.
 func (d *Definer) Run(ctx context.Context, x Statement) error {
 	p := x.Plan
+	drop, drops := p.Work.(*plan.Drop)
+	alter, alters := p.Work.(*plan.Alter)
 	if p.Kind == sqltext.EffectDDL || p.Kind == sqltext.EffectImplicit {
 		defer d.Watcher.NoteDDL()
 	}
 	toks := sqltext.Tokenize(x.Text, d.Settings.Mode)
 	switch tables, changed := d.Watcher.Current().ChangedBy(toks, x.Text); {
 	case p.Kind != sqltext.EffectDDL || !changed:
-	case p.Dropped != nil && !Truncates(toks): // nobody asks for what is gone
+	case drops && !Truncates(toks): // nobody asks for what is gone
 		defer d.Watcher.NoteChange(tables...)
 	default: // learned before the caller hears of the change; others go on meanwhile
 		defer func() { _ = d.Watcher.RefreshOf(context.WithoutCancel(ctx), tables) }() // with an error the next statement tries
@@ -58,9 +60,11 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 	if sqltext.LocksTables(toks) {
 		return d.runLock(ctx, x)
 	}
-	for _, s := range p.Scopes {
-		if err := d.mayLeave(s.Table, toks); err != nil {
-			return err
+	if alters {
+		for _, t := range alter.Tables {
+			if err := d.mayLeave(t, toks); err != nil {
+				return err
+			}
 		}
 	}
 	if d.Locks {
@@ -70,23 +74,26 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 		}
 		return err
 	}
-	if (p.Scopes != nil || p.Dropped != nil) && d.InTransaction() {
+	if (alters || drops) && d.InTransaction() {
 		if err := x.Parses(); err != nil { // or it would be committed for nothing
 			return d.Failed(err)
 		}
 	}
-	if p.Dropped != nil {
-		return d.drop(ctx, x, toks)
+	if drops {
+		return d.drop(ctx, x, drop.Tables, toks)
 	}
-	for _, s := range p.Scopes {
-		if s.Table.Missing != "" {
+	if !alters {
+		alter = &plan.Alter{}
+	}
+	for _, t := range alter.Tables {
+		if t.Missing != "" {
 			continue // what is in one that others have made since is rolled up under the lock
 		}
-		if err := d.rollUpCommitted(ctx, s.Table); err != nil {
+		if err := d.rollUpCommitted(ctx, t); err != nil {
 			return err
 		}
 	}
-	err := d.alter(ctx, x, toks)
+	err := d.alter(ctx, x, alter.Tables, toks)
 	if err == nil {
 		d.noteTemporary(to)
 	}
@@ -110,10 +117,10 @@ func Truncates(toks []sqltext.Token) bool { return strings.EqualFold(toks[0].Nam
 
 // drop executes DROP TABLE and TRUNCATE: the slots go too. Nobody gets in between
 // to fill an emptied table, whose increments would go with the slots.
-func (d *Definer) drop(ctx context.Context, x Statement, toks []sqltext.Token) (err error) {
+func (d *Definer) drop(ctx context.Context, x Statement, tables []*catalog.Table, toks []sqltext.Token) (err error) {
 	truncate := Truncates(toks)
-	if truncate && len(x.Plan.Dropped) == 1 {
-		t := x.Plan.Dropped[0]
+	if truncate && len(tables) == 1 {
+		t := tables[0]
 		switch _, lerr := d.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE"); {
 		case mayNotLock(lerr): // then it has to do without
 		case lerr == nil:
@@ -134,7 +141,7 @@ func (d *Definer) drop(ctx context.Context, x Statement, toks []sqltext.Token) (
 	if err := x.Close(); err != nil {
 		return err
 	}
-	for _, t := range x.Plan.Dropped {
+	for _, t := range tables {
 		if missing {
 			if _, rerr := d.Read(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); mysqlerr.Number(rerr) != mysqlerr.ErrNoTable {
 				continue

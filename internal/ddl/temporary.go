@@ -20,9 +20,11 @@ func (d *Definer) RunTemporary(ctx context.Context, x Statement) error {
 	if err := d.mayHide(ctx, name); err != nil {
 		return err
 	}
-	for _, s := range x.Plan.Scopes { // of CREATE TEMPORARY TABLE … SELECT
-		if err := d.FoldTableAlone(ctx, s.Table); err != nil {
-			return err
+	if from := x.Plan.Exactly(); from != nil { // of CREATE TEMPORARY TABLE … SELECT
+		for _, s := range from.Rows {
+			if err := d.FoldTableAlone(ctx, s.Table); err != nil {
+				return err
+			}
 		}
 	}
 	err := x.Send()

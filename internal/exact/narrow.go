@@ -15,12 +15,12 @@ import (
 // slots would stay standing, or where it has a limit, the statement is kept to the rows
 // locked here.
 func (r *Runner) takeFor(ctx context.Context, x Execution) (string, error) {
-	n, b, locksGaps := x.Plan.Narrowing, x.Binder, r.LocksGaps()
-	asItIs := func() (string, error) { return x.Text, r.FoldScopes(ctx, x.Plan, b) }
+	n, b, locksGaps := x.Restriction, x.Binder, r.LocksGaps()
+	asItIs := func() (string, error) { return x.Text, r.FoldScopes(ctx, x.Exact, x.Plan.Writes != nil, b) }
 	if n == nil || locksGaps && n.By == nil && n.First == nil {
 		return asItIs()
 	}
-	s, where, ok := n.Rows(x.Plan.Scopes[0], b, locksGaps)
+	s, where, ok := n.Rows(x.Rows[0], b, locksGaps)
 	switch {
 	case n.By != nil:
 		if _, err := asItIs(); err != nil {
@@ -58,7 +58,7 @@ func (r *Runner) takeFor(ctx context.Context, x Execution) (string, error) {
 
 // keptTo is the statement for none but the given rows of its scope.
 func (x Execution) keptTo(s plan.RowSet, rows []slotsql.LockedRow) string {
-	n := x.Plan.Narrowing
+	n := x.Restriction
 	if n == nil {
 		return x.Text
 	}

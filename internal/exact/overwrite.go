@@ -14,12 +14,12 @@ import (
 // whether the row, which is locked now, has slots. If it has, the row gets back what it
 // was, and done is false: it goes the exact way.
 func (r *Runner) runOverwriting(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
-	p, t := x.Plan, r.Transaction()
-	if !p.Overwrites || x.Rows || t.Inside || r.Unbegun != nil || r.Locks || t.Concerns(p.Scopes[0].Table) {
+	t := r.Transaction()
+	if !x.Overwrites || x.Asked || t.Inside || r.Unbegun != nil || r.Locks || t.Concerns(x.Rows[0].Table) {
 		return answer.Outcome{}, false, nil
 	}
-	s := p.Scopes[0]
-	where, ok := plan.BindPins(p.Writes[0].Pins, s.Name, x.Binder)
+	s := x.Rows[0]
+	where, ok := plan.BindPins(x.Plan.Writes[0].Pins, s.Name, x.Binder)
 	if !ok {
 		return answer.Outcome{}, false, nil
 	}

@@ -24,10 +24,11 @@ type Statement interface {
 // Execution is one execution of a statement.
 type Execution struct {
 	Statement
+	*plan.Exact
 	Plan   *plan.Plan
 	Text   string // as it was written
 	Binder plan.Binder
-	Rows   bool // it was asked for rows
+	Asked  bool // for rows
 }
 
 // Runner runs statements the exact way, in one session.
@@ -51,8 +52,8 @@ func (r *Runner) RunExactly(ctx context.Context, x Execution) (answer.Outcome, e
 // runQueued runs a guarded update together with those of its row that wait as well; done is
 // false where it has to go by itself.
 func (r *Runner) runQueued(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
-	g := x.Plan.Guard
-	if g == nil || x.Rows || r.InTransaction() || !sale.Sells(r.Caller) {
+	g := x.Guard
+	if g == nil || x.Asked || r.InTransaction() || !sale.Sells(r.Caller) {
 		return answer.Outcome{}, false, nil
 	}
 	alone := false
@@ -96,11 +97,11 @@ func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, 
 // would wait for them (MariaDB).
 func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
 	p, inside := x.Plan, r.InTransaction()
-	if p.Guarded == "" || x.Rows || inside && (len(r.Transaction().Pending) > 0 || r.LocksGaps()) {
+	if x.Guarded == "" || x.Asked || inside && (len(r.Transaction().Pending) > 0 || r.LocksGaps()) {
 		return answer.Outcome{}, false, nil
 	}
 	if inside {
-		s := p.Scopes[0]
+		s := x.Rows[0]
 		where, ok := s.Bind(x.Binder)
 		if !ok {
 			return answer.Outcome{}, false, nil
@@ -119,7 +120,7 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 			return out, true, err
 		}
 	}
-	out, err = x.Send(ctx, x.Own(p.Guarded))
+	out, err = x.Send(ctx, x.Own(x.Guarded))
 	switch {
 	case hasSlots(err), mysqlerr.Number(err) == mysqlerr.ErrMixedCollations, mysqlerr.Number(err) == mysqlerr.ErrDeadlock && !inside: // over slots, perhaps; nothing was done
 		return answer.Outcome{}, false, nil
@@ -173,7 +174,7 @@ func (r *Runner) Alone(ctx context.Context, run func() (answer.Outcome, error)) 
 // an upsert or REPLACE could meet it locks those that are there: under REPEATABLE READ,
 // to lock one that is not would lock the gap in which others insert theirs.
 func (r *Runner) takeAndRun(ctx context.Context, x Execution) (answer.Outcome, error) {
-	if x.Plan.Discards == nil {
+	if x.Discards == nil {
 		return r.takeThenRun(ctx, x)
 	}
 	return r.discard(ctx, x, func() (answer.Outcome, error) { return r.takeThenRun(ctx, x) })
@@ -188,7 +189,7 @@ func (r *Runner) takeThenRun(ctx context.Context, x Execution) (answer.Outcome, 
 		}
 		return x.Send(ctx, text)
 	}
-	s := x.Plan.Scopes[0]
+	s := x.Rows[0]
 	met, err := r.KeysOf(ctx, s, where)
 	if err != nil {
 		return answer.Outcome{}, err
@@ -206,7 +207,7 @@ func (r *Runner) takeThenRun(ctx context.Context, x Execution) (answer.Outcome, 
 // discard runs f, which folds for a statement and runs it. The values that stand-ins were
 // given for must be gone behind it, or else all is as it was before, and it fails.
 func (r *Runner) discard(ctx context.Context, x Execution, f func() (answer.Outcome, error)) (answer.Outcome, error) {
-	d := &plan.Discarding{Counters: x.Plan.Discards}
+	d := &plan.Discarding{Counters: x.Discards}
 	out, err := answer.Outcome{}, error(nil)
 	r.Discarding(d, func() { out, err = f() })
 	if out.Rows != nil && err == nil && d.Stands != nil {
@@ -222,10 +223,10 @@ func (r *Runner) discard(ctx context.Context, x Execution, f func() (answer.Outc
 // Collisions is the condition of the rows that the statement could meet, if a look-up
 // connection can tell them.
 func (r *Runner) Collisions(x Execution) (where string, ok bool) {
-	if len(x.Plan.Scopes) != 1 || !x.Plan.Scopes[0].Collides || x.Rows || r.Altered() {
+	if len(x.Rows) != 1 || !x.Rows[0].Collides || x.Asked || r.Altered() {
 		return "", false
 	}
-	s := x.Plan.Scopes[0]
+	s := x.Rows[0]
 	if r.InTransaction() && (r.Transaction().Inside || r.Transaction().WrittenTo(s.Table).Unbounded) || slices.ContainsFunc(s.Pins, plan.KeyValue.Momentary) {
 		return "", false
 	}

@@ -14,7 +14,10 @@ func (f *Folder) Hold(ctx context.Context, p *plan.Plan, takes bool) error {
 	if s := f.Watcher.Current(); s == nil || !s.Server.Galera || !f.InTransaction() {
 		return nil
 	}
-	tables := append(p.Tables(), p.Shows...)
+	tables := p.Tables()
+	if read, ok := p.Work.(*plan.BaseRead); ok {
+		tables = append(tables, read.Tables...)
+	}
 	for _, w := range p.Writes {
 		if w.Updates || w.Upserts || takes {
 			tables = append(tables, w.Table)

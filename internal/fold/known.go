@@ -50,7 +50,7 @@ var ErrOtherSlots = errors.New("countermysql: the key or the slots table has got
 // once in a second at most: the statement may be wrong itself.
 func (f *Folder) Outdated(ctx context.Context, p *plan.Plan, err error) bool {
 	switch n := mysqlerr.Number(err); {
-	case n == mysqlerr.ErrNoColumn, n == mysqlerr.ErrNoTable, n == mysqlerr.ErrLockWait && p.Class == plan.Refused, (n == mysqlerr.ErrNoDefault || n == mysqlerr.ErrNoIndex) && p.Increment != nil:
+	case n == mysqlerr.ErrNoColumn, n == mysqlerr.ErrNoTable, n == mysqlerr.ErrLockWait && p.Class() == plan.ClassRefused, (n == mysqlerr.ErrNoDefault || n == mysqlerr.ErrNoIndex) && p.Increment() != nil:
 	default:
 		return false
 	}
@@ -58,10 +58,10 @@ func (f *Folder) Outdated(ctx context.Context, p *plan.Plan, err error) bool {
 	if old == nil { // the sql.DB was closed meanwhile
 		return false
 	}
-	if p.Increment != nil && old.Lookup(p.Increment.Table.Spec.DB, p.Increment.Table.Spec.Name, "") != p.Increment.Table {
+	if inc := p.Increment(); inc != nil && old.Lookup(inc.Table.Spec.DB, inc.Table.Spec.Name, "") != inc.Table {
 		return true
 	}
-	slots := p.Class == plan.Counting && mysqlerr.Number(err) == mysqlerr.ErrNoDefault || // all columns that are known have values: it has met another one
+	slots := p.Class() == plan.ClassIncrement && mysqlerr.Number(err) == mysqlerr.ErrNoDefault || // all columns that are known have values: it has met another one
 		mysqlerr.Number(err) == mysqlerr.ErrNoColumn && strings.Contains(err.Error(), catalog.SlotColumn+"'") // the slots table is for another key
 	if !slots && f.Watcher.Age() < time.Second && !f.Watcher.Changed() {
 		return false

@@ -14,8 +14,8 @@ import (
 // deleted by a cascade or another client. A row that somebody has locked may be about
 // to go: then it waits, as the INSERT would.
 func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) error {
-	t, where, named := p.Cleaning.Table, "TRUE", false
-	if pins := p.Cleaning.Pins; pins != nil {
+	t, where, named := p.Sweep.Table, "TRUE", false
+	if pins := p.Sweep.Pins; pins != nil {
 		if s, ok := plan.BindPins(pins, catalog.PrivateName, b); ok {
 			where, named = s, true
 		}
@@ -46,7 +46,7 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 	for batch := range slices.Chunk(keys, f.Settings.Several(t, plan.SendBatch, slices.Values(keys))) { // and not all at once, which would lock all slots
 		if waits {
 			lock := catalog.ShareMode
-			if p.Scopes != nil { // it changes the row: with a shared lock, those who wait here would then wait for each other
+			if p.Exactly() != nil { // it changes the row: with a shared lock, those who wait here would then wait for each other
 				lock = "FOR UPDATE"
 			}
 			there, err := f.Read(ctx, f.Settings.Unsnapshot()+"SELECT 1 FROM "+t.Base()+" WHERE "+t.Key.WhereAny(batch, sqltext.Quote(t.Spec.Name))+" "+lock)

@@ -15,18 +15,19 @@ import (
 // BatchKeys is how many keys are rolled up by one statement.
 const BatchKeys = 100
 
-// FoldScopes locks the base rows of a plan's scopes and rolls up their slots, together
-// with what the transaction has pending for them: after it the base rows say all.
-func (f *Folder) FoldScopes(ctx context.Context, p *plan.Plan, b plan.Binder) error {
-	for _, s := range p.Scopes {
+// FoldScopes locks the base rows that a statement needs and rolls up their slots, together
+// with what the transaction has pending for them: after it the base rows say all. writes
+// says that the statement is no mere query.
+func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes bool, b plan.Binder) error {
+	for _, s := range x.Rows {
 		where, ok := s.Bind(b)
 		if !ok || s.Where == nil && s.Pins == nil {
-			if p.Whole {
+			if x.Whole {
 				if err := f.LockTable(ctx, s.Table); err != nil {
 					return err
 				}
 			}
-			if err := f.FoldTable(ctx, s.Table, p.Writes != nil); err != nil {
+			if err := f.FoldTable(ctx, s.Table, writes); err != nil {
 				return err
 			}
 			continue
@@ -36,7 +37,7 @@ func (f *Folder) FoldScopes(ctx context.Context, p *plan.Plan, b plan.Binder) er
 		case err == nil:
 			err = f.FoldRows(ctx, s.Table, rows)
 		case mysqlerr.BadValue[mysqlerr.Number(err)]: // as a query says it; the statement itself says what is wrong with it
-			err = f.FoldTable(ctx, s.Table, p.Writes != nil)
+			err = f.FoldTable(ctx, s.Table, writes)
 		}
 		if err != nil {
 			return err

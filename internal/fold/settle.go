@@ -22,10 +22,11 @@ func (f *Folder) SettleAll(ctx context.Context, p *plan.Plan) error {
 	if err := f.Hold(ctx, p, true); err != nil {
 		return err
 	}
-	for _, s := range p.Scopes {
-		if f.Locks {
-			break // to roll up would unlock
-		}
+	x := p.Exactly()
+	if x == nil || f.Locks { // to roll up would unlock
+		return nil
+	}
+	for _, s := range x.Rows {
 		if err := f.FoldTableAlone(ctx, s.Table); err != nil {
 			return err
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/countermysql/countermysql/internal/txn"
 )
 
-// View is how the open transaction sees a table, after its pending
+// View is how the open transaction sees a table that a query reads, after its pending
 // increments have been taken the exact way or noted in the sight.
-func (f *Folder) View(ctx context.Context, t *catalog.Table, l sqltext.Locking, p *plan.Plan, b plan.Binder) (slotsql.ReadView, error) {
+func (f *Folder) View(ctx context.Context, t *catalog.Table, l sqltext.Locking, q *plan.Sum, b plan.Binder) (slotsql.ReadView, error) {
 	var s slotsql.ReadView
 	if !f.InTransaction() {
 		s.Locks = l.Clause
@@ -26,7 +26,7 @@ func (f *Folder) View(ctx context.Context, t *catalog.Table, l sqltext.Locking, 
 		return s, nil
 	}
 	x := f.Transaction()
-	if ids, may := f.mayRead(t, p, b); may && x.HasPending(t) {
+	if ids, may := f.mayRead(t, q.Pins, b); may && x.HasPending(t) {
 		if t.Spec.OwnSnapshot && l.Clause == "" {
 			for _, e := range x.Pending[t.String()].Sorted() {
 				s.Pending = append(s.Pending, slotsql.OwnIncrement(t, e))
@@ -39,19 +39,19 @@ func (f *Folder) View(ctx context.Context, t *catalog.Table, l sqltext.Locking, 
 		return slotsql.ReadView{Locks: t.Share(l.Clause)}, nil
 	}
 	if l.Clause != "" {
-		return f.lockingView(ctx, t, l, p, b)
+		return f.lockingView(ctx, t, l, q, b)
 	}
 	own, err := f.ownWrites(ctx, t)
 	own.Pending = s.Pending
-	if err != nil || own.Locks == "" && !f.Shares(p.Query) {
+	if err != nil || own.Locks == "" && !f.Shares(q) {
 		return own, err
 	}
-	return f.keyedView(ctx, t, own, p, b)
+	return f.keyedView(ctx, t, own, q, b)
 }
 
 // Shares reports whether the server locks with shared locks what the query reads in the
 // open transaction.
-func (f *Folder) Shares(q *plan.Query) bool {
+func (f *Folder) Shares(q *plan.Sum) bool {
 	mayWrite := f.Next == "" && !f.Settings.ReadOnly // READ ONLY refuses FOR UPDATE
 	if f.Begun() {
 		mayWrite = !f.ReadOnly()
@@ -63,8 +63,8 @@ func (f *Folder) Shares(q *plan.Query) bool {
 // locked exclusively, and their slots not at all. With a shared lock of both, increments
 // would get the row, and wait for the slots: a deadlock when the transaction writes the
 // row, and until then all others of their batch would wait, too.
-func (f *Folder) keyedView(ctx context.Context, t *catalog.Table, s slotsql.ReadView, p *plan.Plan, b plan.Binder) (slotsql.ReadView, error) {
-	for _, rows := range p.Query.Keyed {
+func (f *Folder) keyedView(ctx context.Context, t *catalog.Table, s slotsql.ReadView, q *plan.Sum, b plan.Binder) (slotsql.ReadView, error) {
+	for _, rows := range q.Keyed {
 		where, ok := rows.Bind(b)
 		if rows.Table != t || !ok {
 			continue
@@ -102,16 +102,16 @@ func (f *Folder) correctionsOf(ctx context.Context, t *catalog.Table, locked []s
 // ShowOthers prepares a query that reads no counter. Plain MySQL would have written
 // the rows that the transaction has incremented, and shows their other columns as
 // they were then, not as of an older snapshot.
-func (f *Folder) ShowOthers(ctx context.Context, p *plan.Plan, b plan.Binder) error {
+func (f *Folder) ShowOthers(ctx context.Context, read *plan.BaseRead, b plan.Binder) error {
 	x := f.Open()
 	if x == nil || x.Isolation != sqltext.RepeatableRead {
 		return nil
 	}
-	for _, t := range p.Shows {
+	for _, t := range read.Tables {
 		if p := x.Pending[t.String()]; !p.Some() || !p.Late || t.Spec.OwnSnapshot {
 			continue
 		}
-		if ids, may := f.mayRead(t, p, b); may {
+		if ids, may := f.mayRead(t, read.Pins, b); may {
 			if err := f.ApplyPending(ctx, t, ids); err != nil {
 				return err
 			}
@@ -144,9 +144,9 @@ func (f *Folder) ownWrites(ctx context.Context, t *catalog.Table) (slotsql.ReadV
 // lockingView is how a locking SELECT sees a table: as it is now. The rows are
 // locked first, which keeps their slots as they are; reading those under locks
 // as well would keep others from the first slots of neighbouring keys.
-func (f *Folder) lockingView(ctx context.Context, t *catalog.Table, l sqltext.Locking, p *plan.Plan, b plan.Binder) (slotsql.ReadView, error) {
+func (f *Folder) lockingView(ctx context.Context, t *catalog.Table, l sqltext.Locking, q *plan.Sum, b plan.Binder) (slotsql.ReadView, error) {
 	s := slotsql.ReadView{Locks: l.Clause}
-	for _, rows := range p.Query.First {
+	for _, rows := range q.First {
 		where, ok := rows.Bind(b)
 		if rows.Table != t || !ok || where == "" {
 			continue
@@ -164,13 +164,13 @@ func (f *Folder) lockingView(ctx context.Context, t *catalog.Table, l sqltext.Lo
 	return s, nil
 }
 
-// mayRead are the ids of the pending increments that the statement may see, if
-// it says which rows it reads; nil: all. may is false if there are none.
-func (f *Folder) mayRead(t *catalog.Table, p *plan.Plan, b plan.Binder) (ids []string, may bool) {
-	if p.Pins == nil {
+// mayRead are the ids of the pending increments of the rows that a statement reads, if
+// it gives their keys; nil: all. may is false if there are none.
+func (f *Folder) mayRead(t *catalog.Table, pins []plan.KeyValue, b plan.Binder) (ids []string, may bool) {
+	if pins == nil {
 		return nil, true
 	}
-	for _, pin := range p.Pins {
+	for _, pin := range pins {
 		id, ok := pin.Key(t, b)
 		if !ok {
 			return nil, true

@@ -86,24 +86,24 @@ func (a *analyzer) encounter(k sqltext.Effect) *encounter {
 	if candidates == nil && n.Unready == nil {
 		return nil
 	}
-	var stmt ast.StmtNode
+	var read parsed
 	if k == sqltext.NoEffect {
-		stmt = a.parse()
+		read = a.parse()
 	}
 	for _, b := range candidates {
-		if a.meets(&b, k, stmt) {
+		if a.meets(&b, k, read.stmt) {
 			all = append(all, b)
 		}
 	}
 	for _, d := range n.Unready {
-		if stmt == nil || len(a.through(stmt, []catalog.Dependent{d})) > 0 {
+		if read.stmt == nil || len(a.through(read.stmt, []catalog.Dependent{d})) > 0 {
 			all = append(all, absencesVia(d)...)
 		}
 	}
 	if all == nil {
 		return nil
 	}
-	reads := effectsOf(stmt).reads && !a.into && !sqltext.LockingRead(a.toks)
+	reads := effectsOf(read.stmt).reads && !read.into && !sqltext.LockingRead(a.toks)
 	return &encounter{all, reads, reads && !sqltext.Calls(a.toks)}
 }
 
@@ -125,28 +125,15 @@ func (a *analyzer) meets(b *Absence, k sqltext.Effect, stmt ast.StmtNode) bool {
 		b.Shows = !natural
 		return star || natural || sqltext.HasWord(a.toks, "TABLE")
 	case *ast.InsertStmt:
-		return s.IsReplace || s.Select != nil && (star || natural || sqltext.HasWord(a.toks, "TABLE")) || a.rekeys(b.t, s.OnDuplicate)
+		return s.IsReplace || s.Select != nil && (star || natural || sqltext.HasWord(a.toks, "TABLE")) || rekeys(b.t, s.OnDuplicate)
 	case *ast.UpdateStmt:
-		return sqltext.HasWord(a.toks, "SELECT") && (star || natural) || a.rekeys(b.t, s.List)
+		return sqltext.HasWord(a.toks, "SELECT") && (star || natural) || rekeys(b.t, s.List)
 	}
 	return true
 }
 
-// star reports whether a select list takes all columns: t.*, or * at its beginning.
-func (a *analyzer) star() bool {
-	for i, t := range a.toks[1:] {
-		if before := a.toks[i]; t.Punct('*') && (before.Punct('.') || before.In(beforeList) || before.Kind == sqltext.Hint) {
-			return true
-		}
-	}
-	return false
-}
-
-// beforeList are the words after which a select list begins.
-var beforeList = sqltext.WordSet(`SELECT ALL DISTINCT DISTINCTROW HIGH_PRIORITY STRAIGHT_JOIN SQL_SMALL_RESULT SQL_BIG_RESULT SQL_BUFFER_RESULT SQL_CACHE SQL_NO_CACHE SQL_CALC_FOUND_ROWS`)
-
 // rekeys reports whether assignments may give rows of the table other keys.
-func (a *analyzer) rekeys(t *catalog.Table, sets []*ast.Assignment) bool {
+func rekeys(t *catalog.Table, sets []*ast.Assignment) bool {
 	return slices.ContainsFunc(sets, func(set *ast.Assignment) bool { return t.Changes(t.Key, set.Column.Name.O) })
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // ambiguous reports whether ORDER BY or HAVING names table.counter while an alias
@@ -15,16 +14,16 @@ import (
 // then means the column. Or GROUP BY, or a window on MySQL, names it. Or any of them
 // names what the select list has twice. Or table.column, while the select list calls
 // another column so, whose table it does not say: of a merged view, MySQL takes that one.
-func (a *analyzer) ambiguous(stmt ast.Node, named []*catalog.Table) bool {
+func (rw rewriter) ambiguous(stmt ast.Node) bool {
 	virtual := func(name string) bool {
-		return slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Virtual(name) })
+		return slices.ContainsFunc(rw.named, func(t *catalog.Table) bool { return t.Virtual(name) })
 	}
-	return some(stmt, func(s *ast.SelectStmt) bool { return s.Fields != nil && a.ambiguousIn(s, virtual) })
+	return some(stmt, func(s *ast.SelectStmt) bool { return s.Fields != nil && rw.ambiguousIn(s, virtual) })
 }
 
 // ambiguousIn is ambiguous for one SELECT; virtual tells the names of counters.
-func (a *analyzer) ambiguousIn(s *ast.SelectStmt, virtual func(name string) bool) bool {
-	if twice := a.namedTwice(s, virtual); len(twice) > 0 {
+func (rw rewriter) ambiguousIn(s *ast.SelectStmt, virtual func(name string) bool) bool {
+	if twice := rw.namedTwice(s, virtual); len(twice) > 0 {
 		bare := func(c *ast.ColumnName) bool { return c.Table.O == "" && slices.Contains(twice, c.Name.L) }
 		switch {
 		case s.Having != nil:
@@ -33,7 +32,7 @@ func (a *analyzer) ambiguousIn(s *ast.SelectStmt, virtual func(name string) bool
 			return true // two columns of this name may be an error, two expressions are not
 		}
 	}
-	if called := renamed(s); !a.schema.Server.MariaDB && called != nil {
+	if called := renamed(s); !rw.server.MariaDB && called != nil {
 		qualified := func(c *ast.ColumnName) bool { return c.Table.O != "" && slices.Contains(called, c.Name.L) }
 		if s.OrderBy != nil && some(s.OrderBy, qualified) || s.GroupBy != nil && some(s.GroupBy, qualified) || s.Having != nil && some(s.Having, qualified) ||
 			some(s, func(w *ast.WindowSpec) bool { return some(w, qualified) }) {
@@ -53,7 +52,7 @@ func (a *analyzer) ambiguousIn(s *ast.SelectStmt, virtual func(name string) bool
 		})
 	}
 	switch {
-	case s.GroupBy != nil && some(s.GroupBy, aliased), !a.schema.Server.MariaDB && some(s, window):
+	case s.GroupBy != nil && some(s.GroupBy, aliased), !rw.server.MariaDB && some(s, window):
 		return true // they mean the column before the alias, but not before a view's expression
 	case s.OrderBy != nil && some(s.OrderBy, qualified), s.Having != nil && some(s.Having, qualified):
 		return true
@@ -90,8 +89,8 @@ func counterAliases(s *ast.SelectStmt, virtual func(name string) bool) (aliases 
 }
 
 // namedTwice are the names that the select list has more than once, of counters or for one.
-func (a *analyzer) namedTwice(s *ast.SelectStmt, virtual func(name string) bool) []string {
-	return slices.DeleteFunc(repeated(a.listed(s)), func(name string) bool {
+func (rw rewriter) namedTwice(s *ast.SelectStmt, virtual func(name string) bool) []string {
+	return slices.DeleteFunc(repeated(rw.listed(s)), func(name string) bool {
 		return oneColumn(s, name) || !virtual(name) && !slices.ContainsFunc(s.Fields.Fields, func(f *ast.SelectField) bool {
 			c, ok := columnRef(f.Expr)
 			return ok && f.AsName.L == name && virtual(c.Name.O)
@@ -141,12 +140,12 @@ func repeated(list []string) []string {
 // listed are the names of a select list, in lower case. A wildcard has counters only:
 // the columns of other tables are not known, and those of a derived table are columns
 // on both sides.
-func (a *analyzer) listed(s *ast.SelectStmt) []string {
+func (rw rewriter) listed(s *ast.SelectStmt) []string {
 	var names []string
 	for _, f := range s.Fields.Fields {
 		switch c, ok := columnRef(f.Expr); {
-		case f.WildCard != nil && !a.schema.Server.MariaDB: // which takes the alias before any column
-			names = append(names, a.wildcard(f.WildCard.Table.O, s)...)
+		case f.WildCard != nil && !rw.server.MariaDB: // which takes the alias before any column
+			names = append(names, rw.wildcard(f.WildCard.Table.O, s)...)
 		case f.WildCard == nil && f.AsName.L == "" && ok:
 			names = append(names, c.Name.L)
 		default:
@@ -157,7 +156,7 @@ func (a *analyzer) listed(s *ast.SelectStmt) []string {
 }
 
 // wildcard are the names of the counters in * or table.* of a query.
-func (a *analyzer) wildcard(qualifier string, s *ast.SelectStmt) (names []string) {
+func (rw rewriter) wildcard(qualifier string, s *ast.SelectStmt) (names []string) {
 	if s.From == nil {
 		return nil
 	}
@@ -172,7 +171,7 @@ func (a *analyzer) wildcard(qualifier string, s *ast.SelectStmt) (names []string
 			case *ast.Join:
 				join(source)
 			case *ast.TableName:
-				if t := a.target(n); t != nil && a.means(qualifier, nameOf(n)) {
+				if t := rw.target(n); t != nil && rw.means(qualifier, nameOf(n)) {
 					for _, c := range slices.Concat(t.Counters, t.Touch) {
 						names = append(names, strings.ToLower(c.Name))
 					}
@@ -182,30 +181,4 @@ func (a *analyzer) wildcard(qualifier string, s *ast.SelectStmt) (names []string
 	}
 	join(s.From.TableRefs)
 	return names
-}
-
-// fullNames are the tokens of each db.table.column of a counter table.
-func (a *analyzer) fullNames() (all [][]sqltext.Token) {
-	for i := 0; i+4 < len(a.toks); i++ {
-		t := a.toks[i : i+5]
-		if t[0].Ident() && t[1].Punct('.') && t[2].Ident() && t[3].Punct('.') && a.schema.Lookup(t[0].Name, t[2].Name, "") != nil {
-			all = append(all, t)
-		}
-	}
-	return all
-}
-
-// namesakes reports whether db.table.column names a counter table while the
-// statement gives another table the same name: only the database tells them apart.
-func (a *analyzer) namesakes(stmt ast.Node) bool {
-	full := a.fullNames()
-	return full != nil && some(stmt, func(source *ast.TableSource) bool {
-		name, of := source.AsName.O, (*catalog.Table)(nil)
-		if table, ok := source.Source.(*ast.TableName); ok {
-			name, of = nameOf(source), a.schema.Lookup(table.Schema.O, table.Name.O, a.db)
-		}
-		return slices.ContainsFunc(full, func(t []sqltext.Token) bool {
-			return strings.EqualFold(t[2].Name, name) && a.schema.Lookup(t[0].Name, t[2].Name, "") != of
-		})
-	})
 }

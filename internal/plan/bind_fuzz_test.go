@@ -97,7 +97,7 @@ func FuzzBind(f *testing.F) {
 		second := []driver.Value{s, []byte(s)}[int(how)/8%2]
 		for _, sc := range schemas {
 			p := NewPlan(sc, text, mode, "forum")
-			inc := p.Increment
+			inc := p.Increment()
 			if inc == nil {
 				t.Fatalf("no increment: %s", text)
 			}

@@ -41,22 +41,22 @@ type bound struct {
 }
 
 // bounded reads such an UPDATE; nil if it is none.
-func (a *analyzer) bounded(stmt *ast.UpdateStmt, p *Plan, pin KeyValue) *Guard {
-	t, name := p.Scopes[0].Table, p.Scopes[0].Name
-	if p.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" || t.Degraded != nil || t.Galera || len(pin.Columns) == 0 || a.mayIgnore(stmt.IgnoreErr) || !a.local(stmt.Where, t, name) {
+func (up singleUpdate) bounded(x *Exact, pin KeyValue) *Guard {
+	t, name := up.t, up.name
+	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" || t.Degraded != nil || t.Galera || len(pin.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
 		return nil
 	}
 	g := &Guard{Table: t, Name: name, pin: pin, free: freeOfSlots(t, name)}
-	for _, set := range stmt.List {
-		if !a.setsBounded(g, set, stmt.Where) {
+	for _, set := range up.List {
+		if !up.setsBounded(g, set) {
 			return nil
 		}
 	}
-	start, end := a.whereSpan()
+	start, end := up.whereSpan()
 	if g.Counter == nil || start == 0 || g.delta.v.param < 0 {
 		return nil
 	}
-	asking, ok := a.askingCounters(t, stmt.Where, a.tokensIn(start, end))
+	asking, ok := askingCounters(t, up.Where, up.tokensIn(start, end))
 	switch {
 	case !ok || len(asking) > 1:
 		return nil
@@ -64,51 +64,51 @@ func (a *analyzer) bounded(stmt *ast.UpdateStmt, p *Plan, pin KeyValue) *Guard {
 		if !g.Counter.Unsigned() {
 			return nil
 		}
-		g.before, g.after = a.fragment(0, end), a.fragment(end, len(a.text))
-		g.from = a.fragment(start, end)
+		g.before, g.after = up.fragment(0, end), up.fragment(end, len(up.text))
+		g.from = up.fragment(start, end)
 		return g
 	}
-	i := slices.IndexFunc(conjuncts(stmt.Where), func(e ast.ExprNode) bool { return a.readsVirtualIn(t, e) })
-	if !a.boundOf(g, conjuncts(stmt.Where)[i]) {
+	i := slices.IndexFunc(conjuncts(up.Where), func(e ast.ExprNode) bool { return readsVirtualIn(t, e) })
+	if !up.boundOf(g, conjuncts(up.Where)[i]) {
 		return nil
 	}
 	at := asking[0]
-	g.before, g.own, g.after = a.fragment(0, at.Start), a.fragment(at.Start, at.End), a.fragment(at.End, len(a.text))
-	g.from, g.to = a.fragment(start, at.Start), a.fragment(at.End, end)
+	g.before, g.own, g.after = up.fragment(0, at.Start), up.fragment(at.Start, at.End), up.fragment(at.End, len(up.text))
+	g.from, g.to = up.fragment(start, at.Start), up.fragment(at.End, end)
 	return g
 }
 
 // setsBounded reads one assignment: that of the counter, or of a column which gets a
 // constant and which nothing of the statement reads.
-func (a *analyzer) setsBounded(g *Guard, set *ast.Assignment, where ast.ExprNode) bool {
+func (up singleUpdate) setsBounded(g *Guard, set *ast.Assignment) bool {
 	t := g.Table
 	c := t.Column(set.Column.Name.O)
-	if c == nil || !a.means(set.Column.Table.O, g.Name) {
+	if c == nil || !up.means(set.Column.Table.O, up.name) {
 		return false
 	}
 	if t.Counter(c.Name) != nil {
-		d, ok := a.relative(c, g.Name, set.Expr)
+		d, ok := up.relative(c, set.Expr)
 		ok = ok && g.Counter == nil && !d.inserted && !d.fills && c.Integer()
 		g.Counter, g.delta = c, d
 		return ok
 	}
-	if a.readsColumn(c, where) || slices.ContainsFunc(t.Unique, func(k catalog.UniqueKey) bool { return t.Changes(k.Columns, c.Name) }) {
+	if readsColumn(c, up.Where) || slices.ContainsFunc(t.Unique, func(k catalog.UniqueKey) bool { return t.Changes(k.Columns, c.Name) }) {
 		return false
 	}
-	if at, ok := a.touchOf(c, set.Expr); ok && (t.Virtual(c.Name) || c.Touchable) {
+	if at, ok := up.params.touchOf(c, set.Expr); ok && (t.Virtual(c.Name) || c.Touchable) {
 		g.times = append(g.times, at)
 		return true
 	}
-	_, constant := a.constant(set.Expr)
+	_, constant := up.params.constant(set.Expr)
 	return constant && !t.Virtual(c.Name)
 }
 
-func (a *analyzer) readsColumn(c *catalog.Column, where ast.ExprNode) bool {
+func readsColumn(c *catalog.Column, where ast.ExprNode) bool {
 	return some(where, func(ref *ast.ColumnName) bool { return catalog.FindColumn([]*catalog.Column{c}, ref.Name.O) != nil })
 }
 
 // boundOf reads a comparison, and brings the counter to one side of it.
-func (a *analyzer) boundOf(g *Guard, cond ast.ExprNode) bool {
+func (src source) boundOf(g *Guard, cond ast.ExprNode) bool {
 	e, ok := unparen(cond).(*ast.BinaryOperationExpr)
 	if !ok {
 		return false
@@ -129,12 +129,12 @@ func (a *analyzer) boundOf(g *Guard, cond ast.ExprNode) bool {
 	var add func(e ast.ExprNode, sign int64, sums bool) bool
 	add = func(e ast.ExprNode, sign int64, sums bool) bool {
 		e = unparen(e)
-		if v, ok := a.constant(e); ok {
+		if v, ok := src.params.constant(e); ok {
 			b.terms = append(b.terms, Delta{C: g.Counter, v: v, subtract: sign < 0})
 			b.sums = b.sums || sums
 			return true
 		}
-		if c := a.columnOf(g.Table, g.Name, e); c != nil {
+		if c := src.column(e); c != nil {
 			switch {
 			case c == g.Counter:
 				counter += sign

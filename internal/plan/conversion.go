@@ -28,13 +28,13 @@ type conversion struct {
 var comparisons = []opcode.Op{opcode.EQ, opcode.NullEQ, opcode.NE, opcode.LT, opcode.LE, opcode.GT, opcode.GE}
 
 // conversions looks for them in a statement.
-func (a *analyzer) conversions(stmt ast.Node, named []*catalog.Table) (c conversion) {
-	if a.schema.Server.MariaDB {
+func (rw rewriter) conversions(stmt ast.Node) (c conversion) {
+	if rw.server.MariaDB {
 		return c
 	}
 	touch := func(e ast.ExprNode) bool {
 		ref, ok := columnRef(e)
-		return ok && slices.ContainsFunc(named, func(t *catalog.Table) bool { return catalog.FindColumn(t.Touch, ref.Name.O) != nil })
+		return ok && slices.ContainsFunc(rw.named, func(t *catalog.Table) bool { return catalog.FindColumn(t.Touch, ref.Name.O) != nil })
 	}
 	beside := func(operands ...ast.ExprNode) {
 		if !slices.ContainsFunc(operands, touch) {
@@ -42,7 +42,7 @@ func (a *analyzer) conversions(stmt ast.Node, named []*catalog.Table) (c convers
 		}
 		for _, e := range operands {
 			if p, ok := unparen(e).(*test_driver.ParamMarkerExpr); ok {
-				c.numbers = append(c.numbers, a.params[p.Offset])
+				c.numbers = append(c.numbers, rw.params[p.Offset])
 			} else {
 				c.odd = c.odd || numeric(e)
 				c.exact = c.exact || computed(e)
@@ -65,8 +65,8 @@ func (a *analyzer) conversions(stmt ast.Node, named []*catalog.Table) (c convers
 			c.exact = c.exact || slices.ContainsFunc(n.Args, onlyParameters)
 		case *ast.PatternInExpr:
 			ref, ok := columnRef(n.Expr)
-			if ok && slices.ContainsFunc(named, func(t *catalog.Table) bool { c := t.Counter(ref.Name.O); return c != nil && c.Integer() }) {
-				a.inList(n.List, &c)
+			if ok && slices.ContainsFunc(rw.named, func(t *catalog.Table) bool { c := t.Counter(ref.Name.O); return c != nil && c.Integer() }) {
+				rw.params.inList(n.List, &c)
 			}
 		}
 		return true
@@ -75,9 +75,9 @@ func (a *analyzer) conversions(stmt ast.Node, named []*catalog.Table) (c convers
 }
 
 // inList looks for strings in a list beside an integer counter.
-func (a *analyzer) inList(list []ast.ExprNode, c *conversion) {
+func (ps parameters) inList(list []ast.ExprNode, c *conversion) {
 	for _, e := range list {
-		v, ok := a.constant(e)
+		v, ok := ps.constant(e)
 		if !ok {
 			continue
 		}

@@ -31,27 +31,14 @@ func (a *analyzer) ddl(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 	case len(named) == 0:
 		return &Plan{}
 	case sqltext.WordAt(a.toks, 0, "DROP") && ofTable, sqltext.WordAt(a.toks, 0, "TRUNCATE"):
-		return &Plan{Dropped: named}
+		return &Plan{Work: &Drop{named}}
 	case slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Unfolded }): // what mends it, say
 	case alters, sqltext.WordAt(a.toks, 0, "RENAME"), sqltext.WordAt(a.toks, 0, "CREATE") && sqltext.WordAt(a.toks, 1, "OR") && ofTable && !copies:
-		return &Plan{Class: Exact, Reason: "the table may change its key or its name", Scopes: allOf(named)}
+		return &Plan{Reason: "the table may change its key or its name", Work: &Alter{named}}
 	case copies:
-		return &Plan{Class: Exact, Reason: "it makes a table from a query", Scopes: allOf(named)}
+		return &Plan{Reason: "it makes a table from a query", Work: &Alter{named}}
 	}
 	return &Plan{}
-}
-
-// namedTables keeps the tables whose names, and not only those of tables in
-// other databases, stand outside strings.
-func (a *analyzer) namedTables(tables []*catalog.Table) []*catalog.Table {
-	return slices.DeleteFunc(slices.Clone(tables), func(t *catalog.Table) bool {
-		for i, tok := range a.toks {
-			if tok.Kind == sqltext.Versioned || tok.Ident() && a.schema.Key(a.databaseOf(i), tok.Name) == a.schema.Key(t.Spec.DB, t.Spec.Name) {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // readThrough adds the tables that are read through views.
@@ -64,9 +51,4 @@ func readThrough(tables []*catalog.Table, via []catalog.Dependent) []*catalog.Ta
 	}
 	catalog.SortTables(all)
 	return slices.Compact(all)
-}
-
-// fromQuery reports whether CREATE TABLE fills the table: from SELECT, or from TABLE t.
-func (a *analyzer) fromQuery() bool {
-	return sqltext.HasWord(a.toks, "SELECT") || sqltext.Twice(a.toks, "TABLE")
 }

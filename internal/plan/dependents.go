@@ -12,25 +12,25 @@ import (
 
 // called keeps the dependents that a CALL may reach: what its arguments only read fires
 // no trigger, and makes no foreign key act.
-func (a *analyzer) called(via []catalog.Dependent) []catalog.Dependent {
-	quoted := slices.DeleteFunc(slices.Clone(a.toks), func(t sqltext.Token) bool { return t.Kind != sqltext.String && t.Kind != sqltext.Versioned })
-	_, run := a.schema.Reach(quoted, a.text)
+func (ns *namespace) called(via []catalog.Dependent) []catalog.Dependent {
+	quoted := slices.DeleteFunc(slices.Clone(ns.toks), func(t sqltext.Token) bool { return t.Kind != sqltext.String && t.Kind != sqltext.Versioned })
+	_, run := ns.schema.Reach(quoted, ns.text)
 	return slices.DeleteFunc(slices.Clone(via), func(d catalog.Dependent) bool {
 		return !d.Reads && !slices.ContainsFunc(run, func(r catalog.Dependent) bool { return r.Name == d.Name })
 	})
 }
 
 // through keeps the dependents that the parsed statement uses.
-func (a *analyzer) through(stmt ast.Node, via []catalog.Dependent) []catalog.Dependent {
+func (ns *namespace) through(stmt ast.Node, via []catalog.Dependent) []catalog.Dependent {
 	return slices.DeleteFunc(slices.Clone(via), func(d catalog.Dependent) bool {
 		return every(stmt, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.TableName:
 				db := n.Schema.O
 				if db == "" {
-					db = a.db
+					db = ns.db
 				}
-				return a.schema.Key(db, n.Name.O) != a.schema.Key(d.DB, d.Name)
+				return ns.schema.Key(db, n.Name.O) != ns.schema.Key(d.DB, d.Name)
 			case *ast.FuncCallExpr:
 				return !strings.EqualFold(n.FnName.O, d.Name) && !strings.EqualFold(n.Schema.O, d.Name) // a package's
 			}
@@ -63,13 +63,13 @@ func (a *analyzer) indirect(stmt ast.StmtNode, named []*catalog.Table, via []cat
 	}
 	p := &Plan{}
 	if len(named) > 0 {
-		if p = a.direct(stmt, named); slices.ContainsFunc(named, func(t *catalog.Table) bool { return a.beyondSums(stmt, t, p) }) {
+		if p = a.direct(stmt, named); slices.ContainsFunc(named, func(t *catalog.Table) bool { return beyondSums(stmt, t, p) }) {
 			o := a.opaque(named, via, "base row and slots do not add up to what it reads")
-			o.Cleaning = p.Cleaning
+			o.Sweep = p.Sweep
 			return o
 		}
 	}
-	if len(touched) > 0 && p.Class == Counting { // it sets a counter that a foreign key references
+	if len(touched) > 0 && p.Class() == ClassIncrement { // it sets a counter that a foreign key references
 		return a.opaque(named, via, "it writes the table through another one as well")
 	}
 	if len(touched) > 0 {
@@ -80,8 +80,8 @@ func (a *analyzer) indirect(stmt ast.StmtNode, named []*catalog.Table, via []cat
 
 // beyondSums reports whether the statement, which has the plan, reads of a table what is
 // right in the base rows alone.
-func (a *analyzer) beyondSums(stmt ast.StmtNode, t *catalog.Table, p *Plan) bool {
-	return t.Unsummed && p.Class != Refused && (p.Query != nil || some(stmt, func(c *ast.ColumnName) bool { return catalog.FindColumn(t.Computed, c.Name.O) != nil }))
+func beyondSums(stmt ast.StmtNode, t *catalog.Table, p *Plan) bool {
+	return t.Unsummed && p.Class() != ClassRefused && (p.Sum() != nil || some(stmt, func(c *ast.ColumnName) bool { return catalog.FindColumn(t.Computed, c.Name.O) != nil }))
 }
 
 // effects are what a statement may do to the rows of the tables that it names.
@@ -107,7 +107,7 @@ func effectsOf(stmt ast.StmtNode) effects {
 
 // fires reports whether a statement may fire a trigger of the tables that it names,
 // or make a foreign key act.
-func (a *analyzer) fires(e effects, d catalog.Dependent) bool {
+func (ns *namespace) fires(e effects, d catalog.Dependent) bool {
 	if d.Event == "" && !d.ForeignKey || d.Kind != "" {
 		return true
 	}
@@ -117,7 +117,7 @@ func (a *analyzer) fires(e effects, d catalog.Dependent) bool {
 	if e.deletes || !e.updates {
 		return e.deletes
 	}
-	parent := a.schema.Lookup(d.DB, d.Name, "")
+	parent := ns.schema.Lookup(d.DB, d.Name, "")
 	if parent == nil || parent.Column(d.Column) == nil || parent.Virtual(d.Column) {
 		return true
 	}
@@ -134,32 +134,21 @@ func relativeThrough(s *catalog.Schema, body, db string) bool {
 		toks = sqltext.Tokenize(body, sqltext.Mode{})
 	}
 	for _, stmt := range sqltext.Statements(body, toks) {
-		inner := &analyzer{schema: s, text: stmt, db: db, toks: sqltext.Tokenize(stmt, sqltext.Mode{})}
+		inner := newAnalyzer(s, stmt, sqltext.Mode{}, db)
 		if k, _ := sqltext.EffectOf(inner.toks); k != sqltext.NoEffect {
 			return false
 		}
 		p := inner.plan()
-		if p.Class != Verbatim && p.Class != Counting || p.Cleaning != nil || p.Deletes != nil {
+		if class := p.Class(); class != ClassVerbatim && class != ClassIncrement || p.Sweep != nil || p.Deletes != nil {
 			return false
 		}
 		if parse(stmt, sqltext.Mode{}) == nil {
 			return false
 		}
-		if p.Increment == nil {
-			continue
-		}
-		if _, ok := p.Increment.Bind(Binder{}); !ok { // it takes from an UNSIGNED counter, say
-			return false
-		}
-	}
-	return true
-}
-
-// OnlyReads reports whether the first word tells a query.
-func (a *analyzer) onlyReads() bool {
-	for _, t := range a.toks {
-		if !t.Punct('(') {
-			return t.Is("SELECT") || t.Is("TABLE") || t.Is("VALUES")
+		if inc := p.Increment(); inc != nil {
+			if _, ok := inc.Bind(Binder{}); !ok { // it takes from an UNSIGNED counter, say
+				return false
+			}
 		}
 	}
 	return true

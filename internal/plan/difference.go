@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
-	"github.com/pingcap/tidb/pkg/parser/opcode"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/slotsql"
@@ -15,26 +14,23 @@ import (
 // which their indexes find, and for the rows whose counters have changed in slots, whether
 // they meet it now and did without. A sum for every row takes ten times as long where few
 // have slots.
-func (a *analyzer) countByDifference(stmt ast.StmtNode, named []*catalog.Table) *restated {
-	s, ok := stmt.(*ast.SelectStmt)
-	if !ok || len(named) != 1 || s.With != nil || s.Distinct || s.GroupBy != nil || s.Having != nil || s.WindowSpecs != nil || s.OrderBy != nil || s.Limit != nil ||
-		s.LockInfo != nil || s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || s.Where == nil || len(named[0].Key) == 0 {
+func (one singleSelect) countByDifference() *restated {
+	t, name, s := one.t, one.name, one.SelectStmt
+	if s.Distinct || s.GroupBy != nil || s.Having != nil || s.WindowSpecs != nil || s.OrderBy != nil || s.Limit != nil ||
+		s.LockInfo != nil || s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || s.Where == nil || len(t.Key) == 0 ||
+		one.node.Source.(*ast.TableName).Schema.O != "" || !one.countsRows(s) {
 		return nil
 	}
-	source, t := singleTable(s.From), named[0]
-	if source == nil || a.target(source) != t || source.Source.(*ast.TableName).Schema.O != "" || !a.countsRows(s) {
-		return nil
-	}
-	name, from := nameOf(source), 1
-	for from < len(a.toks) && !a.toks[from].Is("FROM") {
+	from := 1
+	for from < len(one.toks) && !one.toks[from].Is("FROM") {
 		from++
 	}
-	start, end := a.whereSpan()
-	if a.followsSimply(from, source) < 0 || start == 0 || !a.local(s.Where, t, name) || !compares(s.Where) || a.pins(t, name, s.Where) != nil {
+	start, end := one.whereSpan()
+	if one.followsSimply(from, one.node) < 0 || start == 0 || !one.local(s.Where) || !compares(s.Where) || one.pins(s.Where) != nil {
 		return nil
 	}
 	g := &slotsql.Gathered{Table: t, Name: name}
-	now, ok := a.withTotals(s.Where, start, end, g)
+	now, ok := one.withTotals(s.Where, start, end, g)
 	if !ok || len(g.Columns) == 0 {
 		return nil
 	}
@@ -43,54 +39,22 @@ func (a *analyzer) countByDifference(stmt ast.StmtNode, named []*catalog.Table) 
 			return nil
 		}
 	}
-	where := a.fragment(start, end)
+	where := one.fragment(start, end)
 	was := strings.Join(where.pieces, "?")
 	field := s.Fields.Fields[0]
 	as := field.AsName.O
 	if as == "" {
-		as = a.text[a.toks[1].Start:a.toks[4].End]
+		as = one.text[one.toks[1].Start:one.toks[4].End]
 	}
 	text := "SELECT CAST(COUNT(*) + (SELECT COALESCE(SUM(((" + now + ") IS TRUE) - ((" + was + ") IS TRUE)), 0) FROM (" + g.Slots() + g.Changed() + ") AS " + catalog.PrivateName +
-		" STRAIGHT_JOIN " + t.Base() + " AS " + sqltext.Quote(name) + " ON " + g.On() + ") AS SIGNED) AS " + sqltext.Quote(as) + " " + a.text[a.toks[from].Start:]
+		" STRAIGHT_JOIN " + t.Base() + " AS " + sqltext.Quote(name) + " ON " + g.On() + ") AS SIGNED) AS " + sqltext.Quote(as) + " " + one.text[one.toks[from].Start:]
 	params := append(append([]int{}, where.params...), where.params...)
-	return a.restate(text, append(params, where.params...))
-}
-
-// countsRows reports whether a select list is COUNT(*) and perhaps an alias.
-func (a *analyzer) countsRows(s *ast.SelectStmt) bool {
-	if len(s.Fields.Fields) != 1 || !a.toks[0].Is("SELECT") || !sqltext.WordAt(a.toks, 1, "COUNT") || len(a.toks) < 6 ||
-		!a.toks[2].Punct('(') || !a.toks[3].Punct('*') || !a.toks[4].Punct(')') || a.toks[1].End != a.toks[2].Start {
-		return false
-	}
-	count, ok := s.Fields.Fields[0].Expr.(*ast.AggregateFuncExpr)
-	return ok && strings.EqualFold(count.F, ast.AggFuncCount) && !count.Distinct
-}
-
-// compares reports whether a condition does nothing but compare columns and constants,
-// which can't fail for a row's sake.
-func compares(where ast.ExprNode) bool {
-	return every(where, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.BinaryOperationExpr:
-			switch n.Op {
-			case opcode.EQ, opcode.NE, opcode.LT, opcode.LE, opcode.GT, opcode.GE, opcode.NullEQ, opcode.LogicAnd, opcode.LogicOr, opcode.LogicXor:
-				return true
-			}
-			return false
-		case *ast.UnaryOperationExpr:
-			_, constant := unparen(n.V).(ast.ValueExpr)
-			return n.Op == opcode.Not || n.Op == opcode.Not2 || n.Op == opcode.Minus && constant
-		case *ast.ColumnNameExpr, *ast.ColumnName, *ast.ParenthesesExpr, *ast.IsNullExpr, *ast.BetweenExpr, *ast.PatternInExpr, *ast.PatternLikeOrIlikeExpr, *ast.IsTruthExpr:
-			return true
-		}
-		_, ok := n.(ast.ValueExpr)
-		return ok
-	})
+	return one.restate(text, append(params, where.params...))
 }
 
 // withTotals writes text[start:end] with totals in place of counters. ok is false where it
 // is not certain that each name is a column's.
-func (a *analyzer) withTotals(where ast.ExprNode, start, end int, g *slotsql.Gathered) (text string, ok bool) {
+func (st *statement) withTotals(where ast.ExprNode, start, end int, g *slotsql.Gathered) (text string, ok bool) {
 	refs, found := 0, 0
 	every(where, func(n ast.Node) bool {
 		if c, is := n.(*ast.ColumnName); is && g.Table.Virtual(c.Name.O) {
@@ -104,21 +68,21 @@ func (a *analyzer) withTotals(where ast.ExprNode, start, end int, g *slotsql.Gat
 	}
 	var b strings.Builder
 	at := start
-	for i, tok := range a.toks {
+	for i, tok := range st.toks {
 		switch {
 		case tok.Start < start || tok.End > end:
 		case tok.Kind == sqltext.Param:
-			b.WriteString(a.text[at:tok.Start] + "?")
+			b.WriteString(st.text[at:tok.Start] + "?")
 			at = tok.End
 		case tok.Ident() && g.Table.Virtual(tok.Name):
 			first := i
-			if a.toks[i-1].Punct('.') {
+			if st.toks[i-1].Punct('.') {
 				first -= 2
 			}
-			b.WriteString(a.text[at:a.toks[first].Start] + g.Total(g.Table.Column(tok.Name)))
+			b.WriteString(st.text[at:st.toks[first].Start] + g.Total(g.Table.Column(tok.Name)))
 			at, found = tok.End, found+1
 		}
 	}
-	b.WriteString(a.text[at:end])
+	b.WriteString(st.text[at:end])
 	return b.String(), found == refs
 }

@@ -25,16 +25,16 @@ type StandIn struct {
 }
 
 // gone are the counters of rows that a statement of such nodes does away with.
-func (a *analyzer) gone(t *catalog.Table, nodes ...ast.Node) []*catalog.Column {
+func (ns *namespace) gone(t *catalog.Table, nodes ...ast.Node) []*catalog.Column {
 	if t.DeleteTriggers { // which may read them
 		return nil
 	}
-	return a.unread(t, t.Counters, nodes...)
+	return ns.unread(t, t.Counters, nodes...)
 }
 
 // unread are those of some counters that none of the nodes reads.
-func (a *analyzer) unread(t *catalog.Table, counters []*catalog.Column, nodes ...ast.Node) []*catalog.Column {
-	if t.Watched() != "" || t.UpdateTriggers || a.returns(t) || sqltext.HasWord(a.toks, "NATURAL", "USING") {
+func (ns *namespace) unread(t *catalog.Table, counters []*catalog.Column, nodes ...ast.Node) []*catalog.Column {
+	if t.Watched() != "" || t.UpdateTriggers || ns.returns(t) || sqltext.HasWord(ns.toks, "NATURAL", "USING") {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(counters), func(c *catalog.Column) bool {
@@ -46,16 +46,16 @@ func (a *analyzer) unread(t *catalog.Table, counters []*catalog.Column, nodes ..
 
 // overwritten are the counters that assignments do away with, in a statement of which
 // the nodes are the rest.
-func (a *analyzer) overwritten(t *catalog.Table, list []*ast.Assignment, rest ...ast.Node) []*catalog.Column {
+func (ns *namespace) overwritten(t *catalog.Table, list []*ast.Assignment, rest ...ast.Node) []*catalog.Column {
 	var counters []*catalog.Column
 	for _, set := range list {
 		if c := t.Counter(set.Column.Name.O); c != nil {
 			counters = append(counters, c)
 		}
 		_, inserted := unparen(set.Expr).(*ast.ValuesExpr)
-		if ref, ok := columnRef(set.Expr); !inserted && !(ok && a.aliased(ref)) {
+		if ref, ok := columnRef(set.Expr); !inserted && !(ok && ns.aliased(ref)) {
 			rest = append(rest, set.Expr)
 		}
 	}
-	return a.unread(t, counters, rest...)
+	return ns.unread(t, counters, rest...)
 }

@@ -15,9 +15,9 @@ import (
 
 // together is a query of several counters of rows whose keys it gives as numbers, by one
 // look at their slots: a sum for each counter and row takes up to twice as long.
-func (a *analyzer) together(s *ast.SelectStmt, t *catalog.Table, name string, text func(*slotsql.Gathered) string) *restated {
-	g := &slotsql.Gathered{Table: t, Name: name}
-	cond, params := a.keyCondition(s, t, name)
+func (one singleSelect) together(text func(*slotsql.Gathered) string) *restated {
+	g := &slotsql.Gathered{Table: one.t, Name: one.name}
+	cond, params := one.keyCondition()
 	if cond == "" {
 		return nil
 	}
@@ -26,27 +26,28 @@ func (a *analyzer) together(s *ast.SelectStmt, t *catalog.Table, name string, te
 	if len(g.Columns) < 2 {
 		return nil
 	}
-	for n := range len(a.params) {
+	for n := range len(one.params) {
 		params = append(params, n)
 	}
-	return a.restate(text(g), params)
+	return one.restate(text(g), params)
 }
 
-// keyCondition is what a query's condition says of the key, to be asked of the slots, and
+// keyCondition is what its condition says of the key, to be asked of the slots, and
 // its parameters; "" if it does not say which few rows are meant.
-func (a *analyzer) keyCondition(s *ast.SelectStmt, t *catalog.Table, name string) (cond string, params []int) {
-	if s.Where == nil || len(t.Key) == 0 || slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Integer() }) {
+func (one singleSelect) keyCondition() (cond string, params []int) {
+	t, name := one.t, one.name
+	if one.Where == nil || len(t.Key) == 0 || slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Integer() }) {
 		return "", nil
 	}
-	keys := every(s.Where, func(n ast.Node) bool {
+	keys := every(one.Where, func(n ast.Node) bool {
 		ref, ok := n.(*ast.ColumnName)
 		return !ok || ref.Schema.O == "" && slices.Contains(t.Key, t.Column(ref.Name.O))
 	})
-	if start, end := a.whereSpan(); keys && start > 0 && slices.ContainsFunc(conjuncts(s.Where), func(cond ast.ExprNode) bool { return a.bounds(s, t, name, cond) }) {
-		f := a.fragment(start, end)
+	if start, end := one.whereSpan(); keys && start > 0 && slices.ContainsFunc(conjuncts(one.Where), func(cond ast.ExprNode) bool { return one.bounds(cond) }) {
+		f := one.fragment(start, end)
 		return strings.TrimSpace(strings.Join(f.pieces, "?")), f.params
 	}
-	pins := a.pins(t, name, s.Where)
+	pins := one.pins(one.Where)
 	if !slices.Equal(keyColumns(pins), t.Key) {
 		return "", nil
 	}
@@ -78,15 +79,15 @@ func (a *analyzer) keyCondition(s *ast.SelectStmt, t *catalog.Table, name string
 }
 
 // bounds reports whether a condition leaves few rows, or all of them are asked for.
-func (a *analyzer) bounds(s *ast.SelectStmt, t *catalog.Table, name string, cond ast.ExprNode) bool {
-	first := func(e ast.ExprNode) bool { return a.columnOf(t, name, e) == t.Key[0] }
+func (one singleSelect) bounds(cond ast.ExprNode) bool {
+	first := func(e ast.ExprNode) bool { return one.column(e) == one.t.Key[0] }
 	switch e := unparen(cond).(type) {
 	case *ast.BinaryOperationExpr:
-		return e.Op == opcode.EQ && (first(e.L) || first(e.R)) && (s.Limit == nil || len(t.Key) == 1)
+		return e.Op == opcode.EQ && (first(e.L) || first(e.R)) && (one.Limit == nil || len(one.t.Key) == 1)
 	case *ast.PatternInExpr:
-		return !e.Not && first(e.Expr) && (s.Limit == nil || len(t.Key) == 1)
+		return !e.Not && first(e.Expr) && (one.Limit == nil || len(one.t.Key) == 1)
 	case *ast.BetweenExpr:
-		return !e.Not && first(e.Expr) && s.Limit == nil
+		return !e.Not && first(e.Expr) && one.Limit == nil
 	}
 	return false
 }

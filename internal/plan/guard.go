@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
-	"github.com/pingcap/tidb/pkg/parser/opcode"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -18,29 +17,29 @@ var once = sqltext.WordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP RAND N
 // its answer is the statement's, be it that no row is changed. What it asks of counters
 // is asked behind that. The rest stays as it is, for the server to find the row by; where
 // that is false, the counters do not matter. "" where the text can't be followed.
-func (a *analyzer) guard(t *catalog.Table, name string, where ast.ExprNode) string {
-	for i, tok := range a.toks {
-		if tok.Is("RETURNING") || tok.In(once) || sqltext.Assigns(a.toks, i) {
+func (src source) guard(where ast.ExprNode) string {
+	for i, tok := range src.toks {
+		if tok.Is("RETURNING") || tok.In(once) || sqltext.Assigns(src.toks, i) {
 			return ""
 		}
 	}
-	start, end := a.whereSpan()
-	asking, ok := a.askingCounters(t, where, a.tokensIn(start, end))
+	start, end := src.whereSpan()
+	asking, ok := askingCounters(src.t, where, src.tokensIn(start, end))
 	if !ok {
 		return ""
 	}
-	free := freeOfSlots(t, name)
+	free := freeOfSlots(src.t, src.name)
 	var b strings.Builder
-	b.WriteString(a.text[:start] + " (")
+	b.WriteString(src.text[:start] + " (")
 	for _, s := range asking {
-		b.WriteString(a.text[start:s.Start] + "IF(" + free + ", (" + a.text[s.Start:s.End] + ") IS TRUE, FALSE)")
+		b.WriteString(src.text[start:s.Start] + "IF(" + free + ", (" + src.text[s.Start:s.End] + ") IS TRUE, FALSE)")
 		start = s.End
 	}
-	b.WriteString(a.text[start:end] + ")")
+	b.WriteString(src.text[start:end] + ")")
 	if asking == nil {
 		b.WriteString(" AND " + free)
 	}
-	b.WriteString(a.text[end:])
+	b.WriteString(src.text[end:])
 	return b.String()
 }
 
@@ -52,26 +51,14 @@ func freeOfSlots(t *catalog.Table, name string) string {
 		" WHERE " + t.Key.Same(catalog.PrivateName, sqltext.Quote(name)) + " LOCK IN SHARE MODE) IS NULL"
 }
 
-// tokensIn are the tokens of text[start:end].
-func (a *analyzer) tokensIn(start, end int) []sqltext.Token {
-	first, last := 0, len(a.toks)-1
-	for a.toks[first].Start < start {
-		first++
-	}
-	for a.toks[last].End > end {
-		last--
-	}
-	return a.toks[first : last+1]
-}
-
 // askingCounters finds the conditions, all of which must hold, that read counters or
 // touch columns; toks are those of the whole.
-func (a *analyzer) askingCounters(t *catalog.Table, cond ast.ExprNode, toks []sqltext.Token) (found []sqltext.Span, ok bool) {
-	if !a.readsVirtualIn(t, cond) {
+func askingCounters(t *catalog.Table, cond ast.ExprNode, toks []sqltext.Token) (found []sqltext.Span, ok bool) {
+	if !readsVirtualIn(t, cond) {
 		return nil, true
 	}
 	if p, ok := cond.(*ast.ParenthesesExpr); ok && len(toks) > 2 {
-		return a.askingCounters(t, p.Expr, toks[1:len(toks)-1])
+		return askingCounters(t, p.Expr, toks[1:len(toks)-1])
 	}
 	conds, parts := ands(cond), sqltext.SplitAtAnds(toks)
 	if len(conds) != len(parts) {
@@ -81,19 +68,11 @@ func (a *analyzer) askingCounters(t *catalog.Table, cond ast.ExprNode, toks []sq
 		return []sqltext.Span{{Start: toks[0].Start, End: toks[len(toks)-1].End}}, true
 	}
 	for i, c := range conds {
-		more, ok := a.askingCounters(t, c, parts[i])
+		more, ok := askingCounters(t, c, parts[i])
 		if !ok {
 			return nil, false
 		}
 		found = append(found, more...)
 	}
 	return found, true
-}
-
-// ands splits a condition at its ANDs, but for those in parentheses.
-func ands(cond ast.ExprNode) []ast.ExprNode {
-	if b, ok := cond.(*ast.BinaryOperationExpr); ok && b.Op == opcode.LogicAnd {
-		return append(ands(b.L), ands(b.R)...)
-	}
-	return []ast.ExprNode{cond}
 }

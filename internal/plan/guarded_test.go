@@ -15,7 +15,7 @@ import (
 
 func guarded(t *testing.T, text string, args ...any) (*Guarded, bool) {
 	t.Helper()
-	g := NewPlan(catalogtest.Forum(false), text, sqltext.Mode{}, "forum").Guard
+	g := NewPlan(catalogtest.Forum(false), text, sqltext.Mode{}, "forum").Exactly().Guard
 	require.NotNil(t, g, text)
 	b := Binder{Encoder: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}}
 	for i, arg := range args {

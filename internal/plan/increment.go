@@ -201,12 +201,25 @@ func (inc *Increment) Warns(b Binder) bool {
 	})
 }
 
+func (inc *Increment) class() Class {
+	if inc.BaseOnly {
+		return ClassVerbatim
+	}
+	return ClassIncrement
+}
+
+func (inc *Increment) exactly() *Exact { return inc.Exact }
+
 // SendBatch is how many entries one statement carries.
 const SendBatch = 500
 
 // Increment is a relative write on one table that can go to slots.
 type Increment struct {
-	Table *catalog.Table
+	Table    *catalog.Table
+	Exact    *Exact  // how it runs where slots can't take it, nor base rows alone
+	BaseOnly bool    // it goes to base rows, where what it adds is as right
+	Wanted   []Touch // columns that alone keep it from slots, because they are no touch columns
+
 	Name  string // what where calls the table
 	where Template
 	Keys  int  // how many rows where can match; 0: not known
@@ -232,16 +245,16 @@ type Increment struct {
 }
 
 // matches prepares the increment of the rows that a condition with such keys matches.
-func (inc *Increment) matches(a *analyzer, where ast.ExprNode, pins []KeyValue) {
+func (inc *Increment) matches(src source, where ast.ExprNode, pins []KeyValue) {
 	inc.One, inc.Keys = len(pins) == 1, len(pins)
 	inc.ByKey = slices.Equal(pins[0].Columns, inc.Table.Key)
 	inc.where = Template{pieces: []string{"TRUE"}}
 	if where != nil {
-		inc.where = a.fragment(a.whereSpan())
+		inc.where = src.fragment(src.whereSpan())
 	}
 	inc.Pins = pins
 	if inc.Narrowed = len(conjuncts(where)) > len(pins[0].Columns); inc.Narrowed {
-		all, ok := a.comparisons(inc.Table, inc.Name, where)
+		all, ok := src.comparisons(where)
 		inc.compares, inc.doubtful = all, !ok
 	}
 	if inc.One {

@@ -6,79 +6,73 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// upsertRow is one row of the application's own upsert.
-type upsertRow struct {
-	key    KeyValue
-	values []insertedValue // of the counters, to be checked as an INSERT would
-	Deltas []Delta
-}
-
-type insertedValue struct {
-	c *catalog.Column
-	v Operand
+// inserted are the rows of an INSERT or REPLACE of a counter table.
+type inserted struct {
+	source
+	*ast.InsertStmt
+	cols []*catalog.Column // that the rows of VALUES fill, in their order
 }
 
 // insertion plans INSERT and REPLACE.
 func (a *analyzer) insertion(stmt *ast.InsertStmt, named []*catalog.Table) *Plan {
-	source := singleTable(stmt.Table)
-	if source == nil {
+	node := singleTable(stmt.Table)
+	if node == nil {
 		return a.opaque(named, nil, "its target could not be followed")
 	}
-	t := a.target(source)
+	t := a.target(node)
 	if t == nil {
 		p := a.readToWrite(stmt, named)
-		if from, ok := stmt.Select.(ast.StmtNode); ok && p.Query != nil && p.Query.Locking {
-			_, p.Query.First = a.lockedRows(from, named)
-		} else if ok && p.Query != nil {
-			p.Query.Keyed = a.keyedRows(from, named)
+		q := p.Sum()
+		if one, ok := a.singleSelect(stmt.Select, named); ok && q != nil && q.Locking {
+			_, q.First = one.lockedRows(a.parsed.into)
+		} else if ok && q != nil {
+			q.Keyed = one.keyedRows()
 		}
 		return p
 	}
+	ins := inserted{source: source{a.namespace, node, t, t.Spec.Name}, InsertStmt: stmt}
 	if stmt.Select != nil {
-		return a.insertFromQuery(stmt, t, named)
+		return a.insertFromQuery(ins, named)
 	}
 	if len(named) > 1 || a.countTables(stmt) > 0 {
 		if stmt.IsReplace || stmt.OnDuplicate != nil || len(a.countersRead(stmt, named, values(stmt)...)) > 0 {
 			return a.opaque(named, nil, "it reads a counter table in a subquery")
 		}
-		named = []*catalog.Table{t}
 	}
 	if len(t.Key) == 0 {
 		return a.opaque(named, nil, "a keyless table must not grow")
 	}
-	cols := a.insertedColumns(stmt, t)
-	if cols == nil {
+	ins.cols = insertedColumns(stmt, t)
+	if ins.cols == nil {
 		return a.opaque(named, nil, "its columns could not be followed")
 	}
-	p := &Plan{Cleaning: a.namedKeys(stmt, t, cols), Writes: []WriteTarget{{Table: t}}}
-	if p.Cleaning == nil {
+	p := &Plan{Changes: Changes{Sweep: ins.namedKeys(), Writes: []WriteTarget{{Table: t}}}}
+	if p.Sweep == nil {
 		p.Writes = nil // new ids: nobody has seen the rows
 	} else {
-		p.Writes[0].Pins = p.Cleaning.Pins
+		p.Writes[0].Pins = p.Sweep.Pins
 	}
-	exact := ""
+	exact, x := "", &Exact{}
 	switch {
 	case stmt.IsReplace:
 		exact = "it replaces rows"
 	case stmt.OnDuplicate == nil:
 		return p
 	default:
-		exact = a.upsert(stmt, t, cols, p)
+		exact = ins.upsert(p, x)
 	}
 	if p.Writes == nil {
 		p.Writes = []WriteTarget{{Table: t}}
 	}
-	p.Scopes = []RowSet{a.conflicts(stmt, t, cols)}
+	x.Rows = []RowSet{ins.conflicts()}
 	if t.AllUnique > 1 && p.Writes[0].Pins != nil { // another key may decide which row it is
-		p.Writes[0].Pins = p.Scopes[0].Pins
+		p.Writes[0].Pins = x.Rows[0].Pins
 	}
 	p.Writes[0].Upserts = stmt.OnDuplicate != nil
 	if exact != "" {
-		p.Class, p.Reason, p.Reads, p.Discards = Exact, exact, named, a.replaced(stmt, t)
-		p.Increment = nil
+		p.Reason, p.Work, x.Discards = exact, x, ins.replaced()
 		if stmt.IsReplace && t.AllUnique > 1 {
 			p.Writes[0].Pins = nil // rows may go that it does not name
 		}
@@ -87,52 +81,45 @@ func (a *analyzer) insertion(stmt *ast.InsertStmt, named []*catalog.Table) *Plan
 }
 
 // replaced are the counters that an INSERT or REPLACE does away with.
-func (a *analyzer) replaced(stmt *ast.InsertStmt, t *catalog.Table, rest ...ast.Node) []*catalog.Column {
-	rest = append(rest, values(stmt)...)
-	if stmt.IsReplace {
-		return a.gone(t, rest...)
+func (ins inserted) replaced(rest ...ast.Node) []*catalog.Column {
+	rest = append(rest, values(ins.InsertStmt)...)
+	if ins.IsReplace {
+		return ins.gone(ins.t, rest...)
 	}
-	return a.overwritten(t, stmt.OnDuplicate, rest...)
+	return ins.overwritten(ins.t, ins.OnDuplicate, rest...)
 }
 
-// values are the values that the rows of VALUES have.
-func values(stmt *ast.InsertStmt) (all []ast.Node) {
-	for _, row := range stmt.Lists {
-		for _, e := range row {
-			all = append(all, e)
-		}
-	}
-	return all
-}
-
-func (a *analyzer) insertFromQuery(stmt *ast.InsertStmt, t *catalog.Table, named []*catalog.Table) *Plan {
-	p := &Plan{Cleaning: &OrphanSweep{Table: t}, Writes: []WriteTarget{{Table: t}}}
-	if stmt.IsReplace || stmt.OnDuplicate != nil || len(t.Key) == 0 {
+// insertFromQuery plans one whose rows a query gives.
+func (a *analyzer) insertFromQuery(ins inserted, named []*catalog.Table) *Plan {
+	t := ins.t
+	p := &Plan{Changes: Changes{Sweep: &OrphanSweep{Table: t}, Writes: []WriteTarget{{Table: t}}}}
+	if ins.IsReplace || ins.OnDuplicate != nil || len(t.Key) == 0 {
 		o := a.opaque(named, nil, "rows from a query may replace others")
 		if len(t.Key) > 0 {
-			o.Cleaning = p.Cleaning
+			o.Sweep = p.Sweep
 		}
-		if len(named) == 1 {
-			o.Discards = a.replaced(stmt, t, stmt.Select)
+		if x := o.Exactly(); x != nil && len(named) == 1 {
+			x.Discards = ins.replaced(ins.Select)
 		}
 		return o
 	}
-	q, other := a.sums(stmt.Select, named)
-	if other != nil {
-		other.Cleaning = p.Cleaning
-		return other
+	q, otherwise := a.rewriter(named).sums(ins.Select)
+	if otherwise != "" {
+		o := a.opaque(named, nil, otherwise)
+		o.Sweep = p.Sweep
+		return o
 	}
-	if q != nil && a.countTables(stmt) > 0 {
-		p.Class, p.Query, p.Reads, p.Scopes = Summing, q, named, allOf(named)
-		if from, ok := stmt.Select.(ast.StmtNode); ok && !q.Locking {
-			q.Keyed = a.keyedRows(from, named)
+	if q != nil && a.countTables(ins.InsertStmt) > 0 {
+		p.Work = q
+		if one, ok := a.singleSelect(ins.Select, named); ok && !q.Locking {
+			q.Keyed = one.keyedRows()
 		}
 	}
 	return p
 }
 
 // insertedColumns are the columns that the rows of VALUES fill, in their order.
-func (a *analyzer) insertedColumns(stmt *ast.InsertStmt, t *catalog.Table) []*catalog.Column {
+func insertedColumns(stmt *ast.InsertStmt, t *catalog.Table) []*catalog.Column {
 	var cols []*catalog.Column
 	if len(stmt.Columns) == 0 && !stmt.Setlist {
 		for _, c := range t.Columns {
@@ -157,17 +144,17 @@ func (a *analyzer) insertedColumns(stmt *ast.InsertStmt, t *catalog.Table) []*ca
 }
 
 // namedKeys are the keys that the rows name; nil if the server makes new ones.
-func (a *analyzer) namedKeys(stmt *ast.InsertStmt, t *catalog.Table, cols []*catalog.Column) *OrphanSweep {
-	named := &OrphanSweep{Table: t}
-	if t.MakesKeys {
+func (ins inserted) namedKeys() *OrphanSweep {
+	named := &OrphanSweep{Table: ins.t}
+	if ins.t.MakesKeys {
 		return named
 	}
-	for _, row := range stmt.Lists {
-		p, generated, ok := a.rowKey(row, cols, t.Key)
+	for _, row := range ins.Lists {
+		p, generated, ok := ins.rowKey(row, ins.t.Key)
 		switch {
 		case generated:
 		case !ok:
-			return &OrphanSweep{Table: t}
+			return &OrphanSweep{Table: ins.t}
 		default:
 			named.Pins = append(named.Pins, p)
 		}
@@ -176,17 +163,17 @@ func (a *analyzer) namedKeys(stmt *ast.InsertStmt, t *catalog.Table, cols []*cat
 	case named.Pins == nil:
 		return nil
 	case len(named.Pins) > maxPins: // the server would compare each slot with each of them
-		return &OrphanSweep{Table: t}
+		return &OrphanSweep{Table: ins.t}
 	}
 	return named
 }
 
 // rowKey reads the values of a unique key from one row of VALUES. generated
 // means that no row can have it yet: AUTO_INCREMENT makes it, or it has a NULL.
-func (a *analyzer) rowKey(row []ast.ExprNode, cols, key []*catalog.Column) (p KeyValue, generated, ok bool) {
+func (ins inserted) rowKey(row []ast.ExprNode, key []*catalog.Column) (p KeyValue, generated, ok bool) {
 	p.Columns, p.stored = key, true
 	for _, c := range key {
-		i := slices.Index(cols, c)
+		i := slices.Index(ins.cols, c)
 		if i < 0 || i >= len(row) {
 			return p, c.AutoInc, false
 		}
@@ -196,7 +183,7 @@ func (a *analyzer) rowKey(row []ast.ExprNode, cols, key []*catalog.Column) (p Ke
 		if nullLiteral(row[i]) {
 			return p, c.AutoInc || c.Nullable, false
 		}
-		v, constant := a.constant(row[i])
+		v, constant := ins.params.constant(row[i])
 		if !constant {
 			return p, false, false
 		}
@@ -206,15 +193,15 @@ func (a *analyzer) rowKey(row []ast.ExprNode, cols, key []*catalog.Column) (p Ke
 }
 
 // conflicts are the rows that the rows of VALUES could collide with.
-func (a *analyzer) conflicts(stmt *ast.InsertStmt, t *catalog.Table, cols []*catalog.Column) RowSet {
-	s := RowSet{Table: t, Name: t.Spec.Name}
-	if len(t.Unique) != t.AllUnique || t.MakesKeys {
+func (ins inserted) conflicts() RowSet {
+	s := RowSet{Table: ins.t, Name: ins.t.Spec.Name}
+	if len(ins.t.Unique) != ins.t.AllUnique || ins.t.MakesKeys {
 		return s
 	}
 	var pins []KeyValue
-	for _, row := range stmt.Lists {
-		for _, k := range t.Unique {
-			p, generated, ok := a.rowKey(row, cols, k.Columns)
+	for _, row := range ins.Lists {
+		for _, k := range ins.t.Unique {
+			p, generated, ok := ins.rowKey(row, k.Columns)
 			switch {
 			case ok:
 				pins = append(pins, p)
@@ -228,147 +215,4 @@ func (a *analyzer) conflicts(stmt *ast.InsertStmt, t *catalog.Table, cols []*cat
 	}
 	s.Pins, s.Collides = pins, true
 	return s
-}
-
-// upsert reads ON DUPLICATE KEY UPDATE into p; it returns why only the exact
-// way is right.
-func (a *analyzer) upsert(stmt *ast.InsertStmt, t *catalog.Table, cols []*catalog.Column, p *Plan) string {
-	s := a.settings(stmt.OnDuplicate, t, t.Spec.Name, true)
-	if p.Writes != nil {
-		p.Writes[0].Rekeys = s.unique
-	}
-	if s.rekeyed {
-		p.Cleaning = p.Cleaning.and(t, a.newKey(stmt.OnDuplicate, t))
-	}
-	switch {
-	case s.reason != "":
-		return s.reason
-	case t.Watched() != "" && s.deltas != nil:
-		return t.Watched()
-	case a.returns(t):
-		return "it returns a counter"
-	}
-	p.Touches = s.touch
-	if s.deltas == nil {
-		return ""
-	}
-	inc := &Increment{Table: t, Name: t.Spec.Name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr)}
-	p.Increment = inc
-	switch {
-	case s.ordinary || s.wanted != nil || len(s.touch) > 0:
-		p.Reason = "as an upsert it sets other columns than counters"
-	case inc.Ignores:
-		p.Reason = "by IGNORE, or by a hint, it may cut what it adds"
-	case !a.decides(stmt, t):
-		p.Reason = "as an upsert it needs a table of one unique key, without INSERT triggers or columns ON UPDATE, and no further clauses"
-	case !fillsAll(t, cols):
-		p.Reason = "as an upsert it gives values to the key and counters alone, and all other columns have defaults"
-	}
-	for _, row := range stmt.Lists {
-		u, constant, known := a.upsertRow(row, t, cols, s.deltas)
-		if !known {
-			return "it adds a value that is not known beforehand"
-		}
-		inc.Rows = append(inc.Rows, u)
-		if !constant && p.Reason == "" {
-			p.Reason = "its key or a counter is no constant"
-		}
-	}
-	if p.Reason == "" && len(inc.Rows) > 0 {
-		p.Class, inc.One, inc.ByKey = Counting, len(inc.Rows) == 1, true
-		for _, r := range inc.Rows {
-			inc.Pins = append(inc.Pins, r.key)
-		}
-		if inc.One {
-			inc.prepare()
-			inc.mayJoin(inc.Rows[0].key)
-		}
-	}
-	return ""
-}
-
-// decides reports whether one unique key decides which row an upsert meets, and nothing
-// else is to be done.
-func (a *analyzer) decides(stmt *ast.InsertStmt, t *catalog.Table) bool {
-	return len(stmt.Lists) <= SendBatch && len(stmt.PartitionNames) == 0 && t.AllUnique == 1 && len(t.Unique) == 1 && !t.InsertTriggers && !slices.ContainsFunc(t.Touch, func(c *catalog.Column) bool { return c.OnUpdate }) &&
-		!a.astray(stmt, t, t.Spec.Name) &&
-		!sqltext.HasWord(a.toks, "RETURNING", "DELAYED")
-}
-
-// fillsAll reports whether an INSERT of cols gives values to keys and counters only, and
-// the table has defaults for all else.
-func fillsAll(t *catalog.Table, cols []*catalog.Column) bool {
-	return !slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool {
-		if slices.Contains(cols, c) {
-			return c.AutoInc || !t.Key.Has(c.Name) && t.Counter(c.Name) == nil
-		}
-		return c.AutoInc || !c.HasDefault
-	})
-}
-
-// upsertRow reads one row of VALUES. constant is false where the statement itself has to
-// run, and known where it is not known what the row adds.
-func (a *analyzer) upsertRow(row []ast.ExprNode, t *catalog.Table, cols []*catalog.Column, deltas []Delta) (u upsertRow, constant, known bool) {
-	u.key, _, constant = a.rowKey(row, cols, t.Key)
-	if !constant {
-		u.key = KeyValue{}
-	}
-	for i, c := range cols {
-		if i >= len(row) || t.Counter(c.Name) == nil {
-			continue
-		}
-		v, ok := a.constant(row[i])
-		constant = constant && ok
-		u.values = append(u.values, insertedValue{c, v})
-	}
-	for _, d := range deltas {
-		if d.inserted {
-			i := slices.Index(cols, d.C)
-			if i < 0 || i >= len(row) {
-				return u, false, false
-			}
-			v, ok := a.constant(row[i])
-			if !ok {
-				return u, false, false
-			}
-			d.v = v
-		}
-		u.Deltas = append(u.Deltas, d)
-	}
-	return u, constant, true
-}
-
-// returns reports whether RETURNING may give a counter or touch column of the base row.
-func (a *analyzer) returns(t *catalog.Table) bool {
-	at := slices.IndexFunc(a.toks, func(tok sqltext.Token) bool { return tok.Is("RETURNING") })
-	return at >= 0 && slices.ContainsFunc(a.toks[at:], func(tok sqltext.Token) bool {
-		return tok.Punct('*') || tok.Ident() && t.Virtual(tok.Name)
-	})
-}
-
-// load plans LOAD DATA: rows whose keys are not known before.
-func (a *analyzer) load(tables []*catalog.Table, via []catalog.Dependent) *Plan {
-	named := a.namedTables(tables)
-	_, via = a.outsideStrings(nil, via)
-	keyless := slices.ContainsFunc(named, func(t *catalog.Table) bool { return len(t.Key) == 0 })
-	reason := ""
-	switch {
-	case sqltext.HasWord(a.toks, "SELECT"):
-		reason = "it reads a counter table in a subquery"
-	case keyless:
-		reason = "a keyless table must not grow"
-	case len(named) != 1, len(via) > 0, sqltext.HasWord(a.toks, "REPLACE"):
-		reason = "it may replace rows"
-	}
-	if reason != "" {
-		p := a.opaque(named, via, reason)
-		if len(named) == 1 && !keyless && p.Class != Refused {
-			p.Cleaning = &OrphanSweep{Table: named[0]}
-		}
-		return p
-	}
-	if p := refusal(named); p != nil {
-		return p
-	}
-	return &Plan{Cleaning: &OrphanSweep{Table: named[0]}, Writes: anyRow(named)}
 }

@@ -2,8 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"slices"
-	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
@@ -30,21 +28,6 @@ func (a *analyzer) exactOf(written, read []*catalog.Table, reason string) *Plan 
 	return p
 }
 
-// updateReads are the parts of an UPDATE of one table that it reads, but for what it adds
-// constants to.
-func (a *analyzer) updateReads(stmt *ast.UpdateStmt, t *catalog.Table, name string) []ast.Node {
-	parts := []ast.Node{stmt.Where, stmt.Order, stmt.Limit}
-	for _, set := range stmt.List {
-		if c := t.Counter(set.Column.Name.O); c != nil {
-			if _, ok := a.relative(c, name, set.Expr); ok {
-				continue
-			}
-		}
-		parts = append(parts, set.Expr)
-	}
-	return parts
-}
-
 // joinedUpdate plans an UPDATE of several tables: relative or exact. What it adds to a
 // counter is as right in the base row.
 func (a *analyzer) joinedUpdate(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
@@ -63,7 +46,7 @@ func (a *analyzer) joinedUpdate(stmt *ast.UpdateStmt, named []*catalog.Table) *P
 			continue
 		}
 		written = with(written, of.t)
-		one := a.settings([]*ast.Assignment{set}, of.t, of.name, false)
+		one := of.settings([]*ast.Assignment{set}, false)
 		if one.reason != "" || one.deltas == nil {
 			parts = append(parts, set.Expr)
 		}
@@ -82,94 +65,22 @@ func (a *analyzer) joinedUpdate(stmt *ast.UpdateStmt, named []*catalog.Table) *P
 		p = a.exactOf(written, nil, s.reason)
 	}
 	if p != nil {
-		p.Whole = s.rekeyed
+		x := p.Exactly()
+		x.Whole = s.rekeyed
 		if len(named) == 1 && len(written) == 1 {
-			p.Discards = a.overwritten(written[0], stmt.List, stmt.TableRefs, stmt.Where, stmt.Order, stmt.Limit)
+			x.Discards = a.overwritten(written[0], stmt.List, stmt.TableRefs, stmt.Where, stmt.Order, stmt.Limit)
 		}
 		return p
 	}
-	p = &Plan{Touches: s.touch, Scopes: allOf(written), Writes: anyRow(written)}
+	p = &Plan{Changes: Changes{Writes: anyRow(written)}}
 	for i := range p.Writes {
 		p.Writes[i].Updates = true
 	}
-	if s.deltas != nil {
-		p.Increment = &Increment{Table: adds, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr)}
+	x := &Exact{Rows: allOf(written)}
+	if s.deltas == nil {
+		p.Work = &Update{s.touch, x}
+	} else {
+		p.Work = &Increment{Table: adds, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x, BaseOnly: true}
 	}
 	return p
-}
-
-// joined are the tables that a FROM clause itself joins.
-func (a *analyzer) joined(refs *ast.TableRefsClause) (all []source) {
-	var add func(ast.ResultSetNode)
-	add = func(n ast.ResultSetNode) {
-		switch n := n.(type) {
-		case *ast.Join:
-			add(n.Left)
-			if n.Right != nil {
-				add(n.Right)
-			}
-		case *ast.TableSource:
-			all = append(all, a.sourceOf(n))
-		}
-	}
-	add(refs.TableRefs)
-	return all
-}
-
-// setIn is the joined table that a column which is set belongs to. Where it does not say
-// so, and several have it, the server refuses the statement.
-func (a *analyzer) setIn(c *ast.ColumnName, from []source) source {
-	i := slices.IndexFunc(from, func(s source) bool {
-		if c.Table.O == "" {
-			return s.t != nil && s.t.Column(c.Name.O) != nil
-		}
-		return a.means(c.Table.O, s.name)
-	})
-	if i < 0 {
-		return source{}
-	}
-	return from[i]
-}
-
-// joinedDelete plans a DELETE that names more than one table; nil if it is that of rows of
-// one, whose keys it gives. The slots of the rows stay: they are no longer seen, and go
-// with the next rollup, or the INSERT of such a row.
-func (a *analyzer) joinedDelete(stmt *ast.DeleteStmt, named []*catalog.Table) *Plan {
-	if stmt.With != nil {
-		return a.opaque(named, nil, "it has a common table expression")
-	}
-	source := singleTable(stmt.TableRefs)
-	single := source != nil && !stmt.IsMultiTable
-	written := a.deletesFrom(stmt)
-	read := a.countersRead(stmt, named, stmt.TableRefs, stmt.Where, stmt.Order, stmt.Limit)
-	keyless := slices.ContainsFunc(written, func(t *catalog.Table) bool { return len(t.Key) == 0 })
-	for _, t := range written {
-		if single && a.returns(t) {
-			read = with(read, t)
-		}
-	}
-	switch {
-	case len(read) > 0 || keyless:
-		p := a.exactOf(written, read, "it deletes from a join, or reads a counter table in a subquery")
-		p.Whole = written != nil
-		if len(named) == 1 && written != nil {
-			p.Discards = a.gone(named[0], stmt)
-		}
-		return p
-	case written == nil:
-		return &Plan{}
-	case single && a.pins(written[0], nameOf(source), stmt.Where) != nil:
-		return nil
-	}
-	return &Plan{Writes: anyRow(written), Deletes: written}
-}
-
-// deletesFrom are the counter tables that a DELETE takes rows from.
-func (a *analyzer) deletesFrom(stmt *ast.DeleteStmt) (tables []*catalog.Table) {
-	for _, s := range a.joined(stmt.TableRefs) {
-		if s.t != nil && (stmt.Tables == nil || slices.ContainsFunc(stmt.Tables.Tables, func(n *ast.TableName) bool { return strings.EqualFold(n.Name.O, s.name) })) {
-			tables = with(tables, s.t)
-		}
-	}
-	return tables
 }

@@ -3,7 +3,6 @@ package plan
 import (
 	"encoding/hex"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,21 +10,6 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 )
-
-// Key is the table's key that the pin gives; ok is false if it gives another, or in
-// other words than the server does.
-func (p KeyValue) Key(t *catalog.Table, b Binder) (k catalog.Key, ok bool) {
-	k = make(catalog.Key, len(t.Key))
-	if len(t.Key) == 0 || !slices.Equal(p.Columns, t.Key) {
-		return k, false
-	}
-	for i, c := range t.Key {
-		if k[i], ok = b.keyText(c, p.values[i]); !ok || p.values[i].negative {
-			return k, false
-		}
-	}
-	return k, true
-}
 
 // keyText is a value of a key column as the column's literal method takes it.
 func (b Binder) keyText(c *catalog.Column, v Operand) (string, bool) {

@@ -25,13 +25,13 @@ type look struct {
 
 // look makes the text; nil where the query can't be sent twice, or has no place for
 // hidden columns.
-func (a *analyzer) look(stmt ast.StmtNode, named []*catalog.Table) *look {
+func (rw rewriter) look(stmt ast.StmtNode) *look {
 	s, ok := stmt.(*ast.SelectStmt)
-	if !ok || s.Kind != ast.SelectStmtKindSelect || s.LockInfo != nil || s.SelectIntoOpt != nil || a.into || a.moreLocks > 0 || a.actsTwice() {
+	if !ok || s.Kind != ast.SelectStmtKindSelect || s.LockInfo != nil || s.SelectIntoOpt != nil || rw.parsed.into || rw.parsed.moreLocks > 0 || rw.actsTwice() {
 		return nil
 	}
-	at, from, until := -1, len(a.toks), len(a.toks)
-	for i, t := range sqltext.Outermost(a.toks) {
+	at, from, until := -1, len(rw.toks), len(rw.toks)
+	for i, t := range sqltext.Outermost(rw.toks) {
 		switch {
 		case at < 0 && t.Is("FROM"):
 			at, from = t.Start, i
@@ -40,41 +40,29 @@ func (a *analyzer) look(stmt ast.StmtNode, named []*catalog.Table) *look {
 		}
 	}
 	if at < 0 { // SELECT EXISTS (…)
-		last := len(a.toks) - 1
-		for a.toks[last].Punct(';') {
+		last := len(rw.toks) - 1
+		for rw.toks[last].Punct(';') {
 			last--
 		}
-		if s.From != nil || s.Where != nil || s.Having != nil || s.GroupBy != nil || s.OrderBy != nil || s.Limit != nil || !a.toks[0].Is("SELECT") {
+		if s.From != nil || s.Where != nil || s.Having != nil || s.GroupBy != nil || s.OrderBy != nil || s.Limit != nil || !rw.toks[0].Is("SELECT") {
 			return nil
 		}
-		at = a.toks[last].End
+		at = rw.toks[last].End
 	}
-	l := &look{Tables: named}
+	l := &look{Tables: rw.named}
 	var hidden strings.Builder
-	for _, t := range named {
+	for _, t := range rw.named {
 		hidden.WriteString(", EXISTS (SELECT 1 FROM " + t.Slots() + ")")
 	}
-	l.Text = a.text[:at] + hidden.String() + " " + a.text[at:]
-	rows := a.toks[from:until]
-	l.Always = !s.Distinct && s.GroupBy == nil && s.With == nil && !sqltext.HasWord(rows, "SELECT", "HAVING", "NATURAL") && !readsVirtual(rows, refsOf(named))
+	l.Text = rw.text[:at] + hidden.String() + " " + rw.text[at:]
+	rows := rw.toks[from:until]
+	l.Always = !s.Distinct && s.GroupBy == nil && s.With == nil && !sqltext.HasWord(rows, "SELECT", "HAVING", "NATURAL") && !readsVirtual(rows, refsOf(rw.named))
 	if l.Always {
-		if hidden := a.rowsLooked(s, named); hidden != nil {
-			l.Rows = rowLook{Text: a.text[:at] + ", " + strings.Join(hidden, ", ") + " " + a.text[at:], Hidden: len(hidden)}
+		if hidden := rw.rowsLooked(s); hidden != nil {
+			l.Rows = rowLook{Text: rw.text[:at] + ", " + strings.Join(hidden, ", ") + " " + rw.text[at:], Hidden: len(hidden)}
 		}
 	}
 	return l
-}
-
-// actsTwice reports whether it makes a difference that a query is sent twice, or what was
-// sent before it: it may change something, or ask for that. What is locked must be locked
-// once, and PROCEDURE makes other columns.
-func (a *analyzer) actsTwice() bool {
-	for i, t := range a.toks {
-		if t.In(sqltext.Acting) || t.Is("PROCEDURE") || t.Kind == sqltext.Variable || sqltext.Locks(a.toks, i) {
-			return true
-		}
-	}
-	return sqltext.Calls(a.toks)
 }
 
 // Blames reports whether an error may be the look's own: of a value that lacks what is in
@@ -82,4 +70,11 @@ func (a *analyzer) actsTwice() bool {
 func (l *look) Blames(err error) bool {
 	var e *mysql.MySQLError
 	return OfRow(err) || errors.As(err, &e) && string(e.SQLState[:2]) == "42"
+}
+
+// OfRow reports whether an error is one of values: of the classes 21, cardinality, and
+// 22, data exception.
+func OfRow(err error) bool {
+	var e *mysql.MySQLError
+	return err != nil && errors.As(err, &e) && e.SQLState[0] == '2' && (e.SQLState[1] == '1' || e.SQLState[1] == '2')
 }

@@ -19,16 +19,16 @@ type rowLook struct {
 
 // rowsLooked are the hidden columns of a row look; nil where less than two counters are
 // read for each row, or which rows there are, and in which order, may depend on one.
-func (a *analyzer) rowsLooked(s *ast.SelectStmt, named []*catalog.Table) (hidden []string) {
+func (rw rewriter) rowsLooked(s *ast.SelectStmt) (hidden []string) {
 	if s.From == nil || s.WindowSpecs != nil || !rowByRow(s.Fields) || some(s.Fields, func(*ast.SubqueryExpr) bool { return true }) ||
-		a.countersNamed(s.Fields, named) < 2 || !a.ordersOtherwise(s, named) {
+		countersNamed(s.Fields, rw.named) < 2 || !ordersOtherwise(s, rw.named) {
 		return nil
 	}
-	read := a.countersRead(s, named, s.Fields)
+	read := rw.countersRead(s, rw.named, s.Fields)
 	if wild(s) {
-		read = named
+		read = rw.named
 	}
-	for _, source := range a.sources(s) {
+	for _, source := range rw.sources(s) {
 		switch t := source.t; {
 		case t == nil || !slices.Contains(read, t):
 		case len(t.Key) == 0:
@@ -42,7 +42,7 @@ func (a *analyzer) rowsLooked(s *ast.SelectStmt, named []*catalog.Table) (hidden
 
 // countersNamed is how many counters and touch columns a select list has; a wildcard has
 // all.
-func (a *analyzer) countersNamed(list *ast.FieldList, named []*catalog.Table) (n int) {
+func countersNamed(list *ast.FieldList, named []*catalog.Table) (n int) {
 	every(list, func(node ast.Node) bool {
 		c, ok := node.(*ast.ColumnName)
 		if ok && slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Virtual(c.Name.O) }) {
@@ -62,7 +62,7 @@ func (a *analyzer) countersNamed(list *ast.FieldList, named []*catalog.Table) (n
 
 // ordersOtherwise reports whether a query has no order, or one by columns that are no
 // counters and have no other's name.
-func (a *analyzer) ordersOtherwise(s *ast.SelectStmt, named []*catalog.Table) bool {
+func ordersOtherwise(s *ast.SelectStmt, named []*catalog.Table) bool {
 	return s.OrderBy == nil || !slices.ContainsFunc(s.OrderBy.Items, func(item *ast.ByItem) bool {
 		c, ok := columnRef(item.Expr)
 		return !ok || slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Virtual(c.Name.O) }) ||

@@ -15,30 +15,31 @@ type RestrictToLocked struct {
 	First *RowSet   // the rows that its limit leaves; nil: it has none, or an order by a counter
 }
 
-// narrowing prepares the statement to be kept to the rows of its scope. A condition
+// restriction prepares the statement to be kept to the rows of its scope. A condition
 // on nothing but the key needs none: a row that comes to meet it has no slots. With a
 // limit, the other rows are left to others.
-func (a *analyzer) narrowing(s RowSet, source *ast.TableSource, where ast.ExprNode, order *ast.OrderByClause, limit *ast.Limit) *RestrictToLocked {
+func (src source) restriction(s RowSet, where ast.ExprNode, order *ast.OrderByClause, limit *ast.Limit) *RestrictToLocked {
 	if len(s.Table.Key) == 0 || s.Where == nil && (s.Pins == nil || slices.Equal(keyColumns(s.Pins), s.Table.Key)) {
 		return nil
 	}
-	limited := limit != nil && s.Where != nil && !hinted(source) && (order == nil || !slices.ContainsFunc(order.Items, func(item *ast.ByItem) bool {
+	limited := limit != nil && s.Where != nil && !hinted(src.node) && (order == nil || !slices.ContainsFunc(order.Items, func(item *ast.ByItem) bool {
 		c, ok := columnRef(item.Expr)
 		return !ok || s.Table.Column(c.Name.O) == nil || s.Table.Virtual(c.Name.O)
 	}))
 	if !limited && !some(where, func(c *ast.ColumnName) bool { return !s.Table.Key.Has(c.Name.O) }) {
 		return nil
 	}
-	n := a.narrowed(s, where)
+	n := src.restrict(where)
 	if limited {
-		n.First = a.few(s.Table, s.Name, true, limit)
+		n.First = src.few(true, limit)
 	}
 	return n
 }
 
-func (a *analyzer) narrowed(s RowSet, where ast.ExprNode) *RestrictToLocked {
-	start, end := a.whereSpan()
-	return &RestrictToLocked{Before: a.text[:start] + " (" + a.text[start:end] + ") AND (", After: ")" + a.text[end:], Most: len(a.pins(s.Table, s.Name, where))}
+// restrict cuts the statement where its condition gets another one.
+func (src source) restrict(where ast.ExprNode) *RestrictToLocked {
+	start, end := src.whereSpan()
+	return &RestrictToLocked{Before: src.text[:start] + " (" + src.text[start:end] + ") AND (", After: ")" + src.text[end:], Most: len(src.pins(where))}
 }
 
 // MaxNarrowed bounds the keys written into a statement, MaxNarrowedOr those of

@@ -35,11 +35,11 @@ func FuzzPlan(f *testing.F) {
 		mode := sqltext.Mode{AnsiQuotes: ansi, NoBackslashEscapes: literal}
 		for _, s := range schemas {
 			p := NewPlan(s, text, mode, "forum")
-			if p.Class != Verbatim || p.Query != nil || p.Increment != nil || p.Writes != nil || p.Split != nil || p.Cleaning != nil {
+			if _, reads := p.Work.(*BaseRead); p.Work != nil && !reads || p.Writes != nil || p.Sweep != nil {
 				continue
 			}
-			a := &analyzer{schema: s, text: text, mode: mode, db: "forum", toks: sqltext.Tokenize(text, mode)}
-			if stmt := a.parse(); stmt != nil && p.Kind == sqltext.NoEffect && a.concerns(stmt) {
+			a := newAnalyzer(s, text, mode, "forum")
+			if stmt := a.parse().stmt; stmt != nil && p.Kind == sqltext.NoEffect && a.concerns(stmt) {
 				t.Fatalf("it writes or reads counters, and was taken for none of our business: %q", text)
 			}
 		}
@@ -73,17 +73,17 @@ func (a *analyzer) concerns(stmt ast.StmtNode) bool {
 	every(stmt, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.TableName:
-			if t := a.schema.Lookup(n.Schema.O, n.Name.O, a.db); t != nil {
+			if t := a.lookup(n); t != nil {
 				named[t] = true
 			}
 		case *ast.TableSource:
-			if name, ok := n.Source.(*ast.TableName); !ok || a.schema.Lookup(name.Schema.O, name.Name.O, a.db) == nil {
+			if name, ok := n.Source.(*ast.TableName); !ok || a.lookup(name) == nil {
 				others[a.sourceOf(n).name] = true
 			}
 		}
 		return true
 	})
-	ours := func(t *ast.TableName) bool { return a.schema.Lookup(t.Schema.O, t.Name.O, a.db) != nil }
+	ours := func(t *ast.TableName) bool { return a.lookup(t) != nil }
 	return some(stmt, func(s *ast.SelectStmt) bool { return s.From != nil && wild(s) && some(s.From, ours) }) ||
 		some(stmt, func(c *ast.ColumnNameExpr) bool {
 			if others[c.Name.Table.O] {

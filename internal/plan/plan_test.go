@@ -21,15 +21,15 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func describe(p *Plan) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("%s", p.Class)
+	line("%s", p.Class())
 	if p.Reason != "" {
 		line("  because %s", p.Reason)
 	}
-	if p.Unready != nil {
-		line("  refused for %s", p.Unready)
+	if refused, ok := p.Work.(*Refused); ok {
+		line("  refused for %s", refused.For)
 	}
-	if p.Query != nil {
-		if look := p.Query.Look; look != nil {
+	if q := p.Sum(); q != nil {
+		if look := q.Look; look != nil {
 			always := ""
 			if look.Always {
 				always = ", and no row is an answer"
@@ -39,26 +39,30 @@ func describe(p *Plan) string {
 				line("  or by %s", look.Rows.Text)
 			}
 		}
-		line("  sends %s", p.Query.SQL)
-		if top := p.Query.Top; top != nil {
+		line("  sends %s", q.SQL)
+		if top := q.Top; top != nil {
 			line("  or %s", describeFragment(top.text))
 		}
-		if short := p.Query.Short; short != nil {
+		if short := q.Short; short != nil {
 			line("  or %s", describeFragment(short.text))
 		}
-	}
-	if p.Query != nil && p.Query.Locking {
-		for _, t := range p.Reads {
-			line("  locks %s", p.Query.Lockings(t)[0].Clause)
+		if q.Locking {
+			for _, t := range q.Tables {
+				line("  locks %s", q.Lockings(t)[0].Clause)
+			}
 		}
 	}
-	if p.Guarded != "" {
-		line("  tries %s", p.Guarded)
+	x := p.Exactly()
+	if x == nil {
+		x = &Exact{}
 	}
-	if g := p.Guard; g != nil {
+	if x.Guarded != "" {
+		line("  tries %s", x.Guarded)
+	}
+	if g := x.Guard; g != nil {
 		line("  goes with others: %s", describeGuard(g))
 	}
-	if inc := p.Increment; inc != nil {
+	if inc := p.Increment(); inc != nil {
 		for _, d := range inc.Deltas {
 			sign := "+"
 			if d.subtract {
@@ -80,7 +84,7 @@ func describe(p *Plan) string {
 			line("  row %s", describePin(r.key))
 		}
 	}
-	for _, s := range p.Scopes {
+	for _, s := range x.Rows {
 		switch {
 		case s.Pins != nil:
 			line("  exact for %s: %s", s.Table, describePins(s.Pins))
@@ -93,17 +97,22 @@ func describe(p *Plan) string {
 	for _, w := range p.Writes {
 		line("  writes %s: %s", w.Table, describePins(w.Pins))
 	}
-	if p.Cleaning != nil {
-		line("  clears left-over slots of %s: %s", p.Cleaning.Table, describePins(p.Cleaning.Pins))
+	if p.Sweep != nil {
+		line("  clears left-over slots of %s: %s", p.Sweep.Table, describePins(p.Sweep.Pins))
 	}
-	for _, t := range p.Dropped {
-		line("  the slots of %s go too", t)
-	}
-	for _, t := range p.LockTables {
-		line("  locks the slots of %s too", t)
-	}
-	for _, part := range p.Split {
-		line("  statement %s", strings.TrimSpace(part))
+	switch w := p.Work.(type) {
+	case *Drop:
+		for _, t := range w.Tables {
+			line("  the slots of %s go too", t)
+		}
+	case *TableLocks:
+		for _, t := range w.Tables {
+			line("  locks the slots of %s too", t)
+		}
+	case *Split:
+		for _, part := range w.Texts {
+			line("  statement %s", strings.TrimSpace(part))
+		}
 	}
 	return b.String()
 }

@@ -1,392 +1,69 @@
 package plan
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/test_driver"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/slotsql"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
-
-// Query is a text in which each counter table of a FROM clause is replaced by
-// a view of it: a derived table of the same name and columns whose counters are
-// sums. Both servers merge it into the query, so that it costs no more than the
-// sums, and every name in the user's text means what it always meant.
-type Query struct {
-	text  []string // what stands between the views
-	views []ViewUse
-	SQL   string    // rendered outside transactions
-	Top   *topRead  // sent in its place where it is known to read fewer rows
-	Look  *look     // sent first: perhaps there are no slots to add
-	Short *restated // sent in its place: it adds up less
-
-	columns  bool // the views are tables, whose counters are columns and no expressions
-	Renamed  bool // the server may name columns otherwise
-	Into     bool // variables take the row: it returns none
-	Locking  bool // some view locks what it reads
-	Stored   bool // rows are made of what it reads
-	others   bool // it names other tables, too
-	fallible bool // it may fail for a row's sake
-	Once     bool // MariaDB may answer it wrongly when it is executed again as it was prepared
-
-	First     []RowSet // the rows that it locks, if it locks: no more than its LIMIT says
-	Keyed     []RowSet // the rows whose keys it gives, if it does not say how it locks
-	Converted conversion
-}
-
-type ViewUse struct {
-	Table *catalog.Table
-	hints string // PARTITION and index hints
-	Locks sqltext.Locking
-	cols  []*catalog.Column // that the text may name: the servers take their time over each column of a view
-}
-
-// Render writes the text with the views as the transaction sees them.
-func (q *Query) Render(as func(ViewUse) slotsql.ReadView, tables bool) string {
-	return q.with(func(v ViewUse) string {
-		if tables || q.columns {
-			return slotsql.View(v.Table, as(v), v.hints+everyRow, v.cols)
-		}
-		return slotsql.View(v.Table, as(v), v.hints, v.cols)
-	})
-}
-
-// everyRow keeps both servers from merging a view into the query.
-const everyRow = " LIMIT 18446744073709551615"
-
-// Lockings are the ways in which the query locks a table, those that do first.
-func (q *Query) Lockings(t *catalog.Table) []sqltext.Locking {
-	var all []sqltext.Locking
-	for _, v := range q.views {
-		switch {
-		case v.Table != t || slices.Contains(all, v.Locks):
-		case v.Locks.Clause != "":
-			all = slices.Insert(all, 0, v.Locks)
-		default:
-			all = append(all, v.Locks)
-		}
-	}
-	if all == nil {
-		all = []sqltext.Locking{{}} // the table is written
-	}
-	return all
-}
-
-// renderWide writes the text with wide views.
-func (q *Query) renderWide() string {
-	return q.with(func(v ViewUse) string { return slotsql.WideView(v.Table, v.hints, v.cols) })
-}
-
-func (q *Query) with(view func(ViewUse) string) string {
-	var b strings.Builder
-	for i, v := range q.views {
-		b.WriteString(q.text[i])
-		b.WriteString(view(v))
-	}
-	b.WriteString(q.text[len(q.text)-1])
-	return b.String()
-}
-
-// edit replaces text[start:end].
-type edit struct {
-	start, end int
-	text       string
-	ref        *tableRef // a view comes first
-}
-
-// rewrite puts views in place of the tables, and makes other edits.
-func (a *analyzer) rewrite(refs []tableRef, edits []edit, columns bool) *Query {
-	merges := map[int][]string{}
-	for i, r := range refs {
-		edits = append(edits, edit{r.start, r.end, " AS " + sqltext.Quote(r.name), &refs[i]})
-		merges[r.sel] = append(merges[r.sel], sqltext.Quote(r.name))
-	}
-	if !a.schema.Server.MariaDB && !columns {
-		// MySQL would materialize a derived table that holds a subquery, were it not for the hint
-		// (https://dev.mysql.com/doc/refman/8.4/en/derived-table-optimization.html).
-		for sel, names := range merges {
-			hint := "MERGE(" + strings.Join(names, ", ") + ")"
-			if next := a.toks[sel+1]; next.Kind == sqltext.Hint {
-				edits = append(edits, edit{next.Start + 3, next.Start + 3, " " + hint + " ", nil})
-			} else {
-				edits = append(edits, edit{a.toks[sel].End, a.toks[sel].End, " /*+ " + hint + " */", nil})
-			}
-		}
-	}
-	full := a.fullNames()
-	for _, t := range full { // the view has no database
-		edits = append(edits, edit{t[0].Start, t[2].Start, "", nil})
-	}
-	slices.SortFunc(edits, func(x, y edit) int { return x.start - y.start })
-	distinct := a.schema.Server.MariaDB && sqltext.HasWord(a.toks, "DISTINCT", "DISTINCTROW") // it may call equal columns by one name
-	once := a.schema.Server.MariaDB && sqltext.HasWord(a.toks[1:], "SELECT")
-	q := &Query{columns: columns, Once: once, Renamed: a.inSelectList(refs) || full != nil || a.respelled(refs) || distinct}
-	var b strings.Builder
-	at := 0
-	for _, e := range edits {
-		b.WriteString(a.text[at:e.start])
-		if e.ref != nil {
-			q.text = append(q.text, b.String())
-			q.views = append(q.views, ViewUse{e.ref.t, e.ref.hints, e.ref.locks, a.columnsNamed(e.ref.t)})
-			q.Locking = q.Locking || e.ref.locks.Clause != ""
-			b.Reset()
-		}
-		b.WriteString(e.text)
-		at = e.end
-	}
-	b.WriteString(a.text[at:])
-	q.text = append(q.text, b.String())
-	q.SQL = q.Render(func(ViewUse) slotsql.ReadView { return slotsql.ReadView{} }, false)
-	return q
-}
-
-// columnsNamed are the columns of a table that the statement may name, and its key.
-func (a *analyzer) columnsNamed(t *catalog.Table) []*catalog.Column {
-	named := map[string]bool{}
-	for i, tok := range a.toks {
-		switch {
-		case tok.Is("NATURAL"), tok.Is("USING"), tok.Punct('*') && !(a.toks[i-1].Punct('(') && i+1 < len(a.toks) && a.toks[i+1].Punct(')')):
-			return t.Columns
-		case tok.Ident():
-			named[strings.ToLower(tok.Name)] = true
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *catalog.Column) bool { return !named[strings.ToLower(c.Name)] && !slices.Contains(t.Key, c) })
-}
-
-// respelled reports whether the text writes a column's name in other letters than
-// the table has, or in two ways: the server names a view's columns as the view does.
-func (a *analyzer) respelled(refs []tableRef) bool {
-	spelled := map[string]string{}
-	for _, t := range a.toks {
-		folded := strings.ToLower(t.Name)
-		if was := spelled[folded]; t.Ident() && was != "" && was != t.Name {
-			return true
-		}
-		spelled[folded] = t.Name
-	}
-	return slices.ContainsFunc(a.toks, func(t sqltext.Token) bool {
-		return t.Ident() && slices.ContainsFunc(refs, func(r tableRef) bool {
-			c := r.t.Column(t.Name)
-			return c != nil && c.Name != t.Name
-		})
-	})
-}
-
-// inSelectList reports whether a table stands in a subquery of some select list,
-// whose text is the name of a column without an alias.
-func (a *analyzer) inSelectList(refs []tableRef) bool {
-	lists := sqltext.Nest[bool]{false} // between SELECT and FROM
-	for _, t := range a.toks {
-		switch {
-		case lists.Follow(t, false):
-		case t.Is("SELECT"):
-			*lists.Top() = true
-		case t.Is("FROM"):
-			*lists.Top() = false
-		}
-		if slices.Contains(lists, true) && slices.ContainsFunc(refs, func(r tableRef) bool { return r.start == t.Start }) {
-			return true
-		}
-	}
-	return false
-}
 
 // selection plans a SELECT, a UNION, a WITH.
 func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
-	q, p := a.sums(stmt, named)
-	if p != nil {
-		return p
+	rw := a.rewriter(named)
+	q, otherwise := rw.sums(stmt)
+	if otherwise != "" {
+		return a.opaque(named, nil, otherwise)
 	}
+	one, isOne := a.singleSelect(stmt, named)
 	if q == nil {
-		return &Plan{Shows: named, Pins: a.readPins(stmt, named)} // reads no counter
+		read := &BaseRead{Tables: named}
+		if isOne {
+			read.Pins = one.readPins()
+		}
+		return &Plan{Work: read}
 	}
-	if !q.columns {
-		if a.wide(stmt, named) {
-			q.SQL, q.Short = q.renderWide(), a.countByDifference(stmt, named)
-		} else if spliced, together := a.splice(stmt, named); spliced != "" {
+	if isOne && !q.columns {
+		if one.wide() {
+			q.SQL, q.Short = q.renderWide(), one.countByDifference()
+		} else if spliced, together := one.splice(); spliced != "" {
 			q.SQL, q.Short = spliced, together
 		}
 	}
-	q.Into = a.into
-	q.Look = a.look(stmt, named)
-	q.fallible = !a.into && !q.columns && !q.Locking && a.fallible(stmt)
-	q.others = some(stmt, func(t *ast.TableName) bool { return a.schema.Lookup(t.Schema.O, t.Name.O, a.db) == nil })
-	if !a.into && !q.columns {
-		q.Top = a.top(stmt, named, q)
+	q.Into = a.parsed.into
+	q.Look = rw.look(stmt)
+	q.fallible = !a.parsed.into && !q.columns && !q.Locking && a.fallible(stmt)
+	q.others = some(stmt, func(t *ast.TableName) bool { return a.lookup(t) == nil })
+	if !a.parsed.into && !q.columns {
+		q.Top = rw.top(stmt, q)
 	}
-	p = &Plan{Class: Summing, Query: q, Reads: named, Scopes: allOf(named), NamedByArgs: q.Renamed && namedByArgs(stmt)}
-	p.Pins = a.readPins(stmt, named)
-	if q.Locking {
-		p.Scopes, q.First = a.lockedRows(stmt, named)
-	} else {
-		q.Keyed = a.keyedRows(stmt, named)
+	q.NamedByArgs = q.Renamed && namedByArgs(stmt)
+	switch {
+	case !isOne:
+	case q.Locking:
+		q.Pins = one.readPins()
+		q.Exact.Rows, q.First = one.lockedRows(a.parsed.into)
+	default:
+		q.Pins, q.Keyed = one.readPins(), one.keyedRows()
 	}
-	return p
+	return &Plan{Work: q}
 }
 
 // readToWrite plans a statement that writes another table by what it reads of counter
 // tables.
 func (a *analyzer) readToWrite(stmt ast.Node, named []*catalog.Table) *Plan {
-	q, p := a.sums(stmt, named)
+	q, otherwise := a.rewriter(named).sums(stmt)
 	switch {
-	case p != nil:
-		return p
+	case otherwise != "":
+		return a.opaque(named, nil, otherwise)
 	case q == nil:
 		return &Plan{}
 	}
-	return &Plan{Class: Summing, Query: q, Reads: named, Scopes: allOf(named)}
+	return &Plan{Work: q}
 }
 
-// sums rewrites the query parts of a statement; nil if they read no counter,
-// and a plan where the exact way is the only one.
-func (a *analyzer) sums(stmt ast.Node, named []*catalog.Table) (*Query, *Plan) {
-	if some(stmt, func(s *ast.SelectStmt) bool { return s.Kind == ast.SelectStmtKindTable }) { // TABLE t
-		return nil, a.opaque(named, nil, "it reads the whole table by name")
-	}
-	if !readsVirtual(a.toks, refsOf(named)) {
-		return nil, nil
-	}
-	refs, ok := a.tableRefs()
-	if !ok || len(refs) != a.countTables(stmt) {
-		return nil, a.opaque(named, nil, "its FROM clause could not be followed")
-	}
-	inOrder := assignsInOrder(stmt)
-	if inOrder && sqltext.AssignsWithin(a.toks) {
-		return nil, a.opaque(named, nil, "its subquery assigns variables row by row, in an order")
-	}
-	converted := a.conversions(stmt, named)
-	if converted.exact {
-		return nil, a.opaque(named, nil, "only the table itself suits its constants")
-	}
-	columns := inOrder || converted.odd || a.schema.Server.MariaDB && looksUpRows(stmt) || a.ambiguous(stmt, named)
-	for i, t := range a.toks {
-		if t.Is("ROLLUP") {
-			if a.schema.Server.MariaDB { // and says of a query without rows what may be NULL otherwise
-				return nil, a.opaque(named, nil, "MariaDB groups a merged view wrongly WITH ROLLUP")
-			}
-			columns = true
-		}
-		if t.Is("DEFAULT") && i+1 < len(a.toks) && a.toks[i+1].Punct('(') {
-			return nil, a.opaque(named, nil, "DEFAULT(column) needs the table itself")
-		}
-	}
-	if a.namesakes(stmt) {
-		return nil, a.opaque(named, nil, "tables of two databases have one name")
-	}
-	for _, t := range named {
-		if slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.Invisible }) {
-			return nil, a.opaque(named, nil, "the table has invisible columns")
-		}
-	}
-	edits, ok := a.lockings(stmt, refs)
-	if !ok {
-		return nil, a.opaque(named, nil, "its locks could not be followed")
-	}
-	q := a.rewrite(refs, edits, columns)
-	q.Converted = converted
-	q.Stored = !a.onlyReads() && !a.toks[0].Is("WITH")
-	if q.columns && q.Locking {
-		return nil, a.opaque(named, nil, "it locks rows, and only a table's columns suit its names or variables")
-	}
-	return q, nil
-}
-
-// looksUpRows reports whether rows are looked for among those of a subquery. MariaDB
-// refuses any with a sum in it (1235), and may crash when it prepares the next statement.
-// What another subquery gives it may not find among sums.
-func looksUpRows(stmt ast.Node) bool {
-	row := func(e ast.ExprNode) bool {
-		_, ok := unparen(e).(*ast.RowExpr)
-		return ok || some(e, func(*ast.SubqueryExpr) bool { return true })
-	}
-	return some(stmt, func(e *ast.PatternInExpr) bool { return e.Sel != nil && row(e.Expr) }) ||
-		some(stmt, func(e *ast.CompareSubqueryExpr) bool { return row(e.L) })
-}
-
-func refsOf(tables []*catalog.Table) []tableRef {
-	refs := make([]tableRef, len(tables))
-	for i, t := range tables {
-		refs[i].t = t
-	}
-	return refs
-}
-
-// countTables counts the places where the statement's FROM clauses name counter tables.
-func (a *analyzer) countTables(stmt ast.Node) int {
-	n := 0
-	one := func(t *ast.TableName) int {
-		if a.schema.Lookup(t.Schema.O, t.Name.O, a.db) != nil {
-			return 1
-		}
-		return 0
-	}
-	every(stmt, func(node ast.Node) bool {
-		switch node := node.(type) {
-		case *ast.TableName:
-			n += one(node)
-		case *ast.SelectStmt:
-			if node.LockInfo != nil {
-				for _, t := range node.LockInfo.Tables {
-					n -= one(t) // FOR UPDATE OF t, which is visited too
-				}
-			}
-		}
-		return true
+// namedByArgs reports whether a column without an alias has a parameter in its text.
+func namedByArgs(stmt ast.Node) bool {
+	return some(stmt, func(f *ast.SelectField) bool {
+		return f.WildCard == nil && f.AsName.O == "" && some(f.Expr, func(*test_driver.ParamMarkerExpr) bool { return true })
 	})
-	if insert, ok := stmt.(*ast.InsertStmt); ok && insert.Table != nil {
-		if source := singleTable(insert.Table); source != nil && a.target(source) != nil {
-			n-- // the table that is written
-		}
-	}
-	return n
-}
-
-// readPins are the keys of the rows that a query of one table reads, if it
-// gives them as numbers: those compare in one way only.
-func (a *analyzer) readPins(stmt ast.StmtNode, named []*catalog.Table) []KeyValue {
-	s, ok := stmt.(*ast.SelectStmt)
-	if !ok || len(named) != 1 || s.From == nil || s.With != nil || a.countTables(stmt) != 1 {
-		return nil
-	}
-	source := singleTable(s.From)
-	t := named[0]
-	if source == nil || a.target(source) != t || len(t.Key) == 0 || slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Integer() }) {
-		return nil
-	}
-	if pins := a.pins(t, nameOf(source), s.Where); slices.Equal(keyColumns(pins), t.Key) {
-		return pins
-	}
-	return nil
-}
-
-// singleTable returns the only table of a FROM clause, or nil.
-func singleTable(refs *ast.TableRefsClause) *ast.TableSource {
-	if refs == nil || refs.TableRefs == nil || refs.TableRefs.Right != nil {
-		return nil
-	}
-	source, ok := refs.TableRefs.Left.(*ast.TableSource)
-	if !ok {
-		return nil
-	}
-	if _, ok := source.Source.(*ast.TableName); !ok {
-		return nil
-	}
-	return source
-}
-
-// target returns the counter table that a table source names, or nil.
-func (a *analyzer) target(source *ast.TableSource) *catalog.Table {
-	name := source.Source.(*ast.TableName)
-	return a.schema.Lookup(name.Schema.O, name.Name.O, a.db)
-}
-
-func nameOf(source *ast.TableSource) string {
-	if source.AsName.O != "" {
-		return source.AsName.O
-	}
-	return source.Source.(*ast.TableName).Name.O
 }

@@ -24,15 +24,14 @@ type comparison struct {
 
 // comparisons reads a condition that does nothing but compare columns with constants;
 // ok is false if it may do more.
-func (a *analyzer) comparisons(t *catalog.Table, name string, cond ast.ExprNode) (all []comparison, ok bool) {
-	column := func(e ast.ExprNode) *catalog.Column { return a.columnOf(t, name, e) }
+func (src source) comparisons(cond ast.ExprNode) (all []comparison, ok bool) {
 	compare := func(e ast.ExprNode, with ...ast.ExprNode) ([]comparison, bool) {
-		cmp := comparison{c: column(e)}
+		cmp := comparison{c: src.column(e)}
 		if cmp.c == nil {
 			return nil, false
 		}
 		for _, w := range with {
-			v, ok := a.constant(w)
+			v, ok := src.params.constant(w)
 			switch {
 			case ok:
 				cmp.values = append(cmp.values, v)
@@ -46,36 +45,30 @@ func (a *analyzer) comparisons(t *catalog.Table, name string, cond ast.ExprNode)
 	case *ast.BinaryOperationExpr:
 		switch e.Op {
 		case opcode.LogicAnd, opcode.LogicOr, opcode.LogicXor:
-			l, lok := a.comparisons(t, name, e.L)
-			r, rok := a.comparisons(t, name, e.R)
+			l, lok := src.comparisons(e.L)
+			r, rok := src.comparisons(e.R)
 			return append(l, r...), lok && rok
 		case opcode.EQ, opcode.NE, opcode.LT, opcode.LE, opcode.GT, opcode.GE, opcode.NullEQ:
-			if column(e.L) == nil {
+			if src.column(e.L) == nil {
 				return compare(e.R, e.L)
 			}
 			return compare(e.L, e.R)
 		}
 	case *ast.UnaryOperationExpr:
 		if e.Op == opcode.Not || e.Op == opcode.Not2 {
-			return a.comparisons(t, name, e.V)
+			return src.comparisons(e.V)
 		}
 	case *ast.PatternInExpr:
 		return compare(e.Expr, e.List...)
 	case *ast.BetweenExpr:
 		return compare(e.Expr, e.Left, e.Right)
 	case *ast.IsNullExpr:
-		return nil, column(e.Expr) != nil
+		return nil, src.column(e.Expr) != nil
 	case *ast.ColumnNameExpr:
-		c := column(e)
+		c := src.column(e)
 		return nil, c != nil && c.Integer()
 	}
 	return nil, false
-}
-
-// present reports whether the expression is the moment that the statement runs.
-func present(e ast.ExprNode) bool {
-	f, ok := unparen(e).(*ast.FuncCallExpr)
-	return ok && len(f.Args) == 0 && (f.FnName.L == "now" || f.FnName.L == "current_timestamp" || f.FnName.L == "utc_timestamp")
 }
 
 // quiet reports whether the server compares the column with the value without a warning.

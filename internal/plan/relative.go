@@ -22,51 +22,45 @@ type Delta struct {
 
 // relative reads c + d, d + c, c - d, and the same with COALESCE(c, 0) or
 // IFNULL(c, 0), where d is a constant.
-func (a *analyzer) relative(c *catalog.Column, name string, e ast.ExprNode) (Delta, bool) {
+func (src source) relative(c *catalog.Column, e ast.ExprNode) (Delta, bool) {
 	b, ok := unparen(e).(*ast.BinaryOperationExpr)
 	if !ok || b.Op != opcode.Plus && b.Op != opcode.Minus {
 		return Delta{}, false
 	}
 	l, r := b.L, b.R
-	if !a.refersTo(c, name, l) {
-		if b.Op == opcode.Minus || !a.refersTo(c, name, r) {
+	if !src.refersTo(c, l) {
+		if b.Op == opcode.Minus || !src.refersTo(c, r) {
 			return Delta{}, false
 		}
 		l, r = r, l
 	}
 	_, bare := columnRef(l)
 	d := Delta{C: c, subtract: b.Op == opcode.Minus, fills: !bare}
-	if a.insertedValue(c, r) {
+	if src.insertedValue(c, r) {
 		d.inserted = true
 		return d, true
 	}
-	d.v, ok = a.constant(r)
+	d.v, ok = src.params.constant(r)
 	return d, ok
 }
 
-func (a *analyzer) refersTo(c *catalog.Column, name string, e ast.ExprNode) bool {
+func (src source) refersTo(c *catalog.Column, e ast.ExprNode) bool {
 	if f, ok := unparen(e).(*ast.FuncCallExpr); ok && (f.FnName.L == "coalesce" || f.FnName.L == "ifnull") && len(f.Args) == 2 {
-		zero, isConstant := a.constant(f.Args[1])
-		return isConstant && zero.literal == int64(0) && a.refersTo(c, name, f.Args[0])
+		zero, isConstant := src.params.constant(f.Args[1])
+		return isConstant && zero.literal == int64(0) && src.refersTo(c, f.Args[0])
 	}
 	ref, ok := columnRef(e)
-	return ok && strings.EqualFold(ref.Name.O, c.Name) && a.means(ref.Table.O, name) && !a.aliased(ref)
-}
-
-// aliased reports whether a column could be the inserted row's as well: the server
-// refuses it.
-func (a *analyzer) aliased(ref *ast.ColumnName) bool {
-	return a.alias != "" && (ref.Table.O == "" || a.means(ref.Table.O, a.alias))
+	return ok && strings.EqualFold(ref.Name.O, c.Name) && src.means(ref.Table.O, src.name) && !src.aliased(ref)
 }
 
 // insertedValue reads VALUES(c), and alias.c of the row alias.
-func (a *analyzer) insertedValue(c *catalog.Column, e ast.ExprNode) bool {
+func (src source) insertedValue(c *catalog.Column, e ast.ExprNode) bool {
 	e = unparen(e)
 	if v, ok := e.(*ast.ValuesExpr); ok {
 		return strings.EqualFold(v.Column.Name.Name.O, c.Name)
 	}
 	ref, ok := columnRef(e)
-	return ok && a.alias != "" && ref.Table.O != "" && a.means(ref.Table.O, a.alias) && strings.EqualFold(ref.Name.O, c.Name)
+	return ok && src.alias != "" && ref.Table.O != "" && src.means(ref.Table.O, src.alias) && strings.EqualFold(ref.Name.O, c.Name)
 }
 
 // Units is the delta in units of the counter's last digit. ok is false where

@@ -22,7 +22,7 @@ type Setting struct {
 
 // Route is what becomes of one execution of a statement.
 type Route struct {
-	Class  class
+	Class  Class
 	Reason string // why it is not fast: the first condition that was not met
 	Bare   bool   // nothing is done for it besides
 	Lone   bool   // an increment that may go by itself, as the filler has it
@@ -33,67 +33,75 @@ type Route struct {
 // out by what is sent, which falls back to OnBase or to the exact way. f takes an increment
 // that may go by itself; nil: it is bound like the others.
 func (p *Plan) Route(a Arguments, s Setting, f *Filler) Route {
+	work := p.Work
+	if _, refused := work.(*Refused); refused {
+		return Route{Class: ClassRefused}
+	}
 	switch {
-	case p.Class == Refused:
-		return Route{Class: Refused}
 	case s.Locked: // of other tables: the server refuses
 		return Route{Bare: true, Reason: "tables are locked by LOCK TABLES"}
 	case slices.ContainsFunc(a.Args, func(v driver.NamedValue) bool { return v.Name != "" }):
 		return Route{Bare: true, Reason: "the server knows no named arguments"}
-	case p.Class == Exact:
-		return Route{Class: Exact, Reason: p.Reason}
-	case p.Increment != nil:
-		return p.incrementRoute(a, s, f)
-	case p.Query != nil && p.Query.Converted.Some() && p.Query.Converted.Given(a):
-		return Route{Class: Exact, Reason: "an argument is compared with a column as it would not be with a sum"}
-	case p.Touches != nil && !p.TouchesNow(a.Binder):
-		return Route{Class: Exact, Reason: p.doubt(a.Binder)}
-	case p.Query != nil:
-		return Route{Class: Summing}
+	}
+	switch w := work.(type) {
+	case *Exact, *Alter:
+		return Route{Class: ClassExact, Reason: p.Reason}
+	case *Increment:
+		return w.route(p, a, s, f)
+	case *Sum:
+		if w.Converted.Some() && w.Converted.Given(a) {
+			return Route{Class: ClassExact, Reason: "an argument is compared with a column as it would not be with a sum"}
+		}
+		return Route{Class: ClassSum}
+	case *Update:
+		if !touchesNow(w.Touches, a.Binder) {
+			return Route{Class: ClassExact, Reason: doubt(w.Touches, nil, a.Binder)}
+		}
 	}
 	return Route{Reason: p.Reason}
 }
 
-func (p *Plan) incrementRoute(a Arguments, s Setting, f *Filler) Route {
-	inc, b := p.Increment, a.Binder
+// route is that of an increment, whose plan is p.
+func (inc *Increment) route(p *Plan, a Arguments, s Setting, f *Filler) Route {
+	b := a.Binder
 	if s.Refused || a.Count() != p.Params || s.SafeUpdates && len(inc.Table.Key) == 0 {
-		return p.OnBase(b, s, "the server refuses it")
+		return inc.OnBase(b, s, "the server refuses it")
 	}
 	if f != nil && inc.Text != nil && !inc.Verbatim() && !s.Transaction && f.Bind(inc, b) {
-		return Route{Class: Counting, Lone: true}
+		return Route{Class: ClassIncrement, Lone: true}
 	}
 	bound, ok := inc.Bind(b)
 	switch {
 	case !ok:
-		return Route{Class: Exact, Reason: p.doubt(b)}
-	case p.Class != Counting && !inc.Table.Verbatim():
-		return p.OnBase(b, s, p.Reason)
+		return Route{Class: ClassExact, Reason: inc.doubt(b)}
+	case inc.BaseOnly && !inc.Table.Verbatim():
+		return inc.OnBase(b, s, p.Reason)
 	case inc.Verbatim():
-		return p.OnBase(b, s, inc.onBase())
+		return inc.OnBase(b, s, inc.notTaken())
 	case bound.Zero:
-		return p.OnBase(b, s, "it adds nothing, or a value in it has no exact text")
+		return inc.OnBase(b, s, "it adds nothing, or a value in it has no exact text")
 	case s.Held:
-		return p.OnBase(b, s, "on a cluster, its transaction may have locked the row")
+		return inc.OnBase(b, s, "on a cluster, its transaction may have locked the row")
 	case !b.SoundPins(inc.Pins):
-		return p.OnBase(b, s, "a value in its condition is not of the key's type")
+		return inc.OnBase(b, s, "a value in its condition is not of the key's type")
 	case s.Transaction && s.Serializable:
-		return p.OnBase(b, s, "the transaction is SERIALIZABLE")
+		return inc.OnBase(b, s, "the transaction is SERIALIZABLE")
 	case s.Transaction && (s.ReadOnly || s.GivenUp):
-		return p.OnBase(b, s, "the server refuses it")
+		return inc.OnBase(b, s, "the server refuses it")
 	case (s.Transaction || !inc.One) && inc.Warns(b):
-		return p.OnBase(b, s, "its condition may give a warning")
+		return inc.OnBase(b, s, "its condition may give a warning")
 	}
-	return Route{Class: Counting, Bound: bound}
+	return Route{Class: ClassIncrement, Bound: bound}
 }
 
 // OnBase is the route of a relative write that the base row takes: verbatim, or the exact
 // way where that may make another value of it than the sum would have.
-func (p *Plan) OnBase(b Binder, s Setting, reason string) Route {
+func (inc *Increment) OnBase(b Binder, s Setting, reason string) Route {
 	switch {
-	case p.Increment.mayCut(s.Strict):
-		return Route{Class: Exact, Reason: "the server may cut what the base row alone would hold"}
-	case !p.TouchesNow(b):
-		return Route{Class: Exact, Reason: p.doubt(b)}
+	case inc.mayCut(s.Strict):
+		return Route{Class: ClassExact, Reason: "the server may cut what the base row alone would hold"}
+	case !touchesNow(inc.Touch, b):
+		return Route{Class: ClassExact, Reason: inc.doubt(b)}
 	}
 	return Route{Reason: reason}
 }
@@ -105,8 +113,8 @@ func (inc *Increment) mayCut(strict bool) bool {
 	return (inc.Ignores || !strict) && slices.ContainsFunc(inc.Deltas, func(d Delta) bool { return !d.C.Unsigned() })
 }
 
-// onBase says why the table's increments go to its base rows.
-func (inc *Increment) onBase() string {
+// notTaken says why the table's slots take no increment, or not this one.
+func (inc *Increment) notTaken() string {
 	switch t := inc.Table; {
 	case t.Closed:
 		return "the slots table is closed"
@@ -118,15 +126,17 @@ func (inc *Increment) onBase() string {
 	return "on a cluster, its condition is more than the primary key"
 }
 
-// doubt says which value of a statement is none for the slots.
-func (p *Plan) doubt(b Binder) string {
-	touches, deltas := p.Touches, []Delta(nil)
-	if inc := p.Increment; inc != nil {
-		touches, deltas = inc.Touch, inc.Deltas
-		for _, row := range inc.Rows {
-			deltas = append(deltas, row.Deltas...)
-		}
+// doubt says which value of an increment is none for the slots.
+func (inc *Increment) doubt(b Binder) string {
+	deltas := slices.Clone(inc.Deltas)
+	for _, row := range inc.Rows {
+		deltas = append(deltas, row.Deltas...)
 	}
+	return doubt(inc.Touch, deltas, b)
+}
+
+// doubt says which value of a data change is none for the slots.
+func doubt(touches []Touch, deltas []Delta, b Binder) string {
 	for _, set := range touches {
 		if _, ok := set.SQL(b); !ok {
 			return "it sets touch column " + set.C.Name + " to another time than now"

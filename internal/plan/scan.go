@@ -38,8 +38,8 @@ var endOfFrom = sqltext.WordSet(`WHERE GROUP HAVING ORDER LIMIT WINDOW FOR LOCK 
 // parser gives no positions for tables, so the tokens are followed here; the
 // caller compares the number found with the parser's. ok is false for a
 // construct that the scan does not know.
-func (a *analyzer) tableRefs() (refs []tableRef, ok bool) {
-	toks := a.toks
+func (rw rewriter) tableRefs() (refs []tableRef, ok bool) {
+	toks := rw.toks
 	stack := sqltext.Nest[frame]{{sel: -1}}
 	for i := 0; i < len(toks); i++ {
 		top, inner := stack.Top(), frame{sel: -1}
@@ -69,7 +69,7 @@ func (a *analyzer) tableRefs() (refs []tableRef, ok bool) {
 			top.from, top.expect = false, false
 		case top.expect && t.Ident():
 			top.expect = false
-			ref, next, known := a.tableFactor(i)
+			ref, next, known := rw.tableFactor(i)
 			if !known {
 				return nil, false
 			}
@@ -88,8 +88,8 @@ func (a *analyzer) tableRefs() (refs []tableRef, ok bool) {
 
 // tableFactor reads a table's name, alias and hints from token i; next is the
 // first token behind them.
-func (a *analyzer) tableFactor(i int) (ref tableRef, next int, ok bool) {
-	toks := a.toks
+func (rw rewriter) tableFactor(i int) (ref tableRef, next int, ok bool) {
+	toks := rw.toks
 	ref.start = toks[i].Start
 	db, name := "", toks[i].Name
 	if i+2 < len(toks) && toks[i+1].Punct('.') && toks[i+2].Ident() {
@@ -100,11 +100,11 @@ func (a *analyzer) tableFactor(i int) (ref tableRef, next int, ok bool) {
 	if i < len(toks) && toks[i].Punct('(') {
 		return tableRef{}, i, true // a table function
 	}
-	ref.t = a.schema.Lookup(db, name, a.db)
+	ref.t = rw.schema.Lookup(db, name, rw.db)
 	ref.name = name
 	if sqltext.WordAt(toks, i, "PARTITION") && i+1 < len(toks) && toks[i+1].Punct('(') {
 		end := sqltext.ClosingParen(toks, i+1)
-		ref.hints = " " + a.text[toks[i].Start:toks[end].End]
+		ref.hints = " " + rw.text[toks[i].Start:toks[end].End]
 		i = end + 1
 	}
 	if sqltext.WordAt(toks, i, "FOR") && sqltext.WordAt(toks, i+1, "SYSTEM_TIME") {
@@ -130,7 +130,7 @@ func (a *analyzer) tableFactor(i int) (ref tableRef, next int, ok bool) {
 			return ref, i, false
 		}
 		end := sqltext.ClosingParen(toks, open)
-		ref.hints += " " + a.text[toks[i].Start:toks[end].End]
+		ref.hints += " " + rw.text[toks[i].Start:toks[end].End]
 		i = end + 1
 		if i+1 < len(toks) && toks[i].Punct(',') && toks[i+1].In(indexHints) {
 			i++

@@ -45,11 +45,11 @@ func TestSkeletonKeepsPlans(t *testing.T) {
 		shared++
 		require.Equal(t, text, lits.Fill(skel, mode))
 		own, of := NewPlan(s, text, mode, "forum"), NewPlan(s, skel, mode, "forum")
-		require.Equal(t, own.Class, of.Class, text)
+		require.Equal(t, own.Class(), of.Class(), text)
 		require.Equal(t, own.Reason, of.Reason, text)
-		require.Equal(t, own.Guarded, lits.Fill(of.Guarded, mode), text)
-		if own.Query != nil {
-			require.Equal(t, own.Query.SQL, lits.Fill(of.Query.SQL, mode), text)
+		require.Equal(t, own.Exactly() == nil, of.Exactly() == nil, text)
+		if own.Sum() != nil {
+			require.Equal(t, own.Sum().SQL, lits.Fill(of.Sum().SQL, mode), text)
 		}
 		requireSameTop(t, own, of, lits, text)
 		args := []driver.NamedValue{}
@@ -58,17 +58,20 @@ func TestSkeletonKeepsPlans(t *testing.T) {
 		}
 		l := sqltext.Encoder{Charset: "utf8mb4", Interpolated: true, NoBackslashEscapes: mode.NoBackslashEscapes}
 		x, y := Binder{Encoder: l, Args: args}, Binder{Encoder: l, Args: lits.Merge(args)}
-		for i := range own.Scopes {
-			a, okA := own.Scopes[i].Bind(x)
-			b, okB := of.Scopes[i].Bind(y)
-			require.Equal(t, okA, okB, text)
-			require.Equal(t, strings.ReplaceAll(a, `"`, "'"), strings.ReplaceAll(b, `"`, "'"), text)
+		if exact := own.Exactly(); exact != nil {
+			require.Equal(t, exact.Guarded, lits.Fill(of.Exactly().Guarded, mode), text)
+			for i, rows := range exact.Rows {
+				a, okA := rows.Bind(x)
+				b, okB := of.Exactly().Rows[i].Bind(y)
+				require.Equal(t, okA, okB, text)
+				require.Equal(t, strings.ReplaceAll(a, `"`, "'"), strings.ReplaceAll(b, `"`, "'"), text)
+			}
 		}
-		if own.Increment == nil {
+		if own.Increment() == nil {
 			return
 		}
-		a, okA := own.Increment.Bind(x)
-		b, okB := of.Increment.Bind(y)
+		a, okA := own.Increment().Bind(x)
+		b, okB := of.Increment().Bind(y)
 		require.Equal(t, okA, okB, text)
 		if okA {
 			require.Equal(t, a.Deltas, b.Deltas, text)
@@ -82,22 +85,22 @@ func TestSkeletonKeepsPlans(t *testing.T) {
 // requireSameTop requires that both plans read the first rows alike, or neither.
 func requireSameTop(t *testing.T, own, of *Plan, lits *sqltext.Literals, text string) {
 	t.Helper()
-	if own.Query != nil {
-		require.Equal(t, own.Query.Short != nil, of.Query.Short != nil, text)
+	if own.Sum() != nil {
+		require.Equal(t, own.Sum().Short != nil, of.Sum().Short != nil, text)
 	}
-	if own.Query == nil || own.Query.Top == nil {
-		require.True(t, of.Query == nil || of.Query.Top == nil, text)
+	if own.Sum() == nil || own.Sum().Top == nil {
+		require.True(t, of.Sum() == nil || of.Sum().Top == nil, text)
 		return
 	}
 	args := []driver.NamedValue{}
-	for n := range own.Query.Top.params {
+	for n := range own.Sum().Top.params {
 		args = append(args, driver.NamedValue{Ordinal: n + 1, Value: int64(n)})
 	}
-	sent, values, ok := own.Query.Top.Bind(Arguments{Binder: Binder{Args: args}, Given: len(args)}, false)
-	shared, same, okShared := of.Query.Top.Bind(Arguments{Binder: Binder{Args: lits.Merge(args)}, Given: len(args), Literals: lits}, false)
+	sent, values, ok := own.Sum().Top.Bind(Arguments{Binder: Binder{Args: args}, Given: len(args)}, false)
+	shared, same, okShared := of.Sum().Top.Bind(Arguments{Binder: Binder{Args: lits.Merge(args)}, Given: len(args), Literals: lits}, false)
 	require.True(t, ok && okShared, text)
 	require.Equal(t, sent, shared, text)
 	require.Equal(t, values, same, text)
-	_, _, ok = own.Query.Top.Bind(Arguments{Binder: Binder{Args: args}, Given: len(args) + 1}, false)
+	_, _, ok = own.Sum().Top.Bind(Arguments{Binder: Binder{Args: args}, Given: len(args) + 1}, false)
 	require.False(t, ok, "an argument too many is the server's to refuse")
 }

@@ -11,32 +11,23 @@ import (
 )
 
 // splice writes the sums into the select list of the simplest queries, which
-// spares the server the view: columns of one table, by conditions that read no
-// counter. It returns "" for all others. together is the same with one look at the slots
+// spares the server the view: columns, by conditions that read no counter. It returns "" for all others. together is the same with one look at the slots
 // for several counters; nil where that is not better.
-func (a *analyzer) splice(stmt ast.StmtNode, named []*catalog.Table) (text string, together *restated) {
-	s, ok := stmt.(*ast.SelectStmt)
-	if !ok || len(named) != 1 || s.With != nil || s.Distinct || s.GroupBy != nil || s.Having != nil || s.WindowSpecs != nil ||
-		s.LockInfo != nil || s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect {
-		return "", nil
-	}
-	source := singleTable(s.From)
-	if source == nil || a.target(source) != named[0] || source.Source.(*ast.TableName).Schema.O != "" {
-		return "", nil
-	}
-	t, name := named[0], nameOf(source)
-	if s.Where != nil && !a.plain(s.Where, t, name) {
+func (one singleSelect) splice() (text string, together *restated) {
+	t, s := one.t, one.SelectStmt
+	if s.Distinct || s.GroupBy != nil || s.Having != nil || s.WindowSpecs != nil ||
+		s.LockInfo != nil || s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || one.node.Source.(*ast.TableName).Schema.O != "" || s.Where != nil && !one.plain(s.Where) {
 		return "", nil
 	}
 	from := 1
-	for from < len(a.toks) && !a.toks[from].Is("FROM") {
+	for from < len(one.toks) && !one.toks[from].Is("FROM") {
 		from++
 	}
-	behind := a.followsSimply(from, source)
+	behind := one.followsSimply(from, one.node)
 	if behind < 0 {
 		return "", nil
 	}
-	list, aliased := a.spliceList(t, name, from, func(c *catalog.Column) string { return slotsql.TotalOf(t, c, name, slotsql.ReadView{}) })
+	list, aliased := one.spliceList(from, func(c *catalog.Column) string { return slotsql.TotalOf(t, c, one.name, slotsql.ReadView{}) })
 	if list == "" {
 		return "", nil
 	}
@@ -48,43 +39,28 @@ func (a *analyzer) splice(stmt ast.StmtNode, named []*catalog.Table) (text strin
 			}
 		}
 	}
-	start := a.text[:a.toks[1].Start]
-	if a.toks[0].End == a.toks[1].Start { // SELECT*, which the sums would continue
+	start := one.text[:one.toks[1].Start]
+	if one.toks[0].End == one.toks[1].Start { // SELECT*, which the sums would continue
 		start += " "
 	}
-	return start + list + a.text[a.toks[from-1].End:], a.together(s, t, name, func(sums *slotsql.Gathered) string {
-		list, _ := a.spliceList(t, name, from, sums.Total)
-		return start + list + " FROM " + sums.Joined() + a.text[behind:]
+	return start + list + one.text[one.toks[from-1].End:], one.together(func(sums *slotsql.Gathered) string {
+		list, _ := one.spliceList(from, sums.Total)
+		return start + list + " FROM " + sums.Joined() + one.text[behind:]
 	})
 }
 
-// followsSimply is where the text goes on behind a FROM clause that is a name and perhaps an
-// alias; -1 for any other.
-func (a *analyzer) followsSimply(from int, source *ast.TableSource) int {
-	at := from + 2
-	if source.AsName.O != "" {
-		if at < len(a.toks) && a.toks[at].Is("AS") {
-			at++
-		}
-		at++
-	}
-	if at < len(a.toks) && !a.toks[at].Is("WHERE") && !a.toks[at].Is("ORDER") && !a.toks[at].Is("LIMIT") && !a.toks[at].Punct(';') {
-		return -1
-	}
-	return a.toks[min(at, len(a.toks))-1].End
-}
-
-// spliceList writes the select list a.toks[1:from] with totals in place of
+// spliceList writes the select list one.toks[1:from] with totals in place of
 // counters; "" if it holds anything but columns. aliased says that one has
 // another name.
-func (a *analyzer) spliceList(t *catalog.Table, name string, from int, total func(*catalog.Column) string) (list string, aliased bool) {
+func (one singleSelect) spliceList(from int, total func(*catalog.Column) string) (list string, aliased bool) {
+	t, name := one.t, one.name
 	var b strings.Builder
 	at := 1
 	for at < from {
 		start := at
-		qualified := at+1 < from && a.toks[at].Ident() && a.toks[at+1].Punct('.')
+		qualified := at+1 < from && one.toks[at].Ident() && one.toks[at+1].Punct('.')
 		if qualified {
-			if !a.means(a.toks[at].Name, name) {
+			if !one.means(one.toks[at].Name, name) {
 				return "", false
 			}
 			at += 2
@@ -92,7 +68,7 @@ func (a *analyzer) spliceList(t *catalog.Table, name string, from int, total fun
 		if at >= from {
 			return "", false
 		}
-		switch tok := a.toks[at]; {
+		switch tok := one.toks[at]; {
 		case tok.Punct('*'):
 			for i, c := range t.Columns {
 				if i > 0 {
@@ -107,23 +83,23 @@ func (a *analyzer) spliceList(t *catalog.Table, name string, from int, total fun
 		case tok.Ident() && t.Column(tok.Name) != nil && (qualified || !tok.In(selectOptions)):
 			c, as := t.Column(tok.Name), tok.Name
 			next := at + 1
-			if next < from && a.toks[next].Is("AS") {
+			if next < from && one.toks[next].Is("AS") {
 				next++
 			}
-			if next < from && a.toks[next].Ident() {
-				as, at, aliased = a.toks[next].Name, next, true
+			if next < from && one.toks[next].Ident() {
+				as, at, aliased = one.toks[next].Name, next, true
 			}
 			if t.Virtual(c.Name) {
 				b.WriteString(total(c) + " AS " + sqltext.Quote(as))
 			} else {
-				b.WriteString(a.text[a.toks[start].Start:a.toks[at].End])
+				b.WriteString(one.text[one.toks[start].Start:one.toks[at].End])
 			}
 		default:
 			return "", false
 		}
 		at++
 		if at < from {
-			if !a.toks[at].Punct(',') {
+			if !one.toks[at].Punct(',') {
 				return "", false
 			}
 			b.WriteString(", ")

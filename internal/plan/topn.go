@@ -4,7 +4,6 @@ import (
 	"database/sql/driver"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
@@ -34,36 +33,36 @@ const restLimit = -1
 const maxTop = 200
 
 // top plans a query for the first rows; nil for all others.
-func (a *analyzer) top(stmt ast.StmtNode, named []*catalog.Table, q *Query) *topRead {
+func (rw rewriter) top(stmt ast.StmtNode, q *Sum) *topRead {
 	s, ok := stmt.(*ast.SelectStmt)
 	if !ok || s.From == nil || s.With != nil || s.GroupBy != nil || s.Having != nil || s.Distinct || s.WindowSpecs != nil || s.LockInfo != nil ||
 		s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || s.OrderBy == nil || s.Limit == nil ||
 		s.SelectStmtOpts != nil && s.SelectStmtOpts.CalcFoundRows {
 		return nil
 	}
-	from := joined{a: a}
+	from := joined{ns: rw.namespace}
 	if !from.follow(s.From.TableRefs, false) {
 		return nil
 	}
 	for _, x := range from.counted {
 		t := x.t
 		parts := append([]ast.Node{s.Where, s.OrderBy}, from.on...)
-		if x.nullable || !slices.Equal(a.countersRead(s, named, parts...), []*catalog.Table{t}) || !q.viewsOnce(t) ||
+		if x.nullable || !slices.Equal(rw.countersRead(s, rw.named, parts...), []*catalog.Table{t}) || !q.viewsOnce(t) ||
 			slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return c.DataType == "enum" || c.DataType == "set" }) { // a UNION makes strings of them
 			continue
 		}
-		order := a.sortKeys(s, t, x.name, from.several)
-		if len(t.Key) == 0 || order == nil || !a.readsVirtualIn(t, s.OrderBy) || !rowByRow(s.Fields) || !a.readInOrder(s.Where, t, x.name, order[0].C) {
+		order := x.sortKeys(s, from.several)
+		if len(t.Key) == 0 || order == nil || !readsVirtualIn(t, s.OrderBy) || !rowByRow(s.Fields) || !x.readInOrder(s.Where, order[0].C) {
 			return nil
 		}
-		return a.topRead(s, x.source, order, from.several, q)
+		return rw.topRead(s, x.source, order, from.several, q)
 	}
 	return nil
 }
 
 // joined are the tables of a FROM clause that may stand twice in a query.
 type joined struct {
-	a       *analyzer
+	ns      *namespace
 	counted []joinedTable // the counter tables
 	on      []ast.Node
 	several bool
@@ -81,7 +80,7 @@ func (j *joined) follow(n ast.ResultSetNode, nullable bool) bool {
 		if _, ok := n.Source.(*ast.TableName); !ok {
 			return false
 		}
-		if s := j.a.sourceOf(n); s.t != nil {
+		if s := j.ns.sourceOf(n); s.t != nil {
 			j.counted = append(j.counted, joinedTable{s, nullable})
 		}
 		return true
@@ -98,41 +97,13 @@ func (j *joined) follow(n ast.ResultSetNode, nullable bool) bool {
 	return false
 }
 
-// equalColumns reports whether a condition compares columns with each other and does
-// nothing else: which rows it leaves says nothing of how many.
-func equalColumns(cond ast.ExprNode) bool {
-	return every(cond, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.BinaryOperationExpr:
-			return n.Op == opcode.EQ || n.Op == opcode.LogicAnd
-		case *ast.ColumnNameExpr, *ast.ColumnName, *ast.ParenthesesExpr:
-			return true
-		}
-		return false
-	})
-}
-
-// viewsOnce reports whether the query reads the table in one place, as it finds it.
-func (q *Query) viewsOnce(t *catalog.Table) bool {
-	n := 0
-	for _, v := range q.views {
-		if v.Table == t && v.hints != "" {
-			return false
-		}
-		if v.Table == t {
-			n++
-		}
-	}
-	return n == 1
-}
-
 // sortKeys are the columns of a query's order; nil if it has anything else, or
 // a name that an alias may have taken, or, of several tables, another's column.
-func (a *analyzer) sortKeys(s *ast.SelectStmt, t *catalog.Table, name string, several bool) []catalog.SortKey {
+func (src source) sortKeys(s *ast.SelectStmt, several bool) []catalog.SortKey {
 	keys := make([]catalog.SortKey, len(s.OrderBy.Items))
 	for i, item := range s.OrderBy.Items {
 		ref, ok := columnRef(item.Expr)
-		if !ok || t.Column(ref.Name.O) == nil || ref.Schema.O != "" || !a.means(ref.Table.O, name) || several && ref.Table.O == "" {
+		if !ok || src.t.Column(ref.Name.O) == nil || ref.Schema.O != "" || !src.means(ref.Table.O, src.name) || several && ref.Table.O == "" {
 			return nil
 		}
 		for _, f := range s.Fields.Fields {
@@ -146,7 +117,7 @@ func (a *analyzer) sortKeys(s *ast.SelectStmt, t *catalog.Table, name string, se
 				return nil
 			}
 		}
-		keys[i] = catalog.SortKey{C: t.Column(ref.Name.O), Desc: item.Desc}
+		keys[i] = catalog.SortKey{C: src.t.Column(ref.Name.O), Desc: item.Desc}
 	}
 	return keys
 }
@@ -163,26 +134,14 @@ func namesItself(e ast.ExprNode) bool {
 	return false
 }
 
-// rowByRow reports whether a select list says of each row something that does
-// not depend on others.
-func rowByRow(list *ast.FieldList) bool {
-	return every(list, func(n ast.Node) bool {
-		switch n.(type) {
-		case *ast.AggregateFuncExpr, *ast.WindowFuncExpr, *ast.VariableExpr:
-			return false
-		}
-		return true
-	})
-}
-
 // readInOrder reports whether a condition may stand twice in a query, and most
 // rows may be expected to meet it, or those that do stand together in the order:
 // to look for few rows in their order can take longer than to look at all.
-func (a *analyzer) readInOrder(where ast.ExprNode, t *catalog.Table, name string, by *catalog.Column) bool {
+func (src source) readInOrder(where ast.ExprNode, by *catalog.Column) bool {
 	if where == nil {
 		return true
 	}
-	if !a.local(where, t, name) {
+	if !src.local(where) {
 		return false
 	}
 	for _, cond := range conjuncts(where) {
@@ -200,8 +159,8 @@ func (a *analyzer) readInOrder(where ast.ExprNode, t *catalog.Table, name string
 			if !ok {
 				return true
 			}
-			c := t.Column(ref.Name.O)
-			return ref.Schema.O == "" && (isNull || c == by || !t.Virtual(c.Name) && !t.Finds(c) && (excludes || c.FewValues()))
+			c := src.t.Column(ref.Name.O)
+			return ref.Schema.O == "" && (isNull || c == by || !src.t.Virtual(c.Name) && !src.t.Finds(c) && (excludes || c.FewValues()))
 		}) {
 			return false
 		}
@@ -209,15 +168,15 @@ func (a *analyzer) readInOrder(where ast.ExprNode, t *catalog.Table, name string
 	return true
 }
 
-func (a *analyzer) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey, several bool, q *Query) *topRead {
-	r := &topRead{params: len(a.params), joined: several}
+func (rw rewriter) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey, several bool, q *Sum) *topRead {
+	r := &topRead{params: len(rw.params), joined: several}
 	var ok bool
-	if r.count, ok = a.constant(s.Limit.Count); !ok {
+	if r.count, ok = rw.params.constant(s.Limit.Count); !ok {
 		return nil
 	}
 	r.offset = Operand{param: -1, literal: uint64(0)}
 	if s.Limit.Offset != nil {
-		if r.offset, ok = a.constant(s.Limit.Offset); !ok {
+		if r.offset, ok = rw.params.constant(s.Limit.Offset); !ok {
 			return nil
 		}
 	}
@@ -229,13 +188,13 @@ func (a *analyzer) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey
 		}
 		limit = strconv.FormatInt(n, 10)
 	}
-	from, where, by, ok := a.clauses()
+	from, where, by, ok := rw.clauses()
 	if !ok {
 		return nil
 	}
 	params, before := []int{}, 0
 	for i, text := range q.text {
-		for _, tok := range sqltext.Tokenize(text, a.mode) {
+		for _, tok := range sqltext.Tokenize(text, rw.mode) {
 			if tok.Kind == sqltext.Param {
 				params, before = append(params, before), before+1
 			}
@@ -262,7 +221,7 @@ func (a *analyzer) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey
 				return slotsql.TopView(of.t, of.name, rest, several, v.cols)
 			}
 			return slotsql.View(v.Table, slotsql.ReadView{}, v.hints, v.cols)
-		}), a.mode, params)
+		}), rw.mode, params)
 	}
 	r.text = rest("")
 	if guard := of.t.Key.Whole(of.name); guard != "" {
@@ -270,31 +229,6 @@ func (a *analyzer) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey
 	}
 	return r
 }
-
-// clauses are those of a query that has FROM, perhaps WHERE, ORDER BY and LIMIT, the
-// condition without its word; ok is false where it says so in other words (FETCH FIRST).
-func (a *analyzer) clauses() (from, where, order Template, ok bool) {
-	at := map[string]int{}
-	for i, t := range sqltext.Outermost(a.toks) {
-		for _, word := range []string{"FROM", "WHERE", "ORDER", "LIMIT"} {
-			if _, found := at[word]; !found && t.Is(word) && (word == "FROM" || at["FROM"] > 0) {
-				at[word] = i
-			}
-		}
-	}
-	if at["FROM"] == 0 || at["ORDER"] < at["FROM"] || at["LIMIT"] < at["ORDER"] {
-		return from, where, order, false
-	}
-	span := func(first, behind int) Template { return a.fragment(a.toks[first].Start, a.toks[behind-1].End) }
-	behind := at["ORDER"]
-	if i, found := at["WHERE"]; found {
-		where, behind = span(i+1, behind), i
-	}
-	return span(at["FROM"], behind), where, span(at["ORDER"], at["LIMIT"]), true
-}
-
-// sql is a fragment's text.
-func (f *Template) sql() string { return strings.Join(f.pieces, "?") }
 
 // rest is the number of rows without slots that the query may need; ok is false
 // where it is not to be known, or too large.
@@ -338,9 +272,3 @@ func (r *topRead) Bind(a Arguments, wholeDates bool) (text string, args []driver
 
 // guards reports whether it fails where it can't be answered from an index.
 func (r *topRead) guards(wholeDates bool) bool { return r.guarded.pieces != nil && wholeDates }
-
-// MayFail reports whether a query may fail though the user's would not: for the sake of a
-// row that it leaves out, or because MySQL can't name a temporary table twice.
-func (q *Query) MayFail(wholeDates bool) bool {
-	return q.fallible || q.Top != nil && (q.Top.joined || q.Top.guards(wholeDates))
-}

@@ -18,21 +18,21 @@ type Touch struct {
 }
 
 // touchOf reads col = NOW() and col = constant.
-func (a *analyzer) touchOf(c *catalog.Column, e ast.ExprNode) (Touch, bool) {
+func (ps parameters) touchOf(c *catalog.Column, e ast.ExprNode) (Touch, bool) {
 	e = unparen(e)
 	if f, ok := e.(*ast.FuncCallExpr); ok {
 		switch f.FnName.L {
 		case "now", "current_timestamp", "localtime", "localtimestamp":
 			set := Touch{C: c, now: true}
 			if len(f.Args) > 0 {
-				v, _ := a.constant(f.Args[0])
+				v, _ := ps.constant(f.Args[0])
 				set.digits, _ = v.literal.(int64)
 			}
 			return set, set.digits <= int64(c.Scale) // more would be rounded
 		}
 		return Touch{}, false
 	}
-	v, ok := a.constant(e)
+	v, ok := ps.constant(e)
 	return Touch{C: c, v: v}, ok
 }
 
@@ -71,10 +71,9 @@ func (t Touch) SQL(b Binder) (string, bool) {
 	return b.Time(at)
 }
 
-// TouchesNow reports whether all touch columns that the statement sets are set to the
-// present moment.
-func (p *Plan) TouchesNow(b Binder) bool {
-	return !slices.ContainsFunc(p.Touches, func(t Touch) bool {
+// touchesNow reports whether touch columns are set to the present moment.
+func touchesNow(touches []Touch, b Binder) bool {
+	return !slices.ContainsFunc(touches, func(t Touch) bool {
 		_, ok := t.SQL(b)
 		return !ok
 	})

@@ -2,116 +2,132 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
+
+// singleUpdate is an UPDATE of one counter table.
+type singleUpdate struct {
+	source
+	*ast.UpdateStmt
+	sets settings // what its assignments do
+}
 
 // update plans an UPDATE.
 func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
-	source := singleTable(stmt.TableRefs)
-	if source == nil || stmt.With != nil || stmt.MultipleTable {
+	node := singleTable(stmt.TableRefs)
+	if node == nil || stmt.With != nil || stmt.MultipleTable {
 		return a.joinedUpdate(stmt, named)
 	}
-	t, name := a.target(source), nameOf(source)
+	up := singleUpdate{source: a.sourceOf(node), UpdateStmt: stmt}
+	t := up.t
 	if t == nil {
 		return a.readToWrite(stmt, named)
 	}
 	if len(named) > 1 || a.countTables(stmt) > 1 {
-		if p := a.readBeside(stmt, []*catalog.Table{t}, named, a.updateReads(stmt, t, name)...); p != nil {
-			p.Whole = slices.ContainsFunc(stmt.List, func(set *ast.Assignment) bool { return t.Changes(t.Key, set.Column.Name.O) })
+		if p := a.readBeside(stmt, []*catalog.Table{t}, named, up.reads()...); p != nil {
+			p.Exactly().Whole = slices.ContainsFunc(stmt.List, func(set *ast.Assignment) bool { return t.Changes(t.Key, set.Column.Name.O) })
 			return p
 		}
-		named = []*catalog.Table{t}
 	}
-	s := a.settings(stmt.List, t, name, false)
-	pins := a.pins(t, name, stmt.Where)
-	p := &Plan{
-		Reads:   named,
-		Touches: s.touch,
-		Scopes:  []RowSet{a.scope(t, name, stmt.Where)},
-		Writes:  []WriteTarget{{Table: t, Pins: pins, Rekeys: s.unique, Updates: true, Reads: readsAll(stmt)}},
-	}
+	up.sets = up.settings(stmt.List, false)
+	s, pins := &up.sets, up.pins(stmt.Where)
+	p := &Plan{Changes: Changes{Writes: []WriteTarget{{Table: t, Pins: pins, Rekeys: s.unique, Updates: true, Reads: readsAll(stmt)}}}}
+	x := &Exact{Rows: []RowSet{up.rows(stmt.Where)}}
 	switch {
-	case s.reason == "" && a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
+	case s.reason == "" && readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
 		s.reason = "its condition or order needs a counter"
 	case s.reason == "" && s.deltas != nil:
 		s.reason = t.Watched()
 	}
 	if s.reason != "" {
-		a.exactUpdate(stmt, source, s, p)
+		p.Reason, p.Work = s.reason, x
+		up.exactly(p, x)
 		return p
 	}
-	if s.deltas != nil {
-		p.Increment = &Increment{Table: t, Name: name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr)}
-	}
-	if p.Reason = a.onBase(stmt, source, s, p); s.deltas == nil || p.Reason != "" {
-		p.Reads = nil // verbatim: what it adds is as right in the base row
+	if s.deltas == nil {
+		p.Work = &Update{s.touch, x}
 		return p
 	}
-	p.Class = Counting
-	p.Increment.matches(a, stmt.Where, pins)
-	if p.Increment.One && stmt.Where != nil && slices.ContainsFunc(s.deltas, func(d Delta) bool { return d.subtract && d.C.Unsigned() }) {
-		p.Guarded = a.guard(t, name, stmt.Where) // it runs the exact way
-		p.Guard = a.bounded(stmt, p, pins[0])
+	inc := &Increment{Table: t, Name: up.name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x}
+	p.Work = inc
+	if p.Reason = up.onBase(inc, pins); p.Reason != "" {
+		inc.BaseOnly = true
+		return p
+	}
+	inc.matches(up.source, stmt.Where, pins)
+	if inc.One && stmt.Where != nil && slices.ContainsFunc(s.deltas, func(d Delta) bool { return d.subtract && d.C.Unsigned() }) {
+		x.Guarded = up.guard(stmt.Where) // it runs the exact way
+		x.Guard = up.bounded(x, pins[0])
 	}
 	return p
 }
 
+// reads are the parts that it reads, but for what it adds constants to.
+func (up singleUpdate) reads() []ast.Node {
+	parts := []ast.Node{up.Where, up.Order, up.Limit}
+	for _, set := range up.List {
+		if c := up.t.Counter(set.Column.Name.O); c != nil {
+			if _, ok := up.relative(c, set.Expr); ok {
+				continue
+			}
+		}
+		parts = append(parts, set.Expr)
+	}
+	return parts
+}
+
 // onBase says why what an UPDATE adds goes to base rows, and not to slots; "": it goes to
-// slots, or there is nothing.
-func (a *analyzer) onBase(stmt *ast.UpdateStmt, source *ast.TableSource, s settings, p *Plan) string {
-	t, name := p.Scopes[0].Table, p.Scopes[0].Name
+// slots.
+func (up singleUpdate) onBase(inc *Increment, pins []KeyValue) string {
+	t := up.t
 	switch {
-	case s.deltas == nil:
-		return ""
-	case s.ordinary:
+	case up.sets.ordinary:
 		return "it sets other columns than counters and touch columns"
-	case stmt.Order != nil || stmt.Limit != nil:
+	case up.Order != nil || up.Limit != nil:
 		return "it has ORDER BY or LIMIT"
-	case p.Increment.Ignores:
+	case inc.Ignores:
 		return "by IGNORE, or by a hint, it may cut what it adds"
 	case t.Derived:
 		return "a generated column is made of a touch column"
-	case hinted(source):
+	case hinted(up.node):
 		return "it names indexes or partitions"
-	case a.astray(stmt, t, name):
+	case up.astray(up.UpdateStmt):
 		return "it names a column of another table"
-	case p.Writes[0].Pins == nil:
+	case pins == nil:
 		return "its condition does not give a primary or unique key by = or IN"
-	case stmt.Where != nil && !a.plain(stmt.Where, t, name):
+	case up.Where != nil && !up.plain(up.Where):
 		return "its condition has more than columns of the row and constants"
-	case len(t.Key) == 0 && stmt.Where != nil:
+	case len(t.Key) == 0 && up.Where != nil:
 		return "it has a condition, and the table no key"
-	case s.wanted != nil:
-		p.Wanted = s.wanted
-		return "it sets " + s.wanted[0].C.Name + ", which is no touch column yet"
+	case up.sets.wanted != nil:
+		inc.Wanted = up.sets.wanted
+		return "it sets " + up.sets.wanted[0].C.Name + ", which is no touch column yet"
 	}
 	return ""
 }
 
-// exactUpdate completes the plan of an UPDATE that has to run the exact way.
-func (a *analyzer) exactUpdate(stmt *ast.UpdateStmt, source *ast.TableSource, s settings, p *Plan) {
-	t, name, pins := p.Scopes[0].Table, p.Scopes[0].Name, p.Writes[0].Pins
-	p.Discards = a.overwritten(t, stmt.List, stmt.Where, stmt.Order, stmt.Limit)
-	p.Class, p.Reason, p.Narrowing = Exact, s.reason, a.narrowing(p.Scopes[0], source, stmt.Where, stmt.Order, stmt.Limit)
-	if s.rekeyed {
-		p.Whole = p.Scopes[0].Where == nil && p.Scopes[0].Pins == nil
-		to := a.newKey(stmt.List, t)
-		p.Cleaning = &OrphanSweep{Table: t, Pins: to}
+// exactly completes the plan of one that has to run the exact way.
+func (up singleUpdate) exactly(p *Plan, x *Exact) {
+	t, rows, pins := up.t, x.Rows[0], p.Writes[0].Pins
+	x.Discards = up.overwritten(t, up.List, up.Where, up.Order, up.Limit)
+	x.Restriction = up.restriction(rows, up.Where, up.Order, up.Limit)
+	if up.sets.rekeyed {
+		x.Whole = rows.Where == nil && rows.Pins == nil
+		to := up.newKey(up.List)
+		p.Sweep = &OrphanSweep{Table: t, Pins: to}
 		if to == nil || !slices.Equal(t.Key, keyColumns(pins)) {
 			p.Writes[0].Pins = nil
 		} else {
 			p.Writes[0] = WriteTarget{Table: t, Pins: slices.Concat(pins, to), Moves: true, Updates: true}
 		}
 	}
-	if len(pins) == 1 && stmt.Where != nil && !s.rekeyed {
-		p.Guarded = a.guard(t, name, stmt.Where)
-		p.Guard = a.bounded(stmt, p, pins[0])
-		p.Overwrites = len(p.Discards) == len(stmt.List) && len(p.Scopes) == 1 && !t.UpdateTriggers && t.Degraded == nil && !a.actsTwice()
+	if len(pins) == 1 && up.Where != nil && !up.sets.rekeyed {
+		x.Guarded = up.guard(up.Where)
+		x.Guard = up.bounded(x, pins[0])
+		x.Overwrites = len(x.Discards) == len(up.List) && !t.UpdateTriggers && t.Degraded == nil && !up.actsTwice()
 	}
 }
 
@@ -134,181 +150,4 @@ func readsAll(stmt *ast.UpdateStmt) bool {
 		every(stmt.Where, note)
 	}
 	return !slices.ContainsFunc(stmt.List, func(set *ast.Assignment) bool { return !read[set.Column.Name.L] })
-}
-
-// mayIgnore reports whether the statement may cut what the session would refuse:
-// by IGNORE, or by a hint that sets variables for it.
-func (a *analyzer) mayIgnore(ignore bool) bool {
-	return ignore || slices.ContainsFunc(a.toks, func(t sqltext.Token) bool {
-		return t.Kind == sqltext.Hint && strings.Contains(strings.ToUpper(a.text[t.Start:t.End]), "SET_VAR")
-	})
-}
-
-// hinted reports whether partitions or indexes are named, which have to exist.
-func hinted(source *ast.TableSource) bool {
-	name := source.Source.(*ast.TableName)
-	return len(name.PartitionNames) > 0 || len(name.IndexHints) > 0
-}
-
-// astray reports whether a column is said to be of another table than that which
-// the statement calls name, or in another database.
-func (a *analyzer) astray(stmt ast.Node, t *catalog.Table, name string) bool {
-	return some(stmt, func(c *ast.ColumnName) bool {
-		ours := c.Table.O == "" || a.alias != "" && c.Table.O == a.alias ||
-			a.means(c.Table.O, name) && (c.Schema.O == "" || a.schema.Lookup(c.Schema.O, c.Table.O, "") == t)
-		return !ours
-	})
-}
-
-// settings is what the assignments of an UPDATE do.
-type settings struct {
-	deltas   []Delta
-	touch    []Touch
-	wanted   []Touch // of columns whose times slots can't take yet
-	ordinary bool    // sets another column
-	rekeyed  bool    // sets a key column
-	unique   bool    // sets a column of a unique key
-	reason   string  // why only the exact way is right
-}
-
-// settings reads assignments; only those of an INSERT have VALUES(c).
-func (a *analyzer) settings(list []*ast.Assignment, t *catalog.Table, name string, inserts bool) settings {
-	var s settings
-	because := func(reason string) {
-		if s.reason == "" {
-			s.reason = reason
-		}
-	}
-	for _, set := range list {
-		c := t.Column(set.Column.Name.O)
-		switch {
-		case c == nil, !a.means(set.Column.Table.O, name):
-			s.ordinary = true // the server will say what is wrong
-		case t.Counter(c.Name) != nil:
-			d, ok := a.relative(c, name, set.Expr)
-			if !ok || d.inserted && !inserts {
-				because("it overwrites counter " + c.Name)
-			}
-			for _, other := range s.deltas {
-				if other.C == c {
-					because("it sets counter " + c.Name + " twice")
-				}
-			}
-			s.deltas = append(s.deltas, d)
-		case t.Virtual(c.Name):
-			touched, ok := a.touchOf(c, set.Expr)
-			if !ok {
-				because("it sets touch column " + c.Name + " to another time than now")
-			}
-			s.touch = append(s.touch, touched)
-			if c.Settles {
-				s.wanted = append(s.wanted, touched)
-			}
-		case a.keeps(c, name, set.Expr):
-			s.ordinary = true
-		default:
-			if touched, ok := a.touchOf(c, set.Expr); ok && c.Touchable {
-				s.wanted = append(s.wanted, touched)
-				continue
-			}
-			s.ordinary = true
-			for _, k := range t.Unique {
-				s.unique = s.unique || t.Changes(k.Columns, c.Name)
-			}
-			if t.Changes(t.Key, c.Name) {
-				s.rekeyed = true
-				because("it changes the key")
-			}
-			if a.readsVirtualIn(t, set.Expr) {
-				because("column " + c.Name + " is set from a counter")
-			}
-		}
-	}
-	return s
-}
-
-// keeps reads c = c and c = LAST_INSERT_ID(c), with which upserts ask for the id of
-// the row that they meet.
-func (a *analyzer) keeps(c *catalog.Column, name string, e ast.ExprNode) bool {
-	if f, ok := unparen(e).(*ast.FuncCallExpr); ok && f.FnName.L == "last_insert_id" && f.Schema.O == "" && len(f.Args) == 1 {
-		e = f.Args[0]
-	}
-	ref, ok := columnRef(e)
-	return ok && strings.EqualFold(ref.Name.O, c.Name) && a.means(ref.Table.O, name) && !a.aliased(ref)
-}
-
-// readsVirtualIn reports whether any of the nodes names a counter or touch
-// column of t. Columns of other tables in subqueries count as well: that is exact.
-func (a *analyzer) readsVirtualIn(t *catalog.Table, nodes ...ast.Node) bool {
-	for _, n := range nodes {
-		if isNil(n) {
-			continue
-		}
-		if some(n, func(c *ast.ColumnName) bool { return t.Virtual(c.Name.O) }) {
-			return true
-		}
-	}
-	return false
-}
-
-func isNil(n ast.Node) bool {
-	switch n := n.(type) {
-	case nil:
-		return true
-	case *ast.OrderByClause:
-		return n == nil
-	case *ast.Limit:
-		return n == nil
-	}
-	return false
-}
-
-// deletion plans a DELETE: the slots go with the rows.
-func (a *analyzer) deletion(stmt *ast.DeleteStmt, named []*catalog.Table) *Plan {
-	source := singleTable(stmt.TableRefs)
-	if source == nil || stmt.With != nil || stmt.IsMultiTable || a.target(source) == nil || len(named) > 1 || a.countTables(stmt) > 1 {
-		if p := a.joinedDelete(stmt, named); p != nil {
-			return p
-		}
-		named = []*catalog.Table{a.target(source)}
-	}
-	t, name := a.target(source), nameOf(source)
-	p := &Plan{Class: Exact, Reason: "the slots go with the row", Reads: named, Scopes: []RowSet{a.scope(t, name, stmt.Where)}, Writes: anyRow(named)}
-	p.Discards = a.gone(t, stmt)
-	pins := a.pins(t, name, stmt.Where)
-	p.Writes[0].Pins, p.Narrowing = pins, a.narrowing(p.Scopes[0], source, stmt.Where, stmt.Order, stmt.Limit)
-	if s := p.Scopes[0]; s.Where == nil && s.Pins == nil && (a.readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit) || a.returns(t)) {
-		if p.Whole = stmt.Where == nil || !a.local(stmt.Where, t, name); !p.Whole {
-			by := a.fragment(a.whereSpan())
-			p.Narrowing = a.narrowed(s, stmt.Where)
-			p.Narrowing.By = &by
-		}
-	}
-	if len(pins) == 1 && stmt.Where != nil && source.AsName.O == "" {
-		p.Guarded = a.guard(t, name, stmt.Where)
-	}
-	return p
-}
-
-// newKey is the key that assignments give a row, if the key is one column and
-// they say it outright.
-func (a *analyzer) newKey(list []*ast.Assignment, t *catalog.Table) []KeyValue {
-	if len(t.Key) != 1 {
-		return nil
-	}
-	for _, set := range list {
-		if strings.EqualFold(set.Column.Name.O, t.Key[0].Name) {
-			if v, ok := a.constant(set.Expr); ok {
-				return []KeyValue{{t.Key, []Operand{v}, true}}
-			}
-		}
-	}
-	return nil
-}
-
-func keyColumns(pins []KeyValue) []*catalog.Column {
-	if len(pins) == 0 {
-		return nil
-	}
-	return pins[0].Columns
 }

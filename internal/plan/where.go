@@ -7,36 +7,20 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// whereSpan is the text of the statement's own WHERE condition; start is 0 if it has
-// none, or stands in parentheses as a whole.
-func (a *analyzer) whereSpan() (start, end int) {
-	for i, t := range sqltext.Outermost(a.toks) {
-		switch {
-		case start == 0 && t.Is("WHERE"):
-			start = t.End
-		case start > 0 && t.Is("RETURNING") && !a.schema.Server.MariaDB: // a name
-		case start > 0 && (t.In(sqltext.EndOfWhere) || t.Punct(';')):
-			return start, a.toks[i-1].End
-		}
-	}
-	return start, a.toks[len(a.toks)-1].End
-}
-
-// scope finds the rows that a statement on one table can match.
-func (a *analyzer) scope(t *catalog.Table, name string, where ast.ExprNode) RowSet {
-	s := RowSet{Table: t, Name: name}
+// rows finds the rows that a statement on the table can match.
+func (src source) rows(where ast.ExprNode) RowSet {
+	s := RowSet{Table: src.t, Name: src.name}
 	if where == nil {
 		return s
 	}
-	if start, end := a.whereSpan(); start > 0 && a.plain(where, t, name) {
-		f := a.fragment(start, end)
+	if start, end := src.whereSpan(); start > 0 && src.plain(where) {
+		f := src.fragment(start, end)
 		s.Where = &f
 		return s
 	}
-	s.Pins = a.pins(t, name, where)
+	s.Pins = src.pins(where)
 	return s
 }
 
@@ -45,17 +29,17 @@ const maxPins = 256
 
 // pins reads from a condition the keys it allows: some unique key whose every
 // column is equal to a constant or in a list of them. nil: any row.
-func (a *analyzer) pins(t *catalog.Table, name string, where ast.ExprNode) []KeyValue {
-	if len(t.Key) == 0 {
+func (src source) pins(where ast.ExprNode) []KeyValue {
+	if len(src.t.Key) == 0 {
 		return []KeyValue{{}}
 	}
 	found := map[*catalog.Column][]Operand{}
 	for _, cond := range conjuncts(where) {
-		if c, values := a.equality(t, name, cond); c != nil && found[c] == nil {
+		if c, values := src.equality(cond); c != nil && found[c] == nil {
 			found[c] = values
 		}
 	}
-	for _, k := range t.Unique {
+	for _, k := range src.t.Unique {
 		if pins := product(k.Columns, found); pins != nil {
 			return pins
 		}
@@ -63,39 +47,28 @@ func (a *analyzer) pins(t *catalog.Table, name string, where ast.ExprNode) []Key
 	return nil
 }
 
-// columnOf is the column of the table that the statement calls name; nil if the
-// expression is anything else.
-func (a *analyzer) columnOf(t *catalog.Table, name string, e ast.ExprNode) *catalog.Column {
-	ref, ok := columnRef(e)
-	if !ok || !a.means(ref.Table.O, name) {
-		return nil
-	}
-	return t.Column(ref.Name.O)
-}
-
 // equality reads column = constant, and column IN (constants).
-func (a *analyzer) equality(t *catalog.Table, name string, cond ast.ExprNode) (*catalog.Column, []Operand) {
-	column := func(e ast.ExprNode) *catalog.Column { return a.columnOf(t, name, e) }
+func (src source) equality(cond ast.ExprNode) (*catalog.Column, []Operand) {
 	switch e := cond.(type) {
 	case *ast.BinaryOperationExpr:
 		if e.Op != opcode.EQ {
 			return nil, nil
 		}
-		c, other := column(e.L), e.R
+		c, other := src.column(e.L), e.R
 		if c == nil {
-			c, other = column(e.R), e.L
+			c, other = src.column(e.R), e.L
 		}
-		if v, ok := a.constant(other); ok && c != nil {
+		if v, ok := src.params.constant(other); ok && c != nil {
 			return c, []Operand{v}
 		}
 	case *ast.PatternInExpr:
-		c := column(e.Expr)
+		c := src.column(e.Expr)
 		if c == nil || e.Not || e.Sel != nil {
 			return nil, nil
 		}
 		values := make([]Operand, len(e.List))
 		for i, item := range e.List {
-			v, ok := a.constant(item)
+			v, ok := src.params.constant(item)
 			if !ok {
 				return nil, nil
 			}

@@ -20,14 +20,14 @@ const maxLooked = 100
 // looks is the look that a query is to be sent as, if it may be answered as outside
 // transactions.
 func (r *Reader) looks(x *Execution) lookKind {
-	p := x.Plan
-	if p.Query.Look == nil || !x.Rows || r.Next != "" && !r.InTransaction() {
+	q := x.Plan.Sum()
+	if q.Look == nil || !x.Rows || r.Next != "" && !r.InTransaction() {
 		return noLook
 	}
 	if level := r.Level(); level != sqltext.RepeatableRead && level != "READ COMMITTED" {
 		return noLook
 	}
-	l, now := p.Query.Look, catalog.Clock()
+	l, now := q.Look, catalog.Clock()
 	switch {
 	case !slices.ContainsFunc(l.Tables, func(t *catalog.Table) bool { return r.Traffic.Of(t).Slots.Seen(now) }):
 		if x.State.tableLook.Pays(now) {
@@ -50,7 +50,7 @@ const (
 // lookFirst sends a query as a look. answered is false if it has to be sent with sums:
 // there are slots, or the base rows without them are no answer.
 func (r *Reader) lookFirst(ctx context.Context, x *Execution, kind lookKind) (out answer.Outcome, answered bool, err error) {
-	l := x.Plan.Query.Look
+	l := x.Plan.Sum().Look
 	text, hidden, most := l.Text, len(l.Tables), 1
 	if kind == eachRowLook {
 		text, hidden, most = l.Rows.Text, l.Rows.Hidden, maxLooked+1
@@ -79,7 +79,7 @@ func (r *Reader) lookFirst(ctx context.Context, x *Execution, kind lookKind) (ou
 
 // told reports whether what the first row of a look tells is that the rows are the answer.
 func (r *Reader) told(x *Execution, rows *lookedRows) (answered bool) {
-	l := x.Plan.Query.Look
+	l := x.Plan.Sum().Look
 	if len(rows.ahead) == 0 {
 		if !l.Always {
 			x.State.tableLook.Pause()

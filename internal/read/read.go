@@ -52,7 +52,7 @@ func New(r *exact.Runner) *Reader { return &Reader{r} }
 // Run sends a query, or a data change that reads counters, as it is or with sums. What the
 // server refuses for our sake runs the exact way.
 func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) {
-	p := x.Plan
+	p, q := x.Plan, x.Plan.Sum()
 	text, args, plain, err := r.rewritten(ctx, x)
 	if err != nil {
 		return answer.Outcome{}, err
@@ -72,7 +72,7 @@ func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) 
 		out, err = x.SendWith(ctx, text, args)
 		return err
 	})
-	if p.Query.MayFail(r.Settings.WholeDates) {
+	if q.MayFail(r.Settings.WholeDates) {
 		out, err = r.overTables(ctx, x, out, err)
 	}
 	r.HasSnapshot = r.HasSnapshot || p.Fixes && err == nil
@@ -84,7 +84,7 @@ func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) 
 		}
 		// perhaps it is the view that the server does not like here: then the base table has to do
 		r.Stats.Exactly("the server does not accept the view")
-		return r.RunExactly(ctx, exact.Execution{Statement: x.Statement, Plan: p, Text: x.Text, Binder: x.Arguments.Binder, Rows: x.Rows})
+		return r.RunExactly(ctx, exact.Execution{Statement: x.Statement, Exact: p.Exactly(), Plan: p, Text: x.Text, Binder: x.Arguments.Binder, Asked: x.Rows})
 	default:
 		return out, err
 	}
@@ -98,9 +98,9 @@ func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) 
 // rewritten is the text to send for a query, with views where it reads counters, and its
 // arguments. plain says that it reads them as any other session does.
 func (r *Reader) rewritten(ctx context.Context, x *Execution) (text string, args []driver.NamedValue, plain bool, err error) {
-	p := x.Plan
+	q := x.Plan.Sum()
 	r.Stats.Sums.Add(1)
-	if !p.Query.Locking && !r.Shares(p.Query) && r.Open() == nil {
+	if !q.Locking && !r.Shares(q) && r.Open() == nil {
 		text, args = x.Summed(r.Settings.WholeDates)
 		return text, args, true, nil
 	}
@@ -110,9 +110,9 @@ func (r *Reader) rewritten(ctx context.Context, x *Execution) (text string, args
 	}
 	sights := map[use]slotsql.ReadView{}
 	plain = true
-	for _, t := range p.Reads {
-		for _, l := range p.Query.Lockings(t) {
-			s, err := r.View(ctx, t, l, p, x.Arguments.Binder)
+	for _, t := range q.Tables {
+		for _, l := range q.Lockings(t) {
+			s, err := r.View(ctx, t, l, q, x.Arguments.Binder)
 			if err != nil {
 				return "", nil, false, err
 			}
@@ -124,23 +124,24 @@ func (r *Reader) rewritten(ctx context.Context, x *Execution) (text string, args
 		text, args = x.Summed(r.Settings.WholeDates)
 		return text, args, true, nil
 	}
-	return x.Own(p.Query.Render(func(v plan.ViewUse) slotsql.ReadView { return sights[use{v.Table, v.Locks}] }, x.tables)), x.Args, false, nil
+	return x.Own(q.Render(func(v plan.ViewUse) slotsql.ReadView { return sights[use{v.Table, v.Locks}] }, x.tables)), x.Args, false, nil
 }
 
 // Summed is the text that reads sums outside transactions, and its arguments.
 func (x *Execution) Summed(wholeDates bool) (string, []driver.NamedValue) {
+	q := x.Plan.Sum()
 	if x.tables {
-		return x.Own(x.Plan.Query.Render(func(plan.ViewUse) slotsql.ReadView { return slotsql.ReadView{} }, true)), x.Args
+		return x.Own(q.Render(func(plan.ViewUse) slotsql.ReadView { return slotsql.ReadView{} }, true)), x.Args
 	}
-	if top := x.Plan.Query.Top; top != nil {
+	if top := q.Top; top != nil {
 		if text, args, ok := top.Bind(x.Arguments, wholeDates); ok {
 			return text, args
 		}
 	}
-	if short := x.Plan.Query.Short; short != nil {
+	if short := q.Short; short != nil {
 		if text, args, ok := short.With(x.Arguments, 0); ok {
 			return text, args
 		}
 	}
-	return x.Own(x.Plan.Query.SQL), x.Args
+	return x.Own(q.SQL), x.Args
 }

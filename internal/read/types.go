@@ -19,9 +19,9 @@ func (r *Reader) asPlain(rows driver.Rows, x *Execution, known answer.Types) dri
 	out, w := answer.Over(rows), x.written(r)
 	out.Plain = answer.Plain{
 		Types:    w.types,
-		Renamed:  x.Plan.Query.Renamed || r.Config.ColumnsWithAlias,
+		Renamed:  x.Plan.Sum().Renamed || r.Config.ColumnsWithAlias,
 		Binary:   w.binary,
-		Computed: x.Plan.Computes(),
+		Computed: x.Plan.Sum().Computes(),
 		Whole:    w.whole,
 	}
 	if known != nil {
@@ -42,7 +42,7 @@ type written struct {
 
 func (x *Execution) written(r *Reader) *written {
 	w := &written{reader: r, text: x.Text, args: x.Args, prepared: x.Prepared, binary: x.Arguments.Binary}
-	if w.binary || !x.Plan.NamedByArgs {
+	if w.binary || !x.Plan.Sum().NamedByArgs {
 		w.kept = &x.State.types
 	}
 	return w
@@ -76,7 +76,7 @@ func (w *written) types() answer.Types {
 // alone knows: asked before it is sent, as nothing can be while its rows are read.
 func (r *Reader) temporaryTypes(ctx context.Context, x *Execution) answer.Types {
 	switch {
-	case x.Plan.Query.Into || !x.Rows || !x.Temporary:
+	case x.Plan.Sum().Into || !x.Rows || !x.Temporary:
 		return nil
 	case r.Next != "" && !r.InTransaction():
 		return nil // SET TRANSACTION is for the query itself

@@ -5,19 +5,45 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
+
+// Template is a piece of the user's statement with the places of its parameters.
+type Template struct {
+	pieces []string // text between the parameters
+	params []int    // index of the argument after each piece but the last
+}
+
+// bind writes the arguments into the fragment.
+func (f Template) bind(b Binder) (string, bool) {
+	if len(f.params) == 0 {
+		return f.pieces[0], true
+	}
+	buf, ok := f.append(nil, b)
+	return string(buf), ok
+}
+
+func (f Template) append(buf []byte, b Binder) (_ []byte, ok bool) {
+	for i, p := range f.params {
+		buf = append(buf, f.pieces[i]...)
+		if p < 0 { // a key column of the batch
+			buf = append(buf, slotsql.FromRows(slotsql.PrivateKey, -1-p)...)
+		} else if buf, ok = b.value(buf, Operand{param: p}); !ok {
+			return buf, false
+		}
+	}
+	return append(buf, f.pieces[len(f.pieces)-1]...), true
+}
+
+// sql is a fragment's text.
+func (f *Template) sql() string { return strings.Join(f.pieces, "?") }
 
 // restated is a text to be sent in a query's place whose parameters stand otherwise than
 // there, or more than once.
 type restated struct {
 	text   Template // restLimit is no argument of the statement's
 	params int      // of the statement
-}
-
-// restate makes a text of the statement's arguments.
-func (a *analyzer) restate(text string, params []int) *restated {
-	return &restated{cut(text, a.mode, params), len(a.params)}
 }
 
 // With writes the text to send and its arguments, with a number for restLimit.

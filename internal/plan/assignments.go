@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+)
+
+// settings is what the assignments of an UPDATE do.
+type settings struct {
+	deltas   []Delta
+	touch    []Touch
+	wanted   []Touch // of columns whose times slots can't take yet
+	ordinary bool    // sets another column
+	rekeyed  bool    // sets a key column
+	unique   bool    // sets a column of a unique key
+	reason   string  // why only the exact way is right
+}
+
+// settings reads assignments; only those of an INSERT have VALUES(c).
+func (src source) settings(list []*ast.Assignment, inserts bool) settings {
+	t := src.t
+	var s settings
+	because := func(reason string) {
+		if s.reason == "" {
+			s.reason = reason
+		}
+	}
+	for _, set := range list {
+		c := t.Column(set.Column.Name.O)
+		switch {
+		case c == nil, !src.means(set.Column.Table.O, src.name):
+			s.ordinary = true // the server will say what is wrong
+		case t.Counter(c.Name) != nil:
+			d, ok := src.relative(c, set.Expr)
+			if !ok || d.inserted && !inserts {
+				because("it overwrites counter " + c.Name)
+			}
+			for _, other := range s.deltas {
+				if other.C == c {
+					because("it sets counter " + c.Name + " twice")
+				}
+			}
+			s.deltas = append(s.deltas, d)
+		case t.Virtual(c.Name):
+			touched, ok := src.params.touchOf(c, set.Expr)
+			if !ok {
+				because("it sets touch column " + c.Name + " to another time than now")
+			}
+			s.touch = append(s.touch, touched)
+			if c.Settles {
+				s.wanted = append(s.wanted, touched)
+			}
+		case src.keeps(c, set.Expr):
+			s.ordinary = true
+		default:
+			if touched, ok := src.params.touchOf(c, set.Expr); ok && c.Touchable {
+				s.wanted = append(s.wanted, touched)
+				continue
+			}
+			s.ordinary = true
+			for _, k := range t.Unique {
+				s.unique = s.unique || t.Changes(k.Columns, c.Name)
+			}
+			if t.Changes(t.Key, c.Name) {
+				s.rekeyed = true
+				because("it changes the key")
+			}
+			if readsVirtualIn(t, set.Expr) {
+				because("column " + c.Name + " is set from a counter")
+			}
+		}
+	}
+	return s
+}
+
+// keeps reads c = c and c = LAST_INSERT_ID(c), with which upserts ask for the id of
+// the row that they meet.
+func (src source) keeps(c *catalog.Column, e ast.ExprNode) bool {
+	if f, ok := unparen(e).(*ast.FuncCallExpr); ok && f.FnName.L == "last_insert_id" && f.Schema.O == "" && len(f.Args) == 1 {
+		e = f.Args[0]
+	}
+	ref, ok := columnRef(e)
+	return ok && strings.EqualFold(ref.Name.O, c.Name) && src.means(ref.Table.O, src.name) && !src.aliased(ref)
+}
+
+// newKey is the key that assignments give a row, if the key is one column and
+// they say it outright.
+func (src source) newKey(list []*ast.Assignment) []KeyValue {
+	t := src.t
+	if len(t.Key) != 1 {
+		return nil
+	}
+	for _, set := range list {
+		if strings.EqualFold(set.Column.Name.O, t.Key[0].Name) {
+			if v, ok := src.params.constant(set.Expr); ok {
+				return []KeyValue{{t.Key, []Operand{v}, true}}
+			}
+		}
+	}
+	return nil
+}

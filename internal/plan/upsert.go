@@ -1,0 +1,132 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// upsertRow is one row of the application's own upsert.
+type upsertRow struct {
+	key    KeyValue
+	values []insertedValue // of the counters, to be checked as an INSERT would
+	Deltas []Delta
+}
+
+type insertedValue struct {
+	c *catalog.Column
+	v Operand
+}
+
+// upsert reads ON DUPLICATE KEY UPDATE into p, which may have to run by x; it returns why
+// only the exact way is right.
+func (ins inserted) upsert(p *Plan, x *Exact) string {
+	s := ins.settings(ins.OnDuplicate, true)
+	if p.Writes != nil {
+		p.Writes[0].Rekeys = s.unique
+	}
+	if s.rekeyed {
+		p.Sweep = p.Sweep.and(ins.t, ins.newKey(ins.OnDuplicate))
+	}
+	switch {
+	case s.reason != "":
+		return s.reason
+	case ins.t.Watched() != "" && s.deltas != nil:
+		return ins.t.Watched()
+	case ins.returns(ins.t):
+		return "it returns a counter"
+	}
+	if s.deltas == nil {
+		p.Work = &Update{s.touch, x}
+		return ""
+	}
+	inc := &Increment{Table: ins.t, Name: ins.name, Deltas: s.deltas, Touch: s.touch, Ignores: ins.mayIgnore(ins.IgnoreErr), Exact: x}
+	p.Work = inc
+	switch {
+	case s.ordinary || s.wanted != nil || len(s.touch) > 0:
+		p.Reason = "as an upsert it sets other columns than counters"
+	case inc.Ignores:
+		p.Reason = "by IGNORE, or by a hint, it may cut what it adds"
+	case !ins.decides():
+		p.Reason = "as an upsert it needs a table of one unique key, without INSERT triggers or columns ON UPDATE, and no further clauses"
+	case !ins.fillsAll():
+		p.Reason = "as an upsert it gives values to the key and counters alone, and all other columns have defaults"
+	}
+	for _, row := range ins.Lists {
+		u, constant, known := ins.upsertRow(row, s.deltas)
+		if !known {
+			return "it adds a value that is not known beforehand"
+		}
+		inc.Rows = append(inc.Rows, u)
+		if !constant && p.Reason == "" {
+			p.Reason = "its key or a counter is no constant"
+		}
+	}
+	if inc.BaseOnly = p.Reason != "" || len(inc.Rows) == 0; !inc.BaseOnly {
+		inc.One, inc.ByKey = len(inc.Rows) == 1, true
+		for _, r := range inc.Rows {
+			inc.Pins = append(inc.Pins, r.key)
+		}
+		if inc.One {
+			inc.prepare()
+			inc.mayJoin(inc.Rows[0].key)
+		}
+	}
+	return ""
+}
+
+// decides reports whether one unique key decides which row an upsert meets, and nothing
+// else is to be done.
+func (ins inserted) decides() bool {
+	t := ins.t
+	return len(ins.Lists) <= SendBatch && len(ins.PartitionNames) == 0 && t.AllUnique == 1 && len(t.Unique) == 1 && !t.InsertTriggers && !slices.ContainsFunc(t.Touch, func(c *catalog.Column) bool { return c.OnUpdate }) &&
+		!ins.astray(ins.InsertStmt) &&
+		!sqltext.HasWord(ins.toks, "RETURNING", "DELAYED")
+}
+
+// fillsAll reports whether the rows give values to keys and counters only, and
+// the table has defaults for all else.
+func (ins inserted) fillsAll() bool {
+	t := ins.t
+	return !slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool {
+		if slices.Contains(ins.cols, c) {
+			return c.AutoInc || !t.Key.Has(c.Name) && t.Counter(c.Name) == nil
+		}
+		return c.AutoInc || !c.HasDefault
+	})
+}
+
+// upsertRow reads one row of VALUES. constant is false where the statement itself has to
+// run, and known where it is not known what the row adds.
+func (ins inserted) upsertRow(row []ast.ExprNode, deltas []Delta) (u upsertRow, constant, known bool) {
+	u.key, _, constant = ins.rowKey(row, ins.t.Key)
+	if !constant {
+		u.key = KeyValue{}
+	}
+	for i, c := range ins.cols {
+		if i >= len(row) || ins.t.Counter(c.Name) == nil {
+			continue
+		}
+		v, ok := ins.params.constant(row[i])
+		constant = constant && ok
+		u.values = append(u.values, insertedValue{c, v})
+	}
+	for _, d := range deltas {
+		if d.inserted {
+			i := slices.Index(ins.cols, d.C)
+			if i < 0 || i >= len(row) {
+				return u, false, false
+			}
+			v, ok := ins.params.constant(row[i])
+			if !ok {
+				return u, false, false
+			}
+			d.v = v
+		}
+		u.Deltas = append(u.Deltas, d)
+	}
+	return u, constant, true
+}
