@@ -20,7 +20,7 @@ type Guard struct {
 	Other   *catalog.Column // what the bound is relative to; nil: nothing
 	sign    int64           // of Other
 	Name    string          // what the statement calls the table
-	pin     KeyValue
+	key     KeyValue
 	delta   Delta
 	bound   *bound  // nil: what an UNSIGNED column can hold
 	times   []Touch // constants that may differ if they are the present
@@ -41,12 +41,12 @@ type bound struct {
 }
 
 // bounded reads such an UPDATE; nil if it is none.
-func (up singleUpdate) bounded(x *Exact, pin KeyValue) *Guard {
+func (up singleUpdate) bounded(x *Exact, key KeyValue) *Guard {
 	t, name := up.t, up.name
-	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" || t.Degraded != nil || t.Galera || len(pin.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
+	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" || t.Degraded != nil || t.Galera || len(key.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
 		return nil
 	}
-	g := &Guard{Table: t, Name: name, pin: pin, free: freeOfSlots(t, name)}
+	g := &Guard{Table: t, Name: name, key: key, free: freeOfSlots(t, name)}
 	for _, set := range up.List {
 		if !up.setsBounded(g, set) {
 			return nil

@@ -26,7 +26,7 @@ func (one singleSelect) countByDifference() *restated {
 		from++
 	}
 	start, end := one.whereSpan()
-	if one.followsSimply(from, one.node) < 0 || start == 0 || !one.local(s.Where) || !compares(s.Where) || one.pins(s.Where) != nil {
+	if one.followsSimply(from, one.node) < 0 || start == 0 || !one.local(s.Where) || !compares(s.Where) || one.keys(s.Where) != nil {
 		return nil
 	}
 	g := &slotsql.Gathered{Table: t, Name: name}

@@ -40,7 +40,7 @@ func (u *Update) exactly() *Exact { return u.Exact }
 // BaseRead is a query of counter tables that reads none of their counters. It is sent as it is.
 type BaseRead struct {
 	Tables []*catalog.Table
-	Pins   []KeyValue // the rows of the only table, if it gives their keys as numbers
+	Keys   []KeyValue // the rows of the only table, if it gives their keys as numbers
 }
 
 func (*BaseRead) class() Class    { return ClassVerbatim }
