@@ -64,8 +64,8 @@ func (up singleUpdate) bounded(x *Exact, key KeyValue) *Guard {
 		if !g.Counter.Unsigned() {
 			return nil
 		}
-		g.before, g.after = up.fragment(0, end), up.fragment(end, len(up.text))
-		g.from = up.fragment(start, end)
+		g.before, g.after = up.template(0, end), up.template(end, len(up.text))
+		g.from = up.template(start, end)
 		return g
 	}
 	i := slices.IndexFunc(conjuncts(up.Where), func(e ast.ExprNode) bool { return readsVirtualIn(t, e) })
@@ -73,8 +73,8 @@ func (up singleUpdate) bounded(x *Exact, key KeyValue) *Guard {
 		return nil
 	}
 	at := asking[0]
-	g.before, g.own, g.after = up.fragment(0, at.Start), up.fragment(at.Start, at.End), up.fragment(at.End, len(up.text))
-	g.from, g.to = up.fragment(start, at.Start), up.fragment(at.End, end)
+	g.before, g.own, g.after = up.template(0, at.Start), up.template(at.Start, at.End), up.template(at.End, len(up.text))
+	g.from, g.to = up.template(start, at.Start), up.template(at.End, end)
 	return g
 }
 

@@ -21,7 +21,7 @@ func (a *analyzer) deletion(stmt *ast.DeleteStmt, named []*catalog.Table) *Plan 
 	x := &Exact{Rows: []RowSet{rows}, Discards: a.gone(t, stmt), Restriction: src.restriction(rows, stmt.Where, stmt.Order, stmt.Limit)}
 	if rows.Where == nil && rows.Keys == nil && (readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit) || a.returns(t)) {
 		if x.Whole = stmt.Where == nil || !src.local(stmt.Where); !x.Whole {
-			by := a.fragment(a.whereSpan())
+			by := a.template(a.whereSpan())
 			x.Restriction = src.restrict(stmt.Where)
 			x.Restriction.By = &by
 		}

@@ -39,7 +39,7 @@ func (one singleSelect) countByDifference() *restated {
 			return nil
 		}
 	}
-	where := one.fragment(start, end)
+	where := one.template(start, end)
 	was := strings.Join(where.pieces, "?")
 	field := s.Fields.Fields[0]
 	as := field.AsName.O

@@ -44,7 +44,7 @@ func (one singleSelect) keyCondition() (cond string, params []int) {
 		return !ok || ref.Schema.O == "" && slices.Contains(t.Key, t.Column(ref.Name.O))
 	})
 	if start, end := one.whereSpan(); onlyKey && start > 0 && slices.ContainsFunc(conjuncts(one.Where), func(cond ast.ExprNode) bool { return one.bounds(cond) }) {
-		f := one.fragment(start, end)
+		f := one.template(start, end)
 		return strings.TrimSpace(strings.Join(f.pieces, "?")), f.params
 	}
 	keys := one.keys(one.Where)

@@ -250,7 +250,7 @@ func (inc *Increment) matches(src source, where ast.ExprNode, keys []KeyValue) {
 	inc.ByKey = slices.Equal(keys[0].Columns, inc.Table.Key)
 	inc.where = Template{pieces: []string{"TRUE"}}
 	if where != nil {
-		inc.where = src.fragment(src.whereSpan())
+		inc.where = src.template(src.whereSpan())
 	}
 	inc.Keys = keys
 	if inc.Narrowed = len(conjuncts(where)) > len(keys[0].Columns); inc.Narrowed {

@@ -41,10 +41,10 @@ func describe(p *Plan) string {
 		}
 		line("  sends %s", q.SQL)
 		if top := q.Top; top != nil {
-			line("  or %s", describeFragment(top.text))
+			line("  or %s", describeTemplate(top.text))
 		}
 		if short := q.Short; short != nil {
-			line("  or %s", describeFragment(short.text))
+			line("  or %s", describeTemplate(short.text))
 		}
 		if q.Locking {
 			for _, t := range q.Tables {
@@ -78,7 +78,7 @@ func describe(p *Plan) string {
 			line("  touches %s", t.C.Name)
 		}
 		if inc.where.pieces != nil {
-			line("  where %s", describeFragment(inc.where))
+			line("  where %s", describeTemplate(inc.where))
 		}
 		for _, r := range inc.Rows {
 			line("  row %s", describeKey(r.key))
@@ -89,7 +89,7 @@ func describe(p *Plan) string {
 		case s.Keys != nil:
 			line("  exact for %s: %s", s.Table, describeKeys(s.Keys))
 		case s.Where != nil:
-			line("  exact for %s: %s", s.Table, describeFragment(*s.Where))
+			line("  exact for %s: %s", s.Table, describeTemplate(*s.Where))
 		default:
 			line("  exact for %s: every row", s.Table)
 		}
@@ -170,7 +170,7 @@ func describeKeys(keys []KeyValue) string {
 	return strings.Join(parts, " ")
 }
 
-func describeFragment(f Template) string {
+func describeTemplate(f Template) string {
 	s := ""
 	for i, p := range f.pieces {
 		s += p

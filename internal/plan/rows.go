@@ -83,12 +83,12 @@ type OrphanSweep struct {
 }
 
 // and adds keys; nil: any.
-func (c *OrphanSweep) and(t *catalog.Table, keys []KeyValue) *OrphanSweep {
+func (sweep *OrphanSweep) and(t *catalog.Table, keys []KeyValue) *OrphanSweep {
 	switch {
-	case keys == nil || c != nil && c.Keys == nil:
+	case keys == nil || sweep != nil && sweep.Keys == nil:
 		return &OrphanSweep{Table: t}
-	case c == nil:
+	case sweep == nil:
 		return &OrphanSweep{t, keys}
 	}
-	return &OrphanSweep{t, slices.Concat(c.Keys, keys)}
+	return &OrphanSweep{t, slices.Concat(sweep.Keys, keys)}
 }

@@ -16,7 +16,7 @@ func (src source) rows(where ast.ExprNode) RowSet {
 		return s
 	}
 	if start, end := src.whereSpan(); start > 0 && src.plain(where) {
-		f := src.fragment(start, end)
+		f := src.template(start, end)
 		s.Where = &f
 		return s
 	}
