@@ -190,7 +190,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 		case kept && n.By == nil:
 		case collides:
 			out.step("the rows that it meets are locked by their keys", "", nil)
-		case !ok || s.Where == nil && s.Pins == nil:
+		case !ok || s.Where == nil && s.Keys == nil:
 			out.step("every row of "+s.Table.String()+" that has slots is locked", "", nil)
 		default:
 			locked(s, where, "the rows concerned are locked")

@@ -123,7 +123,7 @@ func (c *Connector) planBy(k planKey) planUse {
 func (c *Connector) planAnew(k planKey) planUse {
 	use := planUse{Plan: plan.Make(k.schema, k.text, k.mode, k.db), state: &planState{}}
 	if inc := use.Increment(); inc != nil && inc.Joins {
-		use.state.batch = c.increments.Batch(inc.Table, inc.Name, inc.Pin.Columns)
+		use.state.batch = c.increments.Batch(inc.Table, inc.Name, inc.Key.Columns)
 	}
 	return use
 }

@@ -227,7 +227,7 @@ func (r *Runner) Collisions(x Execution) (where string, ok bool) {
 		return "", false
 	}
 	s := x.Rows[0]
-	if r.InTransaction() && (r.Transaction().Inside || r.Transaction().WrittenTo(s.Table).Unbounded) || slices.ContainsFunc(s.Pins, plan.KeyValue.Momentary) {
+	if r.InTransaction() && (r.Transaction().Inside || r.Transaction().WrittenTo(s.Table).Unbounded) || slices.ContainsFunc(s.Keys, plan.KeyValue.Momentary) {
 		return "", false
 	}
 	return s.Bind(x.Binder)

@@ -15,8 +15,8 @@ import (
 // to go: then it waits, as the INSERT would.
 func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) error {
 	t, where, named := p.Sweep.Table, "TRUE", false
-	if pins := p.Sweep.Pins; pins != nil {
-		if s, ok := plan.BindPins(pins, catalog.PrivateName, b); ok {
+	if keys := p.Sweep.Keys; keys != nil {
+		if s, ok := plan.BindKeys(keys, catalog.PrivateName, b); ok {
 			where, named = s, true
 		}
 	}

@@ -21,7 +21,7 @@ const BatchKeys = 100
 func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes bool, b plan.Binder) error {
 	for _, s := range x.Rows {
 		where, ok := s.Bind(b)
-		if !ok || s.Where == nil && s.Pins == nil {
+		if !ok || s.Where == nil && s.Keys == nil {
 			if x.Whole {
 				if err := f.LockTable(ctx, s.Table); err != nil {
 					return err

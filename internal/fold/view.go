@@ -26,7 +26,7 @@ func (f *Folder) View(ctx context.Context, t *catalog.Table, l sqltext.Locking, 
 		return s, nil
 	}
 	x := f.Transaction()
-	if ids, may := f.mayRead(t, q.Pins, b); may && x.HasPending(t) {
+	if ids, may := f.mayRead(t, q.Keys, b); may && x.HasPending(t) {
 		if t.Spec.OwnSnapshot && l.Clause == "" {
 			for _, e := range x.Pending[t.String()].Sorted() {
 				s.Pending = append(s.Pending, slotsql.OwnIncrement(t, e))
@@ -111,7 +111,7 @@ func (f *Folder) ShowOthers(ctx context.Context, read *plan.BaseRead, b plan.Bin
 		if p := x.Pending[t.String()]; !p.Some() || !p.Late || t.Spec.OwnSnapshot {
 			continue
 		}
-		if ids, may := f.mayRead(t, read.Pins, b); may {
+		if ids, may := f.mayRead(t, read.Keys, b); may {
 			if err := f.ApplyPending(ctx, t, ids); err != nil {
 				return err
 			}
@@ -166,12 +166,12 @@ func (f *Folder) lockingView(ctx context.Context, t *catalog.Table, l sqltext.Lo
 
 // mayRead are the ids of the pending increments of the rows that a statement reads, if
 // it gives their keys; nil: all. may is false if there are none.
-func (f *Folder) mayRead(t *catalog.Table, pins []plan.KeyValue, b plan.Binder) (ids []string, may bool) {
-	if pins == nil {
+func (f *Folder) mayRead(t *catalog.Table, keys []plan.KeyValue, b plan.Binder) (ids []string, may bool) {
+	if keys == nil {
 		return nil, true
 	}
-	for _, pin := range pins {
-		id, ok := pin.Key(t, b)
+	for _, key := range keys {
+		id, ok := key.Key(t, b)
 		if !ok {
 			return nil, true
 		}

@@ -219,7 +219,7 @@ func (c *Caller) upsertOne(b *plan.Bound, e *slotsql.RowIncrement) string {
 	u := c.upsert(b.Table, []*slotsql.RowIncrement{e})
 	u.Name, u.Later = b.Name, true
 	if e.Where != "" {
-		u.Columns = b.Pins[0].Columns
+		u.Columns = b.Keys[0].Columns
 	}
 	return u.One()
 }

@@ -129,7 +129,7 @@ func (c *Caller) find(ctx context.Context, b *plan.Bound, where string, deltas [
 	case err != nil:
 		return nil, Done, err
 	}
-	if len(rows) == 0 || len(rows) < b.Keys || len(t.Key) == 0 && len(rows) > 1 {
+	if len(rows) == 0 || len(rows) < b.Most || len(t.Key) == 0 && len(rows) > 1 {
 		return nil, TakeVerbatim, nil // what is missing may have been inserted by a transaction that is still open
 	}
 	hits := make([]slotsql.RowIncrement, len(rows))

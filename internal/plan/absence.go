@@ -23,14 +23,14 @@ type Absence struct {
 
 // Query fails with ErrNoTable or ErrNoColumn while it is absent. In a transaction, a
 // table whose column is missing is then locked against DDL; one that is missing is not.
-func (b Absence) Query() string {
+func (ab Absence) Query() string {
 	switch {
-	case b.Column == "":
-		return "SELECT 1 FROM " + b.t.Base() + " LIMIT 0"
-	case b.t.Column(b.Column) != nil: // see makesDo
-		return "SELECT " + sqltext.Quote(b.Column) + " FROM " + b.t.Slots() + " LIMIT 0"
+	case ab.Column == "":
+		return "SELECT 1 FROM " + ab.t.Base() + " LIMIT 0"
+	case ab.t.Column(ab.Column) != nil: // see makesDo
+		return "SELECT " + sqltext.Quote(ab.Column) + " FROM " + ab.t.Slots() + " LIMIT 0"
 	}
-	return "SELECT " + sqltext.Quote(b.Column) + " FROM " + b.t.Base() + " LIMIT 0"
+	return "SELECT " + sqltext.Quote(ab.Column) + " FROM " + ab.t.Base() + " LIMIT 0"
 }
 
 // absencesOf are those of a table.

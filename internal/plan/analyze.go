@@ -20,6 +20,8 @@ func newAnalyzer(s *catalog.Schema, text string, mode sqltext.Mode, db string) *
 	return &analyzer{namespace: &namespace{statement: newStatement(s.Server, text, mode), schema: s, db: db}}
 }
 
+// plan tells what the statement may do with counter tables by its first words, and which of
+// them it names.
 func (a *analyzer) plan() *Plan {
 	k, _ := sqltext.EffectOf(a.toks)
 	tables, via := a.schema.Reach(a.toks, a.text)
@@ -52,21 +54,26 @@ func (a *analyzer) plan() *Plan {
 		}
 		return &Plan{}
 	case sqltext.EffectSet, sqltext.EffectAutocommit, sqltext.EffectSetTransaction, sqltext.EffectCall:
-		if a.toks[0].Is("HANDLER") && !sqltext.HasWord(a.toks, "READ") {
-			return &Plan{} // opens or closes it
-		}
-		if analyzes := a.toks[0].Is("ANALYZE"); k != sqltext.EffectCall || a.toks[0].Is("DO") || analyzes { // whose strings nothing runs, unlike those of CALL
-			tables, via = a.outsideStrings(tables, via)
-			via = slices.DeleteFunc(via, func(d catalog.Dependent) bool { return !d.Reads && !analyzes })
-		} else if a.toks[0].Is("CALL") {
-			via = a.called(via)
-		}
-		if len(tables) == 0 && len(via) == 0 {
-			return &Plan{}
-		}
-		return a.opaque(tables, via, "it can do anything")
+		return a.anything(k, tables, via)
 	}
 	return &Plan{}
+}
+
+// anything plans a statement that changes the session, or runs what is not seen.
+func (a *analyzer) anything(k sqltext.Effect, tables []*catalog.Table, via []catalog.Dependent) *Plan {
+	if a.toks[0].Is("HANDLER") && !sqltext.HasWord(a.toks, "READ") {
+		return &Plan{} // opens or closes it
+	}
+	if analyzes := a.toks[0].Is("ANALYZE"); k != sqltext.EffectCall || a.toks[0].Is("DO") || analyzes { // whose strings nothing runs, unlike those of CALL
+		tables, via = a.outsideStrings(tables, via)
+		via = slices.DeleteFunc(via, func(d catalog.Dependent) bool { return !d.Reads && !analyzes })
+	} else if a.toks[0].Is("CALL") {
+		via = a.called(via)
+	}
+	if len(tables) == 0 && len(via) == 0 {
+		return &Plan{}
+	}
+	return a.opaque(tables, via, "it can do anything")
 }
 
 // opaque is the exact way for what is not understood: every key of every

@@ -126,7 +126,7 @@ func FuzzBind(f *testing.F) {
 				if !ok {
 					return all, true
 				}
-				u := &slotsql.Upsert{Table: inc.Table, Name: inc.Name, Columns: inc.Pin.Columns, Entries: []*slotsql.RowIncrement{e, e}, Lock: catalog.ShareMode, Slot: 3}
+				u := &slotsql.Upsert{Table: inc.Table, Name: inc.Name, Columns: inc.Key.Columns, Entries: []*slotsql.RowIncrement{e, e}, Lock: catalog.ShareMode, Slot: 3}
 				_ = u.Culprits()
 				return all + ";" + u.Many(), true
 			}

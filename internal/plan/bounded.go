@@ -20,7 +20,7 @@ type Guard struct {
 	Other   *catalog.Column // what the bound is relative to; nil: nothing
 	sign    int64           // of Other
 	Name    string          // what the statement calls the table
-	pin     KeyValue
+	key     KeyValue
 	delta   Delta
 	bound   *bound  // nil: what an UNSIGNED column can hold
 	times   []Touch // constants that may differ if they are the present
@@ -41,12 +41,12 @@ type bound struct {
 }
 
 // bounded reads such an UPDATE; nil if it is none.
-func (up singleUpdate) bounded(x *Exact, pin KeyValue) *Guard {
+func (up singleUpdate) bounded(x *Exact, key KeyValue) *Guard {
 	t, name := up.t, up.name
-	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" || t.Degraded != nil || t.Galera || len(pin.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
+	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" || t.Degraded != nil || t.Galera || len(key.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
 		return nil
 	}
-	g := &Guard{Table: t, Name: name, pin: pin, free: freeOfSlots(t, name)}
+	g := &Guard{Table: t, Name: name, key: key, free: freeOfSlots(t, name)}
 	for _, set := range up.List {
 		if !up.setsBounded(g, set) {
 			return nil
@@ -64,8 +64,8 @@ func (up singleUpdate) bounded(x *Exact, pin KeyValue) *Guard {
 		if !g.Counter.Unsigned() {
 			return nil
 		}
-		g.before, g.after = up.fragment(0, end), up.fragment(end, len(up.text))
-		g.from = up.fragment(start, end)
+		g.before, g.after = up.template(0, end), up.template(end, len(up.text))
+		g.from = up.template(start, end)
 		return g
 	}
 	i := slices.IndexFunc(conjuncts(up.Where), func(e ast.ExprNode) bool { return readsVirtualIn(t, e) })
@@ -73,8 +73,8 @@ func (up singleUpdate) bounded(x *Exact, pin KeyValue) *Guard {
 		return nil
 	}
 	at := asking[0]
-	g.before, g.own, g.after = up.fragment(0, at.Start), up.fragment(at.Start, at.End), up.fragment(at.End, len(up.text))
-	g.from, g.to = up.fragment(start, at.Start), up.fragment(at.End, end)
+	g.before, g.own, g.after = up.template(0, at.Start), up.template(at.Start, at.End), up.template(at.End, len(up.text))
+	g.from, g.to = up.template(start, at.Start), up.template(at.End, end)
 	return g
 }
 

@@ -45,7 +45,7 @@ func (st *statement) tail(where bool) (f Template, ok bool) {
 	if start < 0 || end < start {
 		return f, false
 	}
-	f = st.fragment(start, end)
+	f = st.template(start, end)
 	if !where {
 		f.pieces[0] = "TRUE " + f.pieces[0]
 	}
@@ -66,7 +66,7 @@ func (st *statement) clauses() (from, where, order Template, ok bool) {
 	if at["FROM"] == 0 || at["ORDER"] < at["FROM"] || at["LIMIT"] < at["ORDER"] {
 		return from, where, order, false
 	}
-	span := func(first, behind int) Template { return st.fragment(st.toks[first].Start, st.toks[behind-1].End) }
+	span := func(first, behind int) Template { return st.template(st.toks[first].Start, st.toks[behind-1].End) }
 	behind := at["ORDER"]
 	if i, found := at["WHERE"]; found {
 		where, behind = span(i+1, behind), i

@@ -127,20 +127,20 @@ func isInteger(s string) bool {
 
 // asks reports whether a literal in place of a parameter is of the kind for which
 // the comparison needs a column.
-func (c conversion) asks(param int, v any) bool {
+func (cv conversion) asks(param int, v any) bool {
 	switch v := v.(type) {
 	case int64, uint64, float64:
-		return slices.Contains(c.numbers, param)
+		return slices.Contains(cv.numbers, param)
 	case string:
-		return slices.Contains(c.strings, param) && !isInteger(v)
+		return slices.Contains(cv.strings, param) && !isInteger(v)
 	}
 	return false
 }
 
 // Written reports whether a literal of the text asks for a column.
-func (c conversion) Written(l *sqltext.Literals) bool {
+func (cv conversion) Written(l *sqltext.Literals) bool {
 	for i, at := range l.At {
-		if c.asks(at, l.Values[i]) {
+		if cv.asks(at, l.Values[i]) {
 			return true
 		}
 	}
@@ -148,15 +148,15 @@ func (c conversion) Written(l *sqltext.Literals) bool {
 }
 
 // Some reports whether an argument may do that.
-func (c conversion) Some() bool { return c.numbers != nil || c.strings != nil }
+func (cv conversion) Some() bool { return cv.numbers != nil || cv.strings != nil }
 
 // Given reports whether an argument does that go-sql-driver writes into the text.
-func (c conversion) Given(a Arguments) bool {
+func (cv conversion) Given(a Arguments) bool {
 	if a.Binary {
 		return false
 	}
 	for i, v := range a.Args {
-		if c.asks(i, v.Value) {
+		if cv.asks(i, v.Value) {
 			return true
 		}
 	}

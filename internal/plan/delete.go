@@ -17,19 +17,19 @@ func (a *analyzer) deletion(stmt *ast.DeleteStmt, named []*catalog.Table) *Plan 
 		}
 	}
 	src := a.sourceOf(node)
-	t, rows, pins := src.t, src.rows(stmt.Where), src.pins(stmt.Where)
+	t, rows, keys := src.t, src.rows(stmt.Where), src.keys(stmt.Where)
 	x := &Exact{Rows: []RowSet{rows}, Discards: a.gone(t, stmt), Restriction: src.restriction(rows, stmt.Where, stmt.Order, stmt.Limit)}
-	if rows.Where == nil && rows.Pins == nil && (readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit) || a.returns(t)) {
+	if rows.Where == nil && rows.Keys == nil && (readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit) || a.returns(t)) {
 		if x.Whole = stmt.Where == nil || !src.local(stmt.Where); !x.Whole {
-			by := a.fragment(a.whereSpan())
+			by := a.template(a.whereSpan())
 			x.Restriction = src.restrict(stmt.Where)
 			x.Restriction.By = &by
 		}
 	}
-	if len(pins) == 1 && stmt.Where != nil && node.AsName.O == "" {
+	if len(keys) == 1 && stmt.Where != nil && node.AsName.O == "" {
 		x.Guarded = src.guard(stmt.Where)
 	}
-	return &Plan{Reason: "the slots go with the row", Changes: Changes{Writes: []WriteTarget{{Table: t, Pins: pins}}}, Work: x}
+	return &Plan{Reason: "the slots go with the row", Changes: Changes{Writes: []WriteTarget{{Table: t, Keys: keys}}}, Work: x}
 }
 
 // joinedDelete plans a DELETE that names more than one table; nil if it is that of rows of
@@ -60,7 +60,7 @@ func (a *analyzer) joinedDelete(stmt *ast.DeleteStmt, named []*catalog.Table) *P
 		return p
 	case written == nil:
 		return &Plan{}
-	case single && a.sourceOf(node).pins(stmt.Where) != nil:
+	case single && a.sourceOf(node).keys(stmt.Where) != nil:
 		return nil
 	}
 	return &Plan{Changes: Changes{Writes: anyRow(written), Deletes: written}}

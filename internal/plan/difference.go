@@ -26,7 +26,7 @@ func (one singleSelect) countByDifference() *restated {
 		from++
 	}
 	start, end := one.whereSpan()
-	if one.followsSimply(from, one.node) < 0 || start == 0 || !one.local(s.Where) || !compares(s.Where) || one.pins(s.Where) != nil {
+	if one.followsSimply(from, one.node) < 0 || start == 0 || !one.local(s.Where) || !compares(s.Where) || one.keys(s.Where) != nil {
 		return nil
 	}
 	g := &slotsql.Gathered{Table: t, Name: name}
@@ -39,7 +39,7 @@ func (one singleSelect) countByDifference() *restated {
 			return nil
 		}
 	}
-	where := one.fragment(start, end)
+	where := one.template(start, end)
 	was := strings.Join(where.pieces, "?")
 	field := s.Fields.Fields[0]
 	as := field.AsName.O

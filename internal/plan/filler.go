@@ -34,7 +34,7 @@ func (f *Filler) Bind(inc *Increment, b Binder) bool {
 	if !ok || !inc.times(b, f.times) {
 		return false
 	}
-	return !zero && b.SoundPins(inc.Pins)
+	return !zero && b.SoundKeys(inc.Keys)
 }
 
 func resize[T any](s []T, n int) []T {
@@ -72,10 +72,10 @@ func (f *Filler) Direct(prefix string) (text string, ok bool) {
 
 // Key is the key that the increment's condition gives; nil if it can't be told.
 func (f *Filler) Key() catalog.Key {
-	k := make(catalog.Key, len(f.inc.Pin.Columns))
-	for i, c := range f.inc.Pin.Columns {
+	k := make(catalog.Key, len(f.inc.Key.Columns))
+	for i, c := range f.inc.Key.Columns {
 		var ok bool
-		if k[i], ok = f.b.keyText(c, f.inc.Pin.values[i]); !ok {
+		if k[i], ok = f.b.keyText(c, f.inc.Key.values[i]); !ok {
 			return nil
 		}
 	}

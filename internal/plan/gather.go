@@ -39,20 +39,20 @@ func (one singleSelect) keyCondition() (cond string, params []int) {
 	if one.Where == nil || len(t.Key) == 0 || slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Integer() }) {
 		return "", nil
 	}
-	keys := every(one.Where, func(n ast.Node) bool {
+	onlyKey := every(one.Where, func(n ast.Node) bool {
 		ref, ok := n.(*ast.ColumnName)
 		return !ok || ref.Schema.O == "" && slices.Contains(t.Key, t.Column(ref.Name.O))
 	})
-	if start, end := one.whereSpan(); keys && start > 0 && slices.ContainsFunc(conjuncts(one.Where), func(cond ast.ExprNode) bool { return one.bounds(cond) }) {
-		f := one.fragment(start, end)
+	if start, end := one.whereSpan(); onlyKey && start > 0 && slices.ContainsFunc(conjuncts(one.Where), func(cond ast.ExprNode) bool { return one.bounds(cond) }) {
+		f := one.template(start, end)
 		return strings.TrimSpace(strings.Join(f.pieces, "?")), f.params
 	}
-	pins := one.pins(one.Where)
-	if !slices.Equal(keyColumns(pins), t.Key) {
+	keys := one.keys(one.Where)
+	if !slices.Equal(keyColumns(keys), t.Key) {
 		return "", nil
 	}
-	rows := make([]string, len(pins))
-	for i, p := range pins {
+	rows := make([]string, len(keys))
+	for i, p := range keys {
 		conds := make([]string, len(p.values))
 		for j, v := range p.values {
 			number := "?"

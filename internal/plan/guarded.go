@@ -25,13 +25,13 @@ type Guarded struct {
 
 // Row names the row that the statement is for; ok is false where it has to go by itself.
 func (g *Guard) Row(b Binder) (id string, ok bool) {
-	k := make(catalog.Key, len(g.pin.Columns))
-	for i, c := range g.pin.Columns {
-		if k[i], ok = b.keyText(c, g.pin.values[i]); !ok {
+	k := make(catalog.Key, len(g.key.Columns))
+	for i, c := range g.key.Columns {
+		if k[i], ok = b.keyText(c, g.key.values[i]); !ok {
 			return "", false
 		}
 	}
-	return g.pin.Columns[0].Name + "\x00" + k.ID(), b.SoundPins([]KeyValue{g.pin})
+	return g.key.Columns[0].Name + "\x00" + k.ID(), b.SoundKeys([]KeyValue{g.key})
 }
 
 // Bind puts the arguments in; false where the statement has to go by itself.
@@ -52,7 +52,7 @@ func (g *Guard) Bind(b Binder) (*Guarded, bool) {
 	texts, shape, more := g.cut(g.after, b)
 	after, ok[2] = texts[0], more
 	out.texts, out.Shape = append(out.texts, after), out.Shape+"\x00"+shape+"\x00"+strings.Join(g.own.pieces, "\x00")
-	out.row, ok[3] = g.pin.Bind(g.Name, b)
+	out.row, ok[3] = g.key.Bind(g.Name, b)
 	out.rest, ok[4] = g.from.bind(b)
 	ok[5] = true
 	if g.bound != nil {

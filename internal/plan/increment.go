@@ -16,7 +16,7 @@ func (inc *Increment) mayJoin(key KeyValue) {
 			return
 		}
 	}
-	inc.Joins, inc.Pin = true, key
+	inc.Joins, inc.Key = true, key
 	if !inc.Narrowed {
 		return
 	}
@@ -33,9 +33,9 @@ func (inc *Increment) mayJoin(key KeyValue) {
 
 // Entry is the increment by its key; ok is false if it has to go by itself.
 func (inc *Increment) Entry(b Binder, out *Bound) (e *slotsql.RowIncrement, ok bool) {
-	e = &slotsql.RowIncrement{Key: make(catalog.Key, len(inc.Pin.Columns)), Deltas: out.Deltas[0], Touch: out.Touch, Where: out.Conditions[0]}
-	for i, c := range inc.Pin.Columns {
-		if e.Key[i], ok = b.keyText(c, inc.Pin.values[i]); !ok {
+	e = &slotsql.RowIncrement{Key: make(catalog.Key, len(inc.Key.Columns)), Deltas: out.Deltas[0], Touch: out.Touch, Where: out.Conditions[0]}
+	for i, c := range inc.Key.Columns {
+		if e.Key[i], ok = b.keyText(c, inc.Key.values[i]); !ok {
 			return nil, false
 		}
 	}
@@ -99,7 +99,7 @@ func (inc *Increment) Bind(b Binder) (*Bound, bool) {
 	}
 	out.Conditions = []string{where}
 	if inc.Joins && inc.ByKey && !inc.Narrowed && len(inc.Table.Key) == 1 && inc.Table.Key[0].Integer() {
-		if id, ok := b.keyText(inc.Table.Key[0], inc.Pin.values[0]); ok {
+		if id, ok := b.keyText(inc.Table.Key[0], inc.Key.values[0]); ok {
 			out.ID = id
 		}
 	}
@@ -190,8 +190,8 @@ func (inc *Increment) prepare() {
 	inc.touched = slotsql.Places(t.Touch, func(_ int, c *catalog.Column) bool {
 		return c.OnUpdate || slices.ContainsFunc(inc.Touch, func(set Touch) bool { return set.C == c })
 	})
-	inc.Text = slotsql.NewTemplate(t, inc.Name, inc.Pins[0].Columns, inc.used, inc.touched, true)
-	inc.directly = slotsql.NewDirectTemplate(t, inc.Name, inc.Pins[0].Columns, inc.used, inc.touched, true)
+	inc.Text = slotsql.NewTemplate(t, inc.Name, inc.Keys[0].Columns, inc.used, inc.touched, true)
+	inc.directly = slotsql.NewDirectTemplate(t, inc.Name, inc.Keys[0].Columns, inc.used, inc.touched, true)
 }
 
 // Warns reports whether the condition that an increment has beside its key may warn.
@@ -222,7 +222,7 @@ type Increment struct {
 
 	Name  string // what where calls the table
 	where Template
-	Keys  int  // how many rows where can match; 0: not known
+	Most  int  // how many rows where can match; 0: not known
 	One   bool // where matches one row at most
 	ByKey bool // where gives the key itself: a row under another key is another row
 
@@ -238,27 +238,27 @@ type Increment struct {
 	directly      slotsql.Template // the same for the base row
 	used, touched []int            // its counters and touch columns
 
-	Pins  []KeyValue // the keys that where gives
+	Keys  []KeyValue // the keys that where gives
 	Joins bool       // others' increments may come along
-	Pin   KeyValue   // the key that where gives
+	Key   KeyValue   // the key that where gives
 	rest  *Template  // where, with the key's parameters read from the batch; nil: the key is all
 }
 
 // matches prepares the increment of the rows that a condition with such keys matches.
-func (inc *Increment) matches(src source, where ast.ExprNode, pins []KeyValue) {
-	inc.One, inc.Keys = len(pins) == 1, len(pins)
-	inc.ByKey = slices.Equal(pins[0].Columns, inc.Table.Key)
+func (inc *Increment) matches(src source, where ast.ExprNode, keys []KeyValue) {
+	inc.One, inc.Most = len(keys) == 1, len(keys)
+	inc.ByKey = slices.Equal(keys[0].Columns, inc.Table.Key)
 	inc.where = Template{pieces: []string{"TRUE"}}
 	if where != nil {
-		inc.where = src.fragment(src.whereSpan())
+		inc.where = src.template(src.whereSpan())
 	}
-	inc.Pins = pins
-	if inc.Narrowed = len(conjuncts(where)) > len(pins[0].Columns); inc.Narrowed {
+	inc.Keys = keys
+	if inc.Narrowed = len(conjuncts(where)) > len(keys[0].Columns); inc.Narrowed {
 		all, ok := src.comparisons(where)
 		inc.compares, inc.doubtful = all, !ok
 	}
 	if inc.One {
 		inc.prepare()
-		inc.mayJoin(pins[0])
+		inc.mayJoin(keys[0])
 	}
 }

@@ -52,7 +52,7 @@ func (a *analyzer) insertion(stmt *ast.InsertStmt, named []*catalog.Table) *Plan
 	if p.Sweep == nil {
 		p.Writes = nil // new ids: nobody has seen the rows
 	} else {
-		p.Writes[0].Pins = p.Sweep.Pins
+		p.Writes[0].Keys = p.Sweep.Keys
 	}
 	exact, x := "", &Exact{}
 	switch {
@@ -67,14 +67,14 @@ func (a *analyzer) insertion(stmt *ast.InsertStmt, named []*catalog.Table) *Plan
 		p.Writes = []WriteTarget{{Table: t}}
 	}
 	x.Rows = []RowSet{ins.conflicts()}
-	if t.AllUnique > 1 && p.Writes[0].Pins != nil { // another key may decide which row it is
-		p.Writes[0].Pins = x.Rows[0].Pins
+	if t.AllUnique > 1 && p.Writes[0].Keys != nil { // another key may decide which row it is
+		p.Writes[0].Keys = x.Rows[0].Keys
 	}
 	p.Writes[0].Upserts = stmt.OnDuplicate != nil
 	if exact != "" {
 		p.Reason, p.Work, x.Discards = exact, x, ins.replaced()
 		if stmt.IsReplace && t.AllUnique > 1 {
-			p.Writes[0].Pins = nil // rows may go that it does not name
+			p.Writes[0].Keys = nil // rows may go that it does not name
 		}
 	}
 	return p
@@ -156,13 +156,13 @@ func (ins inserted) namedKeys() *OrphanSweep {
 		case !ok:
 			return &OrphanSweep{Table: ins.t}
 		default:
-			named.Pins = append(named.Pins, p)
+			named.Keys = append(named.Keys, p)
 		}
 	}
 	switch {
-	case named.Pins == nil:
+	case named.Keys == nil:
 		return nil
-	case len(named.Pins) > maxPins: // the server would compare each slot with each of them
+	case len(named.Keys) > maxKeys: // the server would compare each slot with each of them
 		return &OrphanSweep{Table: ins.t}
 	}
 	return named
@@ -198,21 +198,21 @@ func (ins inserted) conflicts() RowSet {
 	if len(ins.t.Unique) != ins.t.AllUnique || ins.t.MakesKeys {
 		return s
 	}
-	var pins []KeyValue
+	var keys []KeyValue
 	for _, row := range ins.Lists {
 		for _, k := range ins.t.Unique {
 			p, generated, ok := ins.rowKey(row, k.Columns)
 			switch {
 			case ok:
-				pins = append(pins, p)
+				keys = append(keys, p)
 			case !generated:
 				return s
 			}
 		}
 	}
-	if pins == nil || len(pins) > SendBatch {
+	if keys == nil || len(keys) > SendBatch {
 		return s
 	}
-	s.Pins, s.Collides = pins, true
+	s.Keys, s.Collides = keys, true
 	return s
 }

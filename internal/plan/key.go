@@ -15,20 +15,20 @@ type KeyValue struct {
 	stored  bool // it is given to a row, as the columns will hold it
 }
 
-// Bind writes the condition that selects the pinned row of the table called name;
+// Bind writes the condition that selects the key's row of the table called name;
 // all that begin like it where the server may store the other columns otherwise.
-func (p KeyValue) Bind(name string, b Binder) (string, bool) {
-	buf, ok := p.append(nil, name, b)
+func (kv KeyValue) Bind(name string, b Binder) (string, bool) {
+	buf, ok := kv.append(nil, name, b)
 	return string(buf), ok
 }
 
-func (p KeyValue) append(buf []byte, name string, b Binder) (_ []byte, ok bool) {
-	if len(p.Columns) == 0 {
+func (kv KeyValue) append(buf []byte, name string, b Binder) (_ []byte, ok bool) {
+	if len(kv.Columns) == 0 {
 		return append(buf, "TRUE"...), true // the row of a keyless table
 	}
-	for i, c := range p.Columns {
-		v := p.values[i]
-		if p.stored {
+	for i, c := range kv.Columns {
+		v := kv.values[i]
+		if kv.stored {
 			if v, ok = b.asStored(c, v); !ok {
 				return buf, i > 0
 			}
@@ -44,31 +44,31 @@ func (p KeyValue) append(buf []byte, name string, b Binder) (_ []byte, ok bool) 
 	return buf, true
 }
 
-// Key is the table's key that the pin gives; ok is false if it gives another, or in
+// Key is the table's key that the value gives; ok is false if it is one of another, or in
 // other words than the server does.
-func (p KeyValue) Key(t *catalog.Table, b Binder) (k catalog.Key, ok bool) {
+func (kv KeyValue) Key(t *catalog.Table, b Binder) (k catalog.Key, ok bool) {
 	k = make(catalog.Key, len(t.Key))
-	if len(t.Key) == 0 || !slices.Equal(p.Columns, t.Key) {
+	if len(t.Key) == 0 || !slices.Equal(kv.Columns, t.Key) {
 		return k, false
 	}
 	for i, c := range t.Key {
-		if k[i], ok = b.keyText(c, p.values[i]); !ok || p.values[i].negative {
+		if k[i], ok = b.keyText(c, kv.values[i]); !ok || kv.values[i].negative {
 			return k, false
 		}
 	}
 	return k, true
 }
 
-// Momentary reports whether the pin depends on the server's clock.
-func (p KeyValue) Momentary() bool {
-	return slices.ContainsFunc(p.values, func(v Operand) bool { _, is := v.literal.(ServerClock); return is })
+// Momentary reports whether the key depends on the server's clock.
+func (kv KeyValue) Momentary() bool {
+	return slices.ContainsFunc(kv.values, func(v Operand) bool { _, is := v.literal.(ServerClock); return is })
 }
 
-// BindPins is bind for several keys; "FALSE" for none.
-func BindPins(pins []KeyValue, name string, b Binder) (string, bool) {
-	conds := make([]string, len(pins))
-	for i, p := range pins {
-		c, ok := p.Bind(name, b)
+// BindKeys is bind for several keys; "FALSE" for none.
+func BindKeys(keys []KeyValue, name string, b Binder) (string, bool) {
+	conds := make([]string, len(keys))
+	for i, kv := range keys {
+		c, ok := kv.Bind(name, b)
 		if !ok {
 			return "", false
 		}
@@ -80,19 +80,19 @@ func BindPins(pins []KeyValue, name string, b Binder) (string, bool) {
 	return strings.Join(conds, " OR "), true
 }
 
-func keyColumns(pins []KeyValue) []*catalog.Column {
-	if len(pins) == 0 {
+func keyColumns(keys []KeyValue) []*catalog.Column {
+	if len(keys) == 0 {
 		return nil
 	}
-	return pins[0].Columns
+	return keys[0].Columns
 }
 
-// PinnedSlots selects the slots of a pinned row.
-func PinnedSlots(t *catalog.Table, p KeyValue, b Binder) string {
-	if len(p.Columns) == 0 || slices.Equal(p.Columns, t.Key) {
-		where, _ := p.Bind(catalog.PrivateName, b)
+// SlotsOf selects the slots of the row that has a key.
+func SlotsOf(t *catalog.Table, kv KeyValue, b Binder) string {
+	if len(kv.Columns) == 0 || slices.Equal(kv.Columns, t.Key) {
+		where, _ := kv.Bind(catalog.PrivateName, b)
 		return where
 	}
-	where, _ := p.Bind(t.Spec.Name, b)
+	where, _ := kv.Bind(t.Spec.Name, b)
 	return "EXISTS (SELECT 1 FROM " + t.Base() + " WHERE " + where + " AND " + t.Key.Same(sqltext.Quote(t.Spec.Name), catalog.PrivateName) + ")"
 }

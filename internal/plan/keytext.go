@@ -92,9 +92,9 @@ func (b Binder) sound(c *catalog.Column, v Operand) bool {
 	return false
 }
 
-// SoundPins reports whether each pin selects its row and no other.
-func (b Binder) SoundPins(pins []KeyValue) bool {
-	for _, p := range pins {
+// SoundKeys reports whether each key selects its row and no other.
+func (b Binder) SoundKeys(keys []KeyValue) bool {
+	for _, p := range keys {
 		for i, c := range p.Columns {
 			if !b.sound(c, p.values[i]) {
 				return false

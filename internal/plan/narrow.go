@@ -19,7 +19,7 @@ type RestrictToLocked struct {
 // on nothing but the key needs none: a row that comes to meet it has no slots. With a
 // limit, the other rows are left to others.
 func (src source) restriction(s RowSet, where ast.ExprNode, order *ast.OrderByClause, limit *ast.Limit) *RestrictToLocked {
-	if len(s.Table.Key) == 0 || s.Where == nil && (s.Pins == nil || slices.Equal(keyColumns(s.Pins), s.Table.Key)) {
+	if len(s.Table.Key) == 0 || s.Where == nil && (s.Keys == nil || slices.Equal(keyColumns(s.Keys), s.Table.Key)) {
 		return nil
 	}
 	limited := limit != nil && s.Where != nil && !hinted(src.node) && (order == nil || !slices.ContainsFunc(order.Items, func(item *ast.ByItem) bool {
@@ -39,7 +39,7 @@ func (src source) restriction(s RowSet, where ast.ExprNode, order *ast.OrderByCl
 // restrict cuts the statement where its condition gets another one.
 func (src source) restrict(where ast.ExprNode) *RestrictToLocked {
 	start, end := src.whereSpan()
-	return &RestrictToLocked{Before: src.text[:start] + " (" + src.text[start:end] + ") AND (", After: ")" + src.text[end:], Most: len(src.pins(where))}
+	return &RestrictToLocked{Before: src.text[:start] + " (" + src.text[start:end] + ") AND (", After: ")" + src.text[end:], Most: len(src.keys(where))}
 }
 
 // MaxNarrowed bounds the keys written into a statement, MaxNarrowedOr those of

@@ -59,7 +59,7 @@ func (ps parameters) constant(e ast.ExprNode) (v Operand, ok bool) {
 
 var moments = map[string]ServerClock{"curdate": "CURRENT_DATE()", "current_date": "CURRENT_DATE()", "utc_date": "UTC_DATE()"}
 
-// Binder writes constants and fragments with the arguments of one call.
+// Binder writes constants and templates with the arguments of one call.
 type Binder struct {
 	sqltext.Encoder
 	Args []driver.NamedValue
@@ -74,11 +74,11 @@ type Arguments struct {
 }
 
 // Count is how many arguments the plan gets.
-func (a Arguments) Count() int {
-	if a.Literals == nil {
-		return a.Given
+func (args Arguments) Count() int {
+	if args.Literals == nil {
+		return args.Given
 	}
-	return a.Given + len(a.Literals.At)
+	return args.Given + len(args.Literals.At)
 }
 
 // raw returns the constant's Go value, sign aside.

@@ -52,7 +52,7 @@ func (st *statement) parse() (out parsed) {
 // notes what has to be known of it: the variables of SELECT … INTO, a second locking
 // clause, NOWAIT and its like behind LOCK IN SHARE MODE, a RETURNING clause, the row
 // alias of an upsert. ok is false where that is not all.
-func (p *parsed) unreadable(st *statement, f func(first, last int)) (ok bool) {
+func (read *parsed) unreadable(st *statement, f func(first, last int)) (ok bool) {
 	query := st.onlyReads() || st.toks[0].Is("WITH")
 	insert := sqltext.WordAt(st.toks, 0, "INSERT") || sqltext.WordAt(st.toks, 0, "REPLACE")
 	depth, locked := 0, -1 // the token behind a locking clause
@@ -65,13 +65,13 @@ func (p *parsed) unreadable(st *statement, f func(first, last int)) (ok bool) {
 		case depth == 0 && query && t.Is("INTO"):
 			if last := st.lastVariable(i); last > i { // or it is a file
 				f(i, last)
-				p.into = true
+				read.into = true
 			}
 		case sqltext.Locks(st.toks, i):
 			_, _, end := sqltext.ReadLock(st.toks, i)
 			if i == locked {
 				f(i, end-1)
-				p.moreLocks++
+				read.moreLocks++
 			}
 			locked = end
 		case t.Is("MODE") && i > 0 && st.toks[i-1].Is("SHARE"):
@@ -91,7 +91,7 @@ func (p *parsed) unreadable(st *statement, f func(first, last int)) (ok bool) {
 			}
 			f(i, last)
 		case depth == 0 && insert && !st.server.MariaDB && t.Is("AS") && sqltext.WordAt(st.toks, i+2, "ON") && sqltext.WordAt(st.toks, i+3, "DUPLICATE") && st.toks[i+1].Ident():
-			p.alias = st.toks[i+1].Name
+			read.alias = st.toks[i+1].Name
 			f(i, i+1)
 		}
 	}

@@ -41,10 +41,10 @@ func describe(p *Plan) string {
 		}
 		line("  sends %s", q.SQL)
 		if top := q.Top; top != nil {
-			line("  or %s", describeFragment(top.text))
+			line("  or %s", describeTemplate(top.text))
 		}
 		if short := q.Short; short != nil {
-			line("  or %s", describeFragment(short.text))
+			line("  or %s", describeTemplate(short.text))
 		}
 		if q.Locking {
 			for _, t := range q.Tables {
@@ -78,27 +78,27 @@ func describe(p *Plan) string {
 			line("  touches %s", t.C.Name)
 		}
 		if inc.where.pieces != nil {
-			line("  where %s", describeFragment(inc.where))
+			line("  where %s", describeTemplate(inc.where))
 		}
 		for _, r := range inc.Rows {
-			line("  row %s", describePin(r.key))
+			line("  row %s", describeKey(r.key))
 		}
 	}
 	for _, s := range x.Rows {
 		switch {
-		case s.Pins != nil:
-			line("  exact for %s: %s", s.Table, describePins(s.Pins))
+		case s.Keys != nil:
+			line("  exact for %s: %s", s.Table, describeKeys(s.Keys))
 		case s.Where != nil:
-			line("  exact for %s: %s", s.Table, describeFragment(*s.Where))
+			line("  exact for %s: %s", s.Table, describeTemplate(*s.Where))
 		default:
 			line("  exact for %s: every row", s.Table)
 		}
 	}
 	for _, w := range p.Writes {
-		line("  writes %s: %s", w.Table, describePins(w.Pins))
+		line("  writes %s: %s", w.Table, describeKeys(w.Keys))
 	}
 	if p.Sweep != nil {
-		line("  clears left-over slots of %s: %s", p.Sweep.Table, describePins(p.Sweep.Pins))
+		line("  clears left-over slots of %s: %s", p.Sweep.Table, describeKeys(p.Sweep.Keys))
 	}
 	switch w := p.Work.(type) {
 	case *Drop:
@@ -151,7 +151,7 @@ func describeValue(v Operand) string {
 	return s
 }
 
-func describePin(p KeyValue) string {
+func describeKey(p KeyValue) string {
 	parts := make([]string, len(p.Columns))
 	for i, c := range p.Columns {
 		parts[i] = c.Name + " = " + describeValue(p.values[i])
@@ -159,18 +159,18 @@ func describePin(p KeyValue) string {
 	return strings.Join(parts, ", ")
 }
 
-func describePins(pins []KeyValue) string {
-	if pins == nil {
+func describeKeys(keys []KeyValue) string {
+	if keys == nil {
 		return "any row"
 	}
-	parts := make([]string, len(pins))
-	for i, p := range pins {
-		parts[i] = "(" + describePin(p) + ")"
+	parts := make([]string, len(keys))
+	for i, p := range keys {
+		parts[i] = "(" + describeKey(p) + ")"
 	}
 	return strings.Join(parts, " ")
 }
 
-func describeFragment(f Template) string {
+func describeTemplate(f Template) string {
 	s := ""
 	for i, p := range f.pieces {
 		s += p

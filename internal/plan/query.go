@@ -18,7 +18,7 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 	if q == nil {
 		read := &BaseRead{Tables: named}
 		if isOne {
-			read.Pins = one.readPins()
+			read.Keys = one.numericKeys()
 		}
 		return &Plan{Work: read}
 	}
@@ -40,10 +40,10 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 	switch {
 	case !isOne:
 	case q.Locking:
-		q.Pins = one.readPins()
+		q.Keys = one.numericKeys()
 		q.Exact.Rows, q.First = one.lockedRows(a.parsed.into)
 	default:
-		q.Pins, q.Keyed = one.readPins(), one.keyedRows()
+		q.Keys, q.Keyed = one.numericKeys(), one.keyedRows()
 	}
 	return &Plan{Work: q}
 }

@@ -82,7 +82,7 @@ func (inc *Increment) route(p *Plan, a Arguments, s Setting, f *Filler) Route {
 		return inc.OnBase(b, s, "it adds nothing, or a value in it has no exact text")
 	case s.Held:
 		return inc.OnBase(b, s, "on a cluster, its transaction may have locked the row")
-	case !b.SoundPins(inc.Pins):
+	case !b.SoundKeys(inc.Keys):
 		return inc.OnBase(b, s, "a value in its condition is not of the key's type")
 	case s.Transaction && s.Serializable:
 		return inc.OnBase(b, s, "the transaction is SERIALIZABLE")

@@ -12,17 +12,17 @@ type RowSet struct {
 	Table *catalog.Table
 	Name  string     // what where calls the table
 	Where *Template  // nil: every row
-	Pins  []KeyValue // where, if the statement gives the keys
+	Keys  []KeyValue // where, if the statement gives the keys
 
-	Collides bool      // the pins are those of new rows: mostly there is none
+	Collides bool      // the keys are those of new rows: mostly there is none
 	limits   []Operand // of the rows, if where holds them: an argument that is no number may mean anything
 }
 
 // Bind writes the condition of a scope; "" selects every row.
 func (s RowSet) Bind(b Binder) (string, bool) {
 	switch {
-	case s.Pins != nil:
-		return BindPins(s.Pins, s.Name, b)
+	case s.Keys != nil:
+		return BindKeys(s.Keys, s.Name, b)
 	case s.Where != nil && b.counts(s.limits):
 		return s.Where.bind(b)
 	}
@@ -59,11 +59,11 @@ func allOf(tables []*catalog.Table) []RowSet {
 // WriteTarget says which base rows a statement writes.
 type WriteTarget struct {
 	Table   *catalog.Table
-	Pins    []KeyValue // unique keys of the rows; nil: any row
+	Keys    []KeyValue // unique keys of the rows; nil: any row
 	Updates bool       // it is an UPDATE: with clientFoundRows a row counts that it has not changed
 	Reads   bool       // it reads all columns that it sets: no server writes a row that stays as it is
-	Upserts bool       // it is an upsert: by some of the pins there may be no row, or one that it leaves as it is
-	Moves   bool       // the pins are a row's old key and its new one
+	Upserts bool       // it is an upsert: by some of the keys there may be no row, or one that it leaves as it is
+	Moves   bool       // the keys are a row's old key and its new one
 	Rekeys  bool       // it sets a column of a unique key: rows noted by one may no longer be found by it
 }
 
@@ -79,16 +79,16 @@ func anyRow(tables []*catalog.Table) []WriteTarget {
 // OrphanSweep are the keys that an INSERT names or that rows get; left-over slots under them have to go.
 type OrphanSweep struct {
 	Table *catalog.Table
-	Pins  []KeyValue // nil: any key
+	Keys  []KeyValue // nil: any key
 }
 
 // and adds keys; nil: any.
-func (c *OrphanSweep) and(t *catalog.Table, pins []KeyValue) *OrphanSweep {
+func (sweep *OrphanSweep) and(t *catalog.Table, keys []KeyValue) *OrphanSweep {
 	switch {
-	case pins == nil || c != nil && c.Pins == nil:
+	case keys == nil || sweep != nil && sweep.Keys == nil:
 		return &OrphanSweep{Table: t}
-	case c == nil:
-		return &OrphanSweep{t, pins}
+	case sweep == nil:
+		return &OrphanSweep{t, keys}
 	}
-	return &OrphanSweep{t, slices.Concat(c.Pins, pins)}
+	return &OrphanSweep{t, slices.Concat(sweep.Keys, keys)}
 }

@@ -28,25 +28,25 @@ func (a *analyzer) singleSelect(stmt ast.Node, named []*catalog.Table) (one sing
 	return singleSelect{a.sourceOf(node), s}, true
 }
 
-// readPins are the keys of its rows, if it gives them as numbers: those compare in one way only.
-func (one singleSelect) readPins() []KeyValue {
+// numericKeys are the keys of its rows, if it gives them as numbers: those compare in one way only.
+func (one singleSelect) numericKeys() []KeyValue {
 	t := one.t
 	if len(t.Key) == 0 || slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Integer() }) {
 		return nil
 	}
-	if pins := one.pins(one.Where); slices.Equal(keyColumns(pins), t.Key) {
-		return pins
+	if keys := one.keys(one.Where); slices.Equal(keyColumns(keys), t.Key) {
+		return keys
 	}
 	return nil
 }
 
 // keyedRows are its rows, if it gives their keys; nil if it does not.
 func (one singleSelect) keyedRows() []RowSet {
-	pins := one.pins(one.Where)
-	if pins == nil || len(pins) > maxKeyed {
+	keys := one.keys(one.Where)
+	if keys == nil || len(keys) > maxKeyed {
 		return nil
 	}
-	return []RowSet{{Table: one.t, Name: one.name, Pins: pins}}
+	return []RowSet{{Table: one.t, Name: one.name, Keys: keys}}
 }
 
 // maxKeyed bounds the rows that a query without a locking clause locks by their keys.

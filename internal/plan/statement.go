@@ -110,8 +110,8 @@ func (st *statement) fallible(stmt ast.Node) bool {
 
 var arithmetic = []opcode.Op{opcode.Plus, opcode.Minus, opcode.Mul, opcode.Div, opcode.IntDiv, opcode.Mod}
 
-// fragment cuts text[start:end] at its parameters.
-func (st *statement) fragment(start, end int) Template {
+// template cuts text[start:end] at its parameters.
+func (st *statement) template(start, end int) Template {
 	var f Template
 	at := start
 	for _, t := range st.toks {

@@ -15,7 +15,7 @@ import (
 // sums, and every name in the user's text means what it always meant.
 type Sum struct {
 	Tables []*catalog.Table // whose counters it may read: pending increments come first
-	Pins   []KeyValue       // the rows of the only table, if it gives their keys as numbers
+	Keys   []KeyValue       // the rows of the only table, if it gives their keys as numbers
 	Exact  *Exact           // how it runs where the server takes no views, or a value wants columns
 
 	text  []string // what stands between the views

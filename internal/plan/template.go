@@ -15,29 +15,29 @@ type Template struct {
 	params []int    // index of the argument after each piece but the last
 }
 
-// bind writes the arguments into the fragment.
-func (f Template) bind(b Binder) (string, bool) {
-	if len(f.params) == 0 {
-		return f.pieces[0], true
+// bind writes the arguments into the template.
+func (tmpl Template) bind(b Binder) (string, bool) {
+	if len(tmpl.params) == 0 {
+		return tmpl.pieces[0], true
 	}
-	buf, ok := f.append(nil, b)
+	buf, ok := tmpl.append(nil, b)
 	return string(buf), ok
 }
 
-func (f Template) append(buf []byte, b Binder) (_ []byte, ok bool) {
-	for i, p := range f.params {
-		buf = append(buf, f.pieces[i]...)
+func (tmpl Template) append(buf []byte, b Binder) (_ []byte, ok bool) {
+	for i, p := range tmpl.params {
+		buf = append(buf, tmpl.pieces[i]...)
 		if p < 0 { // a key column of the batch
 			buf = append(buf, slotsql.FromRows(slotsql.PrivateKey, -1-p)...)
 		} else if buf, ok = b.value(buf, Operand{param: p}); !ok {
 			return buf, false
 		}
 	}
-	return append(buf, f.pieces[len(f.pieces)-1]...), true
+	return append(buf, tmpl.pieces[len(tmpl.pieces)-1]...), true
 }
 
-// sql is a fragment's text.
-func (f *Template) sql() string { return strings.Join(f.pieces, "?") }
+// sql is the template's text.
+func (tmpl *Template) sql() string { return strings.Join(tmpl.pieces, "?") }
 
 // restated is a text to be sent in a query's place whose parameters stand otherwise than
 // there, or more than once.
@@ -47,13 +47,13 @@ type restated struct {
 }
 
 // With writes the text to send and its arguments, with a number for restLimit.
-func (r *restated) With(a Arguments, rest int64) (text string, args []driver.NamedValue, ok bool) {
-	if a.Count() != r.params {
+func (rs *restated) With(a Arguments, rest int64) (text string, args []driver.NamedValue, ok bool) {
+	if a.Count() != rs.params {
 		return "", nil, false
 	}
 	var buf strings.Builder
-	for i, p := range r.text.params {
-		buf.WriteString(r.text.pieces[i])
+	for i, p := range rs.text.params {
+		buf.WriteString(rs.text.pieces[i])
 		v := driver.Value(rest)
 		if p != restLimit {
 			if a.Literals != nil {
@@ -67,11 +67,11 @@ func (r *restated) With(a Arguments, rest int64) (text string, args []driver.Nam
 		buf.WriteByte('?')
 		args = append(args, driver.NamedValue{Ordinal: len(args) + 1, Value: v})
 	}
-	buf.WriteString(r.text.pieces[len(r.text.pieces)-1])
+	buf.WriteString(rs.text.pieces[len(rs.text.pieces)-1])
 	return buf.String(), args, true
 }
 
-// cut makes a fragment of a text whose parameters are these arguments.
+// cut makes a template of a text whose parameters are these arguments.
 func cut(text string, mode sqltext.Mode, params []int) Template {
 	f := Template{params: params}
 	at := 0

@@ -33,8 +33,8 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 		}
 	}
 	up.sets = up.settings(stmt.List, false)
-	s, pins := &up.sets, up.pins(stmt.Where)
-	p := &Plan{Changes: Changes{Writes: []WriteTarget{{Table: t, Pins: pins, Rekeys: s.unique, Updates: true, Reads: readsAll(stmt)}}}}
+	s, keys := &up.sets, up.keys(stmt.Where)
+	p := &Plan{Changes: Changes{Writes: []WriteTarget{{Table: t, Keys: keys, Rekeys: s.unique, Updates: true, Reads: readsAll(stmt)}}}}
 	x := &Exact{Rows: []RowSet{up.rows(stmt.Where)}}
 	switch {
 	case s.reason == "" && readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):
@@ -53,14 +53,14 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 	}
 	inc := &Increment{Table: t, Name: up.name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x}
 	p.Work = inc
-	if p.Reason = up.onBase(inc, pins); p.Reason != "" {
+	if p.Reason = up.onBase(inc, keys); p.Reason != "" {
 		inc.BaseOnly = true
 		return p
 	}
-	inc.matches(up.source, stmt.Where, pins)
+	inc.matches(up.source, stmt.Where, keys)
 	if inc.One && stmt.Where != nil && slices.ContainsFunc(s.deltas, func(d Delta) bool { return d.subtract && d.C.Unsigned() }) {
 		x.Guarded = up.guard(stmt.Where) // it runs the exact way
-		x.Guard = up.bounded(x, pins[0])
+		x.Guard = up.bounded(x, keys[0])
 	}
 	return p
 }
@@ -81,7 +81,7 @@ func (up singleUpdate) reads() []ast.Node {
 
 // onBase says why what an UPDATE adds goes to base rows, and not to slots; "": it goes to
 // slots.
-func (up singleUpdate) onBase(inc *Increment, pins []KeyValue) string {
+func (up singleUpdate) onBase(inc *Increment, keys []KeyValue) string {
 	t := up.t
 	switch {
 	case up.sets.ordinary:
@@ -96,7 +96,7 @@ func (up singleUpdate) onBase(inc *Increment, pins []KeyValue) string {
 		return "it names indexes or partitions"
 	case up.astray(up.UpdateStmt):
 		return "it names a column of another table"
-	case pins == nil:
+	case keys == nil:
 		return "its condition does not give a primary or unique key by = or IN"
 	case up.Where != nil && !up.plain(up.Where):
 		return "its condition has more than columns of the row and constants"
@@ -111,22 +111,22 @@ func (up singleUpdate) onBase(inc *Increment, pins []KeyValue) string {
 
 // exactly completes the plan of one that has to run the exact way.
 func (up singleUpdate) exactly(p *Plan, x *Exact) {
-	t, rows, pins := up.t, x.Rows[0], p.Writes[0].Pins
+	t, rows, keys := up.t, x.Rows[0], p.Writes[0].Keys
 	x.Discards = up.overwritten(t, up.List, up.Where, up.Order, up.Limit)
 	x.Restriction = up.restriction(rows, up.Where, up.Order, up.Limit)
 	if up.sets.rekeyed {
-		x.Whole = rows.Where == nil && rows.Pins == nil
+		x.Whole = rows.Where == nil && rows.Keys == nil
 		to := up.newKey(up.List)
-		p.Sweep = &OrphanSweep{Table: t, Pins: to}
-		if to == nil || !slices.Equal(t.Key, keyColumns(pins)) {
-			p.Writes[0].Pins = nil
+		p.Sweep = &OrphanSweep{Table: t, Keys: to}
+		if to == nil || !slices.Equal(t.Key, keyColumns(keys)) {
+			p.Writes[0].Keys = nil
 		} else {
-			p.Writes[0] = WriteTarget{Table: t, Pins: slices.Concat(pins, to), Moves: true, Updates: true}
+			p.Writes[0] = WriteTarget{Table: t, Keys: slices.Concat(keys, to), Moves: true, Updates: true}
 		}
 	}
-	if len(pins) == 1 && up.Where != nil && !up.sets.rekeyed {
+	if len(keys) == 1 && up.Where != nil && !up.sets.rekeyed {
 		x.Guarded = up.guard(up.Where)
-		x.Guard = up.bounded(x, pins[0])
+		x.Guard = up.bounded(x, keys[0])
 		x.Overwrites = len(x.Discards) == len(up.List) && !t.UpdateTriggers && t.Degraded == nil && !up.actsTwice()
 	}
 }

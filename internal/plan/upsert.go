@@ -68,7 +68,7 @@ func (ins inserted) upsert(p *Plan, x *Exact) string {
 	if inc.BaseOnly = p.Reason != "" || len(inc.Rows) == 0; !inc.BaseOnly {
 		inc.One, inc.ByKey = len(inc.Rows) == 1, true
 		for _, r := range inc.Rows {
-			inc.Pins = append(inc.Pins, r.key)
+			inc.Keys = append(inc.Keys, r.key)
 		}
 		if inc.One {
 			inc.prepare()

@@ -16,20 +16,20 @@ func (src source) rows(where ast.ExprNode) RowSet {
 		return s
 	}
 	if start, end := src.whereSpan(); start > 0 && src.plain(where) {
-		f := src.fragment(start, end)
+		f := src.template(start, end)
 		s.Where = &f
 		return s
 	}
-	s.Pins = src.pins(where)
+	s.Keys = src.keys(where)
 	return s
 }
 
-// maxPins bounds the keys taken from one statement's lists.
-const maxPins = 256
+// maxKeys bounds the keys taken from one statement's lists.
+const maxKeys = 256
 
-// pins reads from a condition the keys it allows: some unique key whose every
+// keys reads from a condition the keys it allows: some unique key whose every
 // column is equal to a constant or in a list of them. nil: any row.
-func (src source) pins(where ast.ExprNode) []KeyValue {
+func (src source) keys(where ast.ExprNode) []KeyValue {
 	if len(src.t.Key) == 0 {
 		return []KeyValue{{}}
 	}
@@ -40,8 +40,8 @@ func (src source) pins(where ast.ExprNode) []KeyValue {
 		}
 	}
 	for _, k := range src.t.Unique {
-		if pins := product(k.Columns, found); pins != nil {
-			return pins
+		if keys := product(k.Columns, found); keys != nil {
+			return keys
 		}
 	}
 	return nil
@@ -81,18 +81,18 @@ func (src source) equality(cond ast.ExprNode) (*catalog.Column, []Operand) {
 
 // product combines the values of a key's columns; nil if one has none.
 func product(cols []*catalog.Column, found map[*catalog.Column][]Operand) []KeyValue {
-	pins := []KeyValue{{Columns: cols}}
+	keys := []KeyValue{{Columns: cols}}
 	for _, c := range cols {
-		if len(found[c]) == 0 || len(pins)*len(found[c]) > maxPins {
+		if len(found[c]) == 0 || len(keys)*len(found[c]) > maxKeys {
 			return nil
 		}
 		var next []KeyValue
-		for _, p := range pins {
+		for _, p := range keys {
 			for _, v := range found[c] {
 				next = append(next, KeyValue{Columns: cols, values: append(slices.Clone(p.values), v)})
 			}
 		}
-		pins = next
+		keys = next
 	}
-	return pins
+	return keys
 }

@@ -40,7 +40,7 @@ func (u *Update) exactly() *Exact { return u.Exact }
 // BaseRead is a query of counter tables that reads none of their counters. It is sent as it is.
 type BaseRead struct {
 	Tables []*catalog.Table
-	Pins   []KeyValue // the rows of the only table, if it gives their keys as numbers
+	Keys   []KeyValue // the rows of the only table, if it gives their keys as numbers
 }
 
 func (*BaseRead) class() Class    { return ClassVerbatim }
@@ -58,15 +58,15 @@ type Exact struct {
 	Restriction *RestrictToLocked // keeps the statement to given rows; nil: others than those that were locked can't come to meet its condition
 }
 
-func (*Exact) class() Class      { return ClassExact }
-func (x *Exact) exactly() *Exact { return x }
+func (*Exact) class() Class       { return ClassExact }
+func (ex *Exact) exactly() *Exact { return ex }
 
 // Alter is DDL that may change a table's key or name, or make another table of its rows: all
 // of these are folded before.
 type Alter struct{ Tables []*catalog.Table }
 
-func (*Alter) class() Class      { return ClassExact }
-func (d *Alter) exactly() *Exact { return &Exact{Rows: allOf(d.Tables)} }
+func (*Alter) class() Class          { return ClassExact }
+func (alter *Alter) exactly() *Exact { return &Exact{Rows: allOf(alter.Tables)} }
 
 // Drop is DROP TABLE or TRUNCATE: the slots go too.
 type Drop struct{ Tables []*catalog.Table }

@@ -115,18 +115,18 @@ func (x *State) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected in
 		}
 		seen := x.WrittenTo(w.Table)
 		doubt := same || (w.Updates || w.Upserts) && found ||
-			w.Upserts && len(w.Pins) > 1 && affected < 2*int64(len(w.Pins))-1 // a row that it changes counts twice, a new one once
-		if doubt || w.Pins == nil || w.Rekeys || !b.SoundPins(w.Pins) || affected < int64(len(w.Pins)) && !w.Moves && !w.Upserts {
+			w.Upserts && len(w.Keys) > 1 && affected < 2*int64(len(w.Keys))-1 // a row that it changes counts twice, a new one once
+		if doubt || w.Keys == nil || w.Rekeys || !b.SoundKeys(w.Keys) || affected < int64(len(w.Keys)) && !w.Moves && !w.Upserts {
 			seen.SetUnbounded()
 			continue
 		}
-		for _, p := range w.Pins {
+		for _, p := range w.Keys {
 			base, ok := p.Bind(w.Table.Spec.Name, b)
 			if !ok || p.Momentary() {
 				seen.SetUnbounded()
 				break
 			}
-			seen.Mark(WrittenRow{Base: base, Slots: plan.PinnedSlots(w.Table, p, b)})
+			seen.Mark(WrittenRow{Base: base, Slots: plan.SlotsOf(w.Table, p, b)})
 		}
 	}
 }
