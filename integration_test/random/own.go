@@ -51,6 +51,20 @@ func (r *Runner) owned(ctx context.Context, s *Script, d *Difference) bool {
 	return false
 }
 
+// Alive reports whether the server answers.
+func (r *Runner) Alive(ctx context.Context) bool { return r.admin.PingContext(ctx) == nil }
+
+// CrashesPlain reports whether a script crashes the server also where plain go-sql-driver is
+// on both sides, and counts it then. It is down behind it, as it was before.
+func (r *Runner) CrashesPlain(ctx context.Context, s *Script) bool {
+	_, _ = r.compare(ctx, s, repreparing, 0)
+	if r.Alive(ctx) {
+		return false
+	}
+	r.Own++
+	return true
+}
+
 // writesOwn says the same of rows that a statement has written by what it reads: it is the
 // last of the shortest beginning of the script behind which the tables differ.
 func (r *Runner) writesOwn(ctx context.Context, s *Script) bool {
