@@ -38,12 +38,48 @@ func (r *Runner) owned(ctx context.Context, s *Script, d *Difference) bool {
 	if step := max(d.Step, 0); !r.MariaDB && step < len(s.Steps) && s.Steps[step].Prepared && (d.What == "0 against 1690" || (d.Kind == "rows" || d.Kind == "affected") && slices.ContainsFunc(s.Setup, partitioned.MatchString)) {
 		ways = append(ways, repreparing)
 	}
+	if d.Kind == "final rows" {
+		return r.writesOwn(ctx, s)
+	}
 	for range 3 { // what MySQL is wrong about also depends on how many rows it guesses that there are
 		for _, k := range ways {
 			if own, err := r.compare(ctx, s, k, d.Step); err == nil && own.sameAs(d, k) {
 				return true
 			}
 		}
+	}
+	return false
+}
+
+// Alive reports whether the server answers.
+func (r *Runner) Alive(ctx context.Context) bool { return r.admin.PingContext(ctx) == nil }
+
+// CrashesPlain reports whether a script crashes the server also where plain go-sql-driver is
+// on both sides, and counts it then. It is down behind it, as it was before.
+func (r *Runner) CrashesPlain(ctx context.Context, s *Script) bool {
+	_, _ = r.compare(ctx, s, repreparing, 0)
+	if r.Alive(ctx) {
+		return false
+	}
+	r.Own++
+	return true
+}
+
+// writesOwn says the same of rows that a statement has written by what it reads: it is the
+// last of the shortest beginning of the script behind which the tables differ.
+func (r *Runner) writesOwn(ctx context.Context, s *Script) bool {
+	for i, step := range s.Steps {
+		begins := *s
+		begins.Steps = s.Steps[:i+1]
+		d, err := r.compare(ctx, &begins, countermysqls, 0)
+		if err != nil || d == nil {
+			continue
+		}
+		return d.Kind == "final rows" && len(selects.FindAllString(step.SQL, 2)) == 2 &&
+			slices.ContainsFunc([]kind{viewing, computing}, func(k kind) bool {
+				own, err := r.compare(ctx, &begins, k, i)
+				return err == nil && own.sameAs(d, k)
+			})
 	}
 	return false
 }

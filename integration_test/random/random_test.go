@@ -65,6 +65,15 @@ func TestRandom(t *testing.T) {
 				}
 				script := make(s, r.MariaDB)
 				d, err := r.Compare(ctx, script)
+				if !r.Alive(ctx) {
+					require.NoError(t, srv.Restart(ctx))
+					if own := r.CrashesPlain(ctx, script); !own {
+						t.Fatalf("the server has crashed, and does not without countermysql: seed %d\n%s", s, script.GoTest())
+					}
+					t.Logf("seed %d: the server has crashed, as it does without countermysql", s)
+					require.NoError(t, srv.Restart(ctx))
+					continue
+				}
 				if err != nil { // another client's DDL may be in the way
 					t.Logf("seed %d: %v; again", s, err)
 					d, err = r.Compare(ctx, script)

@@ -154,9 +154,15 @@ func (c *Caller) sendBatch(ctx context.Context, b *Batch, entries []*slotsql.Row
 // unheard takes a refusal to wait for a lock out of the statistics: those that
 // can't go at once go by themselves.
 func (c *Caller) unheard(err error) {
-	if n := mysqlerr.Number(err); n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait {
-		c.Stats.Unheard(n)
+	if refused(err) {
+		c.Stats.Unheard(mysqlerr.Number(err))
 	}
+}
+
+// refused reports whether a statement was not to wait for a lock, and would have had to.
+func refused(err error) bool {
+	n := mysqlerr.Number(err)
+	return n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait
 }
 
 // statement is that of merged entries.

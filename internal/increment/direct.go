@@ -3,8 +3,6 @@ package increment
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -36,8 +34,7 @@ func (c *Caller) cools(b *Batch) bool {
 // sendDirect adds an increment to its base row. later leaves out a row that was touched
 // later; further are conditions besides.
 func (c *Caller) sendDirect(ctx context.Context, b *Batch, e *slotsql.RowIncrement, later bool, further string) error {
-	counts := slices.ContainsFunc(e.Deltas, func(d int64) bool { return d != 0 }) // or all of it has cancelled out but a time
-	if !counts || !c.cools(b) || e.Key == nil || b.keys.Hot(e.Key) {
+	if !e.Counts() || !c.cools(b) || e.Key == nil || b.keys.Hot(e.Key) {
 		return errNotDirect
 	}
 	return c.changeDirectly(ctx, b, c.directly(b, e, later)+further, func() catalog.Key { return e.Key })
@@ -62,39 +59,59 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 	return true, nil
 }
 
-// maxShared bounds the increments of a transaction that may all go to base rows.
-const maxShared = 4
+// maxDirectly bounds the increments of a transaction that may all go to base rows.
+const maxDirectly = 4
 
-// shareRows locks the base rows of a transaction's few increments shared, in canonical
-// order, where more than the last may go to its base row. Who has them all waits for no
-// base row any more, whichever of them he then locks exclusively, or does not get and
-// leaves to a slot: to wait with some row locked exclusively would deadlock with who
-// edits one of these rows and refers to another. The tables are held as for writing from
-// the start: with them as for reading alone, DDL that comes now would wait for the
-// transaction, and this for that.
-func (c *Caller) shareRows(ctx context.Context, unsent []*txn.Pending) (bool, error) {
-	var tables, rows []string
-	some := false // may go to its base row, and is not the last
-	for i, p := range unsent {
+// sendDirectly adds a transaction's few increments to their base rows in one statement, but
+// for those of hot keys, and takes them out of what is pending. It locks all rows shared before it has any
+// exclusively, and waits for none. Who has them all waits for no base row any more, whichever
+// of them he then locks, or does not get and leaves to a slot; and who has but some, shared,
+// waits for the others in canonical order: to wait with some row locked exclusively would
+// deadlock with who edits one of these rows and refers to another.
+func (c *Caller) sendDirectly(ctx context.Context, unsent []*txn.Pending) error {
+	var rows []slotsql.BaseRow
+	changes := 0
+	for _, p := range unsent {
 		b := c.shared.Batch(p.Table, p.Table.Spec.Name, p.Table.Key)
-		if len(rows)+len(p.Entries) > maxShared || !c.cools(b) {
-			return false, nil
+		if len(rows)+len(p.Entries) > maxDirectly || !c.cools(b) {
+			return nil
 		}
-		tables = append(tables, "(SELECT 1 FROM "+p.Table.Base()+" WHERE FALSE FOR UPDATE)")
-		sorted := p.Sorted()
-		for n, e := range sorted {
-			if e.Key == nil {
-				return false, nil
+		for _, e := range p.Sorted() {
+			if e.Key == nil || e.Where != "" {
+				return nil
 			}
-			some = some || !b.keys.Hot(e.Key) && (i < len(unsent)-1 || n < len(sorted)-1)
-			rows = append(rows, "(SELECT 1 FROM "+p.Table.Base()+slotsql.ForceKey(p.Table)+" WHERE "+p.Table.Key.Where(e.Key, p.Table.Ref())+" "+catalog.ShareMode+")")
+			hot := !e.Counts() || b.keys.Hot(e.Key)
+			if !hot {
+				changes++
+			}
+			rows = append(rows, slotsql.BaseRow{Table: p.Table, Increment: e, Shared: hot})
 		}
 	}
-	if !some {
-		return false, nil
+	if len(rows) < 2 || changes == 0 || changes == 1 && !rows[len(rows)-1].Shared {
+		return nil // behind the last no base row is waited for
 	}
-	found, err := c.Read(ctx, c.Settings.Unsnapshot()+strings.Join(append(tables, rows...), " UNION ALL "))
-	return len(found) == len(rows), err
+	switch affected, err := c.Do(ctx, c.Settings.NoWaiting()+slotsql.DirectRows(rows)); {
+	case err == nil && affected == 0, mysqlerr.Number(err) == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[mysqlerr.Number(err)]:
+		return nil
+	case err == nil && affected != int64(changes): // and were as many when they were counted
+		c.Watcher.NoteChange()
+		return c.AsDeadlock("a key names several rows meanwhile")
+	case err == nil:
+		for _, r := range rows {
+			if !r.Shared {
+				c.Transaction().PendingFor(r.Table).Remove(r.Increment.ID)
+			}
+		}
+		return nil
+	case refused(err):
+		c.unheard(err)
+		for _, r := range rows {
+			c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key).keys.Meet(r.Increment.Key)
+		}
+		return nil
+	default:
+		return err
+	}
 }
 
 // directly is the statement for an increment of a base row.
@@ -137,7 +154,7 @@ func (c *Caller) changeDirectly(ctx context.Context, b *Batch, text string, k fu
 	case err == nil && affected > 1 && inside: // and were one when they were counted
 		c.Watcher.NoteChange()
 		return c.AsDeadlock("the key of a row of " + b.keys.Table.String() + " names several rows meanwhile")
-	case n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait:
+	case refused(err):
 		c.unheard(err)
 		if k := k(); k != nil {
 			b.keys.Meet(k)

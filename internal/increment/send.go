@@ -27,20 +27,15 @@ func (c *Caller) Send(ctx context.Context) error {
 	x.Due()
 	x.DropEmpty()
 	unsent := x.Unsent()
-	shared, err := c.shareRows(ctx, unsent)
-	if err != nil {
+	if err := c.sendDirectly(ctx, unsent); err != nil {
 		return err
 	}
 	for i, p := range unsent {
 		t := p.Table
 		sorted := p.Sorted()
-		carries := plan.SendBatch
-		if shared {
-			carries = 1
-		}
-		for batch := range slices.Chunk(sorted, c.Settings.Several(t, carries, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf))) {
+		for batch := range slices.Chunk(sorted, c.Settings.Several(t, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf))) {
 			err := errNotDirect
-			if shared || i == len(unsent)-1 && len(sorted) == 1 { // behind it no base row is waited for, with this one locked
+			if i == len(unsent)-1 && len(sorted) == 1 { // behind it no base row is waited for, with this one locked
 				err = c.sendDirect(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), batch[0], false, "")
 			}
 			if errors.Is(err, errNotDirect) {

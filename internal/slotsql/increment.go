@@ -32,10 +32,14 @@ type RowIncrement struct {
 	Finds  []Locator // how the application found the row, should others re-key it
 }
 
+// Counts reports whether it adds to a counter: all of it may have cancelled out but a time.
+func (e *RowIncrement) Counts() bool {
+	return slices.ContainsFunc(e.Deltas, func(d int64) bool { return d != 0 })
+}
+
 // Empty reports whether the entry's increments cancelled out.
 func (e *RowIncrement) Empty() bool {
-	return !slices.ContainsFunc(e.Deltas, func(d int64) bool { return d != 0 }) &&
-		!slices.ContainsFunc(e.Touch, func(at string) bool { return at != "" })
+	return !e.Counts() && !slices.ContainsFunc(e.Touch, func(at string) bool { return at != "" })
 }
 
 // Add sums another entry of the same id into this one; false, and as before, if a
