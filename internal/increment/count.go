@@ -41,7 +41,7 @@ const (
 )
 
 // Count runs an increment: at once outside a transaction, pending inside.
-func (c *Caller) Count(ctx context.Context, x Execution, b *plan.Bound) (Counted, After, error) {
+func (c *Caller) Count(ctx context.Context, x Execution, b *plan.BoundIncrement) (Counted, After, error) {
 	c.Stats.Increments.Add(1)
 	if c.InTransaction() {
 		return c.countLater(ctx, x, b)
@@ -82,7 +82,7 @@ func (c *Caller) Count(ctx context.Context, x Execution, b *plan.Bound) (Counted
 
 // merged are the increments of rows that were found, in the order in which they are
 // sent; ok is false where a sum leaves 64 bits.
-func merged(b *plan.Bound, hits []slotsql.RowIncrement) (entries []*slotsql.RowIncrement, ok bool) {
+func merged(b *plan.BoundIncrement, hits []slotsql.RowIncrement) (entries []*slotsql.RowIncrement, ok bool) {
 	p := &txn.Pending{Table: b.Table}
 	for _, h := range hits {
 		if !b.ByKey || b.Narrowed { // others may change the row before it is locked
@@ -184,7 +184,7 @@ func goesOn(inc *plan.Increment, err error) (Counted, After, error) {
 
 // countOne adds an increment of one row in one round trip, together with those
 // of others where it can. If no row took it, the statement itself finds out why.
-func (c *Caller) countOne(ctx context.Context, x Execution, b *plan.Bound) (Counted, After, error) {
+func (c *Caller) countOne(ctx context.Context, x Execution, b *plan.BoundIncrement) (Counted, After, error) {
 	defer c.Leased.Release()
 	e, joins := c.entryOf(x, b)
 	if joins {
@@ -205,7 +205,7 @@ func (c *Caller) countOne(ctx context.Context, x Execution, b *plan.Bound) (Coun
 }
 
 // entryOf is the increment of one row, and whether it may go together with others.
-func (c *Caller) entryOf(x Execution, b *plan.Bound) (e *slotsql.RowIncrement, joins bool) {
+func (c *Caller) entryOf(x Execution, b *plan.BoundIncrement) (e *slotsql.RowIncrement, joins bool) {
 	if b.Joins && c.Grouped() {
 		if e, ok := b.Increment.Entry(x.Binder, b); ok {
 			return e, true
@@ -215,7 +215,7 @@ func (c *Caller) entryOf(x Execution, b *plan.Bound) (e *slotsql.RowIncrement, j
 }
 
 // upsertOne is the statement of one row's increment that goes by itself.
-func (c *Caller) upsertOne(b *plan.Bound, e *slotsql.RowIncrement) string {
+func (c *Caller) upsertOne(b *plan.BoundIncrement, e *slotsql.RowIncrement) string {
 	u := c.upsert(b.Table, []*slotsql.RowIncrement{e})
 	u.Name, u.Later = b.Name, true
 	if e.Where != "" {
@@ -226,7 +226,7 @@ func (c *Caller) upsertOne(b *plan.Bound, e *slotsql.RowIncrement) string {
 
 // countLater adds an increment to the transaction's pending ones. The rows are
 // looked up, at once or when that is asked for, so that RowsAffected is true.
-func (c *Caller) countLater(ctx context.Context, x Execution, b *plan.Bound) (Counted, After, error) {
+func (c *Caller) countLater(ctx context.Context, x Execution, b *plan.BoundIncrement) (Counted, After, error) {
 	c.Transaction().Counts(x.Sole)
 	untouched := c.isUntouched(x, b)
 	if untouched && c.mayPromise(b) {

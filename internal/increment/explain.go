@@ -15,7 +15,7 @@ type Explanation struct {
 }
 
 // Explain says what would be sent for an increment, if its rows can take it.
-func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.Bound) (Explanation, After, error) {
+func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.BoundIncrement) (Explanation, After, error) {
 	defer c.Leased.Release()
 	if len(b.Conditions) == 1 && b.One {
 		e, joins := c.entryOf(x, b)

@@ -16,7 +16,7 @@ import (
 // findAll looks up the rows of every condition, and gives each its increment. It answers TakeVerbatim where
 // the statement itself has to find out: no row, a NULL counter, a row that the
 // transaction has written.
-func (c *Caller) findAll(ctx context.Context, b *plan.Bound) ([]slotsql.RowIncrement, After, error) {
+func (c *Caller) findAll(ctx context.Context, b *plan.BoundIncrement) ([]slotsql.RowIncrement, After, error) {
 	if len(b.Rows) > 1 {
 		if hits, how, err := c.findRows(ctx, b); err != nil || how != NotTried {
 			return hits, how, err
@@ -51,7 +51,7 @@ const maxUpserted = 8
 
 // findRows looks up all rows of an upsert at once; NotTried if the server spells a key
 // otherwise, so that it can't be told which row it is of.
-func (c *Caller) findRows(ctx context.Context, b *plan.Bound) ([]slotsql.RowIncrement, After, error) {
+func (c *Caller) findRows(ctx context.Context, b *plan.BoundIncrement) ([]slotsql.RowIncrement, After, error) {
 	if b.Named == nil {
 		return nil, NotTried, nil
 	}
@@ -88,7 +88,7 @@ func (c *Caller) findRows(ctx context.Context, b *plan.Bound) ([]slotsql.RowIncr
 	return hits, Done, nil
 }
 
-func (c *Caller) find(ctx context.Context, b *plan.Bound, where string, deltas []int64) ([]slotsql.RowIncrement, After, error) {
+func (c *Caller) find(ctx context.Context, b *plan.BoundIncrement, where string, deltas []int64) ([]slotsql.RowIncrement, After, error) {
 	t, name := b.Table, sqltext.Quote(b.Name)
 	var w *txn.WriteSet
 	if c.InTransaction() {

@@ -21,7 +21,7 @@ func (k *keeper) KeepPromises() {
 
 // isUntouched reports whether an increment is one of one row, by a primary key of one integer
 // and nothing else, and the transaction has done nothing that concerns the row.
-func (c *Caller) isUntouched(of Execution, b *plan.Bound) bool {
+func (c *Caller) isUntouched(of Execution, b *plan.BoundIncrement) bool {
 	t, x := b.Table, c.Transaction()
 	w, p := x.Written[t.String()], x.Pending[t.String()]
 	return c.Ctx != nil && !of.Rows && b.ID != "" && !x.Called && !x.Inside && (w == nil || !w.Some()) && p.Get(b.ID) == nil
@@ -29,7 +29,7 @@ func (c *Caller) isUntouched(of Execution, b *plan.Bound) bool {
 
 // mayPromise reports whether the row of such an increment need not be looked for yet:
 // whether it is there is all that RowsAffected depends on.
-func (c *Caller) mayPromise(b *plan.Bound) bool {
+func (c *Caller) mayPromise(b *plan.BoundIncrement) bool {
 	t := b.Table
 	if len(t.Touch) > 0 {
 		return false
@@ -43,7 +43,7 @@ func (c *Caller) mayPromise(b *plan.Bound) bool {
 }
 
 // promise adds an increment to the transaction's, and returns its result.
-func (c *Caller) promise(b *plan.Bound) *txn.Promise {
+func (c *Caller) promise(b *plan.BoundIncrement) *txn.Promise {
 	x, p := c.Transaction(), &txn.Promise{Keeper: (*keeper)(c), Bound: b, Late: c.HasSnapshot, Affected: 1}
 	x.Promises = append(x.Promises, p)
 	x.Increments++

@@ -112,9 +112,9 @@ func (a *analyzer) meets(b *Absence, k sqltext.Effect, stmt ast.StmtNode) bool {
 	key := a.schema.Key(b.t.Spec.DB, b.t.Spec.Name)
 	named := func(n *ast.TableName) bool { return a.schema.Key(cmp.Or(n.Schema.O, a.db), n.Name.O) == key }
 	switch {
-	case stmt != nil && !some(stmt, named), stmt == nil && k != sqltext.EffectCall && k != sqltext.EffectExecute && !a.names(b.t.Spec.DB, b.t.Spec.Name):
+	case stmt != nil && !some(stmt, named), stmt == nil && k != sqltext.EffectCall && k != sqltext.EffectExecute && !a.mentions(b.t.Spec.DB, b.t.Spec.Name):
 		return false
-	case stmt == nil, b.Column == "", a.names("", b.Column):
+	case stmt == nil, b.Column == "", a.mentions("", b.Column):
 		return true
 	case a.schema.Tables[key] != nil && b.t.Column(b.Column) == nil: // its view does not show it, and what is exact reads all columns of the slots table
 		return false

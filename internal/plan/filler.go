@@ -34,7 +34,7 @@ func (f *Filler) Bind(inc *Increment, b Binder) bool {
 	if !ok || !inc.times(b, f.times) {
 		return false
 	}
-	return !zero && b.SoundKeys(inc.Keys)
+	return !zero && b.MatchExactly(inc.Keys)
 }
 
 func resize[T any](s []T, n int) []T {

@@ -31,7 +31,7 @@ func (g *Guard) Row(b Binder) (id string, ok bool) {
 			return "", false
 		}
 	}
-	return g.key.Columns[0].Name + "\x00" + k.ID(), b.SoundKeys([]KeyValue{g.key})
+	return g.key.Columns[0].Name + "\x00" + k.ID(), b.MatchExactly([]KeyValue{g.key})
 }
 
 // Bind puts the arguments in; false where the statement has to go by itself.

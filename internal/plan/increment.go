@@ -32,7 +32,7 @@ func (inc *Increment) mayJoin(key KeyValue) {
 }
 
 // Entry is the increment by its key; ok is false if it has to go by itself.
-func (inc *Increment) Entry(b Binder, out *Bound) (e *slotsql.RowIncrement, ok bool) {
+func (inc *Increment) Entry(b Binder, out *BoundIncrement) (e *slotsql.RowIncrement, ok bool) {
 	e = &slotsql.RowIncrement{Key: make(catalog.Key, len(inc.Key.Columns)), Deltas: out.Deltas[0], Touch: out.Touch, Where: out.Conditions[0]}
 	for i, c := range inc.Key.Columns {
 		if e.Key[i], ok = b.keyText(c, inc.Key.values[i]); !ok {
@@ -65,8 +65,8 @@ func (inc *Increment) Verbatim() bool {
 	return inc.Table.Verbatim() || inc.Table.Galera && (!inc.ByKey || inc.Narrowed)
 }
 
-// Bound is an increment with its arguments.
-type Bound struct {
+// BoundIncrement is an increment with its arguments.
+type BoundIncrement struct {
 	*Increment
 	Conditions []string // one, or one for each row of an upsert
 	Deltas     [][]int64
@@ -77,8 +77,8 @@ type Bound struct {
 }
 
 // Bind puts the arguments in; false where the exact way is needed.
-func (inc *Increment) Bind(b Binder) (*Bound, bool) {
-	out := &Bound{Increment: inc, Touch: make([]string, len(inc.Table.Touch))}
+func (inc *Increment) Bind(b Binder) (*BoundIncrement, bool) {
+	out := &BoundIncrement{Increment: inc, Touch: make([]string, len(inc.Table.Touch))}
 	if !inc.times(b, out.Touch) {
 		return nil, false
 	}
@@ -153,7 +153,7 @@ func (inc *Increment) sum(deltas []Delta, b Binder) (sums []int64, zero, ok bool
 }
 
 // bindRows binds the rows of an upsert.
-func (inc *Increment) bindRows(b Binder, out *Bound) bool {
+func (inc *Increment) bindRows(b Binder, out *BoundIncrement) bool {
 	zero := false
 	var named []catalog.Key
 	for _, r := range inc.Rows {
@@ -197,7 +197,7 @@ func (inc *Increment) prepare() {
 // Warns reports whether the condition that an increment has beside its key may warn.
 func (inc *Increment) Warns(b Binder) bool {
 	return inc.doubtful || slices.ContainsFunc(inc.compares, func(cmp comparison) bool {
-		return slices.ContainsFunc(cmp.values, func(v Operand) bool { return !b.quiet(cmp.c, v) })
+		return slices.ContainsFunc(cmp.values, func(v Operand) bool { return !b.warningFree(cmp.c, v) })
 	})
 }
 

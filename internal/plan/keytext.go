@@ -44,9 +44,9 @@ func (b Binder) keyText(c *catalog.Column, v Operand) (string, bool) {
 	return "", false
 }
 
-// sound reports whether a value compares with the column without a conversion
+// matchesExactly reports whether a value compares with the column without a conversion
 // that may warn: what is a warning in a query is an error in an UPDATE.
-func (b Binder) sound(c *catalog.Column, v Operand) bool {
+func (b Binder) matchesExactly(c *catalog.Column, v Operand) bool {
 	x, ok := b.raw(v)
 	if !ok {
 		return false
@@ -92,11 +92,11 @@ func (b Binder) sound(c *catalog.Column, v Operand) bool {
 	return false
 }
 
-// SoundKeys reports whether each key selects its row and no other.
-func (b Binder) SoundKeys(keys []KeyValue) bool {
+// MatchExactly reports whether each key selects its row and no other.
+func (b Binder) MatchExactly(keys []KeyValue) bool {
 	for _, p := range keys {
 		for i, c := range p.Columns {
-			if !b.sound(c, p.values[i]) {
+			if !b.matchesExactly(c, p.values[i]) {
 				return false
 			}
 			if p.stored {

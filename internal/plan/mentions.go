@@ -10,9 +10,9 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// names reports whether a name outside strings, or one that is all of a string in double
+// mentions reports whether a name outside strings, or one that is all of a string in double
 // quotes, as under ANSI_QUOTES, means what has that name in a database; "": in any.
-func (ns *namespace) names(db, name string) bool {
+func (ns *namespace) mentions(db, name string) bool {
 	means := func(i int, in string) bool {
 		return db == "" || ns.schema.Key(in, ns.toks[i].Name) == ns.schema.Key(db, name)
 	}
@@ -52,12 +52,12 @@ func (ns *namespace) namedTables(tables []*catalog.Table) []*catalog.Table {
 
 // outsideStrings keeps the tables and dependents that a name outside strings means.
 func (ns *namespace) outsideStrings(tables []*catalog.Table, via []catalog.Dependent) ([]*catalog.Table, []catalog.Dependent) {
-	tables = slices.DeleteFunc(slices.Clone(tables), func(t *catalog.Table) bool { return !ns.names(t.Spec.DB, t.Spec.Name) })
+	tables = slices.DeleteFunc(slices.Clone(tables), func(t *catalog.Table) bool { return !ns.mentions(t.Spec.DB, t.Spec.Name) })
 	return tables, slices.DeleteFunc(slices.Clone(via), func(d catalog.Dependent) bool {
 		if d.Kind == "routine" { // whose name may be found in other databases too, and has any case
-			return !ns.names("", d.Name)
+			return !ns.mentions("", d.Name)
 		}
-		return !ns.names(d.DB, d.Name)
+		return !ns.mentions(d.DB, d.Name)
 	})
 }
 

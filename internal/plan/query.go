@@ -31,7 +31,7 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 	}
 	q.Into = a.parsed.into
 	q.Look = rw.look(stmt)
-	q.fallible = !a.parsed.into && !q.columns && !q.Locking && a.fallible(stmt)
+	q.mayFailPerRow = !a.parsed.into && !q.columns && !q.Locking && a.mayFailPerRow(stmt)
 	q.others = some(stmt, func(t *ast.TableName) bool { return a.lookup(t) == nil })
 	if !a.parsed.into && !q.columns {
 		q.Top = rw.top(stmt, q)

@@ -43,7 +43,7 @@ func (rw rewriter) sums(stmt ast.Node) (q *Sum, otherwise string) {
 	if converted.exact {
 		return nil, "only the table itself suits its constants"
 	}
-	columns := inOrder || converted.odd || rw.server.MariaDB && looksUpRows(stmt) || rw.ambiguous(stmt)
+	columns := inOrder || converted.odd || rw.server.MariaDB && looksUpRows(stmt) || rw.aliasShadowsCounter(stmt)
 	for i, t := range rw.toks {
 		if t.Is("ROLLUP") {
 			if rw.server.MariaDB { // and says of a query without rows what may be NULL otherwise

@@ -23,10 +23,10 @@ type Setting struct {
 // Route is what becomes of one execution of a statement.
 type Route struct {
 	Class  Class
-	Reason string // why it is not fast: the first condition that was not met
-	Bare   bool   // nothing is done for it besides
-	Lone   bool   // an increment that may go by itself, as the filler has it
-	Bound  *Bound // any other increment
+	Reason string          // why it is not fast: the first condition that was not met
+	Bare   bool            // nothing is done for it besides
+	Lone   bool            // an increment that may go by itself, as the filler has it
+	Bound  *BoundIncrement // any other increment
 }
 
 // Route says what becomes of an execution. It asks nobody: what the rows are like is found
@@ -82,7 +82,7 @@ func (inc *Increment) route(p *Plan, a Arguments, s Setting, f *Filler) Route {
 		return inc.OnBase(b, s, "it adds nothing, or a value in it has no exact text")
 	case s.Held:
 		return inc.OnBase(b, s, "on a cluster, its transaction may have locked the row")
-	case !b.SoundKeys(inc.Keys):
+	case !b.MatchExactly(inc.Keys):
 		return inc.OnBase(b, s, "a value in its condition is not of the key's type")
 	case s.Transaction && s.Serializable:
 		return inc.OnBase(b, s, "the transaction is SERIALIZABLE")

@@ -86,10 +86,10 @@ func (st *statement) star() bool {
 // beforeList are the words after which a select list begins.
 var beforeList = sqltext.WordSet(`SELECT ALL DISTINCT DISTINCTROW HIGH_PRIORITY STRAIGHT_JOIN SQL_SMALL_RESULT SQL_BIG_RESULT SQL_BUFFER_RESULT SQL_CACHE SQL_NO_CACHE SQL_CALC_FOUND_ROWS`)
 
-// fallible reports whether the query may fail for a row's sake: what it computes is out
+// mayFailPerRow reports whether the query may fail for a row's sake: what it computes is out
 // of range, a subquery has several rows. Where sums are sorted or joined the servers
 // compute that for rows, too, that a LIMIT, a HAVING or another condition leaves out.
-func (st *statement) fallible(stmt ast.Node) bool {
+func (st *statement) mayFailPerRow(stmt ast.Node) bool {
 	for i, t := range st.toks {
 		if t.In(sqltext.Acting) || sqltext.Assigns(st.toks, i) {
 			return false // to be done once

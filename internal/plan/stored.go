@@ -13,7 +13,7 @@ import (
 // comparison with the value then does not find the row.
 func (b Binder) asStored(c *catalog.Column, v Operand) (_ Operand, ok bool) {
 	x, ok := b.raw(v)
-	if !ok || !b.sound(c, v) {
+	if !ok || !b.matchesExactly(c, v) {
 		return v, false
 	}
 	bytes, isBytes := x.([]byte)

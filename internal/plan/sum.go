@@ -25,15 +25,15 @@ type Sum struct {
 	Look  *look     // sent first: perhaps there are no slots to add
 	Short *restated // sent in its place: it adds up less
 
-	columns     bool // the views are tables, whose counters are columns and no expressions
-	Renamed     bool // the server may name columns otherwise
-	NamedByArgs bool // and arguments decide about that, where they are written into the text
-	Into        bool // variables take the row: it returns none
-	Locking     bool // some view locks what it reads
-	Stored      bool // rows are made of what it reads
-	others      bool // it names other tables, too
-	fallible    bool // it may fail for a row's sake
-	Once        bool // MariaDB may answer it wrongly when it is executed again as it was prepared
+	columns       bool // the views are tables, whose counters are columns and no expressions
+	Renamed       bool // the server may name columns otherwise
+	NamedByArgs   bool // and arguments decide about that, where they are written into the text
+	Into          bool // variables take the row: it returns none
+	Locking       bool // some view locks what it reads
+	Stored        bool // rows are made of what it reads
+	others        bool // it names other tables, too
+	mayFailPerRow bool // it may fail for a row's sake
+	Once          bool // MariaDB may answer it wrongly when it is executed again as it was prepared
 
 	First     []RowSet // the rows that it locks, if it locks: no more than its LIMIT says
 	Keyed     []RowSet // the rows whose keys it gives, if it does not say how it locks
@@ -127,5 +127,5 @@ func (q *Sum) Computes() bool {
 // MayFail reports whether a query may fail though the user's would not: for the sake of a
 // row that it leaves out, or because MySQL can't name a temporary table twice.
 func (q *Sum) MayFail(wholeDates bool) bool {
-	return q.fallible || q.Top != nil && (q.Top.joined || q.Top.guards(wholeDates))
+	return q.mayFailPerRow || q.Top != nil && (q.Top.joined || q.Top.guards(wholeDates))
 }

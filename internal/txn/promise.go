@@ -18,7 +18,7 @@ import (
 // statement keeps the promise, if it is more than a write of other tables.
 type Promise struct {
 	Keeper   Keeper // nil: it is kept, or the transaction is over
-	Bound    *plan.Bound
+	Bound    *plan.BoundIncrement
 	Late     bool // it came after the transaction's snapshot
 	Affected int64
 	Err      error

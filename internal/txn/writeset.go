@@ -116,7 +116,7 @@ func (x *State) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected in
 		seen := x.WrittenTo(w.Table)
 		doubt := same || (w.Updates || w.Upserts) && found ||
 			w.Upserts && len(w.Keys) > 1 && affected < 2*int64(len(w.Keys))-1 // a row that it changes counts twice, a new one once
-		if doubt || w.Keys == nil || w.Rekeys || !b.SoundKeys(w.Keys) || affected < int64(len(w.Keys)) && !w.Moves && !w.Upserts {
+		if doubt || w.Keys == nil || w.Rekeys || !b.MatchExactly(w.Keys) || affected < int64(len(w.Keys)) && !w.Moves && !w.Upserts {
 			seen.SetUnbounded()
 			continue
 		}

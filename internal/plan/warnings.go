@@ -71,9 +71,9 @@ func (src source) comparisons(cond ast.ExprNode) (all []comparison, ok bool) {
 	return nil, false
 }
 
-// quiet reports whether the server compares the column with the value without a warning.
-func (b Binder) quiet(c *catalog.Column, v Operand) bool {
-	if b.sound(c, v) {
+// warningFree reports whether the server compares the column with the value without a warning.
+func (b Binder) warningFree(c *catalog.Column, v Operand) bool {
+	if b.matchesExactly(c, v) {
 		return true
 	}
 	x, ok := b.raw(v)

@@ -9,20 +9,20 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 )
 
-// ambiguous reports whether ORDER BY or HAVING names table.counter while an alias
+// aliasShadowsCounter reports whether ORDER BY or HAVING names table.counter while an alias
 // has the counter's name: for a column, but not for a view's expression, MySQL
 // then means the column. Or GROUP BY, or a window on MySQL, names it. Or any of them
 // names what the select list has twice. Or table.column, while the select list calls
 // another column so, whose table it does not say: of a merged view, MySQL takes that one.
-func (rw rewriter) ambiguous(stmt ast.Node) bool {
+func (rw rewriter) aliasShadowsCounter(stmt ast.Node) bool {
 	virtual := func(name string) bool {
 		return slices.ContainsFunc(rw.named, func(t *catalog.Table) bool { return t.Virtual(name) })
 	}
-	return some(stmt, func(s *ast.SelectStmt) bool { return s.Fields != nil && rw.ambiguousIn(s, virtual) })
+	return some(stmt, func(s *ast.SelectStmt) bool { return s.Fields != nil && rw.shadowsIn(s, virtual) })
 }
 
-// ambiguousIn is ambiguous for one SELECT; virtual tells the names of counters.
-func (rw rewriter) ambiguousIn(s *ast.SelectStmt, virtual func(name string) bool) bool {
+// shadowsIn is aliasShadowsCounter for one SELECT; virtual tells the names of counters.
+func (rw rewriter) shadowsIn(s *ast.SelectStmt, virtual func(name string) bool) bool {
 	if twice := rw.namedTwice(s, virtual); len(twice) > 0 {
 		bare := func(c *ast.ColumnName) bool { return c.Table.O == "" && slices.Contains(twice, c.Name.L) }
 		switch {
