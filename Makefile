@@ -12,7 +12,7 @@ FOR ?= 30m
 modules = find . -name go.mod -exec dirname {} \; | sort
 each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd "$$dir" && $(1)) </dev/null; done
 
-.PHONY: test quick soak demo bench benchcompare lint fmt release
+.PHONY: test quick soak demo bench benchcompare lint size fmt release
 
 # The suites of go-sql-driver and GORM are among them: integration_test/upstream
 # and gormsuite. What is built for -race is built for that alone, and vetted once.
@@ -49,9 +49,16 @@ COUNT ?= 10
 benchcompare:
 	@GO="$(GO)" bench/compare "$(OLD)" "$(NEW)" "$(COUNT)"
 
-# https://golangci-lint.run, version 2
+# Needs nothing but Go; golangci-lint (https://golangci-lint.run, version 2) too, where it is
+# installed.
+lint: checks = all,-ST1000,-ST1003,-ST1005,-ST1016,-ST1020,-ST1021,-ST1022,-QF*
 lint:
-	@$(call each,golangci-lint run ./...)
+	@$(call each,$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 -checks '$(checks)' ./...)
+	@if command -v golangci-lint >/dev/null; then $(call each,golangci-lint run ./...); else echo "without golangci-lint, which is not installed"; fi
+
+# Writes the sizes in docs/size.md.
+size:
+	@$(GO) run .ci/size/main.go
 
 fmt:
 	@gofmt -l -w .

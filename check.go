@@ -19,13 +19,14 @@ const (
 type Finding struct {
 	Severity Severity
 	Table    string // database.table; "" for the server
-	Problem  string
-	Remedy   string
+	Problem  string // for people
+	Remedy   string // for people
 	SQL      string // a statement that mends it; "" if none is known
 }
 
 // Check looks whether each listed table can have counters, as its sql.DB's user
-// and server see it. It changes nothing, and an empty list means that all is well.
+// and server see it. An empty list means that all is well. It changes nothing, but what
+// every reading of the schema does: with Config.CreateSlots, missing slots tables are made.
 func Check(ctx context.Context, db *sql.DB) ([]Finding, error) {
 	c, err := connectorOf(ctx, db)
 	if err != nil {

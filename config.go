@@ -12,7 +12,7 @@ import (
 	"github.com/countermysql/countermysql/internal/traffic"
 )
 
-// DefaultSlots is the number of slots of a counter for which nothing else is
+// DefaultSlots, 16, is the number of slots of a counter for which nothing else is
 // configured: enough for some dozens of concurrent writers of one counter.
 const DefaultSlots = config.DefaultSlots
 
@@ -20,14 +20,15 @@ const DefaultSlots = config.DefaultSlots
 // Config.Rollup says otherwise.
 const DefaultRollup = 30 * time.Second
 
-// RollupNever as Config.Rollup leaves slots where they are until somebody calls Rollup.
+// RollupNever as Config.Rollup, a negative time, leaves slots where they are until somebody
+// calls Rollup.
 const RollupNever = config.Never
 
-// SlotRangeAuto derives the range of slots from the server's host name and port.
+// SlotRangeAuto, "auto", derives the range of slots from the server's host name and port.
 const SlotRangeAuto = traffic.Auto
 
 // ReadOwn says what a read inside a transaction sees of the transaction's own
-// increments, which are not sent before COMMIT.
+// increments, which mostly wait for COMMIT.
 type ReadOwn string
 
 const (
@@ -170,6 +171,10 @@ type TableConfig struct {
 // ConfigError is one mistake in a configuration. ParseDSN, NewConnector and
 // sql.Open report all mistakes together: the error's Unwrap() []error lists
 // them.
+//
+//	Place   string "DSN parameter counterSlots", "counters.yaml:7", "Config.Tables[1].Slots"
+//	Problem string for people
+//	Remedy  string for people
 type ConfigError = catalog.ConfigError
 
 // ParseDSN reads a go-sql-driver DSN with these parameters of ours, which the

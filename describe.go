@@ -8,17 +8,18 @@ import (
 // TableInfo is a table with counters as the driver knows it, for tools.
 type TableInfo struct {
 	Database, Table string
-	SlotsTable      string   // in the same database
-	SlotColumn      string   // the number of the slot
-	Key             []string // the key columns of both tables; none for a table of one row
-	Counters        []string
-	Touch           []string // times kept per slot, of which the newest counts
-	Slots           int      // slots per counter that this process chooses from
-	Recount         map[string]string
-	Ready           bool // it can have counters, and its slots table is there
+	SlotsTable      string            // in the same database
+	SlotColumn      string            // of the slots table: the number of the slot
+	Key             []string          // the key columns of both tables; none for a table of one row
+	Counters        []string          // columns; those of the list that are there
+	Touch           []string          // columns: times kept per slot, of which the newest counts
+	Slots           int               // slots per counter that this process chooses from
+	Recount         map[string]string // the queries of TableConfig.Recount, by column
+	Ready           bool              // it can have counters, and its slots table is there and fits
 }
 
-// Tables lists the configured tables that exist.
+// Tables lists the configured tables that exist with at least one of their counters, in the
+// order of their names.
 func Tables(ctx context.Context, db *sql.DB) ([]TableInfo, error) {
 	c, err := connectorOf(ctx, db)
 	if err != nil {

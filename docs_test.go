@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,6 +63,43 @@ func TestReadmeParameters(t *testing.T) {
 		_, config, err := ParseDSN("u@tcp(h)/forum?" + params)
 		require.NoError(t, err, m[0])
 		require.NotEqual(t, &Config{}, config, "%s is not ours", strings.TrimSpace(m[0]))
+	}
+}
+
+// TestReadmeVersions proves that the README names the versions of others' packages that the
+// tests use.
+func TestReadmeVersions(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	named := regexp.MustCompile(`\[[\w-]+\]\((integration_test/\w+)\) (v\d+\.\d+)`).FindAllStringSubmatch(string(text), -1)
+	for _, m := range named {
+		used, err := os.ReadFile(filepath.Join(m[1], "go.mod"))
+		require.NoError(t, err)
+		require.True(t, strings.Contains(string(used), " "+m[2]+"."), "the README says %s: %s uses another version", m[2], m[1])
+	}
+	require.Greater(t, len(named), 5)
+}
+
+// TestReadmeSizes proves that the README names the sizes that docs/size.md has.
+func TestReadmeSizes(t *testing.T) {
+	text, err := os.ReadFile("docs/size.md")
+	require.NoError(t, err)
+	size := map[string][]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\| (\S+) \| (\S+) MB \| (\S+) MB \|$`).FindAllStringSubmatch(string(text), -1) {
+		size[m[1]] = m[2:]
+	}
+	ours, plain := size["countermysql"], size["go-sql-driver/mysql"]
+	require.Len(t, ours, 2)
+	require.Len(t, plain, 2)
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	more := regexp.MustCompile(`So countermysql adds (\d+)`).FindSubmatch(text)
+	require.NotNil(t, more)
+	for _, want := range []string{
+		fmt.Sprintf("| %s MB, %s without debug information; with go-sql-driver %s and %s.", ours[0], ours[1], plain[0], plain[1]),
+		"[" + string(more[1]) + " MB more](docs/size.md)",
+	} {
+		require.True(t, strings.Contains(string(readme), want), "the README lacks: %s", want)
 	}
 }
 

@@ -19,14 +19,14 @@ import (
 
 // Explanation says what becomes of a statement.
 type Explanation struct {
-	Class  string // increment, sum, exact or verbatim
-	Reason string // why it is not fast, of statements about counters: the first condition that is not met
+	Class  string // "increment", "sum", "exact" or "verbatim"
+	Reason string // for people: why it is not fast, of statements about counters: the first condition that is not met
 	Steps  []ExplainedStep
 }
 
 // ExplainedStep is one thing that the driver does, in order.
 type ExplainedStep struct {
-	When string // for what, or on what condition
+	When string // for people: for what, or on what condition
 	SQL  string // what is sent; "" where that is not one statement
 	Args []any
 }

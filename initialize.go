@@ -25,7 +25,8 @@ type InitOptions struct {
 // statements for it, in order. It may be repeated: what is there already needs no
 // statement. A slots table that holds increments is never dropped: one whose table
 // has another key has to be rolled up first. Nor is a table of the application's
-// that has the slots table's name.
+// that has the slots table's name. A listed table or column that does not exist is an
+// error, beside which all others are done.
 func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []string, err error) {
 	if options == nil {
 		options = &InitOptions{}

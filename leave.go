@@ -10,7 +10,7 @@ import (
 	"github.com/countermysql/countermysql/internal/maintain"
 )
 
-// DefaultNotice is how long every process with the driver takes, at most, to
+// DefaultNotice, 35 seconds, is how long every process with the driver takes, at most, to
 // notice that a slots table was closed.
 const DefaultNotice = catalog.SchemaTooOld + 5*time.Second
 
@@ -25,7 +25,8 @@ type DropOptions struct {
 	StopOnly bool
 
 	// Notice is how long to wait for other processes to notice that the slots
-	// tables are closed; 0 means DefaultNotice.
+	// tables are closed; 0 means DefaultNotice. Where there is no other process, a
+	// nanosecond will do.
 	Notice time.Duration
 
 	// Progress is as in RollupOptions.
@@ -39,7 +40,9 @@ type DropOptions struct {
 // dropped.
 //
 // An increment of a transaction that began before the tables were closed and
-// commits after they were dropped fails its COMMIT; none is lost.
+// commits after they were dropped fails its COMMIT; none is lost in silence. A listed
+// table or column that does not exist is an error, with which nothing has begun, unless
+// options name the tables.
 func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, error) {
 	if options == nil {
 		options = &DropOptions{}

@@ -23,10 +23,12 @@ type RecountOptions struct {
 
 // Drift is a counter whose value is not what its query says.
 type Drift struct {
-	Table, Counter, Key string
-	Value               string // as every read shows it
-	Recounted           string // as the query says
-	Repaired            bool
+	Table     string // database.table
+	Counter   string // the column
+	Key       string // for people: the row's key columns and values
+	Value     string // as every read shows it
+	Recounted string // as the query says
+	Repaired  bool   // the difference was added to the base row
 }
 
 // Recount compares counters with the queries that define them
@@ -35,6 +37,7 @@ type Drift struct {
 // may run under any load: a correction is added to the base row while that is
 // locked, by a difference read after the lock was taken. Where they are not in one
 // transaction, what is between the two counts as a difference: do not repair then.
+// A counter that is NULL is not compared.
 func Recount(ctx context.Context, db *sql.DB, options *RecountOptions) ([]Drift, error) {
 	if options == nil {
 		options = &RecountOptions{}

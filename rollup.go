@@ -8,8 +8,8 @@ import (
 	"github.com/countermysql/countermysql/internal/maintain"
 )
 
-// DefaultMaxLock is for how long a rollup keeps base rows locked at a time,
-// unless RollupOptions says otherwise.
+// DefaultMaxLock, 100 milliseconds, is for how long a rollup keeps base rows locked at a
+// time, unless RollupOptions says otherwise.
 const DefaultMaxLock = maintain.DefaultMaxLock
 
 // RollupOptions bound a rollup. Nil is the same as the zero value.
@@ -21,8 +21,8 @@ type RollupOptions struct {
 	// MaxLock is for how long a transaction of the rollup may keep base rows
 	// locked, which increments of these rows wait for; the number of rows per
 	// transaction is adapted to it. A row that somebody else keeps locked is
-	// waited for as long, rounded up to seconds, and then left for the next
-	// rollup. 0 means DefaultMaxLock.
+	// waited for as long, rounded up to seconds as the servers do, and then left
+	// for the next rollup. 0 means DefaultMaxLock.
 	MaxLock time.Duration
 
 	// Progress, if not nil, is called after each transaction. It must not
@@ -44,8 +44,9 @@ type RollupProgress struct {
 // slots hold. It may run at any time, beside any load and beside other rollups:
 // of one table one works and the others wait.
 //
-// The result tells what was done, also beside an error; run it again to go on.
-// The db has to be countermysql's.
+// The result tells what was done, also beside an error; run it again to go on. A listed
+// table or column that does not exist is an error, beside which all others are rolled up,
+// unless options name the tables. The db has to be countermysql's.
 func Rollup(ctx context.Context, db *sql.DB, options *RollupOptions) ([]RolledUp, error) {
 	if options == nil {
 		options = &RollupOptions{}
@@ -65,12 +66,19 @@ func told(progress func(RollupProgress)) func(table string, slots, total int64) 
 	return func(table string, slots, total int64) { progress(RollupProgress{table, slots, total}) }
 }
 
-// RolledUp is what a rollup did to one table: base rows that got the sum of their slots
-// (Keys), rows removed from the slots table (Slots), and those of them whose base rows no
-// longer exist (Orphans, beside Slots); keys left because somebody kept the base row locked
-// (Busy), or because the base row can't take their slots (Left, at most 100).
+// RolledUp is what a rollup did to one table:
+//
+//	Table   string database.table
+//	Keys    int64  base rows that got the sum of their slots
+//	Slots   int64  rows removed from the slots table; without Orphans
+//	Orphans int64  rows removed from the slots table whose base rows no longer exist
+//	Busy    int64  keys left because somebody kept the base row locked
+//	Left    []Left keys left because the base row can't take their slots, at most 100
 type RolledUp = maintain.RolledUp
 
 // Left is a key whose slots, or a part of them, stay where they are: they are
 // counted, and every read shows them.
+//
+//	Key    string for people: the key's columns and values, as day=2026-01-02 name="home"
+//	Reason string for people
 type Left = maintain.Left

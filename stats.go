@@ -9,29 +9,85 @@ import (
 )
 
 // Statistics are totals of a sql.DB since it was opened, but Pending, Slotted, Waiting,
-// Schema.Age, Degraded and Unfit, which are of now: what has become of statements, how increments went
-// together, what rollups have done, and which texts are not understood.
+// Schema.Age, Degraded and Unfit, which are of now. They are not of one moment: each is read
+// by itself. Statements are counted that name a table with counters, by what became of them:
+//
+//	Increments int64            taken by slots or the base row, or pending until COMMIT
+//	Sums       int64            queries whose counters were read as base row + slots
+//	Exact      map[string]int64 rolled up the rows concerned and ran as they are, by reason
+//	Verbatim   int64            ran as they are
+//	Fallbacks  []Fallback       the texts that run the exact way as they could not be parsed or resolved:
+//	                            the first 100 that differ in more than their literals
+//	Errors     map[uint16]int64 the server's errors in answer to such statements, by their numbers; the
+//	                            application got them, except where the driver tries again
+//
+// Of increments, and what a COMMIT takes along:
+//
+//	Pending int64     increments of open transactions, which are sent at COMMIT
+//	Flushes int64     tables whose pending increments a COMMIT has sent, one for each COMMIT; without Groups
+//	Groups  Histogram commits shared by increments outside transactions, and by transactions of nothing
+//	                  else; the values are how many shared one
+//	Guards  Histogram commits shared by updates of one row outside transactions that a condition on the
+//	                  counter may refuse (stock = stock - 1 where stock >= 1); likewise
+//
+// Of slots, tables and the schema:
+//
+//	Rollups  RollupStatistics
+//	Slotted  SlottedStatistics
+//	Waiting  map[string]int64    rows of slots tables that the rollup in the background found when it looked
+//	                             last, and then rolled up, by database.table; at most 10,000 of one are counted
+//	Degraded map[string][]string tables that others have changed so that they take no more increments into
+//	                             slots, by database.table, and why: as slow as on plain MySQL
+//	Unfit    map[string][]string tables that can't have counters, and why: their statements fail
+//	Schema   SchemaStatistics
 type Statistics = stats.Statistics
 
-// Fallback is a text that is not understood.
+// Fallback is a text that is not understood:
+//
+//	Digest string the text, shortened and with ? for its literals
+//	Reason string
+//	Count  int64  how often it was planned, which is once for many executions
 type Fallback = stats.Fallback
 
-// Histogram counts values by upper bounds.
+// Histogram counts values by upper bounds:
+//
+//	Bounds []int64 upper, inclusive, ascending
+//	Counts []int64 of the values up to each bound and above the one before: one more than Bounds, the last
+//	               of what is above them all
+//	Sum    int64   of the values
 type Histogram = stats.Histogram
 
-// RollupStatistics are totals of rollups, those of Rollup and those in the background alike.
+// RollupStatistics are totals of rollups, those of Rollup and those in the background alike:
+//
+//	Runs    int64 of all tables together, or of those asked for
+//	Errors  int64 of them that ended with an error
+//	Keys    int64 base rows that got the sum of their slots
+//	Slots   int64 rows removed from slots tables; without Orphans
+//	Orphans int64 rows removed from slots tables whose base rows no longer existed
+//	Busy    int64 keys left for later because somebody kept the base row locked
+//	Left    int64 keys left because the base row can't take their slots
+//
+// Keys, Slots and Orphans have what a process folds by itself between the runs, too. A key
+// that is left is counted again by each run that leaves it.
 type RollupStatistics = stats.RollupStatistics
 
 // SlottedStatistics are, of now, the keys whose slots this process has written and not
-// folded since: the hot ones.
+// folded since: the hot ones. With RollupNever it remembers none.
+//
+//	Keys   int64         at most 65,536 of a table are counted
+//	Oldest time.Duration since the one that is in slots for longest got there; 0 without any
 type SlottedStatistics = stats.SlottedStatistics
 
-// SchemaStatistics are of what the driver knows of the server's tables.
+// SchemaStatistics are of what the driver knows of the server's tables:
+//
+//	Age    time.Duration since it was looked at last; 0 before the first time. A process that does nothing
+//	                     does not look; one that is busy does every ten seconds
+//	Errors int64         readings that failed, in all
 type SchemaStatistics = stats.SchemaStatistics
 
 // Stats returns what the driver has done for db, which has to be countermysql's.
 // It asks the server nothing. A db of a wrapper such as otelsql's is found
-// through a connection the first time.
+// through a connection the first time, for which it waits two seconds at most.
 func Stats(db *sql.DB) (Statistics, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) // for the connection, if one is needed
 	defer cancel()

@@ -93,7 +93,6 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// TestCheckOtherDatabases proves that what uses a table of the same name in another
 // TestCheckNamesWhatIsLeft proves that Check, right after a rollup that has left rows, names
 // them and the column, and no others.
 func TestCheckNamesWhatIsLeft(t *testing.T) {
@@ -117,6 +116,7 @@ func TestCheckNamesWhatIsLeft(t *testing.T) {
 	})
 }
 
+// TestCheckOtherDatabases proves that what uses a table of the same name in another
 // database is not found, where each tenant has a database, say, unless it names ours.
 func TestCheckOtherDatabases(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {

@@ -39,7 +39,7 @@ func (t draft) judge(engine string, rowsOverOne bool, createSQL string) {
 			continue // not added yet
 		case slices.Contains([]string{"float", "double"}, c.DataType):
 			t.Unsummed = true
-			t.degrade("counter %s is %s, whose sum depends on the order; make it a DECIMAL, as ALTER TABLE %s MODIFY %s DECIMAL(20,6), or an integer", name, c.ColumnType, t.Base(), sqltext.Quote(name))
+			t.degrade("counter %s is %s, whose sum depends on the order; make it a DECIMAL, as %s, or an integer", name, c.ColumnType, t.decimalSQL(c, createSQL))
 		case !c.Integer() && !c.Decimal():
 			add("counter %s is %s; make it an integer or a DECIMAL", name, c.ColumnType)
 		case c.zerofill():
@@ -82,6 +82,20 @@ func (t draft) judge(engine string, rowsOverOne bool, createSQL string) {
 			add("key column %s is %s, which has no exact equality", c.Name, c.ColumnType)
 		}
 	}
+}
+
+// decimalSQL is the statement that makes a FLOAT or DOUBLE column a DECIMAL, with whatever
+// else its definition says: MODIFY drops what is left out, as NOT NULL and DEFAULT.
+func (t *Table) decimalSQL(c *Column, createSQL string) string {
+	name, definition := sqltext.Quote(c.Name), " DECIMAL(20,6)"
+	if c.Unsigned() {
+		definition += " UNSIGNED"
+	}
+	if _, rest, found := strings.Cut(createSQL, "\n  "+name+" "+c.ColumnType); found {
+		line, _, _ := strings.Cut(rest, "\n")
+		definition += strings.TrimSuffix(line, ",")
+	}
+	return "ALTER TABLE " + t.Base() + " MODIFY " + name + definition
 }
 
 var keyTypes = map[string]bool{

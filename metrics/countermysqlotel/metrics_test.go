@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/internal/testserver"
 	"github.com/countermysql/countermysql/metrics/countermysqlotel"
 )
@@ -29,7 +30,7 @@ func TestMetrics(t *testing.T) {
 			defer admin.Close()
 			exec(t, admin, "CREATE DATABASE "+name)
 			defer exec(t, admin, "DROP DATABASE "+name)
-			db, err := sql.Open("countermysql", srv.DSN(name, "counters=page.hits", "counterCreateSlots=true", "counterRollup=never"))
+			db, err := sql.Open("countermysql", srv.DSN(name, "counters=page.hits,post.likes,text.n", "counterCreateSlots=true", "counterRollup=never"))
 			require.NoError(t, err)
 			defer db.Close()
 			reader := metric.NewManualReader()
@@ -41,6 +42,13 @@ func TestMetrics(t *testing.T) {
 			} {
 				exec(t, db, stmt)
 			}
+			exec(t, db, "CREATE TABLE post (id INT PRIMARY KEY, likes INT)")
+			exec(t, db, "CREATE TABLE text (id INT PRIMARY KEY, n VARCHAR(5))") // can't have a counter
+			exec(t, db, "SELECT likes FROM post")                               // it gets its slots table
+			exec(t, admin, "CREATE TRIGGER "+name+".noting AFTER UPDATE ON "+name+".post FOR EACH ROW SET @noted = NEW.id")
+			_, err = countermysql.Check(t.Context(), db) // reads the schema
+			require.NoError(t, err)
+			ages := map[string]float64{}
 			values := func() map[string]int64 {
 				var all metricdata.ResourceMetrics
 				require.NoError(t, reader.Collect(t.Context(), &all))
@@ -51,7 +59,9 @@ func TestMetrics(t *testing.T) {
 						require.NotEmpty(t, m.Description)
 						sum, ok := m.Data.(metricdata.Sum[int64])
 						if !ok { // of seconds
-							require.Len(t, m.Data.(metricdata.Gauge[float64]).DataPoints, 1)
+							points := m.Data.(metricdata.Gauge[float64]).DataPoints
+							require.Len(t, points, 1)
+							ages[m.Name] = points[0].Value
 						}
 						for _, p := range sum.DataPoints {
 							db, ok := p.Attributes.Value("db.namespace")
@@ -71,6 +81,12 @@ func TestMetrics(t *testing.T) {
 			require.EqualValues(t, 2, v["countermysql.groups.increments "])
 			require.Contains(t, v, "countermysql.increments.pending ")
 			require.Contains(t, v, "countermysql.keys.slotted ")
+			require.EqualValues(t, 1, v["countermysql.tables.unfit "])
+			require.EqualValues(t, 1, v["countermysql.tables.degraded "])
+			require.Contains(t, v, "countermysql.schema.errors ")
+			require.Zero(t, v["countermysql.schema.errors "])
+			require.Positive(t, ages["countermysql.schema.age"])
+			require.Less(t, ages["countermysql.schema.age"], 60.0)
 			require.NoError(t, registration.Unregister())
 			require.Empty(t, values())
 			_, err = countermysqlotel.Register(admin, metric.NewMeterProvider())

@@ -1,13 +1,18 @@
 package countermysqlprom_test
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -18,8 +23,8 @@ import (
 	"github.com/countermysql/countermysql/metrics/countermysqlprom"
 )
 
-// TestCollector proves that the metrics are those of the statistics, that their
-// names keep to Prometheus's rules, and that the dashboard asks for no others.
+// TestCollector proves that the metrics are those of the statistics, and that their
+// names keep to Prometheus's rules.
 func TestCollector(t *testing.T) {
 	servers, err := testserver.FromEnv(t.Context())
 	require.NoError(t, err)
@@ -81,24 +86,169 @@ countermysql_server_errors_total{code="1054",db_name="forum"} 1
 
 			registry := prometheus.NewPedanticRegistry()
 			require.NoError(t, registry.Register(c))
-			families, err := registry.Gather()
+			_, err = registry.Gather()
 			require.NoError(t, err)
-			known := map[string]bool{}
-			for _, f := range families {
-				known[f.GetName()] = true
-			}
-			text, err := os.ReadFile("grafana.json")
-			require.NoError(t, err)
-			require.True(t, json.Valid(text))
-			used := regexp.MustCompile(`countermysql_\w+`).FindAllString(string(text), -1)
-			require.NotEmpty(t, used)
-			for _, metric := range used {
-				base := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(metric, "")
-				require.True(t, known[metric] || known[base], "the dashboard asks for %s", metric)
-			}
 			require.NotZero(t, testutil.CollectAndCount(c, "countermysql_statements_total"))
 		})
 	}
+}
+
+// TestGauges proves that what an operator is alerted by is told: tables that can't have
+// counters or have been changed, rows that wait in slots, readings of the schema that failed,
+// and its age.
+func TestGauges(t *testing.T) {
+	servers, err := testserver.FromEnv(t.Context())
+	require.NoError(t, err)
+	for _, srv := range servers {
+		t.Cleanup(srv.Stop)
+		t.Run(string(srv.Flavor()), func(t *testing.T) {
+			name := fmt.Sprintf("gauges_%d", os.Getpid())
+			admin, err := sql.Open("mysql", srv.DSN(""))
+			require.NoError(t, err)
+			defer admin.Close()
+			admin.SetMaxOpenConns(1) // USE is for all that follows
+			for _, stmt := range []string{
+				"CREATE DATABASE " + name, "USE " + name,
+				"CREATE TABLE page (id INT PRIMARY KEY, n INT)", "CREATE TABLE post (id INT PRIMARY KEY, n INT)", "CREATE TABLE text (id INT PRIMARY KEY, n VARCHAR(5))",
+			} {
+				exec(t, admin, stmt)
+			}
+			defer exec(t, admin, "DROP DATABASE "+name)
+			cfg, config, err := countermysql.ParseDSN(srv.DSN(name, "counters=page.n,post.n,text.n", "counterCreateSlots=true", "counterRollup=1s"))
+			require.NoError(t, err)
+			var full atomic.Bool // the server has no connection left but the first
+			var dialed atomic.Int64
+			cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+				if full.Load() && dialed.Add(1) > 1 {
+					return nil, errors.New("too many connections")
+				}
+				return new(net.Dialer).DialContext(ctx, network, address)
+			}
+			connector, err := countermysql.NewConnector(cfg, config)
+			require.NoError(t, err)
+			db := sql.OpenDB(connector)
+			defer db.Close()
+			c := countermysqlprom.NewCollector(db, "forum")
+			require.Equal(t, 0, testutil.CollectAndCount(c, "countermysql_unfit_tables"), "nothing is known yet")
+
+			full.Store(true)
+			require.ErrorContains(t, db.Ping(), "too many connections")
+			full.Store(false)
+			exec(t, db, "INSERT INTO page VALUES (1, 0)")
+			stats, err := countermysql.Stats(db)
+			require.NoError(t, err)
+			require.Positive(t, stats.Schema.Errors)
+
+			exec(t, admin, "CREATE TRIGGER noting AFTER UPDATE ON post FOR EACH ROW SET @noted = NEW.id")
+			_, err = countermysql.Check(t.Context(), db) // reads the schema
+			require.NoError(t, err)
+			tx, err := admin.Begin()
+			require.NoError(t, err)
+			defer tx.Rollback()
+			for _, stmt := range []string{"INSERT INTO page_slots (id, slot, n) VALUES (1, 1, 1), (1, 2, 1)", "COMMIT", "BEGIN", "SELECT n FROM page WHERE id = 1 FOR UPDATE"} { // a row that rollups skip
+				_, err := tx.Exec(stmt)
+				require.NoError(t, err, stmt)
+			}
+			require.Eventually(t, func() bool { return testutil.CollectAndCount(c, "countermysql_waiting_slot_rows") > 0 }, 20*time.Second, 50*time.Millisecond)
+			require.NoError(t, testutil.CollectAndCompare(c, strings.NewReader(fmt.Sprintf(`
+# HELP countermysql_degraded_tables Tables that others have changed so that they take no more increments into slots.
+# TYPE countermysql_degraded_tables gauge
+countermysql_degraded_tables{db_name="forum",table="%[1]s.post"} 1
+# HELP countermysql_schema_errors_total Readings of the server's tables that failed.
+# TYPE countermysql_schema_errors_total counter
+countermysql_schema_errors_total{db_name="forum"} %[2]d
+# HELP countermysql_unfit_tables Tables that can't have counters, whose statements fail.
+# TYPE countermysql_unfit_tables gauge
+countermysql_unfit_tables{db_name="forum",table="%[1]s.text"} 1
+# HELP countermysql_waiting_slot_rows Rows of slots tables that the rollup in the background found when it looked last, at most 10,000 of a table.
+# TYPE countermysql_waiting_slot_rows gauge
+countermysql_waiting_slot_rows{db_name="forum",table="%[1]s.page"} 2
+`, name, stats.Schema.Errors)), "countermysql_degraded_tables", "countermysql_schema_errors_total", "countermysql_unfit_tables", "countermysql_waiting_slot_rows"))
+			age := value(t, c, "countermysql_schema_age_seconds")
+			require.Positive(t, age)
+			require.Less(t, age, 60.0)
+		})
+	}
+}
+
+// value is that of a gauge without labels of its own.
+func value(t *testing.T, c prometheus.Collector, name string) float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	require.NoError(t, registry.Register(c))
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	require.Fail(t, "there is no "+name)
+	return 0
+}
+
+// TestDashboard proves that the dashboard shows every metric that is exported, and no
+// others, that docs/operations.md names no others, and that no panel hides another.
+func TestDashboard(t *testing.T) {
+	db, err := sql.Open("mysql", "root@tcp(127.0.0.1:1)/")
+	require.NoError(t, err)
+	defer db.Close()
+	descs := make(chan *prometheus.Desc, 100)
+	countermysqlprom.NewCollector(db, "forum").Describe(descs)
+	close(descs)
+	exported := map[string]bool{}
+	for d := range descs {
+		exported[regexp.MustCompile(`fqName: "(\w+)"`).FindStringSubmatch(d.String())[1]] = true
+	}
+	base := func(metric string) string {
+		if name := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(metric, ""); exported[name] {
+			return name // of a histogram
+		}
+		return metric
+	}
+
+	text, err := os.ReadFile("grafana.json")
+	require.NoError(t, err)
+	var dashboard struct {
+		Panels []struct {
+			ID                 int
+			Title, Description string
+			GridPos            struct{ H, W, X, Y int }
+			Targets            []struct{ Expr, LegendFormat string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &dashboard))
+	shown, places := map[string]bool{}, map[[2]int]string{}
+	for i, p := range dashboard.Panels {
+		require.Equal(t, i+1, p.ID, p.Title)
+		require.NotEmpty(t, p.Description, p.Title)
+		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
+			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
+				require.Empty(t, places[[2]int{x, y}], p.Title)
+				places[[2]int{x, y}] = p.Title
+			}
+		}
+		for _, target := range p.Targets {
+			found := regexp.MustCompile(`(countermysql_\w+)({db_name=~"\$db_name")?`).FindAllStringSubmatch(target.Expr, -1)
+			require.NotEmpty(t, found, target.Expr)
+			for _, m := range found {
+				require.NotEmpty(t, m[2], "of all databases: %s", target.Expr)
+				require.NotEmpty(t, target.LegendFormat, target.Expr)
+				shown[base(m[1])] = true
+			}
+		}
+	}
+	require.Equal(t, exported, shown)
+
+	guide, err := os.ReadFile("../../docs/operations.md")
+	require.NoError(t, err)
+	named := regexp.MustCompile(`countermysql_[a-z_]+`).FindAllString(string(guide), -1)
+	for _, metric := range named {
+		if metric != "countermysql_slots" { // the name that the driver's own statements have
+			require.True(t, exported[base(metric)], "docs/operations.md names %s", metric)
+		}
+	}
+	require.Greater(t, len(named), 10)
 }
 
 // TestOfAnotherDriver proves that a db which is not ours is an error of the scrape.
