@@ -1,8 +1,11 @@
 package countermysql
 
 import (
+	"bytes"
+	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -43,5 +46,46 @@ func TestImportsGoUp(t *testing.T) {
 				require.False(t, reaches && !slices.Contains(asking, layer), "%s imports %s", file, path)
 			}
 		}
+	}
+}
+
+// TestRooms proves that the house stays one of small rooms: no file of more than 400 lines, no
+// type that every rule of a package has become a method of, and little in the root.
+func TestRooms(t *testing.T) {
+	files, err := filepath.Glob("internal/*/*.go")
+	require.NoError(t, err)
+	root, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	methods, inRoot := map[string]int{}, 0
+	for _, file := range append(files, root...) {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		lines := bytes.Count(text, []byte("\n"))
+		require.LessOrEqual(t, lines, 400, file)
+		if filepath.Dir(file) == "." {
+			inRoot += lines
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, text, 0)
+		require.NoError(t, err)
+		for _, d := range f.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok && d.Recv != nil {
+				of := d.Recv.List[0].Type
+				if star, ok := of.(*ast.StarExpr); ok {
+					of = star.X
+				}
+				if generic, ok := of.(*ast.IndexExpr); ok {
+					of = generic.X
+				}
+				methods[filepath.Dir(file)+"."+of.(*ast.Ident).Name]++
+			}
+		}
+	}
+	require.Greater(t, len(methods), 100)
+	require.Less(t, inRoot, 5000)
+	for name, n := range methods {
+		require.LessOrEqual(t, n, 45, name)
 	}
 }

@@ -62,13 +62,13 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 // maxDirectly bounds the increments of a transaction that may all go to base rows.
 const maxDirectly = 4
 
-// sendDirectly adds a transaction's few increments to their base rows in one statement, but
-// for those of hot keys, and takes them out of what is pending. It locks all rows shared before it has any
-// exclusively, and waits for none. Who has them all waits for no base row any more, whichever
-// of them he then locks, or does not get and leaves to a slot; and who has but some, shared,
-// waits for the others in canonical order: to wait with some row locked exclusively would
-// deadlock with who edits one of these rows and refers to another.
-func (c *Caller) sendDirectly(ctx context.Context, unsent []*txn.Pending) error {
+// sendRowsDirect adds a transaction's few increments to their base rows in one statement, but
+// for those of hot keys, and takes them out of what is pending. It locks all rows shared
+// before it has any exclusively, and waits for none. Who has them all waits for no base row
+// any more, whichever of them he then locks, or does not get and leaves to a slot; and who
+// has but some, shared, waits for the others in canonical order: to wait with some row locked
+// exclusively would deadlock with who edits one of these rows and refers to another.
+func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) error {
 	var rows []slotsql.BaseRow
 	changes := 0
 	for _, p := range unsent {
@@ -105,7 +105,7 @@ func (c *Caller) sendDirectly(ctx context.Context, unsent []*txn.Pending) error 
 		return nil
 	case refused(err):
 		c.unheard(err)
-		for _, r := range rows {
+		for _, r := range rows { // it does not tell which
 			c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key).keys.Meet(r.Increment.Key)
 		}
 		return nil

@@ -27,7 +27,7 @@ func (c *Caller) Send(ctx context.Context) error {
 	x.Due()
 	x.DropEmpty()
 	unsent := x.Unsent()
-	if err := c.sendDirectly(ctx, unsent); err != nil {
+	if err := c.sendRowsDirect(ctx, unsent); err != nil {
 		return err
 	}
 	for i, p := range unsent {
