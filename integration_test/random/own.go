@@ -2,6 +2,7 @@ package random
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"regexp"
 	"slices"
@@ -36,6 +37,8 @@ func (r *Runner) owned(ctx context.Context, s *Script, d *Difference) bool {
 		ways = append(ways, viewing, computing)
 	}
 	if step := max(d.Step, 0); !r.MariaDB && step < len(s.Steps) && s.Steps[step].Prepared && (d.What == "0 against 1690" || (d.Kind == "rows" || d.Kind == "affected") && slices.ContainsFunc(s.Setup, partitioned.MatchString)) {
+		ways = append(ways, repreparing)
+	} else if !r.MariaDB && (d.Kind == "rows" || d.Kind == "affected") && slices.ContainsFunc(s.Steps[:step], Step.floats) {
 		ways = append(ways, repreparing)
 	}
 	if d.Kind == "final rows" {
@@ -75,13 +78,32 @@ func (r *Runner) writesOwn(ctx context.Context, s *Script) bool {
 		if err != nil || d == nil {
 			continue
 		}
-		return d.Kind == "final rows" && len(selects.FindAllString(step.SQL, 2)) == 2 &&
-			slices.ContainsFunc([]kind{viewing, computing}, func(k kind) bool {
-				own, err := r.compare(ctx, &begins, k, i)
-				return err == nil && own.sameAs(d, k)
-			})
+		var ways []kind
+		if len(selects.FindAllString(step.SQL, 2)) == 2 {
+			ways = append(ways, viewing, computing)
+		}
+		if !r.MariaDB && step.floats() {
+			ways = append(ways, repreparing)
+		}
+		return d.Kind == "final rows" && slices.ContainsFunc(ways, func(k kind) bool {
+			own, err := r.compare(ctx, &begins, k, i)
+			return err == nil && own.sameAs(d, k)
+		})
 	}
 	return false
+}
+
+// floats reports whether a parameter may have become a floating-point one before the last call.
+func (s Step) floats() bool {
+	return s.Prepared && len(s.Args) > 1 && slices.ContainsFunc(s.Args[:len(s.Args)-1], func(args []any) bool {
+		return slices.ContainsFunc(args, func(arg any) bool {
+			switch arg.(type) {
+			case float32, float64, sql.NullFloat64:
+				return true
+			}
+			return false
+		})
+	})
 }
 
 // reopen is the statement that has the server open a script's tables anew,
@@ -150,8 +172,8 @@ func (s *Script) begins(x, y *outcome) bool {
 // MySQL finds no row of a partitioned table by a list of rows of parameters the first time
 // that a statement is executed, and what is there from then on. Inside a transaction
 // countermysql may have prepared another text for it. TestFirstExecution shows it
-// without us. Nor do numbers go out of range that a parameter adds which has been a
-// floating-point one before (TestAcceptedEarlierTypes).
+// without us. Nor do numbers go out of range, or lose digits, that a parameter adds which has
+// been a floating-point one before (TestAcceptedEarlierTypes).
 func (x *side) prepareAnew(text string) {
 	if stmt := x.stmts[text]; x.anew && stmt != nil {
 		stmt.Close()
