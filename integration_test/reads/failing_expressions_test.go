@@ -119,3 +119,16 @@ func TestAcceptedFailing(t *testing.T) {
 			"A: SELECT DISTINCT likes * 2 FROM page WHERE views > 0 ORDER BY views LIMIT 1"+distinct, "A: INSERT INTO note SELECT views, likes * 2 FROM page ORDER BY views LIMIT 2"+inserted)
 	})
 }
+
+// TestFailingExpressionsAreOneSum proves that a query which is sent once more, over tables, as
+// a row that is none of the answer's has failed, is counted once.
+func TestFailingExpressionsAreOneSum(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, outOfRange, harness.Counters("page", "likes", "views"))
+		tw.Play(t, "A: UPDATE page SET views = views + 1 WHERE id IN (1, 2)", "A: UPDATE page SET likes = likes + 1 WHERE id = 2", "A: SELECT likes FROM page")
+		before := harness.Stats(t, tw.Ours).Sums
+		sent := tw.Sent.During(func() { tw.Play(t, "A: SELECT *, likes * 2 FROM page ORDER BY views LIMIT 2") })
+		require.GreaterOrEqual(t, len(sent), 2, "it has not been sent once more: %v", sent)
+		require.EqualValues(t, 1, harness.Stats(t, tw.Ours).Sums-before)
+	})
+}

@@ -53,6 +53,7 @@ func New(r *exact.Runner) *Reader { return &Reader{r} }
 // server refuses for our sake runs the exact way.
 func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) {
 	p, q := x.Plan, x.Plan.Sum()
+	r.Stats.Sums.Add(1)
 	text, args, plain, err := r.rewritten(ctx, x)
 	if err != nil {
 		return answer.Outcome{}, err
@@ -99,7 +100,6 @@ func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) 
 // arguments. plain says that it reads them as any other session does.
 func (r *Reader) rewritten(ctx context.Context, x *Execution) (text string, args []driver.NamedValue, plain bool, err error) {
 	q := x.Plan.Sum()
-	r.Stats.Sums.Add(1)
 	if !q.Locking && !r.Shares(q) && r.Open() == nil {
 		text, args = x.Summed(r.Settings.WholeDates)
 		return text, args, true, nil
@@ -108,7 +108,7 @@ func (r *Reader) rewritten(ctx context.Context, x *Execution) (text string, args
 		t *catalog.Table
 		l sqltext.Locking
 	}
-	sights := map[use]slotsql.ReadView{}
+	views := map[use]slotsql.ReadView{}
 	plain = true
 	for _, t := range q.Tables {
 		for _, l := range q.Lockings(t) {
@@ -117,14 +117,14 @@ func (r *Reader) rewritten(ctx context.Context, x *Execution) (text string, args
 				return "", nil, false, err
 			}
 			plain = plain && s.Locks == "" && s.Own == nil && s.Pending == nil
-			sights[use{t, l}] = s
+			views[use{t, l}] = s
 		}
 	}
 	if plain {
 		text, args = x.Summed(r.Settings.WholeDates)
 		return text, args, true, nil
 	}
-	return x.Own(q.Render(func(v plan.ViewUse) slotsql.ReadView { return sights[use{v.Table, v.Locks}] }, x.tables)), x.Args, false, nil
+	return x.Own(q.Render(func(v plan.ViewUse) slotsql.ReadView { return views[use{v.Table, v.Locks}] }, x.tables)), x.Args, false, nil
 }
 
 // Summed is the text that reads sums outside transactions, and its arguments.
