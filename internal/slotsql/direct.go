@@ -18,31 +18,11 @@ import (
 // (https://dev.mysql.com/doc/refman/8.4/en/subquery-restrictions.html).
 func NewDirectTemplate(t *catalog.Table, name string, cols []*catalog.Column, used, touched []int, later bool) Template {
 	base := sqltext.Quote(name)
-	var tp Template
-	var text strings.Builder
-	cut := func(h hole, i int) {
-		tp = append(tp, piece{text.String(), h, i})
-		text.Reset()
-	}
+	var text templateWriter
 	text.WriteString("UPDATE " + t.Base() + " AS " + base + " SET ")
-	for n, i := range used {
-		if n > 0 {
-			text.WriteString(", ")
-		}
-		ref := base + "." + sqltext.Quote(t.Counters[i].Name)
-		text.WriteString(ref + " = " + ref + " + ")
-		cut(holeDelta, i)
-	}
-	for _, i := range touched {
-		ref := base + "." + sqltext.Quote(t.Touch[i].Name)
-		text.WriteString(", " + ref + " = GREATEST(COALESCE(" + ref + ", ")
-		cut(holeTouch, i)
-		text.WriteString("), ")
-		cut(holeTouch, i)
-		text.WriteString(")")
-	}
+	text.adds(t, used, touched, base+".", base+".")
 	text.WriteString(" WHERE (")
-	cut(holeWhere, 0)
+	text.cut(holeWhere, 0)
 	text.WriteString(")")
 	for _, i := range used {
 		text.WriteString(" AND " + base + "." + sqltext.Quote(t.Counters[i].Name) + " IS NOT NULL")
@@ -56,17 +36,16 @@ func NewDirectTemplate(t *catalog.Table, name string, cols []*catalog.Column, us
 		for _, i := range touched {
 			col := base + "." + sqltext.Quote(t.Touch[i].Name)
 			text.WriteString(" AND (" + col + " IS NULL OR " + col + " <= ")
-			cut(holeTouch, i)
+			text.cut(holeTouch, i)
 			text.WriteString(")")
 		}
 	}
 	if !t.MariaDB {
 		text.WriteString(" AND (SELECT 1 FROM (SELECT " + base + "." + sqltext.Quote(t.Counters[used[0]].Name) + " FROM " + t.Base() + " AS " + base + " WHERE ")
-		cut(holeWhere, 0)
+		text.cut(holeWhere, 0)
 		text.WriteString(" LIMIT 1 FOR UPDATE NOWAIT) AS " + PrivateRows + ") IS NOT NULL")
 	}
-	cut(noHole, 0)
-	return tp
+	return text.done()
 }
 
 // AsPlanned is one more condition of a statement that names no slots: an error, 1054, where
@@ -91,42 +70,36 @@ func DirectRows(rows []BaseRow) string {
 	var keys, shared, sharedBy, locked, lockedBy, changed, sets, by []string
 	for i, r := range rows {
 		t, n := r.Table, strconv.Itoa(i)
-		key, row := PrivateRows+"_s"+n, PrivateRows+"_u"+n
-		from := func(alias string) string { return t.Base() + " AS " + alias }
-		shared, sharedBy = append(shared, from(key)+ForceKey(t)), append(sharedBy, t.Key.Where(r.Increment.Key, key))
+		lock, row := PrivateRows+"_lock"+n, PrivateRows+"_row"+n
+		from, where := t.Base()+" AS "+lock+ForceKey(t), t.Key.Where(r.Increment.Key, lock)
+		shared, sharedBy = append(shared, from), append(sharedBy, where)
 		if r.Shared {
 			continue
 		}
-		locked, lockedBy = append(locked, from(key)+ForceKey(t)), append(lockedBy, t.Key.Where(r.Increment.Key, key))
-		changed = append(changed, from(row))
+		locked, lockedBy = append(locked, from), append(lockedBy, where)
+		changed = append(changed, t.Base()+" AS "+row)
 		for j, c := range t.Key {
-			name := PrivateKey + n + "_" + strconv.Itoa(j)
-			keys = append(keys, key+"."+sqltext.Quote(c.Name)+" AS "+name)
-			by = append(by, row+"."+sqltext.Quote(c.Name)+" = "+sharedRows+"."+name)
+			key := PrivateKey + n + "_" + strconv.Itoa(j)
+			keys = append(keys, lock+"."+sqltext.Quote(c.Name)+" AS "+key)
+			by = append(by, row+"."+sqltext.Quote(c.Name)+" = "+sharedRows+"."+key)
 		}
 		by = append(by, t.Key.AsKnown(row, true)...)
-		for j, d := range r.Increment.Deltas {
-			if d == 0 {
-				continue
-			}
-			c := t.Counters[j]
-			ref := row + "." + sqltext.Quote(c.Name)
-			sets, by = append(sets, ref+" = "+ref+" + "+c.FormatUnits(d)), append(by, ref+" IS NOT NULL")
+		u := &Upsert{Table: t, Entries: []*RowIncrement{r.Increment}}
+		used, touched := u.Used()
+		for _, j := range used {
+			by = append(by, row+"."+sqltext.Quote(t.Counters[j].Name)+" IS NOT NULL")
 		}
-		for j, at := range r.Increment.Touch {
-			if at != "" {
-				ref := row + "." + sqltext.Quote(t.Touch[j].Name)
-				sets = append(sets, ref+" = GREATEST(COALESCE("+ref+", "+at+"), "+at+")")
-			}
-		}
+		var set templateWriter
+		set.adds(t, used, touched, row+".", row+".")
+		sets = append(sets, string(set.done().Fill(nil, "", "", 0, u)))
 	}
 	const first = " STRAIGHT_JOIN "
-	lock := func(what string, from, where []string, how string) string {
+	rowsOf := func(what string, from, where []string, how string) string {
 		return "(SELECT " + what + " FROM " + strings.Join(from, first) + " WHERE " + strings.Join(where, " AND ") + " LIMIT 2 " + how + ") AS "
 	}
-	tables := []string{lock(strings.Join(keys, ", "), shared, sharedBy, rows[0].Table.NoWait()) + sharedRows}
+	tables := []string{rowsOf(strings.Join(keys, ", "), shared, sharedBy, rows[0].Table.NoWait()) + sharedRows}
 	if !rows[0].Table.MariaDB {
-		tables = append(tables, lock("1", locked, lockedBy, "FOR UPDATE NOWAIT")+PrivateRows)
+		tables = append(tables, rowsOf("1", locked, lockedBy, "FOR UPDATE NOWAIT")+PrivateRows)
 	}
 	return "UPDATE " + strings.Join(append(tables, changed...), first) + " SET " + strings.Join(sets, ", ") + " WHERE " + strings.Join(by, " AND ")
 }

@@ -48,12 +48,7 @@ type filling interface {
 // and fails if the table has become a view of one that has another slots table.
 func NewTemplate(t *catalog.Table, name string, cols []*catalog.Column, used, touched []int, later bool) Template {
 	base := sqltext.Quote(name)
-	var tp Template
-	var text strings.Builder
-	cut := func(h hole, i int) {
-		tp = append(tp, piece{text.String(), h, i})
-		text.Reset()
-	}
+	var text templateWriter
 	text.WriteString("INTO " + t.Slots() + " (")
 	for _, k := range t.Key {
 		text.WriteString(sqltext.Quote(k.Name) + ", ")
@@ -69,17 +64,17 @@ func NewTemplate(t *catalog.Table, name string, cols []*catalog.Column, used, to
 	for _, k := range t.Key {
 		text.WriteString(base + "." + sqltext.Quote(k.Name) + ", ")
 	}
-	cut(holeSlot, 0)
+	text.cut(holeSlot, 0)
 	for _, i := range used {
 		text.WriteString(", ")
-		cut(holeDelta, i)
+		text.cut(holeDelta, i)
 	}
 	for _, i := range touched {
 		text.WriteString(", ")
-		cut(holeTouch, i)
+		text.cut(holeTouch, i)
 	}
 	text.WriteString(" FROM " + t.Base() + " AS " + base + Force(t, cols) + " WHERE (")
-	cut(holeWhere, 0)
+	text.cut(holeWhere, 0)
 	text.WriteString(")")
 	for _, i := range used {
 		text.WriteString(" AND " + base + "." + sqltext.Quote(t.Counters[i].Name) + " IS NOT NULL")
@@ -91,7 +86,7 @@ func NewTemplate(t *catalog.Table, name string, cols []*catalog.Column, used, to
 		for _, i := range touched {
 			col := base + "." + sqltext.Quote(t.Touch[i].Name)
 			text.WriteString(" AND (" + col + " IS NULL OR " + col + " <= CAST(")
-			cut(holeTouch, i)
+			text.cut(holeTouch, i)
 			text.WriteString(" AS " + t.Touch[i].Moments() + "))")
 		}
 	}
@@ -99,31 +94,48 @@ func NewTemplate(t *catalog.Table, name string, cols []*catalog.Column, used, to
 		text.WriteString(" AND (SELECT COUNT(*) FROM " + t.Base() + " " + t.Lock() + ") = 1")
 	}
 	text.WriteString(" ")
-	cut(holeLock, 0)
+	text.cut(holeLock, 0)
 	text.WriteString(" ON DUPLICATE KEY UPDATE ")
-	for n, i := range used {
-		if n > 0 {
-			text.WriteString(", ")
-		}
+	text.adds(t, used, touched, "", t.Slots()+".")
+	return text.done()
+}
+
+// templateWriter writes a template.
+type templateWriter struct {
+	strings.Builder
+	pieces Template
+}
+
+// cut makes a hole.
+func (w *templateWriter) cut(h hole, i int) {
+	w.pieces = append(w.pieces, piece{w.String(), h, i})
+	w.Reset()
+}
+
+func (w *templateWriter) done() Template {
+	w.cut(noHole, 0)
+	return w.pieces
+}
+
+// adds writes the assignments to columns, whose names have a prefix, of what they add to
+// columns that have another: counters their sums, touch columns the later of two times.
+func (w *templateWriter) adds(t *catalog.Table, used, touched []int, to, of string) {
+	between := ""
+	for _, i := range used {
 		col := sqltext.Quote(t.Counters[i].Name)
-		text.WriteString(col + " = " + t.Slots() + "." + col + " + ")
-		cut(holeDelta, i)
+		w.WriteString(between + to + col + " = " + of + col + " + ")
+		w.cut(holeDelta, i)
+		between = ", "
 	}
-	for n, i := range touched {
-		if n > 0 || len(used) > 0 {
-			text.WriteString(", ")
-		}
-		// the later of both: NULL is earlier than any time
+	for _, i := range touched { // NULL is earlier than any time
 		col := sqltext.Quote(t.Touch[i].Name)
-		of := t.Slots() + "." + col
-		text.WriteString(col + " = GREATEST(COALESCE(" + of + ", ")
-		cut(holeTouch, i)
-		text.WriteString("), ")
-		cut(holeTouch, i)
-		text.WriteString(")")
+		w.WriteString(between + to + col + " = GREATEST(COALESCE(" + of + col + ", ")
+		w.cut(holeTouch, i)
+		w.WriteString("), ")
+		w.cut(holeTouch, i)
+		w.WriteString(")")
+		between = ", "
 	}
-	cut(noHole, 0)
-	return tp
 }
 
 // Fill writes the statement.
