@@ -38,15 +38,20 @@ func New(f *fold.Folder, createSlots bool, warn func(cause, message string, args
 // slots goes with it.
 func (d *Definer) Run(ctx context.Context, x Statement) error {
 	p := x.Plan
-	drop, drops := p.Work.(*plan.Drop)
-	alter, alters := p.Work.(*plan.Alter)
+	var altered, dropped []*catalog.Table
+	switch w := p.Work.(type) {
+	case *plan.Alter:
+		altered = w.Tables
+	case *plan.Drop:
+		dropped = w.Tables
+	}
 	if p.Kind == sqltext.EffectDDL || p.Kind == sqltext.EffectImplicit {
 		defer d.Watcher.NoteDDL()
 	}
 	toks := sqltext.Tokenize(x.Text, d.Settings.Mode)
 	switch tables, changed := d.Watcher.Current().ChangedBy(toks, x.Text); {
 	case p.Kind != sqltext.EffectDDL || !changed:
-	case drops && !Truncates(toks): // nobody asks for what is gone
+	case dropped != nil && !Truncates(toks): // nobody asks for what is gone
 		defer d.Watcher.NoteChange(tables...)
 	default: // learned before the caller hears of the change; others go on meanwhile
 		defer func() { _ = d.Watcher.RefreshOf(context.WithoutCancel(ctx), tables) }() // with an error the next statement tries
@@ -60,11 +65,9 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 	if sqltext.LocksTables(toks) {
 		return d.runLock(ctx, x)
 	}
-	if alters {
-		for _, t := range alter.Tables {
-			if err := d.mayLeave(t, toks); err != nil {
-				return err
-			}
+	for _, t := range altered {
+		if err := d.mayLeave(t, toks); err != nil {
+			return err
 		}
 	}
 	if d.Locks {
@@ -74,18 +77,15 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 		}
 		return err
 	}
-	if (alters || drops) && d.InTransaction() {
+	if (altered != nil || dropped != nil) && d.InTransaction() {
 		if err := x.Parses(); err != nil { // or it would be committed for nothing
 			return d.Failed(err)
 		}
 	}
-	if drops {
-		return d.drop(ctx, x, drop.Tables, toks)
+	if dropped != nil {
+		return d.drop(ctx, x, dropped, toks)
 	}
-	if !alters {
-		alter = &plan.Alter{}
-	}
-	for _, t := range alter.Tables {
+	for _, t := range altered {
 		if t.Missing != "" {
 			continue // what is in one that others have made since is rolled up under the lock
 		}
@@ -93,7 +93,7 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 			return err
 		}
 	}
-	err := d.alter(ctx, x, alter.Tables, toks)
+	err := d.alter(ctx, x, altered, toks)
 	if err == nil {
 		d.noteTemporary(to)
 	}
