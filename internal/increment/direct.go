@@ -69,6 +69,9 @@ const maxDirectly = 4
 // has but some, shared, waits for the others in canonical order: to wait with some row locked
 // exclusively would deadlock with who edits one of these rows and refers to another.
 func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) error {
+	if len(unsent) == 1 && len(unsent[0].Entries) == 1 {
+		return nil // behind it no base row is waited for
+	}
 	var rows []slotsql.BaseRow
 	changes := 0
 	for _, p := range unsent {
@@ -87,8 +90,8 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 			rows = append(rows, slotsql.BaseRow{Table: p.Table, Increment: e, Shared: hot})
 		}
 	}
-	if len(rows) < 2 || changes == 0 || changes == 1 && !rows[len(rows)-1].Shared {
-		return nil // behind the last no base row is waited for
+	if changes == 0 || changes == 1 && !rows[len(rows)-1].Shared {
+		return nil // nor behind the last
 	}
 	switch affected, err := c.Do(ctx, c.Settings.NoWaiting()+slotsql.DirectRows(rows)); {
 	case err == nil && affected == 0, mysqlerr.Number(err) == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[mysqlerr.Number(err)]:
