@@ -59,8 +59,8 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 	return true, nil
 }
 
-// maxDirectly bounds the increments of a transaction that may all go to base rows.
-const maxDirectly = 4
+// maxDirectRows bounds the increments of a transaction that may all go to base rows.
+const maxDirectRows = 4
 
 // sendRowsDirect adds a transaction's few increments to their base rows in one statement, but
 // for those of hot keys, and takes them out of what is pending. It locks all rows shared
@@ -76,7 +76,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 	changes := 0
 	for _, p := range unsent {
 		b := c.shared.Batch(p.Table, p.Table.Spec.Name, p.Table.Key)
-		if len(rows)+len(p.Entries) > maxDirectly || !c.cools(b) {
+		if len(rows)+len(p.Entries) > maxDirectRows || !c.cools(b) {
 			return nil
 		}
 		for _, e := range p.Sorted() {
