@@ -33,11 +33,12 @@ type Guard struct {
 // bound is a condition of a counter, a column perhaps, and constants, none of them more than
 // added: all of it on one side, compared with zero.
 type bound struct {
-	lower   bool // the counter may not be less, or else not more
-	strict  bool // nor equal
-	terms   []Delta
-	mayFail bool // an UNSIGNED number could go below zero in it
-	sums    bool // it computes with constants
+	lower    bool // the counter may not be less, or else not more
+	strict   bool // nor equal
+	terms    []Delta
+	unsigned bool // so is one of its columns
+	mayFail  bool // an UNSIGNED number could go below zero in it
+	sums     bool // its constants may not be negative: it computes with them
 }
 
 // bounded reads such an UPDATE; nil if it is none.
@@ -159,6 +160,16 @@ func (src source) boundOf(g *Guard, cond ast.ExprNode) bool {
 	if !add(e.L, 1, false) || !add(e.R, -1, false) || counter != 1 && counter != -1 || other < -1 || other > 1 || (other == 0) != (g.Other == nil) {
 		return false
 	}
+	if b.unsigned = g.Counter.Unsigned() || g.Other != nil && g.Other.Unsigned(); b.unsigned {
+		more, less := e.L, e.R
+		if e.Op == opcode.LE || e.Op == opcode.LT {
+			more, less = less, more
+		}
+		if !src.heldAboveZero(more, less) {
+			return false
+		}
+		b.sums = b.sums || b.mayFail
+	}
 	if counter < 0 {
 		b.lower = !b.lower
 	}
@@ -166,9 +177,30 @@ func (src source) boundOf(g *Guard, cond ast.ExprNode) bool {
 	for i := range b.terms {
 		b.terms[i].subtract = b.terms[i].subtract != (counter > 0) // to the other side
 	}
-	b.mayFail = b.mayFail && (g.Counter.Unsigned() || g.Other != nil && g.Other.Unsigned())
+	b.mayFail = b.mayFail && b.unsigned
 	g.bound = b
 	return true
+}
+
+// heldAboveZero reports whether a comparison with UNSIGNED numbers, whose constants are not
+// negative, can't be true while something in it goes below zero, where the server has an
+// error (1690): all that is taken away is taken from the side that is not less, which is
+// then at least what is left of it, and the other side.
+func (src source) heldAboveZero(more, less ast.ExprNode) bool {
+	sum := func(e ast.ExprNode) bool { _, ok := unparen(e).(*ast.BinaryOperationExpr); return ok }
+	var positive, left func(e ast.ExprNode) bool
+	positive = func(e ast.ExprNode) bool {
+		if op, ok := unparen(e).(*ast.BinaryOperationExpr); ok {
+			return op.Op == opcode.Plus && positive(op.L) && positive(op.R)
+		}
+		c := src.column(e)
+		return c == nil || c.Unsigned()
+	}
+	left = func(e ast.ExprNode) bool {
+		op, ok := unparen(e).(*ast.BinaryOperationExpr)
+		return !ok || op.Op == opcode.Minus && left(op.L) && positive(op.R)
+	}
+	return !sum(more) && !sum(less) || left(more) && positive(less)
 }
 
 // limit is what the counter may not be below, or above, relative to Other.
