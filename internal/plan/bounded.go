@@ -7,7 +7,6 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/stock"
 )
 
 // Guard is an UPDATE of one row that takes from one counter, or adds to it, as long as that
@@ -201,32 +200,4 @@ func (src source) heldAboveZero(more, less ast.ExprNode) bool {
 		return !ok || op.Op == opcode.Minus && left(op.L) && positive(op.R)
 	}
 	return !sum(more) && !sum(less) || left(more) && positive(less)
-}
-
-// limit is what the counter may not be below, or above, relative to Other.
-func (g *Guard) limit(b Binder) (sum int64, ok bool) {
-	if g.bound == nil {
-		return stock.Unlimited, true
-	}
-	for _, term := range g.bound.terms {
-		x, ok := b.raw(term.v)
-		n, whole := x.(int64)
-		if !ok || !whole || !stock.InRange(n) || g.bound.sums && (n < 0 || term.v.negative) { // an UNSIGNED number could go below zero
-			return 0, false
-		}
-		if term.subtract != term.v.negative {
-			n = -n
-		}
-		if sum += n; !stock.InRange(sum) {
-			return 0, false
-		}
-	}
-	switch {
-	case !g.bound.strict:
-	case g.bound.lower:
-		sum++
-	default:
-		sum--
-	}
-	return sum, true
 }

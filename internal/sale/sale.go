@@ -104,9 +104,9 @@ type seller struct{ *increment.Caller }
 // one is asked for first: if that is refused, so are all.
 func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequest) {
 	g, left, locked := batch[0].Payload.guard, batch, false
-	if short.Load() && !g.MayFail() {
-		n := stock.Modest(wants(batch))
-		affected, err := s.trySale(ctx, batch[n].Payload.Alone())
+	n := stock.Modest(wants(batch))
+	if text, ok := batch[n].Payload.Alone(); ok && short.Load() && !g.MayFail() {
+		affected, err := s.trySale(ctx, text)
 		switch {
 		case err != nil && !increment.Undone(err):
 			s.unsold(ctx, batch, batch, err)
@@ -223,7 +223,7 @@ func (s *seller) serve(ctx context.Context, requests []*saleRequest) ([]stock.An
 		return all(stock.Refused), err
 	}
 	row := stock.Row{}
-	row.Least, row.Most = g.Range()
+	row.Least, row.Most = x.Range()
 	for i, text := range rows[0] {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || !stock.InRange(n) { // NULL, too
@@ -234,6 +234,9 @@ func (s *seller) serve(ctx context.Context, requests []*saleRequest) ([]stock.An
 		} else {
 			row.Base = g.Base(n)
 		}
+	}
+	if row.Value < row.Least || row.Value > row.Most {
+		return all(stock.Failing), nil
 	}
 	answers, sum := stock.Serve(row, wants(requests))
 	for i := len(answers) - 1; i >= 0; i-- { // its times are those that stay
