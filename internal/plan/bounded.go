@@ -10,7 +10,7 @@ import (
 )
 
 // Guard is an UPDATE of one row that takes from one counter, or adds to it, as long as that
-// stays on one side of a bound: stock = stock - ? where stock >= ?. Several that differ in
+// stays on one side of a bound: stock = stock - ? where stock >= ?, or CHECK (stock >= 0). Several that differ in
 // nothing but amounts, thresholds and present times can go together, served one after the
 // other.
 type Guard struct {
@@ -21,7 +21,7 @@ type Guard struct {
 	Name    string          // what the statement calls the table
 	key     KeyValue
 	delta   Delta
-	bound   *bound  // nil: what an UNSIGNED column can hold
+	bound   *bound  // nil: what an UNSIGNED column can hold, or a CHECK constraint lets it
 	times   []Touch // constants that may differ if they are the present
 
 	before, own, after Template // the statement, cut at the condition that the bound is
@@ -43,7 +43,7 @@ type bound struct {
 // bounded reads such an UPDATE; nil if it is none.
 func (up singleUpdate) bounded(x *Exact, key KeyValue) *Guard {
 	t, name := up.t, up.name
-	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" || t.Degraded != nil || t.Galera || len(key.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
+	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" && !t.Bounded || t.Degraded != nil || t.Galera || len(key.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
 		return nil
 	}
 	g := &Guard{Table: t, Name: name, key: key, free: freeOfSlots(t, name)}
@@ -61,7 +61,7 @@ func (up singleUpdate) bounded(x *Exact, key KeyValue) *Guard {
 	case !ok || len(asking) > 1:
 		return nil
 	case asking == nil:
-		if !g.Counter.Unsigned() {
+		if !g.Counter.Unsigned() && !t.Bounded {
 			return nil
 		}
 		g.before, g.after = up.template(0, end), up.template(end, len(up.text))

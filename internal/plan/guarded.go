@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -46,7 +47,7 @@ func (g *Guard) Bind(b Binder) (*Guarded, bool) {
 	out := &Guarded{guard: g}
 	out.Delta, _ = g.delta.signed(n, true)
 	limit, limited, ok := g.limit(b)
-	if out.Limit = limit; !ok || out.Delta == 0 || (out.Delta < 0) != g.lower() || !out.computes(how|limited) {
+	if out.Limit = limit; !ok || out.Delta == 0 || !g.goes(out.Delta) || !out.computes(how|limited) {
 		return nil, false
 	}
 	var known [5]bool
@@ -54,7 +55,7 @@ func (g *Guard) Bind(b Binder) (*Guarded, bool) {
 	out.texts, out.Shape, known[0] = g.cut(g.before, b)
 	texts, shape, more := g.cut(g.after, b)
 	after, known[1] = texts[0], more
-	out.texts, out.Shape = append(out.texts, after), strings.Join(append([]string{out.Shape, shape, strconv.Itoa(int(out.how))}, g.own.pieces...), "\x00")
+	out.texts, out.Shape = append(out.texts, after), strings.Join(append([]string{out.Shape, shape, fmt.Sprint(out.how, out.Delta < 0)}, g.own.pieces...), "\x00")
 	out.row, known[2] = g.key.Bind(g.Name, b)
 	out.rest, known[3] = g.from.bind(b)
 	known[4] = true
@@ -74,23 +75,31 @@ func (g *Guard) Bind(b Binder) (*Guarded, bool) {
 // be told.
 func (x *Guarded) computes(how computing) bool {
 	bits := func(c *catalog.Column) uint { return catalog.IntegerBits[c.DataType] }
-	x.least, x.most = -stock.MostLimit, stock.MostLimit
 	c, other := x.guard.Counter, x.guard.Other
+	x.least, x.most = x.guard.Table.Bounds(c)
 	if c.Unsigned() {
 		how &^= unsigned
 	}
 	x.how = how
 	if x.rounds = how&floating != 0 && bits(c) == 64; x.rounds {
-		x.least, x.most = -mostFloating, mostFloating
+		x.least, x.most = max(x.least, -mostFloating), min(x.most, mostFloating)
 	}
 	if how&unsigned != 0 {
-		x.least = 0
+		x.least = max(x.least, 0)
 	}
 	return how&floating == 0 || other == nil || bits(other) < 64
 }
 
-// lower reports whether the guard keeps the counter from becoming less.
-func (g *Guard) lower() bool { return g.bound == nil || g.bound.lower }
+// goes reports whether what is added brings the counter nearer to its bound, and not farther away.
+func (g *Guard) goes(delta int64) bool {
+	switch {
+	case g.bound != nil:
+		return g.bound.lower == (delta < 0)
+	case g.Table.Bounded:
+		return true
+	}
+	return delta < 0
+}
 
 // cut writes a piece of the statement, cut at the amount, and what it has in common with
 // those that can go together with it.
@@ -130,7 +139,7 @@ func (g *Guard) amount(delta int64) string {
 func (x *Guarded) Together(all stock.Want) string {
 	g, counter := x.guard, sqltext.Quote(x.guard.Name)+"."+sqltext.Quote(x.guard.Counter.Name)
 	cond, relation := "", " <= "
-	if g.lower() {
+	if x.Delta < 0 {
 		relation = " >= "
 	}
 	switch {
@@ -142,15 +151,15 @@ func (x *Guarded) Together(all stock.Want) string {
 		cond = counter + relation + strconv.FormatInt(all.Limit, 10)
 	}
 	within := x.within(counter, all.Delta)
-	return x.text(g.amount(all.Delta), within == "" && g.lower() && g.Counter.Unsigned() && g.Other == nil, cond, within)
+	return x.text(g.amount(all.Delta), x.Delta < 0 && g.Counter.Unsigned() && g.Other == nil && within == "" && g.Table.CheckedBy == "", cond, within)
 }
 
 // within is true of a counter that is known to be right, and so with sum added.
 func (x *Guarded) within(counter string, sum int64) (cond string) {
-	if x.least > -stock.MostLimit {
+	if x.least > math.MinInt64 {
 		cond += " AND " + counter + " >= " + strconv.FormatInt(max(x.least, x.least-sum), 10)
 	}
-	if x.most < stock.MostLimit {
+	if x.most < math.MaxInt64 {
 		cond += " AND " + counter + " <= " + strconv.FormatInt(min(x.most, x.most-sum), 10)
 	}
 	return cond
