@@ -74,14 +74,13 @@ func (g *Guard) Bind(b Binder) (*Guarded, bool) {
 // computes notes what becomes of the counter by how the server computes; false where it can't
 // be told.
 func (x *Guarded) computes(how computing) bool {
-	bits := func(c *catalog.Column) uint { return catalog.IntegerBits[c.DataType] }
 	c, other := x.guard.Counter, x.guard.Other
 	x.least, x.most = x.guard.Table.Bounds(c)
 	if c.Unsigned() {
 		how &^= unsigned
 	}
 	x.how = how
-	if x.rounds = how&floating != 0 && bits(c) == 64; x.rounds {
+	if x.Rounds() {
 		x.least, x.most = max(x.least, -mostFloating), min(x.most, mostFloating)
 	}
 	if how&unsigned != 0 {
@@ -165,15 +164,21 @@ func (x *Guarded) within(counter string, sum int64) (cond string) {
 	return cond
 }
 
-// Alone is the statement itself; ok is false where that can't be told otherwise than the
-// application does. It fails if the row has slots.
-func (x *Guarded) Alone() (text string, ok bool) {
+// Alone is the statement itself, where the server rounds nothing in it. It fails if the row has
+// slots.
+func (x *Guarded) Alone() string {
 	amount := x.guard.amount(x.Delta)
 	if x.how&unsigned != 0 {
 		amount = "CAST(" + amount + " AS UNSIGNED)"
 	}
-	return x.text(amount, false, x.own, ""), !x.rounds
+	return x.text(amount, false, x.own, "")
 }
+
+// Rounds reports whether the server computes in DOUBLE, which does not have all numbers of the
+// column.
+func (x *Guarded) Rounds() bool { return x.how&floating != 0 && bits(x.guard.Counter) == 64 }
+
+func bits(c *catalog.Column) uint { return catalog.IntegerBits[c.DataType] }
 
 // Locked is the statement for many, by one of them who is served, where the row is locked and
 // has no slots.
@@ -227,7 +232,7 @@ func (x *Guarded) Range() (least, most int64) {
 
 // holds is what the column can hold, as far as it can be computed with.
 func (g *Guard) holds() (least, most int64) {
-	bits, positive := catalog.IntegerBits[g.Counter.DataType], g.Counter.Unsigned()
+	bits, positive := bits(g.Counter), g.Counter.Unsigned()
 	switch {
 	case bits == 64 && positive:
 		return 0, stock.MostLimit

@@ -104,9 +104,9 @@ type seller struct{ *increment.Caller }
 // one is asked for first: if that is refused, so are all.
 func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequest) {
 	g, left, locked := batch[0].Payload.guard, batch, false
-	n := stock.Modest(wants(batch))
-	if text, ok := batch[n].Payload.Alone(); ok && short.Load() && !g.MayFail() {
-		affected, err := s.trySale(ctx, text)
+	if short.Load() && !g.MayFail() && !batch[0].Payload.Rounds() {
+		n := stock.Modest(wants(batch))
+		affected, err := s.trySale(ctx, batch[n].Payload.Alone())
 		switch {
 		case err != nil && !increment.Undone(err):
 			s.unsold(ctx, batch, batch, err)
