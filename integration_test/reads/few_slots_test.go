@@ -28,6 +28,7 @@ func fewCounters() *countermysql.Config {
 var fewForms = map[string]string{ // the text that tells it
 	"SELECT COUNT(*) FROM post WHERE likes = ?":                                                       "SELECT CAST(COUNT(*) + ",
 	"SELECT COUNT(*) FROM post p WHERE p.likes > ? AND views < ?":                                     "SELECT CAST(COUNT(*) + ",
+	"SELECT COUNT(*) FROM post AS likes WHERE likes.likes > ? AND likes . views < ?":                  "SELECT CAST(COUNT(*) + ",
 	"SELECT COUNT(*) AS n FROM post WHERE likes IS NULL":                                              "SELECT CAST(COUNT(*) + ",
 	"SELECT count(*) total FROM post WHERE NOT likes <=> ? OR score IN (?, ?, NULL)":                  "SELECT CAST(COUNT(*) + ",
 	"SELECT COUNT(*) FROM post AS p WHERE (`likes` BETWEEN -? AND ?) -- of all\nAND p . score <> 1.5": "SELECT CAST(COUNT(*) + ",

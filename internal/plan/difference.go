@@ -74,7 +74,7 @@ func (st *statement) withTotals(where ast.ExprNode, start, end int, g *slotsql.G
 		case tok.Kind == sqltext.Param:
 			b.WriteString(st.text[at:tok.Start] + "?")
 			at = tok.End
-		case tok.Ident() && g.Table.Virtual(tok.Name):
+		case tok.Ident() && g.Table.Virtual(tok.Name) && (i+1 == len(st.toks) || !st.toks[i+1].Punct('.')): // or it is the table's name here
 			first := i
 			if st.toks[i-1].Punct('.') {
 				first -= 2

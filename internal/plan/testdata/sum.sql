@@ -183,6 +183,13 @@ SELECT COUNT(*) AS n FROM page WHERE hits BETWEEN 1 AND ?
   or SELECT CAST(COUNT(*) + COALESCE((SELECT COALESCE(SUM((( CAST(`page`.`hits` + COALESCE(countermysql_slots.countermysql_2, 0) AS DECIMAL(65,2)) BETWEEN 1 AND {argument 1}) IS TRUE) - (( hits BETWEEN 1 AND {argument 1}) IS TRUE)), 0) FROM (SELECT `page`.`day` AS countermysql_0, `page`.`page` AS countermysql_1, SUM(`page`.`hits`) AS countermysql_2 FROM `forum`.`page_slots` AS `page` WHERE `page`.`slot` IS NOT NULL GROUP BY `page`.`day`, `page`.`page` HAVING SUM(`page`.`hits`) <> 0) AS countermysql_slots STRAIGHT_JOIN `forum`.`page` AS `page` ON countermysql_slots.countermysql_0 = `page`.`day` AND countermysql_slots.countermysql_1 = `page`.`page`), 18446744073709551615 + (COUNT(*) >= 0)) AS SIGNED) AS `n` FROM page WHERE hits BETWEEN 1 AND {argument 1}
   exact for forum.page: every row
 
+SELECT COUNT(*) FROM post AS likes WHERE likes.likes > ?
+=> sum
+  looks by SELECT COUNT(*) , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`post_slots` AS countermysql_slots) FROM post AS likes WHERE likes.likes > ?
+  sends SELECT /*+ MERGE(`likes`) */ COUNT(*) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `likes` WHERE likes.likes > ?
+  or SELECT CAST(COUNT(*) + COALESCE((SELECT COALESCE(SUM((( CAST(`likes`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) > {argument 1}) IS TRUE) - (( likes.likes > {argument 1}) IS TRUE)), 0) FROM (SELECT `likes`.`id` AS countermysql_0, SUM(`likes`.`likes`) AS countermysql_1 FROM `forum`.`post_slots` AS `likes` WHERE `likes`.`slot` IS NOT NULL GROUP BY `likes`.`id` HAVING SUM(`likes`.`likes`) <> 0) AS countermysql_slots STRAIGHT_JOIN `forum`.`post` AS `likes` ON countermysql_slots.countermysql_0 = `likes`.`id`), 18446744073709551615 + (COUNT(*) >= 0)) AS SIGNED) AS `COUNT(*)` FROM post AS likes WHERE likes.likes > {argument 1}
+  exact for forum.post: every row
+
 SELECT COUNT(*) FROM post WHERE likes + 1 > ?
 => sum
   looks by SELECT COUNT(*) , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`post_slots` AS countermysql_slots) FROM post WHERE likes + 1 > ?
