@@ -19,6 +19,7 @@ type conn struct {
 	*read.Reader
 	connector *Connector
 	ddl       *ddl.Definer // in the same session
+	key       []byte       // of a buffered increment, from one to the next
 }
 
 var (

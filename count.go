@@ -11,6 +11,26 @@ import (
 // increment runs a relative write as an increment. By a route of a lone one it may find out
 // that it is none.
 func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (answer.Outcome, increment.After, error) {
+	if !r.Buffered || !r.Lone {
+		return c.incrementNow(ctx, k, r)
+	}
+	t, id, ok := k.Plan.Increment().Table, []byte(nil), false
+	if id, ok = c.Filler.AppendKey(c.key[:0]); !ok {
+		return c.incrementNow(ctx, k, r)
+	}
+	c.key = id
+	if waits, err := k.state.buffer.Add(ctx, t, id, c.Filler.Deltas()); waits || err != nil {
+		return k.counted(increment.Counted{Rows: 1}, increment.Done, err)
+	}
+	out, how, err := c.incrementNow(ctx, k, r)
+	if err == nil && how == increment.Done { // its row has taken it
+		k.state.buffer.Learn(t, id, c.Filler.Deltas())
+	}
+	return out, how, err
+}
+
+// incrementNow is increment for one that is not buffered.
+func (c *conn) incrementNow(ctx context.Context, k *call, r plan.Route) (answer.Outcome, increment.After, error) {
 	if r.Lone {
 		n, how, err := c.CountAlone(ctx, k.counts())
 		if how != increment.NotTried {
