@@ -189,6 +189,60 @@ func TestBecomesNull(t *testing.T) {
 	})
 }
 
+// TestOutOfRange proves that what neither a slot nor the base row can hold is told to be lost.
+func TestOutOfRange(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newPages(t, srv, 1000)
+		known(t, tw.Ours, 1, 2)
+		harness.Affected(t, tw.Direct, "UPDATE page SET hits = 9223372036854775807 WHERE id = 1")
+		harness.Affected(t, tw.Direct, "DELETE FROM page_slots")
+		harness.Affected(t, tw.Direct, "INSERT INTO page_slots (id, slot, hits) SELECT 1, seq, 9223372036854775807 FROM ("+sixteen+") s")
+		for range 3 {
+			harness.Affected(t, tw.Ours, hit, 1)
+			harness.Affected(t, tw.Ours, hit, 2)
+		}
+		require.ErrorContains(t, countermysql.Flush(t.Context(), tw.Ours), "3 increments are lost")
+		require.Equal(t, map[string]int64{"out of the counter's range": 3}, buffer(t, tw.Ours).Lost)
+		require.Zero(t, buffer(t, tw.Ours).Waiting)
+		require.EqualValues(t, 3, stored(t, tw, 2))
+	})
+}
+
+var sixteen = "SELECT 0 AS seq" + numbersTo(15)
+
+func numbersTo(n int) (text string) {
+	for i := 1; i <= n; i++ {
+		text += fmt.Sprint(" UNION ALL SELECT ", i)
+	}
+	return text
+}
+
+// TestChecked proves that check tells what keeps increments from being buffered.
+func TestChecked(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, schema+";\nALTER TABLE page ADD changed TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP", pages(10))
+		found, err := countermysql.Check(t.Context(), tw.Ours)
+		require.NoError(t, err)
+		var problems []string
+		for _, f := range found {
+			if strings.Contains(f.Problem, "buffered") {
+				problems = append(problems, f.Problem)
+				require.NotEmpty(t, f.Remedy)
+			}
+		}
+		require.Len(t, problems, 2, "%v", found)
+		require.Contains(t, problems[0], "its column changed")
+		require.Contains(t, problems[1], "countermysql_flushes")
+		_, err = countermysql.Init(t.Context(), tw.Ours, nil)
+		require.NoError(t, err)
+		found, err = countermysql.Check(t.Context(), tw.Ours)
+		require.NoError(t, err)
+		for _, f := range found {
+			require.NotContains(t, f.Problem, "countermysql_flushes")
+		}
+	})
+}
+
 // TestLockedRowWaits proves that a flush leaves out a row that somebody has locked, stores the
 // others, and that one later.
 func TestLockedRowWaits(t *testing.T) {
