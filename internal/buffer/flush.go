@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 )
@@ -42,7 +43,7 @@ func (b *Table) run() {
 		}
 		if err != nil {
 			b.fail(err)
-			b.config.Warn("buffer "+b.name()+err.Error(), "countermysql: increments are not buffered yet", "table", b.name(), "error", err)
+			b.config.Warn(fmt.Sprint("buffer ", b.name(), mysqlerr.Number(err)), "countermysql: increments are not buffered yet", "table", b.name(), "error", err)
 		}
 		select {
 		case <-b.stop:
@@ -176,7 +177,7 @@ func (b *Table) flush(ctx context.Context) {
 	b.forget()
 	if err != nil {
 		b.fail(err)
-		b.config.Warn("flush "+b.name()+err.Error(), "countermysql: buffered increments could not be stored; they are tried again", "table", b.name(), "error", err)
+		b.config.Warn(fmt.Sprint("flush ", b.name(), mysqlerr.Number(err)), "countermysql: buffered increments could not be stored; they are tried again", "table", b.name(), "error", err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -126,16 +126,22 @@ func (g *generation) learn(id []byte, deltas []int64, most int) {
 	c := p.cells[string(id)]
 	if c == nil {
 		if len(p.cells) > most {
-			for id, c := range p.cells {
-				if !c.waits && c.flights == 0 && (slices.Max(c.known) < now || len(p.cells) > most) {
-					delete(p.cells, id)
-				}
-			}
+			p.forget(now, most-most/4)
 		}
 		c = &cell{id: string(id), deltas: make([]int64, len(deltas)), known: make([]time.Duration, len(deltas))}
 		p.cells[c.id] = c
 	}
 	c.know(deltas, now)
+}
+
+// forget lets go of keys of which nothing waits, until so many are left, and of all whose rows
+// have not been met for long.
+func (p *part) forget(now time.Duration, most int) {
+	for id, c := range p.cells {
+		if !c.waits && c.flights == 0 && (len(p.cells) > most || slices.Max(c.known) < now) {
+			delete(p.cells, id)
+		}
+	}
 }
 
 // know notes that counters which have been added to have numbers.
