@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"reflect"
+
+	"github.com/countermysql/countermysql/internal/mysqlerr"
 )
 
 // Physical are go-sql-driver's rows, with their optional interfaces.
@@ -89,7 +91,7 @@ func (r *Rows) read(dest []driver.Value) error {
 }
 
 func (r *Rows) Next(dest []driver.Value) error {
-	err := r.read(dest)
+	err := mysqlerr.AsKilled(r.read(dest))
 	if err == nil && r.Computed {
 		r.asPlain(dest)
 	}
@@ -118,7 +120,7 @@ func (r *Rows) asPlain(dest []driver.Value) {
 }
 
 func (r *Rows) Close() error {
-	err := r.Physical.Close()
+	err := mysqlerr.AsKilled(r.Physical.Close())
 	if r.finish != nil {
 		finish := r.finish
 		r.finish = nil

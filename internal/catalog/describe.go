@@ -85,8 +85,11 @@ func (l *loader) describe(ctx context.Context, t *Table) {
 		if what == "" || i+1 == len(toks) || !toks[i+1].Punct('(') {
 			continue
 		}
-		clause := create[tok.End:toks[sqltext.ClosingParen(toks, i+1)].End]
+		closing := sqltext.ClosingParen(toks, i+1)
+		clause := create[tok.End:toks[closing].End]
 		if slices.ContainsFunc(t.Counters, func(c *Column) bool { return sqltext.MentionsWord(clause, c.Name) }) {
+			enforced := closing+1 == len(toks) || toks[closing+1].Kind != sqltext.Versioned // or it is NOT ENFORCED
+			t.Bounded = (t.Bounded || t.CheckedBy == "") && tok.Is("CHECK") && enforced && t.bind(toks[i+1:closing+1])
 			t.CheckedBy = what
 		}
 		computed += clause

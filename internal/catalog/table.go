@@ -21,12 +21,14 @@ type Table struct {
 
 	SlotsWidth int       // columns that SELECT * gives of the slots table
 	stored     []*Column // all of them
+	bounds     []bound   // of CHECK constraints
 
 	elsewhere string // where folds find the base rows; "": in the base table
 
 	Indexed        []index
 	AllUnique      int    // number of unique keys, usable or not
 	CheckedBy      string // the CHECK constraint or foreign key that looks at a counter in the base row; "": none
+	Bounded        bool   // nothing looks at counters but CHECK constraints, which keep them between constants: bounds
 	Derived        bool   // a generated column reads a touch column
 	InsertTriggers bool
 	DeleteTriggers bool

@@ -57,7 +57,11 @@ func (k *inspection) table(t *catalog.Table) {
 		k.warn(name, "its slots table can't hold every digit of a column's new type, so that increments are as slow as on plain MySQL", "run countermysql init, or the statement", t.Narrow)
 	}
 	if t.CheckedBy != "" {
-		k.warn(name, "a "+t.CheckedBy+" reads a counter, so that increments are as slow as on plain MySQL", "drop the constraint, or check in the application", "")
+		slow := "a " + t.CheckedBy + " reads a counter, so that increments are as slow as on plain MySQL"
+		if t.Bounded {
+			slow += ", but for those of one row, outside transactions, which go together"
+		}
+		k.warn(name, slow, "drop the constraint, or check in the application", "")
 	}
 	if t.Derived {
 		k.warn(name, "a generated column reads a touch column, so that increments are as slow as on plain MySQL", "drop the generated column, or compute it in the query", "")

@@ -36,6 +36,7 @@ const (
 
 	ErrReadOnlyServer = 1290
 
+	errInterrupted         = 1317
 	errServerShutdown      = 1053
 	errUnknown             = 1105
 	errNetRead             = 1158
@@ -85,4 +86,4 @@ func Number(err error) uint16 {
 const Refusals = 10
 
 // Passing are errors that another try may not meet: locks, and a killed query.
-var Passing = map[uint16]bool{ErrLockWait: true, ErrDeadlock: true, errChangedRow: true, 1317: true, ErrNoWait: true}
+var Passing = map[uint16]bool{ErrLockWait: true, ErrDeadlock: true, errChangedRow: true, errInterrupted: true, ErrNoWait: true}

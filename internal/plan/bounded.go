@@ -7,11 +7,10 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/stock"
 )
 
 // Guard is an UPDATE of one row that takes from one counter, or adds to it, as long as that
-// stays on one side of a bound: stock = stock - ? where stock >= ?. Several that differ in
+// stays on one side of a bound: stock = stock - ? where stock >= ?, or CHECK (stock >= 0). Several that differ in
 // nothing but amounts, thresholds and present times can go together, served one after the
 // other.
 type Guard struct {
@@ -22,7 +21,7 @@ type Guard struct {
 	Name    string          // what the statement calls the table
 	key     KeyValue
 	delta   Delta
-	bound   *bound  // nil: what an UNSIGNED column can hold
+	bound   *bound  // nil: what an UNSIGNED column can hold, or a CHECK constraint lets it
 	times   []Touch // constants that may differ if they are the present
 
 	before, own, after Template // the statement, cut at the condition that the bound is
@@ -33,17 +32,18 @@ type Guard struct {
 // bound is a condition of a counter, a column perhaps, and constants, none of them more than
 // added: all of it on one side, compared with zero.
 type bound struct {
-	lower   bool // the counter may not be less, or else not more
-	strict  bool // nor equal
-	terms   []Delta
-	mayFail bool // an UNSIGNED number could go below zero in it
-	sums    bool // it computes with constants
+	lower    bool // the counter may not be less, or else not more
+	strict   bool // nor equal
+	terms    []Delta
+	unsigned bool // so is one of its columns
+	mayFail  bool // an UNSIGNED number could go below zero in it
+	sums     bool // its constants may not be negative: it computes with them
 }
 
 // bounded reads such an UPDATE; nil if it is none.
 func (up singleUpdate) bounded(x *Exact, key KeyValue) *Guard {
 	t, name := up.t, up.name
-	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" || t.Degraded != nil || t.Galera || len(key.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
+	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" && !t.Bounded || t.Degraded != nil || t.Galera || len(key.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
 		return nil
 	}
 	g := &Guard{Table: t, Name: name, key: key, free: freeOfSlots(t, name)}
@@ -61,7 +61,7 @@ func (up singleUpdate) bounded(x *Exact, key KeyValue) *Guard {
 	case !ok || len(asking) > 1:
 		return nil
 	case asking == nil:
-		if !g.Counter.Unsigned() {
+		if !g.Counter.Unsigned() && !t.Bounded {
 			return nil
 		}
 		g.before, g.after = up.template(0, end), up.template(end, len(up.text))
@@ -159,6 +159,16 @@ func (src source) boundOf(g *Guard, cond ast.ExprNode) bool {
 	if !add(e.L, 1, false) || !add(e.R, -1, false) || counter != 1 && counter != -1 || other < -1 || other > 1 || (other == 0) != (g.Other == nil) {
 		return false
 	}
+	if b.unsigned = g.Counter.Unsigned() || g.Other != nil && g.Other.Unsigned(); b.unsigned {
+		more, less := e.L, e.R
+		if e.Op == opcode.LE || e.Op == opcode.LT {
+			more, less = less, more
+		}
+		if !src.heldAboveZero(more, less) {
+			return false
+		}
+		b.sums = b.sums || b.mayFail
+	}
 	if counter < 0 {
 		b.lower = !b.lower
 	}
@@ -166,35 +176,28 @@ func (src source) boundOf(g *Guard, cond ast.ExprNode) bool {
 	for i := range b.terms {
 		b.terms[i].subtract = b.terms[i].subtract != (counter > 0) // to the other side
 	}
-	b.mayFail = b.mayFail && (g.Counter.Unsigned() || g.Other != nil && g.Other.Unsigned())
+	b.mayFail = b.mayFail && b.unsigned
 	g.bound = b
 	return true
 }
 
-// limit is what the counter may not be below, or above, relative to Other.
-func (g *Guard) limit(b Binder) (sum int64, ok bool) {
-	if g.bound == nil {
-		return stock.Unlimited, true
-	}
-	for _, term := range g.bound.terms {
-		x, ok := b.raw(term.v)
-		n, whole := x.(int64)
-		if !ok || !whole || !stock.InRange(n) || g.bound.sums && (n < 0 || term.v.negative) { // an UNSIGNED number could go below zero
-			return 0, false
+// heldAboveZero reports whether a comparison with UNSIGNED numbers, whose constants are not
+// negative, can't be true while something in it goes below zero, where the server has an
+// error (1690): all that is taken away is taken from the side that is not less, which is
+// then at least what is left of it, and the other side.
+func (src source) heldAboveZero(more, less ast.ExprNode) bool {
+	sum := func(e ast.ExprNode) bool { _, ok := unparen(e).(*ast.BinaryOperationExpr); return ok }
+	var positive, left func(e ast.ExprNode) bool
+	positive = func(e ast.ExprNode) bool {
+		if op, ok := unparen(e).(*ast.BinaryOperationExpr); ok {
+			return op.Op == opcode.Plus && positive(op.L) && positive(op.R)
 		}
-		if term.subtract != term.v.negative {
-			n = -n
-		}
-		if sum += n; !stock.InRange(sum) {
-			return 0, false
-		}
+		c := src.column(e)
+		return c == nil || c.Unsigned()
 	}
-	switch {
-	case !g.bound.strict:
-	case g.bound.lower:
-		sum++
-	default:
-		sum--
+	left = func(e ast.ExprNode) bool {
+		op, ok := unparen(e).(*ast.BinaryOperationExpr)
+		return !ok || op.Op == opcode.Minus && left(op.L) && positive(op.R)
 	}
-	return sum, true
+	return !sum(more) && !sum(less) || left(more) && positive(less)
 }

@@ -46,8 +46,8 @@ func (one singleSelect) countByDifference() *restated {
 	if as == "" {
 		as = one.text[one.toks[1].Start:one.toks[4].End]
 	}
-	text := "SELECT CAST(COUNT(*) + (SELECT COALESCE(SUM(((" + now + ") IS TRUE) - ((" + was + ") IS TRUE)), 0) FROM (" + g.Slots() + g.Changed() + ") AS " + catalog.PrivateName +
-		" STRAIGHT_JOIN " + t.Base() + " AS " + sqltext.Quote(name) + " ON " + g.On() + ") AS SIGNED) AS " + sqltext.Quote(as) + " " + one.text[one.toks[from].Start:]
+	text := "SELECT CAST(COUNT(*) + " + slotsql.Finished("(SELECT COALESCE(SUM((("+now+") IS TRUE) - (("+was+") IS TRUE)), 0) FROM ("+g.Slots()+g.Changed()+") AS "+catalog.PrivateName+
+		" STRAIGHT_JOIN "+t.Base()+" AS "+sqltext.Quote(name)+" ON "+g.On()+")", "COUNT(*)") + " AS SIGNED) AS " + sqltext.Quote(as) + " " + one.text[one.toks[from].Start:]
 	params := append(append([]int{}, where.params...), where.params...)
 	return one.restate(text, append(params, where.params...))
 }

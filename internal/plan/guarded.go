@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -16,11 +17,14 @@ type Guarded struct {
 	stock.Want
 	Shape string // all that go together have the same
 
-	guard *Guard
-	texts []string // the statement, cut at the amount and at the condition
-	own   string   // the condition
-	row   string   // that of the key
-	rest  string   // WHERE without the condition
+	guard       *Guard
+	how         computing // with its amount and its limit
+	rounds      bool      // in DOUBLE, which does not have all numbers of the column
+	least, most int64     // what is known to be right for the counter, where that is less than the column can hold
+	texts       []string  // the statement, cut at the amount and at the condition
+	own         string    // the condition
+	row         string    // that of the key
+	rest        string    // WHERE without the condition
 }
 
 // Row names the row that the statement is for; ok is false where it has to go by itself.
@@ -36,36 +40,65 @@ func (g *Guard) Row(b Binder) (id string, ok bool) {
 
 // Bind puts the arguments in; false where the statement has to go by itself.
 func (g *Guard) Bind(b Binder) (*Guarded, bool) {
-	x, _ := b.raw(g.delta.v)
-	n, whole := x.(int64)
-	if !whole || n < -stock.MostDelta || n > stock.MostDelta || slices.ContainsFunc(g.times, func(at Touch) bool { _, ok := at.SQL(b); return !ok }) {
+	n, how, ok := b.whole(g.delta.v)
+	if !ok || n < -stock.MostDelta || n > stock.MostDelta || slices.ContainsFunc(g.times, func(at Touch) bool { _, ok := at.SQL(b); return !ok }) {
 		return nil, false
 	}
 	out := &Guarded{guard: g}
 	out.Delta, _ = g.delta.signed(n, true)
-	var ok [6]bool
-	if out.Limit, ok[0] = g.limit(b); out.Delta == 0 || (out.Delta < 0) != g.lower() {
+	limit, limited, ok := g.limit(b)
+	if out.Limit = limit; !ok || out.Delta == 0 || !g.goes(out.Delta) || !out.computes(how|limited) {
 		return nil, false
 	}
+	var known [5]bool
 	var after, to string
-	out.texts, out.Shape, ok[1] = g.cut(g.before, b)
+	out.texts, out.Shape, known[0] = g.cut(g.before, b)
 	texts, shape, more := g.cut(g.after, b)
-	after, ok[2] = texts[0], more
-	out.texts, out.Shape = append(out.texts, after), out.Shape+"\x00"+shape+"\x00"+strings.Join(g.own.pieces, "\x00")
-	out.row, ok[3] = g.key.Bind(g.Name, b)
-	out.rest, ok[4] = g.from.bind(b)
-	ok[5] = true
+	after, known[1] = texts[0], more
+	out.texts, out.Shape = append(out.texts, after), strings.Join(append([]string{out.Shape, shape, fmt.Sprint(out.how, out.Delta < 0)}, g.own.pieces...), "\x00")
+	out.row, known[2] = g.key.Bind(g.Name, b)
+	out.rest, known[3] = g.from.bind(b)
+	known[4] = true
 	if g.bound != nil {
 		var bound bool
+		if out.how&floating != 0 {
+			b = g.inIntegers(b)
+		}
 		out.own, bound = g.own.bind(b)
-		to, ok[5] = g.to.bind(b)
-		out.rest, ok[5] = out.rest+"TRUE"+to, ok[5] && bound
+		to, known[4] = g.to.bind(b)
+		out.rest, known[4] = out.rest+"TRUE"+to, known[4] && bound
 	}
-	return out, !slices.Contains(ok[:], false)
+	return out, !slices.Contains(known[:], false)
 }
 
-// lower reports whether the guard keeps the counter from becoming less.
-func (g *Guard) lower() bool { return g.bound == nil || g.bound.lower }
+// computes notes what becomes of the counter by how the server computes; false where it can't
+// be told.
+func (x *Guarded) computes(how computing) bool {
+	c, other := x.guard.Counter, x.guard.Other
+	x.least, x.most = x.guard.Table.Bounds(c)
+	if c.Unsigned() {
+		how &^= unsigned
+	}
+	x.how = how
+	if x.Rounds() {
+		x.least, x.most = max(x.least, -mostFloating), min(x.most, mostFloating)
+	}
+	if how&unsigned != 0 {
+		x.least = max(x.least, 0)
+	}
+	return how&floating == 0 || other == nil || bits(other) < 64
+}
+
+// goes reports whether what is added brings the counter nearer to its bound, and not farther away.
+func (g *Guard) goes(delta int64) bool {
+	switch {
+	case g.bound != nil:
+		return g.bound.lower == (delta < 0)
+	case g.Table.Bounded:
+		return true
+	}
+	return delta < 0
+}
 
 // cut writes a piece of the statement, cut at the amount, and what it has in common with
 // those that can go together with it.
@@ -105,7 +138,7 @@ func (g *Guard) amount(delta int64) string {
 func (x *Guarded) Together(all stock.Want) string {
 	g, counter := x.guard, sqltext.Quote(x.guard.Name)+"."+sqltext.Quote(x.guard.Counter.Name)
 	cond, relation := "", " <= "
-	if g.lower() {
+	if x.Delta < 0 {
 		relation = " >= "
 	}
 	switch {
@@ -116,11 +149,36 @@ func (x *Guarded) Together(all stock.Want) string {
 	default:
 		cond = counter + relation + strconv.FormatInt(all.Limit, 10)
 	}
-	return x.text(all.Delta, g.lower() && g.Counter.Unsigned() && g.Other == nil, cond)
+	within := x.within(counter, all.Delta)
+	return x.text(g.amount(all.Delta), x.Delta < 0 && g.Counter.Unsigned() && g.Other == nil && within == "" && g.Table.CheckedBy == "", cond, within)
 }
 
-// Alone is the statement itself. It fails if the row has slots.
-func (x *Guarded) Alone() string { return x.text(x.Delta, false, x.own) }
+// within is true of a counter that is known to be right, and so with sum added.
+func (x *Guarded) within(counter string, sum int64) (cond string) {
+	if x.least > math.MinInt64 {
+		cond += " AND " + counter + " >= " + strconv.FormatInt(max(x.least, x.least-sum), 10)
+	}
+	if x.most < math.MaxInt64 {
+		cond += " AND " + counter + " <= " + strconv.FormatInt(min(x.most, x.most-sum), 10)
+	}
+	return cond
+}
+
+// Alone is the statement itself, where the server rounds nothing in it. It fails if the row has
+// slots.
+func (x *Guarded) Alone() string {
+	amount := x.guard.amount(x.Delta)
+	if x.how&unsigned != 0 {
+		amount = "CAST(" + amount + " AS UNSIGNED)"
+	}
+	return x.text(amount, false, x.own, "")
+}
+
+// Rounds reports whether the server computes in DOUBLE, which does not have all numbers of the
+// column.
+func (x *Guarded) Rounds() bool { return x.how&floating != 0 && bits(x.guard.Counter) == 64 }
+
+func bits(c *catalog.Column) uint { return catalog.IntegerBits[c.DataType] }
 
 // Locked is the statement for many, by one of them who is served, where the row is locked and
 // has no slots.
@@ -128,19 +186,19 @@ func (x *Guarded) Locked(delta int64) string {
 	return x.texts[0] + x.guard.amount(delta) + x.texts[1] + x.own + x.texts[2]
 }
 
-// text is the statement with another amount and condition. Where slots are never below zero,
-// and the base row has enough, it does not matter what they hold.
-func (x *Guarded) text(delta int64, whatever bool, cond string) string {
+// text is the statement with another amount and condition, and more that has to hold. Where
+// slots are never below zero, and the base row has enough, it does not matter what they hold.
+func (x *Guarded) text(amount string, whatever bool, cond, more string) string {
 	g := x.guard
 	switch {
 	case g.bound == nil && whatever:
 		cond = ""
 	case g.bound == nil:
-		cond = " AND " + g.free
+		cond = " AND " + g.free + more
 	case !whatever:
-		cond = "IF(" + g.free + ", (" + cond + ") IS TRUE, FALSE)"
+		cond = "IF(" + g.free + ", (" + cond + more + ") IS TRUE, FALSE)"
 	}
-	return x.texts[0] + g.amount(delta) + x.texts[1] + cond + x.texts[2]
+	return x.texts[0] + amount + x.texts[1] + cond + x.texts[2]
 }
 
 // From is the table as the statement calls it.
@@ -166,15 +224,21 @@ func (g *Guard) Base(other int64) int64 { return g.sign * other }
 // number would go below zero in the condition.
 func (g *Guard) MayFail() bool { return g.bound == nil || g.bound.mayFail }
 
-// Range is what the counter can hold, as far as it can be computed with.
-func (g *Guard) Range() (least, most int64) {
-	bits, unsigned := catalog.IntegerBits[g.Counter.DataType], g.Counter.Unsigned()
+// Range is what the counter can hold, and what is known to be right for it.
+func (x *Guarded) Range() (least, most int64) {
+	least, most = x.guard.holds()
+	return max(least, x.least), min(most, x.most)
+}
+
+// holds is what the column can hold, as far as it can be computed with.
+func (g *Guard) holds() (least, most int64) {
+	bits, positive := bits(g.Counter), g.Counter.Unsigned()
 	switch {
-	case bits == 64 && unsigned:
+	case bits == 64 && positive:
 		return 0, stock.MostLimit
 	case bits == 64:
 		return -stock.MostLimit, stock.MostLimit
-	case unsigned:
+	case positive:
 		return 0, math.MaxInt64 >> (63 - bits)
 	}
 	return -1 << (bits - 1), 1<<(bits-1) - 1

@@ -61,9 +61,16 @@ func TestGuarded(t *testing.T) {
 	require.Equal(t, "UPDATE item SET stock = stock - 9 WHERE id = 7", a.Together(stock.Want{Delta: -9, Limit: stock.Unlimited}))
 	require.Equal(t, "UPDATE item SET stock = stock - 2 WHERE id = 7 AND "+free, a.Alone())
 
+	a, ok = guarded(t, "UPDATE post SET views = views + ? WHERE id = ? AND views + ? <= 100", "2", int64(7), 2.0)
+	require.True(t, ok)
+	require.Equal(t, stock.Want{Delta: 2, Limit: 98}, a.Want)
+	require.True(t, strings.HasSuffix(a.Together(stock.Want{Delta: 4, Limit: 96}), ", (`post`.`views` <= 96 AND `post`.`views` >= -1125899906842624 AND `post`.`views` <= 1125899906842620) IS TRUE, FALSE)"), a.Together(a.Want))
+	require.True(t, a.Rounds())
+
 	for what, args := range map[string][]any{
 		"nothing": {int64(0), int64(7), int64(3), "x"}, "more": {int64(-1), int64(7), int64(3), "x"}, "too much": {int64(1) << 40, int64(7), int64(3), "x"},
-		"text": {"1", int64(7), int64(3), "x"}, "a fraction": {1.5, int64(7), int64(3), "x"}, "NULL": {int64(1), int64(7), nil, "x"}, "a textual threshold": {int64(1), int64(7), "3", "x"},
+		"text": {"1 ", int64(7), int64(3), "x"}, "zeros": {"01", int64(7), int64(3), "x"}, "a fraction": {1.5, int64(7), int64(3), "x"}, "NULL": {int64(1), int64(7), nil, "x"},
+		"a fraction in text": {int64(1), int64(7), "3.0", "x"}, "beyond 63 bits": {uint64(1), int64(7), uint64(1) << 63, "x"}, "not in DOUBLE": {int64(1), int64(7), "9007199254740993", "x"},
 	} {
 		_, ok := guarded(t, sell, args...)
 		require.False(t, ok, what)

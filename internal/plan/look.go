@@ -8,6 +8,7 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -52,7 +53,7 @@ func (rw rewriter) look(stmt ast.StmtNode) *look {
 	l := &look{Tables: rw.named}
 	var hidden strings.Builder
 	for _, t := range rw.named {
-		hidden.WriteString(", EXISTS (SELECT 1 FROM " + t.Slots() + ")")
+		hidden.WriteString(", " + slotsql.HasSlots(t))
 	}
 	l.Text = rw.text[:at] + hidden.String() + " " + rw.text[at:]
 	rows := rw.toks[from:until]

@@ -6,7 +6,7 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
 // rowLook is a look whose hidden columns say of each row whether it has slots. A row
@@ -34,7 +34,7 @@ func (rw rewriter) rowsLooked(s *ast.SelectStmt) (hidden []string) {
 		case len(t.Key) == 0:
 			return nil
 		default:
-			hidden = append(hidden, "EXISTS (SELECT 1 FROM "+t.Slots()+" AS "+catalog.PrivateName+" WHERE "+t.Key.Same(catalog.PrivateName, sqltext.Quote(source.name))+" AND "+t.Planned(catalog.PrivateName)+")")
+			hidden = append(hidden, slotsql.RowHasSlots(t, source.name))
 		}
 	}
 	return hidden

@@ -104,7 +104,7 @@ type seller struct{ *increment.Caller }
 // one is asked for first: if that is refused, so are all.
 func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequest) {
 	g, left, locked := batch[0].Payload.guard, batch, false
-	if short.Load() && !g.MayFail() {
+	if short.Load() && !g.MayFail() && !batch[0].Payload.Rounds() {
 		n := stock.Modest(wants(batch))
 		affected, err := s.trySale(ctx, batch[n].Payload.Alone())
 		switch {
@@ -223,7 +223,7 @@ func (s *seller) serve(ctx context.Context, requests []*saleRequest) ([]stock.An
 		return all(stock.Refused), err
 	}
 	row := stock.Row{}
-	row.Least, row.Most = g.Range()
+	row.Least, row.Most = x.Range()
 	for i, text := range rows[0] {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || !stock.InRange(n) { // NULL, too
@@ -234,6 +234,9 @@ func (s *seller) serve(ctx context.Context, requests []*saleRequest) ([]stock.An
 		} else {
 			row.Base = g.Base(n)
 		}
+	}
+	if row.Value < row.Least || row.Value > row.Most {
+		return all(stock.Failing), nil
 	}
 	answers, sum := stock.Serve(row, wants(requests))
 	for i := len(answers) - 1; i >= 0; i-- { // its times are those that stay

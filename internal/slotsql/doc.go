@@ -12,5 +12,5 @@
 //
 // For the counter likes of the table post, [View] is
 //
-//	(SELECT CAST(`post`.`likes` + COALESCE((SELECT SUM(…) FROM `post_slots` …), 0) AS SIGNED) AS `likes` … FROM `post`)
+//	(SELECT CAST(`post`.`likes` + COALESCE((SELECT COALESCE(SUM(…), 0) FROM `post_slots` …), …) AS SIGNED) AS `likes` … FROM `post`)
 package slotsql

@@ -84,12 +84,21 @@ func TotalOf(t *catalog.Table, c *catalog.Column, name string, s ReadView) strin
 		newest := cases(s.Own, c, "(SELECT MAX("+of+")"+fromSlots(t, name, s)+")")
 		return catalog.Later(base, catalog.Later(cases(s.Pending, c, "NULL"), newest))
 	}
-	sum := cases(s.Own, c, "COALESCE((SELECT SUM("+of+")"+fromSlots(t, name, s)+"), 0)")
+	sum := cases(s.Own, c, Finished("(SELECT COALESCE(SUM("+of+"), 0)"+fromSlots(t, name, s)+")", "LENGTH("+base+")"))
 	total := base + " + " + sum
 	if s.Pending != nil {
 		total += " + " + cases(s.Pending, c, "0")
 	}
 	return cast(t, c, total)
+}
+
+// Finished is a subquery that always has a number, or an error, see mysqlerr.AsKilled,
+// where the server has given it up, as number is not NULL: after KILL QUERY, or when its time
+// is over, both servers take a subquery for one that has found nothing, and may answer with
+// that as if all was well. To be an error when it is needed, and not before, it is made of a
+// number of the row.
+func Finished(subquery, number string) string {
+	return "COALESCE(" + subquery + ", 18446744073709551615 + (" + number + " >= 0))"
 }
 
 // cast gives a sum, which is a DECIMAL, the counter's kind of number.
