@@ -27,8 +27,9 @@ type call struct {
 	stmt *stmt // nil: sent as text
 	rows bool  // asked through Query
 
-	looking bool // a look is sent in its place
-	met     bool // it has met what was absent
+	looking   bool // a look is sent in its place
+	explained bool // nothing is sent
+	met       bool // it has met what was absent
 }
 
 func (k *call) binder() plan.Binder {

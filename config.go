@@ -165,8 +165,23 @@ type TableConfig struct {
 	// YAML: recount: {posts: SELECT blog_id, COUNT(*) FROM post GROUP BY blog_id}
 	Recount map[string]string
 
+	// Buffered loses what has been acknowledged within an interval if the process is killed, and
+	// keeps no order: it has increments by primary key outside transactions added up in memory,
+	// acknowledged at once and stored in one batch an interval, by Flush and by the end of the
+	// sql.DB. It is for counts such as page views. nil, the default: none of that.
+	//
+	// YAML: buffered: {every: 1s, keys: 100000}
+	Buffered *Buffered
+
 	at config.TablePlaces
 }
+
+// Buffered says how increments wait in memory:
+//
+//	Every time.Duration the interval in which they are stored, 10 milliseconds to an hour; 0 means a second
+//	Keys  int           how many rows may wait at most, 1 to 10,000,000; 0 means 100,000. Beyond them, an
+//	                    increment of another row waits for a flush, until its context ends
+type Buffered = catalog.Buffered
 
 // ConfigError is one mistake in a configuration. ParseDSN, NewConnector and
 // sql.Open report all mistakes together: the error's Unwrap() []error lists
@@ -230,7 +245,7 @@ func (c *Config) settings() *config.Settings {
 	}
 	s := &config.Settings{Slots: c.Slots, SlotRange: c.SlotRange, CreateSlots: c.CreateSlots, NoGroupCommit: c.NoGroupCommit, ReadOwn: string(c.ReadOwn), Rollup: c.Rollup, At: c.at}
 	for _, t := range c.Tables {
-		s.Tables = append(s.Tables, config.Table{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: string(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, At: t.at})
+		s.Tables = append(s.Tables, config.Table{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: string(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, Buffered: t.Buffered, At: t.at})
 	}
 	return s
 }
@@ -242,7 +257,7 @@ func (c *Config) with(s *config.Settings) *Config {
 		out.Interceptor, out.Logger = c.Interceptor, c.Logger
 	}
 	for _, t := range s.Tables {
-		out.Tables = append(out.Tables, TableConfig{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: ReadOwn(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, at: t.At})
+		out.Tables = append(out.Tables, TableConfig{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: ReadOwn(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, Buffered: t.Buffered, at: t.At})
 	}
 	return out
 }

@@ -19,6 +19,14 @@ type conn struct {
 	*read.Reader
 	connector *Connector
 	ddl       *ddl.Definer // in the same session
+	buffering
+}
+
+// buffering is the memory of increments that go to a buffer, from one to the next.
+type buffering struct {
+	waiting call
+	merged  []driver.NamedValue
+	key     []byte
 }
 
 var (
@@ -125,6 +133,11 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 	p, err := c.planOf(ctx, text, prepared)
 	if err != nil {
 		return answer.Outcome{}, err
+	}
+	if p.state != nil && p.state.buffer != nil {
+		if out, done, err := c.acknowledge(ctx, p, text, prepared, args, rows); done {
+			return out, err
+		}
 	}
 	if !p.Simple {
 		return c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows})

@@ -2,6 +2,7 @@ package countermysql
 
 import (
 	"context"
+	"database/sql/driver"
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/increment"
@@ -11,6 +12,52 @@ import (
 // increment runs a relative write as an increment. By a route of a lone one it may find out
 // that it is none.
 func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (answer.Outcome, increment.After, error) {
+	out, how, err := c.incrementNow(ctx, k, r)
+	if r.Buffered && how == increment.Done && err == nil { // its row has taken it
+		c.learn(k)
+	}
+	return out, how, err
+}
+
+// acknowledge adds an increment to its table's buffer; done is false where it runs as usual.
+// A connection has one call for that, whose memory it uses again.
+func (c *conn) acknowledge(ctx context.Context, p planUse, text string, prepared *stmt, args []driver.NamedValue, rows bool) (out answer.Outcome, done bool, err error) {
+	k := &c.waiting
+	*k = call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows}
+	if p.lits != nil {
+		c.merged = p.lits.MergeInto(c.merged[:0], args)
+		k.merged = c.merged
+	}
+	if ctx.Err() != nil || p.Encounter != nil {
+		return out, false, nil
+	}
+	if r := k.route(&c.Filler); !r.Buffered || !r.Lone {
+		return out, false, nil
+	}
+	if c.key, done = c.Filler.AppendKey(c.key[:0]); !done {
+		return out, false, nil
+	}
+	if done, err = p.state.buffer.Add(ctx, p.Increment().Table, c.key, c.Filler.Deltas()); !done || err != nil {
+		return out, err != nil, err
+	}
+	out, _, err = k.counted(increment.Counted{Rows: 1}, increment.Done, nil)
+	return out, true, err
+}
+
+// learn tells the buffer that a row has taken an increment.
+func (c *conn) learn(k *call) {
+	inc := k.Plan.Increment()
+	if !c.Filler.Bind(inc, k.binder()) {
+		return
+	}
+	if id, ok := c.Filler.AppendKey(c.key[:0]); ok {
+		c.key = id
+		k.state.buffer.Learn(inc.Table, id, c.Filler.Deltas())
+	}
+}
+
+// incrementNow is increment for one that is sent.
+func (c *conn) incrementNow(ctx context.Context, k *call, r plan.Route) (answer.Outcome, increment.After, error) {
 	if r.Lone {
 		n, how, err := c.CountAlone(ctx, k.counts())
 		if how != increment.NotTried {

@@ -93,6 +93,7 @@ package countermysql
 //	internal/answer                results, rows and types as plain MySQL gives them
 //	internal/txn                   what a transaction has done to counter tables; memory only
 //	internal/session               one session: settings, status, transaction, our own statements
+//	internal/buffer                increments that are acknowledged before they are stored
 //	internal/fold                  slots and pending increments → base rows; what a transaction sees
 //	internal/maintain              what an operator does to tables, and what goes on beside statements
 //	internal/increment             increments: base row or slot, at once, together or pending
@@ -132,6 +133,6 @@ package countermysql
 //	ordering                                           - pending → sorted → sent before COMMIT
 //	errors                                             the answer, as plain MySQL gives it, by internal/answer
 //
-//	rollup check initialize recount leave              operating, by internal/maintain
+//	rollup check initialize recount leave flush        operating, by internal/maintain
 //	wrapped explain
 //	describe stats                                     what internal/stats has counted

@@ -25,9 +25,9 @@ func blocks(t *testing.T, file, language string) []string {
 	return found
 }
 
-// TestReadmeProgram proves that the README's program compiles.
+// TestReadmeProgram proves that the programs of the README and of docs/buffered.md compile.
 func TestReadmeProgram(t *testing.T) {
-	for _, program := range blocks(t, "README.md", "go") {
+	for _, program := range slices.Concat(blocks(t, "README.md", "go"), blocks(t, "docs/buffered.md", "go")) {
 		dir, err := os.MkdirTemp(".", "readme") // in the module, whose dependencies it has
 		require.NoError(t, err)
 		defer os.RemoveAll(dir)
@@ -37,9 +37,10 @@ func TestReadmeProgram(t *testing.T) {
 	}
 }
 
-// TestReadmeConfiguration proves that the README's file is a valid configuration.
+// TestReadmeConfiguration proves that the files in the README and in docs/buffered.md are valid
+// configurations.
 func TestReadmeConfiguration(t *testing.T) {
-	for _, file := range blocks(t, "README.md", "yaml") {
+	for _, file := range slices.Concat(blocks(t, "README.md", "yaml"), blocks(t, "docs/buffered.md", "yaml")) {
 		name := filepath.Join(t.TempDir(), "counters.yaml")
 		require.NoError(t, os.WriteFile(name, []byte(file), 0o600))
 		_, _, err := ParseDSN("/forum?counterConfig=" + name)

@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/ngrok/sqlmw"
 
+	"github.com/countermysql/countermysql/internal/buffer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/ddl"
 	"github.com/countermysql/countermysql/internal/exact"
@@ -137,6 +138,7 @@ type Connector struct {
 	plans      *planCache
 	background maintain.Background
 	increments *increment.Shared
+	buffers    *buffer.Buffers
 	sales      sale.Queues
 	warned     sync.Map // what has been logged once
 	stats      stats.Stats
@@ -180,6 +182,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 		c.background.Every = cmp.Or(config.Rollup, DefaultRollup)
 	}
 	c.increments = increment.NewShared(specs, config.NoGroupCommit, &c.background, log)
+	c.buffers = buffer.New(specs, &buffer.Config{Shared: &c.shared, Create: config.CreateSlots, Slotted: c.increments.Slotted, Warn: c.once})
 	return c, nil
 }
 
@@ -269,12 +272,13 @@ func (c *Connector) once(cause, msg string, args ...any) {
 	}
 }
 
-// Close ends the look-up connections and the rollups in the background.
-// sql.DB.Close calls it.
+// Close stores what waits in buffers, and ends the look-up connections and the rollups in
+// the background. sql.DB.Close calls it.
 func (c *Connector) Close() error {
+	lost := c.buffers.Close()
 	c.background.Stop()
 	c.watcher.Retire()
 	c.background.Wait()
 	c.watcher.Wait()
-	return c.lookups.Close()
+	return cmp.Or(lost, c.lookups.Close())
 }

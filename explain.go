@@ -19,8 +19,8 @@ import (
 
 // Explanation says what becomes of a statement.
 type Explanation struct {
-	Class  string // "increment", "sum", "exact" or "verbatim"
-	Reason string // for people: why it is not fast, of statements about counters: the first condition that is not met
+	Class  string // "buffered", "increment", "sum", "exact" or "verbatim"
+	Reason string // for people: why it is not fast, or not buffered, of statements about counters: the first condition that is not met
 	Steps  []ExplainedStep
 }
 
@@ -45,7 +45,7 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 		return nil, err
 	}
 	defer own.Close()
-	k := &call{conn: own, text: query}
+	k := &call{conn: own, text: query, explained: true}
 	if len(sqltext.Tokenize(query, k.conn.Settings.Mode)) == 0 {
 		return nil, errors.New("countermysql: there is no statement to explain")
 	}
@@ -80,7 +80,11 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 		case err != nil:
 			return nil, err
 		case how == increment.Done:
-			out.Class = r.Class.String()
+			out.Class, out.Reason = r.Class.String(), r.Reason
+			if r.Buffered {
+				out.Class = "buffered"
+				out.step("if its row was met in the last minute: added in memory and acknowledged; every "+k.state.buffer.Every().String()+", with all that wait, in a transaction with the number of the flush", x.Strict, nil)
+			}
 			k.explainIncrement(out, x, args)
 			return out, nil
 		}

@@ -16,10 +16,10 @@ import (
 )
 
 // layers are the packages from the lowest to the highest.
-var layers = []string{"sqltext", "mysqlerr", "groupcommit", "stock", "stats", "catalog", "lookups", "watch", "slotsql", "traffic", "config", "plan", "answer", "txn", "session", "fold", "maintain", "increment", "sale", "exact", "read", "ddl"}
+var layers = []string{"sqltext", "mysqlerr", "groupcommit", "stock", "stats", "catalog", "lookups", "watch", "slotsql", "traffic", "config", "plan", "answer", "txn", "session", "buffer", "fold", "maintain", "increment", "sale", "exact", "read", "ddl"}
 
 // asking are those that send to a server.
-var asking = []string{"catalog", "lookups", "watch", "session", "fold", "maintain", "increment", "sale", "exact", "read", "ddl"}
+var asking = []string{"catalog", "lookups", "watch", "session", "buffer", "fold", "maintain", "increment", "sale", "exact", "read", "ddl"}
 
 // TestImportsGoUp proves that a package imports none but those that stand before it in
 // doc.go's list, and that what plans reaches no connection: no package but those that read

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/countermysql/countermysql/internal/buffer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/plan"
@@ -52,6 +53,7 @@ type planUse struct {
 // planState is what the executions of one plan have in common.
 type planState struct {
 	batch  *increment.Batch // of the increment; nil: it goes by itself
+	buffer *buffer.Table    // of its table; nil: it has none
 	sole   traffic.Sole     // of the increment
 	query  read.State
 	noted  atomic.Bool  // as a fallback
@@ -124,6 +126,9 @@ func (c *Connector) planAnew(k planKey) planUse {
 	use := planUse{Plan: plan.Make(k.schema, k.text, k.mode, k.db), state: &planState{}}
 	if inc := use.Increment(); inc != nil && inc.Joins {
 		use.state.batch = c.increments.Batch(inc.Table, inc.Name, inc.Key.Columns)
+	}
+	if inc := use.Increment(); inc != nil {
+		use.state.buffer = c.buffers.Of(inc.Table)
 	}
 	return use
 }

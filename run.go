@@ -223,6 +223,9 @@ func (k *call) setting() plan.Setting {
 	if inc := k.Plan.Increment(); inc != nil {
 		s.Held = c.Open().Holds(inc.Table)
 	}
+	if b := k.state.buffer; b != nil {
+		s.Buffers, s.Buffer = true, !s.Transaction && !c.Changed && !c.Altered() && c.Next == "" && (k.explained || b.Open())
+	}
 	return s
 }
 

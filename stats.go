@@ -40,6 +40,10 @@ import (
 //	                             slots, by database.table, and why: as slow as on plain MySQL
 //	Unfit    map[string][]string tables that can't have counters, and why: their statements fail
 //	Schema   SchemaStatistics
+//
+// Of tables that are Buffered, by database.table:
+//
+//	Buffered map[string]BufferedStatistics
 type Statistics = stats.Statistics
 
 // Fallback is a text that is not understood:
@@ -85,6 +89,20 @@ type SlottedStatistics = stats.SlottedStatistics
 //	Errors int64         readings that failed, in all
 type SchemaStatistics = stats.SchemaStatistics
 
+// BufferedStatistics are of a table's increments that are acknowledged before they are stored:
+//
+//	Acknowledged int64            in all; Statistics.Increments does not have them
+//	Waiting      int64            of them, now: what a process that is killed takes along
+//	Keys         int64            rows of which some wait, or are being stored
+//	Oldest       time.Duration    since the first of those that wait came; 0: none waits
+//	Flushes      int64            that have stored something
+//	Failures     int64            flushes that failed for another reason than locked rows
+//	Error        string           why the last flush failed; "": it did not
+//	Flushed      time.Time        the last flush that did not fail; zero before the first
+//	Age          time.Duration    since then. Where nothing waits, nothing is flushed, and it grows
+//	Lost         map[string]int64 increments that could not be stored, by reason: the row is gone, say
+type BufferedStatistics = stats.BufferedStatistics
+
 // Stats returns what the driver has done for db, which has to be countermysql's.
 // It asks the server nothing. A db of a wrapper such as otelsql's is found
 // through a connection the first time, for which it waits two seconds at most.
@@ -96,6 +114,7 @@ func Stats(db *sql.DB) (Statistics, error) {
 		return Statistics{}, err
 	}
 	out := c.stats.Snapshot()
+	out.Buffered = c.buffers.Statistics()
 	out.Slotted, out.Waiting, out.Schema.Errors = c.background.Slots(), c.background.Waiting(), c.watcher.Errors()
 	if s := c.watcher.Current(); s != nil {
 		out.Degraded, out.Unfit, out.Schema.Age = s.Degraded(), s.Unfit(), c.watcher.Age()

@@ -26,6 +26,7 @@ type seenTable struct {
 	countermysql.TableInfo
 	rows, keys, most int64  // of its slots table, and of the fullest key
 	fullest          string // the key with the most slots
+	buffered         *bufferedView
 }
 
 func (t seenTable) name() string { return t.Database + "." + t.Table }
@@ -46,10 +47,26 @@ func (s *session) look() (*look, error) {
 		if err := s.lookAt(l, &seen); err != nil {
 			return nil, err
 		}
+		seen.buffered = s.flushes(t)
 		l.tables = append(l.tables, seen)
 	}
 	l.status, err = s.status()
 	return l, err
+}
+
+// flushes is what processes have left of the flushes of a table; nil if it is not buffered, or
+// nothing is to be seen of that.
+func (s *session) flushes(t countermysql.TableInfo) *bufferedView {
+	if t.Buffered.Every == 0 {
+		return nil
+	}
+	v := &bufferedView{Every: t.Buffered.Every.Seconds()}
+	err := s.db.QueryRowContext(s.ctx, "SELECT COUNT(*), COALESCE(TIMESTAMPDIFF(SECOND, MAX(stored_at), NOW()), 0), COALESCE(TIMESTAMPDIFF(SECOND, MIN(stored_at), NOW()), 0) FROM "+
+		quote(t.Database)+".countermysql_flushes WHERE of_table = ?", t.Table).Scan(&v.Processes, &v.Newest, &v.Oldest)
+	if err != nil { // check says why
+		return nil
+	}
+	return v
 }
 
 // lookAt reads a slots table, which the driver leaves alone.

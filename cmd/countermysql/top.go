@@ -28,6 +28,9 @@ Slots in use are the rows of the slots table, per key: they wait for a rollup. R
 of the counter as it is, base row and slots, and its ratio to the same read of the base row alone; both are prepared
 statements on one connection, with the network's time in it.
 
+Of buffered tables, what waits in other processes' memory is not seen, but when they have stored it last, each in a row
+of countermysql_flushes; one that has nothing to store does not.
+
 Example:
 
   countermysql top --dsn "$DSN" --every 1s`
@@ -78,6 +81,16 @@ type tableView struct {
 	SlotsMost      int64    `json:"slots_most"` // of one key
 	SlotsAvailable int      `json:"slots_available"`
 	FullestRead    readCost `json:"fullest_read"` // of the key with the most slots
+
+	Buffered *bufferedView `json:"buffered,omitempty"`
+}
+
+// bufferedView is what processes have left of the flushes of a buffered table.
+type bufferedView struct {
+	Every     float64 `json:"every_seconds"`
+	Processes int64   `json:"processes"`                // that have flushed, or are to
+	Newest    float64 `json:"newest_flush_age_seconds"` // of a process that has nothing to flush it grows
+	Oldest    float64 `json:"oldest_flush_age_seconds"`
 }
 
 // Validate is for kong.
@@ -151,7 +164,7 @@ func compare(last, now *look, keys int) view {
 	}
 	for _, t := range now.tables {
 		name := t.name()
-		tv := tableView{Table: name, Rows: t.rows, Keys: t.keys, SlotsMost: t.most, SlotsAvailable: t.Slots}
+		tv := tableView{Table: name, Rows: t.rows, Keys: t.keys, SlotsMost: t.most, SlotsAvailable: t.Slots, Buffered: t.buffered}
 		if t.keys > 0 {
 			tv.SlotsPerKey = float64(t.rows) / float64(t.keys)
 		}
@@ -209,6 +222,15 @@ func (s *session) show(v view) {
 		rows = append(rows, table.Row{t.Table, t.Keys, t.Rows, fmt.Sprintf("%.1f", t.SlotsPerKey), fmt.Sprintf("%d of %d", t.SlotsMost, t.SlotsAvailable), t.FullestRead})
 	}
 	s.screen.table(table.Row{"slots in use", "keys", "slots", "average", "most of a key", "reading the fullest, × base row alone"}, rows)
+	rows = nil
+	for _, t := range v.Tables {
+		if b := t.Buffered; b != nil {
+			rows = append(rows, table.Row{t.Table, fmt.Sprintf("%gs", b.Every), b.Processes, fmt.Sprintf("%.0fs", b.Newest), fmt.Sprintf("%.0fs", b.Oldest)})
+		}
+	}
+	if rows != nil {
+		s.screen.table(table.Row{"buffered", "every", "processes", "last flush of any", "of the one that waits longest"}, rows)
+	}
 	rows = nil
 	for _, h := range v.Hottest {
 		rows = append(rows, table.Row{h.Table, h.Key, h.Counter, fmt.Sprintf("%.1f", h.PerSecond), h.Slots, h.Read})

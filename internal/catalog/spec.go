@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"strings"
+	"time"
 )
 
 // Spec is one configured table with nothing left open. It is immutable.
@@ -13,6 +14,13 @@ type Spec struct {
 	Slots       int
 	OwnSnapshot bool              // reads in transactions are of the snapshot: ReadOwnSnapshot
 	Recount     map[string]string // by counter
+	Buffered    Buffered
+}
+
+// Buffered says how increments wait in memory; the zero value: they don't.
+type Buffered struct {
+	Every time.Duration // they are stored
+	Keys  int           // that may wait at most
 }
 
 func (s Spec) RecountOf(c *Column) string { return s.Recount[strings.ToLower(c.Name)] }

@@ -55,6 +55,7 @@ func (c *Settings) check(defaultDB string) ([]catalog.Spec, []error) {
 		spec.OwnSnapshot = k.readOwn(t.ReadOwn, readOwn, cmp.Or(t.At.readOwn, in+"ReadOwn")) == Snapshot
 		k.columns(&spec, t, in)
 		k.recount(&spec, t, in)
+		k.buffered(&spec, t, in)
 		if ok {
 			k.specs = append(k.specs, spec)
 		}
@@ -100,6 +101,8 @@ const (
 	remedySlots     = "use 1 to 1024"
 	remedySlotRange = "use auto, or numbers from 0 to 65535 as 16-31, up to 1024 of them"
 	remedyReadOwn   = "use latest or snapshot"
+	remedyEvery     = "use 10ms to 1h, as 1s"
+	remedyKeys      = "use 1 to 10000000"
 	remedyRollup    = "use at least a second, as 30s or 5m, or never"
 )
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -16,6 +17,12 @@ const DefaultSlots = 16
 
 // Never is the interval of rollups of who wants none in the background.
 const Never time.Duration = math.MinInt64
+
+// What buffers are unless they say otherwise.
+const (
+	DefaultBufferedEvery = time.Second
+	DefaultBufferedKeys  = 100_000
+)
 
 // Ways to read one's own increments inside a transaction.
 const (
@@ -45,6 +52,7 @@ type Table struct {
 	Slots           int
 	SlotsTable      string
 	Recount         map[string]string
+	Buffered        *catalog.Buffered // nil: not; what is 0 in it means the default
 
 	At TablePlaces
 }
@@ -60,6 +68,8 @@ type TablePlaces struct {
 
 	counters, touch []string // by index; may be shorter than the lists
 	recount         string
+
+	buffered, bufferedEvery, bufferedKeys string
 
 	// broken is set where a mistake has been reported already: what follows
 	// from it is not worth a second report.
@@ -78,6 +88,10 @@ func (c *Settings) Clone() *Settings {
 		t.Counters, t.Touch = slices.Clone(t.Counters), slices.Clone(t.Touch)
 		t.At.counters, t.At.touch = slices.Clone(t.At.counters), slices.Clone(t.At.touch)
 		t.Recount = maps.Clone(t.Recount)
+		if t.Buffered != nil {
+			own := *t.Buffered
+			t.Buffered = &own
+		}
 	}
 	return &d
 }
@@ -145,6 +159,9 @@ func (t *Table) extend(over Table) {
 	}
 	if over.SlotsTable != "" {
 		t.SlotsTable, t.At.slotsTable = over.SlotsTable, over.At.slotsTable
+	}
+	if over.Buffered != nil {
+		t.Buffered, t.At.buffered, t.At.bufferedEvery, t.At.bufferedKeys = over.Buffered, over.At.buffered, over.At.bufferedEvery, over.At.bufferedKeys
 	}
 	if t.Recount == nil {
 		t.Recount, t.At.recount = over.Recount, over.At.recount

@@ -55,7 +55,7 @@ tables:
 func TestReadYAMLMistakes(t *testing.T) {
 	const (
 		top   = "slots, slot_range, create_slots, group_commit, read_own, rollup, tables"
-		table = "table, counters, touch, read_own, slots, slots_table, recount"
+		table = "table, counters, touch, read_own, slots, slots_table, recount, buffered"
 	)
 	for _, test := range []struct {
 		name, text string
@@ -84,6 +84,16 @@ func TestReadYAMLMistakes(t *testing.T) {
 		{"recount", "tables:\n- table: post\n  counters: [likes]\n  recount: {views: SELECT 1, likes: ''}\n", []string{
 			`c.yaml:4: "" is not a name; write one, or leave the setting out`,
 			`c.yaml:4: "views", which has a query, is not a counter of table "post"; list it among the counters, or remove its query`}},
+		{"buffered", "tables:\n- table: post\n  counters: [likes]\n  buffered: true\n", []string{`c.yaml:4: "true" is not a mapping of settings; write key: value, with the keys every, keys`}},
+		{"buffered for nothing", "tables:\n- table: post\n  counters: [likes]\n  buffered: {every: 0s, keys: 0}\n", []string{
+			`c.yaml:4: "0s" is not an interval; use 10ms to 1h, as 1s`,
+			`c.yaml:4: "0" is not a possible number of keys; use 1 to 10000000`}},
+		{"buffered too seldom", "tables:\n- table: post\n  counters: [likes]\n  buffered:\n    every: 2h\n    keys: -1\n", []string{
+			`c.yaml:5: 2h0m0s is not a possible interval of flushes; use 10ms to 1h, as 1s`,
+			`c.yaml:6: -1 is not a possible number of keys; use 1 to 10000000`}},
+		{"buffered too often", "tables:\n- table: post\n  counters: [likes]\n  buffered: {every: 1ms, seconds: 3}\n", []string{
+			`c.yaml:4: there is no setting "seconds"; did you mean keys? There are every, keys`,
+			`c.yaml:4: 1ms is not a possible interval of flushes; use 10ms to 1h, as 1s`}},
 		{"a list to recount", "tables:\n- table: post\n  counters: [likes]\n  recount: [likes]\n", []string{
 			`c.yaml:4: a list is not a mapping of counters to queries; write counter: SELECT …`}},
 		{"recount twice", "tables:\n- table: post\n  counters: [likes]\n  recount:\n    likes: SELECT 1, 1\n    likes: SELECT 2, 2\n", []string{

@@ -12,6 +12,7 @@ type Explanation struct {
 	Direct    string // on the base row, as long as it meets no other; "": never
 	Statement string // that takes it to slots
 	Shared    bool   // perhaps with those of other callers
+	Strict    string // that takes it to slots by its key alone; "": it can't be told
 }
 
 // Explain says what would be sent for an increment, if its rows can take it.
@@ -23,6 +24,11 @@ func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.BoundIncremen
 			return Explanation{Statement: c.upsertOne(b, e)}, Done, nil
 		}
 		out := Explanation{Statement: x.Batch.statement(c, []*slotsql.RowIncrement{e}), Shared: true}
+		if b.ByKey && !b.Narrowed {
+			u := c.upsert(b.Table, []*slotsql.RowIncrement{{Key: e.Key, Deltas: e.Deltas, Touch: e.Touch}})
+			u.Lock = b.Table.NoWait()
+			out.Strict = u.One()
+		}
 		if c.cools(x.Batch) {
 			out.Direct = c.directly(x.Batch, e, true)
 		}

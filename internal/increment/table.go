@@ -7,6 +7,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
+	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/traffic"
 )
 
@@ -44,6 +45,11 @@ func (s *Shared) Batch(t *catalog.Table, name string, cols catalog.KeyColumns) *
 		of.known.Add(1)
 	}
 	return b.(*Batch)
+}
+
+// Slotted notes increments that somebody else has put into slots.
+func (s *Shared) Slotted(t *catalog.Table, entries []*slotsql.RowIncrement) {
+	s.Background.Slotted(&s.Batch(t, t.Spec.Name, t.Key).keys, entries)
 }
 
 // Forget lets go of the batches of definitions that do not hold in a schema.

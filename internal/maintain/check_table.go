@@ -30,6 +30,7 @@ func (k *inspection) table(t *catalog.Table) {
 	case t.Missing == "":
 		k.slots(t)
 		k.privileges(t)
+		k.buffered(t)
 		k.left(t)
 	case t.Unseen:
 		k.fail(name, "the user may not see its slots table "+t.Spec.SlotsTable, "have an administrator run countermysql init, if there is none, and the statement", k.grant("SELECT, INSERT, UPDATE, DELETE", t.Slots()))
@@ -130,14 +131,22 @@ func (k *inspection) slots(t *catalog.Table) {
 func (k *inspection) privileges(t *catalog.Table) {
 	base, slot := t.Base(), sqltext.Quote(t.SlotCol)
 	counter := sqltext.Quote(t.Counters[0].Name)
-	for _, need := range []struct{ privilege, on, stmt string }{
+	k.mayDo(t, []need{
 		{"SELECT", t.Slots(), "SELECT * FROM " + t.Slots()},
 		{"INSERT", t.Slots(), "INSERT INTO " + t.Slots() + " (" + slot + ") SELECT 0 FROM DUAL WHERE FALSE"},
 		{"UPDATE", t.Slots(), "UPDATE " + t.Slots() + " SET " + counter + " = 0 WHERE FALSE"},
 		{"DELETE", t.Slots(), "DELETE FROM " + t.Slots() + " WHERE FALSE"},
 		{"SELECT", base, "SELECT " + counter + " FROM " + base},
 		{"UPDATE", base, "UPDATE " + base + " SET " + counter + " = 0 WHERE FALSE"},
-	} {
+	})
+}
+
+// need is a privilege, and a statement that needs it.
+type need struct{ privilege, on, stmt string }
+
+// mayDo tells which privileges the user lacks.
+func (k *inspection) mayDo(t *catalog.Table, needs []need) {
+	for _, need := range needs {
 		if k.err != nil {
 			return
 		}

@@ -19,6 +19,9 @@ func Init(ctx context.Context, w *watch.Watcher, pool *lookups.Pool, s *catalog.
 			return i.statements, err
 		}
 	}
+	if err := i.flushes(ctx, s); err != nil {
+		return i.statements, err
+	}
 	i.errs = append(i.errs, complete(s))
 	for _, t := range keyed {
 		if err := i.tie(ctx, t); err != nil {

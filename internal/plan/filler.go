@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 )
@@ -80,4 +81,31 @@ func (f *Filler) Key() catalog.Key {
 		}
 	}
 	return k
+}
+
+// Deltas are what the increment adds, by counter of its table, until the next one is bound.
+func (f *Filler) Deltas() []int64 { return f.deltas }
+
+// AppendKey writes the id of the key that the increment's condition gives; ok is false if it
+// can't be told.
+func (f *Filler) AppendKey(buf []byte) (_ []byte, ok bool) {
+	for i, c := range f.inc.Key.Columns {
+		if i > 0 {
+			buf = append(buf, 0)
+		}
+		switch x, _ := f.b.raw(f.inc.Key.values[i]); x := x.(type) {
+		case int64:
+			buf, ok = strconv.AppendInt(buf, x, 10), c.Integer()
+		case uint64:
+			buf, ok = strconv.AppendUint(buf, x, 10), c.Integer()
+		default:
+			var text string
+			text, ok = f.b.keyText(c, f.inc.Key.values[i])
+			buf = append(buf, text...)
+		}
+		if !ok {
+			return buf, false
+		}
+	}
+	return buf, true
 }

@@ -17,6 +17,8 @@ type Setting struct {
 	Serializable bool
 	ReadOnly     bool
 	GivenUp      bool // the connection is closed, or rows of it are open
+	Buffers      bool // increments of its table may be acknowledged before they are stored
+	Buffer       bool // and those of this session are, now
 	Held         bool // the transaction may have locked rows of the increment's table, on a cluster
 }
 
@@ -27,6 +29,8 @@ type Route struct {
 	Bare   bool            // nothing is done for it besides
 	Lone   bool            // an increment that may go by itself, as the filler has it
 	Bound  *BoundIncrement // any other increment
+
+	Buffered bool // it is acknowledged before it is stored, if its row is known to be there
 }
 
 // Route says what becomes of an execution. It asks nobody: what the rows are like is found
@@ -68,7 +72,7 @@ func (inc *Increment) route(p *Plan, a Arguments, s Setting, f *Filler) Route {
 		return inc.OnBase(b, s, "the server refuses it")
 	}
 	if f != nil && inc.Text != nil && !inc.Verbatim() && !s.Transaction && f.Bind(inc, b) {
-		return Route{Class: ClassIncrement, Lone: true}
+		return inc.buffered(Route{Class: ClassIncrement, Lone: true}, b, s)
 	}
 	bound, ok := inc.Bind(b)
 	switch {
@@ -91,7 +95,23 @@ func (inc *Increment) route(p *Plan, a Arguments, s Setting, f *Filler) Route {
 	case (s.Transaction || !inc.One) && inc.Warns(b):
 		return inc.OnBase(b, s, "its condition may give a warning")
 	}
-	return Route{Class: ClassIncrement, Bound: bound}
+	return inc.buffered(Route{Class: ClassIncrement, Bound: bound}, b, s)
+}
+
+// buffered is the route of an increment, which may wait in memory.
+func (inc *Increment) buffered(r Route, b Binder, s Setting) Route {
+	if !s.Buffers {
+		return r
+	}
+	switch why := inc.mayWait(b, s); {
+	case why != "":
+		r.Reason = "not buffered: " + why
+	case !s.Buffer:
+		r.Reason = "not buffered: the session has been changed, or the buffer is not open"
+	default:
+		r.Buffered = true
+	}
+	return r
 }
 
 // OnBase is the route of a relative write that the base row takes: verbatim, or the exact

@@ -135,6 +135,12 @@ func (u *Upsert) Culprits() string {
 	return "SELECT " + PrivateRows + "." + privateNumber + u.from(used, touched) + " WHERE " + u.gone(used, touched) + " " + u.Table.SkipLocked()
 }
 
+// Gone selects the numbers of the entries whose rows are gone, as committed. It waits for nobody.
+func (u *Upsert) Gone() string {
+	used, touched := u.Used()
+	return "SELECT " + PrivateRows + "." + privateNumber + u.from(used, touched) + " WHERE " + u.gone(used, touched)
+}
+
 // gone tells an entry whose row is missing, has become NULL or has a key that no slot may have,
 // does not meet the rest of its condition or has been touched later.
 func (u *Upsert) gone(used, touched []int) string {

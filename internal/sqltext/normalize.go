@@ -83,7 +83,11 @@ func literalValue(s string, t Token, mode Mode) (driver.Value, bool) {
 
 // Merge puts the literals between the arguments of a call.
 func (l *Literals) Merge(args []driver.NamedValue) []driver.NamedValue {
-	all := make([]driver.NamedValue, 0, l.params)
+	return l.MergeInto(make([]driver.NamedValue, 0, l.params), args)
+}
+
+// MergeInto is Merge into a slice that is empty.
+func (l *Literals) MergeInto(all, args []driver.NamedValue) []driver.NamedValue {
 	for n, lit := 0, 0; n < l.params; n++ {
 		switch {
 		case lit < len(l.At) && l.At[lit] == n:

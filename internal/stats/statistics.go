@@ -40,6 +40,9 @@ type Statistics struct {
 	// found when it looked last, and then rolled up; at most 10,000 of one are counted.
 	Waiting map[string]int64
 
+	// Buffered is what waits in memory of the tables that are configured so, by table.
+	Buffered map[string]BufferedStatistics
+
 	// Errors of the server in answer to statements on tables with counters, by
 	// their numbers. The application got them, except where the driver tries again.
 	Errors map[uint16]int64
@@ -83,4 +86,18 @@ type SchemaStatistics struct {
 type SlottedStatistics struct {
 	Keys   int64
 	Oldest time.Duration // since the one that is in slots for longest got there; 0 without any
+}
+
+// BufferedStatistics are of a table's increments that are acknowledged before they are stored.
+type BufferedStatistics struct {
+	Acknowledged int64            // in all
+	Waiting      int64            // of them, now: what a process that is killed takes along
+	Keys         int64            // that wait, or are being stored
+	Oldest       time.Duration    // since the first of those that wait came; 0: none waits
+	Flushes      int64            // that have stored something
+	Failures     int64            // flushes that could not store all for another reason than locked rows
+	Error        string           // why the last one failed; "": it did not
+	Flushed      time.Time        // the last that did not fail; zero before the first
+	Age          time.Duration    // since then
+	Lost         map[string]int64 // increments that could not be stored, by reason
 }

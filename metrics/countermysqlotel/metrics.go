@@ -76,6 +76,21 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 		metric.WithDescription("Since the process has looked at the server's tables last; one that does nothing does not look."))
 	i.all, i.errs = append(i.all, age), append(i.errs, err)
 	schemaErrors := i.counter("schema.errors", "{reading}", "Readings of the server's tables that failed.")
+	buffered := i.counter("buffered.increments", "{increment}", "Increments that were acknowledged before they were stored.")
+	bufferedFlushes := i.counter("buffered.flushes", "{flush}", "Flushes of buffers, by result.")
+	bufferedLost := i.counter("buffered.lost", "{increment}", "Increments that were acknowledged and could not be stored, by reason.")
+	bufferedWaiting, err := i.meter.Int64ObservableUpDownCounter("countermysql.buffered.waiting", metric.WithUnit("{increment}"),
+		metric.WithDescription("Increments that were acknowledged and are not stored yet."))
+	i.all, i.errs = append(i.all, bufferedWaiting), append(i.errs, err)
+	bufferedKeys, err := i.meter.Int64ObservableUpDownCounter("countermysql.buffered.keys", metric.WithUnit("{key}"),
+		metric.WithDescription("Rows of which such increments wait."))
+	i.all, i.errs = append(i.all, bufferedKeys), append(i.errs, err)
+	bufferedOldest, err := i.meter.Float64ObservableGauge("countermysql.buffered.oldest", metric.WithUnit("s"),
+		metric.WithDescription("Since the first of them was acknowledged."))
+	i.all, i.errs = append(i.all, bufferedOldest), append(i.errs, err)
+	bufferedAge, err := i.meter.Float64ObservableGauge("countermysql.buffered.flush.age", metric.WithUnit("s"),
+		metric.WithDescription("Since the last flush that did not fail; where nothing waits there is none."))
+	i.all, i.errs = append(i.all, bufferedAge), append(i.errs, err)
 	if err := errors.Join(i.errs...); err != nil {
 		return nil, err
 	}
@@ -101,6 +116,22 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 		}
 		for _, n := range s.Guards.Counts {
 			guardCount += n
+		}
+		for table, b := range s.Buffered {
+			of := attribute.String("table", table)
+			observe(statements, b.Acknowledged, of, attribute.String("class", "buffered"))
+			observe(buffered, b.Acknowledged, of)
+			observe(bufferedFlushes, b.Flushes, of, attribute.String("result", "done"))
+			observe(bufferedFlushes, b.Failures, of, attribute.String("result", "failed"))
+			for reason, n := range b.Lost {
+				observe(bufferedLost, n, of, attribute.String("reason", reason))
+			}
+			observe(bufferedWaiting, b.Waiting, of)
+			observe(bufferedKeys, b.Keys, of)
+			o.ObserveFloat64(bufferedOldest, b.Oldest.Seconds(), common, metric.WithAttributes(of))
+			if !b.Flushed.IsZero() {
+				o.ObserveFloat64(bufferedAge, b.Age.Seconds(), common, metric.WithAttributes(of))
+			}
 		}
 		for class, n := range map[string]int64{"increment": s.Increments, "sum": s.Sums, "exact": total, "verbatim": s.Verbatim} {
 			observe(statements, n, attribute.String("class", class))

@@ -24,6 +24,8 @@ type collector struct {
 
 	statements, exact, fallbacks, pending, flushes, slotted, slottedAge, waiting, schemaAge, schemaErrors, degraded, unfit, groups, guards, errors *prometheus.Desc
 	rollups, rollupRows, rollupSlots, rollupOrphans, rollupSkipped                                                                                 *prometheus.Desc
+
+	bufferedIncrements, bufferedWaiting, bufferedKeys, bufferedOldest, bufferedAge, bufferedFlushes, bufferedLost *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*collector)(nil)
@@ -56,6 +58,14 @@ func NewCollector(db *sql.DB, dbName string) prometheus.Collector {
 		rollupSlots:   desc("rollup_slots_total", "Rows that rollups removed from slots tables."),
 		rollupOrphans: desc("rollup_orphans_total", "Rows that rollups removed from slots tables because their base rows were gone."),
 		rollupSkipped: desc("rollup_skipped_rows_total", "Base rows that rollups could not do, by reason: busy ones were locked by others, left ones can't take their slots.", "reason"),
+
+		bufferedIncrements: desc("buffered_increments_total", "Increments that were acknowledged before they were stored.", "table"),
+		bufferedWaiting:    desc("buffered_waiting_increments", "Of them, those that are not stored yet.", "table"),
+		bufferedKeys:       desc("buffered_keys", "Rows of which such increments wait.", "table"),
+		bufferedOldest:     desc("buffered_oldest_seconds", "Since the first of them was acknowledged.", "table"),
+		bufferedAge:        desc("buffered_flush_age_seconds", "Since the last flush that did not fail; where nothing waits there is none.", "table"),
+		bufferedFlushes:    desc("buffered_flushes_total", "Flushes of buffers, by result.", "table", "result"),
+		bufferedLost:       desc("buffered_lost_increments_total", "Increments that were acknowledged and could not be stored, by reason.", "table", "reason"),
 	}
 }
 
@@ -64,6 +74,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.statements, c.exact, c.fallbacks, c.pending, c.flushes, c.slotted, c.slottedAge, c.waiting, c.schemaAge, c.schemaErrors, c.degraded, c.unfit, c.groups, c.guards, c.errors,
 		c.rollups, c.rollupRows, c.rollupSlots, c.rollupOrphans, c.rollupSkipped,
+		c.bufferedIncrements, c.bufferedWaiting, c.bufferedKeys, c.bufferedOldest, c.bufferedAge, c.bufferedFlushes, c.bufferedLost,
 	} {
 		ch <- d
 	}
@@ -120,6 +131,28 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 			}
 		}
 		ch <- prometheus.MustNewConstHistogram(d, total, float64(h.Sum), buckets)
+	}
+	buffered := int64(0)
+	for table, b := range s.Buffered {
+		gauge := func(d *prometheus.Desc, n float64) {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, table)
+		}
+		buffered += b.Acknowledged
+		count(c.bufferedIncrements, b.Acknowledged, table)
+		gauge(c.bufferedWaiting, float64(b.Waiting))
+		gauge(c.bufferedKeys, float64(b.Keys))
+		gauge(c.bufferedOldest, b.Oldest.Seconds())
+		if !b.Flushed.IsZero() {
+			gauge(c.bufferedAge, b.Age.Seconds())
+		}
+		count(c.bufferedFlushes, b.Flushes, table, "done")
+		count(c.bufferedFlushes, b.Failures, table, "failed")
+		for reason, n := range b.Lost {
+			count(c.bufferedLost, n, table, reason)
+		}
+	}
+	if s.Buffered != nil {
+		count(c.statements, buffered, "buffered")
 	}
 	r := s.Rollups
 	count(c.rollups, r.Runs-r.Errors, "done")

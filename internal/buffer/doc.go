@@ -1,0 +1,22 @@
+// Package buffer holds increments that are acknowledged before they are stored: added up in
+// memory, by table and key, and sent in one batch now and then. It knows no statement of the
+// application's and no plan. What it is given to keep it stores, once, or says that it was
+// lost; but a process that is killed takes along what waits.
+//
+//	[Table.Add]      adds one, if its row is known to be there
+//	[Table.Learn]    a row is there, as a statement has just found out
+//	[Table.Flush]    returns when all that was added before is stored
+//	[Buffers.Close]  stores what waits, and ends
+//
+// One goroutine of a table flushes, in a session of its own, some hundred keys in each
+// transaction:
+//
+//	take → UPDATE countermysql_flushes → INSERT … slots, which waits for no row → COMMIT
+//
+// A row that somebody has locked is left for the next flush. A COMMIT whose answer was lost is
+// looked for before anything else is sent: the transaction holds the row of the flush from its
+// beginning to its end, so that who has locked that row knows whether it was stored.
+//
+// Three increments of post 7 and one of post 9 in a second are one INSERT of two rows,
+// 7 + 3 and 9 + 1.
+package buffer

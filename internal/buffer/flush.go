@@ -1,0 +1,314 @@
+package buffer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/slotsql"
+)
+
+// limit is how long a flush may take before its connection counts as dead.
+const limit = 30 * time.Second
+
+// farewell is how long the last flush may take, and wait for rows that others have locked.
+const farewell = 10 * time.Second
+
+// again is how long locked rows are left alone, while somebody waits for them.
+const again = 20 * time.Millisecond
+
+// restart is how long to wait, at first and at last, before the server is asked again for a place for flushes.
+const (
+	restart     = time.Second
+	restartMost = 30 * time.Second
+)
+
+// maxKeys bounds the keys of a transaction: its rows are locked until it ends.
+const maxKeys = 500
+
+// run flushes until the connector is closed.
+func (b *Table) run() {
+	for wait := restart; ; wait = min(2*wait, restartMost) {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		_, err := b.flusher.session(ctx)
+		cancel()
+		if err == nil && b.state.CompareAndSwap(starting, open) {
+			break
+		}
+		if err != nil {
+			b.fail(err)
+			b.config.Warn(fmt.Sprint("buffer ", b.name(), mysqlerr.Number(err)), "countermysql: increments are not buffered yet", "table", b.name(), "error", err)
+		}
+		select {
+		case <-b.stop:
+			return
+		case <-time.After(wait):
+		}
+	}
+	tick := time.NewTicker(b.spec.Buffered.Every)
+	defer tick.Stop()
+	for {
+		asked := false
+		select {
+		case <-b.stop:
+			return
+		case <-b.wake:
+			asked = true
+		case <-tick.C:
+		}
+		if !asked && b.keys.Load() == 0 && b.flusher.unsettled == nil {
+			b.flusher.rest()
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		b.flush(ctx)
+		cancel()
+		if wait := b.pace(); asked && wait > 0 {
+			select {
+			case <-b.stop:
+				return
+			case <-time.After(wait):
+			}
+		}
+	}
+}
+
+// pace is how long to leave the server alone behind a flush that was asked for: who asked may
+// do so at once again.
+func (b *Table) pace() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.failed != nil:
+		return 5 * again
+	case b.left != none:
+		return again
+	}
+	return 0
+}
+
+// close stores what waits and ends.
+func (b *Table) close() error {
+	b.mu.Lock()
+	was := b.state.Swap(ending)
+	if was == ending {
+		b.mu.Unlock()
+		return nil
+	}
+	close(b.stop)
+	b.mu.Unlock()
+	b.work.Wait()
+	defer close(b.gone)
+	for _, g := range b.generations() {
+		g.close(false)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	for ctx.Err() == nil && (b.keys.Load() > 0 || b.flusher.unsettled != nil) {
+		if b.flush(ctx); b.keys.Load() == 0 {
+			break
+		}
+		select { // rows are locked, or the server does not answer
+		case <-ctx.Done():
+		case <-time.After(again):
+		}
+	}
+	b.flusher.leave()
+	return b.abandon()
+}
+
+// abandon counts as lost what waits at the end.
+func (b *Table) abandon() error {
+	n := int64(0)
+	for _, e := range b.flusher.unsettled {
+		b.noteLost(e.count, "nobody knows whether the last flush was stored")
+		n += e.count
+		b.end(e, func(*cell) {})
+	}
+	b.flusher.unsettled = nil
+	for _, g := range b.generations() {
+		all, _ := g.take()
+		for _, e := range all {
+			b.noteLost(e.count, "it could not be stored before the end")
+			n += e.count
+			b.end(e, func(*cell) {})
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failed != nil {
+		return fmt.Errorf("countermysql: %d buffered increments of %s are lost: %w", n, b.name(), b.failed)
+	}
+	return fmt.Errorf("countermysql: %d buffered increments of %s are lost: their rows stayed locked", n, b.name())
+}
+
+// fail notes why a flush failed.
+func (b *Table) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.figures.Failures++
+	b.figures.Error = err.Error()
+}
+
+// flush stores what waits, but for what can't be stored now.
+func (b *Table) flush(ctx context.Context) {
+	f := &b.flusher
+	b.begun.Add(1)
+	some, err := b.flushAll(ctx)
+	for _, e := range f.taken {
+		if !e.decided && !slices.Contains(f.unsettled, e) {
+			f.later(e)
+		}
+	}
+	left := uint64(none)
+	for _, e := range slices.Concat(f.left, f.unsettled) {
+		left = min(left, e.since)
+	}
+	f.taken, f.left = nil, nil
+	b.forget()
+	if err != nil {
+		b.fail(err)
+		b.config.Warn(fmt.Sprint("flush ", b.name(), mysqlerr.Number(err)), "countermysql: buffered increments could not be stored; they are tried again", "table", b.name(), "error", err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended, b.left, b.failed = b.begun.Load(), left, err
+	if left == none {
+		b.oldest = 0
+	} else if b.oldest == 0 {
+		b.oldest = b.flushing
+	}
+	b.flushing = 0
+	if err == nil {
+		b.figures.Error, b.figures.Flushed = "", time.Now()
+		if some {
+			b.figures.Flushes++
+		}
+	}
+	close(b.done)
+	b.done = make(chan struct{})
+}
+
+// flushAll settles what an earlier flush has left open, and stores what waits.
+func (b *Table) flushAll(ctx context.Context) (some bool, err error) {
+	f := &b.flusher
+	if err := f.settle(ctx); err != nil {
+		return false, err
+	}
+	if b.keys.Load() == 0 {
+		return false, nil
+	}
+	s, err := b.config.Shared.Watcher.Schema(ctx)
+	if err != nil {
+		return false, err
+	}
+	t := s.Lookup(b.spec.DB, b.spec.Name, "")
+	switch {
+	case t == nil:
+		return false, fmt.Errorf("the table %s is not there", b.name())
+	case t.Unfit != nil:
+		return false, &catalog.UnfitError{Table: t.String(), Reasons: t.Unfit}
+	case t.Missing != "":
+		return false, t.SlotsError()
+	}
+	for _, g := range b.generations() {
+		all, first := g.take()
+		f.taken = append(f.taken, all...)
+		b.mu.Lock()
+		if first != 0 && (b.flushing == 0 || first < b.flushing) {
+			b.flushing = first
+		}
+		b.mu.Unlock()
+		rows := make([]*row, 0, len(all))
+		for _, e := range all {
+			if r := b.row(g.table, t, e); r != nil {
+				rows = append(rows, r)
+			}
+		}
+		slices.SortFunc(rows, func(x, y *row) int { return t.Key.Compare(x.increment.Key, y.increment.Key) })
+		most := maxKeys
+		if len(rows) > 0 {
+			if own, err := f.session(ctx); err == nil {
+				most = max(1, min(most, own.Settings.Several(t, most, session.EachOf(rows, (*row).key))))
+			}
+		}
+		for batch := range slices.Chunk(rows, most) {
+			some = true
+			err := f.store(ctx, t, batch)
+			if errors.Is(err, errUnsettled) && f.settle(ctx) == nil { // at once, as a caller of Flush may wait
+				err = nil
+			}
+			if err != nil {
+				return some, err
+			}
+		}
+	}
+	return some, nil
+}
+
+// row is an entry as it is sent.
+type row struct {
+	*entry
+	was       *catalog.Table // whose counters the entry has
+	increment *slotsql.RowIncrement
+}
+
+func (r *row) key() catalog.Key { return r.increment.Key }
+
+// row is an entry of a table as it was, for the table as it is; nil: there is nothing to send.
+func (b *Table) row(was, t *catalog.Table, e *entry) *row {
+	inc := &slotsql.RowIncrement{ID: e.cell.id, Key: strings.Split(e.cell.id, "\x00"), Deltas: e.deltas, Touch: make([]string, len(t.Touch))}
+	if was != t {
+		deltas, ok := translated(was, t, e.deltas)
+		if !ok {
+			b.lose(e, "the table's key or counters have changed")
+			return nil
+		}
+		inc.Deltas = deltas
+	}
+	if !inc.Counts() { // all has cancelled out
+		b.stored(e)
+		return nil
+	}
+	return &row{e, was, inc}
+}
+
+// translated are the sums of a table's counters as they stand in a later version of it.
+func translated(was, t *catalog.Table, deltas []int64) ([]int64, bool) {
+	if !t.Key.SameAs(was.Key) {
+		return nil, false
+	}
+	out := make([]int64, len(t.Counters))
+	for i, d := range deltas {
+		if d == 0 {
+			continue
+		}
+		c := was.Counters[i]
+		at := slices.IndexFunc(t.Counters, func(now *catalog.Column) bool {
+			return strings.EqualFold(now.Name, c.Name) && now.Fraction() == c.Fraction()
+		})
+		if at < 0 {
+			return nil, false
+		}
+		out[at] = d
+	}
+	return out, true
+}
+
+// lose ends an entry that can't be stored.
+func (b *Table) lose(e *entry, reason string) {
+	b.noteLost(e.count, reason)
+	b.end(e, func(c *cell) { clear(c.known) })
+}
+
+// errUnsettled says that nobody knows yet whether a transaction was stored.
+var errUnsettled = errors.New("the answer to COMMIT was lost; before the next flush it is looked for")

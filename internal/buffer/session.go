@@ -1,0 +1,164 @@
+package buffer
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
+)
+
+// flusher stores, in a session of its own.
+type flusher struct {
+	of         *Table
+	id         string // of this buffer, among those of all processes
+	registered bool
+	own        *session.Session // nil: it is to be opened
+	rested     int              // ticks without work
+	number     uint64           // of the last transaction
+	unsettled  []*entry         // of that, if nobody knows whether it was stored
+	taken      []*entry         // by the flush that is under way
+	left       []*entry         // of these, for the next one
+}
+
+func newFlusher(b *Table) flusher {
+	id := make([]byte, 16)
+	_, _ = rand.Read(id) // it never fails
+	return flusher{of: b, id: hex.EncodeToString(id)}
+}
+
+// maxRest is for how many ticks without work the session is kept.
+const maxRest = 30
+
+// rest ends the session if there is nothing to do for long.
+func (f *flusher) rest() {
+	if f.rested++; f.rested > maxRest {
+		f.close()
+	}
+}
+
+func (f *flusher) close() {
+	if f.own != nil {
+		_ = f.own.Close()
+		f.own = nil
+	}
+}
+
+func (f *flusher) table() string { return catalog.Flushes(f.of.spec.DB) }
+
+func (f *flusher) where() string { return " WHERE flusher = '" + f.id + "'" }
+
+// session is the flusher's: READ COMMITTED, so that no gap is locked, with short waits, and
+// strict, so that no number is cut in silence.
+func (f *flusher) session(ctx context.Context) (*session.Session, error) {
+	f.rested = 0
+	if f.own == nil {
+		own, err := session.Open(ctx, f.of.config.Shared)
+		if err != nil {
+			return nil, err
+		}
+		f.own = own
+		if err := f.prepare(ctx); err != nil {
+			f.close()
+			return nil, err
+		}
+	}
+	if !f.registered {
+		if err := f.register(ctx); err != nil {
+			f.close()
+			return nil, err
+		}
+		f.registered = true
+	}
+	return f.own, nil
+}
+
+func (f *flusher) prepare(ctx context.Context) error {
+	s, err := f.own.Watcher.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	set := "SET SESSION autocommit = 1, sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES'), lock_wait_timeout = 2, innodb_lock_wait_timeout = 2"
+	if s.Server.SnapshotIsolation {
+		set += ", innodb_snapshot_isolation = OFF"
+	}
+	for _, stmt := range []string{set, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+		if _, err := f.own.Do(ctx, stmt); err != nil {
+			return err
+		}
+	}
+	return f.own.ReadSettings(ctx, s)
+}
+
+// register makes the row in which transactions leave their numbers.
+func (f *flusher) register(ctx context.Context) error {
+	insert := "INSERT IGNORE INTO " + f.table() + " (flusher, of_table, batch) VALUES ('" + f.id + "', " + catalog.Text(f.of.spec.Name) + ", " + strconv.FormatUint(f.number, 10) + ")"
+	_, err := f.own.Do(ctx, insert)
+	if mysqlerr.Number(err) == mysqlerr.ErrNoTable && f.of.config.Create {
+		if _, err := f.own.Do(ctx, catalog.CreateFlushes(f.of.spec.DB)); err != nil {
+			return err
+		}
+		_, err = f.own.Do(ctx, insert)
+	}
+	if mysqlerr.Number(err) == mysqlerr.ErrNoTable {
+		return fmt.Errorf("%w; run countermysql init, or: %s", err, catalog.CreateFlushes(f.of.spec.DB))
+	}
+	if err == nil { // what processes have left that were killed long ago
+		_, err := f.own.Do(ctx, "DELETE FROM "+f.table()+" WHERE stored_at < NOW() - INTERVAL 30 DAY LIMIT 1000")
+		f.own.Overlook(err)
+	}
+	return err
+}
+
+// leave takes the row back and ends the session.
+func (f *flusher) leave() {
+	if f.registered && f.own != nil && f.unsettled == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), session.Linger)
+		defer cancel()
+		_, _ = f.own.Do(ctx, "DELETE FROM "+f.table()+f.where()) // or another process does, in 30 days
+	}
+	f.close()
+}
+
+// settle finds out what became of the transaction whose COMMIT was not answered. It held the
+// flusher's row from before anything was written, so it is over when this one gets that row;
+// where nodes do not see each other's locks, only one of the two that write the row commits.
+func (f *flusher) settle(ctx context.Context) error {
+	if f.unsettled == nil {
+		return nil
+	}
+	s, err := f.session(ctx)
+	if err != nil {
+		return err
+	}
+	if err = s.Start(ctx); err != nil {
+		f.close()
+		return err
+	}
+	rows, err := s.Read(ctx, "SELECT batch FROM "+f.table()+f.where()+" FOR UPDATE")
+	if err == nil {
+		_, err = s.Do(ctx, "UPDATE "+f.table()+" SET settled = settled + 1"+f.where())
+	}
+	if err = s.Finish(ctx, err); err != nil {
+		f.close()
+		return fmt.Errorf("looking for the last flush: %w", err)
+	}
+	was := f.unsettled
+	f.unsettled = nil
+	for _, e := range was {
+		switch {
+		case len(rows) == 0:
+			f.registered = false
+			f.of.lose(e, "nobody knows whether the last flush was stored: its row in countermysql_flushes is gone")
+		case rows[0][0] == strconv.FormatUint(f.number, 10):
+			f.of.stored(e)
+		default:
+			f.later(e)
+		}
+	}
+	return nil
+}

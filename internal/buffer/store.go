@@ -1,0 +1,257 @@
+package buffer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/slotsql"
+)
+
+// errGone says that a row is missing or has become NULL, or is locked; errUnregistered that the flusher's own is.
+var (
+	errGone         = errors.New("the row is gone")
+	errUnregistered = errors.New("the row in countermysql_flushes is gone")
+)
+
+// refused reports whether a statement was not to wait for a lock, or met another transaction.
+func refused(n uint16) bool {
+	return n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait || n == mysqlerr.ErrDeadlock
+}
+
+// attempt stores rows in one transaction: in slots, or on base rows. An error but errUnsettled
+// says that nothing is stored, nor will be.
+func (f *flusher) attempt(ctx context.Context, t *catalog.Table, rows []*row, direct bool) error {
+	reused := f.own != nil
+	s, err := f.session(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.Start(ctx)
+	if err != nil && reused && mysqlerr.Number(err) == 0 { // it was idle, and the server, or a firewall, has ended it
+		f.close()
+		if s, err = f.session(ctx); err == nil {
+			err = s.Start(ctx)
+		}
+	}
+	if err != nil {
+		f.close()
+		return err
+	}
+	f.number++
+	err = f.write(ctx, s, t, rows, direct)
+	if err != nil {
+		_ = s.Finish(ctx, err) // rolls back
+		if n := mysqlerr.Number(err); n == 0 && !errors.Is(err, errGone) && !errors.Is(err, errUnregistered) || mysqlerr.Uncertain(n) {
+			f.close()
+		} else if refused(n) {
+			s.Stats.Unheard(n)
+		}
+		return err
+	}
+	for _, r := range rows {
+		f.unsettled = append(f.unsettled, r.entry)
+	}
+	if err := s.Finish(ctx, nil); err != nil {
+		f.close()
+		return fmt.Errorf("%w: %w", errUnsettled, err)
+	}
+	f.unsettled = nil
+	return nil
+}
+
+// write writes in the open transaction, first the flusher's row.
+func (f *flusher) write(ctx context.Context, s *session.Session, t *catalog.Table, rows []*row, direct bool) error {
+	n, err := s.Do(ctx, "UPDATE "+f.table()+" SET batch = "+strconv.FormatUint(f.number, 10)+f.where())
+	if err != nil {
+		return err
+	}
+	if n != 1 {
+		f.registered = false
+		return errUnregistered
+	}
+	u := f.upsert(s, t, rows)
+	switch {
+	case direct:
+		used, touched := u.Used()
+		n, err = s.Do(ctx, string(slotsql.NewDirectTemplate(t, u.Name, u.Columns, used, touched, false).Fill(nil, s.Settings.NoWaiting(), "", 0, u)))
+	case len(rows) == 1:
+		n, err = s.Do(ctx, u.One())
+	default:
+		_, err = s.Do(ctx, u.Many())
+	}
+	if err == nil && n == 0 {
+		return errGone
+	}
+	return err
+}
+
+func (f *flusher) upsert(s *session.Session, t *catalog.Table, rows []*row) *slotsql.Upsert {
+	all := make([]*slotsql.RowIncrement, len(rows))
+	for i, r := range rows {
+		all[i] = r.increment
+	}
+	return &slotsql.Upsert{Table: t, Name: t.Spec.Name, Columns: t.Key, Entries: all, Lock: t.NoWait(), Slot: s.Slot(t), Insert: s.Settings.Insert()}
+}
+
+// store stores rows: all of them, or those that can be.
+func (f *flusher) store(ctx context.Context, t *catalog.Table, rows []*row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if t.Verbatim() && len(rows) > 1 { // its base rows take them one by one
+		return f.each(ctx, t, rows)
+	}
+	err := f.attempt(ctx, t, rows, t.Verbatim())
+	switch n := mysqlerr.Number(err); {
+	case err == nil:
+		f.ended(t, rows, t.Verbatim())
+		return nil
+	case errors.Is(err, errUnsettled):
+		return err
+	case errors.Is(err, errGone), refused(n), n == mysqlerr.ErrOutOfRange, n == mysqlerr.ErrBadNull, mysqlerr.BadValue[n]:
+		if len(rows) == 1 {
+			return f.one(ctx, t, rows[0], err)
+		}
+		return f.some(ctx, t, rows)
+	}
+	return err
+}
+
+func (f *flusher) each(ctx context.Context, t *catalog.Table, rows []*row) error {
+	for _, r := range rows {
+		if err := f.store(ctx, t, []*row{r}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ended notes that rows are stored.
+func (f *flusher) ended(t *catalog.Table, rows []*row, direct bool) {
+	all := make([]*slotsql.RowIncrement, len(rows))
+	for i, r := range rows {
+		all[i] = r.increment
+		f.of.stored(r.entry)
+	}
+	if !direct && f.of.config.Slotted != nil {
+		f.of.config.Slotted(t, all)
+	}
+}
+
+// later leaves an entry for the next flush.
+func (f *flusher) later(e *entry) {
+	e.back()
+	f.left = append(f.left, e)
+}
+
+// some stores those of several rows that are neither gone nor locked.
+func (f *flusher) some(ctx context.Context, t *catalog.Table, rows []*row) error {
+	s, err := f.session(ctx)
+	if err != nil {
+		return err
+	}
+	u := f.upsert(s, t, rows)
+	s.Leased.Release()
+	missed, err := f.ask(ctx, s, u.Culprits())
+	if err != nil {
+		return err
+	}
+	if len(missed) == 0 { // not any more, or it is a slot that is full
+		half := len(rows) / 2
+		if err := f.store(ctx, t, rows[:half]); err != nil {
+			return err
+		}
+		return f.store(ctx, t, rows[half:])
+	}
+	gone, err := f.ask(ctx, s, u.Gone())
+	if err != nil {
+		return err
+	}
+	var rest, single []*row
+	for i, r := range rows {
+		switch {
+		case !slices.Contains(missed, i):
+			rest = append(rest, r)
+		case slices.Contains(gone, i):
+			single = append(single, r)
+		default:
+			f.later(r.entry)
+		}
+	}
+	if err := f.store(ctx, t, rest); err != nil {
+		return err
+	}
+	return f.each(ctx, t, single)
+}
+
+// ask reads numbers of rows.
+func (f *flusher) ask(ctx context.Context, s *session.Session, query string) (numbers []int, err error) {
+	found, err := s.Read(ctx, query)
+	if err != nil {
+		if mysqlerr.Number(err) == 0 {
+			f.close()
+		}
+		return nil, err
+	}
+	for _, r := range found {
+		n, err := strconv.Atoi(r[0])
+		if err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, nil
+}
+
+// one decides of a row that its slot does not take.
+func (f *flusher) one(ctx context.Context, t *catalog.Table, r *row, err error) error {
+	if refused(mysqlerr.Number(err)) {
+		f.later(r.entry)
+		return nil
+	}
+	s, serr := f.session(ctx)
+	if serr != nil {
+		return serr
+	}
+	u := f.upsert(s, t, []*row{r})
+	s.Leased.Release()
+	gone, aerr := f.ask(ctx, s, u.Gone())
+	if aerr != nil {
+		return aerr
+	}
+	if len(gone) > 0 {
+		if all := r.apart(); all != nil { // some counter may be NULL, and the others not
+			f.taken = append(f.taken, all...)
+			var rows []*row
+			for _, e := range all {
+				if one := f.of.row(r.was, t, e); one != nil {
+					rows = append(rows, one)
+				}
+			}
+			return f.each(ctx, t, rows)
+		}
+		f.of.lose(r.entry, "the row is gone, or its counter NULL")
+		return nil
+	}
+	if errors.Is(err, errGone) || t.Verbatim() && mysqlerr.Number(err) == mysqlerr.ErrBadNull {
+		f.later(r.entry) // it was gone, and is back
+		return nil
+	}
+	switch err := f.attempt(ctx, t, []*row{r}, true); {
+	case err == nil:
+		f.ended(t, []*row{r}, true)
+	case refused(mysqlerr.Number(err)), errors.Is(err, errGone):
+		f.later(r.entry)
+	case mysqlerr.Number(err) == mysqlerr.ErrOutOfRange, mysqlerr.Number(err) == mysqlerr.ErrDataRange:
+		f.of.lose(r.entry, "out of the counter's range")
+	default:
+		return err
+	}
+	return nil
+}
