@@ -37,7 +37,7 @@ func (c *Caller) sendDirect(ctx context.Context, b *Batch, e *slotsql.RowIncreme
 	if !e.Counts() || !c.cools(b) || e.Key == nil || b.keys.Hot(e.Key) {
 		return errNotDirect
 	}
-	return c.changeDirectly(ctx, b, c.directly(b, e, later)+further, func() catalog.Key { return e.Key })
+	return c.changeDirectly(b, func() (int64, error) { return c.Do(ctx, c.directly(b, e, later)+further) }, func() catalog.Key { return e.Key })
 }
 
 // sendAtOnce changes the base row of a transaction's increment where plain MySQL does,
@@ -140,17 +140,24 @@ func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err err
 	if b.direct.Add(1) > maxDirect {
 		return false, errNotDirect
 	}
-	text, ok := c.Filler.Direct(c.Settings.NoWaiting())
-	if !ok {
+	whole := func() (text string) {
+		text, sent = c.Filler.Direct(c.Settings.NoWaiting())
+		return text
+	}
+	if apart, numbers := c.Filler.DirectApart(); apart != "" {
+		return true, c.changeDirectly(b, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting()+apart, numbers, whole) }, c.Filler.Key)
+	}
+	text := whole()
+	if !sent {
 		return false, nil
 	}
-	return true, c.changeDirectly(ctx, b, text, c.Filler.Key)
+	return true, c.changeDirectly(b, func() (int64, error) { return c.Do(ctx, text) }, c.Filler.Key)
 }
 
 // changeDirectly sends the UPDATE of one base row.
-func (c *Caller) changeDirectly(ctx context.Context, b *Batch, text string, k func() catalog.Key) error {
+func (c *Caller) changeDirectly(b *Batch, send func() (int64, error), k func() catalog.Key) error {
 	inside := c.InTransaction() // a deadlock ends the transaction, with all that was in it
-	affected, err := c.Do(ctx, text)
+	affected, err := send()
 	switch n := mysqlerr.Number(err); {
 	case err == nil && affected == 0:
 		return errRowGone

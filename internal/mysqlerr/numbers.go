@@ -33,6 +33,8 @@ const (
 	ErrNoIndex         = 1176
 	ErrNotLocked       = 1100
 	ErrNoSavepoint     = 1305
+	ErrNoStatement     = 1243 // that was prepared
+	ErrReprepare       = 1615 // its tables are being altered all the time
 
 	ErrReadOnlyServer = 1290
 

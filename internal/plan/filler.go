@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"database/sql/driver"
 	"slices"
 	"strconv"
 
@@ -16,6 +17,7 @@ type Filler struct {
 	times  []string
 	bound  bool
 	buf    []byte
+	args   []driver.NamedValue
 }
 
 // Bind takes the arguments; false where the fast way is not right.
@@ -69,6 +71,26 @@ func (f *Filler) Statement(prefix, lock string, slot int) (text string, ok bool)
 func (f *Filler) Direct(prefix string) (text string, ok bool) {
 	f.buf = f.inc.directly.Fill(f.buf[:0], prefix, "", 0, f)
 	return string(f.buf), f.bound
+}
+
+// DirectApart is Direct with its numbers apart; "" where it has to be sent as a whole.
+func (f *Filler) DirectApart() (text string, numbers []driver.NamedValue) {
+	f.args = f.args[:0]
+	for _, i := range f.inc.apart.numbers {
+		v := driver.NamedValue{Ordinal: len(f.args) + 1}
+		if i >= 0 {
+			v.Value = f.deltas[i]
+		} else if v.Value = f.b.Args[f.inc.where.params[-1-i]].Value; !isInt64(v.Value) {
+			return "", nil
+		}
+		f.args = append(f.args, v)
+	}
+	return f.inc.apart.text, f.args
+}
+
+func isInt64(v driver.Value) bool {
+	_, is := v.(int64)
+	return is
 }
 
 // Key is the key that the increment's condition gives; nil if it can't be told.

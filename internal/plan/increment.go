@@ -192,6 +192,24 @@ func (inc *Increment) prepare() {
 	})
 	inc.Text = slotsql.NewTemplate(t, inc.Name, inc.Keys[0].Columns, inc.used, inc.touched, true)
 	inc.directly = slotsql.NewDirectTemplate(t, inc.Name, inc.Keys[0].Columns, inc.used, inc.touched, true)
+	inc.takeApart()
+}
+
+// takeApart makes the statement for the base row with its numbers apart, where the key, what
+// is added and what else it sets are integers and the present time.
+func (inc *Increment) takeApart() {
+	t := inc.Table
+	if inc.Rows != nil || !inc.ByKey || inc.Narrowed || inc.Touch != nil ||
+		slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Integer() }) || slices.ContainsFunc(inc.Deltas, func(d Delta) bool { return !d.C.Integer() }) {
+		return
+	}
+	touch := make([]string, len(t.Touch))
+	for i, c := range t.Touch {
+		if c.OnUpdate {
+			touch[i] = catalog.CurrentTimestamp(int64(c.Scale))
+		}
+	}
+	inc.apart.text, inc.apart.numbers, _ = inc.directly.Apart(inc.where.sql(), len(inc.where.params), touch)
 }
 
 // Warns reports whether the condition that an increment has beside its key may warn.
@@ -237,6 +255,10 @@ type Increment struct {
 	Text          slotsql.Template // of one row, outside a transaction; nil: it may match more
 	directly      slotsql.Template // the same for the base row
 	used, touched []int            // its counters and touch columns
+	apart         struct {         // directly, with its numbers apart; text is "": not all are numbers
+		text    string
+		numbers []int // which they are
+	}
 
 	Keys  []KeyValue // the keys that where gives
 	Joins bool       // others' increments may come along

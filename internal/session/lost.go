@@ -14,7 +14,7 @@ const Linger = 10 * time.Second
 // LostConn is what the leader has in place of the connection.
 type LostConn struct{}
 
-var lostWire = Wire{LostConn{}, LostConn{}, LostConn{}, LostConn{}, reflect.ValueOf(uint16(statusAutocommit))}
+var lostWire = Wire{Raw: LostConn{}, Below: LostConn{}, Execer: LostConn{}, Queryer: LostConn{}, status: reflect.ValueOf(uint16(statusAutocommit))}
 
 func (LostConn) Prepare(string) (driver.Stmt, error) { return nil, driver.ErrBadConn }
 

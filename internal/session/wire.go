@@ -15,6 +15,8 @@ type Wire struct {
 	Execer  driver.ExecerContext
 	Queryer driver.QueryerContext
 	status  reflect.Value // of go-sql-driver's connection: the server's status flags
+
+	prepared preparedTexts
 }
 
 // newWire is that of a connection; below is go-sql-driver's.

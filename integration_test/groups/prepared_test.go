@@ -1,0 +1,137 @@
+package groups
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/ngrok/sqlmw"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/integration_test/harness"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+var database = regexp.MustCompile("`itg_[0-9_]+`")
+
+// TestPreparedIncrements proves that an increment of a cold row that a connection sends often
+// is prepared, that all is as on plain MySQL from then on, too, whatever is added to whichever
+// column and row, and that a row which is locked is not waited for.
+func TestPreparedIncrements(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=true", "interpolateParams=false", "clientFoundRows=true"} {
+			tw := harness.NewTwin(t, srv, cold, cooling(harness.Counters("post", "likes", "views", "small")), params)
+			conn, err := tw.Ours.Conn(t.Context())
+			require.NoError(t, err)
+			defer conn.Close()
+			increments := []struct {
+				text string
+				args []any
+			}{
+				{"UPDATE post SET likes = likes + 1 WHERE id = ?", []any{1}},
+				{"UPDATE post SET likes = likes + ?, views = views + ? WHERE id = ?", []any{-2, 3, 2}},
+				{"UPDATE post SET views = views - ? WHERE id = ?", []any{1, 2}},
+				{"UPDATE post SET views = views - ? WHERE id = ?", []any{100, 2}}, // below zero
+				{"UPDATE post SET small = small + ? WHERE id = ?", []any{3, 3}},
+				{"UPDATE post SET likes = likes + ? WHERE id = ?", []any{int64(1) << 40, 3}},
+				{"UPDATE post SET likes = likes + 5 WHERE id = ?", []any{99}},
+				{"UPDATE post SET likes = likes + 5 WHERE id = ?", []any{"1"}},
+				{"UPDATE post SET likes = likes + 5 WHERE id = ?", []any{1.5}},
+				{"UPDATE post SET likes = likes + ? WHERE id = ?", []any{uint64(1) << 63, 1}},
+				{"UPDATE post SET likes = likes + 2 WHERE slug = ?", []any{"c"}},
+			}
+			sent := tw.Sent.During(func() {
+				for range 20 {
+					for _, i := range increments {
+						want, werr := tw.Plain.ExecContext(t.Context(), i.text, i.args...)
+						got, err := conn.ExecContext(t.Context(), i.text, i.args...)
+						require.Equal(t, database.ReplaceAllString(fmt.Sprint(werr), ""), database.ReplaceAllString(fmt.Sprint(err), ""), "%s %v", i.text, i.args)
+						if err == nil {
+							n, _ := want.RowsAffected()
+							m, err := got.RowsAffected()
+							require.NoError(t, err)
+							require.Equal(t, n, m, "%s %v", i.text, i.args)
+						}
+					}
+				}
+			})
+			prepared := 0
+			for _, s := range sent {
+				if strings.HasPrefix(s.Text, "PREPARE ") && strings.Contains(s.Text, "`post` SET `post`.") {
+					prepared++
+				}
+			}
+			require.Equal(t, 3, prepared, "what is added to likes, to likes and views, and to small")
+			tw.Same(t, "SELECT id, slug, likes, views, small, updated_at IS NULL FROM post")
+			require.LessOrEqual(t, tw.Sent.Prepared(), 2*16)
+
+			harness.Affected(t, tw.Plain, "UPDATE post SET likes = likes + 1 WHERE id = 1") // its table is another now
+			for _, db := range []*sql.DB{tw.Plain, tw.Direct} {
+				_, err := db.Exec("ALTER TABLE post ADD COLUMN later INT NULL")
+				require.NoError(t, err)
+			}
+			_, err = conn.ExecContext(t.Context(), increments[0].text, increments[0].args...)
+			require.NoError(t, err)
+
+			tx, err := tw.Direct.Begin()
+			require.NoError(t, err)
+			harness.Affected(t, tx, "INSERT INTO log (post_id) VALUES (1)") // a shared lock of post 1
+			_, err = conn.ExecContext(t.Context(), increments[0].text, increments[0].args...)
+			require.NoError(t, err)
+			require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT likes FROM post_slots WHERE id = 1"))
+			require.NoError(t, tx.Rollback())
+			harness.Affected(t, tw.Plain, "UPDATE post SET likes = likes + 1 WHERE id = 1")
+			tw.Same(t, "SELECT id, likes FROM post")
+		}
+	})
+}
+
+// refusing has the server's answer to our prepared statements be an error: as where it has
+// too many, or where they are gone.
+type refusing struct {
+	sqlmw.NullInterceptor
+	prepare, execute uint16 // 0: none
+	refused          atomic.Int32
+}
+
+func (r *refusing) ConnPrepareContext(ctx context.Context, c driver.ConnPrepareContext, query string) (context.Context, driver.Stmt, error) {
+	if r.prepare != 0 && strings.Contains(query, "`post` SET `post`.") {
+		r.refused.Add(1)
+		return ctx, nil, &mysql.MySQLError{Number: r.prepare}
+	}
+	stmt, err := c.PrepareContext(ctx, query)
+	return ctx, stmt, err
+}
+
+func (r *refusing) StmtExecContext(ctx context.Context, s driver.StmtExecContext, query string, args []driver.NamedValue) (driver.Result, error) {
+	if r.execute != 0 && strings.Contains(query, "`post` SET `post`.") {
+		r.refused.Add(1)
+		return nil, &mysql.MySQLError{Number: r.execute}
+	}
+	return s.ExecContext(ctx, args)
+}
+
+// TestPreparedIncrementsRefused proves that increments count once where the server, or a proxy,
+// does not prepare statements of the driver's, or no longer knows them.
+func TestPreparedIncrementsRefused(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, r := range []*refusing{{prepare: 1461}, {execute: 1243}, {execute: 1615}} {
+			tw := harness.NewTwin(t, srv, cold, cooling(harness.Counters("post", "likes")), "interpolateParams=true")
+			config := *tw.Config
+			config.Interceptor = r
+			db, _ := harness.OpenOurs(t, tw.OursDSN, &config)
+			db.SetMaxOpenConns(1)
+			for range 30 {
+				require.EqualValues(t, 1, harness.Affected(t, db, "UPDATE post SET likes = likes + 1 WHERE id = 1"))
+			}
+			require.EqualValues(t, 30, harness.Number(t, tw.Direct, "SELECT likes FROM post WHERE id = 1"))
+			require.Positive(t, r.refused.Load())
+		}
+	})
+}
