@@ -20,8 +20,9 @@ import (
 func TestAliasesTellTheirFields(t *testing.T) {
 	aliases := map[string]any{
 		"ConfigError": ConfigError{}, "SlotsTableError": SlotsTableError{}, "UnfitError": UnfitError{}, "RefusedError": RefusedError{},
-		"RolledUp": RolledUp{}, "Left": Left{},
+		"RolledUp": RolledUp{}, "Left": Left{}, "Buffered": Buffered{},
 		"Statistics": Statistics{}, "Fallback": Fallback{}, "Histogram": Histogram{}, "RollupStatistics": RollupStatistics{}, "SlottedStatistics": SlottedStatistics{}, "SchemaStatistics": SchemaStatistics{},
+		"BufferedStatistics": BufferedStatistics{},
 	}
 	names, err := filepath.Glob("*.go")
 	require.NoError(t, err)

@@ -2,10 +2,12 @@ package fold
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -25,15 +27,17 @@ func (f *Folder) HadSlots(ctx context.Context, s plan.RowSet, where string) (was
 	for _, ref := range refs {
 		values = append(values, "CAST("+ref+" AS CHAR)")
 	}
-	rows, err := f.Outside(ctx, "SELECT "+strings.Join(values, ", ")+" FROM "+s.From()+" WHERE ("+where+") AND EXISTS (SELECT 1 FROM "+t.Slots()+" AS "+catalog.PrivateName+
-		" WHERE "+t.Key.Same(catalog.PrivateName, name)+" AND "+t.Planned(catalog.PrivateName)+")")
-	if err != nil || len(rows) == 0 {
+	rows, err := f.Outside(ctx, "SELECT "+slotsql.RowHasSlots(t, s.Name)+", "+strings.Join(values, ", ")+" FROM "+s.From()+" WHERE "+where)
+	switch {
+	case err != nil || len(rows) == 0 || rows[0][0] == "0":
 		return "", err
+	case rows[0][0] == "": // the query was killed
+		return "", errors.New("the server has not finished looking for slots")
 	}
 	sets := make([]string, len(refs))
 	for i, ref := range refs {
 		value := "NULL"
-		if v := rows[0][i]; v != "" {
+		if v := rows[0][1+i]; v != "" {
 			value = "'" + v + "'"
 		}
 		sets[i] = ref + " = " + value

@@ -84,12 +84,11 @@ func (w *Watcher) MakeSlots(ctx context.Context, srv catalog.Server, t *catalog.
 	case !mysqlerr.Denied[mysqlerr.Number(err)]: // without the privilege it has to do without
 		return err
 	}
-	var some bool
-	if err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+t.Slots()+")").Scan(&some); err != nil {
-		return err
-	}
-	if some {
+	switch err := conn.QueryRowContext(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1").Scan(new(int)); {
+	case err == nil:
 		return t.SlotsError()
+	case !errors.Is(err, sql.ErrNoRows):
+		return err
 	}
 	if _, err := conn.ExecContext(ctx, steps[0]); err != nil {
 		return err
