@@ -18,7 +18,7 @@ import (
 
 // looks tells what is sent to see whether a table has slots at all.
 func looks(s harness.Sending) bool {
-	return strings.Contains(s.Text, ", (SELECT MIN(countermysql_slots.") || strings.Contains(s.Text, ", (SELECT COUNT(*) FROM `")
+	return strings.Contains(s.Text, ", (SELECT MIN(countermysql_slots.") || strings.Contains(s.Text, ", (SELECT COUNT(*) FROM `") || strings.Contains(s.Text, ", COALESCE((SELECT 1 FROM `")
 }
 
 const lookForum = `

@@ -5,8 +5,8 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// The subqueries of looks are aggregates, which always have a row, and so are NULL, and not 0,
-// where the server has given them up (see [Finished]): then sums are asked for.
+// The subqueries of looks always have a row, and so are NULL, and not 0, where the server has
+// given them up (see [Finished]): then sums are asked for.
 
 // HasSlots says whether a table has slots. The first of its index tells.
 func HasSlots(t *catalog.Table) string {
@@ -17,7 +17,14 @@ func HasSlots(t *catalog.Table) string {
 	return "(SELECT MIN(" + catalog.PrivateName + "." + sqltext.Quote(first) + ") IS NOT NULL FROM " + t.Slots() + " AS " + catalog.PrivateName + ")"
 }
 
-// RowHasSlots says how many slots a row of the table called name has.
+// RowHasSlots says whether a row of the table called name has slots; 0: none. MySQL would take
+// a column that an aggregate of another query refers to for one that can be NULL.
 func RowHasSlots(t *catalog.Table, name string) string {
-	return "(SELECT COUNT(*) FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + t.Key.Same(catalog.PrivateName, sqltext.Quote(name)) + " AND " + t.Planned(catalog.PrivateName) + ")"
+	as := sqltext.Quote(name)
+	of := " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + t.Key.Same(catalog.PrivateName, as) + " AND " + t.Planned(catalog.PrivateName)
+	if t.MariaDB {
+		return "(SELECT COUNT(*)" + of + ")"
+	}
+	row := "(SELECT 0 FROM " + t.Base() + " AS " + PrivateRows + " WHERE " + t.Key.Same(PrivateRows, as) + ")"
+	return "COALESCE((SELECT 1" + of + " LIMIT 1), " + row + ", IF(" + as + "." + sqltext.Quote(t.Key[0].Name) + " IS NULL, 0, NULL))" // an outer join has none
 }
