@@ -98,7 +98,7 @@ func TotalOf(t *catalog.Table, c *catalog.Column, name string, s ReadView) strin
 // that as if all was well. To be an error when it is needed, and not before, it is made of a
 // number of the row.
 func Finished(subquery, number string) string {
-	return "COALESCE(" + subquery + ", 18446744073709551615 + (" + number + " >= 0))"
+	return "COALESCE(" + subquery + ", 18446744073709551615 + (" + number + " >= 0), 0)" // which can't be NULL
 }
 
 // cast gives a sum, which is a DECIMAL, the counter's kind of number.

@@ -109,13 +109,13 @@ INSERT INTO page (day, page, hits) VALUES (?, ?, 1) ON DUPLICATE KEY UPDATE hits
 
 SELECT likes FROM post WHERE id = ? FOR UPDATE
 => sum
-  sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT COALESCE(SUM(countermysql_slots.`likes`), 0) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 18446744073709551615 + (LENGTH(`post`.`likes`) >= 0)) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `post` WHERE id = ? FOR UPDATE
+  sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT COALESCE(SUM(countermysql_slots.`likes`), 0) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 18446744073709551615 + (LENGTH(`post`.`likes`) >= 0), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `post` WHERE id = ? FOR UPDATE
   locks FOR UPDATE
   exact for forum.post: id = {argument 1}
 
 SELECT likes FROM post WHERE likes > 3 LOCK IN SHARE MODE
 => sum
-  sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT COALESCE(SUM(countermysql_slots.`likes`), 0) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 18446744073709551615 + (LENGTH(`post`.`likes`) >= 0)) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `post` WHERE likes > 3 LOCK IN SHARE MODE
+  sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT COALESCE(SUM(countermysql_slots.`likes`), 0) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 18446744073709551615 + (LENGTH(`post`.`likes`) >= 0), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `post` WHERE likes > 3 LOCK IN SHARE MODE
   locks FOR UPDATE
   exact for forum.post: every row
 
@@ -245,12 +245,12 @@ DELETE FROM post WHERE likes <= 0 AND id = ?
 
 UPDATE user SET name = 'hot' WHERE EXISTS (SELECT 1 FROM post WHERE post.id = user.id AND post.likes > 100)
 => sum
-  sends UPDATE user SET name = 'hot' WHERE EXISTS (SELECT /*+ MERGE(`post`) */ 1 FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT COALESCE(SUM(countermysql_slots.`likes`), 0) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 18446744073709551615 + (LENGTH(`post`.`likes`) >= 0)) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `post` WHERE post.id = user.id AND post.likes > 100)
+  sends UPDATE user SET name = 'hot' WHERE EXISTS (SELECT /*+ MERGE(`post`) */ 1 FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT COALESCE(SUM(countermysql_slots.`likes`), 0) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 18446744073709551615 + (LENGTH(`post`.`likes`) >= 0), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `post` WHERE post.id = user.id AND post.likes > 100)
   exact for forum.post: every row
 
 UPDATE user u SET score = (SELECT SUM(p.likes) FROM post p WHERE p.id = u.id)
 => sum
-  sends UPDATE user u SET score = (SELECT /*+ MERGE(`p`) */ SUM(p.likes) FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT COALESCE(SUM(countermysql_slots.`likes`), 0) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 18446744073709551615 + (LENGTH(`post`.`likes`) >= 0)) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `p` WHERE p.id = u.id)
+  sends UPDATE user u SET score = (SELECT /*+ MERGE(`p`) */ SUM(p.likes) FROM (SELECT `id`, CAST(`post`.`likes` + COALESCE((SELECT COALESCE(SUM(countermysql_slots.`likes`), 0) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` AND countermysql_slots.`slot` IS NOT NULL), 18446744073709551615 + (LENGTH(`post`.`likes`) >= 0), 0) AS SIGNED) AS `likes` FROM `forum`.`post`) AS `p` WHERE p.id = u.id)
   exact for forum.post: every row
 
 UPDATE item SET stock = stock - ?, updated_at = NOW() WHERE id = ? AND stock > 0
