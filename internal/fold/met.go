@@ -27,7 +27,7 @@ func (f *Folder) HadSlots(ctx context.Context, s plan.RowSet, where string) (was
 	for _, ref := range refs {
 		values = append(values, "CAST("+ref+" AS CHAR)")
 	}
-	rows, err := f.Outside(ctx, "SELECT "+slotsql.RowHasSlots(t, s.Name)+", "+strings.Join(values, ", ")+" FROM "+s.From()+" WHERE "+where)
+	rows, err := f.Outside(ctx, "SELECT "+slotsql.CountSlots(t, s.Name)+", "+strings.Join(values, ", ")+" FROM "+s.From()+" WHERE "+where)
 	switch {
 	case err != nil || len(rows) == 0 || rows[0][0] == "0":
 		return "", err

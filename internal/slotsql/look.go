@@ -17,14 +17,22 @@ func HasSlots(t *catalog.Table) string {
 	return "(SELECT MIN(" + catalog.PrivateName + "." + sqltext.Quote(first) + ") IS NOT NULL FROM " + t.Slots() + " AS " + catalog.PrivateName + ")"
 }
 
-// RowHasSlots says whether a row of the table called name has slots; 0: none. MySQL would take
+// CountSlots is how many slots a row of the table called name has.
+func CountSlots(t *catalog.Table, name string) string {
+	return "(SELECT COUNT(*)" + slotsOfRow(t, name) + ")"
+}
+
+func slotsOfRow(t *catalog.Table, name string) string {
+	return " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + t.Key.Same(catalog.PrivateName, sqltext.Quote(name)) + " AND " + t.Planned(catalog.PrivateName)
+}
+
+// RowHasSlots says whether a row of a table that has a key has slots; 0: none. MySQL would take
 // a column that an aggregate of another query refers to for one that can be NULL.
 func RowHasSlots(t *catalog.Table, name string) string {
-	as := sqltext.Quote(name)
-	of := " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + t.Key.Same(catalog.PrivateName, as) + " AND " + t.Planned(catalog.PrivateName)
 	if t.MariaDB {
-		return "(SELECT COUNT(*)" + of + ")"
+		return CountSlots(t, name)
 	}
+	as := sqltext.Quote(name)
 	row := "(SELECT 0 FROM " + t.Base() + " AS " + PrivateRows + " WHERE " + t.Key.Same(PrivateRows, as) + ")"
-	return "COALESCE((SELECT 1" + of + " LIMIT 1), " + row + ", IF(" + as + "." + sqltext.Quote(t.Key[0].Name) + " IS NULL, 0, NULL))" // an outer join has none
+	return "COALESCE((SELECT 1" + slotsOfRow(t, name) + " LIMIT 1), " + row + ", IF(" + as + "." + sqltext.Quote(t.Key[0].Name) + " IS NULL, 0, NULL))" // an outer join has none
 }
