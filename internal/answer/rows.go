@@ -76,13 +76,13 @@ type firstRow struct {
 // Peek reads the first row beforehand, and returns its error.
 func (r *Rows) Peek() error {
 	r.first = &firstRow{values: make([]driver.Value, len(r.Physical.Columns()))}
-	r.first.err = r.Physical.Next(r.first.values)
+	r.first.err = mysqlerr.AsKilled(r.Physical.Next(r.first.values))
 	return r.first.err
 }
 
 func (r *Rows) read(dest []driver.Value) error {
 	if r.first == nil {
-		return r.Physical.Next(dest)
+		return mysqlerr.AsKilled(r.Physical.Next(dest))
 	}
 	copy(dest, r.first.values)
 	err := r.first.err
@@ -91,7 +91,7 @@ func (r *Rows) read(dest []driver.Value) error {
 }
 
 func (r *Rows) Next(dest []driver.Value) error {
-	err := mysqlerr.AsKilled(r.read(dest))
+	err := r.read(dest)
 	if err == nil && r.Computed {
 		r.asPlain(dest)
 	}

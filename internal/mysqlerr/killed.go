@@ -12,6 +12,9 @@ var givenUp = regexp.MustCompile(`' ?\(?18446744073709551615 \+ \((length|octet_
 // AsKilled is the error of a query that was ended, where it is that of what stands behind a
 // subquery which the server has given up: 18446744073709551615 + (… >= 0), out of range.
 func AsKilled(err error) error {
+	if err == nil {
+		return nil // spares the usual case an allocation
+	}
 	var e *mysql.MySQLError
 	if !errors.As(err, &e) || e.Number != ErrOutOfRange || !givenUp.MatchString(e.Message) {
 		return err

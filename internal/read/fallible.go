@@ -26,5 +26,6 @@ func (r *Reader) overTables(ctx context.Context, x *Execution, out answer.Outcom
 	if err != nil {
 		return answer.Outcome{}, err
 	}
-	return x.SendWith(ctx, text, args)
+	out, err = x.SendWith(ctx, text, args)
+	return out, mysqlerr.AsKilled(err)
 }

@@ -71,8 +71,7 @@ func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) 
 	var out answer.Outcome
 	err = r.AgainAlone(ctx, func() (err error) {
 		out, err = x.SendWith(ctx, text, args)
-		err = mysqlerr.AsKilled(err)
-		return err
+		return mysqlerr.AsKilled(err)
 	})
 	if q.MayFail(r.Settings.WholeDates) {
 		out, err = r.overTables(ctx, x, out, err)

@@ -92,11 +92,10 @@ func TotalOf(t *catalog.Table, c *catalog.Column, name string, s ReadView) strin
 	return cast(t, c, total)
 }
 
-// Finished is a subquery that always has a number, or an error, see mysqlerr.AsKilled,
-// where the server has given it up, as number is not NULL: after KILL QUERY, or when its time
-// is over, both servers take a subquery for one that has found nothing, and may answer with
-// that as if all was well. To be an error when it is needed, and not before, it is made of a
-// number of the row.
+// Finished is a subquery that always has a number, or fails where the server has given it up
+// (mysqlerr.AsKilled): after KILL QUERY, or when its time is over, both servers take one for a
+// subquery that has found nothing, and may answer with that as if all was well. What fails is
+// made of a number of the row's, or it would before it is needed; where that is NULL, so is all.
 func Finished(subquery, number string) string {
 	return "COALESCE(" + subquery + ", 18446744073709551615 + (" + number + " >= 0), 0)" // which can't be NULL
 }
