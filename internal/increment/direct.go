@@ -145,7 +145,7 @@ func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err err
 		return text
 	}
 	if apart, numbers := c.Filler.DirectApart(); apart != "" {
-		return true, c.changeDirectly(b, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting()+apart, numbers, whole) }, c.Filler.Key)
+		return true, c.changeDirectly(b, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), apart, numbers, whole) }, c.Filler.Key)
 	}
 	text := whole()
 	if !sent {

@@ -75,6 +75,9 @@ func (f *Filler) Direct(prefix string) (text string, ok bool) {
 
 // DirectApart is Direct with its numbers apart; "" where it has to be sent as a whole.
 func (f *Filler) DirectApart() (text string, numbers []driver.NamedValue) {
+	if f.inc.apart == nil {
+		return "", nil
+	}
 	f.args = f.args[:0]
 	for _, i := range f.inc.apart.numbers {
 		v := driver.NamedValue{Ordinal: len(f.args) + 1}

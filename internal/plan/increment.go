@@ -203,13 +203,31 @@ func (inc *Increment) takeApart() {
 		slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Integer() }) || slices.ContainsFunc(inc.Deltas, func(d Delta) bool { return !d.C.Integer() }) {
 		return
 	}
-	touch := make([]string, len(t.Touch))
-	for i, c := range t.Touch {
-		if c.OnUpdate {
-			touch[i] = catalog.CurrentTimestamp(int64(c.Scale))
-		}
+	inc.apart = &apart{inc: inc}
+	inc.apart.text = string(inc.directly.Fill(nil, "", "", 0, inc.apart))
+}
+
+// apart is a statement with parameters in place of its numbers.
+type apart struct {
+	inc     *Increment
+	text    string
+	numbers []int // which counters' deltas they are, or -1, -2, … for those of the condition
+}
+
+func (a *apart) Delta(buf []byte, i int) []byte {
+	a.numbers = append(a.numbers, i)
+	return append(buf, '?')
+}
+
+func (a *apart) Touch(buf []byte, i int) []byte {
+	return append(buf, catalog.CurrentTimestamp(int64(a.inc.Table.Touch[i].Scale))...)
+}
+
+func (a *apart) Where(buf []byte) []byte {
+	for n := range a.inc.where.params {
+		a.numbers = append(a.numbers, -1-n)
 	}
-	inc.apart.text, inc.apart.numbers, _ = inc.directly.Apart(inc.where.sql(), len(inc.where.params), touch)
+	return append(buf, a.inc.where.sql()...)
 }
 
 // Warns reports whether the condition that an increment has beside its key may warn.
@@ -255,10 +273,7 @@ type Increment struct {
 	Text          slotsql.Template // of one row, outside a transaction; nil: it may match more
 	directly      slotsql.Template // the same for the base row
 	used, touched []int            // its counters and touch columns
-	apart         struct {         // directly, with its numbers apart; text is "": not all are numbers
-		text    string
-		numbers []int // which they are
-	}
+	apart         *apart           // directly, with its numbers apart; nil: not all are numbers
 
 	Keys  []KeyValue // the keys that where gives
 	Joins bool       // others' increments may come along

@@ -15,43 +15,45 @@ const (
 	maxPrepared  = 16
 )
 
-// preparedTexts are statements of ours that are sent on a connection, by text.
+// preparedTexts are statements of ours that are sent on a connection, by prefix and text.
 type preparedTexts struct {
-	of  map[string]*preparedText
+	of  map[[2]string]*preparedText
 	off bool // the server, or what is between, prepares no more
 }
 
 type preparedText struct {
-	sent int                    // as text
-	stmt driver.StmtExecContext // nil: not yet
+	sent int         // as text
+	stmt driver.Stmt // nil: not yet
 }
 
 // DoApart is Do for a statement whose numbers are apart, which is sent as whole until it is
 // prepared. It is in the session's own character set and reads no @@sql_mode: what that was
 // when it was prepared does not matter.
-func (s *Session) DoApart(ctx context.Context, text string, numbers []driver.NamedValue, whole func() string) (int64, error) {
-	stmt, err := s.preparedFor(ctx, text)
+func (s *Session) DoApart(ctx context.Context, prefix, text string, numbers []driver.NamedValue, whole func() string) (int64, error) {
+	of := [2]string{prefix, text}
+	stmt, err := s.preparedFor(ctx, of)
 	if err != nil {
 		return 0, s.Failed(err)
 	}
 	if stmt == nil {
 		return s.Do(ctx, whole())
 	}
-	res, err := stmt.ExecContext(ctx, numbers)
+	res, err := stmt.(driver.StmtExecContext).ExecContext(ctx, numbers)
 	switch n := mysqlerr.Number(err); {
 	case err == nil:
 		return res.RowsAffected()
 	case n == mysqlerr.ErrNoStatement, n == mysqlerr.ErrReprepare: // nothing was done
-		delete(s.prepared.of, text)
+		_ = stmt.Close() // the server answers nothing to that
+		delete(s.prepared.of, of)
 		return s.Do(ctx, whole())
 	}
 	return 0, s.Failed(err)
 }
 
 // preparedFor is the prepared statement of a text; nil if it is to be sent as a whole.
-func (w *Wire) preparedFor(ctx context.Context, text string) (driver.StmtExecContext, error) {
+func (w *Wire) preparedFor(ctx context.Context, of [2]string) (driver.Stmt, error) {
 	known := &w.prepared
-	p := known.of[text]
+	p := known.of[of]
 	switch {
 	case p != nil && p.stmt != nil:
 		return p.stmt, nil
@@ -59,15 +61,15 @@ func (w *Wire) preparedFor(ctx context.Context, text string) (driver.StmtExecCon
 		return nil, nil
 	case p == nil:
 		if known.of == nil {
-			known.of = map[string]*preparedText{}
+			known.of = map[[2]string]*preparedText{}
 		}
 		p = &preparedText{}
-		known.of[text] = p
+		known.of[of] = p
 	}
 	if p.sent++; p.sent <= prepareAfter {
 		return nil, nil
 	}
-	stmt, err := w.Raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
+	stmt, err := w.Raw.(driver.ConnPrepareContext).PrepareContext(ctx, of[0]+of[1])
 	switch {
 	case mysqlerr.Number(err) != 0: // its text tells why, or works
 		known.off = true
@@ -75,6 +77,6 @@ func (w *Wire) preparedFor(ctx context.Context, text string) (driver.StmtExecCon
 	case err != nil:
 		return nil, err
 	}
-	p.stmt = stmt.(driver.StmtExecContext)
-	return p.stmt, nil
+	p.stmt = stmt
+	return stmt, nil
 }

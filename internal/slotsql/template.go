@@ -138,35 +138,6 @@ func (w *templateWriter) adds(t *catalog.Table, used, touched []int, to, of stri
 	}
 }
 
-// Apart is the statement with parameters in place of its numbers, of which the condition has
-// some: which counters' deltas they are, or -1, -2, … for the condition's. touch are what touch
-// columns are set to; ok is false if it has other holes, or one of these is "".
-func (tp Template) Apart(where string, some int, touch []string) (text string, numbers []int, ok bool) {
-	var b strings.Builder
-	for _, p := range tp {
-		b.WriteString(p.text)
-		switch p.hole {
-		case noHole:
-		case holeDelta:
-			b.WriteByte('?')
-			numbers = append(numbers, p.i)
-		case holeTouch:
-			if touch[p.i] == "" {
-				return "", nil, false
-			}
-			b.WriteString(touch[p.i])
-		case holeWhere:
-			b.WriteString(where)
-			for n := range some {
-				numbers = append(numbers, -1-n)
-			}
-		default:
-			return "", nil, false
-		}
-	}
-	return b.String(), numbers, true
-}
-
 // Fill writes the statement.
 func (tp Template) Fill(buf []byte, prefix, lock string, slot int, f filling) []byte {
 	buf = append(buf, prefix...)
