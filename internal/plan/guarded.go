@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -50,12 +49,16 @@ func (g *Guard) Bind(b Binder) (*Guarded, bool) {
 	if out.Limit = limit; !ok || out.Delta == 0 || !g.goes(out.Delta) || !out.computes(how|limited) {
 		return nil, false
 	}
+	way := []byte{'0' + byte(out.how), '+'}
+	if out.Delta < 0 {
+		way[1] = '-'
+	}
 	var known [5]bool
 	var after, to string
 	out.texts, out.Shape, known[0] = g.cut(g.before, b)
 	texts, shape, more := g.cut(g.after, b)
 	after, known[1] = texts[0], more
-	out.texts, out.Shape = append(out.texts, after), strings.Join(append([]string{out.Shape, shape, fmt.Sprint(out.how, out.Delta < 0)}, g.own.pieces...), "\x00")
+	out.texts, out.Shape = append(out.texts, after), strings.Join(append([]string{out.Shape, shape, string(way)}, g.own.pieces...), "\x00")
 	out.row, known[2] = g.key.Bind(g.Name, b)
 	out.rest, known[3] = g.from.bind(b)
 	known[4] = true
