@@ -34,6 +34,18 @@ func (i *instruments) counter(name, unit, description string) metric.Int64Observ
 	return c
 }
 
+func (i *instruments) number(name, unit, description string) metric.Int64ObservableUpDownCounter {
+	n, err := i.meter.Int64ObservableUpDownCounter("countermysql."+name, metric.WithUnit(unit), metric.WithDescription(description))
+	i.all, i.errs = append(i.all, n), append(i.errs, err)
+	return n
+}
+
+func (i *instruments) seconds(name, description string) metric.Float64ObservableGauge {
+	s, err := i.meter.Float64ObservableGauge("countermysql."+name, metric.WithUnit("s"), metric.WithDescription(description))
+	i.all, i.errs = append(i.all, s), append(i.errs, err)
+	return s
+}
+
 // Register has a provider observe the statistics of db, which has to be
 // countermysql's, with attributes that tell it from others, such as
 // semconv.DBNamespace. Unregister ends it.
@@ -54,43 +66,21 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 	rollups := i.counter("rollups", "{rollup}", "Rollups of this process, by result.")
 	rows := i.counter("rollup.rows", "{row}", "Base rows that rollups dealt with, by what became of them.")
 	slots := i.counter("rollup.slots", "{row}", "Rows that rollups removed from slots tables.")
-	pending, err := i.meter.Int64ObservableUpDownCounter("countermysql.increments.pending", metric.WithUnit("{increment}"),
-		metric.WithDescription("Increments of open transactions that wait for COMMIT."))
-	i.all, i.errs = append(i.all, pending), append(i.errs, err)
-	slotted, err := i.meter.Int64ObservableUpDownCounter("countermysql.keys.slotted", metric.WithUnit("{key}"),
-		metric.WithDescription("Keys whose slots this process has written and not folded since: the hot ones."))
-	i.all, i.errs = append(i.all, slotted), append(i.errs, err)
-	oldest, err := i.meter.Float64ObservableGauge("countermysql.keys.slotted.oldest", metric.WithUnit("s"),
-		metric.WithDescription("For how long the oldest of them is in slots."))
-	i.all, i.errs = append(i.all, oldest), append(i.errs, err)
-	degraded, err := i.meter.Int64ObservableUpDownCounter("countermysql.tables.degraded", metric.WithUnit("{table}"),
-		metric.WithDescription("Tables that others have changed so that they take no more increments into slots."))
-	i.all, i.errs = append(i.all, degraded), append(i.errs, err)
-	unfit, err := i.meter.Int64ObservableUpDownCounter("countermysql.tables.unfit", metric.WithUnit("{table}"),
-		metric.WithDescription("Tables that can't have counters, whose statements fail."))
-	i.all, i.errs = append(i.all, unfit), append(i.errs, err)
-	waiting, err := i.meter.Int64ObservableUpDownCounter("countermysql.slots.waiting", metric.WithUnit("{row}"),
-		metric.WithDescription("Rows of slots tables that the rollup in the background found when it looked last, at most 10,000 of a table."))
-	i.all, i.errs = append(i.all, waiting), append(i.errs, err)
-	age, err := i.meter.Float64ObservableGauge("countermysql.schema.age", metric.WithUnit("s"),
-		metric.WithDescription("Since the process has looked at the server's tables last; one that does nothing does not look."))
-	i.all, i.errs = append(i.all, age), append(i.errs, err)
+	pending := i.number("increments.pending", "{increment}", "Increments of open transactions that wait for COMMIT.")
+	slotted := i.number("keys.slotted", "{key}", "Keys whose slots this process has written and not folded since: the hot ones.")
+	oldest := i.seconds("keys.slotted.oldest", "For how long the oldest of them is in slots.")
+	degraded := i.number("tables.degraded", "{table}", "Tables that others have changed so that they take no more increments into slots.")
+	unfit := i.number("tables.unfit", "{table}", "Tables that can't have counters, whose statements fail.")
+	waiting := i.number("slots.waiting", "{row}", "Rows of slots tables that the rollup in the background found when it looked last, at most 10,000 of a table.")
+	age := i.seconds("schema.age", "Since the process has looked at the server's tables last; one that does nothing does not look.")
 	schemaErrors := i.counter("schema.errors", "{reading}", "Readings of the server's tables that failed.")
 	buffered := i.counter("buffered.increments", "{increment}", "Increments that were acknowledged before they were stored.")
 	bufferedFlushes := i.counter("buffered.flushes", "{flush}", "Flushes of buffers, by result.")
 	bufferedLost := i.counter("buffered.lost", "{increment}", "Increments that were acknowledged and could not be stored, by reason.")
-	bufferedWaiting, err := i.meter.Int64ObservableUpDownCounter("countermysql.buffered.waiting", metric.WithUnit("{increment}"),
-		metric.WithDescription("Increments that were acknowledged and are not stored yet."))
-	i.all, i.errs = append(i.all, bufferedWaiting), append(i.errs, err)
-	bufferedKeys, err := i.meter.Int64ObservableUpDownCounter("countermysql.buffered.keys", metric.WithUnit("{key}"),
-		metric.WithDescription("Rows of which such increments wait."))
-	i.all, i.errs = append(i.all, bufferedKeys), append(i.errs, err)
-	bufferedOldest, err := i.meter.Float64ObservableGauge("countermysql.buffered.oldest", metric.WithUnit("s"),
-		metric.WithDescription("Since the first of them was acknowledged."))
-	i.all, i.errs = append(i.all, bufferedOldest), append(i.errs, err)
-	bufferedAge, err := i.meter.Float64ObservableGauge("countermysql.buffered.flush.age", metric.WithUnit("s"),
-		metric.WithDescription("Since the last flush that did not fail; where nothing waits there is none."))
-	i.all, i.errs = append(i.all, bufferedAge), append(i.errs, err)
+	bufferedWaiting := i.number("buffered.waiting", "{increment}", "Increments that were acknowledged and are not stored yet.")
+	bufferedKeys := i.number("buffered.keys", "{key}", "Rows of which such increments wait.")
+	bufferedOldest := i.seconds("buffered.oldest", "Since the first of them was acknowledged.")
+	bufferedAge := i.seconds("buffered.flush.age", "Since the last flush that did not fail; where nothing waits there is none.")
 	if err := errors.Join(i.errs...); err != nil {
 		return nil, err
 	}
