@@ -54,30 +54,18 @@ func BenchmarkBuffered(b *testing.B) {
 				b.ResetTimer()
 				b.RunParallel(func(pb *testing.PB) {
 					id := int(clients.Add(1))
-					var s *sql.Stmt
-					if pooled {
-						s, err := db.Prepare(hit)
+					prepare := db.PrepareContext
+					if !pooled {
+						conn, err := db.Conn(b.Context())
 						if err != nil {
 							b.Error(err)
 							return
 						}
-						defer s.Close()
-						for pb.Next() {
-							id = id%9 + 1
-							if _, err := s.Exec(id); err != nil {
-								b.Error(err)
-								return
-							}
-						}
-						return
+						defer conn.Close()
+						prepare = conn.PrepareContext
 					}
-					conn, err := db.Conn(b.Context())
+					s, err := prepare(b.Context(), hit)
 					if err != nil {
-						b.Error(err)
-						return
-					}
-					defer conn.Close()
-					if s, err = conn.PrepareContext(b.Context(), hit); err != nil {
 						b.Error(err)
 						return
 					}
