@@ -9,16 +9,6 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 )
 
-// increment runs a relative write as an increment. By a route of a lone one it may find out
-// that it is none.
-func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (answer.Outcome, increment.After, error) {
-	out, how, err := c.incrementNow(ctx, k, r)
-	if r.Buffered && how == increment.Done && err == nil { // its row has taken it
-		c.learn(k)
-	}
-	return out, how, err
-}
-
 // acknowledge adds an increment to its table's buffer; done is false where it runs as usual.
 // A connection has one call for that, whose memory it uses again.
 func (c *conn) acknowledge(ctx context.Context, p planUse, text string, prepared *stmt, args []driver.NamedValue, rows bool) (out answer.Outcome, done bool, err error) {
@@ -44,9 +34,9 @@ func (c *conn) acknowledge(ctx context.Context, p planUse, text string, prepared
 	return out, true, err
 }
 
-// learn tells the buffer that a row has taken an increment.
-func (c *conn) learn(k *call) {
-	inc := k.Plan.Increment()
+// learn tells the buffer that a row has taken the increment.
+func (k *call) learn() {
+	c, inc := k.conn, k.Plan.Increment()
 	if !c.Filler.Bind(inc, k.binder()) {
 		return
 	}
@@ -56,8 +46,9 @@ func (c *conn) learn(k *call) {
 	}
 }
 
-// incrementNow is increment for one that is sent.
-func (c *conn) incrementNow(ctx context.Context, k *call, r plan.Route) (answer.Outcome, increment.After, error) {
+// increment runs a relative write as an increment. By a route of a lone one it may find out
+// that it is none.
+func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (answer.Outcome, increment.After, error) {
 	if r.Lone {
 		n, how, err := c.CountAlone(ctx, k.counts())
 		if how != increment.NotTried {

@@ -124,11 +124,11 @@ func (c *Connector) planBy(k planKey) planUse {
 // planAnew plans a text, and remembers nothing.
 func (c *Connector) planAnew(k planKey) planUse {
 	use := planUse{Plan: plan.Make(k.schema, k.text, k.mode, k.db), state: &planState{}}
-	if inc := use.Increment(); inc != nil && inc.Joins {
-		use.state.batch = c.increments.Batch(inc.Table, inc.Name, inc.Key.Columns)
-	}
 	if inc := use.Increment(); inc != nil {
 		use.state.buffer = c.buffers.Of(inc.Table)
+		if inc.Joins {
+			use.state.batch = c.increments.Batch(inc.Table, inc.Name, inc.Key.Columns)
+		}
 	}
 	return use
 }

@@ -224,7 +224,7 @@ func (k *call) setting() plan.Setting {
 		s.Held = c.Open().Holds(inc.Table)
 	}
 	if b := k.state.buffer; b != nil {
-		s.Buffers, s.Buffer = true, !s.Transaction && !c.Changed && !c.Altered() && c.Next == "" && (k.explained || b.Open())
+		s.Buffers, s.Buffer = true, !s.Transaction && c.AsOpened() && (k.explained || b.Open())
 	}
 	return s
 }
@@ -239,6 +239,9 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 	if inc != nil {
 		if r.Class == plan.ClassIncrement {
 			out, how, err := c.increment(ctx, k, r)
+			if r.Buffered && how == increment.Done && err == nil { // its row has taken it
+				k.learn()
+			}
 			if err != nil || how == increment.Done {
 				return out, err
 			}

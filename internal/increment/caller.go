@@ -36,6 +36,4 @@ func New(f *fold.Folder, shared *Shared) *Caller { return &Caller{Folder: f, sha
 
 // Grouped reports whether what the session sends may share a transaction with what others
 // send: no statement has changed it.
-func (c *Caller) Grouped() bool {
-	return !c.shared.Alone && !c.Changed && !c.Altered() && c.Next == ""
-}
+func (c *Caller) Grouped() bool { return !c.shared.Alone && c.AsOpened() }

@@ -42,3 +42,6 @@ func New(shared *Shared, raw, below driver.Conn) (*Session, error) {
 	}
 	return &Session{Transactions: Transactions{Shared: shared, Wire: wire}}, nil
 }
+
+// AsOpened reports whether no statement has changed the session, nor its next transaction.
+func (s *Session) AsOpened() bool { return !s.Changed && !s.Altered() && s.Next == "" }
