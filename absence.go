@@ -11,7 +11,6 @@ import (
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // runEncounter runs a statement that may meet what was absent, so that it is right also
@@ -19,7 +18,7 @@ import (
 // reads, outside a transaction, looks after it has succeeded: mostly it fails. All else
 // looks before, in a transaction, in which a table that is there stays as it is.
 func (c *conn) runEncounter(ctx context.Context, k *call) (answer.Outcome, error) {
-	e, inside, data := k.Encounter, c.InTransaction(), k.Plan.Kind == sqltext.NoEffect
+	e, inside, data := k.Encounter, c.InTransaction(), k.Plan.Effect == nil
 	if c.Locks || c.XAEnded {
 		return c.runKnown(ctx, k)
 	}

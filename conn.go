@@ -81,7 +81,7 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 			return planUse{}, err
 		}
 	}
-	if p.Kind != sqltext.EffectRollback {
+	if p.Effect != (sqltext.Rollback{}) {
 		if err := c.Adopt(ctx, s); err != nil {
 			return planUse{}, err
 		}
@@ -101,7 +101,7 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 		p = c.connector.planBy(planKey{s, text, prepared.settings.Mode, prepared.settings.DB})
 		p.Plan = p.AsPrepared()
 	}
-	if p.Fallback || p.Kind == sqltext.EffectCall && p.Class() == plan.ClassExact && p.Encounter == nil { // CALL, or no verb that is known
+	if _, calls := p.Effect.(sqltext.Call); p.Fallback || calls && p.Class() == plan.ClassExact && p.Encounter == nil { // CALL, or no verb that is known
 		if err := c.SendBegin(ctx); err != nil { // as it is sent before any other statement
 			return planUse{}, err
 		}
@@ -111,7 +111,7 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 		}
 	}
 	if c.Next != "" && !c.InTransaction() {
-		c.Spent = p.Kind == sqltext.NoEffect && sqltext.UsesTables(sqltext.Tokenize(text, c.Settings.Mode))
+		c.Spent = p.Effect == nil && sqltext.UsesTables(sqltext.Tokenize(text, c.Settings.Mode))
 	}
 	return p, nil
 }

@@ -47,7 +47,7 @@ func (c *conn) runKnown(ctx context.Context, k *call) (answer.Outcome, error) {
 		return answer.Outcome{}, c.AsDeadlock("the key of a table with counters has got another type meanwhile")
 	}
 	_, split := k.Plan.Work.(*plan.Split)
-	if !errors.Is(err, fold.ErrOtherSlots) && (k.Plan.Kind != sqltext.NoEffect || split || !c.Outdated(ctx, k.Plan, err)) {
+	if !errors.Is(err, fold.ErrOtherSlots) && (k.Plan.Effect != nil || split || !c.Outdated(ctx, k.Plan, err)) {
 		return out, c.Cut(ctx, err)
 	}
 	p, err := c.plan(ctx, k.text)
@@ -86,40 +86,44 @@ func (c *conn) runOnce(ctx context.Context, k *call) (answer.Outcome, error) {
 			return answer.Outcome{}, err
 		}
 	}
-	if p.Kind != sqltext.NoEffect {
-		return c.runKind(ctx, k)
+	if p.Effect != nil {
+		return c.runEffect(ctx, k)
 	}
 	return c.runData(ctx, k)
 }
 
-// runKind executes a statement that changes the session or its transaction.
-func (c *conn) runKind(ctx context.Context, k *call) (answer.Outcome, error) {
-	switch k.Plan.Kind {
-	case sqltext.EffectBegin, sqltext.EffectCommit, sqltext.EffectDDL, sqltext.EffectImplicit, sqltext.EffectLock:
+// runEffect executes a statement that changes the session or its transaction.
+func (c *conn) runEffect(ctx context.Context, k *call) (answer.Outcome, error) {
+	switch e := k.Plan.Effect.(type) {
+	case sqltext.Begin, sqltext.Commit, sqltext.DDL, sqltext.Implicit, sqltext.Lock:
 		return c.runCommit(ctx, k)
-	case sqltext.EffectRollback:
+	case sqltext.Rollback:
 		out, err := k.Send(ctx, k.text)
 		if err == nil || !c.InTransaction() { // XA ROLLBACK of another transaction fails
 			c.EndedByUser()
 		}
 		return out, err
-	case sqltext.EffectSavepoint, sqltext.EffectRollbackTo, sqltext.EffectRelease:
-		return c.runSavepoint(ctx, k)
-	case sqltext.EffectTemporary:
+	case sqltext.MakeSavepoint:
+		return c.runSavepoint(ctx, k, e.Name)
+	case sqltext.ReturnTo:
+		return c.runSavepoint(ctx, k, e.Name)
+	case sqltext.Release:
+		return c.runSavepoint(ctx, k, e.Name)
+	case sqltext.Temporary:
 		return k.define(ctx, c.ddl.RunTemporary)
-	case sqltext.EffectAutocommit:
-		return c.runAutocommit(ctx, k)
-	case sqltext.EffectSetTransaction:
-		return c.runSetTransaction(ctx, k)
-	case sqltext.EffectSet:
+	case sqltext.SetAutocommit:
+		return c.runAutocommit(ctx, k, e)
+	case sqltext.SetTransaction:
+		return c.runSetTransaction(ctx, k, e)
+	case sqltext.Set:
 		return c.runSet(ctx, k)
-	case sqltext.EffectUnlock:
+	case sqltext.Unlock:
 		out, err := k.Send(ctx, k.text)
 		if err == nil {
 			c.Locks = false
 		}
 		return out, err
-	case sqltext.EffectCall, sqltext.EffectExecute:
+	case sqltext.Call, sqltext.Execute:
 		return c.runAnything(ctx, k)
 	}
 	return c.runData(ctx, k)
@@ -127,13 +131,14 @@ func (c *conn) runKind(ctx context.Context, k *call) (answer.Outcome, error) {
 
 // runCommit executes a statement that commits what is open.
 func (c *conn) runCommit(ctx context.Context, k *call) (answer.Outcome, error) {
-	p := k.Plan
+	commit, commits := k.Plan.Effect.(sqltext.Commit)
+	begin, begins := k.Plan.Effect.(sqltext.Begin)
 	send := c.SendOrRollBack
-	if p.Arg == sqltext.XaEnd { // a prepared transaction may lose the shared locks that keep others from its slots
+	if commit.XA { // a prepared transaction may lose the shared locks that keep others from its slots
 		send = c.ApplyAll
 	}
 	if err := send(ctx); err != nil {
-		if p.Arg == sqltext.XaEnd && !c.Begun() { // a deadlock has ended it, but MySQL wants XA END before XA ROLLBACK and all else
+		if commit.XA && !c.Begun() { // a deadlock has ended it, but MySQL wants XA END before XA ROLLBACK and all else
 			_, _ = k.Send(context.WithoutCancel(ctx), k.text) // which says no more than that
 		}
 		return answer.Outcome{}, err
@@ -141,14 +146,14 @@ func (c *conn) runCommit(ctx context.Context, k *call) (answer.Outcome, error) {
 	next := c.Begins()
 	out, err := k.define(ctx, c.ddl.Run)
 	switch {
-	case p.Arg == sqltext.XaEnd && err == nil:
+	case commit.XA && err == nil:
 		c.Ended()
 		c.XAEnded = true
-	case p.Kind == sqltext.EffectCommit && err == nil:
+	case commits && err == nil:
 		c.EndedByUser()
-	case p.Kind == sqltext.EffectBegin && err == nil:
+	case begins && err == nil:
 		c.Ended()
-		c.Next, c.HasSnapshot = next, p.Arg == sqltext.WithSnapshot
+		c.Next, c.HasSnapshot = next, begin.Snapshot
 	case err == nil && !c.Begun(), !c.InTransaction(): // DROP PREPARE and the like commit nothing
 		c.Ended()
 	}
@@ -180,7 +185,7 @@ func (c *conn) runAnything(ctx context.Context, k *call) (answer.Outcome, error)
 		return answer.Outcome{}, err
 	}
 	out, err := k.sendWatched(ctx)
-	if k.Plan.Kind == sqltext.EffectExecute && !sqltext.Tokenize(k.text, c.Settings.Mode)[0].Is("PREPARE") {
+	if k.Plan.Effect == (sqltext.Execute{}) && !sqltext.Tokenize(k.text, c.Settings.Mode)[0].Is("PREPARE") {
 		c.connector.watcher.NoteChange()
 	}
 	if out.Rows != nil { // the server tells only behind them whether the transaction is over

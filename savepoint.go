@@ -8,12 +8,12 @@ import (
 )
 
 // runSavepoint executes a statement that sets, goes back to or releases a savepoint.
-func (c *conn) runSavepoint(ctx context.Context, k *call) (answer.Outcome, error) {
-	name, err := c.SavepointName(ctx, k.Plan.Arg)
+func (c *conn) runSavepoint(ctx context.Context, k *call, name string) (answer.Outcome, error) {
+	name, err := c.SavepointName(ctx, name)
 	if err != nil {
 		return answer.Outcome{}, err
 	}
-	if k.Plan.Kind == sqltext.EffectSavepoint {
+	if _, makes := k.Plan.Effect.(sqltext.MakeSavepoint); makes {
 		if err := c.Join(ctx); err != nil {
 			return answer.Outcome{}, err
 		}
@@ -22,10 +22,10 @@ func (c *conn) runSavepoint(ctx context.Context, k *call) (answer.Outcome, error
 	if err != nil || !c.InTransaction() {
 		return out, err
 	}
-	switch x := c.Transaction(); k.Plan.Kind {
-	case sqltext.EffectSavepoint:
+	switch x := c.Transaction(); k.Plan.Effect.(type) {
+	case sqltext.MakeSavepoint:
 		x.Save(name)
-	case sqltext.EffectRollbackTo:
+	case sqltext.ReturnTo:
 		x.RollbackTo(name)
 	default:
 		x.Release(name, true)

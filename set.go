@@ -10,16 +10,16 @@ import (
 
 // runAutocommit executes SET autocommit. To switch it on commits, and where the text does
 // not tell the value it may do so.
-func (c *conn) runAutocommit(ctx context.Context, k *call) (answer.Outcome, error) {
+func (c *conn) runAutocommit(ctx context.Context, k *call, e sqltext.SetAutocommit) (answer.Outcome, error) {
 	if err := c.MayChange(ctx, k.text); err != nil {
 		return answer.Outcome{}, err
 	}
 	switch {
 	case k.Plan.Class() == plan.ClassExact: // it reads counters as well
 		return c.runAnything(ctx, k)
-	case k.Plan.Arg == "on" && !c.Autocommit():
+	case e.On && !c.Autocommit():
 		return c.runCommit(ctx, k)
-	case k.Plan.Arg != "off":
+	case !e.Off:
 		return c.runAnything(ctx, k)
 	}
 	if err := c.SettleTexts(ctx, k.text); err != nil {
@@ -47,9 +47,9 @@ func (c *conn) runSet(ctx context.Context, k *call) (answer.Outcome, error) {
 
 // runSetTransaction executes SET TRANSACTION, and SET @@transaction_isolation, for the
 // next transaction.
-func (c *conn) runSetTransaction(ctx context.Context, k *call) (answer.Outcome, error) {
-	level := k.Plan.Arg
-	if level == sqltext.ByVariable { // other settings may stand beside it
+func (c *conn) runSetTransaction(ctx context.Context, k *call, e sqltext.SetTransaction) (answer.Outcome, error) {
+	level := e.Level
+	if e.ByVariable { // other settings may stand beside it
 		if err := c.MayChange(ctx, k.text); err != nil {
 			return answer.Outcome{}, err
 		}

@@ -45,12 +45,14 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 	case *plan.Drop:
 		dropped = w.Tables
 	}
-	if p.Kind == sqltext.EffectDDL || p.Kind == sqltext.EffectImplicit {
+	_, begins := p.Effect.(sqltext.Begin)
+	defines := p.Effect == (sqltext.DDL{})
+	if defines || p.Effect == (sqltext.Implicit{}) {
 		defer d.Watcher.NoteDDL()
 	}
 	toks := sqltext.Tokenize(x.Text, d.Settings.Mode)
 	switch tables, changed := d.Watcher.Current().ChangedBy(toks, x.Text); {
-	case p.Kind != sqltext.EffectDDL || !changed:
+	case !defines || !changed:
 	case dropped != nil && !Truncates(toks): // nobody asks for what is gone
 		defer d.Watcher.NoteChange(tables...)
 	default: // learned before the caller hears of the change; others go on meanwhile
@@ -72,7 +74,7 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 	}
 	if d.Locks {
 		err := x.Send()
-		if err == nil && p.Kind == sqltext.EffectBegin && !toks[0].Is("XA") {
+		if err == nil && begins && !toks[0].Is("XA") {
 			d.Locks = false
 		}
 		return err

@@ -40,7 +40,8 @@ func (f *Folder) NoteAnything(p *plan.Plan) {
 		f.Ended()
 		return
 	}
-	f.HasSnapshot = f.HasSnapshot || p.Fixes || p.Kind != sqltext.EffectAutocommit && p.Arg != sqltext.OnlyReads // others may have read anything
+	_, sets := p.Effect.(sqltext.SetAutocommit)
+	f.HasSnapshot = f.HasSnapshot || p.Fixes || !sets && p.Effect != (sqltext.Call{OnlyReads: true}) // others may have read anything
 	f.Transaction().NoteCall()
 	for _, w := range p.Writes {
 		f.Transaction().WrittenTo(w.Table).SetUnbounded()

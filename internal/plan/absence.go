@@ -71,8 +71,8 @@ type encounter struct {
 
 // encounter finds what the statement may meet; nil if that is nothing. It may find too
 // much: that costs the statement a look, and a write a transaction of its own.
-func (a *analyzer) encounter(k sqltext.Effect) *encounter {
-	if k == sqltext.EffectDDL && sqltext.MakesTable(a.toks) { // or fails, as it is there
+func (a *analyzer) encounter(effect sqltext.Effect) *encounter {
+	if effect == (sqltext.DDL{}) && sqltext.MakesTable(a.toks) { // or fails, as it is there
 		return nil
 	}
 	n := a.schema.Meant(a.toks, a.text)
@@ -87,11 +87,11 @@ func (a *analyzer) encounter(k sqltext.Effect) *encounter {
 		return nil
 	}
 	var read parsed
-	if k == sqltext.NoEffect {
+	if effect == nil {
 		read = a.parse()
 	}
 	for _, b := range candidates {
-		if a.meets(&b, k, read.stmt) {
+		if a.meets(&b, effect, read.stmt) {
 			all = append(all, b)
 		}
 	}
@@ -108,11 +108,12 @@ func (a *analyzer) encounter(k sqltext.Effect) *encounter {
 }
 
 // meets reports whether the statement may meet what was absent.
-func (a *analyzer) meets(b *Absence, k sqltext.Effect, stmt ast.StmtNode) bool {
+func (a *analyzer) meets(b *Absence, effect sqltext.Effect, stmt ast.StmtNode) bool {
 	key := a.schema.Key(b.t.Spec.DB, b.t.Spec.Name)
 	named := func(n *ast.TableName) bool { return a.schema.Key(cmp.Or(n.Schema.O, a.db), n.Name.O) == key }
+	_, calls := effect.(sqltext.Call)
 	switch {
-	case stmt != nil && !some(stmt, named), stmt == nil && k != sqltext.EffectCall && k != sqltext.EffectExecute && !a.mentions(b.t.Spec.DB, b.t.Spec.Name):
+	case stmt != nil && !some(stmt, named), stmt == nil && !calls && effect != (sqltext.Execute{}) && !a.mentions(b.t.Spec.DB, b.t.Spec.Name):
 		return false
 	case stmt == nil, b.Column == "", a.mentions("", b.Column):
 		return true

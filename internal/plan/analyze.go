@@ -22,49 +22,49 @@ func newAnalyzer(s *catalog.Schema, text string, mode sqltext.Mode, db string) *
 
 // plan tells what the statement may do with counter tables by its first words, and which of
 // them it names.
-func (a *analyzer) plan() *Plan {
-	k, _ := sqltext.EffectOf(a.toks)
+func (a *analyzer) plan(effect sqltext.Effect) *Plan {
+	_, calls := effect.(sqltext.Call)
 	tables, via := a.schema.Reach(a.toks, a.text)
-	if k == sqltext.EffectExecute && a.toks[0].Is("EXECUTE") || k == sqltext.EffectCall && len(tables) == 0 && a.toks[0].Is("HANDLER") {
+	if effect == (sqltext.Execute{}) && a.toks[0].Is("EXECUTE") || calls && len(tables) == 0 && a.toks[0].Is("HANDLER") {
 		tables = a.schema.All() // the prepared text may name any, and so may the handler's OPEN
 	}
 	if len(tables) == 0 && len(via) == 0 { // a comment mentions one, say
 		return &Plan{Work: splitInto(sqltext.Apart(a.text, a.toks, a.mode))}
 	}
-	if parts := sqltext.Statements(a.text, a.toks); len(parts) > 1 && k != sqltext.EffectCall {
+	if parts := sqltext.Statements(a.text, a.toks); len(parts) > 1 && !calls {
 		return &Plan{Work: &Split{parts}}
 	}
-	switch k {
-	case sqltext.NoEffect:
+	switch effect.(type) {
+	case nil:
 		return a.dml(tables, via)
-	case sqltext.EffectDDL:
+	case sqltext.DDL:
 		return a.ddl(tables, via)
-	case sqltext.EffectLoad:
+	case sqltext.Load:
 		return a.load(tables, via)
-	case sqltext.EffectLock:
+	case sqltext.Lock:
 		return &Plan{Work: &TableLocks{readThrough(a.namedTables(tables), via)}}
-	case sqltext.EffectExecute:
+	case sqltext.Execute:
 		if a.toks[0].Is("PREPARE") {
 			return &Plan{}
 		}
 		return a.opaque(tables, via, "it runs a text prepared earlier")
-	case sqltext.EffectTemporary:
+	case sqltext.Temporary:
 		if a.fromQuery() {
 			return a.opaque(tables, via, "it makes a table from a query")
 		}
 		return &Plan{}
-	case sqltext.EffectSet, sqltext.EffectAutocommit, sqltext.EffectSetTransaction, sqltext.EffectCall:
-		return a.anything(k, tables, via)
+	case sqltext.Set, sqltext.SetAutocommit, sqltext.SetTransaction, sqltext.Call:
+		return a.anything(calls, tables, via)
 	}
 	return &Plan{}
 }
 
 // anything plans a statement that changes the session, or runs what is not seen.
-func (a *analyzer) anything(k sqltext.Effect, tables []*catalog.Table, via []catalog.Dependent) *Plan {
+func (a *analyzer) anything(calls bool, tables []*catalog.Table, via []catalog.Dependent) *Plan {
 	if a.toks[0].Is("HANDLER") && !sqltext.HasWord(a.toks, "READ") {
 		return &Plan{} // opens or closes it
 	}
-	if analyzes := a.toks[0].Is("ANALYZE"); k != sqltext.EffectCall || a.toks[0].Is("DO") || analyzes { // whose strings nothing runs, unlike those of CALL
+	if analyzes := a.toks[0].Is("ANALYZE"); !calls || a.toks[0].Is("DO") || analyzes { // whose strings nothing runs, unlike those of CALL
 		tables, via = a.outsideStrings(tables, via)
 		via = slices.DeleteFunc(via, func(d catalog.Dependent) bool { return !d.Reads && !analyzes })
 	} else if a.toks[0].Is("CALL") {

@@ -135,10 +135,10 @@ func relativeThrough(s *catalog.Schema, body, db string) bool {
 	}
 	for _, stmt := range sqltext.Statements(body, toks) {
 		inner := newAnalyzer(s, stmt, sqltext.Mode{}, db)
-		if k, _ := sqltext.EffectOf(inner.toks); k != sqltext.NoEffect {
+		if sqltext.EffectOf(inner.toks) != nil {
 			return false
 		}
-		p := inner.plan()
+		p := inner.plan(nil)
 		if class := p.Class(); class != ClassVerbatim && class != ClassIncrement || p.Sweep != nil || p.Deletes != nil {
 			return false
 		}

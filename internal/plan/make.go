@@ -12,21 +12,20 @@ func Make(s *catalog.Schema, text string, mode sqltext.Mode, db string) *Plan {
 		p = NewPlan(s, text, mode, db)
 		p.Named = true
 	} else {
-		p = &Plan{Work: splitInto(sqltext.Apart(text, toks, mode))}
-		p.Kind, p.Arg = sqltext.EffectOf(toks)
+		p = &Plan{Effect: sqltext.EffectOf(toks), Work: splitInto(sqltext.Apart(text, toks, mode))}
 	}
 	p.Locking, p.Fixes = sqltext.LockingRead(toks), sqltext.ConsistentRead(toks)
-	p.Simple = p.Kind == sqltext.NoEffect && p.Work == nil && p.Writes == nil && p.Sweep == nil && p.Encounter == nil
+	p.Simple = p.Effect == nil && p.Work == nil && p.Writes == nil && p.Sweep == nil && p.Encounter == nil
 	return p
 }
 
 // NewPlan decides what becomes of a statement. It does no I/O.
 func NewPlan(s *catalog.Schema, text string, mode sqltext.Mode, db string) *Plan {
 	a := newAnalyzer(s, text, mode, db)
-	k, arg := sqltext.EffectOf(a.toks)
-	p, e := a.plan(), a.encounter(k)
+	effect := sqltext.EffectOf(a.toks)
+	p, e := a.plan(effect), a.encounter(effect)
 	_, split := p.Work.(*Split)
-	if e != nil && !split && k != sqltext.EffectCall {
+	if _, calls := effect.(sqltext.Call); e != nil && !split && !calls {
 		if parts := sqltext.Statements(text, a.toks); len(parts) > 1 {
 			p, split = &Plan{Work: &Split{parts}}, true
 		}
@@ -34,6 +33,6 @@ func NewPlan(s *catalog.Schema, text string, mode sqltext.Mode, db string) *Plan
 	if !split {
 		p.Encounter = e
 	}
-	p.Kind, p.Arg, p.Params = k, arg, len(a.params)
+	p.Effect, p.Params = effect, len(a.params)
 	return p
 }

@@ -8,16 +8,15 @@ import (
 // Plan says how one statement runs. It is immutable and depends on nothing but
 // the text, the lexing mode, the default database and the schema.
 type Plan struct {
-	Kind      sqltext.Effect
-	Arg       string     // of the kind: a savepoint's name, an isolation level
-	Params    int        // how many arguments it takes
-	Named     bool       // the text could concern a counter table
-	Simple    bool       // goes to the server and that is all
-	Locking   bool       // a query with locks of its own
-	Fixes     bool       // a consistent read: under REPEATABLE READ it fixes the transaction's snapshot
-	Reason    string     // why it is not fast
-	Fallback  bool       // it could not be parsed
-	Encounter *encounter // what it may meet that was not there when the schema was read
+	Effect    sqltext.Effect // on the session and its transaction; nil: none
+	Params    int            // how many arguments it takes
+	Named     bool           // the text could concern a counter table
+	Simple    bool           // goes to the server and that is all
+	Locking   bool           // a query with locks of its own
+	Fixes     bool           // a consistent read: under REPEATABLE READ it fixes the transaction's snapshot
+	Reason    string         // why it is not fast
+	Fallback  bool           // it could not be parsed
+	Encounter *encounter     // what it may meet that was not there when the schema was read
 
 	Changes
 	Work Work // what there is to do beside sending it; nil: nothing
@@ -75,7 +74,7 @@ func (p *Plan) Tables() (all []*catalog.Table) {
 // AsPrepared is the plan of a statement that has to run as the server has prepared it,
 // because the session would take its text otherwise now.
 func (p *Plan) AsPrepared() *Plan {
-	if p.Kind != sqltext.NoEffect || p.Class() != ClassIncrement && p.Class() != ClassSum && p.Class() != ClassExact {
+	if p.Effect != nil || p.Class() != ClassIncrement && p.Class() != ClassSum && p.Class() != ClassExact {
 		return p
 	}
 	was := p.Exactly()
@@ -90,11 +89,13 @@ func (p *Plan) AsPrepared() *Plan {
 // LeavesPromises reports whether the statement does not need to know whether rows are there
 // that the transaction has incremented, or asks for it itself: an increment does.
 func (p *Plan) LeavesPromises() bool {
-	switch p.Kind {
-	case sqltext.NoEffect:
+	switch e := p.Effect.(type) {
+	case nil:
 		return p.Class() == ClassIncrement && p.Encounter == nil
-	case sqltext.EffectCommit:
-		return p.Arg != sqltext.XaEnd
+	case sqltext.Commit:
+		return !e.XA
+	case sqltext.Rollback:
+		return true
 	}
-	return p.Kind == sqltext.EffectRollback
+	return false
 }

@@ -5,38 +5,72 @@ import (
 	"strings"
 )
 
-// Effect is what a statement does to the session and its transaction.
-type Effect uint8
+// Effect is what a statement does to the session and its transaction: one of the types below,
+// or nil, if it does nothing.
+type Effect interface{ effect() }
 
-const (
-	NoEffect             Effect = iota // nothing
-	EffectBegin                        // BEGIN, START TRANSACTION, XA START: commits what is open
-	EffectCommit                       // COMMIT, XA END
-	EffectRollback                     // ROLLBACK, XA ROLLBACK, XA COMMIT
-	EffectSavepoint                    // SAVEPOINT x
-	EffectRollbackTo                   // ROLLBACK TO x
-	EffectRelease                      // RELEASE SAVEPOINT x
-	EffectDDL                          // changes the schema, commits what is open
-	EffectImplicit                     // commits what is open
-	EffectSet                          // changes the session
-	EffectAutocommit                   // SET autocommit
-	EffectSetTransaction               // SET TRANSACTION …, for the next transaction
-	EffectCall                         // may do anything
-	EffectExecute                      // PREPARE and EXECUTE as text
-	EffectLoad                         // LOAD DATA
-	EffectExplain                      // answers about a statement
-	EffectLock                         // LOCK TABLES, FLUSH TABLES … WITH READ LOCK
-	EffectUnlock                       // UNLOCK TABLES
-	EffectTemporary                    // CREATE or DROP TEMPORARY TABLE
+type (
+	// Begin is BEGIN, START TRANSACTION, XA START: it commits what is open.
+	Begin struct{ Snapshot bool } // WITH CONSISTENT SNAPSHOT
+
+	// Commit is COMMIT and XA END.
+	Commit struct{ XA bool }
+
+	// Rollback is ROLLBACK, XA ROLLBACK and XA COMMIT, as what was pending was sent by XA END.
+	Rollback struct{}
+
+	// MakeSavepoint is SAVEPOINT, ReturnTo is ROLLBACK TO, Release is RELEASE SAVEPOINT. Names
+	// are in lower case.
+	MakeSavepoint struct{ Name string }
+	ReturnTo      struct{ Name string }
+	Release       struct{ Name string }
+
+	// DDL changes the schema and commits what is open, which Implicit does too.
+	DDL      struct{}
+	Implicit struct{}
+
+	// Set changes the session.
+	Set struct{}
+
+	// SetAutocommit is SET autocommit: with neither On nor Off that can't be told.
+	SetAutocommit struct{ On, Off bool }
+
+	// SetTransaction is SET TRANSACTION, for the next transaction, and what sets the variables
+	// that are for it, ByVariable. Level is "" if it is not named.
+	SetTransaction struct {
+		Level      string
+		ByVariable bool
+	}
+
+	// Call may do anything; DO only reads.
+	Call struct{ OnlyReads bool }
+
+	Execute   struct{} // PREPARE and EXECUTE as text
+	Load      struct{} // LOAD DATA
+	Explain   struct{} // answers about a statement
+	Lock      struct{} // LOCK TABLES, FLUSH TABLES … WITH READ LOCK
+	Unlock    struct{} // UNLOCK TABLES
+	Temporary struct{} // CREATE or DROP TEMPORARY TABLE
 )
 
-// Arguments of kinds that are no names or isolation levels.
-const (
-	WithSnapshot = "snapshot" // of START TRANSACTION WITH CONSISTENT SNAPSHOT
-	XaEnd        = "end"      // of XA END
-	OnlyReads    = "do"       // of DO
-	ByVariable   = "@@"       // of SET @@transaction_isolation and the like
-)
+func (Begin) effect()          {}
+func (Commit) effect()         {}
+func (Rollback) effect()       {}
+func (MakeSavepoint) effect()  {}
+func (ReturnTo) effect()       {}
+func (Release) effect()        {}
+func (DDL) effect()            {}
+func (Implicit) effect()       {}
+func (Set) effect()            {}
+func (SetAutocommit) effect()  {}
+func (SetTransaction) effect() {}
+func (Call) effect()           {}
+func (Execute) effect()        {}
+func (Load) effect()           {}
+func (Explain) effect()        {}
+func (Lock) effect()           {}
+func (Unlock) effect()         {}
+func (Temporary) effect()      {}
 
 // implicit are the statements that commit the open transaction
 // (https://dev.mysql.com/doc/refman/8.4/en/implicit-commit.html).
@@ -48,84 +82,83 @@ var dataWords = WordSet(`SELECT INSERT UPDATE DELETE REPLACE WITH TABLE VALUES K
 
 var ddl = WordSet(`ALTER CREATE DROP RENAME TRUNCATE`)
 
-// EffectOf classifies by the first words; arg is a savepoint's name, an isolation
-// level or one of the arguments above.
-func EffectOf(toks []Token) (k Effect, arg string) {
+// EffectOf classifies by the first words.
+func EffectOf(toks []Token) Effect {
 	for len(toks) > 0 && toks[0].Punct('(') {
 		toks = toks[1:]
 	}
 	if len(toks) == 0 {
-		return NoEffect, ""
+		return nil
 	}
 	if toks[0].Kind == Versioned {
-		return EffectCall, "" // code that only some servers run
+		return Call{} // code that only some servers run
 	}
 	switch first := strings.ToUpper(toks[0].Name); first {
 	case "BEGIN":
 		if len(toks) > 1 && !WordAt(toks, 1, "WORK") && !toks[1].Punct(';') {
-			return EffectCall, "" // a compound statement
+			return Call{} // a compound statement
 		}
-		return EffectBegin, ""
+		return Begin{}
 	case "START":
 		return effectOfStart(toks)
 	case "COMMIT":
-		return EffectCommit, ""
+		return Commit{}
 	case "ROLLBACK":
 		return effectOfRollback(toks)
 	case "SAVEPOINT":
-		return EffectSavepoint, nameAt(toks, 1)
+		return MakeSavepoint{nameAt(toks, 1)}
 	case "RELEASE":
-		return EffectRelease, nameAt(toks, 2)
+		return Release{nameAt(toks, 2)}
 	case "XA":
 		return effectOfXA(toks)
 	case "SET":
 		return effectOfSet(toks)
 	case "USE":
-		return EffectSet, ""
+		return Set{}
 	case "CALL", "HANDLER":
-		return EffectCall, ""
+		return Call{}
 	case "DO":
-		return EffectCall, OnlyReads
+		return Call{OnlyReads: true}
 	case "PREPARE", "EXECUTE":
-		return EffectExecute, ""
+		return Execute{}
 	case "LOAD":
 		if WordAt(toks, 1, "INDEX") {
-			return EffectImplicit, ""
+			return Implicit{}
 		}
-		return EffectLoad, ""
+		return Load{}
 	case "EXPLAIN", "DESCRIBE", "DESC", "SHOW", "HELP":
-		return EffectExplain, ""
+		return Explain{}
 	case "LOCK", "UNLOCK":
 		switch {
 		case WordAt(toks, 1, "INSTANCE"): // which leaves tables and transactions alone
-			return NoEffect, ""
+			return nil
 		case first == "LOCK":
-			return EffectLock, ""
+			return Lock{}
 		}
-		return EffectUnlock, ""
+		return Unlock{}
 	case "ANALYZE":
 		if !WordAt(toks, 1, "TABLE") && !WordAt(toks, 2, "TABLE") {
-			return EffectCall, "" // MariaDB's ANALYZE UPDATE runs the statement
+			return Call{} // MariaDB's ANALYZE UPDATE runs the statement
 		}
-		return EffectImplicit, ""
+		return Implicit{}
 	case "CREATE", "DROP":
 		if WordAt(toks, 1, "TEMPORARY") || WordAt(toks, 1, "OR") && WordAt(toks, 3, "TEMPORARY") {
-			return EffectTemporary, ""
+			return Temporary{}
 		}
 	}
 	switch {
 	case WordAt(toks, 1, "PREPARE"): // DROP PREPARE is DEALLOCATE PREPARE
-		return NoEffect, ""
+		return nil
 	case LocksTables(toks):
-		return EffectLock, ""
+		return Lock{}
 	case toks[0].In(ddl):
-		return EffectDDL, ""
+		return DDL{}
 	case toks[0].In(implicit):
-		return EffectImplicit, ""
+		return Implicit{}
 	case toks[0].In(dataWords):
-		return NoEffect, ""
+		return nil
 	}
-	return EffectCall, ""
+	return Call{}
 }
 
 func nameAt(toks []Token, i int) string {
@@ -135,64 +168,61 @@ func nameAt(toks []Token, i int) string {
 	return ""
 }
 
-func effectOfStart(toks []Token) (k Effect, arg string) {
+func effectOfStart(toks []Token) Effect {
 	if !WordAt(toks, 1, "TRANSACTION") {
-		return EffectImplicit, ""
+		return Implicit{}
 	}
-	if HasWord(toks, "SNAPSHOT") {
-		return EffectBegin, WithSnapshot
-	}
-	return EffectBegin, ""
+	return Begin{Snapshot: HasWord(toks, "SNAPSHOT")}
 }
 
-func effectOfRollback(toks []Token) (k Effect, arg string) {
+func effectOfRollback(toks []Token) Effect {
 	for i := range toks {
 		if WordAt(toks, i, "TO") {
 			if WordAt(toks, i+1, "SAVEPOINT") && i+2 < len(toks) && toks[i+2].Ident() {
 				i++
 			}
-			return EffectRollbackTo, nameAt(toks, i+1)
+			return ReturnTo{nameAt(toks, i+1)}
 		}
 	}
-	return EffectRollback, ""
+	return Rollback{}
 }
 
-func effectOfXA(toks []Token) (k Effect, arg string) {
+func effectOfXA(toks []Token) Effect {
 	switch {
 	case WordAt(toks, 1, "START"), WordAt(toks, 1, "BEGIN"):
-		return EffectBegin, ""
+		return Begin{}
 	case WordAt(toks, 1, "END"):
-		return EffectCommit, XaEnd
+		return Commit{XA: true}
 	case WordAt(toks, 1, "ROLLBACK"), WordAt(toks, 1, "COMMIT"): // what was pending was sent by XA END
-		return EffectRollback, ""
+		return Rollback{}
 	}
-	return NoEffect, ""
+	return nil
 }
 
-func effectOfSet(toks []Token) (Effect, string) {
+func effectOfSet(toks []Token) Effect {
 	if WordAt(toks, 1, "TRANSACTION") {
 		for i := range toks {
 			if WordAt(toks, i, "LEVEL") && i+1 < len(toks) {
-				return EffectSetTransaction, strings.ToUpper(words(toks[i+1:]))
+				return SetTransaction{Level: strings.ToUpper(words(toks[i+1:]))}
 			}
 		}
-		return EffectSetTransaction, ""
+		return SetTransaction{}
 	}
 	if WordAt(toks, 1, "PASSWORD") || WordAt(toks, 1, "DEFAULT") && WordAt(toks, 2, "ROLE") {
-		return EffectImplicit, ""
+		return Implicit{}
 	}
 	for i, t := range toks {
 		if t.Is("STATEMENT") && i == 1 {
-			return EffectCall, "" // MariaDB's SET STATEMENT … FOR runs another statement
+			return Call{} // MariaDB's SET STATEMENT … FOR runs another statement
 		}
 		if strings.EqualFold(t.Variable(), "autocommit") { // @@session.autocommit too
-			return EffectAutocommit, switches(toks[i+1:])
+			return switches(toks[i+1:])
 		}
 		if t.Kind == Variable && nextOnly[strings.ToLower(t.Name)] {
-			return EffectSetTransaction, ByVariable
+			return SetTransaction{ByVariable: true}
 		}
 	}
-	return EffectSet, ""
+	return Set{}
 }
 
 // nextOnly are the variables that, without a scope, are for the next transaction only.
@@ -244,21 +274,21 @@ func SetsLevel(toks []Token) bool {
 	})
 }
 
-// switches reads "= 1;" and the like: "on", "off", or "" if it can't be told.
-func switches(toks []Token) string {
+// switches reads "= 1;" and the like.
+func switches(toks []Token) SetAutocommit {
 	for len(toks) > 0 && (toks[0].Punct(':') || toks[0].Punct('=')) {
 		toks = toks[1:]
 	}
 	if len(toks) == 0 || len(toks) > 1 && !toks[1].Punct(';') {
-		return ""
+		return SetAutocommit{}
 	}
 	switch {
 	case toks[0].Is("ON"), toks[0].Is("TRUE"), toks[0].Name == "1":
-		return "on"
+		return SetAutocommit{On: true}
 	case toks[0].Is("OFF"), toks[0].Is("FALSE"), toks[0].Name == "0":
-		return "off"
+		return SetAutocommit{Off: true}
 	}
-	return ""
+	return SetAutocommit{}
 }
 
 // UsesTables reports whether a query or data change ends what SET TRANSACTION said

@@ -38,8 +38,7 @@ func Statements(text string, toks []Token) []string {
 func Apart(text string, toks []Token, mode Mode) []string {
 	parts := Statements(text, toks)
 	if len(parts) < 2 || !slices.ContainsFunc(parts, func(part string) bool {
-		kind, _ := EffectOf(Tokenize(part, mode))
-		return kind != NoEffect
+		return EffectOf(Tokenize(part, mode)) != nil
 	}) {
 		return nil
 	}
