@@ -45,10 +45,23 @@ var edits = []edit{
 	// Our database has a name that is nobody else's.
 	{file: "migrate_test.go", from: `tblSchema = "gorm"`, to: `tblSchema = "` + database + `"`},
 	{file: "sql_builder_test.go", from: `"gorm.users"`, to: `"` + database + `.users"`},
+	// The drivers of other databases take longer to compile than all else together.
+	{file: "tests_test.go", from: `"gorm.io/driver/gaussdb"`, to: `gaussdb ` + otherDatabase},
+	{file: "tests_test.go", from: `"gorm.io/driver/postgres"`, to: `postgres ` + otherDatabase},
+	{file: "tests_test.go", from: `"gorm.io/driver/sqlite"`, to: `sqlite ` + otherDatabase},
+	{file: "tests_test.go", from: `"gorm.io/driver/sqlserver"`, to: `sqlserver ` + otherDatabase},
+	{file: "migrate_test.go", from: `"gorm.io/driver/gaussdb"`, to: `gaussdb ` + otherDatabase},
+	{file: "migrate_test.go", from: `"gorm.io/driver/postgres"`, to: `postgres ` + otherDatabase},
+	{file: "table_test.go", from: `"gorm.io/driver/gaussdb"`, to: `gaussdb ` + otherDatabase},
+	{file: "table_test.go", from: `"gorm.io/driver/postgres"`, to: `postgres ` + otherDatabase},
 	// One test of a cache sleeps for longer than all others take.
 	{file: "prepared_stmt_test.go", from: `PrepareStmtTTL: 20 * time.Second`, to: `PrepareStmtTTL: 5 * time.Second`, optional: true},
 	{file: "prepared_stmt_test.go", from: `time.Sleep(time.Second * 40)`, to: `time.Sleep(time.Second * 10)`, optional: true},
 }
+
+// otherDatabase is the package that stands for GORM's drivers of other databases:
+// testdata/other.go.
+const otherDatabase = `"gorm.io/gorm/tests/other"`
 
 // noDatabase are their tests of a cache in memory. They need no driver, and an
 // idle machine: entries have to expire at the millisecond.
@@ -70,23 +83,24 @@ func copyTree(t *testing.T, theirs string) string {
 		text = bytes.ReplaceAll(text, []byte(e.from), []byte(e.to))
 		require.NoError(t, os.WriteFile(name, text, 0o600))
 	}
-	text, err := os.ReadFile(filepath.Join("testdata", "last_test.go"))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(tests, "zz_last_test.go"), text, 0o600)) // go test keeps the files' order
+	require.NoError(t, os.Mkdir(filepath.Join(tests, "other"), 0o700))
+	for from, to := range map[string]string{
+		"last_test.go": "zz_last_test.go", // go test keeps the files' order
+		"other.go":     "other/other.go",
+	} {
+		text, err := os.ReadFile(filepath.Join("testdata", from))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(tests, to), text, 0o600))
+	}
 	return dir
 }
 
-// build compiles the tests once for all runs.
-//
-// Neither with -race nor with cgo: with them, SQLite and the other databases'
-// drivers that the tests import take minutes to compile. Ours runs with -race in
-// all other tests; this is about its answers.
+// build compiles the tests once for all runs, with -race if this test is.
 func build(t *testing.T, dir string) string {
 	tests := filepath.Join(dir, "tests")
-	env := suite.Environment("CGO_ENABLED=0")
-	suite.Go(t, tests, env, "mod", "edit", "-require="+suite.OurModule+"@v0.0.0",
+	suite.Go(t, tests, suite.Environment(), "mod", "edit", "-require="+suite.OurModule+"@v0.0.0",
 		"-replace="+suite.OurModule+"="+suite.ModuleDir(t, suite.OurModule), "-replace=gorm.io/gorm=../")
 	binary := filepath.Join(tests, "gorm.test")
-	suite.Go(t, tests, env, "test", "-c", "-vet=off", "-o", binary, ".")
+	suite.Go(t, tests, suite.Environment(), append([]string{"test", "-c", "-vet=off", "-o", binary}, append(suite.Race(), ".")...)...)
 	return binary
 }

@@ -70,8 +70,11 @@ func TestKeysChangedByAnotherClient(t *testing.T) {
 		settings := [][]string{{"interpolateParams=true"}, {"sql_mode=%27%27", "interpolateParams=true"}, {"multiStatements=true"}, {"sql_mode=%27%27", "multiStatements=true"}}
 		for i, k := range changedKeys(srv) {
 			strict, lax := settings[2*(i%2)], settings[1+2*(i%2)]
-			for n, params := range [][]string{strict, lax, strict} {
-				rollup := []time.Duration{countermysql.RollupNever, countermysql.RollupNever, time.Hour}[n] // which goes to base rows in strict sessions alone
+			for n, params := range [][]string{strict, lax} {
+				rollup := countermysql.RollupNever
+				if n == 0 && i%3 == 0 {
+					rollup = time.Hour // goes to base rows, in strict sessions alone
+				}
 				t.Run(fmt.Sprint(k, " ", strings.Join(params, "&"), " ", rollup), func(t *testing.T) {
 					schema := "CREATE TABLE p (id " + k.from + " NOT NULL, slug INT NOT NULL UNIQUE, n INT NOT NULL DEFAULT 0, PRIMARY KEY (id));\n" +
 						"INSERT INTO p VALUES (" + k.one + ", 1, 0);\nCREATE TABLE note (id INT AUTO_INCREMENT PRIMARY KEY)"

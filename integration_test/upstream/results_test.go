@@ -21,10 +21,7 @@ type copied struct {
 // build compiles the tests for a driver, once for all servers.
 func build(t *testing.T, dir, driver string) {
 	args := []string{"test", "-c", "-vet=off", "-o", driver + ".test", "-ldflags=-X " + theirModule + ".driverNameTest=" + driver}
-	if underRace() {
-		args = append(args, "-race")
-	}
-	suite.Go(t, dir, suite.Environment(), args...)
+	suite.Go(t, dir, suite.Environment(), append(args, suite.Race()...)...)
 }
 
 // run runs the tests on a driver, all but those named in skip.
