@@ -3,6 +3,7 @@ package accepted
 import (
 	"database/sql"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,10 +26,15 @@ INSERT INTO post VALUES (1, 1152921504606846977, 9223372036854775813), (2, 3, 4)
 		"INSERT INTO post VALUES (1, 1, 1) ON DUPLICATE KEY UPDATE likes = likes + ?",
 	}
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes", "views"))
+		_, rows, _ := strings.Cut(schema, ";")
 		for _, first := range []any{4.0, float32(0.5), "4", []byte("4"), "4.5", uint64(4), true, nil, int64(4)} {
 			for _, update := range updates {
 				for _, begin := range []bool{false, true} {
-					tw := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes", "views"))
+					for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
+						harness.Affected(t, db, "DELETE FROM post")
+						harness.Affected(t, db, strings.Trim(rows, ";\n"))
+					}
 					play := func(db *sql.DB, execute func(*sql.Conn, *sql.Stmt, any) (sql.Result, error)) (answers []string) {
 						conn := harness.Session(t, db)
 						stmt, err := conn.PrepareContext(t.Context(), update)
@@ -44,6 +50,10 @@ INSERT INTO post VALUES (1, 1152921504606846977, 9223372036854775813), (2, 3, 4)
 							}
 						}
 						require.NoError(t, stmt.Close())
+						if begin {
+							harness.Affected(t, conn, "ROLLBACK")
+						}
+						require.NoError(t, conn.Close())
 						return answers
 					}
 					prepared := func(_ *sql.Conn, stmt *sql.Stmt, arg any) (sql.Result, error) {
@@ -60,7 +70,7 @@ INSERT INTO post VALUES (1, 1152921504606846977, 9223372036854775813), (2, 3, 4)
 				}
 			}
 		}
-		tw := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes", "views"))
+		tw = harness.NewTwin(t, srv, schema, harness.Counters("post", "likes", "views"))
 		var counts []int64
 		for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
 			stmt, err := harness.Session(t, db).PrepareContext(t.Context(), updates[0])
