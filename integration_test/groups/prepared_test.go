@@ -92,6 +92,64 @@ func TestPreparedIncrements(t *testing.T) {
 	})
 }
 
+// TestPreparedInTransactions proves the same of the increments of transactions, one or two of
+// which go to their base rows.
+func TestPreparedInTransactions(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=true", "clientFoundRows=true", "sql_safe_updates=1"} {
+			tw := harness.NewTwin(t, srv, manyKeys, manyCounters(), params)
+			tw.Ours.SetMaxOpenConns(1)
+			vote := func(db *sql.DB, increments ...string) string {
+				return fmt.Sprint(transact(db, func(tx *sql.Tx) error {
+					for _, s := range append([]string{"INSERT INTO log (post_id) VALUES (NULL)"}, increments...) {
+						if _, err := tx.Exec(s); err != nil {
+							return err
+						}
+					}
+					return nil
+				}))
+			}
+			sent := tw.Sent.During(func() {
+				for n := range 15 {
+					for _, increments := range [][]string{
+						{fmt.Sprintf("UPDATE post SET likes = likes + %d WHERE id = 1", n-5), fmt.Sprintf("UPDATE member SET points = points - %d WHERE id = %d", n, 1+n%4)},
+						{fmt.Sprintf("UPDATE member SET points = points + %d WHERE id = %d", n+1, 1+n%5)}, // 5 is not there
+						{"UPDATE post SET likes = likes + 1 WHERE id = 2", "UPDATE post SET likes = likes + 2 WHERE id = 99"},
+						{"UPDATE post SET views = views - 1 WHERE id = 2", "UPDATE member SET points = points + 1 WHERE id = 1"}, // below zero in the end
+						{"UPDATE thread SET answers = answers + 1, seen = '2026-11-25 10:00:00.125' WHERE id = 1", "UPDATE tag SET used = used + 1.25 WHERE name = 'go'"},
+					} {
+						require.Equal(t, database.ReplaceAllString(vote(tw.Plain, increments...), ""), database.ReplaceAllString(vote(tw.Ours, increments...), ""), "%v", increments)
+					}
+				}
+			})
+			for _, table := range []string{"member", "thread", "post", "tag"} {
+				tw.Same(t, "SELECT * FROM "+table+" ORDER BY 1")
+			}
+			var texts []string
+			for _, s := range sent {
+				if strings.HasPrefix(s.Text, "PREPARE ") {
+					texts = append(texts, s.Text)
+				}
+			}
+			prepared := strings.Join(texts, "\n")
+			require.Equal(t, 2, strings.Count(prepared, "_shared STRAIGHT_JOIN"), "of a post and a member, each column of the post's:\n%s", prepared)
+			require.Contains(t, prepared, "`member` SET", "of a member alone")
+			harness.RollUp(t, tw.Ours)
+
+			tx, err := tw.Direct.Begin()
+			require.NoError(t, err)
+			harness.Affected(t, tx, "INSERT INTO log (post_id) VALUES (1)") // a shared lock of post 1
+			both := []string{"UPDATE post SET likes = likes + 1 WHERE id = 1", "UPDATE member SET points = points + 1 WHERE id = 2"}
+			require.Equal(t, "<nil>", vote(tw.Ours, both...))
+			require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT likes FROM post_slots WHERE id = 1"))
+			require.NoError(t, tx.Rollback())
+			require.Equal(t, "<nil>", vote(tw.Plain, both...))
+			tw.Same(t, "SELECT * FROM post ORDER BY 1")
+			tw.Same(t, "SELECT * FROM member ORDER BY 1")
+		}
+	})
+}
+
 // refusing has the server's answer to our prepared statements be an error: as where it has
 // too many, or where they are gone.
 type refusing struct {

@@ -3,6 +3,7 @@ package increment
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -37,7 +38,14 @@ func (c *Caller) sendDirect(ctx context.Context, b *Batch, e *slotsql.RowIncreme
 	if !e.Counts() || !c.cools(b) || e.Key == nil || b.keys.Hot(e.Key) {
 		return errNotDirect
 	}
-	return c.changeDirectly(b, func() (int64, error) { return c.Do(ctx, c.directly(b, e, later)+further) }, func() catalog.Key { return e.Key })
+	u, tp := b.baseUpdate(e, later)
+	whole := func() string { return string(tp.Fill(nil, c.Settings.NoWaiting(), "", 0, u)) + further }
+	send := func() (int64, error) { return c.Do(ctx, whole()) }
+	if slotsql.AreNumbers(u.Table, e) && slices.Equal(u.Columns, u.Table.Key) {
+		text, numbers := tp.Apart(u)
+		send = func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), text+further, numbers, whole) }
+	}
+	return c.changeDirectly(b, send, func() catalog.Key { return e.Key })
 }
 
 // sendAtOnce changes the base row of a transaction's increment where plain MySQL does,
@@ -93,7 +101,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 	if changes == 0 || changes == 1 && !rows[len(rows)-1].Shared {
 		return nil // nor behind the last
 	}
-	switch affected, err := c.Do(ctx, c.Settings.NoWaiting()+slotsql.DirectRows(rows)); {
+	switch affected, err := c.sendRows(ctx, rows); {
 	case err == nil && affected == 0, mysqlerr.Number(err) == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[mysqlerr.Number(err)]:
 		return nil
 	case err == nil && affected != int64(changes): // and were as many when they were counted
@@ -117,11 +125,22 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 	}
 }
 
-// directly is the statement for an increment of a base row.
-func (c *Caller) directly(b *Batch, e *slotsql.RowIncrement, later bool) string {
+// sendRows sends the statement for several base rows.
+func (c *Caller) sendRows(ctx context.Context, rows []slotsql.BaseRow) (affected int64, err error) {
+	whole := func() string { return c.Settings.NoWaiting() + slotsql.DirectRows(rows, nil) }
+	if slices.ContainsFunc(rows, func(r slotsql.BaseRow) bool { return !slotsql.AreNumbers(r.Table, r.Increment) }) {
+		return c.Do(ctx, whole())
+	}
+	var n slotsql.Numbers
+	text := slotsql.DirectRows(rows, &n)
+	return c.DoApart(ctx, c.Settings.NoWaiting(), text, n.Values, whole)
+}
+
+// baseUpdate is the statement for an increment of a base row, and what fills it.
+func (b *Batch) baseUpdate(e *slotsql.RowIncrement, later bool) (*slotsql.Upsert, slotsql.Template) {
 	u := &slotsql.Upsert{Table: b.keys.Table, Name: b.name, Columns: b.keys.By, Entries: []*slotsql.RowIncrement{e}}
 	used, touched := u.Used()
-	return string(slotsql.NewDirectTemplate(b.keys.Table, b.name, b.keys.By, used, touched, later).Fill(nil, c.Settings.NoWaiting(), "", 0, u))
+	return u, slotsql.NewDirectTemplate(u.Table, u.Name, u.Columns, used, touched, later)
 }
 
 // fillDirectly is sendDirect for the increment in the filler; sent is false for an argument

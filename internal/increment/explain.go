@@ -30,7 +30,8 @@ func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.BoundIncremen
 			out.Strict = u.One()
 		}
 		if c.cools(x.Batch) {
-			out.Direct = c.directly(x.Batch, e, true)
+			u, tp := x.Batch.baseUpdate(e, true)
+			out.Direct = string(tp.Fill(nil, c.Settings.NoWaiting(), "", 0, u))
 		}
 		return out, Done, nil
 	}

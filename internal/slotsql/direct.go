@@ -66,40 +66,52 @@ type BaseRow struct {
 // wait. The two locks are derived tables, which the server reads first, in this order, and
 // LIMIT keeps from merging (https://dev.mysql.com/doc/refman/8.4/en/derived-table-optimization.html);
 // to MariaDB every lock of the statement is one that fails, and the UPDATE itself the second.
-func DirectRows(rows []BaseRow) string {
-	var keys, shared, sharedBy, locked, lockedBy, changed, sets, by []string
+// n is nil, or gets the statement's numbers, which are parameters then.
+func DirectRows(rows []BaseRow, n *Numbers) string {
+	const first = " STRAIGHT_JOIN "
+	var keys, changed, by []string
+	lockOf := func(i int) string { return PrivateRows + "_lock" + strconv.Itoa(i) }
+	locking := func(what string, all bool, how string) string {
+		var from, where []string
+		for i, r := range rows {
+			if all || !r.Shared {
+				from = append(from, r.Table.Base()+" AS "+lockOf(i)+ForceKey(r.Table))
+				where = append(where, n.where(r.Table.Key, r.Increment.Key, lockOf(i)))
+			}
+		}
+		return "(SELECT " + what + " FROM " + strings.Join(from, first) + " WHERE " + strings.Join(where, " AND ") + " LIMIT 2 " + how + ") AS "
+	}
 	for i, r := range rows {
-		t, n := r.Table, strconv.Itoa(i)
-		lock, row := PrivateRows+"_lock"+n, PrivateRows+"_row"+n
-		from, where := t.Base()+" AS "+lock+ForceKey(t), t.Key.Where(r.Increment.Key, lock)
-		shared, sharedBy = append(shared, from), append(sharedBy, where)
 		if r.Shared {
 			continue
 		}
-		locked, lockedBy = append(locked, from), append(lockedBy, where)
-		changed = append(changed, t.Base()+" AS "+row)
-		for j, c := range t.Key {
-			key := PrivateKey + n + "_" + strconv.Itoa(j)
-			keys = append(keys, lock+"."+sqltext.Quote(c.Name)+" AS "+key)
+		row := PrivateRows + "_row" + strconv.Itoa(i)
+		changed = append(changed, r.Table.Base()+" AS "+row)
+		for j, c := range r.Table.Key {
+			key := PrivateKey + strconv.Itoa(i) + "_" + strconv.Itoa(j)
+			keys = append(keys, lockOf(i)+"."+sqltext.Quote(c.Name)+" AS "+key)
 			by = append(by, row+"."+sqltext.Quote(c.Name)+" = "+sharedRows+"."+key)
 		}
-		by = append(by, t.Key.AsKnown(row, true)...)
-		u := &Upsert{Table: t, Entries: []*RowIncrement{r.Increment}}
-		used, touched := u.Used()
+		by = append(by, r.Table.Key.AsKnown(row, true)...)
+		used, _ := (&Upsert{Table: r.Table, Entries: []*RowIncrement{r.Increment}}).Used()
 		for _, j := range used {
-			by = append(by, row+"."+sqltext.Quote(t.Counters[j].Name)+" IS NOT NULL")
+			by = append(by, row+"."+sqltext.Quote(r.Table.Counters[j].Name)+" IS NOT NULL")
 		}
-		var set templateWriter
-		set.adds(t, used, touched, row+".", row+".")
-		sets = append(sets, string(set.done().Fill(nil, "", "", 0, u)))
 	}
-	const first = " STRAIGHT_JOIN "
-	rowsOf := func(what string, from, where []string, how string) string {
-		return "(SELECT " + what + " FROM " + strings.Join(from, first) + " WHERE " + strings.Join(where, " AND ") + " LIMIT 2 " + how + ") AS "
-	}
-	tables := []string{rowsOf(strings.Join(keys, ", "), shared, sharedBy, rows[0].Table.NoWait()) + sharedRows}
+	tables := []string{locking(strings.Join(keys, ", "), true, rows[0].Table.NoWait()) + sharedRows}
 	if !rows[0].Table.MariaDB {
-		tables = append(tables, rowsOf("1", locked, lockedBy, "FOR UPDATE NOWAIT")+PrivateRows)
+		tables = append(tables, locking("1", false, "FOR UPDATE NOWAIT")+PrivateRows)
+	}
+	var sets []string
+	for i, r := range rows {
+		if r.Shared {
+			continue
+		}
+		u, row := &Upsert{Table: r.Table, Entries: []*RowIncrement{r.Increment}}, PrivateRows+"_row"+strconv.Itoa(i)+"."
+		used, touched := u.Used()
+		var set templateWriter
+		set.adds(r.Table, used, touched, row, row)
+		sets = append(sets, string(set.done().Fill(nil, "", "", 0, n.of(u))))
 	}
 	return "UPDATE " + strings.Join(append(tables, changed...), first) + " SET " + strings.Join(sets, ", ") + " WHERE " + strings.Join(by, " AND ")
 }
