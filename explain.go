@@ -17,9 +17,20 @@ import (
 	"github.com/countermysql/countermysql/internal/stock"
 )
 
+// Class is what becomes of a statement.
+type Class string
+
+const (
+	ClassBuffered  Class = "buffered"  // added up in memory, as TableConfig.Buffered has it
+	ClassIncrement Class = "increment" // goes to a slot, or to a cold row
+	ClassSum       Class = "sum"       // reads counters
+	ClassExact     Class = "exact"     // needs a counter's value: its rows are rolled up for it
+	ClassVerbatim  Class = "verbatim"  // sent as it is
+)
+
 // Explanation says what becomes of a statement.
 type Explanation struct {
-	Class  string // "buffered", "increment", "sum", "exact" or "verbatim"
+	Class  Class
 	Reason string // for people: why it is not fast, or not buffered, of statements about counters: the first condition that is not met
 	Steps  []ExplainedStep
 }
@@ -80,9 +91,9 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 		case err != nil:
 			return nil, err
 		case how == increment.Done:
-			out.Class, out.Reason = r.Class.String(), r.Reason
+			out.Class, out.Reason = Class(r.Class.String()), r.Reason
 			if r.Buffered {
-				out.Class = "buffered"
+				out.Class = ClassBuffered
 				out.step("if its row was met in the last minute: added in memory and acknowledged; every "+k.state.buffer.Every().String()+", with all that wait, in a transaction with the number of the flush", x.Strict, nil)
 			}
 			k.explainIncrement(out, x, args)
@@ -90,7 +101,7 @@ func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 		}
 		r = k.otherwise(how)
 	}
-	if out.Class, out.Reason = r.Class.String(), r.Reason; r.Class == plan.ClassVerbatim && r.Reason == p.Reason && k.wantsNow() {
+	if out.Class, out.Reason = Class(r.Class.String()), r.Reason; r.Class == plan.ClassVerbatim && r.Reason == p.Reason && k.wantsNow() {
 		out.Reason = k.wanting()
 	}
 	switch r.Class {
@@ -208,7 +219,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 // String writes the explanation for people.
 func (e *Explanation) String() string {
 	var b strings.Builder
-	b.WriteString(e.Class)
+	b.WriteString(string(e.Class))
 	if e.Reason != "" {
 		b.WriteString(": " + e.Reason)
 	}

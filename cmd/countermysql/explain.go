@@ -44,7 +44,7 @@ func (c *explainCommand) run(s *session) error {
 	if err != nil {
 		return err
 	}
-	out := explained{Class: e.Class, Reason: e.Reason, Steps: converted(e.Steps, asStep)}
+	out := explained{Class: string(e.Class), Reason: e.Reason, Steps: converted(e.Steps, asStep)}
 	if c.Run {
 		if out.Plans, err = c.plans(s, e, args); err != nil {
 			return err

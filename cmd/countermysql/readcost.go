@@ -71,7 +71,7 @@ func (s *session) readCost(conn *sql.Conn, t seenTable, counter string, key []an
 		return cost, err
 	}
 	sent := e.Steps[len(e.Steps)-1] // the sums
-	if e.Class != "sum" || sent.SQL == "" {
+	if e.Class != countermysql.ClassSum || sent.SQL == "" {
 		return cost, fmt.Errorf("a point read of %s is not one statement", t.name())
 	}
 	asSent, err := conn.PrepareContext(s.ctx, sent.SQL)

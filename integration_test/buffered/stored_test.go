@@ -236,7 +236,7 @@ func TestExplained(t *testing.T) {
 		known(t, tw.Ours, 1)
 		e, err := countermysql.Explain(t.Context(), tw.Ours, hit, 1)
 		require.NoError(t, err)
-		require.Equal(t, "buffered", e.Class)
+		require.EqualValues(t, "buffered", e.Class)
 		require.Empty(t, e.Reason)
 		sent := tw.Sent.During(func() {
 			harness.Affected(t, tw.Ours, hit, 1)
@@ -254,7 +254,7 @@ func TestExplained(t *testing.T) {
 		} {
 			e, err := countermysql.Explain(t.Context(), tw.Ours, stmt)
 			require.NoError(t, err)
-			require.Equal(t, "increment", e.Class, stmt)
+			require.EqualValues(t, "increment", e.Class, stmt)
 			require.Equal(t, why, e.Reason, stmt)
 		}
 	})

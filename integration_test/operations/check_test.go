@@ -311,7 +311,7 @@ func TestExplanation(t *testing.T) {
 					require.True(t, strings.HasPrefix(text, "SELECT") || strings.HasPrefix(text, "SET"), "it ran %s", text)
 				}
 				require.NoError(t, err)
-				require.Equal(t, c.class, explained.Class)
+				require.EqualValues(t, c.class, explained.Class)
 				require.Equal(t, c.class == "exact", explained.Reason != "")
 				require.Contains(t, explained.String(), explained.Steps[0].SQL)
 				var texts []string

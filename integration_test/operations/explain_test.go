@@ -23,7 +23,7 @@ func TestExplainArguments(t *testing.T) {
 		}
 		e, err := countermysql.Explain(t.Context(), tw.Ours, like, 1, 2)
 		require.NoError(t, err)
-		require.Equal(t, "increment", e.Class)
+		require.EqualValues(t, "increment", e.Class)
 	})
 }
 
@@ -54,7 +54,7 @@ func TestExplainReasons(t *testing.T) {
 		} {
 			e, err := countermysql.Explain(t.Context(), tw.Ours, c.stmt, c.args...)
 			require.NoError(t, err)
-			require.Equal(t, c.class, e.Class, c.stmt)
+			require.EqualValues(t, c.class, e.Class, c.stmt)
 			require.Contains(t, e.String(), c.want, c.stmt)
 		}
 	})

@@ -125,7 +125,7 @@ func TestExplainedIsSent(t *testing.T) {
 				fill(t, tw, hot)
 				e, err := countermysql.Explain(t.Context(), tw.Ours, s.text, s.args...)
 				require.NoError(t, err, s.text)
-				require.Equal(t, want, e.Class, "%s\n%s", s.text, e)
+				require.EqualValues(t, want, e.Class, "%s\n%s", s.text, e)
 				require.Equal(t, e.Class == "exact" || e.Class == "verbatim" && strings.Contains(e.String(), "on the base row"), e.Reason != "", "%s\n%s", s.text, e)
 				sent := execute(t, tw, s.text, s.args)
 				sameAsExplained(t, s.text, e, sent, hot)

@@ -143,7 +143,7 @@ func TestTouchColumnAsked(t *testing.T) {
 
 		e, err := countermysql.Explain(t.Context(), asking, hit)
 		require.NoError(t, err)
-		require.Equal(t, "verbatim", e.Class)
+		require.EqualValues(t, "verbatim", e.Class)
 		require.Contains(t, e.String(), "counterTouch="+name)
 		for range 3 {
 			harness.Affected(t, asking, hit)
@@ -172,7 +172,7 @@ func TestTouchColumnAsked(t *testing.T) {
 		require.NoError(t, err)
 		e, err = countermysql.Explain(t.Context(), asking, hit)
 		require.NoError(t, err)
-		require.Equal(t, "increment", e.Class)
+		require.EqualValues(t, "increment", e.Class)
 		harness.Affected(t, asking, hit)
 		require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT COUNT(last_seen) FROM post_slots"))
 	})
