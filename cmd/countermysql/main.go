@@ -67,6 +67,7 @@ type commandLine struct {
 	Recount recountCommand `cmd:"" help:"Compare counters with the queries that define them, and correct them."`
 	Advise  adviseCommand  `cmd:"" help:"How many slots does this server need? Runs a short load on a scratch database, or watches."`
 	Top     topCommand     `cmd:"" help:"Watch the counters live."`
+	History historyCommand `cmd:"" help:"What a counter of a row has changed by, interval by interval."`
 	Drop    dropCommand    `cmd:"" help:"Leave: roll everything up, verify, drop the slots tables."`
 }
 

@@ -100,7 +100,7 @@ func TestMade(t *testing.T) {
 		initialize(t, daily)
 		require.Empty(t, problems(t, daily))
 		renamed := posts(24 * time.Hour)
-		renamed.Tables[0].History.Table = "`post hourly```"
+		renamed.Tables[0].History.Table = "`post hourly`"
 		elsewhere, _ := harness.OpenOurs(t, tw.OursDSN, renamed)
 		initialize(t, elsewhere)
 		require.Empty(t, problems(t, elsewhere))
