@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -182,5 +184,59 @@ func TestKeys(t *testing.T) {
 		findings, err := countermysql.Check(t.Context(), tw.Ours)
 		require.NoError(t, err)
 		require.Empty(t, harness.OnTables(findings))
+	})
+}
+
+// TestDeleted proves that nothing takes from the history what a row had when it ended, and
+// that a row with another key has another history from then on.
+func TestDeleted(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, _ := newPosts(t, srv, posts(time.Hour))
+		sum := func(id int) int64 {
+			return harness.Number(t, tw.Direct, "SELECT COALESCE(SUM(likes), 0) FROM post_history WHERE id = ?", id)
+		}
+		tw.Play(t, "A: UPDATE post SET likes = likes + 5 WHERE id = 3", "A: DELETE FROM post WHERE id = 3", "A: INSERT INTO post (id, likes) VALUES (3, 2)", "A: REPLACE INTO post (id, likes) VALUES (3, 4)")
+		require.EqualValues(t, 5+2+4, sum(3))
+		tw.Play(t, "A: UPDATE post SET likes = likes + 5 WHERE id = 4", "A: UPDATE post SET id = 44, likes = likes + 1 WHERE id = 4", "A: UPDATE post SET likes = likes + 1 WHERE id = 44")
+		harness.RollUp(t, tw.Ours)
+		require.EqualValues(t, 5, sum(4))
+		require.EqualValues(t, 2, sum(44))
+		tw.Play(t, "A: TRUNCATE TABLE post")
+		require.EqualValues(t, 2, sum(44))
+	})
+}
+
+// TestReadsHistory proves that a statement which reads the history table can't change a counter,
+// whoever sends it, and that two statements can.
+func TestReadsHistory(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, before := newPosts(t, srv, posts(time.Hour))
+		for _, db := range []*sql.DB{tw.Ours, tw.Direct} {
+			_, err := db.Exec("UPDATE post SET likes = (SELECT COUNT(*) FROM post_history) WHERE id = 1")
+			require.Equal(t, 1442, harness.ErrorNumber(err))
+			require.EqualValues(t, 1, harness.Affected(t, db, "UPDATE post SET likes = likes + ? WHERE id = 1", harness.Number(t, db, "SELECT COUNT(*) + 1 FROM post_history WHERE likes > 1000")))
+		}
+		harness.RollUp(t, tw.Ours)
+		written(t, tw, before)
+	})
+}
+
+// TestDocumentedQueries runs the queries of docs/history.md.
+func TestDocumentedQueries(t *testing.T) {
+	text, err := os.ReadFile("../../docs/history.md")
+	require.NoError(t, err)
+	queries := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	require.NotEmpty(t, queries)
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, _ := newPosts(t, srv, posts(time.Hour))
+		harness.Affected(t, tw.Direct, "UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)")
+		for _, q := range queries {
+			query := strings.NewReplacer("$__timeFilter(bucket)", "bucket BETWEEN UTC_TIMESTAMP() - INTERVAL 1 DAY AND UTC_TIMESTAMP()").Replace(q[1])
+			require.NotEmpty(t, harness.Queried(t.Context(), tw.Ours, query))
+			rows, err := tw.Direct.Query(query)
+			require.NoError(t, err, query)
+			require.True(t, rows.Next(), query)
+			require.NoError(t, rows.Close())
+		}
 	})
 }
