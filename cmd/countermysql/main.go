@@ -61,7 +61,7 @@ type commandLine struct {
 	Version kong.VersionFlag `help:"Print the version."`
 
 	Check   checkCommand   `cmd:"" help:"Is each listed counter fit? One line per finding, with its remedy."`
-	Init    initCommand    `cmd:"" help:"Make the slots tables, add the columns of new counters and touch columns. May be repeated."`
+	Init    initCommand    `cmd:"" help:"Make the slots tables, add the columns of new counters and touch columns, make histories. May be repeated."`
 	Explain explainCommand `cmd:"" help:"What becomes of a statement, why, and what is sent."`
 	Rollup  rollupCommand  `cmd:"" help:"Add the slots to the base rows, beside any load."`
 	Recount recountCommand `cmd:"" help:"Compare counters with the queries that define them, and correct them."`
