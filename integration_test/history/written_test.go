@@ -74,7 +74,7 @@ func TestLoad(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		config := posts(time.Minute)
 		config.Rollup = 2 * time.Second
-		tw, before := newPosts(t, srv, config)
+		tw, before := newPosts(t, srv, config, "innodb_lock_wait_timeout=50")
 		var crowd harness.Crowd
 		end := time.Now().Add(4 * time.Second)
 		write := func(db *sql.DB, client int) {
