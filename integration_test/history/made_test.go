@@ -232,3 +232,24 @@ func TestBinaryLog(t *testing.T) {
 		})
 	}
 }
+
+// TestDDL proves that DDL through the driver folds slots into the history as into the base
+// rows, and that Init follows it.
+func TestDDL(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, before := newPosts(t, srv, posts(time.Hour))
+		tw.Play(t, "A: UPDATE post SET likes = likes + 5 WHERE id = 3", "A: ALTER TABLE post MODIFY title VARCHAR(40) NOT NULL DEFAULT ''",
+			"A: RENAME TABLE post TO article", "A: RENAME TABLE article TO post", "A: UPDATE post SET likes = likes + 1 WHERE id = 3",
+			"A: UPDATE post SET likes = likes + 5 WHERE id = 4", "A: ALTER TABLE post MODIFY id BIGINT NOT NULL", "A: UPDATE post SET likes = likes + 5 WHERE id = 4")
+		harness.RollUp(t, tw.Ours)
+		initialize(t, tw.Ours)
+		require.Empty(t, problems(t, tw.Ours))
+		tw.Play(t, "A: UPDATE post SET likes = likes + 5 WHERE id = 5", "A: ALTER TABLE post DROP PRIMARY KEY, ADD PRIMARY KEY (id, likes)", "A: ALTER TABLE post DROP PRIMARY KEY, ADD PRIMARY KEY (id)")
+		written(t, tw, before)
+		require.Empty(t, problems(t, tw.Ours))
+		tw.Play(t, "A: ALTER TABLE post ADD COLUMN slug INT NOT NULL DEFAULT 0", "A: UPDATE post SET slug = id", "A: UPDATE post SET likes = likes + 5 WHERE id = 6", "A: ALTER TABLE post DROP PRIMARY KEY, ADD PRIMARY KEY (slug)")
+		written(t, tw, before)
+		_, err := countermysql.Init(t.Context(), tw.Ours, nil)
+		require.ErrorContains(t, err, "its history table post_history is for another key")
+	})
+}
