@@ -20,7 +20,7 @@ import (
 func TestAliasesTellTheirFields(t *testing.T) {
 	aliases := map[string]any{
 		"ConfigError": ConfigError{}, "SlotsTableError": SlotsTableError{}, "UnfitError": UnfitError{}, "RefusedError": RefusedError{},
-		"RolledUp": RolledUp{}, "Left": Left{}, "Buffered": Buffered{},
+		"RolledUp": RolledUp{}, "Left": Left{}, "Buffered": Buffered{}, "History": History{},
 		"Statistics": Statistics{}, "Fallback": Fallback{}, "Histogram": Histogram{}, "RollupStatistics": RollupStatistics{}, "SlottedStatistics": SlottedStatistics{}, "SchemaStatistics": SchemaStatistics{},
 		"BufferedStatistics": BufferedStatistics{},
 	}

@@ -173,8 +173,21 @@ type TableConfig struct {
 	// YAML: buffered: {every: 1s, keys: 100000}
 	Buffered *Buffered
 
+	// History keeps the counters as time series: triggers, which Init makes, add each change of
+	// a counter to its interval's row in a table of its own. nil, the default: none of that.
+	//
+	// YAML: history: {every: 1h, keep: 2160h}
+	History *History
+
 	at config.TablePlaces
 }
+
+// History says how counters are kept as time series:
+//
+//	Every time.Duration the length of an interval, a part of a day from a minute to 24 hours; 0 means an hour
+//	Keep  time.Duration how long intervals are kept, by the rollups in the background; 0: for ever
+//	Table string        the table, in the table's own database; "" means <table>_history
+type History = catalog.History
 
 // Buffered says how increments wait in memory:
 //
@@ -245,7 +258,7 @@ func (c *Config) settings() *config.Settings {
 	}
 	s := &config.Settings{Slots: c.Slots, SlotRange: c.SlotRange, CreateSlots: c.CreateSlots, NoGroupCommit: c.NoGroupCommit, ReadOwn: string(c.ReadOwn), Rollup: c.Rollup, At: c.at}
 	for _, t := range c.Tables {
-		s.Tables = append(s.Tables, config.Table{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: string(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, Buffered: t.Buffered, At: t.at})
+		s.Tables = append(s.Tables, config.Table{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: string(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, Buffered: t.Buffered, History: t.History, At: t.at})
 	}
 	return s
 }
@@ -257,7 +270,7 @@ func (c *Config) with(s *config.Settings) *Config {
 		out.Interceptor, out.Logger = c.Interceptor, c.Logger
 	}
 	for _, t := range s.Tables {
-		out.Tables = append(out.Tables, TableConfig{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: ReadOwn(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, Buffered: t.Buffered, at: t.At})
+		out.Tables = append(out.Tables, TableConfig{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: ReadOwn(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, Buffered: t.Buffered, History: t.History, at: t.At})
 	}
 	return out
 }

@@ -16,6 +16,8 @@ type TableInfo struct {
 	Slots           int               // slots per counter that this process chooses from
 	Recount         map[string]string // the queries of TableConfig.Recount, by column
 	Buffered        Buffered          // of TableConfig, with the defaults filled in; the zero value: it is not
+	History         History           // the same
+	BucketColumn    string            // of the history table: when an interval begins, in UTC
 	Ready           bool              // it can have counters, and its slots table is there and fits
 }
 
@@ -33,7 +35,7 @@ func Tables(ctx context.Context, db *sql.DB) ([]TableInfo, error) {
 	var all []TableInfo
 	for _, t := range s.All() {
 		info := TableInfo{
-			Database: t.Spec.DB, Table: t.Spec.Name, SlotsTable: t.Spec.SlotsTable, SlotColumn: t.SlotCol, Slots: t.Spec.Slots, Buffered: t.Spec.Buffered,
+			Database: t.Spec.DB, Table: t.Spec.Name, SlotsTable: t.Spec.SlotsTable, SlotColumn: t.SlotCol, Slots: t.Spec.Slots, Buffered: t.Spec.Buffered, History: t.Spec.History, BucketColumn: t.BucketColumn(),
 			Recount: map[string]string{}, Ready: t.Unfit == nil && t.Missing == "",
 		}
 		for _, col := range t.Key {

@@ -21,8 +21,8 @@ type InitOptions struct {
 
 // Init makes the slots tables that are missing, adds the columns of new
 // counters, gives keys their tables' types, widens columns whose base column has
-// more digits now, and opens slots tables that Drop has closed; it returns the
-// statements for it, in order. It may be repeated: what is there already needs no
+// more digits now, opens slots tables that Drop has closed, and makes history tables and
+// their triggers, anew where those are not as configured; it returns the statements for it, in order. It may be repeated: what is there already needs no
 // statement. A slots table that holds increments is never dropped: one whose table
 // has another key has to be rolled up first. Nor is a table of the application's
 // that has the slots table's name. A listed table or column that does not exist is an

@@ -35,7 +35,8 @@ type DropOptions struct {
 
 // Drop is the way out. It closes the slots tables, upon which increments change
 // the base rows as they do without the driver; rolls everything up; makes sure,
-// with both tables locked, that no slot is left; and drops the slots tables.
+// with both tables locked, that no slot is left; and drops the slots tables, and the
+// triggers that write a history, whose table stays.
 // Afterwards every client sees every count. Init goes back, until the tables are
 // dropped.
 //

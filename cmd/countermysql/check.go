@@ -12,7 +12,7 @@ type checkCommand struct{}
 
 func (checkCommand) Help() string {
 	return `Looks at the server and at every listed table: engines, keys, triggers, generated columns, CHECKs, views and
-routines, foreign keys, indexes, privileges, the slots tables, the binary log. It changes nothing.
+routines, foreign keys, indexes, privileges, the slots tables, histories, the binary log. It changes nothing.
 
 Example:
 
@@ -58,7 +58,7 @@ type initCommand struct {
 }
 
 func (initCommand) Help() string {
-	return `Prints the statements that make what is missing, and runs them with --yes. What is there already needs none. It
+	return `Prints the statements that make what is missing, slots tables, histories and their triggers, and runs them with --yes. What is there already needs none. It
 also opens slots tables that "countermysql drop --stop-only" has closed.
 
 Example:

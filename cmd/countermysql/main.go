@@ -61,12 +61,13 @@ type commandLine struct {
 	Version kong.VersionFlag `help:"Print the version."`
 
 	Check   checkCommand   `cmd:"" help:"Is each listed counter fit? One line per finding, with its remedy."`
-	Init    initCommand    `cmd:"" help:"Make the slots tables, add the columns of new counters and touch columns. May be repeated."`
+	Init    initCommand    `cmd:"" help:"Make the slots tables, add the columns of new counters and touch columns, make histories. May be repeated."`
 	Explain explainCommand `cmd:"" help:"What becomes of a statement, why, and what is sent."`
 	Rollup  rollupCommand  `cmd:"" help:"Add the slots to the base rows, beside any load."`
 	Recount recountCommand `cmd:"" help:"Compare counters with the queries that define them, and correct them."`
 	Advise  adviseCommand  `cmd:"" help:"How many slots does this server need? Runs a short load on a scratch database, or watches."`
 	Top     topCommand     `cmd:"" help:"Watch the counters live."`
+	History historyCommand `cmd:"" help:"What a counter of a row has changed by, interval by interval."`
 	Drop    dropCommand    `cmd:"" help:"Leave: roll everything up, verify, drop the slots tables."`
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -225,7 +226,7 @@ type dropCommand struct {
 func (dropCommand) Help() string {
 	return `Leaves: closes the slots tables, upon which increments change the base rows as without the driver; waits until every
 process has noticed; rolls everything up; makes sure, with the tables locked, that nothing is left; drops the slots
-tables. Afterwards every client sees every count.
+tables, and the triggers that write a history; history tables stay. Afterwards every client sees every count.
 
 On a live system: run it with --stop-only, take the counters from the configuration of every process (or change the
 driver's name back to "mysql"), then run it without. "countermysql init" goes back, until the tables are dropped.
@@ -247,6 +248,8 @@ func (c *dropCommand) run(s *session) error {
 	what := "the slots tables are closed and rolled up, and then dropped"
 	if c.StopOnly {
 		what = "the slots tables are closed, and then rolled up"
+	} else if slices.ContainsFunc(s.config.Tables, func(t countermysql.TableConfig) bool { return t.History != nil }) {
+		what += "; the triggers that write a history are dropped, and the history tables stay"
 	}
 	if err := s.confirmed(c.Yes, what); err != nil {
 		return err

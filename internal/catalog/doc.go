@@ -6,7 +6,7 @@
 // another. It knows no plan, no transaction and nothing of what is under way on a table.
 // [LoadSchema] asks the server, over a connection that it is given, and what it sets of a
 // table is set by a draft; all else is memory and text: what is sent about slots tables
-// ([DDL]), keys as text in their canonical order ([Key], by [KeyColumns]), counters' values
+// ([DDL]) and histories ([HistoryDDL]), keys as text in their canonical order ([Key], by [KeyColumns]), counters' values
 // in units.
 //
 //	specs → LoadSchema → Schema → Table, Column, KeyColumns

@@ -91,17 +91,7 @@ func (l *loader) dependents(ctx context.Context, s *Schema) []Dependent {
 	for _, v := range l.objects.routines {
 		all = append(all, Dependent{DB: v[0], Name: v[1], Kind: "routine", Body: v[2], Reads: true})
 	}
-	for _, v := range l.objects.triggers {
-		if t := l.find(v[0], v[1]); t != nil {
-			if t.UpdateTriggers = t.UpdateTriggers || v[3] == "UPDATE"; v[3] == "UPDATE" && !t.Closed { // a closed table's increments fire it
-				draft{t}.degrade("it has an UPDATE trigger, which an increment would not fire; drop it or take the table from the list")
-			}
-			t.InsertTriggers = t.InsertTriggers || v[3] == "INSERT"
-			t.DeleteTriggers = t.DeleteTriggers || v[3] == "DELETE"
-			t.MakesKeys = t.MakesKeys || v[3] == "INSERT" && v[4] == "BEFORE" && draft{t}.setsKey(v[2])
-		}
-		all = append(all, Dependent{DB: v[0], Name: v[1], Body: v[2], Event: v[3]})
-	}
+	all = l.readTriggers(all, l.objects.triggers)
 	for _, key := range sqltext.SortedKeys(s.Tables) {
 		t := s.Tables[key]
 		for _, fk := range t.Parents {
@@ -116,7 +106,7 @@ func (l *loader) dependents(ctx context.Context, s *Schema) []Dependent {
 	}
 	for _, key := range sqltext.SortedKeys(s.Tables) {
 		t := s.Tables[key]
-		fmt.Fprint(&l.seen, l.kind(t), t.Closed, t.InsertTriggers, t.DeleteTriggers, t.MakesKeys, t.Unfit, t.Degraded)
+		fmt.Fprint(&l.seen, l.kind(t), t.Closed, t.InsertTriggers, t.DeleteTriggers, t.MakesKeys, t.History, t.Unfit, t.Degraded)
 	}
 	return all
 }

@@ -15,6 +15,7 @@ type Spec struct {
 	OwnSnapshot bool              // reads in transactions are of the snapshot: ReadOwnSnapshot
 	Recount     map[string]string // by counter
 	Buffered    Buffered
+	History     History
 }
 
 // Buffered says how increments wait in memory; the zero value: they don't.

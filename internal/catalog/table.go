@@ -35,6 +35,7 @@ type Table struct {
 	MakesKeys      bool // one of them may give a row other keys than the INSERT names
 	Parents        []ForeignKey
 	UpdateTriggers bool
+	History        HistoryState
 	Unfit          []string  // why it can't be a counter table
 	Degraded       []string  // why it could not become one; but it is one
 	Computed       []*Column // generated columns that read a counter

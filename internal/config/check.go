@@ -56,6 +56,7 @@ func (c *Settings) check(defaultDB string) ([]catalog.Spec, []error) {
 		k.columns(&spec, t, in)
 		k.recount(&spec, t, in)
 		k.buffered(&spec, t, in)
+		k.history(&spec, t, in)
 		if ok {
 			k.specs = append(k.specs, spec)
 		}
@@ -87,6 +88,8 @@ type checkedSpec struct {
 	catalog.Spec
 	at      string // the place of the table
 	slotsAt string // the place of its slots table, or of the table
+
+	historyAt string // the place of its history table, or of what makes it
 }
 
 // String is the table's name as a user would write it.
@@ -276,6 +279,7 @@ func (k *checker) clashes() {
 				}
 				k.report(b.slotsAt, remedy, "slots table %s of table %s is also that of table %s", sqltext.Excerpt(b.SlotsTable), sqltext.Excerpt(b.String()), sqltext.Excerpt(a.String()))
 			}
+			k.historyClash(a, b, j < i)
 		}
 	}
 }

@@ -24,6 +24,9 @@ const (
 	DefaultBufferedKeys  = 100_000
 )
 
+// DefaultHistoryEvery is the interval of a history that says no other.
+const DefaultHistoryEvery = time.Hour
+
 // Ways to read one's own increments inside a transaction.
 const (
 	Latest   = "latest"
@@ -53,6 +56,7 @@ type Table struct {
 	SlotsTable      string
 	Recount         map[string]string
 	Buffered        *catalog.Buffered // nil: not; what is 0 in it means the default
+	History         *catalog.History  // the same
 
 	At TablePlaces
 }
@@ -69,7 +73,8 @@ type TablePlaces struct {
 	counters, touch []string // by index; may be shorter than the lists
 	recount         string
 
-	buffered, bufferedEvery, bufferedKeys string
+	buffered, bufferedEvery, bufferedKeys            string
+	history, historyEvery, historyKeep, historyTable string
 
 	// broken is set where a mistake has been reported already: what follows
 	// from it is not worth a second report.
@@ -91,6 +96,10 @@ func (c *Settings) Clone() *Settings {
 		if t.Buffered != nil {
 			own := *t.Buffered
 			t.Buffered = &own
+		}
+		if t.History != nil {
+			own := *t.History
+			t.History = &own
 		}
 	}
 	return &d
@@ -162,6 +171,9 @@ func (t *Table) extend(over Table) {
 	}
 	if over.Buffered != nil {
 		t.Buffered, t.At.buffered, t.At.bufferedEvery, t.At.bufferedKeys = over.Buffered, over.At.buffered, over.At.bufferedEvery, over.At.bufferedKeys
+	}
+	if over.History != nil {
+		t.History, t.At.history, t.At.historyEvery, t.At.historyKeep, t.At.historyTable = over.History, over.At.history, over.At.historyEvery, over.At.historyKeep, over.At.historyTable
 	}
 	if t.Recount == nil {
 		t.Recount, t.At.recount = over.Recount, over.At.recount

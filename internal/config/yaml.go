@@ -47,6 +47,7 @@ type yamlKey struct {
 //	    recount:
 //	      likes: SELECT post_id, COUNT(*) FROM post_like GROUP BY post_id
 //	    buffered: {every: 1s, keys: 100000}
+//	    history: {every: 1h, keep: 2160h, table: post_history}
 //
 // What could be read is returned beside the mistakes, for more to be found.
 func readYAML(name string, text []byte) (*Settings, []error) {
@@ -253,6 +254,7 @@ func (f *yamlFile) tables(to *[]Table) func(*yaml.Node) bool {
 				{"slots_table", yamlText(f, &t.SlotsTable, &t.At.slotsTable)},
 				{"recount", f.queries(&t.Recount, &t.At.recount)},
 				{"buffered", f.buffered(&t)},
+				{"history", f.history(&t)},
 			})
 			*to = append(*to, t)
 			ok = ok && !t.At.broken

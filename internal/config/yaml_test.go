@@ -55,7 +55,7 @@ tables:
 func TestReadYAMLMistakes(t *testing.T) {
 	const (
 		top   = "slots, slot_range, create_slots, group_commit, read_own, rollup, tables"
-		table = "table, counters, touch, read_own, slots, slots_table, recount, buffered"
+		table = "table, counters, touch, read_own, slots, slots_table, recount, buffered, history"
 	)
 	for _, test := range []struct {
 		name, text string
@@ -91,6 +91,15 @@ func TestReadYAMLMistakes(t *testing.T) {
 		{"buffered too seldom", "tables:\n- table: post\n  counters: [likes]\n  buffered:\n    every: 2h\n    keys: -1\n", []string{
 			`c.yaml:5: 2h0m0s is not a possible interval of flushes; use 10ms to 1h, as 1s`,
 			`c.yaml:6: -1 is not a possible number of keys; use 1 to 10000000`}},
+		{"a history too often", "tables:\n- table: post\n  counters: [likes]\n  history: {every: 1s, keep: 0s}\n", []string{
+			`c.yaml:4: "0s" is not an interval; use at least the interval, as 2160h for 90 days, or leave it out to keep all`,
+			`c.yaml:4: 1s is not a possible interval of a history; use a part of a day from 1m to 24h, as 10m, 1h or 24h`}},
+		{"a history of no day", "tables:\n- table: post\n  counters: [likes]\n  history: {every: 7h, keep: 1h}\n", []string{
+			`c.yaml:4: 7h0m0s is not a possible interval of a history; use a part of a day from 1m to 24h, as 10m, 1h or 24h`,
+			`c.yaml:4: 1h0m0s is not a possible time to keep a history; use at least the interval, as 2160h for 90 days, or leave it out to keep all`}},
+		{"a history in a table of another", "tables:\n- table: post\n  counters: [likes]\n  history: {table: page_slots}\n- table: page\n  counters: [hits]\n  history: {table: a.b}\n", []string{
+			`c.yaml:7: history table "a.b" is not a table's name; write the name of a table in the table's own database`,
+			`c.yaml:4: history table "page_slots" of table "forum.post" is also the slots table of table "forum.page"; choose another name: history: {table: …}`}},
 		{"buffered too often", "tables:\n- table: post\n  counters: [likes]\n  buffered: {every: 1ms, seconds: 3}\n", []string{
 			`c.yaml:4: there is no setting "seconds"; did you mean keys? There are every, keys`,
 			`c.yaml:4: 1ms is not a possible interval of flushes; use 10ms to 1h, as 1s`}},

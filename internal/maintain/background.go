@@ -107,6 +107,11 @@ func (b *Background) rollUpSlotted(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
+		for _, t := range tables {
+			if !slices.Contains(slotted, t) && b.hasOld(ctx, t) {
+				slotted = append(slotted, t)
+			}
+		}
 		for _, t := range slotted {
 			names = append(names, sqltext.JoinName(t.Spec.DB, t.Spec.Name))
 		}

@@ -34,9 +34,13 @@ func (m *Maintainer) Drop(ctx context.Context, options DropOptions) ([]RolledUp,
 	if err := complete(s); err != nil && len(options.Tables) == 0 {
 		return nil, err // before something is done: what it may have in slots would stay behind
 	}
+	listed := tables
 	names, err := m.closeSlots(ctx, tables)
-	if err != nil || len(names) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	if len(names) == 0 {
+		return nil, m.dropHistories(ctx, listed, options)
 	}
 	if s, err = m.Shared.Watcher.Refresh(ctx); err != nil {
 		return nil, err
@@ -65,6 +69,9 @@ func (m *Maintainer) Drop(ctx context.Context, options DropOptions) ([]RolledUp,
 		if err := m.dropSlots(ctx, t); err != nil {
 			return done, fmt.Errorf("countermysql: leaving %s: %w", t, err)
 		}
+	}
+	if err := m.dropHistories(ctx, listed, options); err != nil {
+		return done, err
 	}
 	m.Shared.Watcher.NoteChange()
 	return done, nil

@@ -87,5 +87,8 @@ func (m *Maintainer) rollUpTable(ctx context.Context, t *catalog.Table, options 
 	if options.Progress != nil {
 		progress = func(slots, total int64) { options.Progress(t.String(), slots, total) }
 	}
-	return r.out, r.run(ctx, progress)
+	if err := r.run(ctx, progress); err != nil {
+		return r.out, err
+	}
+	return r.out, r.forget(ctx)
 }

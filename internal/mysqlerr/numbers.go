@@ -38,6 +38,8 @@ const (
 
 	ErrReadOnlyServer = 1290
 
+	ErrTriggerWithBinlog = 1419 // who lacks SUPER may make none on a server with a binary log
+
 	errInterrupted         = 1317
 	errServerShutdown      = 1053
 	errUnknown             = 1105
