@@ -37,7 +37,7 @@ func class(t *testing.T, db *sql.DB, query string, args ...any) string {
 	t.Helper()
 	e, err := countermysql.Explain(t.Context(), db, query, args...)
 	require.NoError(t, err)
-	return e.Class + " " + e.Reason
+	return string(e.Class) + " " + e.Reason
 }
 
 const like = "UPDATE post SET likes = likes + 1 WHERE id = ?"
