@@ -91,7 +91,11 @@ func (l *loader) dependents(ctx context.Context, s *Schema) []Dependent {
 	for _, v := range l.objects.routines {
 		all = append(all, Dependent{DB: v[0], Name: v[1], Kind: "routine", Body: v[2], Reads: true})
 	}
+	feeders, own := l.feeders()
 	for _, v := range l.objects.triggers {
+		if own(v) {
+			continue
+		}
 		if t := l.find(v[0], v[1]); t != nil {
 			if t.UpdateTriggers = t.UpdateTriggers || v[3] == "UPDATE"; v[3] == "UPDATE" && !t.Closed { // a closed table's increments fire it
 				draft{t}.degrade("it has an UPDATE trigger, which an increment would not fire; drop it or take the table from the list")
@@ -110,13 +114,13 @@ func (l *loader) dependents(ctx context.Context, s *Schema) []Dependent {
 			}
 		}
 	}
-	all = s.Closure(all)
+	all = append(s.Closure(all), feeding(feeders, all)...)
 	for _, d := range all {
-		fmt.Fprintf(&l.seen, "%q%q%q%q%q%q", d.DB, d.Name, d.Kind, d.Event, d.Column, d.Body)
+		fmt.Fprintf(&l.seen, "%q%q%q%q%q%q%t%q", d.DB, d.Name, d.Kind, d.Event, d.Column, d.Body, d.Feeds, d.Columns)
 	}
 	for _, key := range sqltext.SortedKeys(s.Tables) {
 		t := s.Tables[key]
-		fmt.Fprint(&l.seen, l.kind(t), t.Closed, t.InsertTriggers, t.DeleteTriggers, t.MakesKeys, t.Unfit, t.Degraded)
+		fmt.Fprint(&l.seen, l.kind(t), t.Closed, t.InsertTriggers, t.DeleteTriggers, t.MakesKeys, t.Fed, t.Unfit, t.Degraded)
 	}
 	return all
 }

@@ -31,6 +31,7 @@ func (k *inspection) table(t *catalog.Table) {
 		k.slots(t)
 		k.privileges(t)
 		k.buffered(t)
+		k.derived(t)
 		k.left(t)
 	case t.Unseen:
 		k.fail(name, "the user may not see its slots table "+t.Spec.SlotsTable, "have an administrator run countermysql init, if there is none, and the statement", k.grant("SELECT, INSERT, UPDATE, DELETE", t.Slots()))

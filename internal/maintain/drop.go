@@ -34,6 +34,11 @@ func (m *Maintainer) Drop(ctx context.Context, options DropOptions) ([]RolledUp,
 	if err := complete(s); err != nil && len(options.Tables) == 0 {
 		return nil, err // before something is done: what it may have in slots would stay behind
 	}
+	for _, t := range tables {
+		if err := m.dropTriggers(ctx, t); err != nil {
+			return nil, err
+		}
+	}
 	names, err := m.closeSlots(ctx, tables)
 	if err != nil || len(names) == 0 {
 		return nil, err

@@ -20,6 +20,8 @@ type RecountOptions struct {
 	Tables  []string // none: every table that has queries
 	Repair  bool     // correct what differs
 	MaxLock time.Duration
+
+	derived bool // of derived counters alone
 }
 
 // Drift is a counter whose value is not what its query says.
@@ -81,7 +83,7 @@ func (m *Maintainer) recountTable(ctx context.Context, t *catalog.Table, options
 	var counts []recount
 	for _, col := range t.Counters {
 		query := t.Spec.RecountOf(col)
-		if query == "" {
+		if query == "" || options.derived && t.Spec.FormulaOf(col) == nil {
 			continue
 		}
 		n := recount{table: t, counter: col, query: query}
@@ -148,7 +150,11 @@ func (n *recount) sql(where string) string {
 	}
 	value := name + "." + sqltext.Quote(n.counter.Name)
 	truth := "COALESCE(" + slotsql.PrivateRows + "." + sqltext.Quote(n.columns[len(n.columns)-1]) + ", 0)"
-	return "SELECT " + n.table.Key.Select(name) + ", CAST(" + value + " AS CHAR), CAST(" + truth + " AS CHAR), CAST(" + truth + " - " + value + " AS CHAR) FROM " +
+	exactly := truth
+	if n.counter.Integer() && n.counter.Unsigned() { // or less than there is would be out of range
+		exactly = "CAST(" + truth + " AS DECIMAL(65,30))"
+	}
+	return "SELECT " + n.table.Key.Select(name) + ", CAST(" + value + " AS CHAR), CAST(" + truth + " AS CHAR), CAST(" + exactly + " - " + value + " AS CHAR) FROM " +
 		slotsql.View(n.table, slotsql.ReadView{}, "", n.table.Columns) + " AS " + name + " LEFT JOIN (" + n.query + ") AS " + slotsql.PrivateRows + " ON " + strings.Join(on, " AND ") +
 		" WHERE " + value + " <> " + truth + where
 }

@@ -25,8 +25,25 @@ func newAnalyzer(s *catalog.Schema, text string, mode sqltext.Mode, db string) *
 func (a *analyzer) plan() *Plan {
 	k, _ := sqltext.EffectOf(a.toks)
 	tables, via := a.schema.Reach(a.toks, a.text)
+	via, feeders := apartFeeders(via)
+	p := a.planned(k, tables, via, feeders != nil)
+	switch p.Work.(type) {
+	case *Split, *Refused:
+		return p
+	}
+	if feeders != nil {
+		return a.feed(p, k, feeders)
+	}
+	return p
+}
+
+// planned is the plan apart from what triggers do to slots, if that is feeds.
+func (a *analyzer) planned(k sqltext.Effect, tables []*catalog.Table, via []catalog.Dependent, feeds bool) *Plan {
 	if k == sqltext.EffectExecute && a.toks[0].Is("EXECUTE") || k == sqltext.EffectCall && len(tables) == 0 && a.toks[0].Is("HANDLER") {
 		tables = a.schema.All() // the prepared text may name any, and so may the handler's OPEN
+	}
+	if parts := sqltext.Statements(a.text, a.toks); feeds && len(parts) > 1 && k != sqltext.EffectCall {
+		return &Plan{Work: &Split{parts}}
 	}
 	if len(tables) == 0 && len(via) == 0 { // a comment mentions one, say
 		return &Plan{Work: splitInto(sqltext.Apart(a.text, a.toks, a.mode))}
