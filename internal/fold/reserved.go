@@ -19,15 +19,24 @@ import (
 // himself. He adds what is committed of them to the base row, and takes it off the offset
 // slot, which is written under the base row's lock alone. What triggers add meanwhile stays.
 
-// slotsToFold are the slots of locked rows, as a fold takes them.
-func (f *Folder) slotsToFold(ctx context.Context, t *catalog.Table, keys []catalog.Key) (map[string][]slotsql.SlotRow, error) {
+// Reserved are the reserved slots of a table.
+type Reserved struct {
+	*Folder
+	t *catalog.Table
+}
+
+func (f *Folder) Reserved(t *catalog.Table) Reserved { return Reserved{f, t} }
+
+// toFold are the slots of locked rows, as a fold takes them.
+func (f Reserved) toFold(ctx context.Context, keys []catalog.Key) (map[string][]slotsql.SlotRow, error) {
+	t := f.t
 	if !t.Fed || f.Locks { // or nobody else writes any
 		return f.SlotRows(ctx, t, keys, f.Outside)
 	}
 	own := map[string][]slotsql.SlotRow{}
-	if f.wroteReserved(t) {
+	if f.wrote() {
 		var err error
-		if own, err = f.SlotRows(ctx, t, keys, f.ownReserved(t)); err != nil {
+		if own, err = f.SlotRows(ctx, t, keys, f.own); err != nil {
 			return nil, err
 		}
 	}
@@ -46,23 +55,21 @@ func (f *Folder) slotsToFold(ctx context.Context, t *catalog.Table, keys []catal
 	return found, nil
 }
 
-// wroteReserved reports whether the open transaction may have written reserved slots, which
+// wrote reports whether the open transaction may have written reserved slots, which
 // others do not see yet.
-func (f *Folder) wroteReserved(t *catalog.Table) bool {
+func (f Reserved) wrote() bool {
 	x := f.Open()
 	if x == nil || x.Inside { // then it reads all for itself
 		return false
 	}
-	w := x.Written[t.String()]
+	w := x.Written[f.t.String()]
 	return w != nil && (w.Fed || len(w.Folded) > 0)
 }
 
-// ownReserved reads, of some slots, those that the transaction may have written. What others
-// have written it leaves out, and what nobody has it keeps as it is.
-func (f *Folder) ownReserved(t *catalog.Table) func(context.Context, string) ([][]string, error) {
-	return func(ctx context.Context, query string) ([][]string, error) {
-		return f.Read(ctx, f.Settings.Unsnapshot()+query+" AND "+catalog.PrivateName+"."+sqltext.Quote(t.SlotCol)+" IN ("+catalog.OwnSlot+", "+strconv.Itoa(catalog.OffsetSlot)+") FOR UPDATE SKIP LOCKED")
-	}
+// own reads, of some slots, those that the transaction may have written. What others have
+// written it leaves out, and what nobody has it keeps as it is.
+func (f Reserved) own(ctx context.Context, query string) ([][]string, error) {
+	return f.Read(ctx, f.Settings.Unsnapshot()+query+" AND "+catalog.PrivateName+"."+sqltext.Quote(f.t.SlotCol)+" IN ("+catalog.OwnSlot+", "+strconv.Itoa(catalog.OffsetSlot)+") FOR UPDATE SKIP LOCKED")
 }
 
 // asOwn puts rows as the transaction has them in place of those that others see.
@@ -114,7 +121,8 @@ func offsetsOf(gone []slotsql.SlotRow) (offsets, rest []slotsql.SlotRow) {
 }
 
 // offset takes what a fold has added to base rows off their offset slots.
-func (f *Folder) offset(ctx context.Context, t *catalog.Table, offsets []slotsql.SlotRow) error {
+func (f Reserved) offset(ctx context.Context, offsets []slotsql.SlotRow) error {
+	t := f.t
 	cols := append(catalog.QuoteNames(t.Key), sqltext.Quote(t.SlotCol))
 	var updates []string
 	for _, c := range t.Counters {
@@ -141,12 +149,27 @@ func (f *Folder) offset(ctx context.Context, t *catalog.Table, offsets []slotsql
 	return nil
 }
 
-// sumsOfFed reads the slots of a row whose base row the transaction has locked. It does so
+// Add adds to a counter of a locked row, in the offset slot: the base row may lack what others
+// have in slots, and an UNSIGNED one not take it.
+func (f Reserved) Add(ctx context.Context, k catalog.Key, c *catalog.Column, amount string) error {
+	row := slotsql.SlotRow{Key: k, Slot: strconv.Itoa(catalog.OffsetSlot)}
+	for _, of := range f.t.Counters {
+		if of == c {
+			row.Amounts = append(row.Amounts, "-("+amount+")")
+		} else {
+			row.Amounts = append(row.Amounts, "0")
+		}
+	}
+	return f.offset(ctx, []slotsql.SlotRow{row})
+}
+
+// sums reads the slots of a row whose base row the transaction has locked. It does so
 // each time: that lock keeps nobody from adding to them by a trigger.
-func (f *Folder) sumsOfFed(ctx context.Context, t *catalog.Table, row *txn.WrittenRow) error {
+func (f Reserved) sums(ctx context.Context, row *txn.WrittenRow) error {
+	t := f.t
 	var own []slotsql.SlotRow
-	if f.wroteReserved(t) {
-		found, err := f.slotRowsWhere(ctx, t, row.Slots, f.ownReserved(t))
+	if f.wrote() {
+		found, err := f.slotRowsWhere(ctx, t, row.Slots, f.own)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ func (f *Folder) FoldRows(ctx context.Context, t *catalog.Table, rows []slotsql.
 		for i, r := range batch {
 			keys[i] = r.Key
 		}
-		found, err := f.slotsToFold(ctx, t, keys)
+		found, err := f.Reserved(t).toFold(ctx, keys)
 		if err != nil {
 			return err
 		}

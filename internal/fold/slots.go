@@ -81,7 +81,7 @@ func (f *Folder) slotRowsOfEach(ctx context.Context, t *catalog.Table, keys []ca
 // the base row's lock does not keep from it: the transaction is rolled back.
 func (f *Folder) RemoveSlots(ctx context.Context, t *catalog.Table, gone []slotsql.SlotRow) error {
 	offsets, gone := offsetsOf(gone)
-	if err := f.offset(ctx, t, offsets); err != nil {
+	if err := f.Reserved(t).offset(ctx, offsets); err != nil {
 		return err
 	}
 	const v = "countermysql_v"

@@ -186,7 +186,7 @@ func (f *Folder) mayRead(t *catalog.Table, keys []plan.KeyValue, b plan.Binder) 
 // the base row keeps them as they are.
 func (f *Folder) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow) error {
 	if t.Fed {
-		return f.sumsOfFed(ctx, t, row)
+		return f.Reserved(t).sums(ctx, row)
 	}
 	if row.Sums != nil {
 		return nil

@@ -130,7 +130,9 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 					r.out.Busy++
 					continue
 				}
-				left[row.Key.ID()] = "column " + column + " can't hold the counter's value; make the column larger"
+				if r.correct == nil { // or the row is about to be corrected, and fails if it can't hold that
+					left[row.Key.ID()] = "column " + column + " can't hold the counter's value; make the column larger"
+				}
 				if err := r.foldPart(ctx, row, slots); err != nil {
 					return err
 				}

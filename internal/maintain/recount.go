@@ -148,14 +148,10 @@ func (n *recount) sql(where string) string {
 	for i, k := range n.table.Key {
 		on = append(on, slotsql.PrivateRows+"."+sqltext.Quote(n.columns[i])+" = "+name+"."+sqltext.Quote(k.Name))
 	}
-	value := name + "." + sqltext.Quote(n.counter.Name)
+	value := "(" + slotsql.Sum(n.table, n.counter) + ")"
 	truth := "COALESCE(" + slotsql.PrivateRows + "." + sqltext.Quote(n.columns[len(n.columns)-1]) + ", 0)"
-	exactly := truth
-	if n.counter.Integer() && n.counter.Unsigned() { // or less than there is would be out of range
-		exactly = "CAST(" + truth + " AS DECIMAL(65,30))"
-	}
-	return "SELECT " + n.table.Key.Select(name) + ", CAST(" + value + " AS CHAR), CAST(" + truth + " AS CHAR), CAST(" + exactly + " - " + value + " AS CHAR) FROM " +
-		slotsql.View(n.table, slotsql.ReadView{}, "", n.table.Columns) + " AS " + name + " LEFT JOIN (" + n.query + ") AS " + slotsql.PrivateRows + " ON " + strings.Join(on, " AND ") +
+	return "SELECT " + n.table.Key.Select(name) + ", CAST(" + value + " AS CHAR), CAST(" + truth + " AS CHAR), CAST(" + truth + " - " + value + " AS CHAR) FROM " +
+		n.table.Base() + " AS " + name + " LEFT JOIN (" + n.query + ") AS " + slotsql.PrivateRows + " ON " + strings.Join(on, " AND ") +
 		" WHERE " + value + " <> " + truth + where
 }
 
@@ -223,6 +219,9 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 // add changes a locked base row, and no time that the server would set.
 func (r *rollup) add(ctx context.Context, k catalog.Key, col *catalog.Column, difference string) error {
 	t, name := r.table, sqltext.Quote(r.table.Spec.Name)
+	if t.Fed {
+		return r.folder.Reserved(t).Add(ctx, k, col, difference)
+	}
 	ref := name + "." + sqltext.Quote(col.Name)
 	sets := []string{ref + " = " + ref + " + (" + difference + ")"}
 	for _, touch := range t.Touch {
