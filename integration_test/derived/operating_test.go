@@ -179,6 +179,7 @@ func TestExplainDerived(t *testing.T) {
 			"INSERT INTO comment (post_id, amount) SELECT id, comments FROM post":                    "exact",
 			"UPDATE comment c JOIN post p ON p.id = c.post_id SET c.text = 'x' WHERE p.comments > 1": "exact",
 			"SELECT COUNT(*) FROM comment c JOIN post p ON p.id = c.post_id WHERE p.comments > 1":    "sum",
+			"UPDATE post SET likes = likes - 1 WHERE id = 1 AND likes >= 1":                          "exact",
 			"UPDATE post SET comments = comments + 1 WHERE id = 1":                                   "increment",
 		} {
 			x, err := countermysql.Explain(t.Context(), tw.Ours, stmt)

@@ -207,6 +207,13 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 			return repaired, err
 		}
 	}
+	if r.correct = nil; t.Fed { // what was corrected is in slots
+		for batch := range slices.Chunk(sorted, r.folder.Settings.Several(t, r.size, slices.Values(sorted))) {
+			if err := r.batch(ctx, batch); err != nil {
+				return repaired, err
+			}
+		}
+	}
 	for _, left := range r.out.Left {
 		delete(repaired, left.Key)
 	}
