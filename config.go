@@ -165,6 +165,15 @@ type TableConfig struct {
 	// YAML: recount: {posts: SELECT blog_id, COUNT(*) FROM post GROUP BY blog_id}
 	Recount map[string]string
 
+	// Derived are the formulas of counters that are never written by hand, by column:
+	// SELECT key, COUNT(*) FROM table WHERE … GROUP BY key, with COUNT(*), COUNT(column) or
+	// SUM(expression) over the rows of one other table. Init makes triggers of that table which
+	// keep the counter, whoever writes it, and sets it once. The formula is its query for
+	// Recount, too. See docs/derived.md.
+	//
+	// YAML: derived: {comments: SELECT post_id, COUNT(*) FROM comment GROUP BY post_id}
+	Derived map[string]string
+
 	// Buffered loses what has been acknowledged within an interval if the process is killed, and
 	// keeps no order: it has increments by primary key outside transactions added up in memory,
 	// acknowledged at once and stored in one batch an interval, by Flush and by the end of the
@@ -258,7 +267,7 @@ func (c *Config) settings() *config.Settings {
 	}
 	s := &config.Settings{Slots: c.Slots, SlotRange: c.SlotRange, CreateSlots: c.CreateSlots, NoGroupCommit: c.NoGroupCommit, ReadOwn: string(c.ReadOwn), Rollup: c.Rollup, At: c.at}
 	for _, t := range c.Tables {
-		s.Tables = append(s.Tables, config.Table{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: string(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, Buffered: t.Buffered, History: t.History, At: t.at})
+		s.Tables = append(s.Tables, config.Table{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: string(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, Derived: t.Derived, Buffered: t.Buffered, History: t.History, At: t.at})
 	}
 	return s
 }
@@ -270,7 +279,7 @@ func (c *Config) with(s *config.Settings) *Config {
 		out.Interceptor, out.Logger = c.Interceptor, c.Logger
 	}
 	for _, t := range s.Tables {
-		out.Tables = append(out.Tables, TableConfig{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: ReadOwn(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, Buffered: t.Buffered, History: t.History, at: t.At})
+		out.Tables = append(out.Tables, TableConfig{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: ReadOwn(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, Derived: t.Derived, Buffered: t.Buffered, History: t.History, at: t.At})
 	}
 	return out
 }

@@ -15,6 +15,7 @@ type TableInfo struct {
 	Touch           []string          // columns: times kept per slot, of which the newest counts
 	Slots           int               // slots per counter that this process chooses from
 	Recount         map[string]string // the queries of TableConfig.Recount, by column
+	Derived         map[string]string // the formulas of TableConfig.Derived, by column
 	Buffered        Buffered          // of TableConfig, with the defaults filled in; the zero value: it is not
 	History         History           // the same
 	BucketColumn    string            // of the history table: when an interval begins, in UTC
@@ -36,7 +37,7 @@ func Tables(ctx context.Context, db *sql.DB) ([]TableInfo, error) {
 	for _, t := range s.All() {
 		info := TableInfo{
 			Database: t.Spec.DB, Table: t.Spec.Name, SlotsTable: t.Spec.SlotsTable, SlotColumn: t.SlotCol, Slots: t.Spec.Slots, Buffered: t.Spec.Buffered, History: t.Spec.History, BucketColumn: t.BucketColumn(),
-			Recount: map[string]string{}, Ready: t.Unfit == nil && t.Missing == "",
+			Recount: map[string]string{}, Derived: map[string]string{}, Ready: t.Unfit == nil && t.Missing == "",
 		}
 		for _, col := range t.Key {
 			info.Key = append(info.Key, col.Name)
@@ -45,6 +46,9 @@ func Tables(ctx context.Context, db *sql.DB) ([]TableInfo, error) {
 			info.Counters = append(info.Counters, col.Name)
 			if query := t.Spec.RecountOf(col); query != "" {
 				info.Recount[col.Name] = query
+			}
+			if f := t.Spec.FormulaOf(col); f != nil {
+				info.Derived[col.Name] = f.Query()
 			}
 		}
 		for _, col := range t.Touch {

@@ -83,6 +83,7 @@ package countermysql
 //	internal/groupcommit           many callers, one send; knows no SQL
 //	internal/stock                 which of many guarded updates of a row find enough; arithmetic and memory only
 //	internal/stats                 what the driver counts of itself
+//	internal/formula               the queries that define derived counters; no schema
 //	internal/catalog               tables, keys and slots tables as the server has them
 //	internal/lookups               a few connections that read what is committed
 //	internal/watch                 learns the schema, and makes what slots tables lack

@@ -25,9 +25,9 @@ func blocks(t *testing.T, file, language string) []string {
 	return found
 }
 
-// TestReadmeProgram proves that the programs of the README, of docs/buffered.md and of docs/history.md compile.
+// TestReadmeProgram proves that the programs of the README, of docs/buffered.md, docs/derived.md and docs/history.md compile.
 func TestReadmeProgram(t *testing.T) {
-	for _, program := range slices.Concat(blocks(t, "README.md", "go"), blocks(t, "docs/buffered.md", "go"), blocks(t, "docs/history.md", "go")) {
+	for _, program := range slices.Concat(blocks(t, "README.md", "go"), blocks(t, "docs/buffered.md", "go"), blocks(t, "docs/derived.md", "go"), blocks(t, "docs/history.md", "go")) {
 		dir, err := os.MkdirTemp(".", "readme") // in the module, whose dependencies it has
 		require.NoError(t, err)
 		defer os.RemoveAll(dir)
@@ -37,10 +37,10 @@ func TestReadmeProgram(t *testing.T) {
 	}
 }
 
-// TestReadmeConfiguration proves that the files in the README, in docs/buffered.md and in docs/history.md are
+// TestReadmeConfiguration proves that the files in the README, in docs/buffered.md, docs/derived.md and docs/history.md are
 // valid configurations.
 func TestReadmeConfiguration(t *testing.T) {
-	for _, file := range slices.Concat(blocks(t, "README.md", "yaml"), blocks(t, "docs/buffered.md", "yaml"), blocks(t, "docs/history.md", "yaml")) {
+	for _, file := range slices.Concat(blocks(t, "README.md", "yaml"), blocks(t, "docs/buffered.md", "yaml"), blocks(t, "docs/derived.md", "yaml"), blocks(t, "docs/history.md", "yaml")) {
 		name := filepath.Join(t.TempDir(), "counters.yaml")
 		require.NoError(t, os.WriteFile(name, []byte(file), 0o600))
 		_, _, err := ParseDSN("/forum?counterConfig=" + name)

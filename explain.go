@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/countermysql/countermysql/internal/ddl"
@@ -82,6 +83,11 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
 	p, r := k.Plan, k.route(nil)
 	out := &Explanation{}
+	for _, w := range p.Writes {
+		if w.Feeds {
+			out.step("its triggers add to slots of "+w.Table.String()+", as its derived counters are", "", nil)
+		}
+	}
 	if p.Sweep != nil {
 		out.step("first, if a row was deleted by others: what it has left in slots under this key is removed", "", nil)
 	}
@@ -212,6 +218,9 @@ func (k *call) explainExact(out *Explanation, args []any) {
 		}
 	}
 	behind()
+	if slices.ContainsFunc(p.Rows, func(s plan.RowSet) bool { return s.Table.Fed }) {
+		out.step("what triggers have added to their slots is added to them and taken off another slot", "", nil)
+	}
 	out.step("their slots are added to them and deleted", "", nil)
 	out.step(itself, k.text, args)
 }

@@ -3,6 +3,7 @@ package countermysql
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/countermysql/countermysql/internal/maintain"
 )
@@ -27,6 +28,9 @@ type InitOptions struct {
 // has another key has to be rolled up first. Nor is a table of the application's
 // that has the slots table's name. A listed table or column that does not exist is an
 // error, beside which all others are done.
+//
+// For derived counters (TableConfig.Derived) it makes the triggers that are missing or other
+// than configured, and then sets those counters by their formulas, while others write.
 func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []string, err error) {
 	if options == nil {
 		options = &InitOptions{}
@@ -46,5 +50,14 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 	if len(options.ForeignKeys) == 0 {
 		keyed = nil
 	}
-	return maintain.Init(ctx, c.watcher, c.lookups, s, keyed, options.DryRun)
+	statements, err = maintain.Init(ctx, c.watcher, c.lookups, s, keyed, options.DryRun)
+	if !options.DryRun { // it has made slots tables
+		now, rerr := c.watcher.Schema(ctx)
+		if rerr != nil {
+			return statements, errors.Join(err, rerr)
+		}
+		s = now
+	}
+	triggers, derr := c.background.Derive(ctx, s, options.DryRun)
+	return append(statements, triggers...), errors.Join(err, derr)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // layers are the packages from the lowest to the highest.
-var layers = []string{"sqltext", "mysqlerr", "groupcommit", "stock", "stats", "catalog", "lookups", "watch", "slotsql", "traffic", "config", "plan", "answer", "txn", "session", "buffer", "fold", "maintain", "increment", "sale", "exact", "read", "ddl"}
+var layers = []string{"sqltext", "mysqlerr", "groupcommit", "stock", "stats", "formula", "catalog", "lookups", "watch", "slotsql", "traffic", "config", "plan", "answer", "txn", "session", "buffer", "fold", "maintain", "increment", "sale", "exact", "read", "ddl"}
 
 // asking are those that send to a server.
 var asking = []string{"catalog", "lookups", "watch", "session", "buffer", "fold", "maintain", "increment", "sale", "exact", "read", "ddl"}

@@ -159,7 +159,7 @@ func TestDefiner(t *testing.T) {
 		harness.ExecAll(t, tw.Direct, "DROP TRIGGER post_history_au;\nCREATE DEFINER = "+user+" TRIGGER post_history_au AFTER UPDATE ON post FOR EACH ROW "+body)
 		require.Empty(t, problems(t, tw.Ours))
 		harness.ExecAll(t, tw.Direct, "DROP USER "+user)
-		about(t, tw.Ours, "the definer of its trigger post_history_au, "+user+"@%, does not exist")
+		about(t, tw.Ours, "trigger "+harness.DbName(t, tw.Direct)+".post_history_au has the definer "+user+"@%, who is no more")
 		_, err := tw.Direct.Exec("UPDATE post SET likes = 1 WHERE id = 3")
 		require.Equal(t, 1449, harness.ErrorNumber(err))
 	})

@@ -91,7 +91,8 @@ func (l *loader) dependents(ctx context.Context, s *Schema) []Dependent {
 	for _, v := range l.objects.routines {
 		all = append(all, Dependent{DB: v[0], Name: v[1], Kind: "routine", Body: v[2], Reads: true})
 	}
-	all = l.readTriggers(all, l.objects.triggers)
+	feeders, own := l.feeders()
+	all = l.readTriggers(all, own)
 	for _, key := range sqltext.SortedKeys(s.Tables) {
 		t := s.Tables[key]
 		for _, fk := range t.Parents {
@@ -100,13 +101,13 @@ func (l *loader) dependents(ctx context.Context, s *Schema) []Dependent {
 			}
 		}
 	}
-	all = s.Closure(all)
+	all = append(s.Closure(all), feeding(feeders, all)...)
 	for _, d := range all {
-		fmt.Fprintf(&l.seen, "%q%q%q%q%q%q", d.DB, d.Name, d.Kind, d.Event, d.Column, d.Body)
+		fmt.Fprintf(&l.seen, "%q%q%q%q%q%q%t%q", d.DB, d.Name, d.Kind, d.Event, d.Column, d.Body, d.Feeds, d.Columns)
 	}
 	for _, key := range sqltext.SortedKeys(s.Tables) {
 		t := s.Tables[key]
-		fmt.Fprint(&l.seen, l.kind(t), t.Closed, t.InsertTriggers, t.DeleteTriggers, t.MakesKeys, t.History, t.Unfit, t.Degraded)
+		fmt.Fprint(&l.seen, l.kind(t), t.Closed, t.InsertTriggers, t.DeleteTriggers, t.MakesKeys, t.Fed, t.History, t.Unfit, t.Degraded)
 	}
 	return all
 }

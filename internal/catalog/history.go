@@ -249,9 +249,12 @@ func (q HistoryDDL) old() string {
 	return sqltext.Quote(q.t.BucketColumn()) + " <= UTC_TIMESTAMP() - INTERVAL " + strconv.Itoa(int((h.Keep+h.Every)/time.Second)) + " SECOND"
 }
 
-// readTriggers takes in the triggers of counter tables.
-func (l *loader) readTriggers(all []Dependent, triggers [][]string) []Dependent {
-	for _, v := range triggers {
+// readTriggers takes in the triggers of counter tables, but those that are our own.
+func (l *loader) readTriggers(all []Dependent, own func(trigger []string) bool) []Dependent {
+	for _, v := range l.objects.triggers {
+		if own(v) {
+			continue
+		}
 		t := l.find(v[0], v[1])
 		if t != nil && t.History.note(t, v[3], v[4], v[2]) {
 			continue // it reads no counter, and adds up to the same whatever becomes of an increment

@@ -34,7 +34,9 @@ type Dependent struct {
 	Reads      bool // reading it is enough; else only a write to it counts
 	ForeignKey bool // it only writes base rows, and only changesKey changes what a slot belongs to
 	ChangesKey bool
-	Column     string // that a foreign key references
+	Column     string   // that a foreign key references
+	Feeds      bool     // its triggers write slots of unnamed rows, and nothing else
+	Columns    []string // an UPDATE that sets none of them changes no slot; nil: not known
 	Tables     []*Table
 	Bare       []*Table // without any counter yet
 }

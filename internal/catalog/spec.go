@@ -3,6 +3,8 @@ package catalog
 import (
 	"strings"
 	"time"
+
+	"github.com/countermysql/countermysql/internal/formula"
 )
 
 // Spec is one configured table with nothing left open. It is immutable.
@@ -12,8 +14,9 @@ type Spec struct {
 	Counters    []string
 	Touch       []string
 	Slots       int
-	OwnSnapshot bool              // reads in transactions are of the snapshot: ReadOwnSnapshot
-	Recount     map[string]string // by counter
+	OwnSnapshot bool                        // reads in transactions are of the snapshot: ReadOwnSnapshot
+	Recount     map[string]string           // by counter
+	Derived     map[string]*formula.Formula // likewise
 	Buffered    Buffered
 	History     History
 }
@@ -23,5 +26,8 @@ type Buffered struct {
 	Every time.Duration // they are stored
 	Keys  int           // that may wait at most
 }
+
+// FormulaOf is what a derived counter is; nil if it is none.
+func (s Spec) FormulaOf(c *Column) *formula.Formula { return s.Derived[strings.ToLower(c.Name)] }
 
 func (s Spec) RecountOf(c *Column) string { return s.Recount[strings.ToLower(c.Name)] }

@@ -34,6 +34,7 @@ type Table struct {
 	DeleteTriggers bool
 	MakesKeys      bool // one of them may give a row other keys than the INSERT names
 	Parents        []ForeignKey
+	Fed            bool // triggers write its slots, and lock no base row
 	UpdateTriggers bool
 	History        HistoryState
 	Unfit          []string  // why it can't be a counter table

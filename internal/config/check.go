@@ -55,6 +55,7 @@ func (c *Settings) check(defaultDB string) ([]catalog.Spec, []error) {
 		spec.OwnSnapshot = k.readOwn(t.ReadOwn, readOwn, cmp.Or(t.At.readOwn, in+"ReadOwn")) == Snapshot
 		k.columns(&spec, t, in)
 		k.recount(&spec, t, in)
+		k.derived(&spec, t, in)
 		k.buffered(&spec, t, in)
 		k.history(&spec, t, in)
 		if ok {

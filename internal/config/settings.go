@@ -55,6 +55,7 @@ type Table struct {
 	Slots           int
 	SlotsTable      string
 	Recount         map[string]string
+	Derived         map[string]string
 	Buffered        *catalog.Buffered // nil: not; what is 0 in it means the default
 	History         *catalog.History  // the same
 
@@ -72,6 +73,7 @@ type TablePlaces struct {
 
 	counters, touch []string // by index; may be shorter than the lists
 	recount         string
+	derived         string
 
 	buffered, bufferedEvery, bufferedKeys            string
 	history, historyEvery, historyKeep, historyTable string
@@ -92,7 +94,7 @@ func (c *Settings) Clone() *Settings {
 		t := &d.Tables[i]
 		t.Counters, t.Touch = slices.Clone(t.Counters), slices.Clone(t.Touch)
 		t.At.counters, t.At.touch = slices.Clone(t.At.counters), slices.Clone(t.At.touch)
-		t.Recount = maps.Clone(t.Recount)
+		t.Recount, t.Derived = maps.Clone(t.Recount), maps.Clone(t.Derived)
 		if t.Buffered != nil {
 			own := *t.Buffered
 			t.Buffered = &own
@@ -179,6 +181,11 @@ func (t *Table) extend(over Table) {
 		t.Recount, t.At.recount = over.Recount, over.At.recount
 	} else {
 		maps.Copy(t.Recount, over.Recount)
+	}
+	if t.Derived == nil {
+		t.Derived, t.At.derived = over.Derived, over.At.derived
+	} else {
+		maps.Copy(t.Derived, over.Derived)
 	}
 	t.At.broken = t.At.broken || over.At.broken
 }

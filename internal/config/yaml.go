@@ -46,6 +46,8 @@ type yamlKey struct {
 //	    slots_table: post_slots
 //	    recount:
 //	      likes: SELECT post_id, COUNT(*) FROM post_like GROUP BY post_id
+//	    derived:
+//	      comments: SELECT post_id, COUNT(*) FROM comment GROUP BY post_id
 //	    buffered: {every: 1s, keys: 100000}
 //	    history: {every: 1h, keep: 2160h, table: post_history}
 //
@@ -253,6 +255,7 @@ func (f *yamlFile) tables(to *[]Table) func(*yaml.Node) bool {
 				{"slots", f.slots(&t.Slots, &t.At.slots)},
 				{"slots_table", yamlText(f, &t.SlotsTable, &t.At.slotsTable)},
 				{"recount", f.queries(&t.Recount, &t.At.recount)},
+				{"derived", f.queries(&t.Derived, &t.At.derived)},
 				{"buffered", f.buffered(&t)},
 				{"history", f.history(&t)},
 			})

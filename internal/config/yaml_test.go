@@ -55,7 +55,7 @@ tables:
 func TestReadYAMLMistakes(t *testing.T) {
 	const (
 		top   = "slots, slot_range, create_slots, group_commit, read_own, rollup, tables"
-		table = "table, counters, touch, read_own, slots, slots_table, recount, buffered, history"
+		table = "table, counters, touch, read_own, slots, slots_table, recount, derived, buffered, history"
 	)
 	for _, test := range []struct {
 		name, text string
@@ -84,6 +84,15 @@ func TestReadYAMLMistakes(t *testing.T) {
 		{"recount", "tables:\n- table: post\n  counters: [likes]\n  recount: {views: SELECT 1, likes: ''}\n", []string{
 			`c.yaml:4: "" is not a name; write one, or leave the setting out`,
 			`c.yaml:4: "views", which has a query, is not a counter of table "post"; list it among the counters, or remove its query`}},
+		{"derived", "tables:\n- table: post\n  counters: [likes]\n  derived: {views: 'SELECT a, COUNT(*) FROM b GROUP BY a', likes: 'SELECT 1'}\n", []string{
+			`c.yaml:4: the formula of counter "likes": it is more than a SELECT of groups of one table; write SELECT key, COUNT(*) FROM table WHERE … GROUP BY key, with COUNT(*), COUNT(column) or SUM(expression)`,
+			`c.yaml:4: "views", which has a formula, is not a counter of table "post"; list it among the counters, or remove its formula`}},
+		{"derived of itself", "tables:\n- table: post\n  counters: [likes]\n  derived: {likes: 'SELECT parent, COUNT(*) FROM post GROUP BY parent'}\n", []string{
+			`c.yaml:4: the formula of counter "likes" reads the counter's own table; derive it from another table`}},
+		{"derived and buffered", "tables:\n- table: post\n  counters: [likes]\n  derived: {likes: 'SELECT a, COUNT(*) FROM b GROUP BY a'}\n  buffered: {}\n", []string{
+			`c.yaml:4: table "post" is buffered, and counter "likes" derived; take buffered from its configuration, or the formula`}},
+		{"derived otherwise", "tables:\n- table: post\n  counters: [likes]\n  derived: {likes: 'SELECT a, COUNT(*) FROM b GROUP BY a'}\n  recount: {likes: 'SELECT a, COUNT(*) FROM c GROUP BY a'}\n", []string{
+			`c.yaml:4: counter "likes" has a formula, and another query under recount; remove it from recount: the formula is that query, too`}},
 		{"buffered", "tables:\n- table: post\n  counters: [likes]\n  buffered: true\n", []string{`c.yaml:4: "true" is not a mapping of settings; write key: value, with the keys every, keys`}},
 		{"buffered for nothing", "tables:\n- table: post\n  counters: [likes]\n  buffered: {every: 0s, keys: 0}\n", []string{
 			`c.yaml:4: "0s" is not an interval; use 10ms to 1h, as 1s`,

@@ -20,7 +20,7 @@ func (f *Folder) FoldRows(ctx context.Context, t *catalog.Table, rows []slotsql.
 		for i, r := range batch {
 			keys[i] = r.Key
 		}
-		found, err := f.SlotRows(ctx, t, keys, f.Outside)
+		found, err := f.Reserved(t).toFold(ctx, keys)
 		if err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func (f *Folder) FoldSlots(ctx context.Context, t *catalog.Table, rows []slotsql
 	if f.InTransaction() {
 		w = f.Transaction().WrittenTo(t)
 		for id, slots := range found { // by their own key too: the row's may be spelled otherwise now
-			found[id] = slices.DeleteFunc(slots, func(s slotsql.SlotRow) bool { return w.Folded[id] || w.Folded[s.Key.ID()] })
+			found[id] = slices.DeleteFunc(slots, func(s slotsql.SlotRow) bool { return !s.Offset && (w.Folded[id] || w.Folded[s.Key.ID()]) })
 		}
 	}
 	folding := slotsql.Folding{Table: t, Strict: f.Settings.Strict, Whens: make([][]string, len(t.Counters)+len(t.Touch))}

@@ -44,7 +44,10 @@ func (f *Folder) NoteAnything(p *plan.Plan) {
 	f.HasSnapshot = f.HasSnapshot || p.Fixes || !sets && p.Effect != (sqltext.Call{OnlyReads: true}) // others may have read anything
 	f.Transaction().NoteCall()
 	for _, w := range p.Writes {
-		f.Transaction().WrittenTo(w.Table).SetUnbounded()
+		written := f.Transaction().WrittenTo(w.Table)
+		if written.SetUnbounded(); w.Table.Fed {
+			written.Feed(true)
+		}
 	}
 }
 

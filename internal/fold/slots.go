@@ -18,12 +18,7 @@ import (
 // which may be locked. All columns are read, because another process may have added
 // a counter since the schema was learned, which would go with its slots.
 func (f *Folder) SlotRows(ctx context.Context, t *catalog.Table, keys []catalog.Key, read func(context.Context, string) ([][]string, error)) (map[string][]slotsql.SlotRow, error) {
-	var cols []string
-	for _, col := range slices.Concat(t.Counters, t.Touch) {
-		cols = append(cols, "CAST("+catalog.PrivateName+"."+sqltext.Quote(col.Name)+" AS CHAR)")
-	}
-	rows, err := read(ctx, "SELECT "+t.Key.Select(catalog.PrivateName)+", "+catalog.PrivateName+"."+sqltext.Quote(t.SlotCol)+", "+strings.Join(cols, ", ")+
-		", "+catalog.PrivateName+".* FROM "+t.Slots()+" AS "+catalog.PrivateName+" FORCE INDEX (PRIMARY) WHERE "+slotsql.WhereAnyOrAll(t, keys, catalog.PrivateName))
+	rows, err := f.slotRowsWhere(ctx, t, slotsql.WhereAnyOrAll(t, keys, catalog.PrivateName), read)
 	if err != nil {
 		return nil, err
 	}
@@ -32,20 +27,37 @@ func (f *Folder) SlotRows(ctx context.Context, t *catalog.Table, keys []catalog.
 		given[k.ID()] = true
 	}
 	for _, r := range rows {
-		if len(r) != max(len(t.Key), 1)+1+len(cols)+t.SlotsWidth {
-			f.Watcher.NoteChange()
-			return nil, ErrOtherSlots
-		}
-		k := catalog.Key(r[:len(t.Key)])
-		id := k.ID()
+		id := r.Key.ID()
 		if !given[id] { // another client has spelled the base row's key anew
 			if len(keys) > 1 {
 				return f.slotRowsOfEach(ctx, t, keys, read)
 			}
 			id = keys[0].ID()
 		}
+		found[id] = append(found[id], r)
+	}
+	return found, nil
+}
+
+// slotRowsWhere reads the slots that meet a condition.
+func (f *Folder) slotRowsWhere(ctx context.Context, t *catalog.Table, where string, read func(context.Context, string) ([][]string, error)) (found []slotsql.SlotRow, err error) {
+	var cols []string
+	for _, col := range slices.Concat(t.Counters, t.Touch) {
+		cols = append(cols, "CAST("+catalog.PrivateName+"."+sqltext.Quote(col.Name)+" AS CHAR)")
+	}
+	rows, err := read(ctx, "SELECT "+t.Key.Select(catalog.PrivateName)+", "+catalog.PrivateName+"."+sqltext.Quote(t.SlotCol)+", "+strings.Join(cols, ", ")+
+		", "+catalog.PrivateName+".* FROM "+t.Slots()+" AS "+catalog.PrivateName+" FORCE INDEX (PRIMARY) WHERE ("+where+")")
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		if len(r) != max(len(t.Key), 1)+1+len(cols)+t.SlotsWidth {
+			f.Watcher.NoteChange()
+			return nil, ErrOtherSlots
+		}
+		k := catalog.Key(r[:len(t.Key)])
 		r = r[max(len(t.Key), 1):]
-		found[id] = append(found[id], slotsql.SlotRow{Key: k, Slot: r[0], Amounts: r[1 : 1+len(t.Counters)], Touch: r[1+len(t.Counters) : 1+len(cols)]})
+		found = append(found, slotsql.SlotRow{Key: k, Slot: r[0], Amounts: r[1 : 1+len(t.Counters)], Touch: r[1+len(t.Counters) : 1+len(cols)]})
 	}
 	return found, nil
 }
@@ -68,6 +80,10 @@ func (f *Folder) slotRowsOfEach(ctx context.Context, t *catalog.Table, keys []ca
 // that holds something else by now was written by another node of a cluster, which
 // the base row's lock does not keep from it: the transaction is rolled back.
 func (f *Folder) RemoveSlots(ctx context.Context, t *catalog.Table, gone []slotsql.SlotRow) error {
+	offsets, gone := offsetsOf(gone)
+	if err := f.Reserved(t).offset(ctx, offsets); err != nil {
+		return err
+	}
 	const v = "countermysql_v"
 	on := []string{catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + " = " + v + ".slot"}
 	for i, k := range t.Key {

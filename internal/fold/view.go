@@ -185,6 +185,9 @@ func (f *Folder) mayRead(t *catalog.Table, keys []plan.KeyValue, b plan.Binder) 
 // sums reads the slots of a row that the transaction has written. Its lock on
 // the base row keeps them as they are.
 func (f *Folder) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow) error {
+	if t.Fed {
+		return f.Reserved(t).sums(ctx, row)
+	}
 	if row.Sums != nil {
 		return nil
 	}

@@ -108,6 +108,9 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 			taken[row.Key.ID()] = true
 		}
 		found, err := c.SlotRows(ctx, t, locked, func(ctx context.Context, query string) ([][]string, error) {
+			if t.Fed { // who has written a slot by a trigger may be waiting for the row
+				return c.Read(ctx, query+" FOR UPDATE SKIP LOCKED")
+			}
 			return c.Read(ctx, query+" FOR UPDATE")
 		})
 		if err != nil {
@@ -120,7 +123,16 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 				continue
 			}
 			if column := slotsql.Overflow(t, row, slots); column != "" {
-				left[row.Key.ID()] = "column " + column + " can't hold the counter's value; make the column larger"
+				if fits, err := r.fitsWhole(ctx, row); err != nil || fits {
+					if err != nil {
+						return err
+					}
+					r.out.Busy++
+					continue
+				}
+				if r.correct == nil { // or the row is about to be corrected, and fails if it can't hold that
+					left[row.Key.ID()] = "column " + column + " can't hold the counter's value; make the column larger"
+				}
 				if err := r.foldPart(ctx, row, slots); err != nil {
 					return err
 				}
@@ -144,6 +156,16 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 		}
 	}
 	return taken, nil
+}
+
+// fitsWhole reports whether a row can hold all of its slots although not those that could be
+// locked: as where one is taken away that another one, which somebody has locked, has added.
+func (r *rollup) fitsWhole(ctx context.Context, row slotsql.LockedRow) (bool, error) {
+	if !r.table.Fed {
+		return false, nil
+	}
+	all, err := r.folder.SlotRows(ctx, r.table, []catalog.Key{row.Key}, r.folder.Read)
+	return slotsql.Overflow(r.table, row, all[row.Key.ID()]) == "", err
 }
 
 // removeOrphan removes the slots of a row that does not exist. The row may be

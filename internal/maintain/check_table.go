@@ -31,6 +31,7 @@ func (k *inspection) table(t *catalog.Table) {
 		k.slots(t)
 		k.privileges(t)
 		k.buffered(t)
+		k.derived(t)
 		k.history(t)
 		k.left(t)
 	case t.Unseen:

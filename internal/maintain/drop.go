@@ -35,6 +35,11 @@ func (m *Maintainer) Drop(ctx context.Context, options DropOptions) ([]RolledUp,
 		return nil, err // before something is done: what it may have in slots would stay behind
 	}
 	listed := tables
+	for _, t := range tables {
+		if err := m.dropTriggers(ctx, t); err != nil {
+			return nil, err
+		}
+	}
 	names, err := m.closeSlots(ctx, tables)
 	if err != nil {
 		return nil, err

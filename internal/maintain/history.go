@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/lookups"
@@ -76,7 +75,7 @@ func historyTriggers(t *catalog.Table) []string {
 	replaces := t.History != (catalog.HistoryState{})
 	if replaces {
 		stmts = append(stmts, "LOCK TABLES "+t.Base()+" WRITE")
-		stmts = append(stmts, dropTriggers(t)...)
+		stmts = append(stmts, dropHistoryTriggers(t)...)
 	}
 	stmts = append(stmts, q.Trigger("INSERT"), q.Trigger("UPDATE"))
 	if replaces {
@@ -85,8 +84,8 @@ func historyTriggers(t *catalog.Table) []string {
 	return stmts
 }
 
-// dropTriggers are the statements that drop those which there are, or may be.
-func dropTriggers(t *catalog.Table) (stmts []string) {
+// dropHistoryTriggers are the statements that drop those which there are, or may be.
+func dropHistoryTriggers(t *catalog.Table) (stmts []string) {
 	for _, q := range []catalog.HistoryDDL{t.WrittenDDL(), t.HistoryDDL()} {
 		for _, event := range []string{"INSERT", "UPDATE"} {
 			if drop := q.DropTrigger(event); q.Named() && !slices.Contains(stmts, drop) {
@@ -110,7 +109,7 @@ func runInNoMode(ctx context.Context, pool *lookups.Pool, stmts []string) error 
 	defer conn.Close()
 	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }()
 	for _, stmt := range stmts {
-		if _, err := conn.ExecContext(ctx, stmt); mysqlerr.Number(err) == mysqlerr.ErrTriggerWithBinlog {
+		if _, err := conn.ExecContext(ctx, stmt); mysqlerr.Number(err) == mysqlerr.ErrNeedsSuper {
 			return fmt.Errorf("%w: the server has a binary log, and lets only users with SUPER make triggers; have such a user run countermysql init, or, by an administrator: SET GLOBAL log_bin_trust_function_creators = 1", err)
 		} else if err != nil {
 			return err
@@ -158,26 +157,10 @@ func (k *inspection) history(t *catalog.Table) {
 	default:
 		k.warn(name, "a trigger that writes its history is missing, or the user may not see it, so that changes are missing in "+spec.Table, initialize, "")
 	}
-	k.definers(t)
+	k.definers(t, k.ask("SELECT EVENT_OBJECT_SCHEMA, TRIGGER_NAME, EVENT_OBJECT_TABLE, EVENT_MANIPULATION, ACTION_STATEMENT, DEFINER FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = "+catalog.Text(t.Spec.DB)+
+		" AND EVENT_OBJECT_TABLE = "+catalog.Text(t.Spec.Name)+" AND TRIGGER_NAME IN ("+catalog.Text(spec.Table+catalog.HistoryInsert)+", "+catalog.Text(spec.Table+catalog.HistoryUpdate)+")"))
 	if spec.Keep > 0 && ddl == "" && why == "" {
 		k.mayDo(t, []need{{"SELECT", q.Name(), "SELECT * FROM " + q.Name()}, {"DELETE", q.Name(), "DELETE FROM " + q.Name() + " WHERE FALSE"}})
-	}
-}
-
-// definers looks whether the users are there in whose name the triggers write. Who may not
-// see the users is told nothing.
-func (k *inspection) definers(t *catalog.Table) {
-	for _, row := range k.ask("SELECT TRIGGER_NAME, DEFINER FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = " + catalog.Text(t.Spec.DB) + " AND EVENT_OBJECT_TABLE = " + catalog.Text(t.Spec.Name) +
-		" AND TRIGGER_NAME IN (" + catalog.Text(t.Spec.History.Table+catalog.HistoryInsert) + ", " + catalog.Text(t.Spec.History.Table+catalog.HistoryUpdate) + ")") {
-		at := strings.LastIndexByte(row[1], '@')
-		if at < 0 {
-			continue // a role
-		}
-		users, err := k.in.Lookups.Query(k.ctx, "SELECT 1 FROM mysql.user WHERE User = "+catalog.Text(row[1][:at])+" AND Host = "+catalog.Text(row[1][at+1:]))
-		if err == nil && len(users) == 0 {
-			k.fail(t.String(), "the definer of its trigger "+row[0]+", "+row[1]+", does not exist, so that every statement that changes a counter fails (error 1449)",
-				"make the user again, or drop the triggers and run countermysql init", "DROP TRIGGER "+t.TriggerName(row[0]))
-		}
 	}
 }
 
@@ -213,7 +196,7 @@ func (m *Maintainer) dropHistories(ctx context.Context, tables []*catalog.Table,
 		if t.History == (catalog.HistoryState{}) || options.StopOnly {
 			continue
 		}
-		for _, stmt := range dropTriggers(t) {
+		for _, stmt := range dropHistoryTriggers(t) {
 			if err := m.Shared.Lookups.Exec(ctx, stmt); err != nil {
 				return fmt.Errorf("countermysql: leaving %s, its history: %w", t, err)
 			}

@@ -20,6 +20,8 @@ type RecountOptions struct {
 	Tables  []string // none: every table that has queries
 	Repair  bool     // correct what differs
 	MaxLock time.Duration
+
+	derived bool // of derived counters alone
 }
 
 // Drift is a counter whose value is not what its query says.
@@ -81,7 +83,7 @@ func (m *Maintainer) recountTable(ctx context.Context, t *catalog.Table, options
 	var counts []recount
 	for _, col := range t.Counters {
 		query := t.Spec.RecountOf(col)
-		if query == "" {
+		if query == "" || options.derived && t.Spec.FormulaOf(col) == nil {
 			continue
 		}
 		n := recount{table: t, counter: col, query: query}
@@ -146,10 +148,10 @@ func (n *recount) sql(where string) string {
 	for i, k := range n.table.Key {
 		on = append(on, slotsql.PrivateRows+"."+sqltext.Quote(n.columns[i])+" = "+name+"."+sqltext.Quote(k.Name))
 	}
-	value := name + "." + sqltext.Quote(n.counter.Name)
+	value := "(" + slotsql.Sum(n.table, n.counter) + ")"
 	truth := "COALESCE(" + slotsql.PrivateRows + "." + sqltext.Quote(n.columns[len(n.columns)-1]) + ", 0)"
 	return "SELECT " + n.table.Key.Select(name) + ", CAST(" + value + " AS CHAR), CAST(" + truth + " AS CHAR), CAST(" + truth + " - " + value + " AS CHAR) FROM " +
-		slotsql.View(n.table, slotsql.ReadView{}, "", n.table.Columns) + " AS " + name + " LEFT JOIN (" + n.query + ") AS " + slotsql.PrivateRows + " ON " + strings.Join(on, " AND ") +
+		n.table.Base() + " AS " + name + " LEFT JOIN (" + n.query + ") AS " + slotsql.PrivateRows + " ON " + strings.Join(on, " AND ") +
 		" WHERE " + value + " <> " + truth + where
 }
 
@@ -205,6 +207,13 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 			return repaired, err
 		}
 	}
+	if r.correct = nil; t.Fed { // what was corrected is in slots
+		for batch := range slices.Chunk(sorted, r.folder.Settings.Several(t, r.size, slices.Values(sorted))) {
+			if err := r.batch(ctx, batch); err != nil {
+				return repaired, err
+			}
+		}
+	}
 	for _, left := range r.out.Left {
 		delete(repaired, left.Key)
 	}
@@ -217,6 +226,9 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 // add changes a locked base row, and no time that the server would set.
 func (r *rollup) add(ctx context.Context, k catalog.Key, col *catalog.Column, difference string) error {
 	t, name := r.table, sqltext.Quote(r.table.Spec.Name)
+	if t.Fed {
+		return r.folder.Reserved(t).Add(ctx, k, col, difference)
+	}
 	ref := name + "." + sqltext.Quote(col.Name)
 	sets := []string{ref + " = " + ref + " + (" + difference + ")"}
 	for _, touch := range t.Touch {

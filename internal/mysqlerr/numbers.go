@@ -37,8 +37,7 @@ const (
 	ErrReprepare       = 1615 // its tables are being altered all the time
 
 	ErrReadOnlyServer = 1290
-
-	ErrTriggerWithBinlog = 1419 // who lacks SUPER may make none on a server with a binary log
+	ErrNeedsSuper     = 1419 // to make a trigger beside a binary log
 
 	errInterrupted         = 1317
 	errServerShutdown      = 1053

@@ -23,10 +23,27 @@ func newAnalyzer(s *catalog.Schema, text string, mode sqltext.Mode, db string) *
 // plan tells what the statement may do with counter tables by its first words, and which of
 // them it names.
 func (a *analyzer) plan(effect sqltext.Effect) *Plan {
-	_, calls := effect.(sqltext.Call)
 	tables, via := a.schema.Reach(a.toks, a.text)
+	via, feeders := apartFeeders(via)
+	p := a.planned(effect, tables, via, feeders != nil)
+	switch p.Work.(type) {
+	case *Split, *Refused:
+		return p
+	}
+	if feeders != nil {
+		return a.feed(p, effect, feeders)
+	}
+	return p
+}
+
+// planned is the plan apart from what triggers do to slots, if that is feeds.
+func (a *analyzer) planned(effect sqltext.Effect, tables []*catalog.Table, via []catalog.Dependent, feeds bool) *Plan {
+	_, calls := effect.(sqltext.Call)
 	if effect == (sqltext.Execute{}) && a.toks[0].Is("EXECUTE") || calls && len(tables) == 0 && a.toks[0].Is("HANDLER") {
 		tables = a.schema.All() // the prepared text may name any, and so may the handler's OPEN
+	}
+	if parts := sqltext.Statements(a.text, a.toks); feeds && len(parts) > 1 && !calls {
+		return &Plan{Work: &Split{parts}}
 	}
 	if len(tables) == 0 && len(via) == 0 { // a comment mentions one, say
 		return &Plan{Work: splitInto(sqltext.Apart(a.text, a.toks, a.mode))}

@@ -112,7 +112,7 @@ func (ns *namespace) fires(e effects, d catalog.Dependent) bool {
 		return true
 	}
 	if d.Event != "" {
-		return e.inserts && strings.Contains(d.Event, "INSERT") || e.updates && strings.Contains(d.Event, "UPDATE") || e.deletes && strings.Contains(d.Event, "DELETE")
+		return e.inserts && strings.Contains(d.Event, "INSERT") || e.updates && strings.Contains(d.Event, "UPDATE") && (!d.Feeds || ns.sets(e, d)) || e.deletes && strings.Contains(d.Event, "DELETE")
 	}
 	if e.deletes || !e.updates {
 		return e.deletes

@@ -18,6 +18,9 @@ var once = sqltext.WordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP RAND N
 // is asked behind that. The rest stays as it is, for the server to find the row by; where
 // that is false, the counters do not matter. "" where the text can't be followed.
 func (src source) guard(where ast.ExprNode) string {
+	if src.t.Fed { // it would wait for others' slots, while others wait for the row
+		return ""
+	}
 	for i, tok := range src.toks {
 		if tok.Is("RETURNING") || tok.In(once) || sqltext.Assigns(src.toks, i) {
 			return ""

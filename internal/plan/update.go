@@ -127,7 +127,7 @@ func (up singleUpdate) exactly(p *Plan, x *Exact) {
 	if len(keys) == 1 && up.Where != nil && !up.sets.rekeyed {
 		x.Guarded = up.guard(up.Where)
 		x.Guard = up.bounded(x, keys[0])
-		x.Overwrites = len(x.Discards) == len(up.List) && !t.UpdateTriggers && t.Degraded == nil && !up.actsTwice()
+		x.Overwrites = len(x.Discards) == len(up.List) && !t.UpdateTriggers && !t.Fed && t.Degraded == nil && !up.actsTwice()
 	}
 }
 

@@ -129,7 +129,7 @@ func (x *Transactions) LocksGaps() bool {
 // NoteWrites remembers which base rows the open transaction has written.
 func (x *Transactions) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected int64) {
 	if len(writes) > 0 && x.InTransaction() {
-		x.Transaction().NoteWrites(writes, b, affected, x.writesSame(), x.Config.ClientFoundRows)
+		x.Transaction().NoteWrites(writes, b, affected, x.writesSame(), x.Config.ClientFoundRows, x.HasSnapshot)
 	}
 }
 

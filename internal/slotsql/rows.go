@@ -67,6 +67,8 @@ type SlotRow struct {
 	Slot    string
 	Amounts []string // by counter
 	Touch   []string // by touch column
+
+	Offset bool // it stands for slots that are not to be locked: to take it away is to add its opposite
 }
 
 func WhereAnyOrAll(t *catalog.Table, keys []catalog.Key, name string) string {

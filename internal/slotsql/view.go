@@ -84,12 +84,21 @@ func TotalOf(t *catalog.Table, c *catalog.Column, name string, s ReadView) strin
 		newest := cases(s.Own, c, "(SELECT MAX("+of+")"+fromSlots(t, name, s)+")")
 		return catalog.Later(base, catalog.Later(cases(s.Pending, c, "NULL"), newest))
 	}
-	sum := cases(s.Own, c, Finished("(SELECT COALESCE(SUM("+of+"), 0)"+fromSlots(t, name, s)+")", "LENGTH("+base+")"))
-	total := base + " + " + sum
+	total := base + " + " + cases(s.Own, c, sumOfSlots(t, c, name, s))
 	if s.Pending != nil {
 		total += " + " + cases(s.Pending, c, "0")
 	}
 	return cast(t, c, total)
+}
+
+func sumOfSlots(t *catalog.Table, c *catalog.Column, name string, s ReadView) string {
+	return Finished("(SELECT COALESCE(SUM("+catalog.PrivateName+"."+sqltext.Quote(c.Name)+"), 0)"+fromSlots(t, name, s)+")", "LENGTH("+sqltext.Quote(name)+"."+sqltext.Quote(c.Name)+")")
+}
+
+// Sum is what base row and slots add up to, in no type that could cut it: an UNSIGNED counter
+// that is to be corrected may have come to less than nothing.
+func Sum(t *catalog.Table, c *catalog.Column) string {
+	return sqltext.Quote(t.Spec.Name) + "." + sqltext.Quote(c.Name) + " + " + sumOfSlots(t, c, t.Spec.Name, ReadView{})
 }
 
 // Finished is a subquery that always has a number, or fails where the server has given it up

@@ -4,6 +4,8 @@ import (
 	"hash/fnv"
 	"strconv"
 	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
 )
 
 // Auto derives the range of slots from the server's host name and port.
@@ -38,12 +40,13 @@ func ParseSlotRange(s string) (r SlotRange, ok bool) {
 	return SlotRange{from: from, size: to - from + 1}, true
 }
 
-// of is the range for a server: with auto one of 64 that do not overlap.
+// of is the range for a server: with auto one of 63 that do not overlap, nor with what
+// triggers write.
 func (r SlotRange) of(server string) SlotRange {
 	if r.auto {
 		h := fnv.New32a()
 		h.Write([]byte(server))
-		r.from = int(h.Sum32()%((maxSlot+1)/MaxSlots)) * MaxSlots
+		r.from = int(h.Sum32()%(catalog.FirstReserved/MaxSlots)) * MaxSlots
 	}
 	return r
 }

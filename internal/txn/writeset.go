@@ -14,6 +14,7 @@ type WriteSet struct {
 	Table     *catalog.Table
 	Unbounded bool // rows whose keys are not known
 	Rows      []WrittenRow
+	Fed       bool // triggers have written slots, of rows whose keys are not known
 
 	Folded map[string]bool // keys whose slots the transaction has taken: others still see them
 
@@ -47,13 +48,23 @@ func (x *State) Concerns(t *catalog.Table) bool {
 }
 
 func (w *WriteSet) Some() bool {
-	return w.Unbounded || len(w.Rows) > 0 || len(w.Folded) > 0
+	return w.Unbounded || w.Fed || len(w.Rows) > 0 || len(w.Folded) > 0
 }
 
 // SetUnbounded notes that it may have written any row.
 func (w *WriteSet) SetUnbounded() {
 	remember(w.journal, &w.Unbounded)
 	w.Unbounded = true
+}
+
+// Feed notes that triggers have written slots. Behind a snapshot that is older, the slots that
+// they have written are shown as they are now, and base rows as they were, although a fold may
+// have moved the ones to the others since: all is then to be read as it is now.
+func (w *WriteSet) Feed(behindSnapshot bool) {
+	remember(w.journal, &w.Fed)
+	if w.Fed = true; behindSnapshot {
+		w.SetUnbounded()
+	}
 }
 
 // forgetRows forgets which rows it has written.
@@ -106,14 +117,18 @@ func (w *WriteSet) Mark(row WrittenRow) {
 // not tell whether it has written a row, its version and that of its slots might not
 // belong together: then they are rows whose keys are not known, and read as they are now.
 // writesSame says that the server writes rows that an UPDATE does not change, found that it
-// counts them.
-func (x *State) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected int64, writesSame, found bool) {
+// counts them; behindSnapshot that the transaction has a snapshot from before.
+func (x *State) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected int64, writesSame, found, behindSnapshot bool) {
 	for _, w := range writes {
 		same := affected == 0 && !w.Reads && writesSame
 		if affected == 0 && !(same && (w.Updates || w.Upserts)) {
 			continue
 		}
 		seen := x.WrittenTo(w.Table)
+		if w.Feeds {
+			seen.Feed(behindSnapshot)
+			continue
+		}
 		doubt := same || (w.Updates || w.Upserts) && found ||
 			w.Upserts && len(w.Keys) > 1 && affected < 2*int64(len(w.Keys))-1 // a row that it changes counts twice, a new one once
 		if doubt || w.Keys == nil || w.Rekeys || !b.MatchExactly(w.Keys) || affected < int64(len(w.Keys)) && !w.Moves && !w.Upserts {

@@ -1,0 +1,209 @@
+package catalog
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/formula"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// FirstReserved is the least number of a reserved slot: one that triggers write, which lock no
+// base row. Numbers of processes are less (traffic.SlotRange), and one that is not does no
+// harm: what holds for a reserved slot holds for every other.
+const FirstReserved = 63 * 1024
+
+// reservedSlots is how many of them triggers choose from, by the connection. Those of the same
+// choice wait for each other.
+const reservedSlots = 64
+
+// OffsetSlot takes away what the exact way has added to the base row: it can't take it from the
+// slots that triggers write without waiting for them.
+const OffsetSlot = 1<<16 - 1
+
+// OwnSlot is, as SQL, the reserved slot that the triggers of a connection write.
+var OwnSlot = strconv.Itoa(FirstReserved) + " + MOD(CONNECTION_ID(), " + strconv.Itoa(reservedSlots) + ")"
+
+// Reserved reports whether a slot's number is one of theirs.
+func Reserved(slot string) bool {
+	n, err := strconv.Atoi(slot)
+	return err == nil && n >= FirstReserved
+}
+
+// Trigger is one that keeps derived counters of a table.
+type Trigger struct {
+	DB, Table string // whose rows it is for
+	Name      string // in DB
+	Event     string // INSERT, UPDATE or DELETE
+	Body      string
+	Columns   []string // of Table, that its formulas read
+}
+
+// OwnTrigger is how the names of our triggers begin.
+const OwnTrigger = "countermysql_"
+
+func (g Trigger) quoted() string { return sqltext.Quote(g.DB) + "." + sqltext.Quote(g.Name) }
+
+// Create is the statement that makes it.
+func (g Trigger) Create() string {
+	return "CREATE TRIGGER " + g.quoted() + " AFTER " + g.Event + " ON " + sqltext.Quote(g.DB) + "." + sqltext.Quote(g.Table) + " FOR EACH ROW " + g.Body
+}
+
+// Drop is the statement that ends it.
+func (g Trigger) Drop() string { return "DROP TRIGGER IF EXISTS " + g.quoted() }
+
+// Triggers keep the derived counters of a table; none where it can't have them.
+func (t *Table) Triggers() (all []Trigger) {
+	if t.Unfit != nil || len(t.Key) == 0 {
+		return nil
+	}
+	type source struct{ db, table string }
+	formulas := map[source][]derived{}
+	var sources []source
+	for _, c := range t.Counters {
+		f := t.Spec.FormulaOf(c)
+		if f == nil || len(f.Key) != len(t.Key) {
+			continue
+		}
+		of := source{f.DB, f.Table}
+		if !slices.Contains(sources, of) {
+			sources = append(sources, of)
+		}
+		formulas[of] = append(formulas[of], derived{t, c, f})
+	}
+	for _, of := range sources {
+		var columns []string
+		for _, d := range formulas[of] {
+			columns = append(columns, d.formula.Columns...)
+		}
+		for _, event := range []string{"INSERT", "UPDATE", "DELETE"} {
+			body := "BEGIN\n"
+			for _, d := range formulas[of] {
+				body += d.step(event)
+			}
+			all = append(all, Trigger{DB: of.db, Table: of.table, Name: t.triggerName(of.db, of.table, event), Event: event, Body: body + "END", Columns: columns})
+		}
+	}
+	return all
+}
+
+// triggerName is the same for nobody else's: several tables may have counters over one, and
+// names are the database's.
+func (t *Table) triggerName(db, source, event string) string {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%q%q%q%q", t.Spec.DB, t.Spec.Name, db, source)
+	name := []rune(t.Spec.Name)
+	return fmt.Sprintf("%s%s_%08x_%s", OwnTrigger, string(name[:min(len(name), 30)]), h.Sum32(), strings.ToLower(event))
+}
+
+// derived is a counter and its formula.
+type derived struct {
+	table   *Table
+	counter *Column
+	formula *formula.Formula
+}
+
+// Sums is the type in which parts of rows are added up: that of the slots.
+func (c *Column) Sums() string {
+	if c.Decimal() {
+		return fmt.Sprintf("DECIMAL(65,%d)", c.Scale)
+	}
+	return "SIGNED"
+}
+
+// step is what a trigger does for one counter. What a row adds to the counter is added to the
+// slot of its key, without a look at the base row: who has inserted a row may not wait for
+// others' increments, nor they for him.
+func (d derived) step(event string) string {
+	was, is := d.formula.Part("OLD", d.counter.Sums()), d.formula.Part("NEW", d.counter.Sums())
+	switch event {
+	case "INSERT":
+		return "IF " + d.keyed("NEW") + " AND " + is + " <> 0 THEN " + d.add("NEW", is) + " END IF;\n"
+	case "DELETE":
+		return "IF " + d.keyed("OLD") + " AND " + was + " <> 0 THEN " + d.add("OLD", "-"+was) + " END IF;\n"
+	}
+	var same []string
+	for _, k := range d.formula.Key {
+		same = append(same, "OLD."+sqltext.Quote(k)+" <=> NEW."+sqltext.Quote(k))
+	}
+	return "IF " + strings.Join(same, " AND ") + " THEN\n IF " + d.keyed("NEW") + " AND " + is + " <> " + was + " THEN " + d.add("NEW", is+" - "+was) + " END IF;\nELSE\n IF " +
+		d.keyed("OLD") + " AND " + was + " <> 0 THEN " + d.add("OLD", "-"+was) + " END IF;\n IF " +
+		d.keyed("NEW") + " AND " + is + " <> 0 THEN " + d.add("NEW", is) + " END IF;\nEND IF;\n"
+}
+
+// keyed is true of a row that belongs to a key.
+func (d derived) keyed(row string) string {
+	var conds []string
+	for _, k := range d.formula.Key {
+		conds = append(conds, row+"."+sqltext.Quote(k)+" IS NOT NULL")
+	}
+	return strings.Join(conds, " AND ")
+}
+
+// add adds an amount to the key of a row.
+func (d derived) add(row, amount string) string {
+	t := d.table
+	var cols, vals []string
+	for i, k := range d.formula.Key {
+		cols, vals = append(cols, sqltext.Quote(t.Key[i].Name)), append(vals, row+"."+sqltext.Quote(k))
+	}
+	cols, vals = append(cols, sqltext.Quote(t.SlotCol), sqltext.Quote(d.counter.Name)), append(vals, OwnSlot, amount)
+	return "INSERT INTO " + t.Slots() + " (" + strings.Join(cols, ", ") + ") VALUES (" + strings.Join(vals, ", ") + ") ON DUPLICATE KEY UPDATE " + t.AddTo(d.counter, "("+amount+")") + ";"
+}
+
+// feeders are the objects through which a statement writes slots without naming their table:
+// the tables with triggers that do, as they are configured or as the server has them, and what
+// reaches such a table. own reports whether a trigger is one that is configured.
+func (l *loader) feeders() (all []Dependent, own func(trigger []string) bool) {
+	wanted := map[string]bool{}
+	id := func(db, table, event, body string) string {
+		return l.key(db, table) + "\x00" + event + "\x00" + strings.TrimSpace(body)
+	}
+	for _, key := range sqltext.SortedKeys(l.tables) {
+		t := l.tables[key]
+		for _, g := range t.Triggers() {
+			t.Fed = true
+			wanted[id(g.DB, g.Table, g.Event, g.Body)] = true
+			all = append(all, Dependent{DB: g.DB, Name: g.Table, Event: g.Event, Tables: []*Table{t}, Feeds: true, Columns: g.Columns})
+		}
+	}
+	own = func(v []string) bool { return v[4] == "AFTER" && wanted[id(v[0], v[1], v[3], v[2])] }
+	for _, v := range l.objects.triggers {
+		if own(v) {
+			continue
+		}
+		words := sqltext.Identifiers(v[2])
+		for _, key := range sqltext.SortedKeys(l.tables) {
+			if t := l.tables[key]; words[strings.ToLower(t.Spec.SlotsTable)] {
+				t.Fed = true
+				all = append(all, Dependent{DB: v[0], Name: v[1], Event: v[3], Body: v[2], Tables: []*Table{t}, Feeds: true})
+			}
+		}
+	}
+	return all, own
+}
+
+// feeding adds, to the tables whose triggers write slots, what may write such a table: a view
+// of it, a routine, another table's trigger.
+func feeding(feeders, objects []Dependent) []Dependent {
+	words := make([]map[string]bool, len(objects))
+	for i, d := range objects {
+		words[i] = sqltext.Identifiers(d.Body)
+	}
+	seen := map[string]bool{}
+	for at := 0; at < len(feeders); at++ { // it grows
+		f := feeders[at]
+		for i, d := range objects {
+			id := fmt.Sprintf("%q%q%q%q%s", d.DB, d.Name, d.Kind, d.Event, f.Tables[0])
+			if d.ForeignKey || seen[id] || !d.names(words[i], f.DB, f.Name) {
+				continue
+			}
+			seen[id] = true
+			feeders = append(feeders, Dependent{DB: d.DB, Name: d.Name, Kind: d.Kind, Event: d.Event, Body: d.Body, Tables: f.Tables, Feeds: true})
+		}
+	}
+	return feeders
+}

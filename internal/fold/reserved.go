@@ -1,0 +1,204 @@
+package fold
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/txn"
+)
+
+// Triggers write reserved slots without a lock on the base row. So who has locked that can't
+// take them away: he would wait for whoever has written one, and may be waiting for the row
+// himself. He adds what is committed of them to the base row, and takes it off the offset
+// slot, which is written under the base row's lock alone. What triggers add meanwhile stays.
+
+// Reserved are the reserved slots of a table.
+type Reserved struct {
+	*Folder
+	t *catalog.Table
+}
+
+func (f *Folder) Reserved(t *catalog.Table) Reserved { return Reserved{f, t} }
+
+// toFold are the slots of locked rows, as a fold takes them.
+func (f Reserved) toFold(ctx context.Context, keys []catalog.Key) (map[string][]slotsql.SlotRow, error) {
+	t := f.t
+	if !t.Fed || f.Locks { // or nobody else writes any
+		return f.SlotRows(ctx, t, keys, f.Outside)
+	}
+	own := map[string][]slotsql.SlotRow{}
+	if f.wrote() {
+		var err error
+		if own, err = f.SlotRows(ctx, t, keys, f.own); err != nil {
+			return nil, err
+		}
+	}
+	found, err := f.SlotRows(ctx, t, keys, f.Outside)
+	if err != nil {
+		return nil, err
+	}
+	for id, rows := range own {
+		found[id] = asOwn(found[id], rows)
+	}
+	for id, rows := range found {
+		if found[id], err = together(t, rows); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// wrote reports whether the open transaction may have written reserved slots, which
+// others do not see yet.
+func (f Reserved) wrote() bool {
+	x := f.Open()
+	if x == nil || x.Inside { // then it reads all for itself
+		return false
+	}
+	w := x.Written[f.t.String()]
+	return w != nil && (w.Fed || len(w.Folded) > 0)
+}
+
+// own reads, of some slots, those that the transaction may have written. What others have
+// written it leaves out, and what nobody has it keeps as it is.
+func (f Reserved) own(ctx context.Context, query string) ([][]string, error) {
+	return f.Read(ctx, f.Settings.Unsnapshot()+query+" AND "+catalog.PrivateName+"."+sqltext.Quote(f.t.SlotCol)+" IN ("+catalog.OwnSlot+", "+strconv.Itoa(catalog.OffsetSlot)+") FOR UPDATE SKIP LOCKED")
+}
+
+// asOwn puts rows as the transaction has them in place of those that others see.
+func asOwn(rows, own []slotsql.SlotRow) []slotsql.SlotRow {
+	return append(slices.DeleteFunc(rows, func(r slotsql.SlotRow) bool {
+		return slices.ContainsFunc(own, func(o slotsql.SlotRow) bool { return o.Slot == r.Slot })
+	}), own...)
+}
+
+// together makes one of a row's reserved slots, and none where they cancel out.
+func together(t *catalog.Table, rows []slotsql.SlotRow) (all []slotsql.SlotRow, err error) {
+	var reserved []slotsql.SlotRow
+	for _, r := range rows {
+		if catalog.Reserved(r.Slot) {
+			reserved = append(reserved, r)
+		} else {
+			all = append(all, r)
+		}
+	}
+	if reserved == nil {
+		return all, nil
+	}
+	sum := slotsql.SlotRow{Key: reserved[0].Key, Slot: strconv.Itoa(catalog.OffsetSlot), Touch: make([]string, len(t.Touch)), Offset: true}
+	some := false
+	for i, c := range t.Counters {
+		n, err := slotsql.SumOf(c, "0", i, reserved)
+		if err != nil {
+			return nil, err
+		}
+		some = some || n.Sign() != 0
+		sum.Amounts = append(sum.Amounts, c.FormatBig(n))
+	}
+	if some {
+		all = append(all, sum)
+	}
+	return all, nil
+}
+
+// offsetsOf sets those apart that stand for reserved slots.
+func offsetsOf(gone []slotsql.SlotRow) (offsets, rest []slotsql.SlotRow) {
+	for _, s := range gone {
+		if s.Offset {
+			offsets = append(offsets, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	return offsets, rest
+}
+
+// offset takes what a fold has added to base rows off their offset slots.
+func (f Reserved) offset(ctx context.Context, offsets []slotsql.SlotRow) error {
+	t := f.t
+	cols := append(catalog.QuoteNames(t.Key), sqltext.Quote(t.SlotCol))
+	var updates []string
+	for _, c := range t.Counters {
+		cols = append(cols, sqltext.Quote(c.Name))
+		updates = append(updates, t.AddTo(c, "VALUES("+sqltext.Quote(c.Name)+")"))
+	}
+	for batch := range slices.Chunk(offsets, f.Settings.Several(t, plan.SendBatch, session.EachOf(offsets, func(s slotsql.SlotRow) catalog.Key { return s.Key }))) {
+		rows := make([]string, len(batch))
+		for n, s := range batch {
+			var vals []string
+			for i, k := range t.Key {
+				vals = append(vals, k.Constant(s.Key[i]))
+			}
+			vals = append(vals, s.Slot)
+			for _, amount := range s.Amounts {
+				vals = append(vals, "-("+amount+")")
+			}
+			rows[n] = "(" + strings.Join(vals, ", ") + ")"
+		}
+		if _, err := f.Do(ctx, "INSERT INTO "+t.Slots()+" ("+strings.Join(cols, ", ")+") VALUES "+strings.Join(rows, ", ")+" ON DUPLICATE KEY UPDATE "+strings.Join(updates, ", ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Add adds to a counter of a locked row, in the offset slot: the base row may lack what others
+// have in slots, and an UNSIGNED one not take it.
+func (f Reserved) Add(ctx context.Context, k catalog.Key, c *catalog.Column, amount string) error {
+	row := slotsql.SlotRow{Key: k, Slot: strconv.Itoa(catalog.OffsetSlot)}
+	for _, of := range f.t.Counters {
+		if of == c {
+			row.Amounts = append(row.Amounts, "-("+amount+")")
+		} else {
+			row.Amounts = append(row.Amounts, "0")
+		}
+	}
+	return f.offset(ctx, []slotsql.SlotRow{row})
+}
+
+// sums reads the slots of a row whose base row the transaction has locked. It does so
+// each time: that lock keeps nobody from adding to them by a trigger.
+func (f Reserved) sums(ctx context.Context, row *txn.WrittenRow) error {
+	t := f.t
+	var own []slotsql.SlotRow
+	if f.wrote() {
+		found, err := f.slotRowsWhere(ctx, t, row.Slots, f.own)
+		if err != nil {
+			return err
+		}
+		own = found
+	}
+	all, err := f.slotRowsWhere(ctx, t, row.Slots+" AND "+t.Planned(catalog.PrivateName), f.Outside)
+	if err != nil {
+		return err
+	}
+	if len(all) > 0 {
+		if err := f.StillKnown(ctx, t, false, nil); err != nil {
+			return err
+		}
+	}
+	all = asOwn(all, own)
+	folded := f.Transaction().WrittenTo(t).Folded
+	all = slices.DeleteFunc(all, func(s slotsql.SlotRow) bool { return !catalog.Reserved(s.Slot) && folded[s.Key.ID()] })
+	row.Sums = slotsql.NoSums(t)
+	for i, c := range t.Counters {
+		n, err := slotsql.SumOf(c, "0", i, all)
+		if err != nil {
+			return err
+		}
+		row.Sums[c.Name] = c.FormatBig(n)
+	}
+	for i, c := range t.Touch {
+		if newest := slotsql.NewestTouch(i, all, nil); newest != "" {
+			row.Sums[c.Name] = "CAST(" + newest + " AS " + c.Moments() + ")"
+		}
+	}
+	return nil
+}

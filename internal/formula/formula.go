@@ -1,0 +1,268 @@
+package formula
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser"
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/format"
+	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // literals
+
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// Formula is a counter as a sum over the rows of one table. It is immutable.
+type Formula struct {
+	DB, Table string   // that it counts; DB is "" where the text names none
+	Key       []string // its columns that are the counter's key, in that order
+	Columns   []string // all that it reads
+	IsSum     bool     // SUM: its amounts have the type of its expression
+
+	of    string // what is counted or summed, for a row called {}; "" for COUNT(*)
+	where string // likewise; "": all rows
+}
+
+// Error is what a formula can't be, and what to do.
+type Error struct{ Problem, Remedy string }
+
+func (e *Error) Error() string { return e.Problem + "; " + e.Remedy }
+
+// Form is how formulas are written.
+const Form = "write SELECT key, COUNT(*) FROM table WHERE … GROUP BY key, with COUNT(*), COUNT(column) or SUM(expression)"
+
+func no(problem string, args ...any) error { return &Error{fmt.Sprintf(problem, args...), Form} }
+
+// Parse reads a formula. The error is an *Error.
+func Parse(text string) (*Formula, error) {
+	text = strings.TrimRight(strings.TrimSpace(text), "; \n\t")
+	toks := sqltext.Tokenize(text, sqltext.Mode{})
+	for _, t := range toks {
+		switch {
+		case t.Kind == sqltext.Versioned, t.Kind == sqltext.Hint:
+			return nil, no("it has a comment that servers read")
+		case t.Kind == sqltext.Param:
+			return nil, no("it has a parameter")
+		case t.Kind == sqltext.Variable:
+			return nil, no("it reads a variable, which is another in each session")
+		}
+	}
+	s, ok := parse(text).(*ast.SelectStmt)
+	if !ok {
+		return nil, no("it is no query that can be read")
+	}
+	f := &Formula{}
+	if err := f.shape(s); err != nil {
+		return nil, err
+	}
+	alias, err := f.from(s)
+	if err != nil {
+		return nil, err
+	}
+	counted := s.Fields.Fields[len(s.Fields.Fields)-1].Expr.(*ast.AggregateFuncExpr)
+	if f.IsSum = strings.EqualFold(counted.F, ast.AggFuncSum); f.IsSum || !star(counted) {
+		if f.of, err = f.ofRow(counted.Args[0], alias); err != nil {
+			return nil, err
+		}
+	}
+	if s.Where != nil {
+		f.where, err = f.ofRow(s.Where, alias)
+	}
+	for _, k := range f.Key {
+		f.reads(k)
+	}
+	return f, err
+}
+
+func star(f *ast.AggregateFuncExpr) bool {
+	v, ok := f.Args[0].(ast.ValueExpr)
+	return ok && v.GetValue() == int64(1) // as the parser reads COUNT(*); COUNT(1) is the same
+}
+
+// shape checks the clauses, and reads the key.
+func (f *Formula) shape(s *ast.SelectStmt) error {
+	switch {
+	case s.Kind != ast.SelectStmtKindSelect || s.With != nil || s.From == nil || s.LockInfo != nil || s.SelectIntoOpt != nil || s.Limit != nil || s.OrderBy != nil || s.WindowSpecs != nil:
+		return no("it is more than a SELECT of groups of one table")
+	case s.Distinct:
+		return no("it has DISTINCT, for which one row does not tell its part")
+	case s.Having != nil:
+		return no("it has HAVING, for which one row does not tell its part")
+	case s.GroupBy == nil || s.GroupBy.Rollup:
+		return no("it has no GROUP BY of the counter's key")
+	}
+	fields := s.Fields.Fields
+	last, ok := fields[len(fields)-1].Expr.(*ast.AggregateFuncExpr)
+	switch {
+	case !ok || last.F != ast.AggFuncSum && last.F != ast.AggFuncCount && !strings.EqualFold(last.F, "sum") && !strings.EqualFold(last.F, "count"):
+		return no("what it selects last is neither COUNT nor SUM")
+	case last.Distinct:
+		return no("it has DISTINCT, for which one row does not tell its part")
+	case len(last.Args) != 1:
+		return no("it counts several columns together")
+	}
+	for _, field := range fields[:len(fields)-1] {
+		c, ok := field.Expr.(*ast.ColumnNameExpr)
+		if !ok {
+			return no("what it selects first are not the columns of the key")
+		}
+		f.Key = append(f.Key, c.Name.Name.O)
+	}
+	var groups []string
+	for _, item := range s.GroupBy.Items {
+		c, ok := item.Expr.(*ast.ColumnNameExpr)
+		if !ok {
+			return no("its GROUP BY has more than columns")
+		}
+		groups = append(groups, c.Name.Name.O)
+	}
+	if len(f.Key) == 0 || !slices.EqualFunc(f.Key, groups, strings.EqualFold) {
+		return no("its GROUP BY is not by what it selects first, in that order")
+	}
+	return nil
+}
+
+// from reads the table, and what the formula calls it.
+func (f *Formula) from(s *ast.SelectStmt) (alias string, err error) {
+	join := s.From.TableRefs
+	source, ok := join.Left.(*ast.TableSource)
+	if join.Right != nil || !ok {
+		return "", no("it reads more than one table")
+	}
+	table, ok := source.Source.(*ast.TableName)
+	if !ok {
+		return "", no("it reads a query")
+	}
+	if len(table.PartitionNames) > 0 || len(table.IndexHints) > 0 || table.AsOf != nil {
+		return "", no("its FROM has more than a table")
+	}
+	f.DB, f.Table = table.Schema.O, table.Name.O
+	if source.AsName.O != "" {
+		return source.AsName.O, nil
+	}
+	return f.Table, nil
+}
+
+func (f *Formula) reads(column string) {
+	if !slices.ContainsFunc(f.Columns, func(c string) bool { return strings.EqualFold(c, column) }) {
+		f.Columns = append(f.Columns, column)
+	}
+}
+
+// rowName stands for the row's name in the texts of a formula.
+const rowName = "countermysql_row"
+
+// ofRow writes an expression over one row, whose columns get the row's name.
+func (f *Formula) ofRow(e ast.ExprNode, alias string) (string, error) {
+	v := &rowVisitor{formula: f, alias: alias}
+	e.Accept(v)
+	if v.err != nil {
+		return "", v.err
+	}
+	var b strings.Builder
+	ctx := format.NewRestoreCtx(format.RestoreStringSingleQuotes|format.RestoreStringEscapeBackslash|format.RestoreKeyWordUppercase|
+		format.RestoreNameBackQuotes|format.RestoreSpacesAroundBinaryOperation|format.RestoreStringWithoutDefaultCharset, &b)
+	if err := e.Restore(ctx); err != nil {
+		return "", no("it has an expression that can't be followed")
+	}
+	return b.String(), nil
+}
+
+// rowVisitor checks an expression, and gives its columns the row's name.
+type rowVisitor struct {
+	formula *Formula
+	alias   string
+	err     error
+}
+
+// pure are the functions whose value depends on their arguments alone.
+var pure = sqltext.WordSet(`ABS CEIL CEILING CHAR_LENGTH CHARACTER_LENGTH COALESCE CONCAT CONCAT_WS DATE DATEDIFF DAY DAYOFMONTH DAYOFWEEK DAYOFYEAR EXTRACT FIELD FIND_IN_SET FLOOR
+ GREATEST HOUR IF IFNULL INSTR ISNULL JSON_CONTAINS JSON_EXTRACT JSON_UNQUOTE JSON_VALUE LCASE LEAST LEFT LENGTH LOCATE LOWER LTRIM MINUTE MOD MONTH NULLIF OCTET_LENGTH QUARTER
+ REPLACE RIGHT ROUND RTRIM SECOND SIGN SUBSTR SUBSTRING SUBSTRING_INDEX TIMESTAMPDIFF TRIM TRUNCATE UCASE UPPER WEEKDAY YEAR`)
+
+func (v *rowVisitor) Enter(n ast.Node) (ast.Node, bool) {
+	switch n := n.(type) {
+	case *ast.ColumnName:
+		if n.Table.O != "" && !strings.EqualFold(n.Table.O, v.alias) {
+			v.err = no("it reads %s, which is not its table", n.Table.O)
+		}
+		v.formula.reads(n.Name.O)
+		n.Schema.O, n.Table.O, n.Table.L = "", rowName, rowName
+	case *ast.SubqueryExpr, *ast.ExistsSubqueryExpr, *ast.CompareSubqueryExpr:
+		v.err = no("it has a subquery")
+	case *ast.AggregateFuncExpr, *ast.WindowFuncExpr:
+		v.err = no("it has an aggregate within another, or in its WHERE")
+	case *ast.FuncCallExpr:
+		if !pure[strings.ToUpper(n.FnName.O)] {
+			v.err = no("it calls %s, which is not known to depend on its arguments alone", strings.ToUpper(n.FnName.O))
+		}
+	case *ast.ColumnNameExpr, *ast.BinaryOperationExpr, *ast.UnaryOperationExpr, *ast.ParenthesesExpr, *ast.BetweenExpr, *ast.PatternInExpr, *ast.PatternLikeOrIlikeExpr,
+		*ast.IsNullExpr, *ast.IsTruthExpr, *ast.CaseExpr, *ast.WhenClause, *ast.FuncCastExpr, *ast.TimeUnitExpr, *ast.TrimDirectionExpr, ast.ValueExpr:
+	default:
+		v.err = no("it has an expression that can't be followed")
+	}
+	return n, v.err != nil
+}
+
+func (v *rowVisitor) Leave(n ast.Node) (ast.Node, bool) { return n, v.err == nil }
+
+// Part is the formula's part of one row, NEW or OLD: what the row adds to the counter. cast
+// is the type of a sum.
+func (f *Formula) Part(row, cast string) string {
+	part := "1"
+	switch {
+	case f.IsSum:
+		part = "CAST(COALESCE(" + f.of + ", 0) AS " + cast + ")"
+	case f.of != "":
+		part = "IF(" + f.of + " IS NULL, 0, 1)"
+	}
+	if f.where != "" {
+		part = "IF(" + f.where + ", " + part + ", 0)"
+	}
+	return strings.ReplaceAll(part, sqltext.Quote(rowName), row)
+}
+
+// Query is the formula with the table's full name.
+func (f *Formula) Query() string {
+	var keys []string
+	for _, k := range f.Key {
+		keys = append(keys, sqltext.Quote(rowName)+"."+sqltext.Quote(k))
+	}
+	counted := "COUNT(*)"
+	switch {
+	case f.IsSum:
+		counted = "SUM(" + f.of + ")"
+	case f.of != "":
+		counted = "COUNT(" + f.of + ")"
+	}
+	list := strings.Join(keys, ", ")
+	q := "SELECT " + list + ", " + counted + " FROM " + sqltext.Quote(f.DB) + "." + sqltext.Quote(f.Table) + " AS " + sqltext.Quote(rowName)
+	if f.where != "" {
+		q += " WHERE " + f.where
+	}
+	return q + " GROUP BY " + list
+}
+
+// In is the formula with the database that its table is in, where the text names none.
+func (f *Formula) In(db string) *Formula {
+	own := *f
+	if own.DB == "" {
+		own.DB = db
+	}
+	return &own
+}
+
+// parse reads a statement; nil where the parser can't.
+func parse(text string) (stmt ast.StmtNode) {
+	defer func() {
+		if recover() != nil { // the parser is not ours
+			stmt = nil
+		}
+	}()
+	stmts, _, err := parser.New().ParseSQL(text)
+	if err != nil || len(stmts) != 1 {
+		return nil
+	}
+	return stmts[0]
+}

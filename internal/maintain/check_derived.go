@@ -1,0 +1,99 @@
+package maintain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/formula"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// derived looks at the triggers that keep derived counters.
+func (k *inspection) derived(t *catalog.Table) {
+	if k.err != nil || len(t.Spec.Derived) == 0 && !t.Fed {
+		return
+	}
+	query := func(q string) ([][]string, error) { return k.ask(q), k.err }
+	there, err := ownTriggers(t, query)
+	if err != nil {
+		return
+	}
+	fit := true
+	var sources []*formula.Formula
+	for _, c := range t.Counters {
+		f := t.Spec.FormulaOf(c)
+		if f == nil {
+			continue
+		}
+		if !slices.ContainsFunc(sources, func(o *formula.Formula) bool { return o.DB == f.DB && o.Table == f.Table }) {
+			sources = append(sources, f)
+		}
+		all, _ := misfits(k.in.Schema, t, c, f, query)
+		for _, misfit := range all {
+			problem, remedy, _ := strings.Cut(misfit, "; ")
+			k.fail(t.String(), "derived counter "+c.Name+" is not kept: "+problem, remedy, "")
+			fit = false
+		}
+	}
+	if k.err != nil || !fit {
+		return
+	}
+	wanted := t.Triggers()
+	for _, g := range wanted {
+		if !has(there, g) {
+			k.fail(t.String(), fmt.Sprintf("the %s trigger of %s.%s that keeps its derived counters is missing, or is another, or the user may not see it", g.Event, g.DB, g.Table),
+				"run countermysql init, which also sets the counters, or the statement and then countermysql recount --repair", g.Create())
+		}
+	}
+	for _, r := range there {
+		if !slices.ContainsFunc(wanted, func(g catalog.Trigger) bool { return has([][]string{r}, g) }) {
+			k.warn(t.String(), fmt.Sprintf("trigger %s.%s writes its slots, by a formula that is not configured here", r[0], r[1]),
+				"configure all processes alike, or drop it: countermysql init does", catalog.Trigger{DB: r[0], Name: r[1]}.Drop())
+		}
+	}
+	k.definers(t, there)
+	for _, f := range sources {
+		k.cascades(t, f)
+	}
+}
+
+// definers finds triggers whose definer is no more: each write of their table fails (1449).
+func (k *inspection) definers(t *catalog.Table, triggers [][]string) {
+	seen := map[string]bool{}
+	for _, r := range triggers {
+		definer := r[5]
+		at := strings.LastIndexByte(definer, '@')
+		if at < 0 || seen[definer] || k.err != nil {
+			continue
+		}
+		seen[definer] = true
+		rows, err := k.in.Lookups.Query(k.ctx, "SELECT 1 FROM mysql.user WHERE User = "+catalog.Text(definer[:at])+" AND Host = "+catalog.Text(definer[at+1:]))
+		switch {
+		case mysqlerr.Number(err) != 0: // who may not look is told by the server
+		case err != nil:
+			k.err = err
+		case len(rows) == 0:
+			k.fail(t.String(), "trigger "+r[0]+"."+r[1]+" has the definer "+definer+", who is no more, so that every write of "+r[0]+"."+r[2]+" fails",
+				"drop the triggers and run countermysql init as a user who stays", catalog.Trigger{DB: r[0], Name: r[1]}.Drop())
+		}
+	}
+}
+
+// cascades tells of foreign keys by which rows of a formula's table go or change without its
+// triggers, but for those that follow the counter's own row.
+func (k *inspection) cascades(t *catalog.Table, f *formula.Formula) {
+	rows := k.ask("SELECT CONSTRAINT_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME, DELETE_RULE, UPDATE_RULE FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = " +
+		catalog.Text(f.DB) + " AND TABLE_NAME = " + catalog.Text(f.Table))
+	for _, r := range rows {
+		silent := func(rule string) bool { return rule == "CASCADE" || rule == "SET NULL" || rule == "SET DEFAULT" }
+		ofRow := strings.EqualFold(r[1], t.Spec.DB) && strings.EqualFold(r[2], t.Spec.Name)
+		if ofRow || !silent(r[3]) && !silent(r[4]) {
+			continue
+		}
+		k.warn(t.String(), fmt.Sprintf("foreign key %s of %s to %s.%s changes or deletes its rows, for which no trigger runs, so that derived counters stay what they were",
+			r[0], sqltext.JoinName(f.DB, f.Table), r[1], r[2]), "make it RESTRICT and delete the rows first, or recount afterwards (countermysql recount --repair)", "")
+	}
+}

@@ -1,0 +1,212 @@
+package maintain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/formula"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+// Derive makes the triggers of derived counters that are missing or other than configured, and
+// then sets those counters by their formulas; dry runs nothing. It returns the statements.
+func (m *Maintainer) Derive(ctx context.Context, s *catalog.Schema, dry bool) (statements []string, err error) {
+	var changed []*catalog.Table
+	for _, t := range s.All() {
+		if len(t.Spec.Derived) == 0 || t.Unfit != nil || t.Missing != "" && !dry {
+			continue // which is an error of its own
+		}
+		query := func(q string) ([][]string, error) { return m.Shared.Lookups.Query(ctx, q) }
+		for _, c := range t.Counters {
+			f := t.Spec.FormulaOf(c)
+			if f == nil {
+				continue
+			}
+			misfits, err := misfits(s, t, c, f, query)
+			if err == nil && misfits == nil {
+				misfits, err = m.mistyped(ctx, t, c, f)
+			}
+			if err != nil {
+				return statements, err
+			}
+			for _, misfit := range misfits {
+				return statements, fmt.Errorf("countermysql: derived counter %s: %s", t.FullName(c), misfit)
+			}
+		}
+		stmts, err := triggersToChange(t, query)
+		if err != nil {
+			return statements, err
+		}
+		statements = append(statements, stmts...)
+		if dry || len(stmts) == 0 {
+			continue
+		}
+		if err := m.runDDL(ctx, stmts); err != nil {
+			return statements, fmt.Errorf("countermysql: the triggers of %s: %w", t, err)
+		}
+		changed = append(changed, t)
+	}
+	if changed == nil {
+		return statements, nil
+	}
+	// All transactions that have written a source without the triggers are over by now:
+	// CREATE TRIGGER has waited for them. So what differs now is what was before.
+	if s, err = m.Shared.Watcher.Refresh(ctx); err != nil {
+		return statements, err
+	}
+	for _, t := range changed {
+		if _, err := m.recountTable(ctx, s.Now(t), RecountOptions{Repair: true, derived: true}); err != nil {
+			return statements, fmt.Errorf("countermysql: setting the derived counters of %s: %w", t, err)
+		}
+	}
+	return statements, nil
+}
+
+// misfits are the reasons why a counter can't be derived by a formula, each with a remedy.
+func misfits(s *catalog.Schema, t *catalog.Table, c *catalog.Column, f *formula.Formula, query func(string) ([][]string, error)) (all []string, err error) {
+	source := sqltext.JoinName(f.DB, f.Table)
+	if len(f.Key) != len(t.Key) || len(t.Key) == 0 {
+		return []string{fmt.Sprintf("its formula groups by %d columns, and the table's key is (%s); group by a column for each, in that order", len(f.Key), strings.Join(catalog.QuoteNames(t.Key), ", "))}, nil
+	}
+	if c.Nullable {
+		all = append(all, "it may be NULL, and a NULL counts nothing; make it NOT NULL")
+	}
+	rows, err := query("SELECT COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = " + catalog.Text(f.DB) + " AND TABLE_NAME = " + catalog.Text(f.Table))
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return append(all, "its formula's table "+source+" is missing, or the user may not see it; make it, or grant SELECT on it"), nil
+	}
+	find := func(name string) []string {
+		i := slices.IndexFunc(rows, func(r []string) bool { return strings.EqualFold(r[0], name) })
+		if i < 0 {
+			return nil
+		}
+		return rows[i]
+	}
+	counted := s.Lookup(f.DB, f.Table, "")
+	for _, name := range f.Columns {
+		switch {
+		case find(name) == nil:
+			all = append(all, "its formula's table "+source+" has no column "+name+"; correct the formula")
+		case counted != nil && counted.Virtual(name):
+			all = append(all, "its formula reads "+name+", which is a counter or touch column itself; leave it out")
+		}
+	}
+	for i, name := range f.Key {
+		if k, r := t.Key[i], find(name); r != nil && (r[1] != k.ColumnType || r[2] != k.Collation) {
+			all = append(all, fmt.Sprintf("its formula's column %s.%s is %s, and the key column %s %s; give both one type and collation", source, name, strings.TrimSpace(r[1]+" "+r[2]), k.Name, strings.TrimSpace(k.ColumnType+" "+k.Collation)))
+		}
+	}
+	return all, nil
+}
+
+// mistyped tells a sum that the counter can't hold digit by digit.
+func (m *Maintainer) mistyped(ctx context.Context, t *catalog.Table, c *catalog.Column, f *formula.Formula) ([]string, error) {
+	db, err := m.Shared.Lookups.DB()
+	if err != nil || !f.IsSum {
+		return nil, err
+	}
+	rows, err := db.QueryContext(ctx, f.Query()+" LIMIT 0")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return nil, err
+	}
+	sum := types[len(types)-1]
+	if _, scale, ok := sum.DecimalSize(); !ok || sum.DatabaseTypeName() != "DECIMAL" || int(scale) > c.Fraction() {
+		return []string{fmt.Sprintf("its formula's sum is a %s, whose digits %s can't hold; sum up integers, or DECIMALs with no more digits behind the point", sum.DatabaseTypeName(), c.ColumnType)}, rows.Err()
+	}
+	return nil, rows.Err()
+}
+
+// ownTriggers are those of ours that write the slots of a table, as the server has them: what
+// names it, its name, the table that it is for, its event, its body, its definer.
+func ownTriggers(t *catalog.Table, query func(string) ([][]string, error)) ([][]string, error) {
+	rows, err := query("SELECT EVENT_OBJECT_SCHEMA, TRIGGER_NAME, EVENT_OBJECT_TABLE, EVENT_MANIPULATION, ACTION_STATEMENT, DEFINER FROM information_schema.TRIGGERS WHERE ACTION_TIMING = 'AFTER' AND TRIGGER_NAME LIKE '" +
+		strings.ReplaceAll(catalog.OwnTrigger, "_", "|_") + "%' ESCAPE '|' ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME")
+	return slices.DeleteFunc(rows, func(r []string) bool {
+		words := sqltext.Identifiers(r[4])
+		return !words[strings.ToLower(t.Spec.SlotsTable)] || !words[strings.ToLower(t.Spec.DB)]
+	}), err
+}
+
+// has reports whether the server has a trigger as it is to be.
+func has(there [][]string, g catalog.Trigger) bool {
+	return slices.ContainsFunc(there, func(r []string) bool {
+		return r[0] == g.DB && r[1] == g.Name && strings.EqualFold(r[2], g.Table) && r[3] == g.Event && strings.TrimSpace(r[4]) == g.Body
+	})
+}
+
+// triggersToChange are the statements that make the triggers of a table what they are to be.
+func triggersToChange(t *catalog.Table, query func(string) ([][]string, error)) (stmts []string, err error) {
+	there, err := ownTriggers(t, query)
+	if err != nil {
+		return nil, err
+	}
+	wanted := t.Triggers()
+	for _, r := range there {
+		if !slices.ContainsFunc(wanted, func(g catalog.Trigger) bool { return r[0] == g.DB && r[1] == g.Name && has([][]string{r}, g) }) {
+			stmts = append(stmts, catalog.Trigger{DB: r[0], Name: r[1]}.Drop())
+		}
+	}
+	for _, g := range wanted {
+		if !has(there, g) {
+			stmts = append(stmts, g.Create())
+		}
+	}
+	return stmts, nil
+}
+
+// dropTriggers ends what keeps the derived counters of a table.
+func (m *Maintainer) dropTriggers(ctx context.Context, t *catalog.Table) error {
+	there, err := ownTriggers(t, func(q string) ([][]string, error) { return m.Shared.Lookups.Query(ctx, q) })
+	if err != nil || len(there) == 0 {
+		return err
+	}
+	var stmts []string
+	for _, r := range there {
+		stmts = append(stmts, catalog.Trigger{DB: r[0], Name: r[1]}.Drop())
+	}
+	if err := m.runDDL(ctx, stmts); err != nil {
+		return fmt.Errorf("countermysql: dropping the triggers of %s: %w", t, err)
+	}
+	return nil
+}
+
+// runDDL runs statements about triggers in a session of its own, by whose sql_mode those run
+// ever after. Each waits for the transactions that use its table, and lets others pass between
+// its tries.
+func (m *Maintainer) runDDL(ctx context.Context, stmts []string) error {
+	s, err := session.Open(ctx, m.Shared)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if _, err := s.Do(ctx, "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', lock_wait_timeout = 2"); err != nil {
+		return err
+	}
+	for _, stmt := range stmts {
+		for range session.MaxRetries {
+			if _, err = s.Do(ctx, stmt); mysqlerr.Number(err) != mysqlerr.ErrLockWait {
+				break
+			}
+		}
+		if mysqlerr.Number(err) == mysqlerr.ErrNeedsSuper {
+			err = fmt.Errorf("%w (the server writes a binary log: SET GLOBAL log_bin_trust_function_creators = 1, or have an administrator run countermysql init)", err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
