@@ -184,7 +184,7 @@ func TestExplainDerived(t *testing.T) {
 		} {
 			x, err := countermysql.Explain(t.Context(), tw.Ours, stmt)
 			require.NoError(t, err)
-			require.Equal(t, class, x.Class, stmt)
+			require.EqualValues(t, class, x.Class, stmt)
 			writes := strings.Contains(x.String(), "its triggers add to slots of ")
 			require.Equal(t, strings.Contains(stmt, "INTO comment") || strings.HasPrefix(stmt, "DELETE") || strings.HasPrefix(stmt, "UPDATE comment"), writes, stmt)
 		}
@@ -212,7 +212,7 @@ INSERT INTO comment (id, post_id) VALUES (1, 1), (2, 1), (3, 2)`, config)
 			require.NoError(t, err)
 			_ = class
 			if class == "increment" {
-				require.Equal(t, class, x.Class, stmt)
+				require.EqualValues(t, class, x.Class, stmt)
 			}
 			for _, db := range []harness.Execer{tw.Plain, tw.Ours} {
 				harness.Affected(t, db, stmt)
