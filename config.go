@@ -57,7 +57,7 @@ type Config struct {
 
 	// SlotRange bounds the slots that this process writes: "16-31" are those
 	// numbers, so that writers of another node of a cluster, with another range,
-	// never write the same rows; SlotRangeAuto, "auto", takes one of 64 ranges by
+	// never write the same rows; SlotRangeAuto, "auto", takes one of 63 ranges by
 	// the server's host name and port. "" starts at 0. Numbers go from 0 to 65535, a
 	// range has up to 1024 of them, and a table uses Slots of them at most.
 	// Reading sums the slots of all ranges.
