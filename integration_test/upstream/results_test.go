@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"os/exec"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +23,11 @@ type copied struct {
 // build compiles the tests for a driver, once for all servers.
 func build(t *testing.T, dir, driver string) {
 	args := []string{"test", "-c", "-vet=off", "-o", driver + ".test", "-ldflags=-X " + theirModule + ".driverNameTest=" + driver}
-	suite.Go(t, dir, suite.Environment(), append(args, suite.Race()...)...)
+	info, _ := debug.ReadBuildInfo()
+	if info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) { // as this test is
+		args = append(args, "-race")
+	}
+	suite.Go(t, dir, suite.Environment(), args...)
 }
 
 // run runs the tests on a driver, all but those named in skip.

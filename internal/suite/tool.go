@@ -3,8 +3,6 @@ package suite
 import (
 	"os"
 	"os/exec"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 
@@ -44,14 +42,4 @@ func Go(t *testing.T, dir string, env []string, args ...string) string {
 	out, err := cmd.Output()
 	require.NoError(t, err, "go %s\n%s", strings.Join(args, " "), &errs)
 	return string(out)
-}
-
-// Race is go's flag -race if this test runs with it: so should theirs, and what is compiled
-// already need not be compiled otherwise.
-func Race() []string {
-	info, _ := debug.ReadBuildInfo()
-	if info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		return []string{"-race"}
-	}
-	return nil
 }
