@@ -366,12 +366,18 @@ func TestRowsLooked(t *testing.T) {
 				if strings.Contains(query, "?") {
 					args = []any{1}
 				}
-				for range 3 {
+				for learned, rounds := 0, 0; rounds < 3; rounds++ {
 					texts := []string{}
 					for _, s := range tw.Sent.During(func() { tw.Same(t, query, args...) }) {
 						if strings.Contains(s.Text, "_slots") && !strings.HasPrefix(s.Text, "PREPARE") && !strings.Contains(s.Text, "LIMIT 0") {
 							texts = append(texts, s.Text)
 						}
+					}
+					if !slots && strings.Contains(texts[0], "MIN(") { // a second has passed: it learns anew that there are slots
+						learned++
+						require.Less(t, learned, 4, "%q", texts)
+						rounds--
+						continue
 					}
 					if !slots {
 						require.Len(t, texts, 1, query)
