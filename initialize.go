@@ -22,15 +22,15 @@ type InitOptions struct {
 
 // Init makes the slots tables that are missing, adds the columns of new
 // counters, gives keys their tables' types, widens columns whose base column has
-// more digits now, opens slots tables that Drop has closed, and makes history tables and
-// their triggers, anew where those are not as configured; it returns the statements for it, in order. It may be repeated: what is there already needs no
+// more digits now, and opens slots tables that Drop has closed; it returns the
+// statements for it, in order. It may be repeated: what is there already needs no
 // statement. A slots table that holds increments is never dropped: one whose table
 // has another key has to be rolled up first. Nor is a table of the application's
 // that has the slots table's name. A listed table or column that does not exist is an
 // error, beside which all others are done.
 //
-// For derived counters (TableConfig.Derived) it makes the triggers that are missing or other
-// than configured, and then sets those counters by their formulas, while others write.
+// For histories and derived counters it makes the tables and triggers that are missing or other
+// than configured, and then sets derived counters by their formulas, while others write.
 func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []string, err error) {
 	if options == nil {
 		options = &InitOptions{}
@@ -58,6 +58,6 @@ func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []s
 		}
 		s = now
 	}
-	triggers, derr := c.background.Derive(ctx, s, options.DryRun)
+	triggers, derr := c.background.MakeTriggers(ctx, s, options.DryRun)
 	return append(statements, triggers...), errors.Join(err, derr)
 }

@@ -186,6 +186,37 @@ func (l *loader) feeders() (all []Dependent, own func(trigger []string) bool) {
 	return all, own
 }
 
+// readTriggers takes in the triggers of counter tables, but those that are our own.
+func (l *loader) readTriggers(all []Dependent, own func(trigger []string) bool) []Dependent {
+	for _, v := range l.objects.triggers {
+		if own(v) {
+			continue
+		}
+		t := l.find(v[0], v[1])
+		if t != nil && t.History.note(t, v[3], v[4], v[2]) {
+			continue // it reads no counter, and adds up to the same whatever becomes of an increment
+		}
+		if t != nil {
+			const why = "it has an UPDATE trigger, which an increment would not fire; "
+			update := v[3] == "UPDATE"
+			t.UpdateTriggers = t.UpdateTriggers || update
+			switch slows := update && !t.Closed; { // a closed table's increments fire it
+			case t.namesHistory(v[5]):
+				if t.History.Outdated = true; slows { // and never unfit, or Init would not make it anew
+					t.Degraded = append(t.Degraded, why+"it has written a history of other counters: run countermysql init, which makes it anew")
+				}
+			case slows:
+				draft{t}.degrade(why + "drop it or take the table from the list")
+			}
+			t.InsertTriggers = t.InsertTriggers || v[3] == "INSERT"
+			t.DeleteTriggers = t.DeleteTriggers || v[3] == "DELETE"
+			t.MakesKeys = t.MakesKeys || v[3] == "INSERT" && v[4] == "BEFORE" && draft{t}.setsKey(v[2])
+		}
+		all = append(all, Dependent{DB: v[0], Name: v[1], Body: v[2], Event: v[3]})
+	}
+	return all
+}
+
 // feeding adds, to the tables whose triggers write slots, what may write such a table: a view
 // of it, a routine, another table's trigger.
 func feeding(feeders, objects []Dependent) []Dependent {

@@ -8,14 +8,11 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/formula"
-	"github.com/countermysql/countermysql/internal/mysqlerr"
-	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// Derive makes the triggers of derived counters that are missing or other than configured, and
-// then sets those counters by their formulas; dry runs nothing. It returns the statements.
-func (m *Maintainer) Derive(ctx context.Context, s *catalog.Schema, dry bool) (statements []string, err error) {
+// derive is MakeTriggers for derived counters.
+func (m *Maintainer) derive(ctx context.Context, s *catalog.Schema, dry bool) (statements []string, err error) {
 	var changed []*catalog.Table
 	for _, t := range s.All() {
 		if len(t.Spec.Derived) == 0 || t.Unfit != nil || t.Missing != "" && !dry {
@@ -129,10 +126,10 @@ func (m *Maintainer) mistyped(ctx context.Context, t *catalog.Table, c *catalog.
 	return nil, rows.Err()
 }
 
-// ownTriggers are those of ours that write the slots of a table, as the server has them: what
-// names it, its name, the table that it is for, its event, its body, its definer.
+// ownTriggers are those of ours that write the slots of a table, as the server has them
+// (triggersSQL).
 func ownTriggers(t *catalog.Table, query func(string) ([][]string, error)) ([][]string, error) {
-	rows, err := query("SELECT EVENT_OBJECT_SCHEMA, TRIGGER_NAME, EVENT_OBJECT_TABLE, EVENT_MANIPULATION, ACTION_STATEMENT, DEFINER FROM information_schema.TRIGGERS WHERE ACTION_TIMING = 'AFTER' AND TRIGGER_NAME LIKE '" +
+	rows, err := query(triggersSQL + "ACTION_TIMING = 'AFTER' AND TRIGGER_NAME LIKE '" +
 		strings.ReplaceAll(catalog.OwnTrigger, "_", "|_") + "%' ESCAPE '|' ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME")
 	return slices.DeleteFunc(rows, func(r []string) bool {
 		words := sqltext.Identifiers(r[4])
@@ -164,7 +161,10 @@ func triggersToChange(t *catalog.Table, query func(string) ([][]string, error)) 
 			stmts = append(stmts, g.Create())
 		}
 	}
-	return stmts, nil
+	if stmts == nil {
+		return nil, nil
+	}
+	return inMode("STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION", stmts...), nil
 }
 
 // dropTriggers ends what keeps the derived counters of a table.
@@ -179,34 +179,6 @@ func (m *Maintainer) dropTriggers(ctx context.Context, t *catalog.Table) error {
 	}
 	if err := m.runDDL(ctx, stmts); err != nil {
 		return fmt.Errorf("countermysql: dropping the triggers of %s: %w", t, err)
-	}
-	return nil
-}
-
-// runDDL runs statements about triggers in a session of its own, by whose sql_mode those run
-// ever after. Each waits for the transactions that use its table, and lets others pass between
-// its tries.
-func (m *Maintainer) runDDL(ctx context.Context, stmts []string) error {
-	s, err := session.Open(ctx, m.Shared)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	if _, err := s.Do(ctx, "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', lock_wait_timeout = 2"); err != nil {
-		return err
-	}
-	for _, stmt := range stmts {
-		for range session.MaxRetries {
-			if _, err = s.Do(ctx, stmt); mysqlerr.Number(err) != mysqlerr.ErrLockWait {
-				break
-			}
-		}
-		if mysqlerr.Number(err) == mysqlerr.ErrNeedsSuper {
-			err = fmt.Errorf("%w (the server writes a binary log: SET GLOBAL log_bin_trust_function_creators = 1, or have an administrator run countermysql init)", err)
-		}
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -7,7 +7,8 @@
 //	[Maintainer.Recount]    a counter beside the query that defines it: differences, and their repair
 //	[Maintainer.Drop]       slots tables are closed, rolled up and dropped
 //	[Background]            beside statements: a rollup now and then, and cold keys ([Background.Slotted])
-//	[Init]                  the slots tables that a schema lacks, histories and their triggers
+//	[Init]                  the slots tables that a schema lacks
+//	[Maintainer.MakeTriggers] histories and derived counters: what writes and keeps them
 //	[Check]                 what keeps counters from being fast, or from being counted
 //
 //	run: keysAfter → batch: those that are free together, then each that was locked alone

@@ -2,14 +2,11 @@ package maintain
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/lookups"
-	"github.com/countermysql/countermysql/internal/mysqlerr"
 )
 
 // historyOf asks what a history table lacks, as [catalog.HistoryDDL.Fit] says it.
@@ -31,57 +28,39 @@ func historyOf(q catalog.HistoryDDL, ask func(query string) ([][]string, error))
 	return ddl, why, nil
 }
 
-// history makes the history table of a table, and the triggers that write it.
-func (i *initialization) history(ctx context.Context, t *catalog.Table) {
+// makeHistory is MakeTriggers for the history of a table.
+func (m *Maintainer) makeHistory(ctx context.Context, t *catalog.Table, dry bool) (statements []string, err error) {
 	if t.Spec.History.Every == 0 || t.Unfit != nil || len(t.Counters) == 0 {
-		return
+		return nil, nil
 	}
-	failed := func(err error) { i.errs = append(i.errs, fmt.Errorf("countermysql: the history of %s: %w", t, err)) }
-	q := t.HistoryDDL()
-	ddl, why, err := historyOf(q, func(query string) ([][]string, error) { return i.lookups.Query(ctx, query) })
+	ddl, why, err := historyOf(t.HistoryDDL(), func(query string) ([][]string, error) { return m.Shared.Lookups.Query(ctx, query) })
 	switch {
 	case err != nil:
-		failed(err)
-		return
+		return nil, err
 	case why != "":
-		failed(errors.New(why + "; rename that, or choose another name: history: {table: …}"))
-		return
+		return nil, errors.New(why + "; rename that, or choose another name: history: {table: …}")
 	case ddl != "":
-		i.statements = append(i.statements, ddl)
-		if !i.dry {
-			if err := i.lookups.Exec(ctx, ddl); err != nil {
-				failed(err)
-				return
-			}
-		}
+		statements = append(statements, ddl)
 	}
-	if t.HistoryIsConfigured() {
-		return
+	if !t.HistoryIsConfigured() {
+		statements = append(statements, historyTriggers(t)...)
 	}
-	triggers := historyTriggers(t)
-	i.statements = append(i.statements, triggers...)
-	if !i.dry {
-		if err := runInNoMode(ctx, i.lookups, triggers); err != nil {
-			failed(err)
-		}
+	if dry || statements == nil {
+		return statements, nil
 	}
+	return statements, m.runDDL(ctx, statements)
 }
 
 // historyTriggers are the statements that make the triggers. Where there are some already,
 // nobody writes between the old and the new. The mode is the triggers' own: in a strict one
 // they could refuse what the application may write.
 func historyTriggers(t *catalog.Table) []string {
-	q, stmts := t.HistoryDDL(), []string{"SET SESSION sql_mode = ''"}
-	replaces := t.History != (catalog.HistoryState{})
-	if replaces {
-		stmts = append(stmts, "LOCK TABLES "+t.Base()+" WRITE")
-		stmts = append(stmts, dropHistoryTriggers(t)...)
+	q := t.HistoryDDL()
+	stmts := []string{q.Trigger("INSERT"), q.Trigger("UPDATE")}
+	if t.History != (catalog.HistoryState{}) {
+		stmts = slices.Concat([]string{"LOCK TABLES " + t.Base() + " WRITE"}, dropHistoryTriggers(t), stmts, []string{"UNLOCK TABLES"})
 	}
-	stmts = append(stmts, q.Trigger("INSERT"), q.Trigger("UPDATE"))
-	if replaces {
-		stmts = append(stmts, "UNLOCK TABLES")
-	}
-	return stmts
+	return inMode("", stmts...)
 }
 
 // dropHistoryTriggers are the statements that drop those which there are, or may be.
@@ -94,28 +73,6 @@ func dropHistoryTriggers(t *catalog.Table) (stmts []string) {
 		}
 	}
 	return stmts
-}
-
-// runInNoMode runs statements on a connection that nobody else gets.
-func runInNoMode(ctx context.Context, pool *lookups.Pool, stmts []string) error {
-	look, err := pool.DB()
-	if err != nil {
-		return err
-	}
-	conn, err := look.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }()
-	for _, stmt := range stmts {
-		if _, err := conn.ExecContext(ctx, stmt); mysqlerr.Number(err) == mysqlerr.ErrNeedsSuper {
-			return fmt.Errorf("%w: the server has a binary log, and lets only users with SUPER make triggers; have such a user run countermysql init, or, by an administrator: SET GLOBAL log_bin_trust_function_creators = 1", err)
-		} else if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // history looks at the history of a table.
@@ -157,7 +114,7 @@ func (k *inspection) history(t *catalog.Table) {
 	default:
 		k.warn(name, "a trigger that writes its history is missing, or the user may not see it, so that changes are missing in "+spec.Table, initialize, "")
 	}
-	k.definers(t, k.ask("SELECT EVENT_OBJECT_SCHEMA, TRIGGER_NAME, EVENT_OBJECT_TABLE, EVENT_MANIPULATION, ACTION_STATEMENT, DEFINER FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = "+catalog.Text(t.Spec.DB)+
+	k.definers(t, k.ask(triggersSQL+"EVENT_OBJECT_SCHEMA = "+catalog.Text(t.Spec.DB)+
 		" AND EVENT_OBJECT_TABLE = "+catalog.Text(t.Spec.Name)+" AND TRIGGER_NAME IN ("+catalog.Text(spec.Table+catalog.HistoryInsert)+", "+catalog.Text(spec.Table+catalog.HistoryUpdate)+")"))
 	if spec.Keep > 0 && ddl == "" && why == "" {
 		k.mayDo(t, []need{{"SELECT", q.Name(), "SELECT * FROM " + q.Name()}, {"DELETE", q.Name(), "DELETE FROM " + q.Name() + " WHERE FALSE"}})
@@ -196,10 +153,8 @@ func (m *Maintainer) dropHistories(ctx context.Context, tables []*catalog.Table,
 		if t.History == (catalog.HistoryState{}) || options.StopOnly {
 			continue
 		}
-		for _, stmt := range dropHistoryTriggers(t) {
-			if err := m.Shared.Lookups.Exec(ctx, stmt); err != nil {
-				return fmt.Errorf("countermysql: leaving %s, its history: %w", t, err)
-			}
+		if err := m.runDDL(ctx, dropHistoryTriggers(t)); err != nil {
+			return fmt.Errorf("countermysql: leaving %s, its history: %w", t, err)
 		}
 	}
 	return nil

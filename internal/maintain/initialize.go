@@ -22,9 +22,6 @@ func Init(ctx context.Context, w *watch.Watcher, pool *lookups.Pool, s *catalog.
 	if err := i.flushes(ctx, s); err != nil {
 		return i.statements, err
 	}
-	for _, t := range s.All() {
-		i.history(ctx, t)
-	}
 	i.errs = append(i.errs, complete(s))
 	for _, t := range keyed {
 		if err := i.tie(ctx, t); err != nil {

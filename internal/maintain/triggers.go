@@ -1,0 +1,67 @@
+package maintain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
+)
+
+// triggersSQL asks for triggers: the database of the table that each is for, its name, that
+// table, its event, its body, its definer.
+const triggersSQL = "SELECT EVENT_OBJECT_SCHEMA, TRIGGER_NAME, EVENT_OBJECT_TABLE, EVENT_MANIPULATION, ACTION_STATEMENT, DEFINER FROM information_schema.TRIGGERS WHERE "
+
+// MakeTriggers makes what writes histories and keeps derived counters, where that is missing
+// or other than configured, and then sets such counters by their formulas; dry runs nothing.
+// It returns the statements.
+func (m *Maintainer) MakeTriggers(ctx context.Context, s *catalog.Schema, dry bool) (statements []string, err error) {
+	var errs []error
+	for _, t := range s.All() {
+		stmts, err := m.makeHistory(ctx, t, dry)
+		statements = append(statements, stmts...)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("countermysql: the history of %s: %w", t, err))
+		}
+	}
+	if len(statements) > 0 && !dry {
+		_, err := m.Shared.Watcher.Refresh(ctx)
+		errs = append(errs, err)
+	}
+	stmts, err := m.derive(ctx, s, dry)
+	return append(statements, stmts...), errors.Join(append(errs, err)...)
+}
+
+// inMode are statements that make triggers, which run in that sql_mode ever after.
+func inMode(mode string, stmts ...string) []string {
+	return append([]string{"SET SESSION sql_mode = '" + mode + "'"}, stmts...)
+}
+
+// runDDL runs statements about triggers in a session of its own. Each waits for the
+// transactions that use its table, and lets others pass between its tries.
+func (m *Maintainer) runDDL(ctx context.Context, stmts []string) error {
+	s, err := session.Open(ctx, m.Shared)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if _, err := s.Do(ctx, "SET SESSION lock_wait_timeout = 2"); err != nil {
+		return err
+	}
+	for _, stmt := range stmts {
+		for range session.MaxRetries {
+			if _, err = s.Do(ctx, stmt); mysqlerr.Number(err) != mysqlerr.ErrLockWait {
+				break
+			}
+		}
+		if mysqlerr.Number(err) == mysqlerr.ErrNeedsSuper {
+			return fmt.Errorf("%w: the server has a binary log, and lets only users with SUPER make triggers; have such a user run countermysql init, or, by an administrator: SET GLOBAL log_bin_trust_function_creators = 1", err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
