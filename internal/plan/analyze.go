@@ -42,14 +42,12 @@ func (a *analyzer) planned(effect sqltext.Effect, tables []*catalog.Table, via [
 	if effect == (sqltext.Execute{}) && a.toks[0].Is("EXECUTE") || calls && len(tables) == 0 && a.toks[0].Is("HANDLER") {
 		tables = a.schema.All() // the prepared text may name any, and so may the handler's OPEN
 	}
-	if parts := sqltext.Statements(a.text, a.toks); feeds && len(parts) > 1 && !calls {
+	named := len(tables) > 0 || len(via) > 0 // or a comment mentions one, say
+	if parts := sqltext.Statements(a.text, a.toks); (named || feeds) && len(parts) > 1 && !calls {
 		return &Plan{Work: &Split{parts}}
 	}
-	if len(tables) == 0 && len(via) == 0 { // a comment mentions one, say
+	if !named {
 		return &Plan{Work: splitInto(sqltext.Apart(a.text, a.toks, a.mode))}
-	}
-	if parts := sqltext.Statements(a.text, a.toks); len(parts) > 1 && !calls {
-		return &Plan{Work: &Split{parts}}
 	}
 	switch effect.(type) {
 	case nil:

@@ -50,9 +50,14 @@ func (a *analyzer) feed(p *Plan, effect sqltext.Effect, feeders []catalog.Depend
 	if fed == nil {
 		return p
 	}
-	if effect == nil && (p.Sum() != nil || p.Increment() != nil) {
+	const why = "its triggers write slots"
+	switch inc := p.Increment(); {
+	case effect != nil:
+	case inc != nil && inc.Exact != nil:
+		p.Work, p.Reason = inc.Exact, why
+	case inc != nil, p.Sum() != nil:
 		tables, _ := a.schema.Reach(a.toks, a.text)
-		p = a.opaque(tables, nil, "its triggers write slots")
+		p = a.opaque(tables, nil, why)
 	}
 	for _, t := range fed {
 		p.Writes = append(p.Writes, WriteTarget{Table: t, Feeds: true})
