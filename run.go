@@ -103,12 +103,8 @@ func (c *conn) runEffect(ctx context.Context, k *call) (answer.Outcome, error) {
 			c.EndedByUser()
 		}
 		return out, err
-	case sqltext.MakeSavepoint:
-		return c.runSavepoint(ctx, k, e.Name)
-	case sqltext.ReturnTo:
-		return c.runSavepoint(ctx, k, e.Name)
-	case sqltext.Release:
-		return c.runSavepoint(ctx, k, e.Name)
+	case sqltext.Savepoint:
+		return c.runSavepoint(ctx, k, e)
 	case sqltext.Temporary:
 		return k.define(ctx, c.ddl.RunTemporary)
 	case sqltext.SetAutocommit:

@@ -8,12 +8,12 @@ import (
 )
 
 // runSavepoint executes a statement that sets, goes back to or releases a savepoint.
-func (c *conn) runSavepoint(ctx context.Context, k *call, name string) (answer.Outcome, error) {
-	name, err := c.SavepointName(ctx, name)
+func (c *conn) runSavepoint(ctx context.Context, k *call, e sqltext.Savepoint) (answer.Outcome, error) {
+	name, err := c.SavepointName(ctx, e.Name)
 	if err != nil {
 		return answer.Outcome{}, err
 	}
-	if _, makes := k.Plan.Effect.(sqltext.MakeSavepoint); makes {
+	if !e.Returns && !e.Releases {
 		if err := c.Join(ctx); err != nil {
 			return answer.Outcome{}, err
 		}
@@ -22,13 +22,13 @@ func (c *conn) runSavepoint(ctx context.Context, k *call, name string) (answer.O
 	if err != nil || !c.InTransaction() {
 		return out, err
 	}
-	switch x := c.Transaction(); k.Plan.Effect.(type) {
-	case sqltext.MakeSavepoint:
-		x.Save(name)
-	case sqltext.ReturnTo:
+	switch x := c.Transaction(); {
+	case e.Returns:
 		x.RollbackTo(name)
-	default:
+	case e.Releases:
 		x.Release(name, true)
+	default:
+		x.Save(name)
 	}
 	return out, nil
 }

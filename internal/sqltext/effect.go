@@ -19,11 +19,12 @@ type (
 	// Rollback is ROLLBACK, XA ROLLBACK and XA COMMIT, as what was pending was sent by XA END.
 	Rollback struct{}
 
-	// MakeSavepoint is SAVEPOINT, ReturnTo is ROLLBACK TO, Release is RELEASE SAVEPOINT. Names
-	// are in lower case.
-	MakeSavepoint struct{ Name string }
-	ReturnTo      struct{ Name string }
-	Release       struct{ Name string }
+	// Savepoint is SAVEPOINT, ROLLBACK TO (Returns) and RELEASE SAVEPOINT (Releases). The name
+	// is in lower case.
+	Savepoint struct {
+		Name              string
+		Returns, Releases bool
+	}
 
 	// DDL changes the schema and commits what is open, which Implicit does too.
 	DDL      struct{}
@@ -56,9 +57,7 @@ type (
 func (Begin) effect()          {}
 func (Commit) effect()         {}
 func (Rollback) effect()       {}
-func (MakeSavepoint) effect()  {}
-func (ReturnTo) effect()       {}
-func (Release) effect()        {}
+func (Savepoint) effect()      {}
 func (DDL) effect()            {}
 func (Implicit) effect()       {}
 func (Set) effect()            {}
@@ -106,9 +105,9 @@ func EffectOf(toks []Token) Effect {
 	case "ROLLBACK":
 		return effectOfRollback(toks)
 	case "SAVEPOINT":
-		return MakeSavepoint{nameAt(toks, 1)}
+		return Savepoint{Name: nameAt(toks, 1)}
 	case "RELEASE":
-		return Release{nameAt(toks, 2)}
+		return Savepoint{Name: nameAt(toks, 2), Releases: true}
 	case "XA":
 		return effectOfXA(toks)
 	case "SET":
@@ -181,7 +180,7 @@ func effectOfRollback(toks []Token) Effect {
 			if WordAt(toks, i+1, "SAVEPOINT") && i+2 < len(toks) && toks[i+2].Ident() {
 				i++
 			}
-			return ReturnTo{nameAt(toks, i+1)}
+			return Savepoint{Name: nameAt(toks, i+1), Returns: true}
 		}
 	}
 	return Rollback{}
