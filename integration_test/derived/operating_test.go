@@ -141,15 +141,17 @@ func TestDropDerived(t *testing.T) {
 func TestMisfits(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		const tables = `CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, maybe INT NULL, earned DECIMAL(8,1) NOT NULL DEFAULT 0);
-CREATE TABLE comment (id BIGINT PRIMARY KEY, post_id INT, other_id BIGINT, amount DECIMAL(8,2), weight DOUBLE, likes INT NOT NULL DEFAULT 0)`
+CREATE TABLE comment (id BIGINT PRIMARY KEY, post_id INT, other_id BIGINT, amount DECIMAL(8,2), weight DOUBLE, likes INT NOT NULL DEFAULT 0, seen TIMESTAMP NULL)`
 		for formula, problem := range map[string]string{
-			"SELECT other_id, COUNT(*) FROM comment GROUP BY other_id":               "give both one type and collation",
-			"SELECT post_id, id, COUNT(*) FROM comment GROUP BY post_id, id":         "its formula groups by 2 columns",
-			"SELECT post_id, COUNT(*) FROM comments GROUP BY post_id":                "is missing, or the user may not see it",
-			"SELECT post_id, COUNT(*) FROM comment WHERE state = 1 GROUP BY post_id": "has no column state",
-			"SELECT post_id, SUM(amount) FROM comment GROUP BY post_id":              "its formula's sum is a DECIMAL",
-			"SELECT post_id, SUM(weight) FROM comment GROUP BY post_id":              "its formula's sum is a DOUBLE",
-			"SELECT post_id, SUM(likes) FROM comment GROUP BY post_id":               "which is a counter or touch column itself",
+			"SELECT other_id, COUNT(*) FROM comment GROUP BY other_id":                         "give both one type and collation",
+			"SELECT post_id, id, COUNT(*) FROM comment GROUP BY post_id, id":                   "its formula groups by 2 columns",
+			"SELECT post_id, COUNT(*) FROM comments GROUP BY post_id":                          "is missing, or the user may not see it",
+			"SELECT post_id, COUNT(*) FROM comment WHERE state = 1 GROUP BY post_id":           "has no column state",
+			"SELECT post_id, SUM(amount) FROM comment GROUP BY post_id":                        "its formula's sum is a DECIMAL",
+			"SELECT post_id, SUM(weight) FROM comment GROUP BY post_id":                        "its formula's sum is a DOUBLE",
+			"SELECT post_id, SUM(likes) FROM comment GROUP BY post_id":                         "which is a counter or touch column itself",
+			"SELECT post_id, COUNT(*) FROM comment WHERE seen > '2026-01-01' GROUP BY post_id": "which is another time in each session's time zone",
+			"SELECT post_id, COUNT(HOUR(seen)) FROM comment GROUP BY post_id":                  "which is another time in each session's time zone",
 		} {
 			config := harness.Counters("post", "likes", "maybe", "earned")
 			config.Tables[0].Derived = map[string]string{"likes": formula}
@@ -165,6 +167,12 @@ CREATE TABLE comment (id BIGINT PRIMARY KEY, post_id INT, other_id BIGINT, amoun
 		require.ErrorContains(t, err, "make it NOT NULL")
 		require.Len(t, problems(t, tw), 1)
 		require.Contains(t, problems(t, tw)[0], "derived counter maybe is not kept")
+
+		config = harness.Counters("post", "likes", "earned") // whether a time is there is the same for all
+		config.Tables[0].Derived = map[string]string{"likes": "SELECT post_id, COUNT(seen) FROM comment GROUP BY post_id", "earned": "SELECT post_id, COUNT(*) FROM comment WHERE seen IS NULL GROUP BY post_id"}
+		tw = harness.NewTwin(t, srv, tables, config)
+		initialized(t, tw.Ours)
+		require.Empty(t, problems(t, tw))
 	})
 }
 

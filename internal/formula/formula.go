@@ -8,6 +8,7 @@ import (
 	"github.com/pingcap/tidb/pkg/parser"
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/format"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
 	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // literals
 
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -18,6 +19,7 @@ type Formula struct {
 	DB, Table string   // that it counts; DB is "" where the text names none
 	Key       []string // its columns that are the counter's key, in that order
 	Columns   []string // all that it reads
+	Computed  []string // those of which it reads more than whether they are NULL
 	IsSum     bool     // SUM: its amounts have the type of its expression
 
 	of    string // what is counted or summed, for a row called {}; "" for COUNT(*)
@@ -62,15 +64,15 @@ func Parse(text string) (*Formula, error) {
 	}
 	counted := s.Fields.Fields[len(s.Fields.Fields)-1].Expr.(*ast.AggregateFuncExpr)
 	if f.IsSum = strings.EqualFold(counted.F, ast.AggFuncSum); f.IsSum || !star(counted) {
-		if f.of, err = f.ofRow(counted.Args[0], alias); err != nil {
+		if f.of, err = f.ofRow(counted.Args[0], alias, !f.IsSum); err != nil {
 			return nil, err
 		}
 	}
 	if s.Where != nil {
-		f.where, err = f.ofRow(s.Where, alias)
+		f.where, err = f.ofRow(s.Where, alias, false)
 	}
 	for _, k := range f.Key {
-		f.reads(k)
+		note(&f.Columns, k)
 	}
 	return f, err
 }
@@ -144,18 +146,22 @@ func (f *Formula) from(s *ast.SelectStmt) (alias string, err error) {
 	return f.Table, nil
 }
 
-func (f *Formula) reads(column string) {
-	if !slices.ContainsFunc(f.Columns, func(c string) bool { return strings.EqualFold(c, column) }) {
-		f.Columns = append(f.Columns, column)
+func note(columns *[]string, column string) {
+	if !slices.ContainsFunc(*columns, func(c string) bool { return strings.EqualFold(c, column) }) {
+		*columns = append(*columns, column)
 	}
 }
 
 // rowName stands for the row's name in the texts of a formula.
 const rowName = "countermysql_row"
 
-// ofRow writes an expression over one row, whose columns get the row's name.
-func (f *Formula) ofRow(e ast.ExprNode, alias string) (string, error) {
+// ofRow writes an expression over one row, whose columns get the row's name. counted says that
+// it only matters whether it is NULL.
+func (f *Formula) ofRow(e ast.ExprNode, alias string, counted bool) (string, error) {
 	v := &rowVisitor{formula: f, alias: alias}
+	if counted {
+		v.asked = e
+	}
 	e.Accept(v)
 	if v.err != nil {
 		return "", v.err
@@ -173,6 +179,7 @@ func (f *Formula) ofRow(e ast.ExprNode, alias string) (string, error) {
 type rowVisitor struct {
 	formula *Formula
 	alias   string
+	asked   ast.ExprNode // whether it is NULL
 	err     error
 }
 
@@ -187,7 +194,10 @@ func (v *rowVisitor) Enter(n ast.Node) (ast.Node, bool) {
 		if n.Table.O != "" && !strings.EqualFold(n.Table.O, v.alias) {
 			v.err = no("it reads %s, which is not its table", n.Table.O)
 		}
-		v.formula.reads(n.Name.O)
+		note(&v.formula.Columns, n.Name.O)
+		if of, ok := v.asked.(*ast.ColumnNameExpr); !ok || of.Name != n {
+			note(&v.formula.Computed, n.Name.O)
+		}
 		n.Schema.O, n.Table.O, n.Table.L = "", rowName, rowName
 	case *ast.SubqueryExpr, *ast.ExistsSubqueryExpr, *ast.CompareSubqueryExpr:
 		v.err = no("it has a subquery")
@@ -197,8 +207,14 @@ func (v *rowVisitor) Enter(n ast.Node) (ast.Node, bool) {
 		if !pure[strings.ToUpper(n.FnName.O)] {
 			v.err = no("it calls %s, which is not known to depend on its arguments alone", strings.ToUpper(n.FnName.O))
 		}
-	case *ast.ColumnNameExpr, *ast.BinaryOperationExpr, *ast.UnaryOperationExpr, *ast.ParenthesesExpr, *ast.BetweenExpr, *ast.PatternInExpr, *ast.PatternLikeOrIlikeExpr,
-		*ast.IsNullExpr, *ast.IsTruthExpr, *ast.CaseExpr, *ast.WhenClause, *ast.FuncCastExpr, *ast.TimeUnitExpr, *ast.TrimDirectionExpr, ast.ValueExpr:
+	case *ast.IsNullExpr:
+		v.asked = n.Expr
+	case *ast.BinaryOperationExpr:
+		if n.Op == opcode.Div {
+			v.err = no("it divides, by digits that each session sets; DIV has none")
+		}
+	case *ast.ColumnNameExpr, *ast.UnaryOperationExpr, *ast.ParenthesesExpr, *ast.BetweenExpr, *ast.PatternInExpr, *ast.PatternLikeOrIlikeExpr,
+		*ast.IsTruthExpr, *ast.CaseExpr, *ast.WhenClause, *ast.FuncCastExpr, *ast.TimeUnitExpr, *ast.TrimDirectionExpr, ast.ValueExpr:
 	default:
 		v.err = no("it has an expression that can't be followed")
 	}

@@ -80,6 +80,7 @@ func TestParseMistakes(t *testing.T) {
 		"SELECT a, COUNT(*) FROM t GROUP BY a UNION SELECT 1, 2":        "it is no query that can be read",
 		"SELECT a, COUNT(*) FROM t PARTITION (p) GROUP BY a":            "its FROM has more than a table",
 		"WITH x AS (SELECT 1) SELECT a, COUNT(*) FROM t GROUP BY a":     "it is more than a SELECT of groups of one table",
+		"SELECT a, SUM(b / c) FROM t GROUP BY a":                        "it divides, by digits that each session sets; DIV has none",
 		"SELECT a, SUM(COUNT(*)) FROM t GROUP BY a":                     "it has an aggregate within another, or in its WHERE",
 		"SELECT a, COUNT(*) OVER () FROM t GROUP BY a":                  "what it selects last is neither COUNT nor SUM",
 		"SELECT a, COUNT(*) FROM t GROUP BY a; SELECT 1":                "it is no query that can be read",

@@ -89,11 +89,14 @@ func misfits(s *catalog.Schema, t *catalog.Table, c *catalog.Column, f *formula.
 	}
 	counted := s.Lookup(f.DB, f.Table, "")
 	for _, name := range f.Columns {
+		computed := slices.ContainsFunc(f.Computed, func(c string) bool { return strings.EqualFold(c, name) })
 		switch {
 		case find(name) == nil:
 			all = append(all, "its formula's table "+source+" has no column "+name+"; correct the formula")
 		case counted != nil && counted.Virtual(name):
 			all = append(all, "its formula reads "+name+", which is a counter or touch column itself; leave it out")
+		case computed && strings.HasPrefix(find(name)[1], "timestamp"):
+			all = append(all, "its formula reads "+name+", a TIMESTAMP, which is another time in each session's time zone; make it a DATETIME, or ask only whether it IS NULL")
 		}
 	}
 	for i, name := range f.Key {
