@@ -160,6 +160,52 @@ func TestOwnComment(t *testing.T) {
 	})
 }
 
+// TestOthersCommentBeside proves that a transaction which has commented and needs a post's
+// counters keeps nobody from commenting on other posts, nor from liking them.
+func TestOthersCommentBeside(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newPosts(t, srv)
+		for _, commented := range []int{4, 2} {
+			for _, exact := range []string{"UPDATE post SET likes = likes - 1 WHERE id = 4 AND likes >= 1", "SELECT comments FROM post WHERE id = 4", "SELECT likes FROM post WHERE id = 4 FOR UPDATE", "UPDATE post SET likes = 5 WHERE id = 4"} {
+				harness.Affected(t, tw.Direct, "DELETE FROM comment")
+				_, err := countermysql.Rollup(t.Context(), tw.Ours, nil)
+				require.NoError(t, err)
+				tx, err := tw.Ours.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+				require.NoError(t, err)
+				harness.Affected(t, tx, "INSERT INTO comment (post_id) VALUES (?)", commented)
+				_, err = tx.Exec(exact)
+				require.NoError(t, err)
+				other, err := tw.Ours.BeginTx(t.Context(), nil)
+				require.NoError(t, err)
+				harness.Affected(t, other, "INSERT INTO comment (post_id) VALUES (5)")
+				harness.Affected(t, other, "UPDATE post SET likes = likes + 3 WHERE id = 3")
+				require.NoError(t, other.Commit(), "%d, %s", commented, exact)
+				harness.Affected(t, tx, "INSERT INTO comment (post_id) VALUES (4)")
+				require.NoError(t, tx.Commit())
+				requireExact(t, tw)
+			}
+		}
+	})
+}
+
+// TestAcceptedMadeAgain pins that a transaction which makes a row under a key whose slots are
+// left keeps triggers from slots of the keys beside, until it ends.
+func TestAcceptedMadeAgain(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newPosts(t, srv, "innodb_lock_wait_timeout=1")
+		tx, err := tw.Ours.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+		require.NoError(t, err)
+		for _, stmt := range []string{"INSERT INTO comment (post_id) VALUES (4)", "DELETE FROM comment WHERE post_id = 4", "DELETE FROM post WHERE id = 4", "INSERT INTO post (id) VALUES (4)"} {
+			harness.Affected(t, tx, stmt)
+		}
+		_, err = tw.Ours.Exec("INSERT INTO comment (post_id) VALUES (5)")
+		require.EqualValues(t, 1205, number(err))
+		require.NoError(t, tx.Commit())
+		harness.Affected(t, tw.Ours, "INSERT INTO comment (post_id) VALUES (4)")
+		requireExact(t, tw)
+	})
+}
+
 // number of a server's error; 0: none.
 func number(err error) uint16 {
 	var e *mysql.MySQLError

@@ -33,19 +33,9 @@ func (f Reserved) toFold(ctx context.Context, keys []catalog.Key) (map[string][]
 	if !t.Fed || f.Locks { // or nobody else writes any
 		return f.SlotRows(ctx, t, keys, f.Outside)
 	}
-	own := map[string][]slotsql.SlotRow{}
-	if f.wrote() {
-		var err error
-		if own, err = f.SlotRows(ctx, t, keys, f.own); err != nil {
-			return nil, err
-		}
-	}
-	found, err := f.SlotRows(ctx, t, keys, f.Outside)
+	found, err := f.SlotRows(ctx, t, keys, f.seen)
 	if err != nil {
 		return nil, err
-	}
-	for id, rows := range own {
-		found[id] = asOwn(found[id], rows)
 	}
 	for id, rows := range found {
 		if found[id], err = together(t, rows); err != nil {
@@ -66,17 +56,56 @@ func (f Reserved) wrote() bool {
 	return w != nil && (w.Fed || len(w.Folded) > 0)
 }
 
-// own reads, of some slots, those that the transaction may have written. What others have
-// written it leaves out, and what nobody has it keeps as it is.
-func (f Reserved) own(ctx context.Context, query string) ([][]string, error) {
-	return f.Read(ctx, f.Settings.Unsnapshot()+query+" AND "+catalog.PrivateName+"."+sqltext.Quote(f.t.SlotCol)+" IN ("+catalog.OwnSlot+", "+strconv.Itoa(catalog.OffsetSlot)+") FOR UPDATE SKIP LOCKED")
-}
-
-// asOwn puts rows as the transaction has them in place of those that others see.
-func asOwn(rows, own []slotsql.SlotRow) []slotsql.SlotRow {
-	return append(slices.DeleteFunc(rows, func(r slotsql.SlotRow) bool {
-		return slices.ContainsFunc(own, func(o slotsql.SlotRow) bool { return o.Slot == r.Slot })
-	}), own...)
+// seen reads slots of rows that the transaction has locked: as it has them, where it has
+// written them, and of all others what is committed. What it has not written it does not lock,
+// nor a place where there is none: under REPEATABLE READ that would keep triggers from slots of
+// the keys beside, and two who do it deadlock.
+func (f Reserved) seen(ctx context.Context, query string) ([][]string, error) {
+	if !f.wrote() {
+		return f.Outside(ctx, query)
+	}
+	slot := catalog.PrivateName + "." + sqltext.Quote(f.t.SlotCol)
+	rows, err := f.Outside(ctx, query)
+	if err != nil || f.Transaction().Inside {
+		return rows, err
+	}
+	written, err := f.Uncommitted(ctx, query+" AND "+slot+" >= "+strconv.Itoa(catalog.FirstReserved))
+	if err != nil {
+		return nil, err
+	}
+	if f.Transaction().Inside {
+		return f.Outside(ctx, query)
+	}
+	at := max(len(f.t.Key), 1) // of the slot, behind the key
+	id := func(r []string) string { return strings.Join(r[:at+1], "\x00") }
+	committed, now := map[string][]string{}, map[string][]string{}
+	for _, r := range rows {
+		committed[id(r)] = r
+	}
+	var uncertain []string
+	for _, r := range written {
+		now[id(r)] = r
+		if r[at] != strconv.Itoa(catalog.OffsetSlot) && !slices.Equal(r, committed[id(r)]) { // it is his who has it locked
+			now[id(r)] = committed[id(r)]
+			uncertain = append(uncertain, "("+f.t.Key.Where(catalog.Key(r[:len(f.t.Key)]), catalog.PrivateName)+" AND "+slot+" = "+r[at]+")")
+		}
+	}
+	if uncertain != nil {
+		own, err := f.Read(ctx, f.Settings.Unsnapshot()+query+" AND "+slot+" = "+catalog.OwnSlot+" AND ("+strings.Join(uncertain, " OR ")+") FOR UPDATE SKIP LOCKED")
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range own {
+			now[id(r)] = r
+		}
+	}
+	rows = slices.DeleteFunc(rows, func(r []string) bool { return catalog.Reserved(r[at]) })
+	for _, r := range now { // what is no more was deleted here
+		if r != nil {
+			rows = append(rows, r)
+		}
+	}
+	return rows, nil
 }
 
 // together makes one of a row's reserved slots, and none where they cancel out.
@@ -167,15 +196,7 @@ func (f Reserved) Add(ctx context.Context, k catalog.Key, c *catalog.Column, amo
 // each time: that lock keeps nobody from adding to them by a trigger.
 func (f Reserved) sums(ctx context.Context, row *txn.WrittenRow) error {
 	t := f.t
-	var own []slotsql.SlotRow
-	if f.wrote() {
-		found, err := f.slotRowsWhere(ctx, t, row.Slots, f.own)
-		if err != nil {
-			return err
-		}
-		own = found
-	}
-	all, err := f.slotRowsWhere(ctx, t, row.Slots+" AND "+t.Planned(catalog.PrivateName), f.Outside)
+	all, err := f.slotRowsWhere(ctx, t, row.Slots+" AND "+t.Planned(catalog.PrivateName), f.seen)
 	if err != nil {
 		return err
 	}
@@ -184,7 +205,6 @@ func (f Reserved) sums(ctx context.Context, row *txn.WrittenRow) error {
 			return err
 		}
 	}
-	all = asOwn(all, own)
 	folded := f.Transaction().WrittenTo(t).Folded
 	all = slices.DeleteFunc(all, func(s slotsql.SlotRow) bool { return !catalog.Reserved(s.Slot) && folded[s.Key.ID()] })
 	row.Sums = slotsql.NoSums(t)

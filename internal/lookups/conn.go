@@ -96,6 +96,13 @@ func passPanic(err error) {
 	}
 }
 
+type uncommittedKey struct{}
+
+// Uncommitted is a context whose query sees what is not committed, too.
+func Uncommitted(ctx context.Context) context.Context {
+	return context.WithValue(ctx, uncommittedKey{}, true)
+}
+
 // QueryContext runs a query; a connection that is not of the wanted affinity is given up
 // for a new one.
 func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (_ driver.Rows, err error) {
@@ -103,6 +110,16 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		return nil, driver.ErrBadConn
 	}
 	defer c.recovered(&err)
+	if ctx.Value(uncommittedKey{}) != nil {
+		if _, err := c.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", nil); err != nil { // of the next statement alone
+			return nil, err
+		}
+		defer func() {
+			if err != nil { // it may not have been one
+				_ = c.Close()
+			}
+		}()
+	}
 	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
 }
 

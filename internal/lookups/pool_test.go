@@ -155,3 +155,37 @@ func TestAffinity(t *testing.T) {
 		require.ErrorIs(t, err, driver.ErrBadConn)
 	})
 }
+
+// TestUncommitted proves that a query which sees what is not committed leaves its connection
+// as it was, and that one which fails leaves none.
+func TestUncommitted(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, d servertest.Database) {
+		p := pool(t, d, maxIdle)
+		look, err := p.DB()
+		require.NoError(t, err)
+		look.SetMaxOpenConns(1)
+		servertest.Execute(t, d.Direct, "CREATE TABLE t (id INT PRIMARY KEY)")
+		tx, err := d.Direct.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		defer tx.Rollback()
+		servertest.Execute(t, tx, "INSERT INTO t VALUES (7)")
+		id := func() string {
+			rows, err := p.Query(t.Context(), "SELECT CONNECTION_ID()")
+			require.NoError(t, err)
+			return rows[0][0]
+		}
+		first := id()
+		for range 2 {
+			rows, err := p.Query(Uncommitted(t.Context()), "SELECT id FROM t")
+			require.NoError(t, err)
+			require.Equal(t, [][]string{{"7"}}, rows)
+			rows, err = p.Query(t.Context(), "SELECT id FROM t")
+			require.NoError(t, err)
+			require.Empty(t, rows)
+		}
+		require.Equal(t, first, id())
+		_, err = p.Query(Uncommitted(t.Context()), "SELECT nothing FROM t")
+		require.Error(t, err)
+		require.NotEqual(t, first, id())
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/lookups"
 )
 
 // Outside runs a query on a look-up connection. Where none of the session's kin answers
@@ -25,4 +26,15 @@ func (s *Session) Outside(ctx context.Context, query string) ([][]string, error)
 		s.Transaction().Inside = true
 	}
 	return s.Read(ctx, query+" "+catalog.ShareMode)
+}
+
+// Uncommitted is Outside for what is not committed as well, whoever has written it. Where
+// none of the session's kin answers it is nothing, and the session reads from then on.
+func (s *Session) Uncommitted(ctx context.Context, query string) ([][]string, error) {
+	rows, err := s.Lookups.QueryAs(lookups.Uncommitted(ctx), s.Initial.Kin, s.inZone(query))
+	if err == nil || ctx.Err() != nil {
+		return rows, err
+	}
+	s.Transaction().Inside = true
+	return nil, nil
 }
