@@ -77,7 +77,7 @@ func TestOperations(t *testing.T) {
 					require.NoError(t, os.WriteFile(config, []byte(b.text), 0o600))
 				case "sh":
 					for line := range strings.Lines(b.text) {
-						runLine(t, strings.TrimSpace(line), dsn(user), config)
+						runLine(t, strings.TrimSpace(line), "--dsn", dsn(user), "--config", config)
 						commands++
 					}
 				}
@@ -105,7 +105,7 @@ func TestOperations(t *testing.T) {
 var argument = regexp.MustCompile(`'[^']*'|\S+`)
 
 // runLine runs one command as a shell would.
-func runLine(t *testing.T, line, dsn, config string) {
+func runLine(t *testing.T, line string, more ...string) {
 	t.Helper()
 	command, comment, _ := strings.Cut(line, "  #")
 	wants := map[int]bool{}
@@ -130,9 +130,30 @@ func runLine(t *testing.T, line, dsn, config string) {
 		defer cancel()
 		wants = map[int]bool{exitInterrupted: true}
 	}
+	if args[1] == "drop" { // no process has to notice
+		more = append(more, "--wait", "1s")
+	}
 	var stdout, stderr bytes.Buffer
-	code := run(ctx, append(args[1:], "--dsn", dsn, "--config", config), strings.NewReader(""), &stdout, &stderr)
+	code := run(ctx, append(args[1:], more...), strings.NewReader(""), &stdout, &stderr)
 	require.True(t, wants[code], "exit code %d: %s\n%s%s", code, line, &stdout, &stderr)
+}
+
+// TestReadmeTrial proves that what the README has one do on a copy of a database works.
+func TestReadmeTrial(t *testing.T) {
+	t.Setenv("COUNTERMYSQL_CONFIG", "")
+	forEachServer(t, func(t *testing.T, o *tool) {
+		o.exec(o.plain, "ALTER TABLE post ADD COLUMN likes INT NOT NULL DEFAULT 0")
+		commands := 0
+		for _, b := range blocksOf(t, "../../README.md") {
+			for line := range strings.Lines(b.text) {
+				if strings.HasPrefix(line, "countermysql ") {
+					runLine(t, strings.TrimSpace(line), "--dsn", o.dsn+"?counters=post.likes")
+					commands++
+				}
+			}
+		}
+		require.Equal(t, 3, commands)
+	})
 }
 
 // TestOperationsProgram proves that the programs of docs/operations.md compile.
