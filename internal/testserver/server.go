@@ -127,32 +127,6 @@ func (s *Server) create(ctx context.Context) (err error) {
 	return fmt.Errorf("no free port found: %s", s.dir.logTail())
 }
 
-// initialize fills the data directory.
-func (s *Server) initialize(ctx context.Context) error {
-	// An init-file holds one statement a line. With skip-name-resolve
-	// root@localhost is good for the socket only.
-	const grants = "CREATE USER IF NOT EXISTS root@'127.0.0.1';\n" +
-		"GRANT ALL PRIVILEGES ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;\n"
-	if err := os.WriteFile(s.dir.host("init.sql"), []byte(grants), 0o600); err != nil {
-		return err
-	}
-	args := s.flavor.initArgs(s.dir)
-	args = append(args, s.flavor.syncArgs(s.opts.durable)...)
-	for _, arg := range s.opts.args {
-		if strings.HasPrefix(arg, "--lower-case-table-names=") { // MySQL keeps it for ever
-			args = append(args, arg)
-		}
-	}
-	proc, err := s.spawn(s.inst.initProgram, args)
-	if err != nil {
-		return err
-	}
-	if err := proc.wait(ctx); err != nil {
-		return fmt.Errorf("initializing the data directory: %w: %s", err, s.dir.logTail())
-	}
-	return nil
-}
-
 // run starts the server on its data directory and waits until it answers.
 func (s *Server) run(ctx context.Context) error {
 	for _, stale := range []string{"s", "s.lock"} { // of a killed one; its pid may live again as somebody else's
@@ -253,7 +227,7 @@ func (s *Server) Stop() {
 	if s.dir == nil {
 		return
 	}
-	s.end(syscall.SIGTERM)
+	s.end(syscall.SIGKILL) // what it would still write goes too
 	if err := s.dir.remove(); err != nil {
 		s.opts.progress(fmt.Sprintf("%s is left behind: %v", s.dir.path, err))
 	}
