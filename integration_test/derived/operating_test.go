@@ -2,6 +2,7 @@ package derived
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 	"strings"
 	"sync"
@@ -120,6 +121,18 @@ func TestInitBesideWriters(t *testing.T) {
 		wg.Wait()
 		requireExact(t, tw)
 		require.Positive(t, comments(t, tw.Ours, 2))
+	})
+}
+
+// TestBinaryLog proves that Init says what to do where the server lets nobody without SUPER
+// make triggers, and does it then.
+func TestBinaryLog(t *testing.T) {
+	harness.RefusesTriggers(t, schema, posts(), func(t *testing.T, tw *harness.Twin, app *sql.DB) {
+		require.Empty(t, problems(t, tw))
+		requireExact(t, tw)
+		harness.Affected(t, app, "INSERT INTO comment (post_id, amount) VALUES (2, 3)")
+		requireExact(t, tw)
+		require.EqualValues(t, 2, comments(t, app, 2))
 	})
 }
 

@@ -212,25 +212,11 @@ func TestLeaving(t *testing.T) {
 // TestBinaryLog proves that Init says what to do where the server lets nobody without SUPER
 // make triggers, and does it then.
 func TestBinaryLog(t *testing.T) {
-	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
-		t.Run(string(flavor), func(t *testing.T) {
-			t.Parallel()
-			srv, err := testserver.Start(t.Context(), flavor, testserver.WithArgs("--log-bin=binlog", "--server-id=1", "--log-bin-trust-function-creators=0"))
-			require.NoError(t, err)
-			t.Cleanup(srv.Stop)
-			asApp, _ := harness.Refusable(t, srv)
-			tw := harness.NewTwin(t, srv, schema, posts(time.Hour))
-			app, _ := harness.OpenOurs(t, asApp(tw.OursDSN), posts(time.Hour))
-			_, err = countermysql.Init(t.Context(), app, nil)
-			require.Equal(t, 1419, harness.ErrorNumber(err))
-			require.ErrorContains(t, err, "SET GLOBAL log_bin_trust_function_creators = 1")
-			harness.Affected(t, tw.Direct, "SET GLOBAL log_bin_trust_function_creators = 1")
-			initialize(t, app)
-			require.Empty(t, problems(t, app))
-			harness.Affected(t, app, "UPDATE post SET likes = 1 WHERE id = 3")
-			require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT likes FROM post_history"))
-		})
-	}
+	harness.RefusesTriggers(t, schema, posts(time.Hour), func(t *testing.T, tw *harness.Twin, app *sql.DB) {
+		require.Empty(t, problems(t, app))
+		harness.Affected(t, app, "UPDATE post SET likes = 1 WHERE id = 3")
+		require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT likes FROM post_history"))
+	})
 }
 
 // TestDDL proves that DDL through the driver folds slots into the history as into the base
