@@ -95,7 +95,7 @@ countermysql_server_errors_total{code="1054",db_name="forum"} 1
 
 // TestGauges proves that what an operator is alerted by is told: tables that can't have
 // counters or have been changed, rows that wait in slots, readings of the schema that failed,
-// and its age.
+// its age, and what triggers don't keep.
 func TestGauges(t *testing.T) {
 	servers, err := testserver.FromEnv(t.Context())
 	require.NoError(t, err)
@@ -110,12 +110,15 @@ func TestGauges(t *testing.T) {
 			for _, stmt := range []string{
 				"CREATE DATABASE " + name, "USE " + name,
 				"CREATE TABLE page (id INT PRIMARY KEY, n INT)", "CREATE TABLE post (id INT PRIMARY KEY, n INT)", "CREATE TABLE text (id INT PRIMARY KEY, n VARCHAR(5))",
+				"CREATE TABLE topic (id INT PRIMARY KEY, posts INT NOT NULL)",
 			} {
 				exec(t, admin, stmt)
 			}
 			defer exec(t, admin, "DROP DATABASE "+name)
 			cfg, config, err := countermysql.ParseDSN(srv.DSN(name, "counters=page.n,post.n,text.n", "counterCreateSlots=true", "counterRollup=1s"))
 			require.NoError(t, err)
+			config.Tables = append(config.Tables, countermysql.TableConfig{Table: "topic", Counters: []string{"posts"}, // of which nobody has made the triggers
+				Derived: map[string]string{"posts": "SELECT n, COUNT(*) FROM post GROUP BY n"}, History: &countermysql.History{}})
 			var full atomic.Bool // the server has no connection left but the first
 			var dialed atomic.Int64
 			cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -154,6 +157,15 @@ func TestGauges(t *testing.T) {
 # HELP countermysql_degraded_tables Tables that others have changed so that they take no more increments into slots.
 # TYPE countermysql_degraded_tables gauge
 countermysql_degraded_tables{db_name="forum",table="%[1]s.post"} 1
+# HELP countermysql_derived_kept 1 for a derived counter whose triggers are in place, 0 for one that does not follow its formula.
+# TYPE countermysql_derived_kept gauge
+countermysql_derived_kept{counter="posts",db_name="forum",table="%[1]s.topic"} 0
+# HELP countermysql_history_forgotten_rows_total Rows of histories that rollups removed as they were kept for long enough.
+# TYPE countermysql_history_forgotten_rows_total counter
+countermysql_history_forgotten_rows_total{db_name="forum"} 0
+# HELP countermysql_history_written 1 for a table whose triggers write its history as configured, 0 for one of which it lacks changes.
+# TYPE countermysql_history_written gauge
+countermysql_history_written{db_name="forum",table="%[1]s.topic"} 0
 # HELP countermysql_schema_errors_total Readings of the server's tables that failed.
 # TYPE countermysql_schema_errors_total counter
 countermysql_schema_errors_total{db_name="forum"} %[2]d
@@ -163,7 +175,7 @@ countermysql_unfit_tables{db_name="forum",table="%[1]s.text"} 1
 # HELP countermysql_waiting_slot_rows Rows of slots tables that the rollup in the background found when it looked last, at most 10,000 of a table.
 # TYPE countermysql_waiting_slot_rows gauge
 countermysql_waiting_slot_rows{db_name="forum",table="%[1]s.page"} 2
-`, name, stats.Schema.Errors)), "countermysql_degraded_tables", "countermysql_schema_errors_total", "countermysql_unfit_tables", "countermysql_waiting_slot_rows"))
+`, name, stats.Schema.Errors)), "countermysql_degraded_tables", "countermysql_derived_kept", "countermysql_history_forgotten_rows_total", "countermysql_history_written", "countermysql_schema_errors_total", "countermysql_unfit_tables", "countermysql_waiting_slot_rows"))
 			age := value(t, c, "countermysql_schema_age_seconds")
 			require.Positive(t, age)
 			require.Less(t, age, 60.0)
