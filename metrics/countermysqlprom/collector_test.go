@@ -199,6 +199,55 @@ func value(t *testing.T, c prometheus.Collector, name string) float64 {
 	return 0
 }
 
+// panel is one of a dashboard.
+type panel struct {
+	ID                 int
+	Title, Description string
+	GridPos            struct{ H, W, X, Y int }
+	Targets            []struct{ Expr, LegendFormat, Format, RawSQL string }
+}
+
+// panelsOf are the panels of a dashboard, none of which hides another.
+func panelsOf(t *testing.T, file string) []panel {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var dashboard struct{ Panels []panel }
+	require.NoError(t, json.Unmarshal(text, &dashboard))
+	places := map[[2]int]string{}
+	for i, p := range dashboard.Panels {
+		require.Equal(t, i+1, p.ID, p.Title)
+		require.NotEmpty(t, p.Description, p.Title)
+		require.NotEmpty(t, p.Targets, p.Title)
+		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
+			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
+				require.Empty(t, places[[2]int{x, y}], p.Title)
+				places[[2]int{x, y}] = p.Title
+			}
+		}
+	}
+	return dashboard.Panels
+}
+
+// TestHistoryDashboard proves that the dashboard of a history has the queries of
+// docs/history.md, of the post that is chosen.
+func TestHistoryDashboard(t *testing.T) {
+	var queries []string
+	for _, p := range panelsOf(t, "grafana-history.json") {
+		for _, target := range p.Targets {
+			require.Equal(t, strings.Contains(target.RawSQL, "AS time"), target.Format == "time_series", p.Title)
+			queries = append(queries, strings.ReplaceAll(target.RawSQL, "${id:sqlstring}", "1")+"\n")
+		}
+	}
+	guide, err := os.ReadFile("../../docs/history.md")
+	require.NoError(t, err)
+	var documented []string
+	for _, m := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(guide), -1) {
+		documented = append(documented, m[1])
+	}
+	require.Equal(t, documented, queries)
+}
+
 // TestDashboard proves that the dashboard shows every metric that is exported, and no
 // others, that docs/operations.md names no others, and that no panel hides another.
 func TestDashboard(t *testing.T) {
@@ -219,27 +268,8 @@ func TestDashboard(t *testing.T) {
 		return metric
 	}
 
-	text, err := os.ReadFile("grafana.json")
-	require.NoError(t, err)
-	var dashboard struct {
-		Panels []struct {
-			ID                 int
-			Title, Description string
-			GridPos            struct{ H, W, X, Y int }
-			Targets            []struct{ Expr, LegendFormat string }
-		}
-	}
-	require.NoError(t, json.Unmarshal(text, &dashboard))
-	shown, places := map[string]bool{}, map[[2]int]string{}
-	for i, p := range dashboard.Panels {
-		require.Equal(t, i+1, p.ID, p.Title)
-		require.NotEmpty(t, p.Description, p.Title)
-		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
-			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
-				require.Empty(t, places[[2]int{x, y}], p.Title)
-				places[[2]int{x, y}] = p.Title
-			}
-		}
+	shown := map[string]bool{}
+	for _, p := range panelsOf(t, "grafana.json") {
 		for _, target := range p.Targets {
 			found := regexp.MustCompile(`(countermysql_\w+)({db_name=~"\$db_name")?`).FindAllStringSubmatch(target.Expr, -1)
 			require.NotEmpty(t, found, target.Expr)
