@@ -3,7 +3,6 @@ package maintain
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -139,17 +138,4 @@ func (b *Background) hasOld(ctx context.Context, t *catalog.Table) bool {
 	}
 	rows, err := b.Shared.Lookups.Query(ctx, t.WrittenDDL().HasOld())
 	return err == nil && len(rows) > 0
-}
-
-// dropHistories drops the triggers that write histories, which stay.
-func (m *Maintainer) dropHistories(ctx context.Context, tables []*catalog.Table, options DropOptions) error {
-	for _, t := range tables {
-		if t.History == (catalog.HistoryState{}) || options.StopOnly {
-			continue
-		}
-		if err := m.runDDL(ctx, dropHistoryTriggers(t)); err != nil {
-			return fmt.Errorf("countermysql: leaving %s, its history: %w", t, err)
-		}
-	}
-	return nil
 }
