@@ -22,7 +22,7 @@ func TestAliasesTellTheirFields(t *testing.T) {
 		"ConfigError": ConfigError{}, "SlotsTableError": SlotsTableError{}, "UnfitError": UnfitError{}, "RefusedError": RefusedError{},
 		"RolledUp": RolledUp{}, "Left": Left{}, "Buffered": Buffered{}, "History": History{},
 		"Statistics": Statistics{}, "Fallback": Fallback{}, "Histogram": Histogram{}, "RollupStatistics": RollupStatistics{}, "SlottedStatistics": SlottedStatistics{}, "SchemaStatistics": SchemaStatistics{},
-		"BufferedStatistics": BufferedStatistics{},
+		"BufferedStatistics": BufferedStatistics{}, "DerivedStatistics": DerivedStatistics{}, "HistoryStatistics": HistoryStatistics{},
 	}
 	names, err := filepath.Glob("*.go")
 	require.NoError(t, err)

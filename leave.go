@@ -24,6 +24,9 @@ type DropOptions struct {
 	// from all lists, then Drop without it.
 	StopOnly bool
 
+	// History drops history tables too, with what is in them, which is nowhere else.
+	History bool
+
 	// Notice is how long to wait for other processes to notice that the slots
 	// tables are closed; 0 means DefaultNotice. Where there is no other process, a
 	// nanosecond will do.
@@ -31,12 +34,18 @@ type DropOptions struct {
 
 	// Progress is as in RollupOptions.
 	Progress func(RollupProgress)
+
+	// Stays, if not nil, is told of each table that stays, "db.post_history", and of the
+	// statement that drops it.
+	Stays func(table, statement string)
 }
 
 // Drop is the way out. It closes the slots tables, upon which increments change
 // the base rows as they do without the driver; rolls everything up; makes sure,
 // with both tables locked, that no slot is left; and drops the slots tables, and the
-// triggers that write a history, whose table stays.
+// triggers that write a history, whose table stays unless options say otherwise. The table
+// countermysql_flushes goes with the last table that is Buffered, unless a process buffers
+// something still, or was killed lately.
 // Afterwards every client sees every count. Init goes back, until the tables are
 // dropped.
 //
@@ -53,6 +62,6 @@ func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, er
 		return nil, err
 	}
 	return c.background.Drop(ctx, maintain.DropOptions{
-		Tables: options.Tables, StopOnly: options.StopOnly, Notice: cmp.Or(options.Notice, DefaultNotice), Progress: told(options.Progress),
+		Tables: options.Tables, StopOnly: options.StopOnly, History: options.History, Notice: cmp.Or(options.Notice, DefaultNotice), Progress: told(options.Progress), Stays: options.Stays,
 	})
 }

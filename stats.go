@@ -9,8 +9,8 @@ import (
 )
 
 // Statistics are totals of a sql.DB since it was opened, but Pending, Slotted, Waiting,
-// Schema.Age, Degraded and Unfit, which are of now. They are not of one moment: each is read
-// by itself. Statements are counted that name a table with counters, by what became of them:
+// Schema.Age, Degraded, Unfit, Derived and Histories, which are of now. They are not of one
+// moment: each is read by itself. Statements are counted that name a table with counters, by what became of them:
 //
 //	Increments int64            taken by slots or the base row, or pending until COMMIT
 //	Sums       int64            queries whose counters were read as base row + slots
@@ -44,6 +44,11 @@ import (
 // Of tables that are Buffered, by database.table:
 //
 //	Buffered map[string]BufferedStatistics
+//
+// Of what triggers write, as the schema was read last; in the order of the tables:
+//
+//	Derived   []DerivedStatistics
+//	Histories []HistoryStatistics
 type Statistics = stats.Statistics
 
 // Fallback is a text that is not understood:
@@ -70,6 +75,8 @@ type Histogram = stats.Histogram
 //	Orphans int64 rows removed from slots tables whose base rows no longer existed
 //	Busy    int64 keys left for later because somebody kept the base row locked
 //	Left    int64 keys left because the base row can't take their slots
+//
+//	Forgotten int64 rows of histories removed because they were kept for long enough
 //
 // Keys, Slots and Orphans have what a process folds by itself between the runs, too. A key
 // that is left is counted again by each run that leaves it.
@@ -103,6 +110,21 @@ type SchemaStatistics = stats.SchemaStatistics
 //	Lost         map[string]int64 increments that could not be stored, by reason: the row is gone, say
 type BufferedStatistics = stats.BufferedStatistics
 
+// DerivedStatistics are of a counter that is Derived:
+//
+//	Table   string database.table
+//	Counter string
+//	Problem string why it does not follow its formula: a trigger is missing, say; "": it does. Init mends it
+type DerivedStatistics = stats.DerivedStatistics
+
+// HistoryStatistics are of a table that has a History:
+//
+//	Table   string        database.table
+//	History string        the history table, in the same database
+//	Every   time.Duration
+//	Problem string        why it is not written as configured: a trigger is missing, say; "": it is. Init mends it
+type HistoryStatistics = stats.HistoryStatistics
+
 // Stats returns what the driver has done for db, which has to be countermysql's.
 // It asks the server nothing. A db of a wrapper such as otelsql's is found
 // through a connection the first time, for which it waits two seconds at most.
@@ -118,6 +140,7 @@ func Stats(db *sql.DB) (Statistics, error) {
 	out.Slotted, out.Waiting, out.Schema.Errors = c.background.Slots(), c.background.Waiting(), c.watcher.Errors()
 	if s := c.watcher.Current(); s != nil {
 		out.Degraded, out.Unfit, out.Schema.Age = s.Degraded(), s.Unfit(), c.watcher.Age()
+		out.Derived, out.Histories = s.Derived(), s.Histories()
 	}
 	return out, nil
 }

@@ -71,6 +71,28 @@ func TestHistory(t *testing.T) {
 	})
 }
 
+// TestDropHistory proves that drop tells what stays, in one line with the statement, and drops
+// it with --history.
+func TestDropHistory(t *testing.T) {
+	forEachServer(t, func(t *testing.T, o *tool) {
+		o.t = t
+		require.NoError(t, os.WriteFile(o.config, []byte("rollup: {every: never}\ntables: [{table: blog, counters: [posts, views], history: {}}]"), 0o600))
+		o.run(exitOK, "init", "--yes")
+		o.exec(o.plain, "UPDATE blog SET views = 100 WHERE id = 1")
+		_, asked := o.run(exitAsks, "drop")
+		require.Contains(t, asked, "the triggers that write a history are dropped, and the history tables stay")
+		o.run(exitUsage, "drop", "--history", "--stop-only")
+		_, told := o.run(exitOK, "drop", "--wait", "1ns", "--yes")
+		require.Regexp(t, "(?m)^\\S+\\.blog_history stays; to remove it: DROP TABLE `\\S+`.`blog_history`$", told)
+		require.EqualValues(t, 100, o.number(o.plain, "SELECT SUM(views) FROM blog_history"))
+		_, asked = o.run(exitAsks, "drop", "--history")
+		require.Contains(t, asked, "the history tables with all that is in them")
+		_, told = o.run(exitOK, "drop", "--wait", "1ns", "--yes", "--history")
+		require.NotContains(t, told, "stays")
+		require.Zero(t, o.number(o.plain, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'blog%' AND TABLE_NAME <> 'blog'"))
+	})
+}
+
 // asNumber is a number as it was written.
 func asNumber(t *testing.T, v any) json.Number {
 	t.Helper()

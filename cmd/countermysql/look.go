@@ -16,6 +16,7 @@ type look struct {
 	slots  map[slotKey]*big.Rat
 	keys   map[[2]string][]any // the values of the key columns, by table and key
 	tables []seenTable
+	kept   []keptView
 	status serverStatus
 }
 
@@ -49,6 +50,9 @@ func (s *session) look() (*look, error) {
 		}
 		seen.buffered = s.flushes(t)
 		l.tables = append(l.tables, seen)
+	}
+	if l.kept, err = s.kept(); err != nil {
+		return nil, err
 	}
 	l.status, err = s.status()
 	return l, err

@@ -219,6 +219,7 @@ func (c *recountCommand) run(s *session) error {
 type dropCommand struct {
 	Table    []string      `help:"Only this table. May be repeated." placeholder:"TABLE"`
 	StopOnly bool          `help:"Close and empty the slots tables, but keep them: for processes that still list the counters."`
+	History  bool          `help:"Drop history tables too, with what is in them."`
 	Wait     time.Duration `default:"35s" help:"How long to wait for other processes to notice that the slots tables are closed."`
 	Yes      bool          `short:"y" help:"Go on without asking."`
 }
@@ -226,7 +227,9 @@ type dropCommand struct {
 func (dropCommand) Help() string {
 	return `Leaves: closes the slots tables, upon which increments change the base rows as without the driver; waits until every
 process has noticed; rolls everything up; makes sure, with the tables locked, that nothing is left; drops the slots
-tables, and the triggers that write a history; history tables stay. Afterwards every client sees every count.
+tables, and the triggers that write a history. Afterwards every client sees every count. History tables stay without
+--history, and countermysql_flushes as long as a process has a row in it; what stays is told, with the statement that
+drops it.
 
 On a live system: run it with --stop-only, take the counters from the configuration of every process (or change the
 driver's name back to "mysql"), then run it without. "countermysql init" goes back, until the tables are dropped.
@@ -241,6 +244,9 @@ func (c *dropCommand) Validate() error {
 	if c.Wait < 0 {
 		return errors.New("--wait can't be negative")
 	}
+	if c.History && c.StopOnly {
+		return errors.New("--history and --stop-only contradict each other: histories go on until the slots tables are dropped")
+	}
 	return nil
 }
 
@@ -249,7 +255,12 @@ func (c *dropCommand) run(s *session) error {
 	if c.StopOnly {
 		what = "the slots tables are closed, and then rolled up"
 	} else if slices.ContainsFunc(s.config.Tables, func(t countermysql.TableConfig) bool { return t.History != nil }) {
-		what += "; the triggers that write a history are dropped, and the history tables stay"
+		what += "; the triggers that write a history are dropped, and the history tables "
+		if c.History {
+			what += "with all that is in them"
+		} else {
+			what += "stay"
+		}
 	}
 	if err := s.confirmed(c.Yes, what); err != nil {
 		return err
@@ -257,9 +268,14 @@ func (c *dropCommand) run(s *session) error {
 	start := time.Now()
 	s.screen.note(fmt.Sprintf("waiting %v for other processes to notice", cmp.Or(c.Wait, countermysql.DefaultNotice)))
 	b := s.screen.bars()
-	done, err := countermysql.Drop(s.ctx, s.db, &countermysql.DropOptions{Tables: c.Table, StopOnly: c.StopOnly, Notice: c.Wait,
+	var stay []string
+	done, err := countermysql.Drop(s.ctx, s.db, &countermysql.DropOptions{Tables: c.Table, StopOnly: c.StopOnly, History: c.History, Notice: c.Wait,
+		Stays:    func(table, drop string) { stay = append(stay, table+" stays; to remove it: "+drop) },
 		Progress: func(p countermysql.RollupProgress) { b.update(p.Table, p.Slots, p.Total) }})
 	b.stop()
+	for _, line := range stay {
+		s.screen.note(line)
+	}
 	if rerr := s.result(converted(done, asRolledUp), func() { s.rolledUp(done, time.Since(start)) }); err == nil {
 		err = rerr
 	}

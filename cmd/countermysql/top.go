@@ -29,7 +29,8 @@ of the counter as it is, base row and slots, and its ratio to the same read of t
 statements on one connection, with the network's time in it.
 
 Of buffered tables, what waits in other processes' memory is not seen, but when they have stored it last, each in a row
-of countermysql_flushes; one that has nothing to store does not.
+of countermysql_flushes; one that has nothing to store does not. Of derived counters and histories it tells whether their
+triggers are in place, as far as the user may see them.
 
 Example:
 
@@ -62,6 +63,7 @@ type view struct {
 	Counters []rate      `json:"counters"`
 	Hottest  []hot       `json:"hottest"`
 	Tables   []tableView `json:"tables"`
+	Kept     []keptView  `json:"kept,omitempty"`
 	Server   serverView  `json:"server"`
 }
 
@@ -130,7 +132,7 @@ func (c *topCommand) run(s *session) error {
 }
 
 func compare(last, now *look, keys int) view {
-	v := view{Time: now.at, Counters: []rate{}, Hottest: []hot{}, Tables: []tableView{}}
+	v := view{Time: now.at, Counters: []rate{}, Hottest: []hot{}, Tables: []tableView{}, Kept: now.kept}
 	seconds := now.at.Sub(last.at).Seconds()
 	type sums struct{ arrived, pending *big.Rat }
 	counters := map[[2]string]*sums{}
@@ -231,6 +233,7 @@ func (s *session) show(v view) {
 	if rows != nil {
 		s.screen.table(table.Row{"buffered", "every", "processes", "last flush of any", "of the one that waits longest"}, rows)
 	}
+	s.showKept(v.Kept)
 	rows = nil
 	for _, h := range v.Hottest {
 		rows = append(rows, table.Row{h.Table, h.Key, h.Counter, fmt.Sprintf("%.1f", h.PerSecond), h.Slots, h.Read})

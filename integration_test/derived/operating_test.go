@@ -2,6 +2,7 @@ package derived
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 	"strings"
 	"sync"
@@ -49,7 +50,6 @@ func TestCheckDerived(t *testing.T) {
 		harness.Affected(t, tw.Direct, "DROP TRIGGER "+triggers[1])
 		harness.Affected(t, tw.Direct, "CREATE TRIGGER "+triggers[1]+" AFTER INSERT ON comment FOR EACH ROW INSERT INTO post_slots (id, slot, comments) VALUES (NEW.post_id, 1, 1) ON DUPLICATE KEY UPDATE comments = comments")
 		require.Len(t, problems(t, tw), 1, "of another text")
-		harness.Affected(t, tw.Direct, "DROP TRIGGER "+triggers[1])
 		initialized(t, tw.Ours)
 		require.Empty(t, problems(t, tw))
 
@@ -120,6 +120,18 @@ func TestInitBesideWriters(t *testing.T) {
 		wg.Wait()
 		requireExact(t, tw)
 		require.Positive(t, comments(t, tw.Ours, 2))
+	})
+}
+
+// TestBinaryLog proves that Init says what to do where the server lets nobody without SUPER
+// make triggers, and does it then.
+func TestBinaryLog(t *testing.T) {
+	harness.RefusesTriggers(t, schema, posts(), func(t *testing.T, tw *harness.Twin, app *sql.DB) {
+		require.Empty(t, problems(t, tw))
+		requireExact(t, tw)
+		harness.Affected(t, app, "INSERT INTO comment (post_id, amount) VALUES (2, 3)")
+		requireExact(t, tw)
+		require.EqualValues(t, 2, comments(t, app, 2))
 	})
 }
 

@@ -110,6 +110,30 @@ func Refusable(t *testing.T, srv *testserver.Server) (asApp func(dsn string) str
 		func(on string) { Affected(t, root, "SET GLOBAL read_only = "+on) }
 }
 
+// RefusesTriggers proves that Init, by a user without SUPER on a server with a binary log, says
+// what is to be done before he may make triggers, and makes them then. made is called behind
+// it, with that user's sql.DB.
+func RefusesTriggers(t *testing.T, schema string, config *countermysql.Config, made func(t *testing.T, tw *Twin, app *sql.DB)) {
+	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
+		t.Run(string(flavor), func(t *testing.T) {
+			t.Parallel()
+			srv, err := testserver.Start(t.Context(), flavor, testserver.WithArgs("--log-bin=binlog", "--server-id=1", "--log-bin-trust-function-creators=0"))
+			require.NoError(t, err)
+			t.Cleanup(srv.Stop)
+			asApp, _ := Refusable(t, srv)
+			tw := NewTwin(t, srv, schema, config)
+			app, _ := OpenOurs(t, asApp(tw.OursDSN), config)
+			_, err = countermysql.Init(t.Context(), app, nil)
+			require.Equal(t, 1419, ErrorNumber(err))
+			require.ErrorContains(t, err, "SET GLOBAL log_bin_trust_function_creators = 1")
+			Affected(t, tw.Direct, "SET GLOBAL log_bin_trust_function_creators = 1")
+			_, err = countermysql.Init(t.Context(), app, nil)
+			require.NoError(t, err)
+			made(t, tw, app)
+		})
+	}
+}
+
 func MariaDB(srv *testserver.Server) bool { return srv.Flavor() == testserver.MariaDB }
 
 // Twin is a pair of databases with the same tables, one behind each driver.

@@ -188,7 +188,8 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// TestLeaving proves that Drop drops the triggers, and leaves the history.
+// TestLeaving proves that Drop drops the triggers, and leaves the history, of which it tells,
+// unless it is asked to drop that too.
 func TestLeaving(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw, _ := newPosts(t, srv, posts(time.Hour))
@@ -202,35 +203,39 @@ func TestLeaving(t *testing.T) {
 		require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT SUM(likes) FROM post_history"))
 		harness.Affected(t, tw.Ours, like, 1)
 		require.EqualValues(t, 2, harness.Number(t, tw.Direct, "SELECT SUM(likes) FROM post_history"))
-		_, err = countermysql.Drop(t.Context(), tw.Ours, &countermysql.DropOptions{Notice: 1})
+		_, err = countermysql.Drop(t.Context(), tw.Ours, &countermysql.DropOptions{Notice: 1, StopOnly: true, History: true})
+		require.ErrorContains(t, err, "leave out History")
+		stay := map[string]string{}
+		options := countermysql.DropOptions{Notice: 1, Stays: func(table, statement string) { stay[table] = statement }}
+		_, err = countermysql.Drop(t.Context(), tw.Ours, &options)
 		require.NoError(t, err)
 		require.Zero(t, triggers())
 		require.EqualValues(t, 2, harness.Number(t, tw.Direct, "SELECT SUM(likes) FROM post_history"))
+		db := harness.DbName(t, tw.Direct)
+		require.Equal(t, map[string]string{db + ".post_history": "DROP TABLE `" + db + "`.`post_history`"}, stay)
+
+		harness.ExecAll(t, tw.Direct, "CREATE TABLE other_history (id INT);\nRENAME TABLE post_history TO kept, other_history TO post_history")
+		clear(stay)
+		options.History = true
+		_, err = countermysql.Drop(t.Context(), tw.Ours, &options)
+		require.NoError(t, err)
+		require.Empty(t, stay)
+		harness.ExecAll(t, tw.Direct, "SELECT * FROM post_history;\nRENAME TABLE post_history TO other_history, kept TO post_history") // somebody else's
+		_, err = countermysql.Drop(t.Context(), tw.Ours, &options)
+		require.NoError(t, err)
+		require.Empty(t, stay)
+		require.Equal(t, []string{"other_history", "post"}, harness.QueriedList(t, tw.Direct, "SHOW TABLES"))
 	})
 }
 
 // TestBinaryLog proves that Init says what to do where the server lets nobody without SUPER
 // make triggers, and does it then.
 func TestBinaryLog(t *testing.T) {
-	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
-		t.Run(string(flavor), func(t *testing.T) {
-			t.Parallel()
-			srv, err := testserver.Start(t.Context(), flavor, testserver.WithArgs("--log-bin=binlog", "--server-id=1", "--log-bin-trust-function-creators=0"))
-			require.NoError(t, err)
-			t.Cleanup(srv.Stop)
-			asApp, _ := harness.Refusable(t, srv)
-			tw := harness.NewTwin(t, srv, schema, posts(time.Hour))
-			app, _ := harness.OpenOurs(t, asApp(tw.OursDSN), posts(time.Hour))
-			_, err = countermysql.Init(t.Context(), app, nil)
-			require.Equal(t, 1419, harness.ErrorNumber(err))
-			require.ErrorContains(t, err, "SET GLOBAL log_bin_trust_function_creators = 1")
-			harness.Affected(t, tw.Direct, "SET GLOBAL log_bin_trust_function_creators = 1")
-			initialize(t, app)
-			require.Empty(t, problems(t, app))
-			harness.Affected(t, app, "UPDATE post SET likes = 1 WHERE id = 3")
-			require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT likes FROM post_history"))
-		})
-	}
+	harness.RefusesTriggers(t, schema, posts(time.Hour), func(t *testing.T, tw *harness.Twin, app *sql.DB) {
+		require.Empty(t, problems(t, app))
+		harness.Affected(t, app, "UPDATE post SET likes = 1 WHERE id = 3")
+		require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT likes FROM post_history"))
+	})
 }
 
 // TestDDL proves that DDL through the driver folds slots into the history as into the base

@@ -3,10 +3,12 @@ package history
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -221,22 +223,54 @@ func TestReadsHistory(t *testing.T) {
 	})
 }
 
-// TestDocumentedQueries runs the queries of docs/history.md.
-func TestDocumentedQueries(t *testing.T) {
+// documented are the queries of docs/history.md, and those of the dashboard.
+func documented(t *testing.T) (queries []string) {
+	t.Helper()
 	text, err := os.ReadFile("../../docs/history.md")
 	require.NoError(t, err)
-	queries := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(text), -1)
-	require.NotEmpty(t, queries)
+	for _, q := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		queries = append(queries, q[1])
+	}
+	text, err = os.ReadFile("../../metrics/countermysqlprom/grafana-history.json")
+	require.NoError(t, err)
+	var dashboard struct {
+		Panels []struct {
+			Targets []struct{ RawSQL string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &dashboard))
+	for _, p := range dashboard.Panels {
+		for _, target := range p.Targets {
+			queries = append(queries, target.RawSQL)
+		}
+	}
+	require.Len(t, queries, 4)
+	return queries
+}
+
+// TestDocumentedQueries runs the queries of docs/history.md and of its dashboard, with what
+// Grafana puts in for the macros, in a session whose time zone is not UTC, in which times are
+// right all the same.
+func TestDocumentedQueries(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw, _ := newPosts(t, srv, posts(time.Hour))
 		harness.Affected(t, tw.Direct, "UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)")
-		for _, q := range queries {
-			query := strings.NewReplacer("$__timeFilter(bucket)", "bucket BETWEEN UTC_TIMESTAMP() - INTERVAL 1 DAY AND UTC_TIMESTAMP()").Replace(q[1])
-			require.NotEmpty(t, harness.Queried(t.Context(), tw.Ours, query))
-			rows, err := tw.Direct.Query(query)
-			require.NoError(t, err, query)
-			require.True(t, rows.Next(), query)
-			require.NoError(t, rows.Close())
+		bucket := harness.Number(t, tw.Direct, "SELECT TIMESTAMPDIFF(SECOND, '1970-01-01', bucket) FROM post_history WHERE id = 1")
+		from, to := strconv.FormatInt(bucket-600, 10), strconv.FormatInt(bucket+600, 10)
+		for _, q := range documented(t) {
+			query := strings.NewReplacer("${id:sqlstring}", "'1'", "$__unixEpochFrom()", from, "$__unixEpochTo()", to, "$__timeFilter(bucket)", "bucket BETWEEN FROM_UNIXTIME("+from+") AND FROM_UNIXTIME("+to+")").Replace(q)
+			require.NotContains(t, query, "$")
+			for _, db := range []*sql.DB{tw.Ours, tw.Direct} {
+				conn := harness.Session(t, db)
+				_, err := conn.ExecContext(t.Context(), "SET time_zone = '+05:30'")
+				require.NoError(t, err)
+				var of, likes int64
+				require.NoError(t, conn.QueryRowContext(t.Context(), query).Scan(&of, &likes), query)
+				require.EqualValues(t, 1, likes)
+				if strings.Contains(query, "AS time") {
+					require.Equal(t, bucket, of)
+				}
+			}
 		}
 	})
 }

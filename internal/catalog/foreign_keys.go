@@ -107,7 +107,7 @@ func (l *loader) dependents(ctx context.Context, s *Schema) []Dependent {
 	}
 	for _, key := range sqltext.SortedKeys(s.Tables) {
 		t := s.Tables[key]
-		fmt.Fprint(&l.seen, l.kind(t), t.Closed, t.InsertTriggers, t.DeleteTriggers, t.MakesKeys, t.Fed, t.History, t.Unfit, t.Degraded)
+		fmt.Fprint(&l.seen, l.kind(t), t.Closed, t.InsertTriggers, t.DeleteTriggers, t.MakesKeys, t.Fed, t.History, t.Unkept, t.Unfit, t.Degraded)
 	}
 	return all
 }

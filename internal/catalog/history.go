@@ -121,7 +121,7 @@ func (h *HistoryState) note(t *Table, event, timing, body string) bool {
 
 // HistoryIsConfigured reports whether the triggers are as they are configured.
 func (t *Table) HistoryIsConfigured() bool {
-	return t.History.Whole() && !t.History.Outdated && t.History.Table == t.Spec.History.Table && t.History.Every == t.Spec.History.Every
+	return t.History.Problem(t.Spec.History) == ""
 }
 
 // Forgets reports whether the history has a time to be kept.

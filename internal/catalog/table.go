@@ -37,6 +37,7 @@ type Table struct {
 	Fed            bool // triggers write its slots, and lock no base row
 	UpdateTriggers bool
 	History        HistoryState
+	Unkept         []string  // derived counters that do not follow their formulas
 	Unfit          []string  // why it can't be a counter table
 	Degraded       []string  // why it could not become one; but it is one
 	Computed       []*Column // generated columns that read a counter

@@ -40,6 +40,7 @@ type Trigger struct {
 	Event     string // INSERT, UPDATE or DELETE
 	Body      string
 	Columns   []string // of Table, that its formulas read
+	Counters  []string // that it keeps
 }
 
 // OwnTrigger is how the names of our triggers begin.
@@ -75,16 +76,16 @@ func (t *Table) Triggers() (all []Trigger) {
 		formulas[of] = append(formulas[of], derived{t, c, f})
 	}
 	for _, of := range sources {
-		var columns []string
+		var columns, counters []string
 		for _, d := range formulas[of] {
-			columns = append(columns, d.formula.Columns...)
+			columns, counters = append(columns, d.formula.Columns...), append(counters, d.counter.Name)
 		}
 		for _, event := range []string{"INSERT", "UPDATE", "DELETE"} {
 			body := "BEGIN\n"
 			for _, d := range formulas[of] {
 				body += d.step(event)
 			}
-			all = append(all, Trigger{DB: of.db, Table: of.table, Name: t.triggerName(of.db, of.table, event), Event: event, Body: body + "END", Columns: columns})
+			all = append(all, Trigger{DB: of.db, Table: of.table, Name: t.triggerName(of.db, of.table, event), Event: event, Body: body + "END", Columns: columns, Counters: counters})
 		}
 	}
 	return all
@@ -171,6 +172,15 @@ func (l *loader) feeders() (all []Dependent, own func(trigger []string) bool) {
 		}
 	}
 	own = func(v []string) bool { return v[4] == "AFTER" && wanted[id(v[0], v[1], v[3], v[2])] }
+	there := map[string]bool{}
+	for _, v := range l.objects.triggers {
+		if own(v) {
+			there[id(v[0], v[1], v[3], v[2])] = true
+		}
+	}
+	for _, t := range l.tables {
+		t.Unkept = unkept(t, func(g Trigger) bool { return there[id(g.DB, g.Table, g.Event, g.Body)] })
+	}
 	for _, v := range l.objects.triggers {
 		if own(v) {
 			continue

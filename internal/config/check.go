@@ -91,6 +91,7 @@ type checkedSpec struct {
 	slotsAt string // the place of its slots table, or of the table
 
 	historyAt string // the place of its history table, or of what makes it
+	derivedAt string // the place of its formulas
 }
 
 // String is the table's name as a user would write it.
@@ -281,6 +282,7 @@ func (k *checker) clashes() {
 				k.report(b.slotsAt, remedy, "slots table %s of table %s is also that of table %s", sqltext.Excerpt(b.SlotsTable), sqltext.Excerpt(b.String()), sqltext.Excerpt(a.String()))
 			}
 			k.historyClash(a, b, j < i)
+			k.derivedClash(a, b)
 		}
 	}
 }

@@ -12,8 +12,9 @@ import (
 // derived checks which counters are formulas over other tables. The formula is the counter's
 // query for Recount, too.
 func (k *checker) derived(spec *checkedSpec, t *Table, in string) {
+	place := cmp.Or(t.At.derived, in+"Derived")
+	spec.derivedAt = place
 	for _, text := range sqltext.SortedKeys(t.Derived) {
-		place := cmp.Or(t.At.derived, in+"Derived")
 		name, ok := k.column(text, place)
 		key := strings.ToLower(name)
 		f, err := formula.Parse(t.Derived[text])
@@ -38,6 +39,24 @@ func (k *checker) derived(spec *checkedSpec, t *Table, in string) {
 			}
 			spec.Derived[key] = f
 			k.recountsBy(spec, key, f, place)
+		}
+	}
+}
+
+// derivedClash finds formulas of b's over a table that only the driver and its triggers write:
+// what they write, and when, is not what a's counters are.
+func (k *checker) derivedClash(a, b *checkedSpec) {
+	for _, key := range sqltext.SortedKeys(b.Derived) {
+		f, what := b.Derived[key], ""
+		switch {
+		case !strings.EqualFold(f.DB, a.DB):
+		case strings.EqualFold(f.Table, a.SlotsTable):
+			what = "slots"
+		case a.History.Table != "" && strings.EqualFold(f.Table, a.History.Table):
+			what = "history"
+		}
+		if what != "" {
+			k.report(b.derivedAt, "derive it from the application's own tables", "the formula of counter %s reads the %s of table %s", sqltext.Excerpt(key), what, sqltext.Excerpt(a.String()))
 		}
 	}
 }

@@ -89,6 +89,9 @@ func TestReadYAMLMistakes(t *testing.T) {
 			`c.yaml:4: "views", which has a formula, is not a counter of table "post"; list it among the counters, or remove its formula`}},
 		{"derived of itself", "tables:\n- table: post\n  counters: [likes]\n  derived: {likes: 'SELECT parent, COUNT(*) FROM post GROUP BY parent'}\n", []string{
 			`c.yaml:4: the formula of counter "likes" reads the counter's own table; derive it from another table`}},
+		{"derived of ours", "tables:\n- table: post\n  counters: [likes, views]\n  derived: {likes: 'SELECT id, SUM(hits) FROM page_slots GROUP BY id', views: 'SELECT id, SUM(hits) FROM seen GROUP BY id'}\n- table: page\n  counters: [hits]\n  history: {table: seen}\n", []string{
+			`c.yaml:4: the formula of counter "likes" reads the slots of table "forum.page"; derive it from the application's own tables`,
+			`c.yaml:4: the formula of counter "views" reads the history of table "forum.page"; derive it from the application's own tables`}},
 		{"derived and buffered", "tables:\n- table: post\n  counters: [likes]\n  derived: {likes: 'SELECT a, COUNT(*) FROM b GROUP BY a'}\n  buffered: {}\n", []string{
 			`c.yaml:4: table "post" is buffered, and counter "likes" derived; take buffered from its configuration, or the formula`}},
 		{"derived otherwise", "tables:\n- table: post\n  counters: [likes]\n  derived: {likes: 'SELECT a, COUNT(*) FROM b GROUP BY a'}\n  recount: {likes: 'SELECT a, COUNT(*) FROM c GROUP BY a'}\n", []string{

@@ -129,12 +129,16 @@ func (m *Maintainer) mistyped(ctx context.Context, t *catalog.Table, c *catalog.
 	return nil, rows.Err()
 }
 
-// ownTriggers are those of ours that write the slots of a table, as the server has them
-// (triggersSQL).
+// ownTriggers are those of ours that write the slots of a table, or have the name of one that
+// is to, as the server has them (triggersSQL).
 func ownTriggers(t *catalog.Table, query func(string) ([][]string, error)) ([][]string, error) {
 	rows, err := query(triggersSQL + "ACTION_TIMING = 'AFTER' AND TRIGGER_NAME LIKE '" +
 		strings.ReplaceAll(catalog.OwnTrigger, "_", "|_") + "%' ESCAPE '|' ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME")
+	wanted := t.Triggers()
 	return slices.DeleteFunc(rows, func(r []string) bool {
+		if slices.ContainsFunc(wanted, func(g catalog.Trigger) bool { return r[0] == g.DB && r[1] == g.Name }) {
+			return false
+		}
 		words := sqltext.Identifiers(r[4])
 		return !words[strings.ToLower(t.Spec.SlotsTable)] || !words[strings.ToLower(t.Spec.DB)]
 	}), err

@@ -16,13 +16,18 @@ import (
 type DropOptions struct {
 	Tables   []string // none: all
 	StopOnly bool     // the slots tables stay, closed and empty
+	History  bool     // history tables go, with what is in them
 	Notice   time.Duration
 	Progress func(table string, slots, total int64)
+	Stays    func(table, drop string) // nil: nobody asks
 }
 
 // Drop closes slots tables, waits until every process has noticed that, rolls them up, and
 // drops them while nobody can write to them.
 func (m *Maintainer) Drop(ctx context.Context, options DropOptions) ([]RolledUp, error) {
+	if options.History && options.StopOnly {
+		return nil, errors.New("countermysql: histories go on until the slots tables are dropped: leave out History, or StopOnly")
+	}
 	s, err := m.Shared.Watcher.Refresh(ctx)
 	if err != nil {
 		return nil, err
@@ -45,7 +50,7 @@ func (m *Maintainer) Drop(ctx context.Context, options DropOptions) ([]RolledUp,
 		return nil, err
 	}
 	if len(names) == 0 {
-		return nil, m.dropHistories(ctx, listed, options)
+		return nil, m.leave(ctx, s, listed, options)
 	}
 	if s, err = m.Shared.Watcher.Refresh(ctx); err != nil {
 		return nil, err
@@ -75,7 +80,7 @@ func (m *Maintainer) Drop(ctx context.Context, options DropOptions) ([]RolledUp,
 			return done, fmt.Errorf("countermysql: leaving %s: %w", t, err)
 		}
 	}
-	if err := m.dropHistories(ctx, listed, options); err != nil {
+	if err := m.leave(ctx, s, listed, options); err != nil {
 		return done, err
 	}
 	m.Shared.Watcher.NoteChange()

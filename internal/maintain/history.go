@@ -3,7 +3,6 @@ package maintain
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -104,15 +103,8 @@ func (k *inspection) history(t *catalog.Table) {
 	case ddl != "":
 		found(name, "its history table "+spec.Table+" does not fit", "run countermysql init, or the statement", ddl)
 	}
-	const initialize = "run countermysql init"
-	switch {
-	case t.HistoryIsConfigured():
-	case t.History.Outdated:
-		k.warn(name, "its triggers "+spec.Table+catalog.HistoryInsert+" and "+spec.Table+catalog.HistoryUpdate+" write a history of other counters, or were changed", initialize, "")
-	case t.History.Whole():
-		k.warn(name, fmt.Sprintf("its triggers write the history %s in intervals of %s, and not %s of %s, as is configured", t.History.Table, t.History.Every, spec.Table, spec.Every), initialize, "")
-	default:
-		k.warn(name, "a trigger that writes its history is missing, or the user may not see it, so that changes are missing in "+spec.Table, initialize, "")
+	if problem := t.History.Problem(spec); problem != "" {
+		k.warn(name, problem, "run countermysql init", "")
 	}
 	k.definers(t, k.ask(triggersSQL+"EVENT_OBJECT_SCHEMA = "+catalog.Text(t.Spec.DB)+
 		" AND EVENT_OBJECT_TABLE = "+catalog.Text(t.Spec.Name)+" AND TRIGGER_NAME IN ("+catalog.Text(spec.Table+catalog.HistoryInsert)+", "+catalog.Text(spec.Table+catalog.HistoryUpdate)+")"))
@@ -131,6 +123,7 @@ func (r *rollup) forget(ctx context.Context) error {
 	}
 	for {
 		gone, err := r.folder.Do(ctx, r.table.WrittenDDL().Old(forgetting))
+		r.folder.Stats.Forgotten.Add(gone)
 		if err != nil || gone < forgetting {
 			return err
 		}
@@ -145,17 +138,4 @@ func (b *Background) hasOld(ctx context.Context, t *catalog.Table) bool {
 	}
 	rows, err := b.Shared.Lookups.Query(ctx, t.WrittenDDL().HasOld())
 	return err == nil && len(rows) > 0
-}
-
-// dropHistories drops the triggers that write histories, which stay.
-func (m *Maintainer) dropHistories(ctx context.Context, tables []*catalog.Table, options DropOptions) error {
-	for _, t := range tables {
-		if t.History == (catalog.HistoryState{}) || options.StopOnly {
-			continue
-		}
-		if err := m.runDDL(ctx, dropHistoryTriggers(t)); err != nil {
-			return fmt.Errorf("countermysql: leaving %s, its history: %w", t, err)
-		}
-	}
-	return nil
 }

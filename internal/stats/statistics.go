@@ -3,7 +3,7 @@ package stats
 import "time"
 
 // Statistics are totals of a sql.DB since it was opened, but Pending, Slotted,
-// Waiting, Schema.Age, Degraded and Unfit, which are of now. They are not of one moment: each is read by itself.
+// Waiting, Schema.Age, Degraded, Unfit, Derived and Histories, which are of now. They are not of one moment: each is read by itself.
 type Statistics struct {
 	// Statements that name a table with counters, by what became of them.
 	Increments int64            // taken by slots, or pending until COMMIT
@@ -43,6 +43,10 @@ type Statistics struct {
 	// Buffered is what waits in memory of the tables that are configured so, by table.
 	Buffered map[string]BufferedStatistics
 
+	// Derived and Histories are what triggers write, in order, as the schema was read last.
+	Derived   []DerivedStatistics
+	Histories []HistoryStatistics
+
 	// Errors of the server in answer to statements on tables with counters, by
 	// their numbers. The application got them, except where the driver tries again.
 	Errors map[uint16]int64
@@ -72,6 +76,8 @@ type RollupStatistics struct {
 	Orphans int64 // rows removed whose base rows no longer existed
 	Busy    int64 // keys left for later because somebody kept the base row locked
 	Left    int64 // keys left because the base row can't take their slots
+
+	Forgotten int64 // rows of histories removed because they were kept for long enough
 }
 
 // SchemaStatistics are of what is known of the server's tables.
@@ -100,4 +106,19 @@ type BufferedStatistics struct {
 	Flushed      time.Time        // the last that did not fail; zero before the first
 	Age          time.Duration    // since then
 	Lost         map[string]int64 // increments that could not be stored, by reason
+}
+
+// DerivedStatistics are of a counter that is a formula over another table.
+type DerivedStatistics struct {
+	Table   string // database.table
+	Counter string
+	Problem string // why it does not follow its formula; "": it does
+}
+
+// HistoryStatistics are of a table whose counters are kept as time series.
+type HistoryStatistics struct {
+	Table   string // database.table
+	History string // the history table, in the same database
+	Every   time.Duration
+	Problem string // why it is not written as configured; "": it is
 }

@@ -10,7 +10,7 @@ import (
 
 // Stats are what a connector counts of itself. The zero value is ready.
 type Stats struct {
-	Increments, Sums, Verbatim, Flushes, Pending, Rollups, RollupErrors atomic.Int64
+	Increments, Sums, Verbatim, Flushes, Pending, Rollups, RollupErrors, Forgotten atomic.Int64
 
 	rollupKeys, rollupSlots, rollupOrphans, rollupBusy, rollupLeft atomic.Int64
 
@@ -117,7 +117,7 @@ func (s *Stats) Snapshot() Statistics {
 		Groups: s.groups.snapshot(), Guards: s.guards.snapshot(),
 		Rollups: RollupStatistics{
 			Runs: s.Rollups.Load(), Errors: s.RollupErrors.Load(), Keys: s.rollupKeys.Load(), Slots: s.rollupSlots.Load(),
-			Orphans: s.rollupOrphans.Load(), Busy: s.rollupBusy.Load(), Left: s.rollupLeft.Load(),
+			Orphans: s.rollupOrphans.Load(), Busy: s.rollupBusy.Load(), Left: s.rollupLeft.Load(), Forgotten: s.Forgotten.Load(),
 		},
 	}
 	s.mu.Lock()

@@ -81,6 +81,9 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 	bufferedKeys := i.number("buffered.keys", "{key}", "Rows of which such increments wait.")
 	bufferedOldest := i.seconds("buffered.oldest", "Since the first of them was acknowledged.")
 	bufferedAge := i.seconds("buffered.flush.age", "Since the last flush that did not fail; where nothing waits there is none.")
+	kept := i.number("derived.kept", "{counter}", "1 for a derived counter whose triggers are in place, 0 for one that does not follow its formula.")
+	written := i.number("history.written", "{table}", "1 for a table whose triggers write its history as configured, 0 for one of which it lacks changes.")
+	forgotten := i.counter("history.forgotten", "{row}", "Rows of histories that rollups removed as they were kept for long enough.")
 	if err := errors.Join(i.errs...); err != nil {
 		return nil, err
 	}
@@ -150,8 +153,23 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 		observe(rows, s.Rollups.Keys, attribute.String("result", "done"))
 		observe(rows, s.Rollups.Busy, attribute.String("result", "busy"))
 		observe(rows, s.Rollups.Left, attribute.String("result", "left"))
+		for _, d := range s.Derived {
+			observe(kept, inPlace(d.Problem), attribute.String("table", d.Table), attribute.String("counter", d.Counter))
+		}
+		for _, h := range s.Histories {
+			observe(written, inPlace(h.Problem), attribute.String("table", h.Table))
+		}
+		observe(forgotten, s.Rollups.Forgotten)
 		observe(slots, s.Rollups.Slots, attribute.Bool("orphan", false))
 		observe(slots, s.Rollups.Orphans, attribute.Bool("orphan", true))
 		return nil
 	}, i.all...)
+}
+
+// inPlace is 1 without a problem.
+func inPlace(problem string) int64 {
+	if problem == "" {
+		return 1
+	}
+	return 0
 }

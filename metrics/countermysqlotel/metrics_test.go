@@ -30,8 +30,13 @@ func TestMetrics(t *testing.T) {
 			defer admin.Close()
 			exec(t, admin, "CREATE DATABASE "+name)
 			defer exec(t, admin, "DROP DATABASE "+name)
-			db, err := sql.Open("countermysql", srv.DSN(name, "counters=page.hits,post.likes,text.n", "counterCreateSlots=true", "counterRollup=never"))
+			cfg, config, err := countermysql.ParseDSN(srv.DSN(name, "counters=page.hits,post.likes,text.n", "counterCreateSlots=true", "counterRollup=never"))
 			require.NoError(t, err)
+			config.Tables[1].Derived = map[string]string{"likes": "SELECT hits, COUNT(*) FROM page GROUP BY hits"} // of which nobody has made the triggers
+			config.Tables[1].History = &countermysql.History{}
+			connector, err := countermysql.NewConnector(cfg, config)
+			require.NoError(t, err)
+			db := sql.OpenDB(connector)
 			defer db.Close()
 			reader := metric.NewManualReader()
 			registration, err := countermysqlotel.Register(db, metric.NewMeterProvider(metric.WithReader(reader)), attribute.String("db.namespace", "forum"))
@@ -83,8 +88,10 @@ func TestMetrics(t *testing.T) {
 			require.Contains(t, v, "countermysql.keys.slotted ")
 			require.EqualValues(t, 1, v["countermysql.tables.unfit "])
 			require.EqualValues(t, 1, v["countermysql.tables.degraded "])
-			require.Contains(t, v, "countermysql.schema.errors ")
-			require.Zero(t, v["countermysql.schema.errors "])
+			for _, name := range []string{"schema.errors ", "derived.kept ", "history.written ", "history.forgotten "} {
+				require.Contains(t, v, "countermysql."+name)
+				require.Zero(t, v["countermysql."+name], name)
+			}
 			require.Positive(t, ages["countermysql.schema.age"])
 			require.Less(t, ages["countermysql.schema.age"], 60.0)
 			require.NoError(t, registration.Unregister())

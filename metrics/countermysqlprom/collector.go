@@ -26,6 +26,8 @@ type collector struct {
 	rollups, rollupRows, rollupSlots, rollupOrphans, rollupSkipped                                                                                 *prometheus.Desc
 
 	bufferedIncrements, bufferedWaiting, bufferedKeys, bufferedOldest, bufferedAge, bufferedFlushes, bufferedLost *prometheus.Desc
+
+	derivedKept, historyWritten, historyForgotten *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*collector)(nil)
@@ -66,6 +68,10 @@ func NewCollector(db *sql.DB, dbName string) prometheus.Collector {
 		bufferedAge:        desc("buffered_flush_age_seconds", "Since the last flush that did not fail; where nothing waits there is none.", "table"),
 		bufferedFlushes:    desc("buffered_flushes_total", "Flushes of buffers, by result.", "table", "result"),
 		bufferedLost:       desc("buffered_lost_increments_total", "Increments that were acknowledged and could not be stored, by reason.", "table", "reason"),
+
+		derivedKept:      desc("derived_kept", "1 for a derived counter whose triggers are in place, 0 for one that does not follow its formula.", "table", "counter"),
+		historyWritten:   desc("history_written", "1 for a table whose triggers write its history as configured, 0 for one of which it lacks changes.", "table"),
+		historyForgotten: desc("history_forgotten_rows_total", "Rows of histories that rollups removed as they were kept for long enough."),
 	}
 }
 
@@ -75,6 +81,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 		c.statements, c.exact, c.fallbacks, c.pending, c.flushes, c.slotted, c.slottedAge, c.waiting, c.schemaAge, c.schemaErrors, c.degraded, c.unfit, c.groups, c.guards, c.errors,
 		c.rollups, c.rollupRows, c.rollupSlots, c.rollupOrphans, c.rollupSkipped,
 		c.bufferedIncrements, c.bufferedWaiting, c.bufferedKeys, c.bufferedOldest, c.bufferedAge, c.bufferedFlushes, c.bufferedLost,
+		c.derivedKept, c.historyWritten, c.historyForgotten,
 	} {
 		ch <- d
 	}
@@ -154,6 +161,19 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	if s.Buffered != nil {
 		count(c.statements, buffered, "buffered")
 	}
+	kept := func(d *prometheus.Desc, problem string, labels ...string) {
+		value := 0.0
+		if problem == "" {
+			value = 1
+		}
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	for _, d := range s.Derived {
+		kept(c.derivedKept, d.Problem, d.Table, d.Counter)
+	}
+	for _, h := range s.Histories {
+		kept(c.historyWritten, h.Problem, h.Table)
+	}
 	r := s.Rollups
 	count(c.rollups, r.Runs-r.Errors, "done")
 	count(c.rollups, r.Errors, "failed")
@@ -162,4 +182,5 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	count(c.rollupOrphans, r.Orphans)
 	count(c.rollupSkipped, r.Busy, "busy")
 	count(c.rollupSkipped, r.Left, "left")
+	count(c.historyForgotten, r.Forgotten)
 }

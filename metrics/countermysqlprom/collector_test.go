@@ -95,7 +95,7 @@ countermysql_server_errors_total{code="1054",db_name="forum"} 1
 
 // TestGauges proves that what an operator is alerted by is told: tables that can't have
 // counters or have been changed, rows that wait in slots, readings of the schema that failed,
-// and its age.
+// its age, and what triggers don't keep.
 func TestGauges(t *testing.T) {
 	servers, err := testserver.FromEnv(t.Context())
 	require.NoError(t, err)
@@ -110,12 +110,15 @@ func TestGauges(t *testing.T) {
 			for _, stmt := range []string{
 				"CREATE DATABASE " + name, "USE " + name,
 				"CREATE TABLE page (id INT PRIMARY KEY, n INT)", "CREATE TABLE post (id INT PRIMARY KEY, n INT)", "CREATE TABLE text (id INT PRIMARY KEY, n VARCHAR(5))",
+				"CREATE TABLE topic (id INT PRIMARY KEY, posts INT NOT NULL)",
 			} {
 				exec(t, admin, stmt)
 			}
 			defer exec(t, admin, "DROP DATABASE "+name)
 			cfg, config, err := countermysql.ParseDSN(srv.DSN(name, "counters=page.n,post.n,text.n", "counterCreateSlots=true", "counterRollup=1s"))
 			require.NoError(t, err)
+			config.Tables = append(config.Tables, countermysql.TableConfig{Table: "topic", Counters: []string{"posts"}, // of which nobody has made the triggers
+				Derived: map[string]string{"posts": "SELECT n, COUNT(*) FROM post GROUP BY n"}, History: &countermysql.History{}})
 			var full atomic.Bool // the server has no connection left but the first
 			var dialed atomic.Int64
 			cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -154,6 +157,15 @@ func TestGauges(t *testing.T) {
 # HELP countermysql_degraded_tables Tables that others have changed so that they take no more increments into slots.
 # TYPE countermysql_degraded_tables gauge
 countermysql_degraded_tables{db_name="forum",table="%[1]s.post"} 1
+# HELP countermysql_derived_kept 1 for a derived counter whose triggers are in place, 0 for one that does not follow its formula.
+# TYPE countermysql_derived_kept gauge
+countermysql_derived_kept{counter="posts",db_name="forum",table="%[1]s.topic"} 0
+# HELP countermysql_history_forgotten_rows_total Rows of histories that rollups removed as they were kept for long enough.
+# TYPE countermysql_history_forgotten_rows_total counter
+countermysql_history_forgotten_rows_total{db_name="forum"} 0
+# HELP countermysql_history_written 1 for a table whose triggers write its history as configured, 0 for one of which it lacks changes.
+# TYPE countermysql_history_written gauge
+countermysql_history_written{db_name="forum",table="%[1]s.topic"} 0
 # HELP countermysql_schema_errors_total Readings of the server's tables that failed.
 # TYPE countermysql_schema_errors_total counter
 countermysql_schema_errors_total{db_name="forum"} %[2]d
@@ -163,7 +175,7 @@ countermysql_unfit_tables{db_name="forum",table="%[1]s.text"} 1
 # HELP countermysql_waiting_slot_rows Rows of slots tables that the rollup in the background found when it looked last, at most 10,000 of a table.
 # TYPE countermysql_waiting_slot_rows gauge
 countermysql_waiting_slot_rows{db_name="forum",table="%[1]s.page"} 2
-`, name, stats.Schema.Errors)), "countermysql_degraded_tables", "countermysql_schema_errors_total", "countermysql_unfit_tables", "countermysql_waiting_slot_rows"))
+`, name, stats.Schema.Errors)), "countermysql_degraded_tables", "countermysql_derived_kept", "countermysql_history_forgotten_rows_total", "countermysql_history_written", "countermysql_schema_errors_total", "countermysql_unfit_tables", "countermysql_waiting_slot_rows"))
 			age := value(t, c, "countermysql_schema_age_seconds")
 			require.Positive(t, age)
 			require.Less(t, age, 60.0)
@@ -187,6 +199,55 @@ func value(t *testing.T, c prometheus.Collector, name string) float64 {
 	return 0
 }
 
+// panel is one of a dashboard.
+type panel struct {
+	ID                 int
+	Title, Description string
+	GridPos            struct{ H, W, X, Y int }
+	Targets            []struct{ Expr, LegendFormat, Format, RawSQL string }
+}
+
+// panelsOf are the panels of a dashboard, none of which hides another.
+func panelsOf(t *testing.T, file string) []panel {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var dashboard struct{ Panels []panel }
+	require.NoError(t, json.Unmarshal(text, &dashboard))
+	places := map[[2]int]string{}
+	for i, p := range dashboard.Panels {
+		require.Equal(t, i+1, p.ID, p.Title)
+		require.NotEmpty(t, p.Description, p.Title)
+		require.NotEmpty(t, p.Targets, p.Title)
+		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
+			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
+				require.Empty(t, places[[2]int{x, y}], p.Title)
+				places[[2]int{x, y}] = p.Title
+			}
+		}
+	}
+	return dashboard.Panels
+}
+
+// TestHistoryDashboard proves that the dashboard of a history has the queries of
+// docs/history.md, of the post that is chosen.
+func TestHistoryDashboard(t *testing.T) {
+	var queries []string
+	for _, p := range panelsOf(t, "grafana-history.json") {
+		for _, target := range p.Targets {
+			require.Equal(t, strings.Contains(target.RawSQL, "AS time"), target.Format == "time_series", p.Title)
+			queries = append(queries, strings.ReplaceAll(target.RawSQL, "${id:sqlstring}", "1")+"\n")
+		}
+	}
+	guide, err := os.ReadFile("../../docs/history.md")
+	require.NoError(t, err)
+	var documented []string
+	for _, m := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(guide), -1) {
+		documented = append(documented, m[1])
+	}
+	require.Equal(t, documented, queries)
+}
+
 // TestDashboard proves that the dashboard shows every metric that is exported, and no
 // others, that docs/operations.md names no others, and that no panel hides another.
 func TestDashboard(t *testing.T) {
@@ -207,27 +268,8 @@ func TestDashboard(t *testing.T) {
 		return metric
 	}
 
-	text, err := os.ReadFile("grafana.json")
-	require.NoError(t, err)
-	var dashboard struct {
-		Panels []struct {
-			ID                 int
-			Title, Description string
-			GridPos            struct{ H, W, X, Y int }
-			Targets            []struct{ Expr, LegendFormat string }
-		}
-	}
-	require.NoError(t, json.Unmarshal(text, &dashboard))
-	shown, places := map[string]bool{}, map[[2]int]string{}
-	for i, p := range dashboard.Panels {
-		require.Equal(t, i+1, p.ID, p.Title)
-		require.NotEmpty(t, p.Description, p.Title)
-		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
-			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
-				require.Empty(t, places[[2]int{x, y}], p.Title)
-				places[[2]int{x, y}] = p.Title
-			}
-		}
+	shown := map[string]bool{}
+	for _, p := range panelsOf(t, "grafana.json") {
 		for _, target := range p.Targets {
 			found := regexp.MustCompile(`(countermysql_\w+)({db_name=~"\$db_name")?`).FindAllStringSubmatch(target.Expr, -1)
 			require.NotEmpty(t, found, target.Expr)
