@@ -254,6 +254,9 @@ func (c *dropCommand) run(s *session) error {
 	what := "the slots tables are closed and rolled up, and then dropped"
 	if c.StopOnly {
 		what = "the slots tables are closed, and then rolled up"
+		if slices.ContainsFunc(s.config.Tables, func(t countermysql.TableConfig) bool { return t.Derived != nil }) {
+			what += "; derived counters follow their formulas no longer, until countermysql init"
+		}
 	} else if slices.ContainsFunc(s.config.Tables, func(t countermysql.TableConfig) bool { return t.History != nil }) {
 		what += "; the triggers that write a history are dropped, and the history tables "
 		if c.History {

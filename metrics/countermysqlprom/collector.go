@@ -3,8 +3,8 @@
 //	prometheus.MustRegister(countermysqlprom.NewCollector(db, "forum"))
 //
 // Names follow https://prometheus.io/docs/practices/naming/, and the label
-// db_name is that of [collectors.NewDBStatsCollector]. grafana.json beside this
-// file is a dashboard for them.
+// db_name is that of [collectors.NewDBStatsCollector]. Beside this file, grafana.json is a
+// dashboard for them, and alerts.yaml has rules.
 //
 // [collectors.NewDBStatsCollector]: https://pkg.go.dev/github.com/prometheus/client_golang/prometheus/collectors#NewDBStatsCollector
 package countermysqlprom

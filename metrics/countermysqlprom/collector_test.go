@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/internal/testserver"
@@ -249,7 +250,7 @@ func TestHistoryDashboard(t *testing.T) {
 }
 
 // TestDashboard proves that the dashboard shows every metric that is exported, and no
-// others, that docs/operations.md names no others, and that no panel hides another.
+// others, that the alerts name no others, and that no panel hides another.
 func TestDashboard(t *testing.T) {
 	db, err := sql.Open("mysql", "root@tcp(127.0.0.1:1)/")
 	require.NoError(t, err)
@@ -282,15 +283,13 @@ func TestDashboard(t *testing.T) {
 	}
 	require.Equal(t, exported, shown)
 
-	guide, err := os.ReadFile("../../docs/operations.md")
-	require.NoError(t, err)
-	named := regexp.MustCompile(`countermysql_[a-z_]+`).FindAllString(string(guide), -1)
-	for _, metric := range named {
-		if metric != "countermysql_slots" { // the name that the driver's own statements have
-			require.True(t, exported[base(metric)], "docs/operations.md names %s", metric)
+	for _, r := range rules(t) {
+		found := metrics(r.Expr)
+		require.NotEmpty(t, found, r.Alert)
+		for _, metric := range found {
+			require.True(t, exported[metric], "%s names %s", r.Alert, metric)
 		}
 	}
-	require.Greater(t, len(named), 10)
 }
 
 // TestOfAnotherDriver proves that a db which is not ours is an error of the scrape.
@@ -308,4 +307,50 @@ func exec(t *testing.T, db *sql.DB, stmt string) {
 	t.Helper()
 	_, err := db.Exec(stmt)
 	require.NoError(t, err, stmt)
+}
+
+// rule is one of alerts.yaml.
+type rule struct {
+	Alert, Expr string
+	Labels      struct{ Severity string }
+}
+
+func rules(t *testing.T) (all []rule) {
+	t.Helper()
+	text, err := os.ReadFile("alerts.yaml")
+	require.NoError(t, err)
+	var file struct {
+		Groups []struct{ Rules []rule }
+	}
+	require.NoError(t, yaml.Unmarshal(text, &file))
+	for _, g := range file.Groups {
+		all = append(all, g.Rules...)
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+func metrics(expr string) []string {
+	return regexp.MustCompile(`countermysql_\w+`).FindAllString(expr, -1)
+}
+
+// TestAlerts proves that docs/operations.md says of each alert, and of no other, how severe it
+// is, by which metrics it comes, and something to do.
+func TestAlerts(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/operations.md")
+	require.NoError(t, err)
+	rows := map[string][]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\| (Countermysql\w+, \w+) \| (.*) \| (.*) \|$`).FindAllStringSubmatch(string(guide), -1) {
+		rows[m[1]] = m[2:]
+	}
+	for _, r := range rules(t) {
+		row, ok := rows[r.Alert+", "+r.Labels.Severity]
+		require.True(t, ok, "%s, %s", r.Alert, r.Labels.Severity)
+		for _, metric := range metrics(r.Expr) {
+			require.Contains(t, row[0], strings.TrimPrefix(metric, "countermysql_"), r.Alert)
+		}
+		require.NotEmpty(t, row[1])
+		delete(rows, r.Alert+", "+r.Labels.Severity)
+	}
+	require.Empty(t, rows)
 }
