@@ -66,6 +66,19 @@ func (r result) deadlocks() float64 {
 	return median(r.rounds, func(r round) float64 { return r.deadlocks })
 }
 
+func (r result) read() time.Duration {
+	return r.duration(func(r round) time.Duration { return r.read })
+}
+func (r result) rows() float64 {
+	return median(r.rounds, func(r round) float64 { return r.rows })
+}
+func (r result) rolling() float64 {
+	return median(r.rounds, func(r round) float64 { return r.rolling })
+}
+func (r result) rollingP99() time.Duration {
+	return r.duration(func(r round) time.Duration { return r.rollingP99 })
+}
+
 // anyDeadlock is not a median's to tell.
 func (r result) anyDeadlock() bool {
 	return slices.ContainsFunc(r.rounds, func(r round) bool { return r.deadlocks > 0 })
@@ -114,6 +127,9 @@ func newSchedule(s settings, all *servers, chosen []*workload) (sched schedule) 
 			sched.rounds += n
 			if w.hasGoal(p) {
 				n *= goalFactor
+			}
+			if w.ways {
+				n *= 2 // once more, rolled up
 			}
 			usual += n
 		}
