@@ -189,13 +189,11 @@ func TestMixedSeesLostIncrements(t *testing.T) {
 
 func workloadNamed(t *testing.T, name string) *workload {
 	t.Helper()
-	for i := range allWorkloads {
-		if allWorkloads[i].name == name {
-			return &allWorkloads[i]
-		}
+	w := workloadOf(name)
+	if w == nil {
+		t.Fatal(name)
 	}
-	t.Fatal(name)
-	return nil
+	return w
 }
 
 func TestInterrupted(t *testing.T) {

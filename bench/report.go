@@ -20,7 +20,7 @@ type report struct {
 	servers  *servers
 	measured []measured
 	targets  []target
-	crashed  []crashed // of the ways of counting
+	crashed  []*crashed // of the ways of counting
 }
 
 //go:embed report.md.tmpl

@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -143,83 +140,4 @@ func (s *sqlStore) rows(ctx context.Context) (n int64, err error) {
 func refused(err error) bool {
 	var refusal *mysql.MySQLError
 	return errors.As(err, &refusal) && slices.Contains([]uint16{errDeadlock, errLockWaitTimeout, errRecordChanged}, refusal.Number)
-}
-
-// buffer adds up in memory and stores once an interval, as an application does that may lose
-// an interval.
-type buffer struct {
-	*sqlStore
-	stop    chan struct{}
-	stopped chan struct{}
-
-	storing sync.Mutex // one flush at a time
-	mu      sync.Mutex
-	waiting map[int]int64
-}
-
-func newBuffer(s *sqlStore) *buffer {
-	b := &buffer{sqlStore: s, stop: make(chan struct{}), stopped: make(chan struct{}), waiting: map[int]int64{}}
-	go func() {
-		defer close(b.stopped)
-		for {
-			select {
-			case <-time.After(s.way.flush):
-				_ = b.flush(context.Background()) // what was not stored waits for the next
-			case <-b.stop:
-				return
-			}
-		}
-	}()
-	return b
-}
-
-func (b *buffer) increment(_ context.Context, id int) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.waiting[id]++
-	return nil
-}
-
-// flush stores in one transaction, in the order of the keys. A COMMIT whose answer was lost is
-// not known to have failed: to put it back may count twice, not to may lose.
-func (b *buffer) flush(ctx context.Context) error {
-	b.storing.Lock()
-	defer b.storing.Unlock()
-	b.mu.Lock()
-	taken := b.waiting
-	b.waiting = map[int]int64{}
-	b.mu.Unlock()
-	if len(taken) == 0 {
-		return nil
-	}
-	err := b.storeAll(ctx, taken)
-	if err != nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		for id, n := range taken {
-			b.waiting[id] += n
-		}
-	}
-	return err
-}
-
-func (b *buffer) storeAll(ctx context.Context, counts map[int]int64) error {
-	tx, err := b.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	for _, id := range slices.Sorted(maps.Keys(counts)) {
-		if _, err := tx.ExecContext(ctx, storePost, counts[id], id); err != nil {
-			return err
-		}
-	}
-	return tx.Commit()
-}
-
-func (b *buffer) close() {
-	close(b.stop)
-	<-b.stopped
-	_ = b.flush(context.Background())
-	b.sqlStore.close()
 }

@@ -7,7 +7,7 @@ import (
 
 // waysTable has a line for each way on each server: what was measured of the ways of counting.
 // "" if nothing was. What depends on the number of clients, but throughput, is of the point in the middle.
-func waysTable(list []measured, crashes []crashed) string {
+func waysTable(list []measured, crashes []*crashed) string {
 	for _, m := range list {
 		if !m.ways || len(m.points) == 0 {
 			continue
@@ -52,16 +52,14 @@ func (m measured) wayCells(x int, who result) string {
 	return numbers.Sprintf(" %s | %.0f | %s | %s | %s |", duration(r.read()), r.rows(), rolling, duration(r.p99()), then)
 }
 
-func lostCells(crashes []crashed, who result) string {
-	text := func(l *losses) string {
-		if l == nil {
-			return "–"
-		}
-		return l.String()
-	}
+func lostCells(crashes []*crashed, who result) string {
 	for _, c := range crashes {
-		if c.peer == who.peer && c.server == who.server {
-			return " " + text(c.process) + " | " + text(c.killed) + " |"
+		if c.peer == who.peer && c.where() == who.server {
+			killed := "–"
+			if c.killed != nil {
+				killed = c.killed.String()
+			}
+			return " " + c.process.String() + " | " + killed + " |"
 		}
 	}
 	return " – | – |"

@@ -114,12 +114,13 @@ func (r *Redis) ping(ctx context.Context) error {
 // Addr is the server's host:port.
 func (r *Redis) Addr() string { return r.addr }
 
-// Kill ends the server as a crash would. The file stays, for Restart.
-func (r *Redis) Kill() {
+// Kill ends the server as a crash would, and returns nil. The file stays, for Restart.
+func (r *Redis) Kill() error {
 	if r.proc != nil {
 		r.proc.end(syscall.SIGKILL)
 		r.proc = nil
 	}
+	return nil
 }
 
 // Restart starts a server that was killed, with its file and on its port, and returns when it

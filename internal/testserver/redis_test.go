@@ -16,7 +16,7 @@ func TestRedis(t *testing.T) {
 		require.NoError(t, r.ping(t.Context()))
 		require.DirExists(t, r.dir.host("data/appendonlydir"))
 
-		r.Kill()
+		require.NoError(t, r.Kill())
 		require.Error(t, r.ping(t.Context()))
 		require.NoError(t, r.Restart(t.Context()))
 		require.NoError(t, r.ping(t.Context()))
