@@ -179,6 +179,9 @@ func measureAll(ctx context.Context, s settings, sched schedule, all *servers, c
 	return list, nil
 }
 
+// setUps is how many contestants are set up at once: each opens hundreds of connections.
+const setUps = 4
+
 // measurePoint lets the contestants take turns: A B C A B C.
 func measurePoint(ctx context.Context, rounds int, length time.Duration, list []*contestant, screen *screen) (mp measuredPoint, err error) {
 	w := list[0].workload
@@ -190,6 +193,7 @@ func measurePoint(ctx context.Context, rounds int, length time.Duration, list []
 	}()
 	screen.setUp(w, mp.point)
 	var group errgroup.Group
+	group.SetLimit(setUps)
 	for _, c := range list {
 		group.Go(func() error {
 			if err := c.setUp(ctx); err != nil {
