@@ -40,7 +40,7 @@ soak:
 demo:
 	@cd examples/demo && $(GO) run . $(ARGS)
 
-# Writes docs/benchmark.* in 25 minutes; ARGS=-quick in 6; ARGS=-h tells more.
+# Writes docs/benchmark.* in half an hour; ARGS=-quick in 8 minutes; ARGS=-h tells more.
 bench:
 	@cd bench && $(GO) run . $(ARGS)
 

@@ -25,9 +25,20 @@ func blocks(t *testing.T, file, language string) []string {
 	return found
 }
 
-// TestReadmeProgram proves that the programs of the README, of docs/buffered.md, docs/derived.md and docs/history.md compile.
+// configured are the pages that have programs and configurations.
+var configured = []string{"README.md", "docs/buffered.md", "docs/derived.md", "docs/history.md", "docs/ways-of-counting.md"}
+
+// allBlocks returns those of all these pages.
+func allBlocks(t *testing.T, language string) (found []string) {
+	for _, page := range configured {
+		found = append(found, blocks(t, page, language)...)
+	}
+	return found
+}
+
+// TestReadmeProgram proves that the programs of the README and of other pages compile.
 func TestReadmeProgram(t *testing.T) {
-	for _, program := range slices.Concat(blocks(t, "README.md", "go"), blocks(t, "docs/buffered.md", "go"), blocks(t, "docs/derived.md", "go"), blocks(t, "docs/history.md", "go")) {
+	for _, program := range allBlocks(t, "go") {
 		dir, err := os.MkdirTemp(".", "readme") // in the module, whose dependencies it has
 		require.NoError(t, err)
 		defer os.RemoveAll(dir)
@@ -37,10 +48,10 @@ func TestReadmeProgram(t *testing.T) {
 	}
 }
 
-// TestReadmeConfiguration proves that the files in the README, in docs/buffered.md, docs/derived.md and docs/history.md are
-// valid configurations.
+// TestReadmeConfiguration proves that the files in the README and in other pages are valid
+// configurations.
 func TestReadmeConfiguration(t *testing.T) {
-	for _, file := range slices.Concat(blocks(t, "README.md", "yaml"), blocks(t, "docs/buffered.md", "yaml"), blocks(t, "docs/derived.md", "yaml"), blocks(t, "docs/history.md", "yaml")) {
+	for _, file := range allBlocks(t, "yaml") {
 		name := filepath.Join(t.TempDir(), "counters.yaml")
 		require.NoError(t, os.WriteFile(name, []byte(file), 0o600))
 		_, _, err := ParseDSN("/forum?counterConfig=" + name)

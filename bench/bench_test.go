@@ -21,6 +21,7 @@ func tiny(t *testing.T) settings {
 		dsns: strings.Fields(os.Getenv(testserver.EnvDSN)), out: t.TempDir(), budget: time.Second,
 		rounds: 1, clients: []int{4}, rows: 300, topRows: 300,
 		slots: []int{1, 4}, counters: []int{10, 20}, tables: []int{1, 3}, texts: []int{10, 20},
+		ways: []int{4}, kills: 1,
 	}
 }
 
@@ -188,13 +189,11 @@ func TestMixedSeesLostIncrements(t *testing.T) {
 
 func workloadNamed(t *testing.T, name string) *workload {
 	t.Helper()
-	for i := range allWorkloads {
-		if allWorkloads[i].name == name {
-			return &allWorkloads[i]
-		}
+	w := workloadOf(name)
+	if w == nil {
+		t.Fatal(name)
 	}
-	t.Fatal(name)
-	return nil
+	return w
 }
 
 func TestInterrupted(t *testing.T) {

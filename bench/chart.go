@@ -65,6 +65,14 @@ var looks = map[peer]look{
 	noCounter:        {color: rgb(0x009E73), dashed: true},
 	rolledUp:         {color: rgb(0x56B4E9)},
 	noIndex:          {color: rgb(0x999999)},
+	rowsCounted:      {color: rgb(0x009E73)},
+	rowsMarked:       {color: rgb(0x009E73), dashed: true},
+	tablesExchanged:  {color: rgb(0x7A5195)},
+	slotsBeforehand:  {color: rgb(0xE69F00), dashed: true},
+	bufferInMemory:   {color: rgb(0xB5A400)},
+	withHistory:      {color: rgb(0x0072B2), dashed: true},
+	withBuffer:       {color: rgb(0x56B4E9)},
+	derived:          {color: rgb(0x56B4E9), dashed: true},
 }
 
 const (

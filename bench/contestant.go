@@ -38,7 +38,7 @@ func contestants(all *servers, w *workload, p point) (list []*contestant, left [
 		for _, peer := range w.peers {
 			switch {
 			case peer.redis():
-			case peer.noDetection && !srv.own:
+			case peer.noDetection && srv.own == nil:
 				left = append(left, srv.name+": "+peer.name)
 			default:
 				here = append(here, &contestant{peer: peer, server: srv, workload: w, point: p})
@@ -76,7 +76,12 @@ func (c *contestant) String() string {
 }
 
 // sql is the store of a workload without Redis.
-func (c *contestant) sql() *sqlStore { return c.store.(*sqlStore) }
+func (c *contestant) sql() *sqlStore {
+	if b, ok := c.store.(*buffer); ok {
+		return b.sqlStore
+	}
+	return c.store.(*sqlStore)
+}
 
 // counters is how many there are; they are numbered from 1.
 func (c *contestant) counters() int {
@@ -117,9 +122,12 @@ func (c *contestant) open(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	c.database = fmt.Sprintf("countermysql_bench_%d_%s", os.Getpid(), c.peer.slug())
+	c.database = databaseName(os.Getpid(), c.peer)
 	if err := c.createDatabase(ctx); err != nil {
 		return err
+	}
+	if c.workload.ways {
+		return c.openWay(ctx)
 	}
 	s := &sqlStore{tables: c.point.tables}
 	var params []string

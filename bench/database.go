@@ -19,6 +19,11 @@ func (p peer) slug() string {
 	}, p.name)
 }
 
+// databaseName is a peer's, of a process that measures.
+func databaseName(owner int, p peer) string {
+	return fmt.Sprintf("countermysql_bench_%d_%s", owner, p.slug())
+}
+
 // titleLength makes rows as wide as those of a real table.
 const titleLength = 80
 
@@ -35,7 +40,7 @@ func (c *contestant) createDatabase(ctx context.Context) error {
 	if c.workload.indexed && c.peer != noIndex { // before anybody's driver reads the schema
 		add("ALTER TABLE @post ADD INDEX (likes)")
 	}
-	if c.peer.handWritten {
+	if c.peer.handWritten && !c.workload.ways {
 		add("CREATE TABLE @hand_slots (id INT, slot SMALLINT UNSIGNED, likes BIGINT NOT NULL, PRIMARY KEY (id, slot)) ENGINE=InnoDB")
 	}
 	if c.workload.logs {

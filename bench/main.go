@@ -16,10 +16,18 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
 func main() {
+	if text := os.Getenv(errandVariable); text != "" {
+		if err := runErrand(text); err != nil {
+			_, _ = fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(exitFailed)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C doesn't wait
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
@@ -78,6 +86,11 @@ func benchmark(ctx context.Context, s settings, screen *screen) error {
 	screen.begin(servers, sched)
 	if r.measured, err = measureAll(ctx, s, sched, servers, chosen, screen); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(chosen, func(w *workload) bool { return w.ways }) {
+		if r.crashed, err = measureCrashes(ctx, s, servers, screen); err != nil {
+			return err
+		}
 	}
 	r.targets = judge(servers, r.measured)
 	screen.targets(r.targets)

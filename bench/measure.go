@@ -66,6 +66,19 @@ func (r result) deadlocks() float64 {
 	return median(r.rounds, func(r round) float64 { return r.deadlocks })
 }
 
+func (r result) read() time.Duration {
+	return r.duration(func(r round) time.Duration { return r.read })
+}
+func (r result) rows() float64 {
+	return median(r.rounds, func(r round) float64 { return r.rows })
+}
+func (r result) rolling() float64 {
+	return median(r.rounds, func(r round) float64 { return r.rolling })
+}
+func (r result) rollingP99() time.Duration {
+	return r.duration(func(r round) time.Duration { return r.rollingP99 })
+}
+
 // anyDeadlock is not a median's to tell.
 func (r result) anyDeadlock() bool {
 	return slices.ContainsFunc(r.rounds, func(r round) bool { return r.deadlocks > 0 })
@@ -115,6 +128,9 @@ func newSchedule(s settings, all *servers, chosen []*workload) (sched schedule) 
 			if w.hasGoal(p) {
 				n *= goalFactor
 			}
+			if w.ways {
+				n *= 2 // once more, rolled up
+			}
 			usual += n
 		}
 	}
@@ -163,6 +179,9 @@ func measureAll(ctx context.Context, s settings, sched schedule, all *servers, c
 	return list, nil
 }
 
+// setUps is how many contestants are set up at once: each opens hundreds of connections.
+const setUps = 4
+
 // measurePoint lets the contestants take turns: A B C A B C.
 func measurePoint(ctx context.Context, rounds int, length time.Duration, list []*contestant, screen *screen) (mp measuredPoint, err error) {
 	w := list[0].workload
@@ -174,6 +193,7 @@ func measurePoint(ctx context.Context, rounds int, length time.Duration, list []
 	}()
 	screen.setUp(w, mp.point)
 	var group errgroup.Group
+	group.SetLimit(setUps)
 	for _, c := range list {
 		group.Go(func() error {
 			if err := c.setUp(ctx); err != nil {

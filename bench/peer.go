@@ -26,6 +26,16 @@ var (
 	noCounter = peer{name: "no counter", driver: "mysql"}
 	rolledUp  = peer{name: "countermysql, rolled up", driver: "countermysql"}
 	noIndex   = peer{name: "plain, no index", driver: "mysql"}
+
+	// Ways of counting.
+	rowsCounted     = peer{name: "rows, counted on read", driver: "mysql"}
+	rowsMarked      = peer{name: "rows, aggregated by a marker", driver: "mysql"}
+	tablesExchanged = peer{name: "two tables, exchanged", driver: "mysql"}
+	slotsBeforehand = peer{name: "100 slots, made beforehand", driver: "mysql"}
+	bufferInMemory  = peer{name: "buffer in memory", driver: "mysql"}
+	withHistory     = peer{name: "countermysql, history", driver: "countermysql"}
+	withBuffer      = peer{name: "countermysql, buffered", driver: "countermysql"}
+	derived         = peer{name: "countermysql, derived", driver: "countermysql"}
 )
 
 // Deadlock detection matters where clients queue.

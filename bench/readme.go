@@ -8,15 +8,28 @@ import (
 	"strings"
 )
 
-// The parts of the README that a run makes: of one hot counter, and of what costs where
-// nothing is hot.
+// The parts of pages that a run makes: in the README of one hot counter, and of what costs
+// where nothing is hot; and the table of docs/ways-of-counting.md.
 var (
 	readmeTable = regexp.MustCompile(`(?s)(<!-- made by the benchmark -->\n).*?(<!-- end -->\n)`)
 	readmeCosts = regexp.MustCompile(`(?s)(<!-- costs, made by the benchmark -->\n).*?(<!-- end -->\n)`)
+	pageWays    = regexp.MustCompile(`(?s)(<!-- ways, made by the benchmark -->\n).*?(<!-- end -->\n)`)
 )
 
 // writeReadme puts figures into a README, if there is one, and if they were measured.
 func writeReadme(path string, hot []row, targets []targetRow) error {
+	parts := map[*regexp.Regexp]string{}
+	if table, ok := hotTable(hot); ok {
+		parts[readmeTable] = table
+	}
+	if table, ok := costsTable(targets); ok {
+		parts[readmeCosts] = table
+	}
+	return writeParts(path, parts)
+}
+
+// writeParts replaces parts of a page, if there is one.
+func writeParts(path string, parts map[*regexp.Regexp]string) error {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -24,11 +37,8 @@ func writeReadme(path string, hot []row, targets []targetRow) error {
 	if err != nil {
 		return err
 	}
-	if table, ok := hotTable(hot); ok {
-		text = readmeTable.ReplaceAll(text, []byte("${1}"+table+"${2}"))
-	}
-	if table, ok := costsTable(targets); ok {
-		text = readmeCosts.ReplaceAll(text, []byte("${1}"+table+"${2}"))
+	for part, table := range parts {
+		text = part.ReplaceAll(text, []byte("${1}"+table+"${2}"))
 	}
 	return os.WriteFile(path, text, 0o644)
 }

@@ -15,18 +15,21 @@ import (
 
 // redisServer is a Redis to compare with.
 type redisServer struct {
-	*testserver.Redis
-	peer    peer
-	version string
+	*testserver.Redis // nil: of another process
+	addr              string
+	peer              peer
+	version           string
 }
 
+var redisPeers = []peer{redisAlways, redisEverySecond}
+
 func startRedis(ctx context.Context, progress func(string)) (all []*redisServer, err error) {
-	for _, p := range []peer{redisAlways, redisEverySecond} {
+	for _, p := range redisPeers {
 		srv, err := testserver.StartRedis(ctx, p.appendfsync, testserver.WithProgress(progress))
 		if err != nil {
 			return all, err
 		}
-		r := &redisServer{Redis: srv, peer: p}
+		r := &redisServer{Redis: srv, addr: srv.Addr(), peer: p}
 		all = append(all, r)
 		c := r.client(1)
 		info, err := c.Info(ctx, "server").Result()
@@ -44,7 +47,7 @@ func startRedis(ctx context.Context, progress func(string)) (all []*redisServer,
 
 func (r *redisServer) client(connections int) *redis.Client {
 	return redis.NewClient(&redis.Options{
-		Addr:                     r.Addr(),
+		Addr:                     r.addr,
 		PoolSize:                 connections,
 		MaxRetries:               -1, // an INCR sent twice counts twice
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	text "text/template"
@@ -19,6 +20,7 @@ type report struct {
 	servers  *servers
 	measured []measured
 	targets  []target
+	crashed  []*crashed // of the ways of counting
 }
 
 //go:embed report.md.tmpl
@@ -51,6 +53,7 @@ type content struct {
 	Sections  []section
 	Compared  []comparison // for the page
 	Shown     []shownFigure
+	Ways      string // a table, of the ways of counting
 }
 
 // comparison is ours beside plain at one point.
@@ -111,6 +114,11 @@ func (r report) write(screen *screen) error {
 	if err := writeReadme(filepath.Join(r.settings.out, "..", "README.md"), hot, c.Targets); err != nil {
 		return err
 	}
+	if c.Ways != "" {
+		if err := writeParts(filepath.Join(r.settings.out, "ways-of-counting.md"), map[*regexp.Regexp]string{pageWays: c.Ways}); err != nil {
+			return err
+		}
+	}
 	screen.line("written: benchmark.md, benchmark/README.md and %d charts, in %s", len(files)-2, r.settings.out)
 	return nil
 }
@@ -161,6 +169,7 @@ func (r report) content() (c content, files map[string][]byte, err error) {
 	}
 	slices.SortStableFunc(c.Shown, func(a, b shownFigure) int { return rank(a) - rank(b) })
 	c.Compared = compared(c.Sections)
+	c.Ways = waysTable(r.measured, r.crashed)
 	return c, files, nil
 }
 

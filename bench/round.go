@@ -25,6 +25,12 @@ type round struct {
 
 	batch   float64       // increments that shared a commit; 0: there is no group commit
 	between time.Duration // from one such commit to the next
+
+	// Of ways of counting.
+	read       time.Duration // one, behind the writes
+	rows       float64       // that it adds up
+	rolling    float64       // per second while rolled up; 0: nothing can be
+	rollingP99 time.Duration
 }
 
 // play lets all clients work for the length of a round, waits until what they
@@ -33,6 +39,9 @@ type round struct {
 func (c *contestant) play(ctx context.Context, length time.Duration) (r round, err error) {
 	err = c.turn(ctx, func() error {
 		r, err = c.race(ctx, length)
+		if err == nil && c.workload.ways {
+			err = c.addWayFigures(ctx, length, &r)
+		}
 		return err
 	})
 	if err == nil {

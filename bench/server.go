@@ -20,16 +20,15 @@ type server struct {
 	name     string // "MariaDB"
 	version  string
 	cfg      *mysql.Config
-	admin    *sql.DB // to set up, with no database of its own
-	own      bool    // ours: its global variables may be changed
-	conns    int     // max_connections
+	admin    *sql.DB            // to set up, with no database of its own
+	own      *testserver.Server // ours: it may be killed, and its global variables changed; nil: somebody's
+	conns    int                // max_connections
 	settings []string
-	stop     func()
 }
 
-// serverArgs are for hundreds of clients of several peers at once, and for a
+// serverArgs are for hundreds of clients of a dozen peers at once, and for a
 // thousand tables. All that concerns durability is the server's default.
-var serverArgs = []string{"--max-connections=2000", "--table-open-cache=8000", "--table-definition-cache=8000"}
+var serverArgs = []string{"--max-connections=3000", "--table-open-cache=8000", "--table-definition-cache=8000"}
 
 // shown are the settings that the report tells.
 var shown = []string{"innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin", "innodb_buffer_pool_size", "innodb_deadlock_detect",
@@ -46,7 +45,9 @@ func (s *servers) stop() {
 	}
 	for _, srv := range s.sql {
 		srv.admin.Close()
-		srv.stop()
+		if srv.own != nil {
+			srv.own.Stop()
+		}
 	}
 }
 
@@ -70,6 +71,9 @@ func startServers(ctx context.Context, s settings, progress func(string)) (_ *se
 }
 
 func (s *servers) startSQL(ctx context.Context, dsns []string, progress func(string)) error {
+	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil { // who kills servers knows of broken connections
+		return err
+	}
 	for i, dsn := range dsns {
 		// Counters in it would reach the plain driver too. And its error could
 		// quote a password.
@@ -77,7 +81,7 @@ func (s *servers) startSQL(ctx context.Context, dsns []string, progress func(str
 		if err != nil {
 			return fmt.Errorf("-dsn number %d can't be read; it looks like user:password@tcp(127.0.0.1:3306)/", i+1)
 		}
-		if err := s.add(cfg, false, func() {}); err != nil {
+		if err := s.add(cfg, nil); err != nil {
 			return err
 		}
 	}
@@ -100,7 +104,7 @@ func (s *servers) startSQL(ctx context.Context, dsns []string, progress func(str
 		}
 		cfg, err := mysql.ParseDSN(srv.DSN(""))
 		if err == nil {
-			err = s.add(cfg, true, srv.Stop)
+			err = s.add(cfg, srv)
 		}
 		if err != nil {
 			srv.Stop()
@@ -110,14 +114,14 @@ func (s *servers) startSQL(ctx context.Context, dsns []string, progress func(str
 	return errors.Join(errs...)
 }
 
-func (s *servers) add(cfg *mysql.Config, own bool, stop func()) error {
+func (s *servers) add(cfg *mysql.Config, own *testserver.Server) error {
 	cfg = cfg.Clone()
 	cfg.DBName, cfg.InterpolateParams = "", true
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return err
 	}
-	s.sql = append(s.sql, &server{cfg: cfg, own: own, stop: stop, admin: sql.OpenDB(connector)})
+	s.sql = append(s.sql, &server{cfg: cfg, own: own, admin: sql.OpenDB(connector)})
 	return nil
 }
 
@@ -173,6 +177,11 @@ func (s *server) open(ctx context.Context, driver, database string, clients int,
 	if err != nil {
 		return nil, err
 	}
+	return pool(ctx, db, clients)
+}
+
+// pool has all connections opened.
+func pool(ctx context.Context, db *sql.DB, clients int) (*sql.DB, error) {
 	db.SetMaxOpenConns(clients)
 	db.SetMaxIdleConns(clients)
 	if err := connect(ctx, db, clients); err != nil {

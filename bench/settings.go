@@ -27,6 +27,9 @@ type settings struct {
 
 	// The points of the workloads that grow.
 	slots, counters, tables, texts []int
+
+	ways  []int // clients of the ways of counting
+	kills int   // of each way's process, and of each server
 }
 
 // defaultSlots is for ours and for hand-written slots alike.
@@ -74,12 +77,14 @@ func (s *settings) extend() {
 	s.counters = []int{1_000, 10_000, 100_000, 1_000_000}
 	s.tables = []int{1, 10, 100, 1_000}
 	s.texts = []int{10, 100, 1_000, 10_000, 100_000}
+	s.ways, s.kills = []int{1, 32, 256}, 10
 	if s.quick {
 		s.clients = []int{1, 32, 256}
 		s.slots = []int{1, 16, 256}
 		s.counters = []int{1_000, 100_000}
 		s.tables = []int{1, 100}
 		s.texts = []int{10, 100_000}
+		s.kills = 2
 	}
 	if s.budget == 0 {
 		s.budget = 25 * time.Minute

@@ -40,6 +40,7 @@ type sqlStore struct {
 	db     *sql.DB
 	slots  int // of hand-written slots; 0: a counter is a column
 	tables int // the counters are in as many tables; 0: in post
+	way    *way
 }
 
 // rowsPerTable is where the counters are in many tables.
@@ -54,7 +55,12 @@ func (s *sqlStore) table(id int) (name string, row int) {
 
 func tableName(i int) string { return fmt.Sprintf("post_%d", i) }
 
-func (s *sqlStore) increment(ctx context.Context, id int) error { return s.incrementIn(ctx, s.db, id) }
+func (s *sqlStore) increment(ctx context.Context, id int) error {
+	if s.way != nil {
+		return s.incrementWay(ctx, id)
+	}
+	return s.incrementIn(ctx, s.db, id)
+}
 
 func (s *sqlStore) incrementIn(ctx context.Context, q session, id int) error {
 	if s.slots > 0 {
@@ -83,7 +89,13 @@ func one(result sql.Result, err error) error {
 	return nil
 }
 
-func (s *sqlStore) read(ctx context.Context, id int) (int64, error) { return s.readIn(ctx, s.db, id) }
+func (s *sqlStore) read(ctx context.Context, id int) (likes int64, err error) {
+	if s.way != nil {
+		err = s.db.QueryRowContext(ctx, s.way.read, id).Scan(&likes)
+		return likes, err
+	}
+	return s.readIn(ctx, s.db, id)
+}
 
 func (s *sqlStore) readIn(ctx context.Context, q session, id int) (likes int64, err error) {
 	err = q.QueryRowContext(ctx, "SELECT "+s.likes()+" FROM post p WHERE p.id = ?", id).Scan(&likes)
@@ -100,6 +112,16 @@ func (s *sqlStore) likes() string {
 
 func (s *sqlStore) values(ctx context.Context, ids []int) (map[int]int64, error) {
 	values := make(map[int]int64, len(ids))
+	if s.way != nil {
+		for _, id := range ids {
+			value, err := s.read(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			values[id] = value
+		}
+		return values, nil
+	}
 	byTable := map[string][]int{}
 	first := map[string]int{} // id of a table's row 0
 	for _, id := range ids {

@@ -24,6 +24,7 @@ type workload struct {
 	indexed bool // the counter has an index, but for the peer noIndex
 	forum   bool // it uses the tables of forum.go
 	kept    bool // slots that the workload has filled stay
+	ways    bool // peers are ways of counting: each has tables of its own, is read, and is rolled up
 
 	fill func(ctx context.Context, c *contestant) error // what is needed beyond rows that are 0
 	do   func(ctx context.Context, c *client) error     // once, to the end
@@ -74,7 +75,7 @@ func loneClient(settings) []point {
 const otherWork = 5 * time.Millisecond
 
 // allWorkloads in the order of the report.
-var allWorkloads = slices.Concat(counting, shop, growing, reading, cold, few)
+var allWorkloads = slices.Concat(counting, shop, growing, reading, cold, few, counted)
 
 var counting = []workload{
 	{
@@ -232,6 +233,16 @@ func withoutCounters(ctx context.Context, c *client) error {
 	}
 	if len(body) != titleLength {
 		return fmt.Errorf("the body is %q", body)
+	}
+	return nil
+}
+
+// workloadOf is the workload of a name.
+func workloadOf(name string) *workload {
+	for i := range allWorkloads {
+		if allWorkloads[i].name == name {
+			return &allWorkloads[i]
+		}
 	}
 	return nil
 }

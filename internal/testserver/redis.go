@@ -15,10 +15,11 @@ import (
 // Redis is a running Redis server that appends every write to a file, for
 // comparison with ours.
 type Redis struct {
-	addr string
-	opts options
-	dir  *workDir
-	proc *process
+	addr        string
+	appendfsync string
+	opts        options
+	dir         *workDir
+	proc        *process
 }
 
 // StartRedis installs Redis if it is missing and starts an empty one. It
@@ -27,18 +28,18 @@ type Redis struct {
 // redis-server takes them: "--name", "value". As with Start, ctx bounds the
 // start only.
 func StartRedis(ctx context.Context, appendfsync string, opts ...Option) (*Redis, error) {
-	r := &Redis{opts: options{progress: func(string) {}}}
+	r := &Redis{appendfsync: appendfsync, opts: options{progress: func(string) {}}}
 	for _, o := range opts {
 		o(&r.opts)
 	}
-	if err := r.start(ctx, appendfsync); err != nil {
+	if err := r.start(ctx); err != nil {
 		r.Stop()
 		return nil, fmt.Errorf("testserver: redis: %w", err)
 	}
 	return r, nil
 }
 
-func (r *Redis) start(ctx context.Context, appendfsync string) (err error) {
+func (r *Redis) start(ctx context.Context) (err error) {
 	installed := func() bool { return find("redis-server") != "" }
 	if !installed() {
 		if err := apt(ctx, r.opts.progress, "Redis", installed, "redis-server"); err != nil {
@@ -48,26 +49,26 @@ func (r *Redis) start(ctx context.Context, appendfsync string) (err error) {
 	if r.dir, err = newWorkDir("", "", true); err != nil {
 		return err
 	}
-	r.opts.progress("starting redis, appendfsync " + appendfsync)
+	r.opts.progress("starting redis, appendfsync " + r.appendfsync)
 	for range portAttempts {
 		if r.addr, err = freeAddr(); err != nil {
 			return err
 		}
-		if err = r.run(ctx, appendfsync); err == nil || !strings.Contains(r.dir.logTail(), "Address already in use") {
+		if err = r.run(ctx); err == nil || !strings.Contains(r.dir.logTail(), "Address already in use") {
 			return err
 		}
 	}
 	return fmt.Errorf("no free port found: %s", r.dir.logTail())
 }
 
-func (r *Redis) run(ctx context.Context, appendfsync string) error {
+func (r *Redis) run(ctx context.Context) error {
 	host, port, err := net.SplitHostPort(r.addr)
 	if err != nil {
 		return err
 	}
 	args := append([]string{
 		"--bind", host, "--port", port, "--dir", r.dir.host("data"), "--save", "",
-		"--appendonly", "yes", "--appendfsync", appendfsync, "--auto-aof-rewrite-percentage", "0",
+		"--appendonly", "yes", "--appendfsync", r.appendfsync, "--auto-aof-rewrite-percentage", "0",
 	}, r.opts.args...)
 	cmd := exec.Command(find("redis-server"), args...)
 	cmd.Stdout, cmd.Stderr = r.dir.log, r.dir.log
@@ -112,6 +113,24 @@ func (r *Redis) ping(ctx context.Context) error {
 
 // Addr is the server's host:port.
 func (r *Redis) Addr() string { return r.addr }
+
+// Kill ends the server as a crash would, and returns nil. The file stays, for Restart.
+func (r *Redis) Kill() error {
+	if r.proc != nil {
+		r.proc.end(syscall.SIGKILL)
+		r.proc = nil
+	}
+	return nil
+}
+
+// Restart starts a server that was killed, with its file and on its port, and returns when it
+// has read the file.
+func (r *Redis) Restart(ctx context.Context) error {
+	if err := r.run(ctx); err != nil {
+		return fmt.Errorf("testserver: redis: restart: %w", err)
+	}
+	return nil
+}
 
 // Stop ends the server and removes its folder. It may be called twice.
 func (r *Redis) Stop() {

@@ -16,6 +16,11 @@ func TestRedis(t *testing.T) {
 		require.NoError(t, r.ping(t.Context()))
 		require.DirExists(t, r.dir.host("data/appendonlydir"))
 
+		require.NoError(t, r.Kill())
+		require.Error(t, r.ping(t.Context()))
+		require.NoError(t, r.Restart(t.Context()))
+		require.NoError(t, r.ping(t.Context()))
+
 		r.Stop()
 		assert.NoDirExists(t, r.dir.path)
 		_, err = net.Dial("tcp", r.Addr())
