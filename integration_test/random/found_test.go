@@ -57,3 +57,49 @@ func TestSeed1795464113(t *testing.T) {
 		Tables: []string{},
 	})
 }
+
+func TestSeed1795656584(t *testing.T) {
+	same(t, &Script{
+		Slots:    1,
+		Counters: []Counter{{Table: "page_hits", Columns: []string{"likes"}, Touch: []string{"Last_At"}}},
+		Setup: []string{
+			"CREATE TABLE {db}.`page_hits` (`a` INT NOT NULL, `b` INT NOT NULL, `likes` BIGINT NOT NULL DEFAULT 0, `n` INT NULL, `title` VARCHAR(30) NULL DEFAULT 't', `Last_At` DATETIME(6) NULL, PRIMARY KEY (`a`, `b`)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4",
+			"INSERT IGNORE INTO {db}.`page_hits` (`a`, `b`, `likes`, `n`, `title`) VALUES (3, 3, 9000000000000000001, 1, 'é')",
+		},
+		Steps: []Step{
+			{Do: "exec", SQL: "UPDATE page_hits p SET `likes`=`likes` + (?), title = ? # likes", Args: [][]any{{float32(5), "a "}}, Prepared: true},
+			{Do: "exec", SQL: "UPDATE page_hits p SET `likes`=`likes` + (?), title = ? # likes", Args: [][]any{{int64(4), "é"}}, Prepared: true},
+		},
+		Tables: []string{"page_hits"},
+	})
+}
+
+func TestSeed1795655290(t *testing.T) {
+	same(t, &Script{
+		Slots:    2,
+		Counters: []Counter{{Table: "hits", Columns: []string{"likes", "views"}, Touch: []string(nil)}},
+		Setup: []string{
+			"CREATE TABLE {db}.`hits` (`likes` TINYINT(1) NOT NULL, `views` TINYINT UNSIGNED NULL, `id` SMALLINT NOT NULL, `n` INT NULL, PRIMARY KEY (`id`)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4",
+			"INSERT IGNORE INTO {db}.`hits` (`likes`, `views`, `id`, `n`) VALUES (4, 8, 5, 2)",
+		},
+		Steps: []Step{
+			{Do: "exec", SQL: "UPDATE hits SET `likes` = likes - 1 WHERE id = 5"},
+			{Do: "begin", ReadOnly: true},
+			{Do: "query", SQL: "SELECT `views` FROM ({db}.hits AS p JOIN {db}.hits o ON p.n = o.n AND p.views IS NOT NULL) WHERE p.id = 99"},
+		},
+		Tables: []string{"hits"},
+	})
+}
+
+// TestLeftPrepared proves that a part of a script which leaves a transaction prepared keeps no
+// other from its databases: MySQL's DROP DATABASE waited for it for ever.
+func TestLeftPrepared(t *testing.T) {
+	s := &Script{
+		Slots:    1,
+		Counters: []Counter{{Table: "post", Columns: []string{"likes"}}},
+		Setup:    []string{"CREATE TABLE {db}.post (id INT PRIMARY KEY, likes INT NOT NULL)", "INSERT INTO {db}.post VALUES (1, 0)"},
+		Steps:    []Step{{Do: "exec", SQL: "XA START '{db}1'"}, {Do: "exec", SQL: "UPDATE post SET likes = 3"}, {Do: "exec", SQL: "XA END '{db}1'"}, {Do: "exec", SQL: "XA PREPARE '{db}1'"}},
+	}
+	same(t, s)
+	same(t, s)
+}

@@ -39,7 +39,7 @@ func (r *Runner) owned(ctx context.Context, s *Script, d *Difference) bool {
 	}
 	if step := max(d.Step, 0); !r.MariaDB && step < len(s.Steps) && s.Steps[step].Prepared && (d.What == "0 against 1690" || (d.Kind == "rows" || d.Kind == "affected") && slices.ContainsFunc(s.Setup, partitioned.MatchString)) {
 		ways = append(ways, repreparing)
-	} else if !r.MariaDB && (d.Kind == "rows" || d.Kind == "affected") && slices.ContainsFunc(s.Steps[:step], Step.floats) {
+	} else if !r.MariaDB && (d.Kind == "rows" || d.Kind == "affected") && slices.ContainsFunc(s.Steps[:step], s.floats) {
 		ways = append(ways, repreparing)
 	}
 	if d.Kind == "final rows" {
@@ -83,7 +83,7 @@ func (r *Runner) writesOwn(ctx context.Context, s *Script) bool {
 		if len(selects.FindAllString(step.SQL, 2)) == 2 {
 			ways = append(ways, viewing, computing)
 		}
-		if !r.MariaDB && step.floats() {
+		if !r.MariaDB && begins.floats(step) {
 			ways = append(ways, repreparing)
 		}
 		return d.Kind == "final rows" && slices.ContainsFunc(ways, func(k kind) bool {
@@ -94,9 +94,19 @@ func (r *Runner) writesOwn(ctx context.Context, s *Script) bool {
 	return false
 }
 
-// floats reports whether a parameter may have become a floating-point one before the last call.
-func (s Step) floats() bool {
-	return s.Prepared && len(s.Args) > 1 && slices.ContainsFunc(s.Args[:len(s.Args)-1], func(args []any) bool {
+// floats reports whether a parameter of a step's text may have become a floating-point one
+// before its last call.
+func (s *Script) floats(step Step) bool {
+	if !step.Prepared {
+		return false
+	}
+	var calls [][]any
+	for _, other := range s.Steps {
+		if other.Prepared && other.SQL == step.SQL {
+			calls = append(calls, other.Args...)
+		}
+	}
+	return len(calls) > 1 && slices.ContainsFunc(calls[:len(calls)-1], func(args []any) bool {
 		return slices.ContainsFunc(args, func(arg any) bool {
 			switch arg.(type) {
 			case float32, float64, sql.NullFloat64:

@@ -39,9 +39,14 @@ func NewRunner(base string, dsn func(db string, params ...string) string) (*Runn
 
 // Close removes the databases.
 func (r *Runner) Close() error {
-	var errs []error
+	ctx := context.Background()
+	conn, err := r.admin.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	errs := []error{endPrepared(ctx, conn, r.Base), conn.Close()}
 	for _, side := range []string{"_a", "_b", "_a" + elsewhere, "_b" + elsewhere} {
-		_, err := r.admin.Exec("DROP DATABASE IF EXISTS " + r.Base + side)
+		_, err := r.admin.ExecContext(ctx, "DROP DATABASE IF EXISTS "+r.Base+side)
 		errs = append(errs, err)
 	}
 	return errors.Join(append(errs, r.admin.Close())...)
@@ -217,6 +222,9 @@ func (r *Runner) prepare(ctx context.Context, s *Script, k kind) (*side, error) 
 		return nil, err
 	}
 	defer admin.Close()
+	if err := endPrepared(ctx, admin, x.db); err != nil {
+		return nil, err
+	}
 	setup := append([]string{"DROP DATABASE IF EXISTS {db}", "CREATE DATABASE {db} CHARACTER SET utf8mb4", "USE {db}"}, s.Setup...)
 	if q := r.reopen(s); q != "" {
 		setup = append(setup, q)

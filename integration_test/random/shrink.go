@@ -2,7 +2,9 @@ package random
 
 import (
 	"context"
+	"database/sql"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -94,4 +96,31 @@ func (r *Runner) shrinkSteps(_ *Script, try func(*Script) bool, current func() *
 		again = try(&c) || again
 	}
 	return again
+}
+
+// endPrepared ends what a script, or a part of one, has left prepared by XA in a database: its
+// locks outlive connections.
+func endPrepared(ctx context.Context, admin *sql.Conn, db string) error {
+	rows, err := admin.QueryContext(ctx, "XA RECOVER")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var left []string
+	for rows.Next() {
+		var format, id, branch int
+		var name string
+		if err := rows.Scan(&format, &id, &branch, &name); err != nil {
+			return err
+		}
+		if strings.HasPrefix(name, db) {
+			left = append(left, name)
+		}
+	}
+	for _, name := range left {
+		if _, err := admin.ExecContext(ctx, "XA ROLLBACK '"+name+"'"); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
