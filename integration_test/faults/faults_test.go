@@ -99,7 +99,7 @@ var faults = []fault{
 		if err := w.srv.Kill(); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // as start
 		defer cancel()
 		return w.srv.Restart(ctx)
 	}, meets: broken},

@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	readyTimeout = 90 * time.Second // a loaded two-core machine needs seconds
+	readyTimeout = 4 * time.Minute  // a loaded two-core machine took more than one, after a crash
 	stopTimeout  = 10 * time.Second // then SIGKILL
 	portAttempts = 5                // someone may take the port before the server does
 )
