@@ -99,28 +99,38 @@ func (r *Runner) shrinkSteps(_ *Script, try func(*Script) bool, current func() *
 }
 
 // endPrepared ends what a script, or a part of one, has left prepared by XA in a database: its
-// locks outlive connections.
+// locks outlive connections. While the server has not yet noticed that a connection has ended,
+// nobody else can end what it had prepared.
 func endPrepared(ctx context.Context, admin *sql.Conn, db string) error {
+	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		left, err := prepared(ctx, admin, db)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		for _, name := range left {
+			if _, err := admin.ExecContext(ctx, "XA ROLLBACK '"+name+"'"); err != nil && time.Since(begun) > 10*time.Second {
+				return err
+			}
+		}
+	}
+}
+
+// prepared are the transactions that are prepared in a database.
+func prepared(ctx context.Context, admin *sql.Conn, db string) (names []string, err error) {
 	rows, err := admin.QueryContext(ctx, "XA RECOVER")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close()
-	var left []string
 	for rows.Next() {
 		var format, id, branch int
 		var name string
 		if err := rows.Scan(&format, &id, &branch, &name); err != nil {
-			return err
+			return nil, err
 		}
 		if strings.HasPrefix(name, db) {
-			left = append(left, name)
+			names = append(names, name)
 		}
 	}
-	for _, name := range left {
-		if _, err := admin.ExecContext(ctx, "XA ROLLBACK '"+name+"'"); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return names, rows.Err()
 }
