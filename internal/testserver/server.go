@@ -164,7 +164,7 @@ func (s *Server) run(ctx context.Context) error {
 			return fmt.Errorf("the server did not start (%s): %s", proc.cmd.ProcessState, s.dir.logTail())
 		case <-ctx.Done():
 			s.end(syscall.SIGKILL)
-			return fmt.Errorf("the server does not answer: %w: %s", err, s.dir.logTail())
+			return fmt.Errorf("the server does not answer: %w: %w: %s", ctx.Err(), err, s.dir.logTail())
 		case <-time.After(30 * time.Millisecond):
 		}
 	}
