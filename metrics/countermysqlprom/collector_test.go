@@ -250,7 +250,7 @@ func TestHistoryDashboard(t *testing.T) {
 }
 
 // TestDashboard proves that the dashboard shows every metric that is exported, and no
-// others, that the alerts name no others, and that no panel hides another.
+// others, that docs/operations.md and the alerts name no others, and that no panel hides another.
 func TestDashboard(t *testing.T) {
 	db, err := sql.Open("mysql", "root@tcp(127.0.0.1:1)/")
 	require.NoError(t, err)
@@ -283,6 +283,22 @@ func TestDashboard(t *testing.T) {
 	}
 	require.Equal(t, exported, shown)
 
+	guide, err := os.ReadFile("../../docs/operations.md")
+	require.NoError(t, err)
+	for _, metric := range metrics(string(guide)) {
+		if metric != "countermysql_slots" { // the name that the driver's own statements have
+			require.True(t, exported[base(metric)], "docs/operations.md names %s", metric)
+		}
+	}
+	_, section, _ := strings.Cut(string(guide), "\nAlert on ")
+	section, _, _ = strings.Cut(section, "\nDerived counters and histories ")
+	named := regexp.MustCompile("`([a-z]+_[a-z_]+)(?:{[^`]*})?`").FindAllStringSubmatch(section, -1) // without what all begin with
+	for _, m := range named {
+		if m[1] != "max_connections" && m[1] != "db_name" { // a setting of the server, and a label
+			require.True(t, exported[base("countermysql_"+m[1])], "docs/operations.md names %s", m[1])
+		}
+	}
+	require.Greater(t, len(named), 10)
 	for _, r := range rules(t) {
 		found := metrics(r.Expr)
 		require.NotEmpty(t, found, r.Alert)
@@ -331,7 +347,7 @@ func rules(t *testing.T) (all []rule) {
 }
 
 func metrics(expr string) []string {
-	return regexp.MustCompile(`countermysql_\w+`).FindAllString(expr, -1)
+	return regexp.MustCompile(`countermysql_[a-z_]+`).FindAllString(expr, -1)
 }
 
 // TestAlerts proves that docs/operations.md says of each alert, and of no other, how severe it
