@@ -280,5 +280,6 @@ func (c *Connector) Close() error {
 	c.watcher.Retire()
 	c.background.Wait()
 	c.watcher.Wait()
-	return cmp.Or(lost, c.lookups.Close())
+	c.lookups.Close()
+	return lost
 }

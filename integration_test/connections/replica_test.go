@@ -70,6 +70,7 @@ func TestReplica(t *testing.T) {
 			require.Eventually(t, func() bool { return harness.Queried(t.Context(), there, "SELECT * FROM blog ORDER BY id") == want }, 30*time.Second, 20*time.Millisecond)
 
 			require.NoError(t, source.Kill())
+			harness.Forget(tw.Plain, tw.Direct, tw.Ours)
 			for _, stmt := range stopReplica(flavor) {
 				harness.Affected(t, behind, stmt)
 			}
@@ -125,5 +126,6 @@ func startReplication(t *testing.T, flavor testserver.Flavor) (source, replica *
 	db := harness.Open(t, servers[1].DSN(""))
 	harness.Affected(t, db, fmt.Sprintf(connect, host, port, cells[0].String, cells[1].String))
 	harness.Affected(t, db, start)
+	harness.Forget(master)
 	return servers[0], servers[1]
 }

@@ -472,6 +472,7 @@ func TestRollupAndServerKilled(t *testing.T) {
 				}
 			})
 			require.NoError(t, srv.Restart(t.Context()))
+			harness.Forget(tw.Plain, tw.Direct, tw.Ours)
 			require.Eventually(t, func() bool { return tw.Ours.Ping() == nil && tw.Direct.Ping() == nil }, 20*time.Second, 50*time.Millisecond)
 			now := harness.Number(t, tw.Ours, "SELECT SUM(n) FROM hot")
 			require.GreaterOrEqual(t, now, before+acknowledged.Load(), "round %d", round)

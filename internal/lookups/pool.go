@@ -62,7 +62,7 @@ func (p *Pool) Enter() { p.sessions.Add(1) }
 // goes on, and has its own look-ups: the last session ends them.
 func (p *Pool) Leave() {
 	if p.sessions.Add(-1) == 0 && p.retired.Load() {
-		_ = p.Close() // nobody is left who could be told
+		p.Close()
 	}
 }
 
@@ -76,15 +76,15 @@ func (p *Pool) Retire() { p.retired.Store(true) }
 // Retired reports whether the connector is being closed.
 func (p *Pool) Retired() bool { return p.retired.Load() }
 
-// Close ends the connections that there are.
-func (p *Pool) Close() error {
+// Close ends the connections that there are. That a server is gone is no matter of who closes
+// a sql.DB: plain has no such connections.
+func (p *Pool) Close() {
 	p.mu.Lock()
 	db := p.db.Swap(nil)
 	p.mu.Unlock()
-	if db == nil {
-		return nil
+	if db != nil {
+		_ = db.Close()
 	}
-	return db.Close()
 }
 
 // Query returns the rows of a query of ours as text; NULL is "".
