@@ -1,6 +1,7 @@
 // Package lookups is the look-up connections of a connector: few, made when they are first
-// needed, and ended with the connector. On them the driver reads what is committed, beside
-// the sessions of the application, whose transactions neither see nor lock anything by it.
+// needed, and ended with the connector. On them the driver reads what is committed ([Uncommitted]:
+// and what is not), beside the sessions of the application, whose transactions neither see nor
+// lock anything by it.
 // It knows no table, no plan and no transaction, and runs nothing but what it is given.
 //
 //	go-sql-driver's connector → New → Pool → Query → rows as text

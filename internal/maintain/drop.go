@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -117,19 +118,11 @@ func (m *Maintainer) dropSlots(ctx context.Context, t *catalog.Table) error {
 	}
 	defer r.close()
 	for range session.MaxRetries {
-		if _, err := r.folder.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE"); mysqlerr.Number(err) == mysqlerr.ErrLockWait {
+		dropped, err := dropEmpty(ctx, r.folder.Session, t.Slots(), t.Base())
+		if mysqlerr.Number(err) == mysqlerr.ErrLockWait {
 			continue // a long transaction uses them
-		} else if err != nil {
-			return err
 		}
-		rows, err := r.folder.Read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1")
-		if err == nil && len(rows) == 0 {
-			_, err = r.folder.Do(ctx, "DROP TABLE "+t.Slots())
-		}
-		if _, uerr := r.folder.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
-			err = uerr
-		}
-		if err != nil || len(rows) == 0 {
+		if err != nil || dropped {
 			return err
 		}
 		if _, err := m.rollUpTable(ctx, t, Options{Wait: true}); err != nil {
@@ -137,4 +130,21 @@ func (m *Maintainer) dropSlots(ctx context.Context, t *catalog.Table) error {
 		}
 	}
 	return errors.New("its tables stay in use: a transaction is open for long, or a process has not noticed that the slots table is closed; try again")
+}
+
+// dropEmpty drops a table, if it is empty, while nobody can write to it or to others that are
+// locked beside it.
+func dropEmpty(ctx context.Context, s *session.Session, table string, beside ...string) (dropped bool, err error) {
+	if _, err := s.Do(ctx, "LOCK TABLES "+strings.Join(append(beside, table), " WRITE, ")+" WRITE"); err != nil {
+		return false, err
+	}
+	rows, err := s.Read(ctx, "SELECT 1 FROM "+table+" LIMIT 1")
+	if err == nil && len(rows) == 0 {
+		_, err = s.Do(ctx, "DROP TABLE "+table)
+		dropped = err == nil
+	}
+	if _, uerr := s.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
+		err = uerr
+	}
+	return dropped, err
 }

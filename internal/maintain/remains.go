@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/mysqlerr"
-	"github.com/countermysql/countermysql/internal/session"
 )
 
 // leave drops what tables have besides their slots tables: the triggers that write histories,
@@ -96,39 +94,21 @@ func (m *Maintainer) leaveFlushes(ctx context.Context, srv catalog.Server, db st
 	}
 	flushes, dropped := catalog.Flushes(db), false
 	if !srv.Galera {
-		dropped, err = m.dropEmpty(ctx, flushes)
-	}
-	if err == nil && !dropped {
-		options.stays(flushes)
-	}
-	return err
-}
-
-// dropEmpty drops a table while nobody can write to it; false: it has rows.
-func (m *Maintainer) dropEmpty(ctx context.Context, quoted string) (dropped bool, err error) {
-	s, err := session.Open(ctx, m.Shared)
-	if err != nil {
-		return false, err
-	}
-	defer s.Close()
-	if _, err := s.Do(ctx, "SET SESSION lock_wait_timeout = 2"); err != nil {
-		return false, err
-	}
-	for range session.MaxRetries {
-		if _, err = s.Do(ctx, "LOCK TABLES "+quoted+" WRITE"); mysqlerr.Number(err) != mysqlerr.ErrLockWait {
-			break
+		s, err := m.ddlSession(ctx)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		err = patiently(func() (err error) {
+			dropped, err = dropEmpty(ctx, s, flushes)
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
-	if err != nil {
-		return false, err
+	if !dropped {
+		options.stays(flushes)
 	}
-	rows, err := s.Read(ctx, "SELECT 1 FROM "+quoted+" LIMIT 1")
-	if err == nil && len(rows) == 0 {
-		_, err = s.Do(ctx, "DROP TABLE "+quoted)
-		dropped = err == nil
-	}
-	if _, uerr := s.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
-		err = uerr
-	}
-	return dropped, err
+	return nil
 }

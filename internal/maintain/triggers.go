@@ -39,23 +39,18 @@ func inMode(mode string, stmts ...string) []string {
 	return append([]string{"SET SESSION sql_mode = '" + mode + "'"}, stmts...)
 }
 
-// runDDL runs statements about triggers in a session of its own. Each waits for the
-// transactions that use its table, and lets others pass between its tries.
+// runDDL runs statements about triggers in a session of their own.
 func (m *Maintainer) runDDL(ctx context.Context, stmts []string) error {
-	s, err := session.Open(ctx, m.Shared)
+	s, err := m.ddlSession(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if _, err := s.Do(ctx, "SET SESSION lock_wait_timeout = 2"); err != nil {
-		return err
-	}
 	for _, stmt := range stmts {
-		for range session.MaxRetries {
-			if _, err = s.Do(ctx, stmt); mysqlerr.Number(err) != mysqlerr.ErrLockWait {
-				break
-			}
-		}
+		err := patiently(func() error {
+			_, err := s.Do(ctx, stmt)
+			return err
+		})
 		if mysqlerr.Number(err) == mysqlerr.ErrNeedsSuper {
 			return fmt.Errorf("%w: the server has a binary log, and lets only users with SUPER make triggers; have such a user run countermysql init, or, by an administrator: SET GLOBAL log_bin_trust_function_creators = 1", err)
 		}
@@ -64,4 +59,27 @@ func (m *Maintainer) runDDL(ctx context.Context, stmts []string) error {
 		}
 	}
 	return nil
+}
+
+// ddlSession is for what waits for the transactions that use a table: two seconds each time.
+func (m *Maintainer) ddlSession(ctx context.Context) (*session.Session, error) {
+	s, err := session.Open(ctx, m.Shared)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Do(ctx, "SET SESSION lock_wait_timeout = 2"); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// patiently tries again what has waited for long, and lets others pass between.
+func patiently(do func() error) (err error) {
+	for range session.MaxRetries {
+		if err = do(); mysqlerr.Number(err) != mysqlerr.ErrLockWait {
+			break
+		}
+	}
+	return err
 }
