@@ -59,19 +59,31 @@ const truth = "SELECT p.id, (SELECT COUNT(*) FROM comment c WHERE c.post_id = p.
 // as base rows and slots hold them.
 func requireExact(t testing.TB, tw *harness.Twin) {
 	t.Helper()
-	want := rows(tw.Direct, truth)
-	require.Equal(t, want, rows(tw.Ours, "SELECT id, comments, earned FROM post ORDER BY id"))
-	require.Equal(t, want, rows(tw.Direct,
+	want := rows(t, tw.Direct, truth)
+	require.Equal(t, want, rows(t, tw.Ours, "SELECT id, comments, earned FROM post ORDER BY id"))
+	require.Equal(t, want, rows(t, tw.Direct,
 		"SELECT id, CAST(comments + COALESCE((SELECT SUM(s.comments) FROM post_slots s WHERE s.id = p.id), 0) AS SIGNED) AS comments, CAST(earned + COALESCE((SELECT SUM(s.earned) FROM post_slots s WHERE s.id = p.id), 0) AS DECIMAL(12,2)) AS earned FROM post p ORDER BY id"))
 }
 
-// rows are those of a query, without the types of its columns.
-func rows(db *sql.DB, query string) string {
-	told := harness.Queried(context.Background(), db, query)
-	if at := strings.IndexByte(told, '['); at >= 0 {
-		return told[at:]
+// rows are those of a query, as text, without the types of its columns.
+func rows(t testing.TB, db harness.Querier, query string) string {
+	t.Helper()
+	found, err := db.QueryContext(context.Background(), query)
+	require.NoError(t, err, query)
+	defer found.Close()
+	columns, err := found.Columns()
+	require.NoError(t, err)
+	var all []string
+	for found.Next() {
+		row, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		require.NoError(t, found.Scan(into...))
+		all = append(all, fmt.Sprint(row))
 	}
-	return told
+	require.NoError(t, found.Err(), query)
+	return strings.Join(all, "\n")
 }
 
 // comments reads a post's counter.

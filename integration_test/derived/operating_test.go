@@ -144,7 +144,7 @@ func TestDropDerived(t *testing.T) {
 		_, err := countermysql.Drop(t.Context(), tw.Ours, &countermysql.DropOptions{Notice: time.Millisecond})
 		require.NoError(t, err)
 		require.Empty(t, triggersOf(t, tw))
-		require.Equal(t, rows(tw.Direct, truth), rows(tw.Direct, "SELECT id, CAST(comments AS SIGNED), earned FROM post ORDER BY id"))
+		require.Equal(t, rows(t, tw.Direct, truth), rows(t, tw.Direct, "SELECT id, CAST(comments AS SIGNED), earned FROM post ORDER BY id"))
 		harness.Affected(t, tw.Direct, "INSERT INTO comment (post_id) VALUES (1)") // nothing fails
 	})
 }
