@@ -40,7 +40,7 @@ func (c change) strike(w *world, lasts time.Duration) error {
 	for i := 0; c.Uses != "" && i < len(w.load.dbs); i++ { // all know that it is missing
 		_, _ = countermysql.Check(ctx, w.load.dbs[i])
 	}
-	return c.Strike(w.admin, fresh, func() error {
+	err = c.Strike(w.admin, fresh, func() error {
 		if rand.IntN(2) == 0 { // one of the processes notices it at once
 			_, _ = countermysql.Check(ctx, w.load.dbs[0])
 		}
@@ -54,6 +54,12 @@ func (c change) strike(w *world, lasts time.Duration) error {
 		}
 		return w.load.take(ctx, w.admin, fresh)
 	})
+	if rand.IntN(2) == 0 { // all see it as it was: what is a view for them is refused until then
+		for _, db := range w.load.dbs {
+			_, _ = countermysql.Check(ctx, db)
+		}
+	}
+	return err
 }
 
 // bring inserts the twins, for all to count.
