@@ -1,14 +1,9 @@
 package schema
 
 import (
-	"database/sql"
-	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -141,112 +136,5 @@ func TestDegradedEngine(t *testing.T) {
 		require.ErrorContains(t, err, "MyISAM")
 		tw.Play(t, "A: SELECT * FROM post ORDER BY id", "A: "+back, "A: UPDATE post SET n = n * 2", "A: UPDATE post SET n = n + 1 WHERE id = 1", "A: SELECT * FROM post ORDER BY id")
 		require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM post_slots"))
-	})
-}
-
-// TestOnlineSchemaChange proves that a table under load, beside rollups, may be copied as
-// pt-online-schema-change does, with nothing done to its slots: what goes to slots before
-// the triggers are noticed stays there, and is the new table's.
-func TestOnlineSchemaChange(t *testing.T) {
-	const schema = "CREATE TABLE post (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, title VARCHAR(20) NOT NULL DEFAULT '')"
-	const posts = 20
-	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := harness.NewTwin(t, srv, schema, harness.Counters("post", "n"))
-		tw.Sent.Off.Store(true)
-		for id := range posts {
-			harness.Affected(t, tw.Direct, "INSERT INTO post (id) VALUES (?)", id)
-		}
-		stale, _ := harness.OpenOurs(t, tw.OursDSN, tw.Config) // notices nothing
-		var counted, folded atomic.Int64
-		done := make(chan struct{})
-		var clients sync.WaitGroup
-		client := func(run func(i int) error, counts int64) {
-			clients.Go(func() {
-				for i := 0; ; i++ {
-					select {
-					case <-done:
-						return
-					default:
-					}
-					err := run(i)
-					switch n := harness.ErrorNumber(err); {
-					case err == nil:
-						counted.Add(counts)
-						folded.Add(1 - counts)
-					case n == 1146 && harness.MariaDB(srv): // of _post_new, from plain statements too, at the moment of the swap
-					case n != 1213 && n != 1205:
-						t.Error(err)
-						return
-					}
-				}
-			})
-		}
-		for who := range 4 {
-			db := []*sql.DB{tw.Ours, stale}[who%2]
-			client(func(i int) error {
-				_, err := db.Exec("UPDATE post SET n = n + 1 WHERE id = ?", (i+who)%posts)
-				return err
-			}, 1)
-		}
-		client(func(i int) error {
-			tx, err := tw.Ours.Begin()
-			if err != nil {
-				return err
-			}
-			defer tx.Rollback()
-			if _, err := tx.Exec("UPDATE post SET title = ? WHERE id = ?", fmt.Sprint(i), i%posts); err != nil {
-				return err
-			}
-			if _, err := tx.Exec("UPDATE post SET n = n + 1 WHERE id = ?", (i+3)%posts); err != nil {
-				return err
-			}
-			return tx.Commit()
-		}, 1)
-		client(func(i int) error {
-			time.Sleep(time.Millisecond)
-			_, err := tw.Ours.Exec("UPDATE post SET n = GREATEST(n, 0) WHERE id = ?", i%posts)
-			return err
-		}, 0)
-		client(func(int) error {
-			time.Sleep(5 * time.Millisecond)
-			_, err := countermysql.Rollup(t.Context(), stale, nil)
-			return err
-		}, 0)
-		change := func(stmts ...string) {
-			for _, stmt := range stmts {
-				for {
-					_, err := tw.Direct.Exec(stmt)
-					if n := harness.ErrorNumber(err); n == 1213 || n == 1205 {
-						continue
-					}
-					require.NoError(t, err, stmt)
-					break
-				}
-				time.Sleep(20 * time.Millisecond)
-			}
-		}
-		for round := range 3 {
-			change("CREATE TABLE _post_new LIKE post", "ALTER TABLE _post_new ADD extra"+fmt.Sprint(round)+" INT NOT NULL DEFAULT 0",
-				"CREATE TRIGGER osc_del AFTER DELETE ON post FOR EACH ROW DELETE IGNORE FROM _post_new WHERE _post_new.id <=> OLD.id",
-				"CREATE TRIGGER osc_upd AFTER UPDATE ON post FOR EACH ROW BEGIN DELETE IGNORE FROM _post_new WHERE !(OLD.id <=> NEW.id) AND _post_new.id <=> OLD.id; REPLACE INTO _post_new (id, n, title) VALUES (NEW.id, NEW.n, NEW.title); END",
-				"CREATE TRIGGER osc_ins AFTER INSERT ON post FOR EACH ROW REPLACE INTO _post_new (id, n, title) VALUES (NEW.id, NEW.n, NEW.title)")
-			if round > 0 {
-				tw.LearnAnew(t)
-			}
-			for id := 0; id < posts; id += 5 {
-				change(fmt.Sprintf("INSERT LOW_PRIORITY IGNORE INTO _post_new (id, n, title) SELECT id, n, title FROM post FORCE INDEX (PRIMARY) WHERE id >= %d AND id < %d LOCK IN SHARE MODE", id, id+5))
-			}
-			change("RENAME TABLE post TO _post_old, _post_new TO post", "DROP TABLE _post_old")
-			if round > 1 {
-				tw.LearnAnew(t)
-			}
-			require.NotZero(t, counted.Load())
-		}
-		close(done)
-		clients.Wait()
-		require.NotZero(t, folded.Load())
-		require.Equal(t, counted.Load(), harness.Number(t, tw.Ours, "SELECT SUM(n) FROM post"))
-		harness.RollUp(t, stale)
-		require.Equal(t, counted.Load(), harness.Number(t, tw.Direct, "SELECT SUM(n) FROM post"))
 	})
 }
