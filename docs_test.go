@@ -200,6 +200,45 @@ func TestMakeCommands(t *testing.T) {
 	require.GreaterOrEqual(t, commands, 8)
 }
 
+// TestLinks proves that what the pages link to in this repository is there: the file, and
+// the heading in it.
+func TestLinks(t *testing.T) {
+	var pages []string
+	require.NoError(t, filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".md") {
+			pages = append(pages, path)
+		}
+		return err
+	}))
+	anchors := func(file string) (found []string) {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(string(text), -1) {
+			plain := regexp.MustCompile(`[^\p{L}\p{N}\-_ ]`).ReplaceAllString(strings.ToLower(m[1]), "")
+			found = append(found, strings.ReplaceAll(plain, " ", "-"))
+		}
+		return found
+	}
+	links := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`\]\(([^():]+)\)`).FindAllStringSubmatch(string(text), -1) {
+			links++
+			file, anchor, has := strings.Cut(m[1], "#")
+			if file = filepath.Join(filepath.Dir(page), file); strings.HasPrefix(m[1], "#") {
+				file = page
+			}
+			_, err := os.Stat(file)
+			require.NoError(t, err, "%s links to %s", page, m[1])
+			if has {
+				require.Contains(t, anchors(file), anchor, "%s links to %s", page, m[1])
+			}
+		}
+	}
+	require.Greater(t, links, 100)
+}
+
 // TestMapNamesEachFile proves that doc.go's map of the package has every file, once.
 func TestMapNamesEachFile(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
