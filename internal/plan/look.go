@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -28,7 +29,7 @@ type look struct {
 // hidden columns.
 func (rw rewriter) look(stmt ast.StmtNode) *look {
 	s, ok := stmt.(*ast.SelectStmt)
-	if !ok || s.Kind != ast.SelectStmtKindSelect || s.LockInfo != nil || s.SelectIntoOpt != nil || rw.parsed.into || rw.parsed.moreLocks > 0 || rw.actsTwice() {
+	if !ok || s.Kind != ast.SelectStmtKindSelect || s.LockInfo != nil || s.SelectIntoOpt != nil || rw.parsed.into || rw.parsed.moreLocks > 0 || rw.actsTwice() || countsColumns(s) {
 		return nil
 	}
 	at, from, until := -1, len(rw.toks), len(rw.toks)
@@ -64,6 +65,22 @@ func (rw rewriter) look(stmt ast.StmtNode) *look {
 		}
 	}
 	return l
+}
+
+// countsColumns reports whether a place in ORDER BY or GROUP BY may be behind the select list,
+// where a hidden column would be.
+func countsColumns(s *ast.SelectStmt) bool {
+	var by []*ast.ByItem
+	if s.OrderBy != nil {
+		by = append(by, s.OrderBy.Items...)
+	}
+	if s.GroupBy != nil {
+		by = append(by, s.GroupBy.Items...)
+	}
+	return slices.ContainsFunc(by, func(item *ast.ByItem) bool {
+		at, ok := item.Expr.(*ast.PositionExpr)
+		return ok && (at.N > len(s.Fields.Fields) || wild(s))
+	})
 }
 
 // Blames reports whether an error may be the look's own: of a value that lacks what is in
