@@ -26,10 +26,11 @@ func (b *Objects) read(ctx context.Context, l *loader) {
 	b.views, b.routines, b.triggers = nil, nil, nil
 	began := Clock()
 	l.rows(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA "+ownSchemas+" ORDER BY TABLE_SCHEMA, TABLE_NAME", into(&b.views))
-	l.rows(ctx, "SELECT ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA "+ownSchemas+" ORDER BY ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_TYPE", into(&b.routines))
+	l.rows(ctx, "SELECT ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_DEFINITION, ROUTINE_TYPE FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA "+ownSchemas+" ORDER BY ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_TYPE", into(&b.routines))
 	l.rows(ctx, `SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, ACTION_STATEMENT, EVENT_MANIPULATION, ACTION_TIMING, TRIGGER_NAME FROM information_schema.TRIGGERS
  WHERE EVENT_OBJECT_SCHEMA `+ownSchemas+" ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME", into(&b.triggers))
 	if l.err == nil {
+		b.originals(ctx, l)
 		b.At = max(began, 1)
 	}
 }
