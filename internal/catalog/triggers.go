@@ -112,7 +112,7 @@ func (c *Column) Sums() string {
 	if c.Decimal() {
 		return fmt.Sprintf("DECIMAL(65,%d)", c.Scale)
 	}
-	return "SIGNED"
+	return "DECIMAL(65,0)" // as an integer, what is too large for a slot would become another number
 }
 
 // step is what a trigger does for one counter. What a row adds to the counter is added to the
@@ -151,8 +151,19 @@ func (d derived) add(row, amount string) string {
 	for i, k := range d.formula.Key {
 		cols, vals = append(cols, sqltext.Quote(t.Key[i].Name)), append(vals, row+"."+sqltext.Quote(k))
 	}
-	cols, vals = append(cols, sqltext.Quote(t.SlotCol), sqltext.Quote(d.counter.Name)), append(vals, OwnSlot, amount)
-	return "INSERT INTO " + t.Slots() + " (" + strings.Join(cols, ", ") + ") VALUES (" + strings.Join(vals, ", ") + ") ON DUPLICATE KEY UPDATE " + t.AddTo(d.counter, "("+amount+")") + ";"
+	col, into := sqltext.Quote(d.counter.Name), sqltext.Quote(t.Spec.SlotsTable)
+	if d.formula.DB != t.Spec.DB { // else a copy of the database counts in itself
+		into = t.Slots()
+	}
+	cols, vals = append(cols, sqltext.Quote(t.SlotCol), col), append(vals, OwnSlot, amount)
+	return "INSERT INTO " + into + " (" + strings.Join(cols, ", ") + ") VALUES (" + strings.Join(vals, ", ") + ") ON DUPLICATE KEY UPDATE " + col + " = " + into + "." + col + " + (" + amount + ");"
+}
+
+// Feeds reports whether a trigger of ours in a database, by its text, writes the slots of the
+// table.
+func (t *Table) Feeds(db, body string) bool {
+	into := func(name string) bool { return strings.Contains(body, "INSERT INTO "+name+" (") }
+	return into(t.Slots()) || db == t.Spec.DB && into(sqltext.Quote(t.Spec.SlotsTable))
 }
 
 // feeders are the objects through which a statement writes slots without naming their table:

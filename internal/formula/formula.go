@@ -44,6 +44,8 @@ func Parse(text string) (*Formula, error) {
 		switch {
 		case t.Kind == sqltext.Versioned, t.Kind == sqltext.Hint:
 			return nil, no("it has a comment that servers read")
+		case t.Kind == sqltext.String && strings.Contains(text[t.Start:t.End], "\\"):
+			return nil, no("it has a backslash in a text, which is another text under NO_BACKSLASH_ESCAPES (LIKE has ESCAPE '|')")
 		case t.Kind == sqltext.Param:
 			return nil, no("it has a parameter")
 		case t.Kind == sqltext.Variable:

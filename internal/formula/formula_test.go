@@ -24,9 +24,9 @@ func TestParse(t *testing.T) {
 			"IF(NOT NEW.`deleted` AND NEW.`at` >= '2020-01-01', CAST(COALESCE(IF(NEW.`kind` = 'in', NEW.`amount`, -NEW.`amount`), 0) AS SIGNED), 0)",
 			"SELECT `countermysql_row`.`account`, SUM(IF(`countermysql_row`.`kind` = 'in', `countermysql_row`.`amount`, -`countermysql_row`.`amount`)) FROM `bank`.`booking` AS `countermysql_row` WHERE NOT `countermysql_row`.`deleted` AND `countermysql_row`.`at` >= '2020-01-01' GROUP BY `countermysql_row`.`account`",
 			[]string{"account"}, []string{"kind", "amount", "deleted", "at", "account"}},
-		{`SELECT a, COUNT(*) FROM t WHERE b LIKE 'it''s\\_%' OR c IN (1, 2) OR d IS NULL OR e BETWEEN 1 AND 2 GROUP BY a`, "x",
-			"IF(NEW.`b` LIKE 'it''s\\\\_%' OR NEW.`c` IN (1,2) OR NEW.`d` IS NULL OR NEW.`e` BETWEEN 1 AND 2, 1, 0)",
-			"SELECT `countermysql_row`.`a`, COUNT(*) FROM `x`.`t` AS `countermysql_row` WHERE `countermysql_row`.`b` LIKE 'it''s\\\\_%' OR `countermysql_row`.`c` IN (1,2) OR `countermysql_row`.`d` IS NULL OR `countermysql_row`.`e` BETWEEN 1 AND 2 GROUP BY `countermysql_row`.`a`",
+		{`SELECT a, COUNT(*) FROM t WHERE b LIKE 'it''s_%' OR c IN (1, 2) OR d IS NULL OR e BETWEEN 1 AND 2 GROUP BY a`, "x",
+			"IF(NEW.`b` LIKE 'it''s_%' OR NEW.`c` IN (1,2) OR NEW.`d` IS NULL OR NEW.`e` BETWEEN 1 AND 2, 1, 0)",
+			"SELECT `countermysql_row`.`a`, COUNT(*) FROM `x`.`t` AS `countermysql_row` WHERE `countermysql_row`.`b` LIKE 'it''s_%' OR `countermysql_row`.`c` IN (1,2) OR `countermysql_row`.`d` IS NULL OR `countermysql_row`.`e` BETWEEN 1 AND 2 GROUP BY `countermysql_row`.`a`",
 			[]string{"a"}, []string{"b", "c", "d", "e", "a"}},
 	} {
 		f, err := Parse(test.text)
@@ -55,6 +55,7 @@ func TestParseMistakes(t *testing.T) {
 		"SELECT a + 1, COUNT(*) FROM t GROUP BY a":                      "what it selects first are not the columns of the key",
 		"SELECT a, MAX(b) FROM t GROUP BY a":                            "what it selects last is neither COUNT nor SUM",
 		"SELECT a, COUNT(*) + 1 FROM t GROUP BY a":                      "what it selects last is neither COUNT nor SUM",
+		`SELECT a, COUNT(*) FROM t WHERE b = 'x\\y' GROUP BY a`:         "it has a backslash in a text",
 		"SELECT a, COUNT(DISTINCT b) FROM t GROUP BY a":                 "it has DISTINCT, for which one row does not tell its part",
 		"SELECT DISTINCT a, COUNT(*) FROM t GROUP BY a":                 "it has DISTINCT, for which one row does not tell its part",
 		"SELECT a, COUNT(*) FROM t GROUP BY a HAVING COUNT(*) > 1":      "it has HAVING, for which one row does not tell its part",

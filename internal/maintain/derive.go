@@ -13,7 +13,7 @@ import (
 
 // derive is MakeTriggers for derived counters.
 func (m *Maintainer) derive(ctx context.Context, s *catalog.Schema, dry bool) (statements []string, err error) {
-	var changed []*catalog.Table
+	var kept []*catalog.Table
 	for _, t := range s.All() {
 		if len(t.Spec.Derived) == 0 || t.Unfit != nil || t.Missing != "" && !dry {
 			continue // which is an error of its own
@@ -40,24 +40,28 @@ func (m *Maintainer) derive(ctx context.Context, s *catalog.Schema, dry bool) (s
 			return statements, err
 		}
 		statements = append(statements, stmts...)
-		if dry || len(stmts) == 0 {
+		if kept = append(kept, t); dry || len(stmts) == 0 {
 			continue
 		}
 		if err := m.runDDL(ctx, stmts); err != nil {
 			return statements, fmt.Errorf("countermysql: the triggers of %s: %w", t, err)
 		}
-		changed = append(changed, t)
 	}
-	if changed == nil {
+	if dry || kept == nil {
 		return statements, nil
 	}
 	// All transactions that have written a source without the triggers are over by now:
-	// CREATE TRIGGER has waited for them. So what differs now is what was before.
+	// CREATE TRIGGER has waited for them. So what differs now is what was before. Of triggers
+	// that were there nobody knows whether the counters have been set, too.
 	if s, err = m.Shared.Watcher.Refresh(ctx); err != nil {
 		return statements, err
 	}
-	for _, t := range changed {
-		if _, err := m.recountTable(ctx, s.Now(t), RecountOptions{Repair: true, derived: true}); err != nil {
+	for _, t := range kept {
+		drifts, err := m.recountTable(ctx, s.Now(t), RecountOptions{Repair: true, derived: true})
+		if left := slices.DeleteFunc(drifts, func(d Drift) bool { return d.Repaired }); err == nil && len(left) > 0 {
+			err = fmt.Errorf("%d values could not be set, as others lock the rows, row %s first; run it again when they are done", len(left), left[0].Key)
+		}
+		if err != nil {
 			return statements, fmt.Errorf("countermysql: setting the derived counters of %s: %w", t, err)
 		}
 	}
@@ -135,13 +139,19 @@ func ownTriggers(t *catalog.Table, query func(string) ([][]string, error)) ([][]
 	rows, err := query(triggersSQL + "ACTION_TIMING = 'AFTER' AND TRIGGER_NAME LIKE '" +
 		strings.ReplaceAll(catalog.OwnTrigger, "_", "|_") + "%' ESCAPE '|' ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME")
 	wanted := t.Triggers()
-	return slices.DeleteFunc(rows, func(r []string) bool {
-		if slices.ContainsFunc(wanted, func(g catalog.Trigger) bool { return r[0] == g.DB && r[1] == g.Name }) {
-			return false
+	rows = slices.DeleteFunc(rows, func(r []string) bool {
+		return !t.Feeds(r[0], r[4]) && !slices.ContainsFunc(wanted, func(g catalog.Trigger) bool { return r[0] == g.DB && r[1] == g.Name })
+	})
+	for _, r := range rows {
+		if err != nil || !catalog.ShownOtherwise(r[1], r[4]) {
+			continue
 		}
-		words := sqltext.Identifiers(r[4])
-		return !words[strings.ToLower(t.Spec.SlotsTable)] || !words[strings.ToLower(t.Spec.DB)]
-	}), err
+		var original [][]string
+		if original, err = query("SHOW CREATE TRIGGER " + sqltext.Quote(r[0]) + "." + sqltext.Quote(r[1])); len(original) == 1 {
+			r[4] = catalog.TriggerBody(original[0][2])
+		}
+	}
+	return rows, err
 }
 
 // has reports whether the server has a trigger as it is to be.
