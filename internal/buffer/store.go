@@ -246,6 +246,8 @@ func (f *flusher) one(ctx context.Context, t *catalog.Table, r *row, err error) 
 	switch err := f.attempt(ctx, t, []*row{r}, true); {
 	case err == nil:
 		f.ended(t, []*row{r}, true)
+	case errors.Is(err, errUnsettled): // before what the server said to COMMIT: it would wait here, and count again when it is settled
+		return err
 	case refused(mysqlerr.Number(err)), errors.Is(err, errGone):
 		f.later(r.entry)
 	case mysqlerr.Number(err) == mysqlerr.ErrOutOfRange, mysqlerr.Number(err) == mysqlerr.ErrDataRange:
