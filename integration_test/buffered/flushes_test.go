@@ -49,3 +49,88 @@ func TestRefusedCommit(t *testing.T) {
 		}
 	})
 }
+
+// TestFlushesGone proves that a flush makes what it needs anew, at once, where somebody has dropped
+// or emptied the table of flushes while processes run.
+func TestFlushesGone(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, db, _ := meddled(t, srv)
+		known(t, db, 1)
+		for i, stmt := range []string{"DROP TABLE countermysql_flushes", "TRUNCATE countermysql_flushes", "DELETE FROM countermysql_flushes", "DROP TABLE countermysql_flushes"} {
+			harness.Affected(t, db, hit, 1)
+			harness.Affected(t, tw.Direct, stmt)
+			require.NoError(t, countermysql.Flush(t.Context(), db), stmt)
+			require.EqualValues(t, 2+i, stored(t, tw, 1), stmt)
+		}
+		b := buffer(t, db)
+		require.Zero(t, b.Waiting)
+		require.Zero(t, b.Failures)
+		require.Empty(t, b.Lost)
+	})
+}
+
+// TestFlushesGoneUnmade proves that a process which may not make the table of flushes says what to do,
+// and goes on as soon as there is one.
+func TestFlushesGoneUnmade(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newPages(t, srv, 1000)
+		own := *tw.Config
+		own.CreateSlots = false
+		db, _ := harness.OpenOurs(t, tw.OursDSN, &own)
+		opened(t, db)
+		known(t, db, 1)
+		harness.Affected(t, db, hit, 1)
+		harness.Affected(t, tw.Direct, "DROP TABLE countermysql_flushes")
+		for range 2 {
+			require.ErrorContains(t, countermysql.Flush(t.Context(), db), "countermysql init")
+		}
+		require.EqualValues(t, 1, buffer(t, db).Waiting)
+		_, err := countermysql.Init(t.Context(), tw.Ours, nil)
+		require.NoError(t, err)
+		require.NoError(t, countermysql.Flush(t.Context(), db))
+		require.EqualValues(t, 2, stored(t, tw, 1))
+	})
+}
+
+// TestRecordGone proves that what a flush sent whose COMMIT was not answered, and of which nothing
+// tells any more whether it was stored, is told to be lost and never sent again; what comes later is stored.
+func TestRecordGone(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, db, m := meddled(t, srv)
+		known(t, db, 1)
+		want := int64(1)
+		lost := int64(0)
+		for _, gone := range []string{"DROP TABLE countermysql_flushes", "DELETE FROM countermysql_flushes"} {
+			for _, ends := range []string{"ROLLBACK", "COMMIT"} {
+				harness.Affected(t, db, hit, 1)
+				harness.Affected(t, db, hit, 1)
+				lost += 2
+				if ends == "COMMIT" {
+					want += 2
+				}
+				var once atomic.Bool
+				m.set(func(_ context.Context, query string, send func(string) error) error {
+					if !strings.HasPrefix(query, "COMMIT") || !once.CompareAndSwap(false, true) {
+						return send(query)
+					}
+					if err := send(ends); err != nil {
+						return err
+					}
+					if _, err := tw.Direct.Exec(gone); err != nil {
+						return err
+					}
+					return mysql.ErrInvalidConn
+				})
+				require.ErrorContains(t, countermysql.Flush(t.Context(), db), "2 increments are lost", "%s %s", gone, ends)
+				require.Equal(t, want, stored(t, tw, 1), "%s %s", gone, ends)
+				b := buffer(t, db)
+				require.Zero(t, b.Waiting)
+				require.Equal(t, map[string]int64{"nobody knows whether the last flush was stored: its row in countermysql_flushes is gone": lost}, b.Lost)
+				harness.Affected(t, db, hit, 1)
+				want++
+				require.NoError(t, countermysql.Flush(t.Context(), db))
+				require.Equal(t, want, stored(t, tw, 1), "%s %s", gone, ends)
+			}
+		}
+	})
+}

@@ -15,8 +15,8 @@ import (
 // flusher stores, in a session of its own.
 type flusher struct {
 	of         *Table
-	id         string // of this buffer, among those of all processes
-	registered bool
+	id         string           // of this buffer, among those of all processes
+	registered bool             // it has its row; always while something is unsettled: a new row would say that it was stored
 	own        *session.Session // nil: it is to be opened
 	rested     int              // ticks without work
 	number     uint64           // of the last transaction
@@ -143,16 +143,17 @@ func (f *flusher) settle(ctx context.Context) error {
 	if err == nil {
 		_, err = s.Do(ctx, "UPDATE "+f.table()+" SET settled = settled + 1"+f.where())
 	}
-	if err = s.Finish(ctx, err); err != nil {
+	if err = s.Finish(ctx, err); mysqlerr.Number(err) == mysqlerr.ErrNoTable {
+		rows = nil // who dropped it waited for the transaction's end, and what told how it ended is gone
+	} else if err != nil {
 		f.close()
 		return fmt.Errorf("looking for the last flush: %w", err)
 	}
 	was := f.unsettled
-	f.unsettled = nil
+	f.unsettled, f.registered = nil, len(rows) > 0
 	for _, e := range was {
 		switch {
-		case len(rows) == 0:
-			f.registered = false
+		case len(rows) == 0: // to send it again might count it twice
 			f.of.lose(e, "nobody knows whether the last flush was stored: its row in countermysql_flushes is gone")
 		case rows[0][0] == strconv.FormatUint(f.number, 10):
 			f.of.stored(e)

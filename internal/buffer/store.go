@@ -13,7 +13,8 @@ import (
 	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
-// errGone says that a row is missing or has become NULL, or is locked; errUnregistered that the flusher's own is.
+// errGone says that a row is missing or has become NULL, or is locked; errUnregistered that the flusher's own is
+// missing, or its table.
 var (
 	errGone         = errors.New("the row is gone")
 	errUnregistered = errors.New("the row in countermysql_flushes is gone")
@@ -27,6 +28,15 @@ func refused(n uint16) bool {
 // attempt stores rows in one transaction: in slots, or on base rows. An error but errUnsettled
 // says that nothing is stored, nor will be.
 func (f *flusher) attempt(ctx context.Context, t *catalog.Table, rows []*row, direct bool) error {
+	err := f.send(ctx, t, rows, direct)
+	if errors.Is(err, errUnregistered) { // nothing was written, and no other transaction is open whose number that row would tell
+		err = f.send(ctx, t, rows, direct)
+	}
+	return err
+}
+
+// send is one attempt.
+func (f *flusher) send(ctx context.Context, t *catalog.Table, rows []*row, direct bool) error {
 	reused := f.own != nil
 	s, err := f.session(ctx)
 	if err != nil {
@@ -68,12 +78,12 @@ func (f *flusher) attempt(ctx context.Context, t *catalog.Table, rows []*row, di
 // write writes in the open transaction, first the flusher's row.
 func (f *flusher) write(ctx context.Context, s *session.Session, t *catalog.Table, rows []*row, direct bool) error {
 	n, err := s.Do(ctx, "UPDATE "+f.table()+" SET batch = "+strconv.FormatUint(f.number, 10)+f.where())
-	if err != nil {
-		return err
-	}
-	if n != 1 {
+	switch {
+	case mysqlerr.Number(err) == mysqlerr.ErrNoTable, err == nil && n != 1:
 		f.registered = false
 		return errUnregistered
+	case err != nil:
+		return err
 	}
 	u := f.upsert(s, t, rows)
 	switch {
