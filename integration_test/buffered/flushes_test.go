@@ -2,9 +2,11 @@ package buffered
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
@@ -132,5 +134,56 @@ func TestRecordGone(t *testing.T) {
 				require.Equal(t, want, stored(t, tw, 1), "%s %s", gone, ends)
 			}
 		}
+	})
+}
+
+// TestOldestFalls proves that Stats tells since when the oldest increment waits, also while there is
+// always some row that a flush has to leave.
+func TestOldestFalls(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, db, _ := meddled(t, srv)
+		known(t, db, 1, 2)
+		leaves := func() { // one row alone
+			for deadline := time.Now().Add(20 * time.Second); ; {
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				err := countermysql.Flush(ctx, db)
+				cancel()
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				if buffer(t, db).Waiting == 1 {
+					return
+				}
+				require.True(t, time.Now().Before(deadline))
+			}
+		}
+		locks := func(id int) *sql.Tx {
+			tx, err := tw.Direct.Begin()
+			require.NoError(t, err)
+			harness.Number(t, tx, "SELECT hits FROM page WHERE id = ? FOR UPDATE", id)
+			return tx
+		}
+		first := locks(1)
+		defer first.Rollback()
+		began := time.Now()
+		harness.Affected(t, db, hit, 1)
+		leaves()
+		time.Sleep(2 * time.Second)
+		oldest := buffer(t, db).Oldest
+		require.Greater(t, oldest, 2*time.Second)
+		require.LessOrEqual(t, oldest, time.Since(began))
+
+		second := locks(2)
+		defer second.Rollback()
+		began = time.Now()
+		harness.Affected(t, db, hit, 2)
+		require.NoError(t, first.Rollback())
+		leaves()
+		require.EqualValues(t, 2, stored(t, tw, 1))
+		oldest = buffer(t, db).Oldest
+		require.Positive(t, oldest)
+		require.LessOrEqual(t, oldest, time.Since(began))
+
+		require.NoError(t, second.Rollback())
+		require.NoError(t, countermysql.Flush(t.Context(), db))
+		require.Zero(t, buffer(t, db).Oldest)
 	})
 }

@@ -173,6 +173,12 @@ func (b *Table) flush(ctx context.Context) {
 	for _, e := range slices.Concat(f.left, f.unsettled) {
 		left = min(left, e.since)
 	}
+	oldest := time.Duration(0)
+	for _, e := range f.unsettled { // what else is left waits in its cell again
+		if oldest == 0 || e.came < oldest {
+			oldest = e.came
+		}
+	}
 	f.taken, f.left = nil, nil
 	b.forget()
 	if err != nil {
@@ -182,12 +188,7 @@ func (b *Table) flush(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ended, b.left, b.failed = b.begun.Load(), left, err
-	if left == none {
-		b.oldest = 0
-	} else if b.oldest == 0 {
-		b.oldest = b.flushing
-	}
-	b.flushing = 0
+	b.oldest, b.flushing = oldest, 0
 	if err == nil {
 		b.figures.Error, b.figures.Flushed = "", time.Now()
 		if some {

@@ -109,8 +109,8 @@ type Table struct {
 	ended    uint64        // flushes
 	left     uint64        // what waits of what was acknowledged up to the last flush came when so many had begun
 	failed   error         // of the last flush
-	oldest   time.Duration // when the first came of what the last flush has left; 0: it has left nothing
-	flushing time.Duration // the same of the flush that is under way
+	oldest   time.Duration // when the first came of what the last flush has left unsettled; 0: there is nothing
+	flushing time.Duration // the same of what the flush that is under way has taken
 	figures  stats.BufferedStatistics
 
 	flusher flusher // used by who flushes
