@@ -119,7 +119,7 @@ func (b *Table) close() error {
 		case <-time.After(again):
 		}
 	}
-	b.flusher.leave()
+	b.flusher.leave(ctx)
 	return b.abandon()
 }
 

@@ -114,14 +114,22 @@ func (f *flusher) register(ctx context.Context) error {
 	return err
 }
 
-// leave takes the row back and ends the session.
-func (f *flusher) leave() {
-	if f.registered && f.own != nil && f.unsettled == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), session.Linger)
-		defer cancel()
-		_, _ = f.own.Do(ctx, "DELETE FROM "+f.table()+f.where()) // or another process does, in 30 days
+// leave takes the row back and ends the session. Where it can't, another process does, in 30 days.
+func (f *flusher) leave(ctx context.Context) {
+	defer f.close()
+	for range 2 {
+		if !f.registered || f.unsettled != nil {
+			return
+		}
+		s, err := f.session(ctx) // a new one, if the buffer was idle
+		if err != nil {
+			return
+		}
+		if _, err = s.Do(ctx, "DELETE FROM "+f.table()+f.where()); err == nil || mysqlerr.Number(err) != 0 {
+			return
+		}
+		f.close() // the server, or a firewall, has ended it
 	}
-	f.close()
 }
 
 // settle finds out what became of the transaction whose COMMIT was not answered. It held the
