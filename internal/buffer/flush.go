@@ -17,7 +17,8 @@ import (
 // limit is how long a flush may take before its connection counts as dead.
 const limit = 30 * time.Second
 
-// farewell is how long the last flush may take, and wait for rows that others have locked.
+// farewell is how long the end may take: for a flush that is under way, for the last one, which waits for
+// rows that others have locked, and for one second at least to take the flusher's row back.
 const farewell = 10 * time.Second
 
 // again is how long locked rows are left alone, while somebody waits for them.
@@ -35,7 +36,7 @@ const maxKeys = 500
 // run flushes until the connector is closed.
 func (b *Table) run() {
 	for wait := restart; ; wait = min(2*wait, restartMost) {
-		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		ctx, cancel := context.WithTimeout(b.life, limit)
 		_, err := b.flusher.session(ctx)
 		cancel()
 		if err == nil && b.state.CompareAndSwap(starting, open) {
@@ -66,7 +67,7 @@ func (b *Table) run() {
 			b.flusher.rest()
 			continue
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		ctx, cancel := context.WithTimeout(b.life, limit)
 		b.flush(ctx)
 		cancel()
 		if wait := b.pace(); asked && wait > 0 {
@@ -103,13 +104,16 @@ func (b *Table) close() error {
 	}
 	close(b.stop)
 	b.mu.Unlock()
+	end, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	ctx, cancel := context.WithTimeout(end, farewell-time.Second)
+	defer cancel()
+	defer context.AfterFunc(ctx, b.kill)() // a flush under way has no longer than the last one
 	b.work.Wait()
 	defer close(b.gone)
 	for _, g := range b.generations() {
 		g.close(false)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
-	defer cancel()
 	for ctx.Err() == nil && (b.keys.Load() > 0 || b.flusher.unsettled != nil) {
 		if b.flush(ctx); b.keys.Load() == 0 {
 			break
@@ -119,8 +123,12 @@ func (b *Table) close() error {
 		case <-time.After(again):
 		}
 	}
-	b.flusher.leave(ctx)
-	return b.abandon()
+	b.flusher.leave(end)
+	err := b.abandon()
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w (closing takes %v at most)", err, farewell)
+	}
+	return err
 }
 
 // abandon counts as lost what waits at the end.

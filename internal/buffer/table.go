@@ -102,6 +102,9 @@ type Table struct {
 	gone chan struct{} // closed at the end
 	work sync.WaitGroup
 
+	life context.Context // of what the goroutine sends: it ends with the time that close has
+	kill context.CancelFunc
+
 	mu       sync.Mutex // guards what follows
 	old      []*generation
 	past     int64         // acknowledged by generations that are no more
@@ -129,6 +132,7 @@ const (
 
 func newTable(spec catalog.Spec, config *Config) *Table {
 	b := &Table{spec: spec, config: config, wake: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}), left: none}
+	b.life, b.kill = context.WithCancel(context.Background())
 	b.flusher = newFlusher(b)
 	return b
 }
