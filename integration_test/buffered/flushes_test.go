@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -185,5 +186,41 @@ func TestOldestFalls(t *testing.T) {
 		require.NoError(t, second.Rollback())
 		require.NoError(t, countermysql.Flush(t.Context(), db))
 		require.Zero(t, buffer(t, db).Oldest)
+	})
+}
+
+// TestLongFlush proves that a flush has as long as its rows need: what ends in time is each of its transactions.
+func TestLongFlush(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, db, m := meddled(t, srv)
+		known(t, db, 1, 2, 3)
+		for id := 1; id <= 3; id++ {
+			harness.Affected(t, db, hit, id)
+		}
+		_, err := countermysql.Drop(t.Context(), db, &countermysql.DropOptions{StopOnly: true, Notice: time.Nanosecond}) // base rows take them one by one
+		require.NoError(t, err)
+		var mu sync.Mutex
+		var ends []time.Time
+		m.set(func(ctx context.Context, query string, send func(string) error) error {
+			if strings.Contains(query, "countermysql_flushes SET batch") {
+				end, _ := ctx.Deadline()
+				mu.Lock()
+				ends = append(ends, end)
+				mu.Unlock()
+				time.Sleep(time.Second)
+			}
+			return send(query)
+		})
+		require.NoError(t, countermysql.Flush(t.Context(), db))
+		mu.Lock()
+		defer mu.Unlock()
+		require.GreaterOrEqual(t, len(ends), 3)
+		require.GreaterOrEqual(t, ends[0].Sub(time.Now()), 10*time.Second)
+		for i := range ends[1:] {
+			require.GreaterOrEqual(t, ends[i+1].Sub(ends[i]), time.Second)
+		}
+		for id := 1; id <= 3; id++ {
+			require.EqualValues(t, 2, harness.Number(t, tw.Direct, "SELECT hits FROM page WHERE id = ?", id))
+		}
 	})
 }

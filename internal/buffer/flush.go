@@ -14,8 +14,13 @@ import (
 	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
-// limit is how long a flush may take before its connection counts as dead.
+// limit is how long a transaction of a flush, a look or a new connection may take before the connection
+// counts as dead. A flush has many of them, as many as its rows need.
 const limit = 30 * time.Second
+
+func limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, limit)
+}
 
 // farewell is how long the end may take: for a flush that is under way, for the last one, which waits for
 // rows that others have locked, and for one second at least to take the flusher's row back.
@@ -36,9 +41,7 @@ const maxKeys = 500
 // run flushes until the connector is closed.
 func (b *Table) run() {
 	for wait := restart; ; wait = min(2*wait, restartMost) {
-		ctx, cancel := context.WithTimeout(b.life, limit)
-		_, err := b.flusher.session(ctx)
-		cancel()
+		_, err := b.flusher.session(b.life)
 		if err == nil && b.state.CompareAndSwap(starting, open) {
 			break
 		}
@@ -67,9 +70,7 @@ func (b *Table) run() {
 			b.flusher.rest()
 			continue
 		}
-		ctx, cancel := context.WithTimeout(b.life, limit)
-		b.flush(ctx)
-		cancel()
+		b.flush(b.life)
 		if wait := b.pace(); asked && wait > 0 {
 			select {
 			case <-b.stop:
@@ -203,6 +204,11 @@ func (b *Table) flush(ctx context.Context) {
 			b.figures.Flushes++
 		}
 	}
+	b.tell()
+}
+
+// tell has all look who wait for a flush, or a place; mu is locked.
+func (b *Table) tell() {
 	close(b.done)
 	b.done = make(chan struct{})
 }
@@ -216,7 +222,9 @@ func (b *Table) flushAll(ctx context.Context) (some bool, err error) {
 	if b.keys.Load() == 0 {
 		return false, nil
 	}
-	s, err := b.config.Shared.Watcher.Schema(ctx)
+	look, cancel := limited(ctx)
+	s, err := b.config.Shared.Watcher.Schema(look)
+	cancel()
 	if err != nil {
 		return false, err
 	}
@@ -259,6 +267,9 @@ func (b *Table) flushAll(ctx context.Context) (some bool, err error) {
 			if err != nil {
 				return some, err
 			}
+			b.mu.Lock()
+			b.tell() // there is place again, and the other transactions may take long
+			b.mu.Unlock()
 		}
 	}
 	return some, nil

@@ -56,6 +56,8 @@ func (f *flusher) where() string { return " WHERE flusher = '" + f.id + "'" }
 // strict, so that no number is cut in silence.
 func (f *flusher) session(ctx context.Context) (*session.Session, error) {
 	f.rested = 0
+	ctx, cancel := limited(ctx)
+	defer cancel()
 	if f.own == nil {
 		own, err := session.Open(ctx, f.of.config.Shared)
 		if err != nil {
@@ -139,6 +141,8 @@ func (f *flusher) settle(ctx context.Context) error {
 	if f.unsettled == nil {
 		return nil
 	}
+	ctx, cancel := limited(ctx)
+	defer cancel()
 	s, err := f.session(ctx)
 	if err != nil {
 		return err

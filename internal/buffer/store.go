@@ -37,6 +37,8 @@ func (f *flusher) attempt(ctx context.Context, t *catalog.Table, rows []*row, di
 
 // send is one attempt.
 func (f *flusher) send(ctx context.Context, t *catalog.Table, rows []*row, direct bool) error {
+	ctx, cancel := limited(ctx)
+	defer cancel()
 	reused := f.own != nil
 	s, err := f.session(ctx)
 	if err != nil {
@@ -202,6 +204,8 @@ func (f *flusher) some(ctx context.Context, t *catalog.Table, rows []*row) error
 
 // ask reads numbers of rows.
 func (f *flusher) ask(ctx context.Context, s *session.Session, query string) (numbers []int, err error) {
+	ctx, cancel := limited(ctx)
+	defer cancel()
 	found, err := s.Read(ctx, query)
 	if err != nil {
 		if mysqlerr.Number(err) == 0 {
