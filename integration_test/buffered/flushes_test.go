@@ -224,3 +224,82 @@ func TestLongFlush(t *testing.T) {
 		}
 	})
 }
+
+// locksFlushes locks the rows of the table of flushes, as a transaction does that the server has not given up
+// though its connection is broken.
+func locksFlushes(t *testing.T, tw *harness.Twin) *sql.Tx {
+	tx, err := tw.Direct.Begin()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback() })
+	rows, err := tw.Direct.Query("SELECT flusher FROM countermysql_flushes")
+	require.NoError(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		require.NoError(t, rows.Scan(&id))
+		harness.Number(t, tx, "SELECT batch FROM countermysql_flushes WHERE flusher = ? FOR UPDATE", id)
+	}
+	require.NoError(t, rows.Err())
+	return tx
+}
+
+// TestLockedFlushes proves that a flush whose own row is locked goes on with another one, and takes
+// no page for locked.
+func TestLockedFlushes(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, db, m := meddled(t, srv)
+		known(t, db, 1, 2, 3)
+		holder := locksFlushes(t, tw)
+		var tries atomic.Int64
+		m.set(func(_ context.Context, query string, send func(string) error) error {
+			if strings.Contains(query, "countermysql_flushes SET batch") {
+				tries.Add(1)
+			}
+			return send(query)
+		})
+		for id := 1; id <= 3; id++ {
+			harness.Affected(t, db, hit, id)
+		}
+		require.NoError(t, countermysql.Flush(t.Context(), db))
+		require.EqualValues(t, 2, tries.Load())
+		for id := 1; id <= 3; id++ {
+			require.EqualValues(t, 2, stored(t, tw, id))
+		}
+		require.NoError(t, holder.Rollback())
+		require.NoError(t, db.Close())
+		require.Zero(t, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM countermysql_flushes"))
+	})
+}
+
+// TestLockedRecord proves that what a flush sent whose COMMIT was not answered waits for as long as
+// somebody has locked the row that tells whether it was stored, and says so.
+func TestLockedRecord(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, db, m := meddled(t, srv)
+		known(t, db, 1)
+		want := int64(1)
+		for _, ends := range []string{"ROLLBACK", "COMMIT"} {
+			harness.Affected(t, db, hit, 1)
+			want++
+			var once atomic.Bool
+			var holder *sql.Tx
+			m.set(func(_ context.Context, query string, send func(string) error) error {
+				if !strings.HasPrefix(query, "COMMIT") || !once.CompareAndSwap(false, true) {
+					return send(query)
+				}
+				if err := send(ends); err != nil {
+					return err
+				}
+				holder = locksFlushes(t, tw)
+				return mysql.ErrInvalidConn
+			})
+			require.ErrorContains(t, countermysql.Flush(t.Context(), db), "is looked for")
+			require.ErrorContains(t, countermysql.Flush(t.Context(), db), "countermysql_flushes")
+			require.EqualValues(t, 1, buffer(t, db).Waiting)
+			require.NoError(t, holder.Rollback())
+			require.NoError(t, countermysql.Flush(t.Context(), db))
+			require.Equal(t, want, stored(t, tw, 1), ends)
+			require.Empty(t, buffer(t, db).Lost)
+		}
+	})
+}

@@ -14,10 +14,11 @@ import (
 )
 
 // errGone says that a row is missing or has become NULL, or is locked; errUnregistered that the flusher's own is
-// missing, or its table.
+// missing, or its table; errKept that the transaction did not get as far as the rows it was to store.
 var (
 	errGone         = errors.New("the row is gone")
 	errUnregistered = errors.New("the row in countermysql_flushes is gone")
+	errKept         = errors.New("a lock of somebody's keeps the flush from beginning")
 )
 
 // refused reports whether a statement was not to wait for a lock, or met another transaction.
@@ -25,14 +26,26 @@ func refused(n uint16) bool {
 	return n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait || n == mysqlerr.ErrDeadlock
 }
 
+// kept is an error of what comes before the rows: that it was refused says nothing about them.
+func kept(err error) error {
+	if refused(mysqlerr.Number(err)) {
+		return fmt.Errorf("%w: %w", errKept, err)
+	}
+	return err
+}
+
 // attempt stores rows in one transaction: in slots, or on base rows. An error but errUnsettled
 // says that nothing is stored, nor will be.
 func (f *flusher) attempt(ctx context.Context, t *catalog.Table, rows []*row, direct bool) error {
 	err := f.send(ctx, t, rows, direct)
-	if errors.Is(err, errUnregistered) { // nothing was written, and no other transaction is open whose number that row would tell
-		err = f.send(ctx, t, rows, direct)
+	switch {
+	case errors.Is(err, errUnregistered):
+	case errors.Is(err, errKept) && f.registered:
+		f.renew()
+	default:
+		return err
 	}
-	return err
+	return f.send(ctx, t, rows, direct) // nothing was written, and nothing is unsettled whose number the row that was would tell
 }
 
 // send is one attempt.
@@ -42,7 +55,7 @@ func (f *flusher) send(ctx context.Context, t *catalog.Table, rows []*row, direc
 	reused := f.own != nil
 	s, err := f.session(ctx)
 	if err != nil {
-		return err
+		return kept(err)
 	}
 	err = s.Start(ctx)
 	if err != nil && reused && mysqlerr.Number(err) == 0 { // it was idle, and the server, or a firewall, has ended it
@@ -53,7 +66,7 @@ func (f *flusher) send(ctx context.Context, t *catalog.Table, rows []*row, direc
 	}
 	if err != nil {
 		f.close()
-		return err
+		return kept(err)
 	}
 	f.number++
 	err = f.write(ctx, s, t, rows, direct)
@@ -85,7 +98,7 @@ func (f *flusher) write(ctx context.Context, s *session.Session, t *catalog.Tabl
 		f.registered = false
 		return errUnregistered
 	case err != nil:
-		return err
+		return kept(err)
 	}
 	u := f.upsert(s, t, rows)
 	switch {
@@ -124,7 +137,7 @@ func (f *flusher) store(ctx context.Context, t *catalog.Table, rows []*row) erro
 	case err == nil:
 		f.ended(t, rows, t.Verbatim())
 		return nil
-	case errors.Is(err, errUnsettled):
+	case errors.Is(err, errUnsettled), errors.Is(err, errKept):
 		return err
 	case errors.Is(err, errGone), refused(n), n == mysqlerr.ErrOutOfRange, n == mysqlerr.ErrBadNull, mysqlerr.BadValue[n]:
 		if len(rows) == 1 {
@@ -260,7 +273,7 @@ func (f *flusher) one(ctx context.Context, t *catalog.Table, r *row, err error) 
 	switch err := f.attempt(ctx, t, []*row{r}, true); {
 	case err == nil:
 		f.ended(t, []*row{r}, true)
-	case errors.Is(err, errUnsettled): // before what the server said to COMMIT: it would wait here, and count again when it is settled
+	case errors.Is(err, errUnsettled), errors.Is(err, errKept): // before what the server said to COMMIT: it would wait here, and count again when it is settled
 		return err
 	case refused(mysqlerr.Number(err)), errors.Is(err, errGone):
 		f.later(r.entry)
