@@ -14,10 +14,16 @@ import (
 	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
-// limit is how long a flush may take before its connection counts as dead.
+// limit is how long a transaction of a flush, a look or a new connection may take before the connection
+// counts as dead. A flush has many of them, as many as its rows need.
 const limit = 30 * time.Second
 
-// farewell is how long the last flush may take, and wait for rows that others have locked.
+func limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, limit)
+}
+
+// farewell is how long the end may take: for a flush that is under way, for the last one, which waits for
+// rows that others have locked, and for one second at least to take the flusher's row back.
 const farewell = 10 * time.Second
 
 // again is how long locked rows are left alone, while somebody waits for them.
@@ -35,9 +41,7 @@ const maxKeys = 500
 // run flushes until the connector is closed.
 func (b *Table) run() {
 	for wait := restart; ; wait = min(2*wait, restartMost) {
-		ctx, cancel := context.WithTimeout(context.Background(), limit)
-		_, err := b.flusher.session(ctx)
-		cancel()
+		_, err := b.flusher.session(b.life)
 		if err == nil && b.state.CompareAndSwap(starting, open) {
 			break
 		}
@@ -66,9 +70,7 @@ func (b *Table) run() {
 			b.flusher.rest()
 			continue
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), limit)
-		b.flush(ctx)
-		cancel()
+		b.flush(b.life)
 		if wait := b.pace(); asked && wait > 0 {
 			select {
 			case <-b.stop:
@@ -103,13 +105,16 @@ func (b *Table) close() error {
 	}
 	close(b.stop)
 	b.mu.Unlock()
+	end, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	ctx, cancel := context.WithTimeout(end, farewell-time.Second)
+	defer cancel()
+	defer context.AfterFunc(ctx, b.kill)() // a flush under way has no longer than the last one
 	b.work.Wait()
 	defer close(b.gone)
 	for _, g := range b.generations() {
 		g.close(false)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
-	defer cancel()
 	for ctx.Err() == nil && (b.keys.Load() > 0 || b.flusher.unsettled != nil) {
 		if b.flush(ctx); b.keys.Load() == 0 {
 			break
@@ -119,8 +124,12 @@ func (b *Table) close() error {
 		case <-time.After(again):
 		}
 	}
-	b.flusher.leave()
-	return b.abandon()
+	b.flusher.leave(end)
+	err := b.abandon()
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w (closing takes %v at most)", err, farewell)
+	}
+	return err
 }
 
 // abandon counts as lost what waits at the end.
@@ -173,6 +182,12 @@ func (b *Table) flush(ctx context.Context) {
 	for _, e := range slices.Concat(f.left, f.unsettled) {
 		left = min(left, e.since)
 	}
+	oldest := time.Duration(0)
+	for _, e := range f.unsettled { // what else is left waits in its cell again
+		if oldest == 0 || e.came < oldest {
+			oldest = e.came
+		}
+	}
 	f.taken, f.left = nil, nil
 	b.forget()
 	if err != nil {
@@ -182,18 +197,18 @@ func (b *Table) flush(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ended, b.left, b.failed = b.begun.Load(), left, err
-	if left == none {
-		b.oldest = 0
-	} else if b.oldest == 0 {
-		b.oldest = b.flushing
-	}
-	b.flushing = 0
+	b.oldest, b.flushing = oldest, 0
 	if err == nil {
 		b.figures.Error, b.figures.Flushed = "", time.Now()
 		if some {
 			b.figures.Flushes++
 		}
 	}
+	b.tell()
+}
+
+// tell has all look who wait for a flush, or a place; mu is locked.
+func (b *Table) tell() {
 	close(b.done)
 	b.done = make(chan struct{})
 }
@@ -207,7 +222,9 @@ func (b *Table) flushAll(ctx context.Context) (some bool, err error) {
 	if b.keys.Load() == 0 {
 		return false, nil
 	}
-	s, err := b.config.Shared.Watcher.Schema(ctx)
+	look, cancel := limited(ctx)
+	s, err := b.config.Shared.Watcher.Schema(look)
+	cancel()
 	if err != nil {
 		return false, err
 	}
@@ -250,6 +267,9 @@ func (b *Table) flushAll(ctx context.Context) (some bool, err error) {
 			if err != nil {
 				return some, err
 			}
+			b.mu.Lock()
+			b.tell() // there is place again, and the other transactions may take long
+			b.mu.Unlock()
 		}
 	}
 	return some, nil

@@ -31,7 +31,7 @@ type part struct {
 	mu           sync.Mutex
 	cells        map[string]*cell
 	dirty        []*cell       // those of which something waits
-	first        time.Duration // when the first of them came
+	first        time.Duration // when the first increment of them came
 	acknowledged int64         // increments, in all
 	waiting      int64         // of them, not stored yet
 	closed       bool          // it takes no more
@@ -44,6 +44,7 @@ type cell struct {
 	deltas  []int64
 	count   int64           // increments in deltas
 	since   uint64          // how many flushes had begun when the first of them came
+	came    time.Duration   // when it came
 	known   []time.Duration // until when the row counts as there, with a number in each counter
 	waits   bool
 	flights int // how many flushes have something of it under way
@@ -56,6 +57,7 @@ type entry struct {
 	deltas  []int64
 	count   int64
 	since   uint64
+	came    time.Duration
 	decided bool // it is stored, lost, or waits again
 }
 
@@ -103,11 +105,7 @@ func (b *Table) add(g *generation, id []byte, deltas []int64) outcome {
 			b.keys.Add(-1)
 			return full
 		}
-		c.waits, c.since = true, b.begun.Load()
-		if len(p.dirty) == 0 {
-			p.first = now
-		}
-		p.dirty = append(p.dirty, c)
+		p.wait(c, b.begun.Load(), now)
 	}
 	for i, d := range deltas {
 		c.deltas[i] += d
@@ -116,6 +114,18 @@ func (b *Table) add(g *generation, id []byte, deltas []int64) outcome {
 	p.acknowledged++
 	p.waiting++
 	return added
+}
+
+// wait has something of a cell wait that came then.
+func (p *part) wait(c *cell, since uint64, came time.Duration) {
+	if !c.waits {
+		c.waits, c.since, c.came = true, since, came
+		if len(p.dirty) == 0 {
+			p.first = came
+		}
+		p.dirty = append(p.dirty, c)
+	}
+	c.since, c.came, p.first = min(c.since, since), min(c.came, came), min(p.first, came)
 }
 
 // learn notes that a key's row is there, and has numbers in some counters.
@@ -162,7 +172,7 @@ func (g *generation) take() (all []*entry, first time.Duration) {
 			first = p.first
 		}
 		for _, c := range p.dirty {
-			all = append(all, &entry{cell: c, part: p, deltas: c.deltas, count: c.count, since: c.since})
+			all = append(all, &entry{cell: c, part: p, deltas: c.deltas, count: c.count, since: c.since, came: c.came})
 			c.deltas, c.count, c.waits = make([]int64, len(c.deltas)), 0, false
 			c.flights++
 		}
@@ -202,20 +212,14 @@ func (e *entry) back() {
 		c.deltas[i] += d
 	}
 	c.count += e.count
-	if c.since = min(c.since, e.since); !c.waits {
-		c.waits, c.since = true, e.since
-		if len(e.part.dirty) == 0 {
-			e.part.first = catalog.Clock()
-		}
-		e.part.dirty = append(e.part.dirty, c)
-	}
+	e.part.wait(c, e.since, e.came)
 }
 
 // apart are the increments of an entry, each of one counter.
 func (e *entry) apart() (all []*entry) {
 	for i, d := range e.deltas {
 		if d != 0 {
-			one := &entry{cell: e.cell, part: e.part, deltas: make([]int64, len(e.deltas)), since: e.since}
+			one := &entry{cell: e.cell, part: e.part, deltas: make([]int64, len(e.deltas)), since: e.since, came: e.came}
 			one.deltas[i] = d
 			all = append(all, one)
 		}

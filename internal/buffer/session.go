@@ -15,8 +15,9 @@ import (
 // flusher stores, in a session of its own.
 type flusher struct {
 	of         *Table
-	id         string // of this buffer, among those of all processes
-	registered bool
+	former     []string         // ids that it had
+	id         string           // of this buffer, among those of all processes
+	registered bool             // it has its row; always while something is unsettled: a new row would say that it was stored
 	own        *session.Session // nil: it is to be opened
 	rested     int              // ticks without work
 	number     uint64           // of the last transaction
@@ -25,10 +26,18 @@ type flusher struct {
 	left       []*entry         // of these, for the next one
 }
 
-func newFlusher(b *Table) flusher {
+func newFlusher(b *Table) flusher { return flusher{of: b, id: newID()} }
+
+func newID() string {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // it never fails
-	return flusher{of: b, id: hex.EncodeToString(id)}
+	return hex.EncodeToString(id)
+}
+
+// renew gives up the flusher's row, which somebody has locked: perhaps a transaction of the flusher's own whose
+// connection broke, and which the server has not given up. Nothing is unsettled, so that nobody will look for it.
+func (f *flusher) renew() {
+	f.former, f.id, f.registered = append(f.former, f.id), newID(), false
 }
 
 // maxRest is for how many ticks without work the session is kept.
@@ -50,12 +59,16 @@ func (f *flusher) close() {
 
 func (f *flusher) table() string { return catalog.Flushes(f.of.spec.DB) }
 
-func (f *flusher) where() string { return " WHERE flusher = '" + f.id + "'" }
+func (f *flusher) where() string { return whose(f.id) }
+
+func whose(id string) string { return " WHERE flusher = '" + id + "'" }
 
 // session is the flusher's: READ COMMITTED, so that no gap is locked, with short waits, and
 // strict, so that no number is cut in silence.
 func (f *flusher) session(ctx context.Context) (*session.Session, error) {
 	f.rested = 0
+	ctx, cancel := limited(ctx)
+	defer cancel()
 	if f.own == nil {
 		own, err := session.Open(ctx, f.of.config.Shared)
 		if err != nil {
@@ -114,14 +127,25 @@ func (f *flusher) register(ctx context.Context) error {
 	return err
 }
 
-// leave takes the row back and ends the session.
-func (f *flusher) leave() {
-	if f.registered && f.own != nil && f.unsettled == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), session.Linger)
-		defer cancel()
-		_, _ = f.own.Do(ctx, "DELETE FROM "+f.table()+f.where()) // or another process does, in 30 days
+// leave takes the flusher's rows back and ends the session. Where it can't, another process does, in 30 days.
+func (f *flusher) leave(ctx context.Context) {
+	defer f.close()
+	if !f.registered || f.unsettled != nil {
+		return
 	}
-	f.close()
+	ids := append([]string{f.id}, f.former...)
+	for tries := 0; len(ids) > 0 && tries < 2; {
+		s, err := f.session(ctx) // a new one, if the buffer was idle
+		if err != nil {
+			return
+		}
+		if _, err = s.Do(ctx, "DELETE FROM "+f.table()+whose(ids[0])); err != nil && mysqlerr.Number(err) == 0 {
+			f.close() // the server, or a firewall, has ended it
+			tries++
+			continue
+		}
+		ids = ids[1:]
+	}
 }
 
 // settle finds out what became of the transaction whose COMMIT was not answered. It held the
@@ -131,6 +155,8 @@ func (f *flusher) settle(ctx context.Context) error {
 	if f.unsettled == nil {
 		return nil
 	}
+	ctx, cancel := limited(ctx)
+	defer cancel()
 	s, err := f.session(ctx)
 	if err != nil {
 		return err
@@ -143,16 +169,20 @@ func (f *flusher) settle(ctx context.Context) error {
 	if err == nil {
 		_, err = s.Do(ctx, "UPDATE "+f.table()+" SET settled = settled + 1"+f.where())
 	}
-	if err = s.Finish(ctx, err); err != nil {
+	if err = s.Finish(ctx, err); mysqlerr.Number(err) == mysqlerr.ErrNoTable {
+		rows = nil // who dropped it waited for the transaction's end, and what told how it ended is gone
+	} else if err != nil {
 		f.close()
+		if refused(mysqlerr.Number(err)) { // until it is known whether that was stored, nothing may be sent
+			return fmt.Errorf("looking for the last flush: its row%s in %s is locked, by its own transaction, if the server has not noticed that its connection broke, or by another; KILL that connection: %w", f.where(), f.table(), err)
+		}
 		return fmt.Errorf("looking for the last flush: %w", err)
 	}
 	was := f.unsettled
-	f.unsettled = nil
+	f.unsettled, f.registered = nil, len(rows) > 0
 	for _, e := range was {
 		switch {
-		case len(rows) == 0:
-			f.registered = false
+		case len(rows) == 0: // to send it again might count it twice
 			f.of.lose(e, "nobody knows whether the last flush was stored: its row in countermysql_flushes is gone")
 		case rows[0][0] == strconv.FormatUint(f.number, 10):
 			f.of.stored(e)

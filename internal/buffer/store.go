@@ -13,10 +13,12 @@ import (
 	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
-// errGone says that a row is missing or has become NULL, or is locked; errUnregistered that the flusher's own is.
+// errGone says that a row is missing or has become NULL, or is locked; errUnregistered that the flusher's own is
+// missing, or its table; errKept that the transaction did not get as far as the rows it was to store.
 var (
 	errGone         = errors.New("the row is gone")
 	errUnregistered = errors.New("the row in countermysql_flushes is gone")
+	errKept         = errors.New("a lock of somebody's keeps the flush from beginning")
 )
 
 // refused reports whether a statement was not to wait for a lock, or met another transaction.
@@ -24,13 +26,36 @@ func refused(n uint16) bool {
 	return n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait || n == mysqlerr.ErrDeadlock
 }
 
+// kept is an error of what comes before the rows: that it was refused says nothing about them.
+func kept(err error) error {
+	if refused(mysqlerr.Number(err)) {
+		return fmt.Errorf("%w: %w", errKept, err)
+	}
+	return err
+}
+
 // attempt stores rows in one transaction: in slots, or on base rows. An error but errUnsettled
 // says that nothing is stored, nor will be.
 func (f *flusher) attempt(ctx context.Context, t *catalog.Table, rows []*row, direct bool) error {
+	err := f.send(ctx, t, rows, direct)
+	switch {
+	case errors.Is(err, errUnregistered):
+	case errors.Is(err, errKept) && f.registered:
+		f.renew()
+	default:
+		return err
+	}
+	return f.send(ctx, t, rows, direct) // nothing was written, and nothing is unsettled whose number the row that was would tell
+}
+
+// send is one attempt.
+func (f *flusher) send(ctx context.Context, t *catalog.Table, rows []*row, direct bool) error {
+	ctx, cancel := limited(ctx)
+	defer cancel()
 	reused := f.own != nil
 	s, err := f.session(ctx)
 	if err != nil {
-		return err
+		return kept(err)
 	}
 	err = s.Start(ctx)
 	if err != nil && reused && mysqlerr.Number(err) == 0 { // it was idle, and the server, or a firewall, has ended it
@@ -41,7 +66,7 @@ func (f *flusher) attempt(ctx context.Context, t *catalog.Table, rows []*row, di
 	}
 	if err != nil {
 		f.close()
-		return err
+		return kept(err)
 	}
 	f.number++
 	err = f.write(ctx, s, t, rows, direct)
@@ -68,12 +93,12 @@ func (f *flusher) attempt(ctx context.Context, t *catalog.Table, rows []*row, di
 // write writes in the open transaction, first the flusher's row.
 func (f *flusher) write(ctx context.Context, s *session.Session, t *catalog.Table, rows []*row, direct bool) error {
 	n, err := s.Do(ctx, "UPDATE "+f.table()+" SET batch = "+strconv.FormatUint(f.number, 10)+f.where())
-	if err != nil {
-		return err
-	}
-	if n != 1 {
+	switch {
+	case mysqlerr.Number(err) == mysqlerr.ErrNoTable, err == nil && n != 1:
 		f.registered = false
 		return errUnregistered
+	case err != nil:
+		return kept(err)
 	}
 	u := f.upsert(s, t, rows)
 	switch {
@@ -112,7 +137,7 @@ func (f *flusher) store(ctx context.Context, t *catalog.Table, rows []*row) erro
 	case err == nil:
 		f.ended(t, rows, t.Verbatim())
 		return nil
-	case errors.Is(err, errUnsettled):
+	case errors.Is(err, errUnsettled), errors.Is(err, errKept):
 		return err
 	case errors.Is(err, errGone), refused(n), n == mysqlerr.ErrOutOfRange, n == mysqlerr.ErrBadNull, mysqlerr.BadValue[n]:
 		if len(rows) == 1 {
@@ -192,6 +217,8 @@ func (f *flusher) some(ctx context.Context, t *catalog.Table, rows []*row) error
 
 // ask reads numbers of rows.
 func (f *flusher) ask(ctx context.Context, s *session.Session, query string) (numbers []int, err error) {
+	ctx, cancel := limited(ctx)
+	defer cancel()
 	found, err := s.Read(ctx, query)
 	if err != nil {
 		if mysqlerr.Number(err) == 0 {
@@ -246,6 +273,8 @@ func (f *flusher) one(ctx context.Context, t *catalog.Table, r *row, err error) 
 	switch err := f.attempt(ctx, t, []*row{r}, true); {
 	case err == nil:
 		f.ended(t, []*row{r}, true)
+	case errors.Is(err, errUnsettled), errors.Is(err, errKept): // before what the server said to COMMIT: it would wait here, and count again when it is settled
+		return err
 	case refused(mysqlerr.Number(err)), errors.Is(err, errGone):
 		f.later(r.entry)
 	case mysqlerr.Number(err) == mysqlerr.ErrOutOfRange, mysqlerr.Number(err) == mysqlerr.ErrDataRange:

@@ -102,15 +102,18 @@ type Table struct {
 	gone chan struct{} // closed at the end
 	work sync.WaitGroup
 
+	life context.Context // of what the goroutine sends: it ends with the time that close has
+	kill context.CancelFunc
+
 	mu       sync.Mutex // guards what follows
 	old      []*generation
 	past     int64         // acknowledged by generations that are no more
-	done     chan struct{} // closed when a flush has ended
+	done     chan struct{} // closed when a flush has ended, or one of its transactions
 	ended    uint64        // flushes
 	left     uint64        // what waits of what was acknowledged up to the last flush came when so many had begun
 	failed   error         // of the last flush
-	oldest   time.Duration // when the first came of what the last flush has left; 0: it has left nothing
-	flushing time.Duration // the same of the flush that is under way
+	oldest   time.Duration // when the first came of what the last flush has left unsettled; 0: there is nothing
+	flushing time.Duration // the same of what the flush that is under way has taken
 	figures  stats.BufferedStatistics
 
 	flusher flusher // used by who flushes
@@ -129,6 +132,7 @@ const (
 
 func newTable(spec catalog.Spec, config *Config) *Table {
 	b := &Table{spec: spec, config: config, wake: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}), left: none}
+	b.life, b.kill = context.WithCancel(context.Background())
 	b.flusher = newFlusher(b)
 	return b
 }
