@@ -126,9 +126,9 @@ func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequ
 		case err != nil && !increment.Undone(err):
 			s.unsold(ctx, batch, left, err)
 			return
-		case err == nil && affected == 1:
+		case err == nil && affected > 0: // of several rows, if the key is unique no more: each had enough for all
 			for _, r := range left {
-				r.Payload.rows = 1
+				r.Payload.rows = affected
 			}
 			short.Store(false)
 			return
@@ -214,6 +214,9 @@ func (s *seller) serve(ctx context.Context, requests []*saleRequest) ([]stock.An
 	locked, err := s.LockRows(ctx, g.Table, sqltext.Quote(g.Name), g.From(), x.Row())
 	if err != nil || len(locked) == 0 {
 		return all(stock.Refused), err
+	}
+	if len(locked) > 1 { // what one has says nothing of the others
+		return nil, errUnserved
 	}
 	if err := s.FoldRows(ctx, g.Table, locked); err != nil {
 		return nil, err

@@ -1,0 +1,93 @@
+package groups
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/integration_test/harness"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestStockSeveralRows proves that updates which go together right behind DDL by which their
+// key is not unique any more are applied once, to every row, and answer as on plain MySQL in an
+// order of theirs: where all rows have enough, where all are short, or none is left of one, and
+// in slots. Where one is short and another has enough for all, each is still told what it took.
+func TestStockSeveralRows(t *testing.T) {
+	const (
+		schema = "CREATE TABLE item (id INT PRIMARY KEY, sku INT NOT NULL, stock INT NOT NULL, UNIQUE KEY sku (sku));\nINSERT INTO item VALUES (1, 5, 101), (2, 6, 100)"
+		sell   = "UPDATE item SET stock = stock - ? WHERE sku = 5 AND stock >= ?"
+		list   = "SELECT * FROM item ORDER BY id"
+		drop   = "ALTER TABLE item DROP INDEX sku;\n"
+		slot   = "INSERT INTO item_slots (id, slot, stock) VALUES (3, 3, 5)"
+	)
+	buys := onShelf(0, sell, []any{1, 1}, []any{1, 1}, []any{2, 2}, []any{1, 1}, []any{2, 2})
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		shared := false
+		for what, c := range map[string]struct {
+			ddl    string
+			partly bool // some rows have enough for all, and some not
+		}{
+			"no index":     {drop + "INSERT INTO item VALUES (3, 5, 50)", false},
+			"another type": {"ALTER TABLE item MODIFY sku VARCHAR(9) NOT NULL;\nINSERT INTO item VALUES (3, '05', 50)", false},
+			"short":        {drop + "UPDATE item SET stock = 4 WHERE id = 1;\nINSERT INTO item VALUES (3, 5, 4)", false},
+			"sold out":     {drop + "UPDATE item SET stock = 0 WHERE id = 1;\nINSERT INTO item VALUES (3, 5, 4)", false},
+			"slots":        {drop + "INSERT INTO item VALUES (3, 5, 50);\n" + slot, false},
+			"partly":       {drop + "INSERT INTO item VALUES (3, 5, 2)", true},
+		} {
+			tw := harness.NewTwin(t, srv, schema, harness.Counters("item", "stock"), "interpolateParams=true")
+			tw.Ours.SetMaxIdleConns(8)
+			reached, opened, served := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			var sent atomic.Int64
+			var once sync.Once
+			tw.Sent.Meddle(t, func(query string) error {
+				switch {
+				case !strings.HasPrefix(query, "UPDATE item"):
+				case sent.Add(1) == 1:
+					close(reached)
+					<-opened
+				default: // planned, and not sent
+					<-served
+					once.Do(func() { harness.ExecAll(t, tw.Direct, c.ddl) })
+				}
+				return nil
+			})
+			all := []<-chan string{harness.Later(t, tw.Ours, buys[0].text, buys[0].args...)}
+			<-reached
+			for _, b := range buys[1:] {
+				all = append(all, harness.Later(t, tw.Ours, b.text, b.args...))
+				time.Sleep(20 * time.Millisecond)
+			}
+			close(opened)
+			require.Equal(t, "affected 1", harness.Soon(t, all[0]), what)
+			close(served)
+			var answers []string
+			for _, a := range all[1:] {
+				answers = append(answers, harness.Soon(t, a))
+			}
+			guards := harness.Stats(t, tw.Ours).Guards
+			shared = shared || guards.Sum > sumOf(guards.Counts)
+			if c.partly {
+				left := int64(100 + 2)
+				for i, b := range buys[1:] {
+					var rows int64
+					_, err := fmt.Sscanf(answers[i], "affected %d", &rows)
+					require.NoError(t, err, answers[i])
+					left -= rows * int64(b.args[0].(int))
+				}
+				require.Equal(t, left, stockOf(t, tw, 1)+stockOf(t, tw, 3))
+				require.GreaterOrEqual(t, stockOf(t, tw, 3), int64(0))
+				continue
+			}
+			harness.Affected(t, tw.Plain, buys[0].text, buys[0].args...)
+			harness.ExecAll(t, tw.Plain, strings.ReplaceAll(c.ddl, slot, "UPDATE item SET stock = stock + 5 WHERE id = 3"))
+			requireOrder(t, tw, list, buys[1:], answers, what)
+		}
+		require.True(t, shared, "nobody went with others")
+	})
+}
