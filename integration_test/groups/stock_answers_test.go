@@ -91,3 +91,29 @@ func TestStockSeveralRows(t *testing.T) {
 		require.True(t, shared, "nobody went with others")
 	})
 }
+
+// TestStockArguments proves that who brings too many arguments, or too few, has the error of
+// plain MySQL whoever waits with him, and that the others are served.
+func TestStockArguments(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, param := range []string{"interpolateParams=true", found} {
+			tw := newStorage(t, srv, param)
+			for _, text := range []string{"UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ?", "UPDATE item SET stock = stock - 1 WHERE id = ? AND stock >= ? AND spare = 3"} {
+				right := []any{1, 1, 1}[:strings.Count(text, "?")]
+				more, fewer := append(right[:len(right):len(right)], 99), right[:len(right)-1]
+				buys := onShelf(1, text, right, more, right, fewer, more, right, fewer)
+				if param == found { // what is prepared is not met in the text
+					buys[0] = buy{text: buyOne}
+				}
+				before := stockOf(t, tw, 1)
+				for i, answer := range waitTogether(t, tw, buys, 0, nil) {
+					tx, err := tw.Plain.Begin()
+					require.NoError(t, err)
+					require.Equal(t, harness.Told2(tx.Exec(buys[i].text, buys[i].args...)), answer, "%s %v", text, buys[i].args)
+					require.NoError(t, tx.Rollback())
+				}
+				require.EqualValues(t, before-3, stockOf(t, tw, 1))
+			}
+		}
+	})
+}
