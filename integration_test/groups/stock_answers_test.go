@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -113,6 +114,74 @@ func TestStockArguments(t *testing.T) {
 					require.NoError(t, tx.Rollback())
 				}
 				require.EqualValues(t, before-3, stockOf(t, tw, 1))
+			}
+		}
+	})
+}
+
+// TestStockWaitsOnce proves that those who wait together for a locked row have the error of
+// plain MySQL, 1205, when they have waited as long as there, and that nothing is sold: whether
+// there is enough, and where somebody was refused before. The same goes for a lock on slots.
+func TestStockWaitsOnce(t *testing.T) {
+	const wait = 2 * time.Second
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for what, lock := range map[string]string{"row": "SELECT * FROM item WHERE id = 2 FOR UPDATE", "slots": "SELECT * FROM item_slots WHERE id = 2 FOR UPDATE"} {
+			for _, short := range []bool{false, true} {
+				t.Run(what+map[bool]string{true: " short"}[short], func(t *testing.T) {
+					t.Parallel()
+					tw := harness.NewTwin(t, srv, storage, harness.Counters("item", "stock", "spare"), "innodb_lock_wait_timeout=2")
+					tw.Ours.SetMaxIdleConns(8)
+					text, left := "UPDATE item SET stock = stock - 1 WHERE id = 2 AND stock >= 1", int64(5)
+					if short {
+						text = "UPDATE item SET stock = stock - 1 WHERE id = 2 AND stock >= 16"
+						g := harness.NewGateOn(t, tw.Sent, func(query string) bool { return strings.HasPrefix(query, "UPDATE item") })
+						stays := harness.Later(t, tw.Ours, text)
+						<-g.Reached
+						var refused []<-chan string
+						for range 3 { // they go on when the first has stalled
+							refused = append(refused, harness.Later(t, tw.Ours, text))
+						}
+						for _, r := range refused {
+							require.Equal(t, "affected 0", harness.Soon(t, r))
+						}
+						defer func() {
+							g.Open()
+							require.Equal(t, "affected 0", harness.Soon(t, stays))
+						}()
+					}
+					if what == "slots" {
+						harness.Affected(t, tw.Direct, "INSERT INTO item_slots (id, slot, stock) VALUES (2, 3, 5)")
+						left += 5
+					}
+					holder, err := tw.Direct.Begin()
+					require.NoError(t, err)
+					defer holder.Rollback()
+					rows, err := holder.Query(lock)
+					require.NoError(t, err)
+					require.NoError(t, rows.Close())
+					type told struct {
+						number int
+						took   time.Duration
+					}
+					answers := make(chan told, 5)
+					for range cap(answers) {
+						go func() {
+							begun := time.Now()
+							_, err := tw.Ours.ExecContext(context.WithoutCancel(t.Context()), text)
+							answers <- told{harness.ErrorNumber(err), time.Since(begun)}
+						}()
+						time.Sleep(20 * time.Millisecond)
+					}
+					for range cap(answers) {
+						a := <-answers
+						require.Equal(t, 1205, a.number)
+						require.Less(t, a.took, 3*wait)
+					}
+					require.NoError(t, holder.Rollback())
+					require.Equal(t, left, stockOf(t, tw, 2))
+					guards := harness.Stats(t, tw.Ours).Guards
+					require.Greater(t, guards.Sum, sumOf(guards.Counts), "nobody went with others")
+				})
 			}
 		}
 	})
