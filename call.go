@@ -46,7 +46,8 @@ func (k *call) binder() plan.Binder {
 
 // exactly is the execution the exact way.
 func (k *call) exactly() exact.Execution {
-	return exact.Execution{Statement: k, Exact: k.Plan.Exactly(), Plan: k.Plan, Text: k.text, Binder: k.binder(), Asked: k.rows}
+	a := k.arguments()
+	return exact.Execution{Statement: k, Exact: k.Plan.Exactly(), Plan: k.Plan, Text: k.text, Binder: a.Binder, Count: a.Count(), Asked: k.rows}
 }
 
 // query is the execution as that of a query.

@@ -28,6 +28,7 @@ type Execution struct {
 	Plan   *plan.Plan
 	Text   string // as it was written
 	Binder plan.Binder
+	Count  int  // of its arguments, those too that the plan has no place for
 	Asked  bool // for rows
 }
 
@@ -53,7 +54,7 @@ func (r *Runner) RunExactly(ctx context.Context, x Execution) (answer.Outcome, e
 // false where it has to go by itself.
 func (r *Runner) runQueued(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
 	g := x.Guard
-	if g == nil || x.Asked || r.InTransaction() || !sale.Sells(r.Caller) {
+	if g == nil || x.Count != x.Plan.Params || x.Asked || r.InTransaction() || !sale.Sells(r.Caller) {
 		return answer.Outcome{}, false, nil
 	}
 	alone := false

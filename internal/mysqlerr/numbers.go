@@ -46,6 +46,7 @@ const (
 	errNetWriteInterrupted = 1161
 	errCommit              = 1180
 	errConnectionKilled    = 1927 // MariaDB
+	errStatementTime       = 1969 // MariaDB: max_statement_time. MySQL ends queries alone
 )
 
 // Uncertain reports whether an error leaves open what became of the statement:
@@ -58,6 +59,10 @@ func Uncertain(n uint16) bool {
 	}
 	return n >= errNetRead && n <= errNetWriteInterrupted || n >= 2000 && n < 3000 || n >= 9000
 }
+
+// Waited reports whether the statement was undone because its time was up: who sends it again
+// waits as long again.
+func Waited(n uint16) bool { return n == ErrLockWait || n == errStatementTime }
 
 // NotResolved are the errors of a query that the server could not make sense of.
 var NotResolved = map[uint16]bool{1052: true, ErrNoColumn: true, 1055: true, 1056: true, 1060: true, ErrSyntax: true, errNotUnique: true, 1111: true,

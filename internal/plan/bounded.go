@@ -53,7 +53,7 @@ func (up singleUpdate) bounded(x *Exact, key KeyValue) *Guard {
 		}
 	}
 	start, end := up.whereSpan()
-	if g.Counter == nil || start == 0 || g.delta.v.param < 0 {
+	if g.Counter == nil || start == 0 || g.delta.v.param < 0 || up.changesRead(g.Counter) {
 		return nil
 	}
 	asking, ok := askingCounters(t, up.Where, up.tokensIn(start, end))
@@ -79,7 +79,7 @@ func (up singleUpdate) bounded(x *Exact, key KeyValue) *Guard {
 }
 
 // setsBounded reads one assignment: that of the counter, or of a column which gets a
-// constant and which nothing of the statement reads.
+// constant.
 func (up singleUpdate) setsBounded(g *Guard, set *ast.Assignment) bool {
 	t := g.Table
 	c := t.Column(set.Column.Name.O)
@@ -92,7 +92,7 @@ func (up singleUpdate) setsBounded(g *Guard, set *ast.Assignment) bool {
 		g.Counter, g.delta = c, d
 		return ok
 	}
-	if readsColumn(c, up.Where) || slices.ContainsFunc(t.Unique, func(k catalog.UniqueKey) bool { return t.Changes(k.Columns, c.Name) }) {
+	if slices.ContainsFunc(t.Unique, func(k catalog.UniqueKey) bool { return t.Changes(k.Columns, c.Name) }) {
 		return false
 	}
 	if at, ok := up.params.touchOf(c, set.Expr); ok && (t.Virtual(c.Name) || c.Touchable) {
@@ -103,8 +103,18 @@ func (up singleUpdate) setsBounded(g *Guard, set *ast.Assignment) bool {
 	return constant && !t.Virtual(c.Name)
 }
 
-func readsColumn(c *catalog.Column, where ast.ExprNode) bool {
-	return some(where, func(ref *ast.ColumnName) bool { return catalog.FindColumn([]*catalog.Column{c}, ref.Name.O) != nil })
+// changesRead reports whether the statement changes a column that WHERE reads, besides the
+// counter: it sets it, or ON UPDATE does, or it is generated from one that is changed. What is
+// asked once for all would be false for the next one, who runs behind the first.
+func (up singleUpdate) changesRead(counter *catalog.Column) bool {
+	changes := func(name string) bool {
+		return some(up.Where, func(ref *ast.ColumnName) bool {
+			c := up.t.Column(ref.Name.O)
+			return c != nil && c != counter && up.t.Changes([]*catalog.Column{c}, name)
+		})
+	}
+	return slices.ContainsFunc(up.List, func(set *ast.Assignment) bool { return changes(set.Column.Name.O) }) ||
+		slices.ContainsFunc(up.t.Columns, func(c *catalog.Column) bool { return c.OnUpdate && changes(c.Name) })
 }
 
 // boundOf reads a comparison, and brings the counter to one side of it.

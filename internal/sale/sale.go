@@ -108,7 +108,7 @@ func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequ
 		n := stock.Modest(wants(batch))
 		affected, err := s.trySale(ctx, batch[n].Payload.Alone())
 		switch {
-		case err != nil && !increment.Undone(err):
+		case ends(err):
 			s.unsold(ctx, batch, batch, err)
 			return
 		case err == nil && affected == 0:
@@ -123,12 +123,12 @@ func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequ
 	if !locked {
 		affected, err := s.trySale(ctx, left[len(left)-1].Payload.Together(stock.Enough(wants(left))))
 		switch {
-		case err != nil && !increment.Undone(err):
+		case ends(err):
 			s.unsold(ctx, batch, left, err)
 			return
-		case err == nil && affected == 1:
+		case err == nil && affected > 0: // of several rows, if the key is unique no more: each had enough for all
 			for _, r := range left {
-				r.Payload.rows = 1
+				r.Payload.rows = affected
 			}
 			short.Store(false)
 			return
@@ -146,7 +146,7 @@ func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequ
 		return s.Finish(ctx, err)
 	})
 	switch {
-	case err != nil && committing && !increment.Undone(err):
+	case committing && ends(err), mysqlerr.Waited(mysqlerr.Number(err)):
 		s.unsold(ctx, batch, left, err)
 		return
 	case err != nil: // nothing was done
@@ -169,11 +169,16 @@ func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequ
 	}
 }
 
-// trySale sends a statement whose failure, unless it leaves open what was done, is no news
-// to anybody.
+// ends reports whether an error is that of everybody in the batch: it leaves open what was
+// done, or all have waited for as long as each would have by itself.
+func ends(err error) bool {
+	return err != nil && (!increment.Undone(err) || mysqlerr.Waited(mysqlerr.Number(err)))
+}
+
+// trySale sends a statement whose failure is no news to anybody, unless it ends the batch.
 func (s *seller) trySale(ctx context.Context, text string) (affected int64, err error) {
 	affected, err = s.Do(ctx, text)
-	if err != nil && increment.Undone(err) {
+	if err != nil && !ends(err) {
 		s.Stats.Unheard(mysqlerr.Number(err))
 	}
 	return affected, err
@@ -214,6 +219,9 @@ func (s *seller) serve(ctx context.Context, requests []*saleRequest) ([]stock.An
 	locked, err := s.LockRows(ctx, g.Table, sqltext.Quote(g.Name), g.From(), x.Row())
 	if err != nil || len(locked) == 0 {
 		return all(stock.Refused), err
+	}
+	if len(locked) > 1 { // what one has says nothing of the others
+		return nil, errUnserved
 	}
 	if err := s.FoldRows(ctx, g.Table, locked); err != nil {
 		return nil, err
