@@ -35,3 +35,17 @@ func TestFixedSnapshot(t *testing.T) {
 		tw.Play(t, slices.Concat([]string{"A: SELECT * FROM note", "A: SET autocommit = 0"}, reads, []string{"A: COMMIT", "A: SET autocommit = 1"})...)
 	})
 }
+
+// TestSnapshotOfFailed proves that a read which fails when it has begun to read has made the
+// snapshot, too: of a row that the transaction increments it shows the other columns as they
+// are now.
+func TestSnapshotOfFailed(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewBlog(t, srv, harness.BlogCounters())
+		for _, first := range []string{"A: SELECT * FROM note WHERE id = (SELECT id FROM author)", "A: SELECT likes FROM post WHERE id = (SELECT id FROM author)", "A: /* sent by Exec */ SELECT (SELECT id FROM author)", "A: SELECT nonsense FROM note", "A: SET @x = (SELECT id FROM author)"} {
+			tw.Reset(t)
+			tw.Play(t, "A: begin RR", first, "B: UPDATE post SET title = 'new', likes = likes + 7 WHERE id = 1", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SELECT title, likes FROM post WHERE id = 1",
+				"B: UPDATE post SET title = 'newer' WHERE id = 2", "A: SELECT title, likes FROM post ORDER BY id", "A: rollback")
+		}
+	})
+}
