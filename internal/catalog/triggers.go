@@ -159,9 +159,9 @@ func (d derived) add(row, amount string) string {
 	return "INSERT INTO " + into + " (" + strings.Join(cols, ", ") + ") VALUES (" + strings.Join(vals, ", ") + ") ON DUPLICATE KEY UPDATE " + col + " = " + into + "." + col + " + (" + amount + ");"
 }
 
-// Feeds reports whether a trigger of ours in a database, by its text, writes the slots of the
+// Feeds reports whether a trigger of ours in a database, by its text, writes the slots of a
 // table.
-func (t *Table) Feeds(db, body string) bool {
+func Feeds(t *Table, db, body string) bool {
 	into := func(name string) bool { return strings.Contains(body, "INSERT INTO "+name+" (") }
 	return into(t.Slots()) || db == t.Spec.DB && into(sqltext.Quote(t.Spec.SlotsTable))
 }

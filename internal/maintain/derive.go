@@ -140,7 +140,7 @@ func ownTriggers(t *catalog.Table, query func(string) ([][]string, error)) ([][]
 		strings.ReplaceAll(catalog.OwnTrigger, "_", "|_") + "%' ESCAPE '|' ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME")
 	wanted := t.Triggers()
 	rows = slices.DeleteFunc(rows, func(r []string) bool {
-		return !t.Feeds(r[0], r[4]) && !slices.ContainsFunc(wanted, func(g catalog.Trigger) bool { return r[0] == g.DB && r[1] == g.Name })
+		return !catalog.Feeds(t, r[0], r[4]) && !slices.ContainsFunc(wanted, func(g catalog.Trigger) bool { return r[0] == g.DB && r[1] == g.Name })
 	})
 	for _, r := range rows {
 		if err != nil || !catalog.ShownOtherwise(r[1], r[4]) {
