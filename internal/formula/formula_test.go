@@ -55,7 +55,7 @@ func TestParseMistakes(t *testing.T) {
 		"SELECT a + 1, COUNT(*) FROM t GROUP BY a":                      "what it selects first are not the columns of the key",
 		"SELECT a, MAX(b) FROM t GROUP BY a":                            "what it selects last is neither COUNT nor SUM",
 		"SELECT a, COUNT(*) + 1 FROM t GROUP BY a":                      "what it selects last is neither COUNT nor SUM",
-		`SELECT a, COUNT(*) FROM t WHERE b = 'x\\y' GROUP BY a`:         "it has a backslash in a text",
+		`SELECT a, COUNT(*) FROM t WHERE b = 'x\\y' GROUP BY a`:         "it has a backslash in a text, which is another text under NO_BACKSLASH_ESCAPES (LIKE has ESCAPE '|')",
 		"SELECT a, COUNT(DISTINCT b) FROM t GROUP BY a":                 "it has DISTINCT, for which one row does not tell its part",
 		"SELECT DISTINCT a, COUNT(*) FROM t GROUP BY a":                 "it has DISTINCT, for which one row does not tell its part",
 		"SELECT a, COUNT(*) FROM t GROUP BY a HAVING COUNT(*) > 1":      "it has HAVING, for which one row does not tell its part",
