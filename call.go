@@ -46,8 +46,7 @@ func (k *call) binder() plan.Binder {
 
 // exactly is the execution the exact way.
 func (k *call) exactly() exact.Execution {
-	a := k.arguments()
-	return exact.Execution{Statement: k, Exact: k.Plan.Exactly(), Plan: k.Plan, Text: k.text, Binder: a.Binder, Count: a.Count(), Asked: k.rows}
+	return exact.Execution{Statement: k, Exact: k.Plan.Exactly(), Plan: k.Plan, Text: k.text, Arguments: k.arguments(), Asked: k.rows}
 }
 
 // query is the execution as that of a query.

@@ -15,7 +15,7 @@ import (
 // slots would stay standing, or where it has a limit, the statement is kept to the rows
 // locked here.
 func (r *Runner) takeFor(ctx context.Context, x Execution) (string, error) {
-	n, b, locksGaps := x.Restriction, x.Binder, r.LocksGaps()
+	n, b, locksGaps := x.Restriction, x.Arguments.Binder, r.LocksGaps()
 	asItIs := func() (string, error) { return x.Text, r.FoldScopes(ctx, x.Exact, x.Plan.Writes != nil, b) }
 	if n == nil || locksGaps && n.By == nil && n.First == nil {
 		return asItIs()

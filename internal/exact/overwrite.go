@@ -19,7 +19,7 @@ func (r *Runner) runOverwriting(ctx context.Context, x Execution) (out answer.Ou
 		return answer.Outcome{}, false, nil
 	}
 	s := x.Rows[0]
-	where, ok := plan.BindKeys(x.Plan.Writes[0].Keys, s.Name, x.Binder)
+	where, ok := plan.BindKeys(x.Plan.Writes[0].Keys, s.Name, x.Arguments.Binder)
 	if !ok {
 		return answer.Outcome{}, false, nil
 	}

@@ -25,11 +25,10 @@ type Statement interface {
 type Execution struct {
 	Statement
 	*plan.Exact
-	Plan   *plan.Plan
-	Text   string // as it was written
-	Binder plan.Binder
-	Count  int  // of its arguments, those too that the plan has no place for
-	Asked  bool // for rows
+	Plan      *plan.Plan
+	Text      string // as it was written
+	Arguments plan.Arguments
+	Asked     bool // for rows
 }
 
 // Runner runs statements the exact way, in one session.
@@ -54,11 +53,11 @@ func (r *Runner) RunExactly(ctx context.Context, x Execution) (answer.Outcome, e
 // false where it has to go by itself.
 func (r *Runner) runQueued(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
 	g := x.Guard
-	if g == nil || x.Count != x.Plan.Params || x.Asked || r.InTransaction() || !sale.Sells(r.Caller) {
+	if g == nil || x.Arguments.Count() != x.Plan.Params || x.Asked || r.InTransaction() || !sale.Sells(r.Caller) {
 		return answer.Outcome{}, false, nil
 	}
 	alone := false
-	affected, sold, serr := r.sales.Run(ctx, r.Caller, g, x.Binder, func() {
+	affected, sold, serr := r.sales.Run(ctx, r.Caller, g, x.Arguments.Binder, func() {
 		alone = true
 		r.Stats.Guard(1)
 		out, err = r.runByItself(ctx, x)
@@ -87,7 +86,7 @@ func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, 
 	}
 	r.HasSnapshot = r.HasSnapshot || p.Fixes && err == nil
 	if err == nil {
-		r.NoteWrites(p.Writes, x.Binder, out.Affected())
+		r.NoteWrites(p.Writes, x.Arguments.Binder, out.Affected())
 	}
 	return out, err
 }
@@ -103,7 +102,7 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 	}
 	if inside {
 		s := x.Rows[0]
-		where, ok := s.Bind(x.Binder)
+		where, ok := s.Bind(x.Arguments.Binder)
 		if !ok {
 			return answer.Outcome{}, false, nil
 		}
@@ -116,7 +115,7 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 		case len(rows) == 0: // none is written then: one that comes to meet the condition now may have slots
 			out, err := x.Send(ctx, x.keptTo(s, rows))
 			if err == nil {
-				r.NoteWrites(p.Writes, x.Binder, out.Affected())
+				r.NoteWrites(p.Writes, x.Arguments.Binder, out.Affected())
 			}
 			return out, true, err
 		}
@@ -126,7 +125,7 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 	case hasSlots(err), mysqlerr.Number(err) == mysqlerr.ErrMixedCollations, mysqlerr.Number(err) == mysqlerr.ErrDeadlock && !inside: // over slots, perhaps; nothing was done
 		return answer.Outcome{}, false, nil
 	case err == nil:
-		r.NoteWrites(p.Writes, x.Binder, out.Affected())
+		r.NoteWrites(p.Writes, x.Arguments.Binder, out.Affected())
 	}
 	return out, true, err
 }
@@ -231,5 +230,5 @@ func (r *Runner) Collisions(x Execution) (where string, ok bool) {
 	if r.InTransaction() && (r.Transaction().Inside || r.Transaction().WrittenTo(s.Table).Unbounded) || slices.ContainsFunc(s.Keys, plan.KeyValue.Momentary) {
 		return "", false
 	}
-	return s.Bind(x.Binder)
+	return s.Bind(x.Arguments.Binder)
 }

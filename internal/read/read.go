@@ -85,7 +85,7 @@ func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) 
 		}
 		// perhaps it is the view that the server does not like here: then the base table has to do
 		r.Stats.Exactly("the server does not accept the view")
-		return r.RunExactly(ctx, exact.Execution{Statement: x.Statement, Exact: p.Exactly(), Plan: p, Text: x.Text, Binder: x.Arguments.Binder, Count: x.Arguments.Count(), Asked: x.Rows})
+		return r.RunExactly(ctx, exact.Execution{Statement: x.Statement, Exact: p.Exactly(), Plan: p, Text: x.Text, Arguments: x.Arguments, Asked: x.Rows})
 	default:
 		return out, err
 	}
