@@ -332,19 +332,15 @@ func TestClosedSlots(t *testing.T) {
 // lost.
 func TestUnreachableAtTheEnd(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := newPages(t, srv, 1000)
-		b := &refuser{}
-		own := *tw.Config
-		own.Interceptor = b
-		cfg, err := mysql.ParseDSN(tw.OursDSN)
-		require.NoError(t, err)
-		connector, err := countermysql.NewConnector(cfg, &own)
-		require.NoError(t, err)
-		db := openDB(connector)
-		opened(t, db)
+		tw, db, m := meddled(t, srv)
 		known(t, db, 1)
 		harness.Affected(t, db, hit, 1)
-		b.refuses.Store(true)
+		m.set(func(_ context.Context, query string, send func(string) error) error {
+			if strings.Contains(query, "countermysql_flushes") {
+				return errors.New("refused by the test")
+			}
+			return send(query)
+		})
 		require.Error(t, countermysql.Flush(t.Context(), db))
 		require.NotEmpty(t, buffer(t, db).Error)
 		require.EqualValues(t, 1, buffer(t, db).Waiting)
@@ -352,5 +348,3 @@ func TestUnreachableAtTheEnd(t *testing.T) {
 		require.EqualValues(t, 1, stored(t, tw, 1))
 	})
 }
-
-var errRefused = errors.New("refused by the test")
