@@ -2,9 +2,11 @@ package catalog
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -12,23 +14,31 @@ import (
 // information_schema shows of them may hide a name: MySQL shows apostrophes within a text as
 // they are, so that what stands between two such texts looks like one itself.
 func (b *Objects) originals(ctx context.Context, l *loader) {
-	names := map[string]bool{}
+	names := wantedNames{words: map[string]bool{}}
 	for _, t := range l.tables {
-		names[strings.ToLower(t.Spec.Name)], names[strings.ToLower(t.Spec.SlotsTable)] = true, true
+		names.add(t.Spec.Name)
+		names.add(t.Spec.SlotsTable)
 	}
 	for _, objects := range [][][]string{b.views, b.routines, b.triggers} {
 		for _, v := range objects {
-			names[strings.ToLower(v[1])] = true
+			names.add(v[1])
+		}
+	}
+	asSent := func(v []string, kind, name string) {
+		if create := l.original(ctx, kind+" "+sqltext.Quote(v[0])+"."+sqltext.Quote(name)); create != "" {
+			v[2] = TriggerBody(create)
+		} else {
+			v[2] = names.all(v[2])
 		}
 	}
 	for _, v := range b.routines {
-		if !l.server.MariaDB && hides(v[2], names) {
-			v[2] = l.original(ctx, v[3]+" "+sqltext.Quote(v[0])+"."+sqltext.Quote(v[1]), v[2])
+		if !l.server.MariaDB && names.hidden(v[2]) {
+			asSent(v, v[3], v[1])
 		}
 	}
 	for _, v := range b.triggers {
-		if !l.server.MariaDB && hides(v[2], names) || ShownOtherwise(v[5], v[2]) {
-			v[2] = TriggerBody(l.original(ctx, "TRIGGER "+sqltext.Quote(v[0])+"."+sqltext.Quote(v[5]), v[2]))
+		if !l.server.MariaDB && names.hidden(v[2]) || ShownOtherwise(v[5], v[2]) {
+			asSent(v, "TRIGGER", v[5])
 		}
 	}
 }
@@ -39,24 +49,39 @@ func ShownOtherwise(name, body string) bool {
 	return strings.HasPrefix(name, OwnTrigger) && (strings.ContainsAny(body, `'"?`) || strings.ContainsFunc(body, func(r rune) bool { return r >= 0x80 }))
 }
 
-// hides reports whether a text has one of the names as a word, in lower case, but not as an
-// identifier.
-func hides(text string, names map[string]bool) bool {
+// wantedNames are looked for in texts, in lower case.
+type wantedNames struct {
+	words map[string]bool
+	odd   []string // what is no word unless it is quoted
+}
+
+func (w *wantedNames) add(name string) {
+	if name = strings.ToLower(name); !strings.ContainsFunc(name, between) {
+		w.words[name] = true
+	} else if !slices.Contains(w.odd, name) {
+		w.odd = append(w.odd, name)
+	}
+}
+
+// hidden reports whether a text with literals has one of the names, but not as an identifier.
+func (w *wantedNames) hidden(text string) bool {
 	if !strings.ContainsAny(text, `'"`) {
 		return false
 	}
-	lower, words := strings.ToLower(text), sqltext.Identifiers(text)
-	for _, w := range strings.FieldsFunc(lower, between) {
-		if names[w] && !words[w] {
-			return true
+	lower, seen := strings.ToLower(text), sqltext.Identifiers(text)
+	return slices.ContainsFunc(strings.FieldsFunc(lower, between), func(word string) bool { return w.words[word] && !seen[word] }) ||
+		slices.ContainsFunc(w.odd, func(name string) bool { return strings.Contains(lower, name) && !seen[name] })
+}
+
+// all is a text in which every word of another, quoted or not, is an identifier.
+func (w *wantedNames) all(text string) string {
+	words := strings.FieldsFunc(text, between)
+	for _, name := range w.odd {
+		if strings.Contains(strings.ToLower(text), name) {
+			words = append(words, sqltext.Quote(name))
 		}
 	}
-	for name := range names {
-		if strings.ContainsFunc(name, between) && strings.Contains(lower, name) && !words[name] {
-			return true
-		}
-	}
-	return false
+	return strings.Join(words, " ")
 }
 
 // between reports whether a character is none of a bare name.
@@ -64,17 +89,21 @@ func between(r rune) bool {
 	return r != '_' && r != '$' && r < 0x80 && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-// original is the statement that has made an object. Where the server does not tell, all words
-// of what it shows count as names.
-func (l *loader) original(ctx context.Context, object, shown string) string {
-	if rows := l.ask(ctx, "SHOW CREATE "+object); len(rows) == 1 && rows[0][2] != "" {
-		return rows[0][2]
+// original is the statement that has made an object; "" where the server does not tell: it may
+// be gone, or another's.
+func (l *loader) original(ctx context.Context, object string) string {
+	rows := l.ask(ctx, "SHOW CREATE "+object)
+	if mysqlerr.Number(l.err) != 0 {
+		l.err = nil
 	}
-	l.err = nil // it may be gone, or another's
-	return strings.Join(strings.FieldsFunc(shown, between), " ")
+	if len(rows) != 1 {
+		return ""
+	}
+	return rows[0][2]
 }
 
-// TriggerBody is what a trigger does, of the statement that has made it.
+// TriggerBody is what a trigger does, of the statement that has made it; another statement is
+// returned as it is.
 func TriggerBody(create string) string {
 	toks := sqltext.Tokenize(create, sqltext.Mode{})
 	for i := range len(toks) - 3 {
