@@ -75,7 +75,9 @@ const maxDirectRows = 4
 // before it has any exclusively, and waits for none. Who has them all waits for no base row
 // any more, whichever of them he then locks, or does not get and leaves to a slot; and who
 // has but some, shared, waits for the others in canonical order: to wait with some row locked
-// exclusively would deadlock with who edits one of these rows and refers to another.
+// exclusively would deadlock with who edits one of these rows and refers to another. Behind
+// the first of a hot key all go to slots: who waits for a slot has locked no row that comes
+// behind it.
 func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) error {
 	if len(unsent) == 1 && len(unsent[0].Entries) == 1 {
 		return nil // behind it no base row is waited for
@@ -91,15 +93,15 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 			if e.Key == nil || e.Where != "" {
 				return nil
 			}
-			hot := !e.Counts() || b.keys.Hot(e.Key)
+			hot := changes < len(rows) || !e.Counts() || b.keys.Hot(e.Key)
 			if !hot {
 				changes++
 			}
 			rows = append(rows, slotsql.BaseRow{Table: p.Table, Increment: e, Shared: hot})
 		}
 	}
-	if changes == 0 || changes == 1 && !rows[len(rows)-1].Shared {
-		return nil // nor behind the last
+	if changes == 0 {
+		return nil
 	}
 	switch affected, err := c.sendRows(ctx, rows); {
 	case err == nil && affected == 0, mysqlerr.Number(err) == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[mysqlerr.Number(err)]:
