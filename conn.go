@@ -150,6 +150,9 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 			return answer.Outcome{}, err
 		}
 	}
+	if p.Locking {
+		c.Open().Edits()
+	}
 	if err := c.SendBegin(ctx); err != nil {
 		return answer.Outcome{}, err
 	}

@@ -69,7 +69,7 @@ func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (answer.Out
 
 // counts is the execution as an increment.
 func (k *call) counts() increment.Execution {
-	return increment.Execution{Increment: k.Plan.Increment(), Binder: k.binder(), Batch: k.state.batch, Sole: &k.state.sole, Rows: k.rows}
+	return increment.Execution{Increment: k.Plan.Increment(), Binder: k.binder(), Batch: k.state.batch, Behind: &k.state.behind, Rows: k.rows}
 }
 
 // counted is the answer that the plain statement would have given.

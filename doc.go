@@ -25,8 +25,9 @@
 //     slot of many, which reads the base row under a shared lock: increments
 //     never wait for each other. Inside a transaction it is pending; the pending increments
 //     are sent right before COMMIT, one statement a table, in key order, so that
-//     counters do not deadlock and are locked for no longer than a COMMIT. One that has been
-//     the only one of its last short transactions changes a cold row at once instead.
+//     counters do not deadlock and are locked for no longer than a COMMIT. In transactions
+//     that have been short of late, with nothing but increments behind the first, the last
+//     one changes its cold row at once, and the others lock theirs.
 //     Outside a transaction, and in one of nothing but increments, those that
 //     arrive while others are under way wait for them and go together: one
 //     COMMIT serves many callers (group commit).
@@ -116,9 +117,9 @@ package countermysql
 //	BeginTx mayDefer                                 in a transaction: BEGIN waits,
 //	Count countLater promise                         it is noted
 //	KeepPromises sendAtOnce                          its row is changed, if RowsAffected is asked
-//	findAll lookUp addPending                        - or looked up, if others may follow
+//	findAll hold lookUp addPending                   - or locked, or looked up, if others may follow
 //	Commit Due CommitTogether                        COMMIT: as outside, if nothing else was done,
-//	commit Send sendTable sendUpsert                 or right before it
+//	commit Send sendHeld sendTable sendUpsert        or right before it
 //
 // Where to read, in the order of a statement's life:
 //

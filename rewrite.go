@@ -54,7 +54,7 @@ type planUse struct {
 type planState struct {
 	batch  *increment.Batch // of the increment; nil: it goes by itself
 	buffer *buffer.Table    // of its table; nil: it has none
-	sole   traffic.Sole     // of the increment
+	behind traffic.Behind   // the increment
 	query  read.State
 	noted  atomic.Bool  // as a fallback
 	parsed atomic.Int32 // by the server, what the driver can't parse: see garbled

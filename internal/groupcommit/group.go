@@ -26,7 +26,7 @@ const (
 )
 
 // Group combines what many callers want to send. The first runs at once, with
-// those that were ready to run beside it; those that arrive while it is under way
+// those that were ready to run beside it, if the last had company; those that arrive while it is under way
 // wait, and go together on the connection of the one that has waited longest. No
 // timer waits for company. (Several batches under way at once were slower: each
 // pays for a statement and a COMMIT.)
@@ -137,9 +137,11 @@ func (g *Group[P]) Do(ctx context.Context, u *Request[P], prepare func(batch []*
 	var l Leadership
 	if g.lead == 0 {
 		l = g.begin()
-		g.mu.Unlock()
-		runtime.Gosched() // others who are ready to run may come along
-		g.mu.Lock()
+		if g.size > 1 { // others who are ready to run may come along
+			g.mu.Unlock()
+			runtime.Gosched()
+			g.mu.Lock()
+		}
 	} else {
 		g.wait(u)
 		g.mu.Unlock()

@@ -19,9 +19,9 @@ import (
 type Execution struct {
 	Increment *plan.Increment
 	Binder    plan.Binder
-	Batch     *Batch        // of its plan; nil: it goes by itself
-	Sole      *traffic.Sole // of its plan
-	Rows      bool          // it was asked for rows
+	Batch     *Batch          // of its plan; nil: it goes by itself
+	Behind    *traffic.Behind // it, by plan
+	Rows      bool            // it was asked for rows
 }
 
 // Counted is what has become of it: so many rows, or as many as are found when somebody asks.
@@ -49,7 +49,7 @@ func (c *Caller) Count(ctx context.Context, x Execution, b *plan.BoundIncrement)
 	if len(b.Conditions) == 1 && b.One {
 		return c.countOne(ctx, x, b)
 	}
-	hits, how, err := c.findAll(ctx, b)
+	hits, how, err := c.findAll(ctx, b, nil)
 	if err != nil || how != Done {
 		return Counted{}, how, err
 	}
@@ -227,21 +227,25 @@ func (c *Caller) upsertOne(b *plan.BoundIncrement, e *slotsql.RowIncrement) stri
 // countLater adds an increment to the transaction's pending ones. The rows are
 // looked up, at once or when that is asked for, so that RowsAffected is true.
 func (c *Caller) countLater(ctx context.Context, x Execution, b *plan.BoundIncrement) (Counted, After, error) {
-	c.Transaction().Counts(x.Sole)
+	c.Transaction().Counts(x.Behind)
 	untouched := c.isUntouched(x, b)
-	if untouched && c.mayPromise(b) {
-		return Counted{Promise: c.promise(b)}, Done, nil
+	if untouched && mayPromise(c.Transaction(), b) {
+		return Counted{Promise: c.promise(b, x.Behind)}, Done, nil
 	}
 	if err := c.KeepPromises(ctx); err != nil {
 		return Counted{}, Done, err
 	}
 	if untouched {
 		e := &slotsql.RowIncrement{ID: b.ID, Key: catalog.Key{b.ID}, Deltas: b.Deltas[0], Touch: b.Touch}
-		if sent, err := c.sendAtOnce(ctx, b.Table, e); sent || err != nil {
+		if sent, err := c.sendAtOnce(ctx, b.Table, e, x.Behind); sent || err != nil {
 			return counted(b.Increment, 1), Done, err
 		}
 	}
-	hits, how, err := c.findAll(ctx, b)
+	behind := x.Behind
+	if !untouched {
+		behind = nil
+	}
+	hits, how, err := c.findAll(ctx, b, behind)
 	if err != nil || how != Done {
 		return Counted{}, how, err
 	}

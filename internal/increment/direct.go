@@ -8,6 +8,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/traffic"
 	"github.com/countermysql/countermysql/internal/txn"
 )
 
@@ -50,11 +51,12 @@ func (c *Caller) sendDirect(ctx context.Context, b *Batch, e *slotsql.RowIncreme
 
 // sendAtOnce changes the base row of a transaction's increment where plain MySQL does,
 // instead of looking whether it is there; sent is false where it has to wait for COMMIT. It
-// is for one that is expected to be the only one: transactions that hold one row and are
-// then to wait for another could deadlock. Nor may who waits for this row wait for long.
-func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) (sent bool, err error) {
+// is for one that is expected to be the last, while all others are held: transactions that
+// change one row and are then to wait for another could deadlock. Nor may who waits for this
+// row wait for long.
+func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement, behind *traffic.Behind) (sent bool, err error) {
 	x := c.Tx
-	if x == nil || !x.CountsOnce() || c.Unbegun != nil {
+	if x == nil || !behind.Nothing() || c.Unbegun != nil || !x.HoldsAll(maxDirectRows) {
 		return false, nil
 	}
 	switch err := c.sendDirect(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), e, true, ""); {
@@ -63,7 +65,7 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 	case err != nil:
 		return false, err
 	}
-	c.wrote(t, e)
+	x.WrittenTo(t).MarkKey(e.Key)
 	return true, nil
 }
 
@@ -81,6 +83,9 @@ const maxDirectRows = 4
 func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) error {
 	if len(unsent) == 1 && len(unsent[0].Entries) == 1 {
 		return nil // behind it no base row is waited for
+	}
+	if c.Transaction().HoldsAll(maxDirectRows) {
+		return c.sendHeld(ctx, unsent)
 	}
 	var rows []slotsql.BaseRow
 	changes := 0

@@ -35,7 +35,7 @@ func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.BoundIncremen
 		}
 		return out, Done, nil
 	}
-	hits, how, err := c.findAll(ctx, b)
+	hits, how, err := c.findAll(ctx, b, nil)
 	if err != nil || how != Done {
 		return Explanation{}, how, err
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/traffic"
 	"github.com/countermysql/countermysql/internal/txn"
 )
 
 // findAll looks up the rows of every condition, and gives each its increment. It answers TakeVerbatim where
 // the statement itself has to find out: no row, a NULL counter, a row that the
-// transaction has written.
-func (c *Caller) findAll(ctx context.Context, b *plan.BoundIncrement) ([]slotsql.RowIncrement, After, error) {
+// transaction has written. Of one that may hold its row it is told what comes behind it.
+func (c *Caller) findAll(ctx context.Context, b *plan.BoundIncrement, behind *traffic.Behind) ([]slotsql.RowIncrement, After, error) {
 	if len(b.Rows) > 1 {
 		if hits, how, err := c.findRows(ctx, b); err != nil || how != NotTried {
 			return hits, how, err
@@ -28,7 +29,7 @@ func (c *Caller) findAll(ctx context.Context, b *plan.BoundIncrement) ([]slotsql
 	var hits []slotsql.RowIncrement
 	seen := map[string]bool{}
 	for i, where := range b.Conditions {
-		found, how, err := c.find(ctx, b, where, b.Deltas[i])
+		found, how, err := c.find(ctx, b, where, b.Deltas[i], behind)
 		if err != nil || how != Done {
 			return nil, how, err
 		}
@@ -65,7 +66,7 @@ func (c *Caller) findRows(ctx context.Context, b *plan.BoundIncrement) ([]slotsq
 			}
 		}
 	}
-	found, how, err := c.find(ctx, b, "("+strings.Join(b.Conditions, ") OR (")+")", all)
+	found, how, err := c.find(ctx, b, "("+strings.Join(b.Conditions, ") OR (")+")", all, nil)
 	switch {
 	case err != nil || how != Done:
 		return nil, how, err
@@ -88,7 +89,7 @@ func (c *Caller) findRows(ctx context.Context, b *plan.BoundIncrement) ([]slotsq
 	return hits, Done, nil
 }
 
-func (c *Caller) find(ctx context.Context, b *plan.BoundIncrement, where string, deltas []int64) ([]slotsql.RowIncrement, After, error) {
+func (c *Caller) find(ctx context.Context, b *plan.BoundIncrement, where string, deltas []int64, behind *traffic.Behind) ([]slotsql.RowIncrement, After, error) {
 	t, name := b.Table, sqltext.Quote(b.Name)
 	var w *txn.WriteSet
 	if c.InTransaction() {
@@ -122,7 +123,15 @@ func (c *Caller) find(ctx context.Context, b *plan.BoundIncrement, where string,
 	if b.ID != "" {
 		l.id, l.where = b.ID, name+"."+sqltext.Quote(t.Key[0].Name)
 	}
-	rows, err := c.lookUp(ctx, l, w)
+	var rows [][]string
+	var held bool
+	var err error
+	if behind != nil {
+		rows, held, err = c.hold(ctx, b, behind, l)
+	}
+	if !held && err == nil {
+		rows, err = c.lookUp(ctx, l, w)
+	}
 	switch {
 	case mysqlerr.BadValue[mysqlerr.Number(err)]: // as a query says it; the statement itself says what is wrong with it
 		return nil, TakeVerbatim, nil
@@ -140,7 +149,7 @@ func (c *Caller) find(ctx context.Context, b *plan.BoundIncrement, where string,
 		case r[0] == "1", r[2] == "1":
 			return nil, TakeVerbatim, nil
 		}
-		e := slotsql.RowIncrement{Deltas: deltas, Touch: make([]string, len(b.Touch))}
+		e := slotsql.RowIncrement{Deltas: deltas, Touch: make([]string, len(b.Touch)), Held: held}
 		if e.Key = catalog.Key(r[3 : 3+len(t.Key)]); !t.Key.Writes(e.Key) {
 			return nil, TakeVerbatim, nil
 		}

@@ -6,8 +6,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
-	"github.com/countermysql/countermysql/internal/slotsql"
-	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/traffic"
 	"github.com/countermysql/countermysql/internal/txn"
 )
 
@@ -29,22 +28,24 @@ func (c *Caller) isUntouched(of Execution, b *plan.BoundIncrement) bool {
 
 // mayPromise reports whether the row of such an increment need not be looked for yet:
 // whether it is there is all that RowsAffected depends on.
-func (c *Caller) mayPromise(b *plan.BoundIncrement) bool {
+func mayPromise(x *txn.State, b *plan.BoundIncrement) bool {
 	t := b.Table
-	if len(t.Touch) > 0 {
-		return false
-	}
+	return len(t.Touch) == 0 && !mayBeNull(b) && !slices.ContainsFunc(x.Promises, func(p *txn.Promise) bool { return p.Bound.Table == t && p.Bound.ID == b.ID })
+}
+
+// mayBeNull reports whether the row may be one that the increment leaves as it is.
+func mayBeNull(b *plan.BoundIncrement) bool {
 	for i, d := range b.Deltas[0] {
-		if d != 0 && t.Counters[i].Nullable {
-			return false
+		if d != 0 && b.Table.Counters[i].Nullable {
+			return true
 		}
 	}
-	return !slices.ContainsFunc(c.Transaction().Promises, func(p *txn.Promise) bool { return p.Bound.Table == t && p.Bound.ID == b.ID })
+	return false
 }
 
 // promise adds an increment to the transaction's, and returns its result.
-func (c *Caller) promise(b *plan.BoundIncrement) *txn.Promise {
-	x, p := c.Transaction(), &txn.Promise{Keeper: (*keeper)(c), Bound: b, Late: c.HasSnapshot, Affected: 1}
+func (c *Caller) promise(b *plan.BoundIncrement, behind *traffic.Behind) *txn.Promise {
+	x, p := c.Transaction(), &txn.Promise{Keeper: (*keeper)(c), Bound: b, Behind: behind, Late: c.HasSnapshot, Affected: 1}
 	x.Promises = append(x.Promises, p)
 	x.Increments++
 	c.Stats.Pending.Add(1)
@@ -60,7 +61,7 @@ func (c *Caller) KeepPromises(ctx context.Context) error {
 	defer c.CloseOnPanic()
 	x := c.Tx
 	for i, p := range x.Promises {
-		if err := c.keep(ctx, p); err != nil {
+		if err := c.keep(ctx, p, i == len(x.Promises)-1); err != nil {
 			for _, p := range x.Promises[i:] {
 				p.Keeper, p.Err = nil, err // to who overlooks the error, no row is missing: COMMIT fails
 			}
@@ -77,12 +78,14 @@ func (c *Caller) KeepPromises(ctx context.Context) error {
 
 // keep looks for the row of a promise. Where it seems to be missing, another transaction
 // may be about to insert it: then the statement itself finds out.
-func (c *Caller) keep(ctx context.Context, p *txn.Promise) error {
+func (c *Caller) keep(ctx context.Context, p *txn.Promise, last bool) error {
 	t, e := p.Bound.Table, p.Entry()
-	if sent, err := c.sendAtOnce(ctx, t, &e); sent || err != nil {
-		return err
+	if last {
+		if sent, err := c.sendAtOnce(ctx, t, &e, p.Behind); sent || err != nil {
+			return err
+		}
 	}
-	hits, how, err := c.findAll(ctx, p.Bound)
+	hits, how, err := c.findAll(ctx, p.Bound, p.Behind)
 	if err != nil {
 		return err
 	}
@@ -99,13 +102,8 @@ func (c *Caller) keep(ctx context.Context, p *txn.Promise) error {
 		c.Transaction().WrittenTo(t).SetUnbounded()
 		return nil
 	}
-	c.wrote(t, &e)
+	c.Transaction().WrittenTo(t).MarkKey(e.Key)
 	return nil
-}
-
-// wrote notes that the transaction has changed a base row.
-func (c *Caller) wrote(t *catalog.Table, e *slotsql.RowIncrement) {
-	c.Transaction().WrittenTo(t).Mark(txn.WrittenRow{Base: t.Key.Where(e.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Key.Where(e.Key, catalog.PrivateName)})
 }
 
 // Adopt makes the transaction go over to a schema that was learned while it was open: it has

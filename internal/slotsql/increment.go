@@ -30,6 +30,7 @@ type RowIncrement struct {
 	Where  string    // selects the row; "": the key does
 	Rest   string    // what else than the key the row has to meet
 	Finds  []Locator // how the application found the row, should others re-key it
+	Held   bool      // its transaction has locked the row, shared
 }
 
 // Counts reports whether it adds to a counter: all of it may have cancelled out but a time.
@@ -57,6 +58,7 @@ func (e *RowIncrement) Add(o *RowIncrement) bool {
 		e.Touch[i] = max(e.Touch[i], at)
 	}
 	e.Finds = append(e.Finds, o.Finds...)
+	e.Held = e.Held || o.Held
 	return true
 }
 

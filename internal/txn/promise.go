@@ -9,6 +9,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 // Promise is the result of an increment in a transaction whose row has not been looked
@@ -19,7 +20,8 @@ import (
 type Promise struct {
 	Keeper   Keeper // nil: it is kept, or the transaction is over
 	Bound    *plan.BoundIncrement
-	Late     bool // it came after the transaction's snapshot
+	Behind   *traffic.Behind // it, by plan
+	Late     bool            // it came after the transaction's snapshot
 	Affected int64
 	Err      error
 }

@@ -26,9 +26,8 @@ type State struct {
 	Promised   []*Promise // those that are, since they are being sent
 	Sent       bool       // all that was pending
 
-	counts bool          // some increment
-	sole   *traffic.Sole // of its plan, if it is the only one
-	since  time.Duration // by clock
+	behind []*traffic.Behind // its increments, by plan, the last one at the end
+	since  time.Duration     // by clock: the first of them
 }
 
 func New(isolation string) *State {
@@ -49,27 +48,44 @@ func (x *State) Anew() *State {
 }
 
 // Counts notes an increment, before it is pending or sent.
-func (x *State) Counts(o *traffic.Sole) {
-	switch {
-	case !x.counts:
-		x.counts, x.sole, x.since = true, o, catalog.Clock()
-		return
-	case x.sole != nil:
-		x.sole.Several()
-		x.sole = nil
+func (x *State) Counts(b *traffic.Behind) {
+	if x.behind == nil {
+		x.since = catalog.Clock()
 	}
-	o.Several()
+	if n := len(x.behind); n > 0 {
+		x.behind[n-1].Increment()
+	}
+	x.behind = append(slices.DeleteFunc(x.behind, func(o *traffic.Behind) bool { return o == b }), b)
 }
 
-// CountsOnce reports whether its only increment is expected to stay that, and to be
-// committed soon.
-func (x *State) CountsOnce() bool { return x.sole != nil && x.sole.Holds() }
+// Edits notes a statement other than an increment that takes locks in tables with counters.
+func (x *State) Edits() {
+	if x == nil {
+		return
+	}
+	for _, b := range x.behind {
+		b.Edit()
+	}
+}
 
 // Commits notes that it is about to.
 func (x *State) Commits() {
-	if x.sole != nil {
-		x.sole.Committed(catalog.Clock() - x.since)
+	for _, b := range x.behind {
+		b.Committed(catalog.Clock() - x.since)
 	}
+}
+
+// HoldsAll reports whether it has locked the rows of all pending increments, which are most
+// at most.
+func (x *State) HoldsAll(most int) bool {
+	for _, p := range x.Pending {
+		for _, e := range p.Entries {
+			if most--; most < 0 || !e.Held {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // PendingFor returns the pending increments of a table, to add to.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // WriteSet are the base rows a transaction has written. What changes of it is remembered in
@@ -93,6 +94,12 @@ func (w *WriteSet) Fold(id string) {
 	}
 	rememberKey(w.journal, &w.Folded, id)
 	w.Folded[id] = true
+}
+
+// MarkKey notes that the transaction has written the row of a key.
+func (w *WriteSet) MarkKey(k catalog.Key) {
+	t := w.Table
+	w.Mark(WrittenRow{Base: t.Key.Where(k, sqltext.Quote(t.Spec.Name)), Slots: t.Key.Where(k, catalog.PrivateName)})
 }
 
 // Mark notes that the transaction has written a row.

@@ -1,0 +1,57 @@
+package increment
+
+import (
+	"context"
+	"errors"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/traffic"
+	"github.com/countermysql/countermysql/internal/txn"
+)
+
+// A row is held that a transaction has looked for by a shared lock, which it got without
+// waiting. It is for a cold row, and where nothing but increments is expected until COMMIT:
+// two transactions that hold a row and both edit it deadlock, which they do not on plain
+// MySQL, where the first of them has locked it for itself. Who holds all his rows waits for
+// no base row at COMMIT, and nobody who increments waits for him: a lock that is refused sends
+// an increment to a slot, and those go together with held rows.
+
+// hold looks for the row of a transaction's increment and locks it; held is false where it
+// may not, or somebody else has.
+func (c *Caller) hold(ctx context.Context, of *plan.BoundIncrement, behind *traffic.Behind, l lookup) (rows [][]string, held bool, err error) {
+	if !behind.Counts() || c.Unbegun != nil || !c.Transaction().HoldsAll(maxDirectRows-1) || mayBeNull(of) ||
+		c.Altered() || c.HasSnapshot && c.Settings.SnapshotIsolation {
+		return nil, false, nil
+	}
+	b, k := c.shared.Batch(l.t, l.t.Spec.Name, l.t.Key), catalog.Key{l.id}
+	if !c.cools(b) || b.keys.Hot(k) {
+		return nil, false, nil
+	}
+	rows, err = c.Read(ctx, "SELECT "+l.of(l.id)+" "+l.t.NoWait())
+	if refused(err) {
+		c.unheard(err)
+		b.keys.Meet(k)
+		return nil, false, nil
+	}
+	return rows, err == nil, err
+}
+
+// sendHeld adds increments to their base rows, one by one in canonical order, until one has
+// to go to a slot: then all that come behind it, too. So what is waited for comes behind all
+// that is locked exclusively.
+func (c *Caller) sendHeld(ctx context.Context, unsent []*txn.Pending) error {
+	for _, p := range unsent {
+		b := c.shared.Batch(p.Table, p.Table.Spec.Name, p.Table.Key)
+		for _, e := range p.Sorted() {
+			switch err := c.sendDirect(ctx, b, e, false, ""); {
+			case errors.Is(err, errNotDirect), errors.Is(err, errRowGone):
+				return nil
+			case err != nil:
+				return err
+			}
+			p.Remove(e.ID)
+		}
+	}
+	return nil
+}
