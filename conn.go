@@ -139,6 +139,9 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 			return out, err
 		}
 	}
+	if p.Increment() == nil {
+		c.Open().Other()
+	}
 	if !p.Simple {
 		return c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows})
 	}
@@ -149,9 +152,6 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 		if err := c.KeepPromises(ctx); err != nil {
 			return answer.Outcome{}, err
 		}
-	}
-	if p.Locking {
-		c.Open().Edits()
 	}
 	if err := c.SendBegin(ctx); err != nil {
 		return answer.Outcome{}, err

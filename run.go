@@ -180,7 +180,6 @@ func (c *conn) runAnything(ctx context.Context, k *call) (answer.Outcome, error)
 	if err := c.SettleAll(ctx, k.Plan); err != nil {
 		return answer.Outcome{}, err
 	}
-	c.Open().Edits()
 	out, err := k.sendWatched(ctx)
 	if k.Plan.Effect == (sqltext.Execute{}) && !sqltext.Tokenize(k.text, c.Settings.Mode)[0].Is("PREPARE") {
 		c.connector.watcher.NoteChange()
@@ -249,6 +248,7 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 			}
 			r = k.otherwise(how)
 		}
+		c.Open().Other()
 		if err := c.KeepPromises(ctx); err != nil {
 			return answer.Outcome{}, err
 		}
@@ -258,7 +258,6 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 	}
 	exactly := r.Class == plan.ClassExact
 	if takes := exactly || p.Locking; takes || inc == nil && p.Writes != nil {
-		c.Open().Edits()
 		if err := c.Hold(ctx, p, takes); err != nil {
 			return answer.Outcome{}, err
 		}

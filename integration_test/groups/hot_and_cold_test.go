@@ -39,7 +39,7 @@ func TestHotAndColdRows(t *testing.T) {
 				}
 				counted := 0
 				for at := int32(1); ; at++ {
-					heat(t, tw, hot, tw.Ours, second)
+					heat(t, tw, hot, "n", tw.Ours, second)
 					one, two := begun(tw.Ours), begun(second)
 					var n atomic.Int32
 					other := make(chan error, 1)
@@ -69,15 +69,15 @@ func TestHotAndColdRows(t *testing.T) {
 }
 
 // heat makes a row hot in processes, by a lock that their increments are refused.
-func heat(t *testing.T, tw *harness.Twin, table string, dbs ...*sql.DB) {
+func heat(t *testing.T, tw *harness.Twin, table, counter string, dbs ...*sql.DB) {
 	t.Helper()
 	lock, err := tw.Direct.Begin()
 	require.NoError(t, err)
 	var n int
-	require.NoError(t, lock.QueryRow("SELECT n FROM "+table+" WHERE id = 1 FOR UPDATE").Scan(&n))
+	require.NoError(t, lock.QueryRow("SELECT "+counter+" FROM "+table+" WHERE id = 1 FOR UPDATE").Scan(&n))
 	var done []<-chan string
 	for _, db := range dbs {
-		done = append(done, harness.Later(t, db, "UPDATE "+table+" SET n = n + 1 WHERE id = 1"))
+		done = append(done, harness.Later(t, db, "UPDATE "+table+" SET "+counter+" = "+counter+" + 1 WHERE id = 1"))
 	}
 	require.Eventually(t, func() bool { return tw.Waits(t) }, 10*time.Second, 120*time.Millisecond) // what the server tells is a tenth of a second old
 	time.Sleep(50 * time.Millisecond)

@@ -22,7 +22,7 @@ func (c *Caller) CommitInOnePacket(ctx context.Context) (done bool, err error) {
 	}
 	x.DropEmpty()
 	unsent := x.Unsent()
-	if len(unsent) != 1 {
+	if len(unsent) != 1 || x.HoldsAll(maxDirectRows) { // which go to base rows
 		return false, nil
 	}
 	if sorted := unsent[0].Sorted(); len(sorted) > c.Settings.Several(unsent[0].Table, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf)) {

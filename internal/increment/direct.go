@@ -51,12 +51,12 @@ func (c *Caller) sendDirect(ctx context.Context, b *Batch, e *slotsql.RowIncreme
 
 // sendAtOnce changes the base row of a transaction's increment where plain MySQL does,
 // instead of looking whether it is there; sent is false where it has to wait for COMMIT. It
-// is for one that is expected to be the last, while all others are held: transactions that
-// change one row and are then to wait for another could deadlock. Nor may who waits for this
-// row wait for long.
+// is for one that is expected to be the last, while all others are held and come behind it
+// in canonical order: transactions that change one row and are then to wait for another, or
+// for a slot that comes before it, could deadlock. Nor may who waits for this row wait for long.
 func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement, behind *traffic.Behind) (sent bool, err error) {
 	x := c.Tx
-	if x == nil || !behind.Nothing() || c.Unbegun != nil || !x.HoldsAll(maxDirectRows) {
+	if x == nil || !behind.Last() || c.Unbegun != nil || !x.HoldsAll(maxDirectRows) || !x.IsBefore(t, e.Key) {
 		return false, nil
 	}
 	switch err := c.sendDirect(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), e, true, ""); {

@@ -12,10 +12,10 @@ import (
 
 // A row is held that a transaction has looked for by a shared lock, which it got without
 // waiting. It is for a cold row, and where nothing but increments is expected until COMMIT:
-// two transactions that hold a row and both edit it deadlock, which they do not on plain
-// MySQL, where the first of them has locked it for itself. Who holds all his rows waits for
-// no base row at COMMIT, and nobody who increments waits for him: a lock that is refused sends
-// an increment to a slot, and those go together with held rows.
+// two transactions that hold a row and both edit it, or fold its slots to read it, deadlock,
+// which they do not on plain MySQL, where the first of them has locked it for itself. Who
+// holds all his rows waits for no base row at COMMIT, and nobody who increments waits for him:
+// a lock that is refused sends an increment to a slot, and those go together with held rows.
 
 // hold looks for the row of a transaction's increment and locks it; held is false where it
 // may not, or somebody else has.
@@ -28,7 +28,9 @@ func (c *Caller) hold(ctx context.Context, of *plan.BoundIncrement, behind *traf
 	if !c.cools(b) || b.keys.Hot(k) {
 		return nil, false, nil
 	}
-	rows, err = c.Read(ctx, "SELECT "+l.of(l.id)+" "+l.t.NoWait())
+	// The second lock is of no row: DDL waits for who has it, as for an UPDATE's, instead of
+	// keeping the UPDATE at COMMIT from the table (https://dev.mysql.com/doc/refman/8.4/en/metadata-locking.html).
+	rows, err = c.Read(ctx, "SELECT "+l.of(l.id)+" AND (SELECT 1 FROM "+l.t.Base()+" WHERE FALSE FOR UPDATE) IS NULL "+l.t.NoWait())
 	if refused(err) {
 		c.unheard(err)
 		b.keys.Meet(k)

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -8,7 +9,9 @@ import (
 )
 
 const (
-	usualAfter = 4 // transactions in a row
+	usualAfter = 4 // transactions
+	mostUsual  = 16
+	lateCosts  = 4 // so much as this many that were not
 	soonIs     = 20 * time.Millisecond
 	otherFor   = 10 * time.Minute
 )
@@ -16,13 +19,13 @@ const (
 // Behind is what usually comes behind a plan's increment in its transaction, which commits
 // soon. The zero value says nothing.
 type Behind struct {
-	nothing habit // but COMMIT
-	counts  habit // but increments
+	nothing habit // no other increment
+	counts  habit // nothing but increments
 }
 
-// habit is something that is known once it has been so some times in a row.
+// habit is something that is known once it has been so some times, and mostly soon.
 type habit struct {
-	times atomic.Int32
+	times atomic.Int32 // fewer for each that was late
 	until atomic.Int64 // by clock: it was otherwise
 }
 
@@ -30,31 +33,32 @@ func (h *habit) holds() bool { return h.times.Load() >= usualAfter && h.free() }
 
 func (h *habit) free() bool { return int64(catalog.Clock()) >= h.until.Load() }
 
-func (h *habit) breaks() {
+func (h *habit) breaks(until time.Duration) {
 	h.times.Store(0)
-	h.until.Store(int64(catalog.Clock() + otherFor))
+	h.until.Store(int64(until))
 }
 
 func (h *habit) goesOn(soon bool) {
-	switch n := h.times.Load(); {
-	case !soon:
-		h.times.Store(0)
-	case n < usualAfter && h.free():
-		h.times.Add(1)
+	switch n := h.times.Load(); { // one that somebody else adds meanwhile may be lost
+	case !h.free():
+	case soon:
+		h.times.Store(min(n+1, mostUsual))
+	default:
+		h.times.Store(max(n-lateCosts, 0))
 	}
 }
 
-// Nothing reports whether COMMIT is expected next.
-func (b *Behind) Nothing() bool { return b.nothing.holds() }
+// Last reports whether no other increment is expected before COMMIT.
+func (b *Behind) Last() bool { return b.nothing.holds() }
 
 // Counts reports whether nothing but increments, if anything, is expected before COMMIT.
 func (b *Behind) Counts() bool { return b.counts.holds() }
 
 // Increment notes that another increment has come.
-func (b *Behind) Increment() { b.nothing.breaks() }
+func (b *Behind) Increment() { b.nothing.breaks(catalog.Clock() + otherFor) }
 
-// Edit notes that a statement has come which takes locks in tables with counters.
-func (b *Behind) Edit() { b.counts.breaks() }
+// Other notes that a statement has come that is no increment, which is never forgotten.
+func (b *Behind) Other() { b.counts.breaks(math.MaxInt64) }
 
 // Committed notes that nothing of this has come, or has been noted, and how long behind the
 // transaction's first increment it commits.

@@ -58,13 +58,13 @@ func (x *State) Counts(b *traffic.Behind) {
 	x.behind = append(slices.DeleteFunc(x.behind, func(o *traffic.Behind) bool { return o == b }), b)
 }
 
-// Edits notes a statement other than an increment that takes locks in tables with counters.
-func (x *State) Edits() {
+// Other notes a statement that is no increment, before it locks or reads anything.
+func (x *State) Other() {
 	if x == nil {
 		return
 	}
 	for _, b := range x.behind {
-		b.Edit()
+		b.Other()
 	}
 }
 
@@ -81,6 +81,20 @@ func (x *State) HoldsAll(most int) bool {
 	for _, p := range x.Pending {
 		for _, e := range p.Entries {
 			if most--; most < 0 || !e.Held {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// IsBefore reports whether a key comes before those of all pending increments in canonical
+// order.
+func (x *State) IsBefore(t *catalog.Table, k catalog.Key) bool {
+	for _, p := range x.Pending {
+		order := strings.Compare(t.String(), p.Table.String())
+		for _, e := range p.Entries {
+			if order > 0 || order == 0 && t.Key.Compare(k, e.Key) >= 0 {
 				return false
 			}
 		}
