@@ -24,6 +24,7 @@ type Table struct {
 	bounds     []bound   // of CHECK constraints
 
 	elsewhere string // where folds find the base rows; "": in the base table
+	name      string // as String gives it; "": it puts that together
 
 	Indexed        []index
 	AllUnique      int    // number of unique keys, usable or not
@@ -126,7 +127,12 @@ func (t *Table) Extends(old *Table) bool {
 	return t == old || t.Key.SameAs(old.Key) && extends(t.Counters, old.Counters) && extends(t.Touch, old.Touch)
 }
 
-func (t *Table) String() string { return t.Spec.DB + "." + t.Spec.Name }
+func (t *Table) String() string {
+	if t.name != "" {
+		return t.name
+	}
+	return t.Spec.DB + "." + t.Spec.Name
+}
 
 func (t *Table) Column(name string) *Column { return FindColumn(t.Columns, name) }
 

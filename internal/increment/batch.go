@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/go-sql-driver/mysql"
@@ -25,6 +26,13 @@ type Batch struct {
 
 	keys   traffic.Keys
 	direct atomic.Int32 // increments on their way to base rows
+	base   sync.Map     // slotsql.Template by baseKey: their statements
+}
+
+// baseKey is what the statements for base rows differ in.
+type baseKey struct {
+	used, touched uint64 // by counter and touch column
+	later         bool
 }
 
 // together adds a request to slots in a transaction of its own, which it may share

@@ -147,7 +147,23 @@ func (c *Caller) sendRows(ctx context.Context, rows []slotsql.BaseRow) (affected
 func (b *Batch) baseUpdate(e *slotsql.RowIncrement, later bool) (*slotsql.Upsert, slotsql.Template) {
 	u := &slotsql.Upsert{Table: b.keys.Table, Name: b.name, Columns: b.keys.By, Entries: []*slotsql.RowIncrement{e}}
 	used, touched := u.Used()
-	return u, slotsql.NewDirectTemplate(u.Table, u.Name, u.Columns, used, touched, later)
+	of := baseKey{bits(used), bits(touched), later}
+	if tp, ok := b.base.Load(of); ok {
+		return u, tp.(slotsql.Template)
+	}
+	tp := slotsql.NewDirectTemplate(u.Table, u.Name, u.Columns, used, touched, later)
+	if len(u.Table.Counters) <= 64 && len(u.Table.Touch) <= 64 {
+		b.base.Store(of, tp)
+	}
+	return u, tp
+}
+
+// bits has a bit for each of some places below 64.
+func bits(places []int) (set uint64) {
+	for _, i := range places {
+		set |= 1 << i
+	}
+	return set
 }
 
 // fillDirectly is sendDirect for the increment in the filler; sent is false for an argument
