@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os/exec"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,14 +18,10 @@ type copied struct {
 	env []string
 }
 
-// build compiles the tests for a driver, once for all servers.
+// build compiles the tests for a driver, once for all servers. Not with -race: with that they
+// take twice as long, and ours runs with it in all other tests; this is about its answers.
 func build(t *testing.T, dir, driver string) {
-	args := []string{"test", "-c", "-vet=off", "-o", driver + ".test", "-ldflags=-X " + theirModule + ".driverNameTest=" + driver}
-	info, _ := debug.ReadBuildInfo()
-	if info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) { // as this test is
-		args = append(args, "-race")
-	}
-	suite.Go(t, dir, suite.Environment(), args...)
+	suite.Go(t, dir, suite.Environment(), "test", "-c", "-vet=off", "-o", driver+".test", "-ldflags=-X "+theirModule+".driverNameTest="+driver)
 }
 
 // run runs the tests on a driver, all but those named in skip.
