@@ -5,10 +5,11 @@
 //	go run ./examples/flash-sale                      # serves http://localhost:8080
 //	go run ./examples/flash-sale -buyers 500          # is visited by 500 buyers, and tells what came of it
 //
-// Its statements are those of any shop, and its answers those of plain MySQL: what is there is
-// sold, once, and nothing else. The visits are increments, which never wait for each other. An
-// order takes its piece in the last statement of its transaction: whoever waits for the item's
-// row waits for a COMMIT, and not for the rest of an order.
+// It makes its tables anew each time. Its statements are those of any shop, and its answers
+// those of plain MySQL: what is there is sold, once, and nothing else. The visits are
+// increments, which never wait for each other. An order takes its piece in the last statement
+// of its transaction: whoever waits for the item's row waits for a COMMIT, and not for the rest
+// of an order.
 package main
 
 import (
@@ -19,8 +20,8 @@ import (
 	"fmt"
 	"html/template"
 	"log"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"sync"
 
@@ -167,10 +168,15 @@ func (s *shop) buy(ctx context.Context, customer string) error {
 
 // rush sends buyers, who look at the page and buy, every tenth of them twice.
 func (s *shop) rush(ctx context.Context, buyers int) (string, error) {
-	server := httptest.NewServer(s)
+	listener, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		return "", err
+	}
+	server, address := http.Server{Handler: s}, "http://"+listener.Addr().String()
+	go server.Serve(listener)
 	defer server.Close()
-	browser := server.Client()
-	browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer browser.CloseIdleConnections()
 	var mu sync.Mutex
 	answers := map[int]int{} // by HTTP status
 	var failed error
@@ -188,14 +194,14 @@ func (s *shop) rush(ctx context.Context, buyers int) (string, error) {
 	var wg sync.WaitGroup
 	for n := range buyers {
 		wg.Go(func() {
-			visit(func() (*http.Response, error) { return browser.Get(server.URL) })
+			visit(func() (*http.Response, error) { return browser.Get(address) })
 			tries := 1
 			if n%10 == 0 {
 				tries = 2
 			}
 			for range tries {
 				visit(func() (*http.Response, error) {
-					return browser.PostForm(server.URL+"/orders", url.Values{"customer": {fmt.Sprint("customer ", n)}})
+					return browser.PostForm(address+"/orders", url.Values{"customer": {fmt.Sprint("customer ", n)}})
 				})
 			}
 		})

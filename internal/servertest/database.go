@@ -1,5 +1,4 @@
-// Package servertest gives tests an empty database on each server. A test package that uses
-// it has to end the servers in its TestMain, by testserver.StopShared.
+// Package servertest gives tests an empty database on each server.
 package servertest
 
 import (
@@ -22,24 +21,41 @@ import (
 type Database struct {
 	Name   string
 	Config *mysql.Config // of it, for a connector
-	Direct *sql.DB       // without our driver
+	DSN    func(params ...string) string
+	Direct *sql.DB // without our driver
 }
 
-// Each runs f on each server.
+// Each runs f on each of the servers of a test package, which has to end them in its TestMain,
+// by testserver.StopShared.
 func Each(t *testing.T, f func(t *testing.T, d Database)) {
 	servers, err := testserver.Shared(t.Context())
 	require.NoError(t, err)
+	each(t, servers, f)
+}
+
+// Alone runs f on each of some servers that end with the test, the only one of its package.
+func Alone(t *testing.T, f func(t *testing.T, d Database)) {
+	servers, err := testserver.FromEnv(t.Context())
+	require.NoError(t, err)
+	for _, srv := range servers {
+		t.Cleanup(srv.Stop)
+	}
+	each(t, servers, f)
+}
+
+func each(t *testing.T, servers []*testserver.Server, f func(t *testing.T, d Database)) {
 	for _, srv := range servers {
 		t.Run(string(srv.Flavor()), func(t *testing.T) {
 			d := Database{Name: fmt.Sprintf("unit_%d_%p", os.Getpid(), t)}
+			d.DSN = func(params ...string) string { return srv.DSN(d.Name, params...) }
 			admin, err := sql.Open("mysql", srv.DSN(""))
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = admin.Close() })
 			Execute(t, admin, "CREATE DATABASE "+d.Name)
 			t.Cleanup(func() { Execute(t, admin, "DROP DATABASE "+d.Name) })
-			d.Config, err = mysql.ParseDSN(srv.DSN(d.Name))
+			d.Config, err = mysql.ParseDSN(d.DSN())
 			require.NoError(t, err)
-			d.Direct, err = sql.Open("mysql", srv.DSN(d.Name))
+			d.Direct, err = sql.Open("mysql", d.DSN())
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = d.Direct.Close() })
 			f(t, d)
