@@ -26,10 +26,10 @@ const (
 )
 
 // Group combines what many callers want to send. The first runs at once, with
-// those that were ready to run beside it, if the last had company; those that arrive while it is under way
-// wait, and go together on the connection of the one that has waited longest. No
-// timer waits for company. (Several batches under way at once were slower: each
-// pays for a statement and a COMMIT.)
+// those that were ready to run beside it, if the last had company; those that
+// arrive while it is under way wait, and go together on the connection of the one
+// that has waited longest. No timer waits for company. (Several batches under way
+// at once were slower: each pays for a statement and a COMMIT.)
 type Group[P any] struct {
 	mu      sync.Mutex
 	lead    Leadership // 0: nothing is under way

@@ -98,11 +98,11 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 			if e.Key == nil || e.Where != "" {
 				return nil
 			}
-			hot := changes < len(rows) || !e.Counts() || b.keys.Hot(e.Key)
-			if !hot {
+			cold := changes == len(rows) && e.Counts() && !b.keys.Hot(e.Key) // like all before it
+			if cold {
 				changes++
 			}
-			rows = append(rows, slotsql.BaseRow{Table: p.Table, Increment: e, Shared: hot})
+			rows = append(rows, slotsql.BaseRow{Table: p.Table, Increment: e, Shared: !cold})
 		}
 	}
 	if changes == 0 {

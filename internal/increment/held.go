@@ -20,7 +20,7 @@ import (
 // hold looks for the row of a transaction's increment and locks it; held is false where it
 // may not, or somebody else has.
 func (c *Caller) hold(ctx context.Context, of *plan.BoundIncrement, behind *traffic.Behind, l lookup) (rows [][]string, held bool, err error) {
-	if !behind.Counts() || c.Unbegun != nil || !c.Transaction().HoldsAll(maxDirectRows-1) || mayBeNull(of) ||
+	if !behind.OnlyIncrements() || c.Unbegun != nil || !c.Transaction().HoldsAll(maxDirectRows-1) || mayBeNull(of) ||
 		c.Altered() || c.HasSnapshot && c.Settings.SnapshotIsolation {
 		return nil, false, nil
 	}

@@ -19,8 +19,8 @@ const (
 // Behind is what usually comes behind a plan's increment in its transaction, which commits
 // soon. The zero value says nothing.
 type Behind struct {
-	nothing habit // no other increment
-	counts  habit // nothing but increments
+	last habit // no other increment
+	only habit // nothing but increments
 }
 
 // habit is something that is known once it has been so some times, and mostly soon.
@@ -49,20 +49,20 @@ func (h *habit) goesOn(soon bool) {
 }
 
 // Last reports whether no other increment is expected before COMMIT.
-func (b *Behind) Last() bool { return b.nothing.holds() }
+func (b *Behind) Last() bool { return b.last.holds() }
 
-// Counts reports whether nothing but increments, if anything, is expected before COMMIT.
-func (b *Behind) Counts() bool { return b.counts.holds() }
+// OnlyIncrements reports whether nothing else, if anything, is expected before COMMIT.
+func (b *Behind) OnlyIncrements() bool { return b.only.holds() }
 
 // Increment notes that another increment has come.
-func (b *Behind) Increment() { b.nothing.breaks(catalog.Clock() + otherFor) }
+func (b *Behind) Increment() { b.last.breaks(catalog.Clock() + otherFor) }
 
 // Other notes that a statement has come that is no increment, which is never forgotten.
-func (b *Behind) Other() { b.counts.breaks(math.MaxInt64) }
+func (b *Behind) Other() { b.only.breaks(math.MaxInt64) }
 
 // Committed notes that nothing of this has come, or has been noted, and how long behind the
 // transaction's first increment it commits.
 func (b *Behind) Committed(behind time.Duration) {
-	b.nothing.goesOn(behind <= soonIs)
-	b.counts.goesOn(behind <= soonIs)
+	b.last.goesOn(behind <= soonIs)
+	b.only.goesOn(behind <= soonIs)
 }
