@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -95,6 +96,19 @@ func TestAtOnce(t *testing.T) {
 	})
 }
 
+// commitWaits begins a COMMIT, and requires that it waits.
+func commitWaits(t *testing.T, tx *sql.Tx) <-chan error {
+	t.Helper()
+	committed := make(chan error, 1)
+	go func() { committed <- tx.Commit() }()
+	select {
+	case <-committed:
+		require.Fail(t, "COMMIT does not wait")
+	case <-time.After(200 * time.Millisecond):
+	}
+	return committed
+}
+
 // TestAtOnceWaits proves that a row which somebody has locked is waited for at COMMIT alone,
 // as without it, and that transactions of several increments change no base row before.
 func TestAtOnceWaits(t *testing.T) {
@@ -109,13 +123,7 @@ func TestAtOnceWaits(t *testing.T) {
 		require.NoError(t, err)
 		harness.Affected(t, tx, "INSERT INTO log (about) VALUES (1)")
 		require.EqualValues(t, 1, harness.Affected(t, tx, "UPDATE topic SET n = n + 1 WHERE id = 1"), "it does not wait")
-		committed := make(chan error, 1)
-		go func() { committed <- tx.Commit() }()
-		select {
-		case <-committed:
-			require.Fail(t, "COMMIT does not wait")
-		case <-time.After(200 * time.Millisecond):
-		}
+		committed := commitWaits(t, tx)
 		require.NoError(t, edit.Commit())
 		require.NoError(t, <-committed)
 		require.EqualValues(t, 1, harness.Number(t, tw.Ours, "SELECT n FROM topic WHERE id = 1"))

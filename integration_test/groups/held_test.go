@@ -148,13 +148,7 @@ func TestHeldByOthers(t *testing.T) {
 		sent := tw.Sent.During(func() { tx = begunVote(t, tw.Ours, voteBook, voteAuthor) })
 		require.Equal(t, 1, held(sent), "%v", sent)
 		require.Zero(t, changesRow("author", sent), "%v", sent)
-		committed := make(chan error, 1)
-		go func() { committed <- tx.Commit() }()
-		select {
-		case <-committed:
-			require.Fail(t, "COMMIT does not wait")
-		case <-time.After(200 * time.Millisecond):
-		}
+		committed := commitWaits(t, tx)
 		require.NoError(t, edit.Commit())
 		require.NoError(t, <-committed)
 		require.EqualValues(t, 1, harness.Number(t, tw.Ours, "SELECT votes FROM book WHERE id = 1"))
