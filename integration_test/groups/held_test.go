@@ -202,6 +202,21 @@ UPDATE book SET seen = NULL WHERE id = 2`, votedCounters(), "interpolateParams=t
 	})
 }
 
+// TestTouchedNotHeld proves that no row is held that may have been touched later than its
+// increment: it would be wanted exclusively, by all who hold it.
+func TestTouchedNotHeld(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		touched := strings.Replace(voted, "name VARCHAR", "seen TIMESTAMP NOT NULL DEFAULT '2026-01-01' ON UPDATE CURRENT_TIMESTAMP, name VARCHAR", 1)
+		tw := harness.NewTwin(t, srv, touched, votedCounters(), "interpolateParams=true")
+		sent := tw.Sent.During(func() {
+			for range 20 {
+				require.NoError(t, begunVote(t, tw.Ours, voteAuthor, voteBook).Commit())
+			}
+		})
+		require.Zero(t, held(sent), "%v", sent)
+	})
+}
+
 // TestHeldBesideSlots proves that a transaction which holds rows does not deadlock with one
 // that sends the same increments to slots, in whichever order they count.
 func TestHeldBesideSlots(t *testing.T) {

@@ -241,11 +241,7 @@ func (c *Caller) countLater(ctx context.Context, x Execution, b *plan.BoundIncre
 			return counted(b.Increment, 1), Done, err
 		}
 	}
-	behind := x.Behind
-	if !untouched {
-		behind = nil
-	}
-	hits, how, err := c.findAll(ctx, b, behind)
+	hits, how, err := c.findAll(ctx, b, nil)
 	if err != nil || how != Done {
 		return Counted{}, how, err
 	}

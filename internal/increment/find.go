@@ -16,7 +16,7 @@ import (
 
 // findAll looks up the rows of every condition, and gives each its increment. It answers TakeVerbatim where
 // the statement itself has to find out: no row, a NULL counter, a row that the
-// transaction has written. Of one that may hold its row it is told what comes behind it.
+// transaction has written. Of a promise, which may hold its row, it is told what comes behind it.
 func (c *Caller) findAll(ctx context.Context, b *plan.BoundIncrement, behind *traffic.Behind) ([]slotsql.RowIncrement, After, error) {
 	if len(b.Rows) > 1 {
 		if hits, how, err := c.findRows(ctx, b); err != nil || how != NotTried {
@@ -127,7 +127,7 @@ func (c *Caller) find(ctx context.Context, b *plan.BoundIncrement, where string,
 	var held bool
 	var err error
 	if behind != nil {
-		rows, held, err = c.hold(ctx, b, behind, l)
+		rows, held, err = c.hold(ctx, behind, l)
 	}
 	if !held && err == nil {
 		rows, err = c.lookUp(ctx, l, w)

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/traffic"
 	"github.com/countermysql/countermysql/internal/txn"
 )
@@ -17,11 +16,11 @@ import (
 // holds all his rows waits for no base row at COMMIT, and nobody who increments waits for him:
 // a lock that is refused sends an increment to a slot, and those go together with held rows.
 
-// hold looks for the row of a transaction's increment and locks it; held is false where it
-// may not, or somebody else has.
-func (c *Caller) hold(ctx context.Context, of *plan.BoundIncrement, behind *traffic.Behind, l lookup) (rows [][]string, held bool, err error) {
-	if !behind.OnlyIncrements() || c.Unbegun != nil || !c.Transaction().HoldsAll(maxDirectRows-1) || mayBeNull(of) ||
-		c.Altered() || c.HasSnapshot && c.Settings.SnapshotIsolation {
+// hold looks for the row of a promise and locks it; held is false where it may not, or somebody
+// else has. Of a promise, as a row that could not take its increment, NULL or touched later,
+// would then be wanted exclusively.
+func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (rows [][]string, held bool, err error) {
+	if !behind.OnlyIncrements() || c.Unbegun != nil || !c.Transaction().HoldsAll(maxDirectRows-1) || c.Altered() || c.HasSnapshot && c.Settings.SnapshotIsolation {
 		return nil, false, nil
 	}
 	b, k := c.shared.Batch(l.t, l.t.Spec.Name, l.t.Key), catalog.Key{l.id}

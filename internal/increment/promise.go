@@ -30,17 +30,15 @@ func (c *Caller) isUntouched(of Execution, b *plan.BoundIncrement) bool {
 // whether it is there is all that RowsAffected depends on.
 func mayPromise(x *txn.State, b *plan.BoundIncrement) bool {
 	t := b.Table
-	return len(t.Touch) == 0 && !mayBeNull(b) && !slices.ContainsFunc(x.Promises, func(p *txn.Promise) bool { return p.Bound.Table == t && p.Bound.ID == b.ID })
-}
-
-// mayBeNull reports whether the row may be one that the increment leaves as it is.
-func mayBeNull(b *plan.BoundIncrement) bool {
+	if len(t.Touch) > 0 {
+		return false
+	}
 	for i, d := range b.Deltas[0] {
-		if d != 0 && b.Table.Counters[i].Nullable {
-			return true
+		if d != 0 && t.Counters[i].Nullable {
+			return false
 		}
 	}
-	return false
+	return !slices.ContainsFunc(x.Promises, func(p *txn.Promise) bool { return p.Bound.Table == t && p.Bound.ID == b.ID })
 }
 
 // promise adds an increment to the transaction's, and returns its result.
