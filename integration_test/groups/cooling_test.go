@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql"
@@ -123,6 +124,41 @@ func TestDirectNeverWaits(t *testing.T) {
 
 		require.Eventually(t, func() bool { return harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM post_slots") == 0 }, 10*time.Second, 20*time.Millisecond)
 		require.EqualValues(t, 2, harness.Number(t, tw.Direct, "SELECT SUM(likes) FROM post"))
+	})
+}
+
+// TestSuddenlyHot proves that those who want a row to which an increment is on its way wait for
+// that, and then go together: else the server would refuse them the row's lock, and each would
+// go by itself.
+func TestSuddenlyHot(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, cold, cooling(harness.Counters("post", "likes")), "interpolateParams=true")
+		harness.Affected(t, tw.Ours, "UPDATE post SET likes = likes + 1 WHERE id = ?", 2)
+		const clients = 30
+		var first sync.Once
+		var sent, meanwhile atomic.Int32
+		tw.Sent.Meddle(t, func(query string) error {
+			if !strings.Contains(query, "likes") {
+				return nil // of a new connection
+			}
+			sent.Add(1)
+			first.Do(func() {
+				time.Sleep(100 * time.Millisecond)
+				meanwhile.Store(sent.Load() - 1)
+			})
+			return nil
+		})
+		var wg sync.WaitGroup
+		for range clients {
+			wg.Go(func() {
+				_, err := tw.Ours.Exec("UPDATE post SET likes = likes + 1 WHERE id = ?", 1)
+				assert.NoError(t, err)
+			})
+		}
+		wg.Wait()
+		require.Zero(t, meanwhile.Load(), "they sent something beside it")
+		require.Less(t, sent.Load(), int32(clients/2), "each went by itself")
+		require.EqualValues(t, clients, harness.Number(t, tw.Ours, "SELECT likes FROM post WHERE id = 1"))
 	})
 }
 

@@ -208,14 +208,6 @@ func (g *Group[P]) gather() {
 	}
 }
 
-// Gathers reports whether the last batch was of more than one request: who comes now is
-// probably not the only one.
-func (g *Group[P]) Gathers() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.size > 1
-}
-
 // send sends a batch and ends its requests.
 func (g *Group[P]) send(l Leadership, batch []*Request[P], s Sending) {
 	returned := false
@@ -260,12 +252,13 @@ func (g *Group[P]) finish(l Leadership, batch []*Request[P]) {
 	}
 }
 
-// Enter lets a caller in who sends by itself, without a request, if nothing is
-// under way. It has to leave.
+// Enter lets a caller in who sends by itself, without a request, if nothing is under way
+// and the last batch was of one: else others probably come, too, and would wait for him.
+// It has to leave.
 func (g *Group[P]) Enter() Leadership {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.lead != 0 {
+	if g.lead != 0 || g.size > 1 {
 		return 0
 	}
 	return g.begin()

@@ -346,14 +346,14 @@ func TestGroupByAffinity(t *testing.T) {
 }
 
 // TestGroupEnter proves that who sends by itself keeps others waiting until it
-// leaves, and is not let in while a batch is under way.
+// leaves, and is let in neither while a batch is under way nor after one of several.
 func TestGroupEnter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSender()
 		l := s.Enter()
 		require.NotZero(t, l)
 		require.Zero(t, s.Enter())
-		u := units(3)
+		u := units(4)
 		first, second := s.call(t.Context(), u[0]), s.call(t.Context(), u[1])
 		require.Nil(t, s.next())
 		s.Leave(l)
@@ -362,10 +362,15 @@ func TestGroupEnter(t *testing.T) {
 		s.finish()
 		require.Equal(t, Outcome{}, soon(t, first))
 		require.Equal(t, Outcome{}, soon(t, second))
+		require.Zero(t, s.Enter())
+		alone := s.call(t.Context(), u[2])
+		require.Equal(t, u[2:3], s.next())
+		s.finish()
+		require.Equal(t, Outcome{}, soon(t, alone))
 		l = s.Enter()
 		require.NotZero(t, l)
 		ctx, cancel := context.WithCancel(t.Context())
-		third := s.call(ctx, u[2])
+		third := s.call(ctx, u[3])
 		cancel()
 		require.Equal(t, Outcome{Err: context.Canceled}, soon(t, third))
 		s.Leave(l)

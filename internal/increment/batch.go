@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/session"
@@ -25,8 +25,8 @@ type Batch struct {
 	group groupcommit.Group[[]*slotsql.RowIncrement]
 
 	keys   traffic.Keys
-	direct atomic.Int32 // increments on their way to base rows
-	base   sync.Map     // slotsql.Template by baseKey: their statements
+	direct underWay
+	base   sync.Map // slotsql.Template by baseKey: their statements
 }
 
 // baseKey is what the statements for base rows differ in.
@@ -61,18 +61,20 @@ func (c *Caller) together(ctx context.Context, b *Batch, r *request, before bool
 // beside sends a request of one cold key to its base row, beside whatever is under way; ok is
 // false where it has to go to slots.
 func (c *Caller) beside(ctx context.Context, b *Batch, r *request, before bool) (v groupcommit.Outcome, ok bool) {
-	if len(r.Payload) != 1 {
+	e := r.Payload[0]
+	if len(r.Payload) != 1 || !c.goesDirectly(b, e) {
 		return v, false
 	}
-	defer b.direct.Add(-1)
-	if b.direct.Add(1) > maxDirect {
+	own := b.enter(ctx, e.Key.ID(), func() catalog.Key { return e.Key })
+	if own == nil {
 		return v, false
 	}
+	defer b.direct.leave(own)
 	further := ""
 	if before {
 		further = slotsql.AsPlanned(b.keys.Table)
 	}
-	switch err := c.sendDirect(ctx, b, r.Payload[0], true, further); {
+	switch err := c.changeRow(ctx, b, e, true, further); {
 	case errors.Is(err, errRowGone):
 		v = groupcommit.Outcome{Alone: true, Gone: true}
 	case errors.Is(err, errNotDirect), err != nil && !errors.Is(err, driver.ErrBadConn) && Undone(err):

@@ -29,6 +29,7 @@ type Caller struct {
 	*fold.Folder
 	shared *Shared
 	Filler plan.Filler // from one statement to the next
+	key    []byte      // of its increment
 }
 
 // New returns the Caller of a session.

@@ -18,10 +18,6 @@ import (
 // two transactions that share it through foreign keys. If the lock is refused, the
 // increment goes to a slot, and its key counts as hot.
 
-// maxDirect bounds the increments of a table that are on their way to base rows side by
-// side. Beyond it they gather: one COMMIT for many is quicker then.
-const maxDirect = 8
-
 // errNotDirect says that an increment has to go to a slot. Nothing was done.
 var errNotDirect = errors.New("countermysql: the increment has to go to a slot")
 
@@ -33,12 +29,21 @@ func (c *Caller) cools(b *Batch) bool {
 	return c.shared.Background.On() && c.Settings.Strict && !t.Galera && len(t.Key) > 0 && !(t.RollsBack && c.InTransaction())
 }
 
-// sendDirect adds an increment to its base row. later leaves out a row that was touched
+// sendDirect adds an increment of a cold row to that. later leaves out a row that was touched
 // later; further are conditions besides.
 func (c *Caller) sendDirect(ctx context.Context, b *Batch, e *slotsql.RowIncrement, later bool, further string) error {
-	if !e.Counts() || !c.cools(b) || e.Key == nil || b.keys.Hot(e.Key) {
+	if !c.goesDirectly(b, e) || b.keys.Hot(e.Key.ID()) {
 		return errNotDirect
 	}
+	return c.changeRow(ctx, b, e, later, further)
+}
+
+// goesDirectly reports whether an increment may change the base row, if that is not hot.
+func (c *Caller) goesDirectly(b *Batch, e *slotsql.RowIncrement) bool {
+	return e.Counts() && e.Key != nil && c.cools(b)
+}
+
+func (c *Caller) changeRow(ctx context.Context, b *Batch, e *slotsql.RowIncrement, later bool, further string) error {
 	u, tp := b.baseUpdate(e, later)
 	whole := func() string { return string(tp.Fill(nil, c.Settings.NoWaiting(), "", 0, u)) + further }
 	send := func() (int64, error) { return c.Do(ctx, whole()) }
@@ -98,7 +103,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 			if e.Key == nil || e.Where != "" {
 				return nil
 			}
-			cold := changes == len(rows) && e.Counts() && !b.keys.Hot(e.Key) // like all before it
+			cold := changes == len(rows) && e.Counts() && !b.keys.Hot(e.Key.ID()) // like all before it
 			if cold {
 				changes++
 			}
@@ -169,31 +174,31 @@ func bits(places []int) (set uint64) {
 // fillDirectly is sendDirect for the increment in the filler; sent is false for an argument
 // without an exact text.
 func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err error) {
-	var k catalog.Key
 	if b == nil || !c.cools(b) {
 		return false, errNotDirect
 	}
-	if b.keys.Some() {
-		if k = c.Filler.Key(); k == nil || b.keys.Hot(k) {
-			return false, errNotDirect
-		}
-	}
-	defer b.direct.Add(-1)
-	if b.direct.Add(1) > maxDirect {
+	var ok bool
+	if c.key, ok = c.Filler.AppendKey(c.key[:0]); !ok {
 		return false, errNotDirect
 	}
+	k := c.Filler.Key
+	own := b.enter(ctx, string(c.key), k)
+	if own == nil {
+		return false, errNotDirect
+	}
+	defer b.direct.leave(own)
 	whole := func() (text string) {
 		text, sent = c.Filler.Direct(c.Settings.NoWaiting())
 		return text
 	}
 	if apart, numbers := c.Filler.DirectApart(); apart != "" {
-		return true, c.changeDirectly(b, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), apart, numbers, whole) }, c.Filler.Key)
+		return true, c.changeDirectly(b, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), apart, numbers, whole) }, k)
 	}
 	text := whole()
 	if !sent {
 		return false, nil
 	}
-	return true, c.changeDirectly(b, func() (int64, error) { return c.Do(ctx, text) }, c.Filler.Key)
+	return true, c.changeDirectly(b, func() (int64, error) { return c.Do(ctx, text) }, k)
 }
 
 // changeDirectly sends the UPDATE of one base row.
@@ -208,9 +213,7 @@ func (c *Caller) changeDirectly(b *Batch, send func() (int64, error), k func() c
 		return c.AsDeadlock("the key of a row of " + b.keys.Table.String() + " names several rows meanwhile")
 	case refused(err):
 		c.unheard(err)
-		if k := k(); k != nil {
-			b.keys.Meet(k)
-		}
+		b.keys.Meet(k())
 		return errNotDirect
 	case n == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[n], n == mysqlerr.ErrDeadlock && !inside:
 		return errNotDirect

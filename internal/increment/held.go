@@ -24,7 +24,7 @@ func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (ro
 		return nil, false, nil
 	}
 	b, k := c.shared.Batch(l.t, l.t.Spec.Name, l.t.Key), catalog.Key{l.id}
-	if !c.cools(b) || b.keys.Hot(k) {
+	if !c.cools(b) || b.keys.Hot(l.id) {
 		return nil, false, nil
 	}
 	// The second lock is of no row: DDL waits for who has it, as for an UPDATE's, instead of

@@ -59,12 +59,10 @@ func (q Queues) Run(ctx context.Context, c *increment.Caller, g *plan.Guard, b p
 	queues := q.of.Of(g.Table)
 	of := queues.Enter(row)
 	defer queues.Leave(row, of)
-	if !of.Gathers() {
-		if lead := of.Enter(); lead != 0 {
-			defer of.Leave(lead)
-			byItself()
-			return 0, false, nil
-		}
+	if lead := of.Enter(); lead != 0 {
+		defer of.Leave(lead)
+		byItself()
+		return 0, false, nil
 	}
 	x, ok := g.Bind(b)
 	if !ok {

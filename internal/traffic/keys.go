@@ -62,14 +62,14 @@ func (s *Keys) Meet(k catalog.Key) {
 	}
 }
 
-// Hot reports whether increments of a key have met of late.
-func (s *Keys) Hot(k catalog.Key) bool {
+// Hot reports whether increments of the key with an id have met of late.
+func (s *Keys) Hot(id string) bool {
 	if !s.some.Load() {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := s.keys[k.ID()]
+	known := s.keys[id]
 	return known != nil && known.met != 0 && catalog.Clock()-known.met < hotFor
 }
 
