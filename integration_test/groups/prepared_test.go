@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -88,6 +89,45 @@ func TestPreparedIncrements(t *testing.T) {
 			require.NoError(t, tx.Rollback())
 			harness.Affected(t, tw.Plain, "UPDATE post SET likes = likes + 1 WHERE id = 1")
 			tw.Same(t, "SELECT id, likes FROM post")
+		}
+	})
+}
+
+// TestPreparedGuards proves the same of guarded updates, of which those with numbers alone are
+// prepared, also while their row has slots, and that errors quote the text as it was sent.
+func TestPreparedGuards(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=true", "interpolateParams=false", found} {
+			tw := harness.NewTwin(t, srv, shelves, harness.Counters("item", "tiny", "stock", "spare", "used"), params)
+			conn, err := tw.Ours.Conn(t.Context())
+			require.NoError(t, err)
+			defer conn.Close()
+			sent := tw.Sent.During(func() {
+				for round := range 12 {
+					for _, u := range taken {
+						for id, sku := range []string{"a", "b", "c"} {
+							if round%3 == 2 {
+								harness.Affected(t, tw.Plain, fmt.Sprintf("UPDATE item SET stock = stock + 2, spare = spare + 1, used = used + 1 WHERE id = %d", id+1))
+								harness.Affected(t, tw.Direct, fmt.Sprintf("INSERT INTO item_slots (id, slot, stock, spare, used) SELECT id, 3, 2, 1, 1 FROM item WHERE id = %d", id+1)+
+									" ON DUPLICATE KEY UPDATE stock = item_slots.stock + VALUES(stock), spare = item_slots.spare + 1, used = item_slots.used + 1")
+							}
+							text, args := strings.ReplaceAll(u.text, "@", sku), []any(nil)
+							for _, place := range strings.FieldsFunc(text, func(r rune) bool { return r != '?' && r != '#' }) {
+								args = append(args, map[string]int{"#": id + 1, "?": []int{1, 2, -1, 30}[round%4]}[place])
+							}
+							text = strings.ReplaceAll(text, "#", "?")
+							want := harness.Told2(tw.Plain.ExecContext(t.Context(), text, args...))
+							got := harness.Told2(conn.ExecContext(t.Context(), text, args...))
+							require.Equal(t, database.ReplaceAllString(want, ""), database.ReplaceAllString(got, ""), "%s %v", text, args)
+						}
+					}
+					tw.Same(t, shelf)
+				}
+			})
+			prepared := slices.ContainsFunc(sent, func(s harness.Sending) bool {
+				return strings.HasPrefix(s.Text, "PREPARE UPDATE item SET stock = stock - ? WHERE") && strings.Contains(s.Text, "countermysql_slots")
+			})
+			require.True(t, prepared)
 		}
 	})
 }

@@ -33,7 +33,7 @@ type Recorder struct {
 	Before atomic.Pointer[func(query string) error] // is called first; with an error nothing is sent
 }
 
-// Meddle has f called before each statement without arguments, until the end of the test.
+// Meddle has f called before each statement, until the end of the test.
 func (r *Recorder) Meddle(t *testing.T, f func(query string) error) {
 	r.Before.Store(&f)
 	t.Cleanup(func() { r.Before.Store(nil) })
@@ -130,12 +130,18 @@ func (r *Recorder) StmtClose(_ context.Context, s driver.Stmt) error {
 }
 
 func (r *Recorder) StmtExecContext(ctx context.Context, s driver.StmtExecContext, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := r.asked(query); err != nil {
+		return nil, err
+	}
 	res, err := s.ExecContext(ctx, args)
 	r.note(nil, query, err)
 	return res, err
 }
 
 func (r *Recorder) StmtQueryContext(ctx context.Context, s driver.StmtQueryContext, query string, args []driver.NamedValue) (context.Context, driver.Rows, error) {
+	if err := r.asked(query); err != nil {
+		return ctx, nil, err
+	}
 	rows, err := s.QueryContext(ctx, args)
 	r.note(nil, query, err)
 	return ctx, rows, err

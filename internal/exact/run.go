@@ -52,12 +52,11 @@ func (r *Runner) RunExactly(ctx context.Context, x Execution) (answer.Outcome, e
 // runQueued runs a guarded update together with those of its row that wait as well; done is
 // false where it has to go by itself.
 func (r *Runner) runQueued(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
-	g := x.Guard
-	if g == nil || x.Arguments.Count() != x.Plan.Params || x.Asked || r.InTransaction() || !sale.Sells(r.Caller) {
+	if !r.sells(x) {
 		return answer.Outcome{}, false, nil
 	}
 	alone := false
-	affected, sold, serr := r.sales.Run(ctx, r.Caller, g, x.Arguments.Binder, func() {
+	affected, sold, serr := r.sales.Run(ctx, r.Caller, x.Guard, x.Arguments.Binder, func() {
 		alone = true
 		r.Stats.Guard(1)
 		out, err = r.runByItself(ctx, x)
@@ -69,6 +68,11 @@ func (r *Runner) runQueued(ctx context.Context, x Execution) (out answer.Outcome
 		return answer.Outcome{}, sold, serr
 	}
 	return answer.Outcome{Result: answer.Affected(affected)}, true, nil
+}
+
+// sells reports whether the statement may go together with others of its row.
+func (r *Runner) sells(x Execution) bool {
+	return x.Guard != nil && x.Arguments.Count() == x.Plan.Params && !x.Asked && !r.InTransaction() && sale.Sells(r.Caller)
 }
 
 // runByItself is RunExactly for a statement that shares nothing.
@@ -120,7 +124,7 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 			return out, true, err
 		}
 	}
-	out, err = x.Send(ctx, x.Own(x.Guarded))
+	out, err = r.sendGuarded(ctx, x)
 	switch {
 	case hasSlots(err), mysqlerr.Number(err) == mysqlerr.ErrMixedCollations, mysqlerr.Number(err) == mysqlerr.ErrDeadlock && !inside: // over slots, perhaps; nothing was done
 		return answer.Outcome{}, false, nil
@@ -128,6 +132,22 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 		r.NoteWrites(p.Writes, x.Arguments.Binder, out.Affected())
 	}
 	return out, true, err
+}
+
+// sendGuarded sends the statement in one round trip, with its numbers apart where that means
+// the same: to parse its text takes the server about as long as to find the row.
+func (r *Runner) sendGuarded(ctx context.Context, x Execution) (answer.Outcome, error) {
+	if r.sells(x) && !x.Arguments.Binary {
+		if numbers := x.Guard.Numbers(x.Arguments.Binder); numbers != nil {
+			switch affected, sent, err := r.DoPrepared(ctx, "", x.Guarded, numbers); {
+			case NamesSlots(err): // which is an answer
+				return answer.Outcome{}, err
+			case sent || err != nil:
+				return answer.Outcome{Result: answer.Affected(affected)}, r.Failed(err)
+			}
+		}
+	}
+	return x.Send(ctx, x.Own(x.Guarded))
 }
 
 // hasSlots reports whether a guarded statement has failed because its row has slots, or

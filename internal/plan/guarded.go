@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"database/sql/driver"
 	"math"
 	"slices"
 	"strconv"
@@ -35,6 +36,27 @@ func (g *Guard) Row(b Binder) (id string, ok bool) {
 		}
 	}
 	return g.key.Columns[0].Name + "\x00" + k.ID(), b.MatchExactly([]KeyValue{g.key})
+}
+
+// Numbers are the arguments where all of them are amounts, thresholds and integers of the key, none
+// below zero: what the server gets apart from the text is the same to it then. nil where others are
+// among them.
+func (g *Guard) Numbers(b Binder) []driver.NamedValue {
+	known := map[int]bool{g.delta.v.param: true}
+	for i, c := range g.key.Columns {
+		known[g.key.values[i].param] = c.Integer()
+	}
+	if g.bound != nil {
+		for _, term := range g.bound.terms {
+			known[term.v.param] = true
+		}
+	}
+	for i, arg := range b.Args {
+		if n, is := arg.Value.(int64); !known[i] || !is || n < 0 {
+			return nil
+		}
+	}
+	return b.Args
 }
 
 // Bind puts the arguments in; false where the statement has to go by itself.

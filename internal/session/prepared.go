@@ -30,24 +30,32 @@ type preparedText struct {
 // prepared. It is in the session's own character set and reads no @@sql_mode: what that was
 // when it was prepared does not matter.
 func (s *Session) DoApart(ctx context.Context, prefix, text string, numbers []driver.NamedValue, whole func() string) (int64, error) {
+	affected, sent, err := s.DoPrepared(ctx, prefix, text, numbers)
+	if !sent && err == nil {
+		return s.Do(ctx, whole())
+	}
+	return affected, s.Failed(err)
+}
+
+// DoPrepared is DoApart for a statement that is prepared; sent is false where it is not, and nothing
+// was done. Its error is for the caller to note ([Session.Failed]).
+func (s *Session) DoPrepared(ctx context.Context, prefix, text string, numbers []driver.NamedValue) (affected int64, sent bool, err error) {
 	of := [2]string{prefix, text}
 	stmt, err := s.preparedFor(ctx, of)
-	if err != nil {
-		return 0, s.Failed(err)
-	}
-	if stmt == nil {
-		return s.Do(ctx, whole())
+	if stmt == nil || err != nil {
+		return 0, false, err
 	}
 	res, err := stmt.(driver.StmtExecContext).ExecContext(ctx, numbers)
 	switch n := mysqlerr.Number(err); {
 	case err == nil:
-		return res.RowsAffected()
+		affected, err = res.RowsAffected()
+		return affected, true, err
 	case n == mysqlerr.ErrNoStatement, n == mysqlerr.ErrReprepare: // nothing was done
 		_ = stmt.Close() // the server answers nothing to that
 		delete(s.prepared.of, of)
-		return s.Do(ctx, whole())
+		return 0, false, nil
 	}
-	return 0, s.Failed(err)
+	return 0, true, err
 }
 
 // preparedFor is the prepared statement of a text; nil if it is to be sent as a whole.
