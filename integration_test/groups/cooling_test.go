@@ -276,10 +276,10 @@ INSERT INTO post (id) VALUES (1), (2), (3), (4), (5);
 		require.NoError(t, err)
 		harness.Affected(t, reference, "INSERT INTO revision VALUES (2, 2)") // shares both rows
 		require.NoError(t, transact(tw.Ours, func(tx *sql.Tx) error { return vote(tx, 2, "post.likes", "member.points") }))
-		require.NoError(t, reference.Commit())
 		require.EqualValues(t, 2, harness.Number(t, tw.Ours, "SELECT likes + points FROM post JOIN member USING (id) WHERE id = 2"))
 		require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM post_slots WHERE id = 2"))
 		require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM member_slots WHERE id = 2"))
+		require.NoError(t, reference.Commit())
 
 		var votes atomic.Int64
 		var wg sync.WaitGroup

@@ -50,15 +50,7 @@ func TestPreparedIncrements(t *testing.T) {
 			sent := tw.Sent.During(func() {
 				for range 20 {
 					for _, i := range increments {
-						want, werr := tw.Plain.ExecContext(t.Context(), i.text, i.args...)
-						got, err := conn.ExecContext(t.Context(), i.text, i.args...)
-						require.Equal(t, database.ReplaceAllString(fmt.Sprint(werr), ""), database.ReplaceAllString(fmt.Sprint(err), ""), "%s %v", i.text, i.args)
-						if err == nil {
-							n, _ := want.RowsAffected()
-							m, err := got.RowsAffected()
-							require.NoError(t, err)
-							require.Equal(t, n, m, "%s %v", i.text, i.args)
-						}
+						requireSameAnswer(t, tw.Plain, conn, i.text, i.args...)
 					}
 				}
 			})
@@ -93,6 +85,20 @@ func TestPreparedIncrements(t *testing.T) {
 	})
 }
 
+// requireSameAnswer requires the same rows or the same error, word by word.
+func requireSameAnswer(t *testing.T, plain, ours harness.Execer, text string, args ...any) {
+	t.Helper()
+	told := func(db harness.Execer) string {
+		res, err := db.ExecContext(t.Context(), text, args...)
+		if err != nil {
+			return database.ReplaceAllString(err.Error(), "")
+		}
+		n, err := res.RowsAffected()
+		return fmt.Sprint(n, err)
+	}
+	require.Equal(t, told(plain), told(ours), "%s %v", text, args)
+}
+
 // TestPreparedGuards proves the same of guarded updates, of which those with numbers alone are
 // prepared, also while their row has slots, and that errors quote the text as it was sent.
 func TestPreparedGuards(t *testing.T) {
@@ -116,9 +122,7 @@ func TestPreparedGuards(t *testing.T) {
 								args = append(args, map[string]int{"#": id + 1, "?": []int{1, 2, -1, 30}[round%4]}[place])
 							}
 							text = strings.ReplaceAll(text, "#", "?")
-							want := harness.Told2(tw.Plain.ExecContext(t.Context(), text, args...))
-							got := harness.Told2(conn.ExecContext(t.Context(), text, args...))
-							require.Equal(t, database.ReplaceAllString(want, ""), database.ReplaceAllString(got, ""), "%s %v", text, args)
+							requireSameAnswer(t, tw.Plain, conn, text, args...)
 						}
 					}
 					tw.Same(t, shelf)

@@ -142,8 +142,10 @@ func (r *Runner) sendGuarded(ctx context.Context, x Execution) (answer.Outcome, 
 			switch affected, sent, err := r.DoPrepared(ctx, "", x.Guarded, numbers); {
 			case NamesSlots(err): // which is an answer
 				return answer.Outcome{}, err
-			case sent || err != nil:
-				return answer.Outcome{Result: answer.Affected(affected)}, r.Failed(err)
+			case err != nil && mysqlerr.Number(err) != mysqlerr.ErrOutOfRange: // which quotes the text
+				return answer.Outcome{}, r.Failed(err)
+			case err == nil && sent:
+				return answer.Outcome{Result: answer.Affected(affected)}, nil
 			}
 		}
 	}

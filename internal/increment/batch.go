@@ -62,19 +62,15 @@ func (c *Caller) together(ctx context.Context, b *Batch, r *request, before bool
 // false where it has to go to slots.
 func (c *Caller) beside(ctx context.Context, b *Batch, r *request, before bool) (v groupcommit.Outcome, ok bool) {
 	e := r.Payload[0]
-	if len(r.Payload) != 1 || !c.goesDirectly(b, e) {
+	if len(r.Payload) != 1 || !b.takes(c, e) {
 		return v, false
 	}
-	own := b.enter(ctx, e.Key.ID(), func() catalog.Key { return e.Key })
-	if own == nil {
-		return v, false
-	}
-	defer b.direct.leave(own)
 	further := ""
 	if before {
 		further = slotsql.AsPlanned(b.keys.Table)
 	}
-	switch err := c.changeRow(ctx, b, e, true, further); {
+	err := b.alone(ctx, e.Key.ID(), func() catalog.Key { return e.Key }, func() error { return c.changeRow(ctx, b, e, true, further) })
+	switch {
 	case errors.Is(err, errRowGone):
 		v = groupcommit.Outcome{Alone: true, Gone: true}
 	case errors.Is(err, errNotDirect), err != nil && !errors.Is(err, driver.ErrBadConn) && Undone(err):
@@ -154,7 +150,7 @@ func Undone(err error) bool {
 // row that somebody has locked: all other counters would wait with it.
 func (c *Caller) sendBatch(ctx context.Context, b *Batch, entries []*slotsql.RowIncrement) error {
 	err := c.sendUpsert(ctx, b.statement(c, entries), len(entries) == 1)
-	c.unheard(err)
+	unheard(c, err)
 	if err == nil {
 		c.shared.Background.Slotted(&b.keys, entries)
 	}
@@ -163,7 +159,7 @@ func (c *Caller) sendBatch(ctx context.Context, b *Batch, entries []*slotsql.Row
 
 // unheard takes a refusal to wait for a lock out of the statistics: those that
 // can't go at once go by themselves.
-func (c *Caller) unheard(err error) {
+func unheard(c *Caller, err error) {
 	if refused(err) {
 		c.Stats.Unheard(mysqlerr.Number(err))
 	}
@@ -201,6 +197,7 @@ func (b *Batch) upsert(c *Caller, entries []*slotsql.RowIncrement) *slotsql.Upse
 // requests keep their own: each may have to go by itself.
 func (b *Batch) merge(requests []*request) []*slotsql.RowIncrement {
 	if len(requests) == 1 && len(requests[0].Payload) == 1 {
+		b.keys.PassSlot(requests[0].Payload[0].Key)
 		return requests[0].Payload
 	}
 	all, at, summed := make([]*slotsql.RowIncrement, 0, len(requests)), map[string]int{}, map[int]bool{}
@@ -217,6 +214,11 @@ func (b *Batch) merge(requests []*request) []*slotsql.RowIncrement {
 				at[e.ID] = len(all)
 				all = append(all, e)
 			}
+		}
+	}
+	for i, e := range all {
+		if !summed[i] {
+			b.keys.PassSlot(e.Key)
 		}
 	}
 	if slices.ContainsFunc(all, func(e *slotsql.RowIncrement) bool { return slices.Contains(e.Deltas, 0) }) { // perhaps although there were some

@@ -141,7 +141,9 @@ func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, e
 		defer c.Leased.Release()
 		err := c.sendUpsert(ctx, text, true)
 		if err == nil && b != nil && c.shared.Background.On() {
-			c.shared.Background.Slotted(&b.keys, []*slotsql.RowIncrement{{Key: c.Filler.Key()}})
+			k := c.Filler.Key()
+			b.keys.PassSlot(k)
+			c.shared.Background.Slotted(&b.keys, []*slotsql.RowIncrement{{Key: k}})
 		}
 		return true, err
 	}
@@ -154,7 +156,7 @@ func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, e
 	}
 	sent, err := first()
 	if together && err != nil && Undone(err) && !errors.Is(err, errRowGone) {
-		c.unheard(err)
+		unheard(c, err)
 		lock = inc.Table.Lock()
 		sent, err = send()
 	}

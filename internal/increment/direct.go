@@ -3,6 +3,7 @@ package increment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -15,11 +16,16 @@ import (
 // An increment that meets no other changes the base row itself, where it is as right as
 // in a slot, and leaves nothing that reads would have to add up. It never waits for the
 // row's lock: who waits there keeps everybody behind him from it, and can deadlock with
-// two transactions that share it through foreign keys. If the lock is refused, the
-// increment goes to a slot, and its key counts as hot.
+// two transactions that share it through foreign keys. If the lock is refused, outside
+// transactions thrice within a moment, the increment goes to a slot. A key of which most do is
+// hot: the next ones go there without asking.
 
-// errNotDirect says that an increment has to go to a slot. Nothing was done.
-var errNotDirect = errors.New("countermysql: the increment has to go to a slot")
+// errNotDirect says that an increment has to go to a slot, errLocked that this is for want of the
+// row's lock. Nothing was done.
+var (
+	errNotDirect = errors.New("countermysql: the increment has to go to a slot")
+	errLocked    = fmt.Errorf("%w: its row is locked", errNotDirect)
+)
 
 // cools reports whether base rows may take increments that meet no others. Where a lock
 // that is refused may roll the transaction back, they may not inside one
@@ -32,17 +38,22 @@ func (c *Caller) cools(b *Batch) bool {
 // sendDirect adds an increment of a cold row to that. later leaves out a row that was touched
 // later; further are conditions besides.
 func (c *Caller) sendDirect(ctx context.Context, b *Batch, e *slotsql.RowIncrement, later bool, further string) error {
-	if !c.goesDirectly(b, e) || b.keys.Hot(e.Key.ID()) {
+	if !b.takes(c, e) || b.keys.Hot(e.Key.ID()) {
 		return errNotDirect
 	}
-	return c.changeRow(ctx, b, e, later, further)
+	err := c.changeRow(ctx, b, e, later, further)
+	if errors.Is(err, errLocked) {
+		b.keys.Meet(e.Key)
+	}
+	return err
 }
 
-// goesDirectly reports whether an increment may change the base row, if that is not hot.
-func (c *Caller) goesDirectly(b *Batch, e *slotsql.RowIncrement) bool {
+// takes reports whether a caller's increment may change the base row, if that is not hot.
+func (b *Batch) takes(c *Caller, e *slotsql.RowIncrement) bool {
 	return e.Counts() && e.Key != nil && c.cools(b)
 }
 
+// changeRow sends it.
 func (c *Caller) changeRow(ctx context.Context, b *Batch, e *slotsql.RowIncrement, later bool, further string) error {
 	u, tp := b.baseUpdate(e, later)
 	whole := func() string { return string(tp.Fill(nil, c.Settings.NoWaiting(), "", 0, u)) + further }
@@ -127,7 +138,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 		}
 		return nil
 	case refused(err):
-		c.unheard(err)
+		unheard(c, err)
 		for _, r := range rows { // it does not tell which
 			c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key).keys.Meet(r.Increment.Key)
 		}
@@ -181,24 +192,23 @@ func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err err
 	if c.key, ok = c.Filler.AppendKey(c.key[:0]); !ok {
 		return false, errNotDirect
 	}
-	k := c.Filler.Key
-	own := b.enter(ctx, string(c.key), k)
-	if own == nil {
-		return false, errNotDirect
-	}
-	defer b.direct.leave(own)
 	whole := func() (text string) {
 		text, sent = c.Filler.Direct(c.Settings.NoWaiting())
 		return text
 	}
-	if apart, numbers := c.Filler.DirectApart(); apart != "" {
-		return true, c.changeDirectly(b, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), apart, numbers, whole) }, k)
-	}
-	text := whole()
-	if !sent {
-		return false, nil
-	}
-	return true, c.changeDirectly(b, func() (int64, error) { return c.Do(ctx, text) }, k)
+	k := c.Filler.Key
+	err = b.alone(ctx, string(c.key), k, func() error {
+		if apart, numbers := c.Filler.DirectApart(); apart != "" {
+			sent = true
+			return c.changeDirectly(b, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), apart, numbers, whole) }, k)
+		}
+		text := whole()
+		if !sent {
+			return nil
+		}
+		return c.changeDirectly(b, func() (int64, error) { return c.Do(ctx, text) }, k)
+	})
+	return sent, err
 }
 
 // changeDirectly sends the UPDATE of one base row.
@@ -206,15 +216,18 @@ func (c *Caller) changeDirectly(b *Batch, send func() (int64, error), k func() c
 	inside := c.InTransaction() // a deadlock ends the transaction, with all that was in it
 	affected, err := send()
 	switch n := mysqlerr.Number(err); {
+	case err == nil && affected == 1:
+		if b.keys.Some() {
+			b.keys.Pass(k())
+		}
 	case err == nil && affected == 0:
 		return errRowGone
 	case err == nil && affected > 1 && inside: // and were one when they were counted
 		c.Watcher.NoteChange()
 		return c.AsDeadlock("the key of a row of " + b.keys.Table.String() + " names several rows meanwhile")
 	case refused(err):
-		c.unheard(err)
-		b.keys.Meet(k())
-		return errNotDirect
+		unheard(c, err)
+		return errLocked
 	case n == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[n], n == mysqlerr.ErrDeadlock && !inside:
 		return errNotDirect
 	}

@@ -2,16 +2,18 @@ package increment
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/session"
 )
 
 // maxDirect bounds the increments of a table that are on their way to base rows side by
 // side. Beyond it they gather: one COMMIT for many is quicker then.
-const maxDirect = 8
+const maxDirect = 16
 
 // underWay are the keys of increments on their way to base rows, outside transactions, no two
 // of one key. Those of that key wait, and meet it: of a row that everybody wants from one
@@ -26,12 +28,18 @@ type underWay struct {
 type place struct {
 	taken bool
 	key   []byte
-	over  chan struct{} // closed when it is over; nil: nobody waits
+	over  *over // nil: nobody waits
+}
+
+// over is the end of an increment for which others wait.
+type over struct {
+	done    chan struct{}
+	waiting int
 }
 
 // enter takes a place for an increment of a key; nil if there is none, or it is hot. met is
-// closed when another one of the same key is over that is on its way.
-func (u *underWay) enter(key string, hot bool) (own *place, met <-chan struct{}) {
+// another one of the same key that is on its way.
+func (u *underWay) enter(key string, hot bool) (own *place, met *over) {
 	if hot && u.some.Load() == 0 {
 		return nil, nil
 	}
@@ -43,8 +51,9 @@ func (u *underWay) enter(key string, hot bool) (own *place, met <-chan struct{})
 			own = p
 		case string(p.key) == key:
 			if p.over == nil {
-				p.over = make(chan struct{})
+				p.over = &over{done: make(chan struct{})}
 			}
+			p.over.waiting++
 			return nil, p.over
 		}
 	}
@@ -62,7 +71,7 @@ func (u *underWay) leave(p *place) {
 	defer u.mu.Unlock()
 	u.some.Add(-1)
 	if p.taken = false; p.over != nil {
-		close(p.over)
+		close(p.over.done)
 		p.over = nil
 	}
 }
@@ -71,20 +80,56 @@ func (u *underWay) leave(p *place) {
 // connection may be dead.
 const stalledDirect = 200 * time.Millisecond
 
+// maxWaiting bounds those of one key that go one after the other: more go together.
+const maxWaiting = 3
+
 // enter takes a place for an increment of a key that is not hot; nil where it has to go to a
 // slot. One of the same key that is on its way is waited for, which is not for long, as that
-// waits for no lock.
+// waits for no lock. Behind it the next of few goes.
 func (b *Batch) enter(ctx context.Context, id string, k func() catalog.Key) *place {
 	own, met := b.direct.enter(id, b.keys.Hot(id))
 	if met == nil {
 		return own
 	}
-	b.keys.Meet(k())
 	ctx, stop := context.WithTimeout(ctx, stalledDirect)
 	defer stop()
-	select {
-	case <-met:
-	case <-ctx.Done():
+	for met != nil {
+		select {
+		case <-met.done:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil || met.waiting > maxWaiting { // nobody adds himself behind the end
+			b.keys.Crowd(k())
+			return nil
+		}
+		own, met = b.direct.enter(id, b.keys.Hot(id))
 	}
-	return nil
+	return own
+}
+
+// patience is how long an increment waits for a row that somebody has locked, before it tries
+// again: by holding nothing, and queueing for no lock.
+var patience = []time.Duration{time.Millisecond, 3 * time.Millisecond}
+
+// alone sends an increment outside transactions to its base row, beside others but those of its key.
+func (b *Batch) alone(ctx context.Context, id string, k func() catalog.Key, send func() error) error {
+	for try := 0; ; try++ {
+		own := b.enter(ctx, id, k)
+		if own == nil {
+			return errNotDirect
+		}
+		err := b.sendFrom(own, send)
+		if !errors.Is(err, errLocked) {
+			return err
+		}
+		if try == len(patience) || !b.keys.Mild(k()) || !session.Pause(ctx, patience[try]) {
+			b.keys.Meet(k())
+			return err
+		}
+	}
+}
+
+func (b *Batch) sendFrom(own *place, send func() error) error {
+	defer b.direct.leave(own)
+	return send()
 }

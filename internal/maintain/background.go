@@ -14,6 +14,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -52,7 +53,7 @@ func (b *Background) Start() {
 	b.work.Go(func() {
 		wait := rand.N(b.Every) // many processes start at the same time
 		for {
-			if !pause(ctx, wait) {
+			if !session.Pause(ctx, wait) {
 				return
 			}
 			wait = b.Every

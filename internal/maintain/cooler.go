@@ -10,6 +10,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/stats"
 	"github.com/countermysql/countermysql/internal/traffic"
@@ -33,6 +34,7 @@ func (b *Background) Slotted(keys *traffic.Keys, entries []*slotsql.RowIncrement
 		return
 	}
 	keys.Write(entries)
+	b.Shared.Traffic.Of(keys.Table).Slots.See()
 	wake, known := b.cooler.note(keys)
 	switch {
 	case wake == nil:
@@ -95,20 +97,24 @@ func (b *Background) coolAll(ctx context.Context) error {
 		}
 	}()
 	for {
-		if !pause(ctx, traffic.CoolAfter/2) {
+		if !session.Pause(ctx, traffic.CoolSoon/2) {
 			return nil
 		}
 		left := false
 		for _, keys := range b.cooler.all() {
-			cold, rest := keys.Cold(fold.BatchKeys)
+			cold, rest, slotted := keys.Cold(fold.BatchKeys)
 			if len(cold) > 0 {
 				start := time.Now()
-				err := b.coolKeys(ctx, &r, keys, cold)
+				kept, err := b.coolKeys(ctx, &r, keys, cold)
 				if err != nil {
+					keys.Folded(nil)
 					b.cooler.forget()
 					return err
 				}
-				if !pause(ctx, coolingRest*time.Since(start)) {
+				if !slotted && !kept {
+					b.Shared.Traffic.Of(keys.Table).Slots.Forget()
+				}
+				if !session.Pause(ctx, coolingRest*time.Since(start)) {
 					return nil
 				}
 			} else if !rest && b.cooler.drop(keys) {
@@ -122,23 +128,12 @@ func (b *Background) coolAll(ctx context.Context) error {
 	}
 }
 
-// pause waits; false if the context ends.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
-}
-
-// coolKeys folds some keys of one table.
-func (b *Background) coolKeys(ctx context.Context, r **rollup, of *traffic.Keys, cold []*traffic.ColdKey) error {
+// coolKeys folds some keys of one table; kept reports whether some are left.
+func (b *Background) coolKeys(ctx context.Context, r **rollup, of *traffic.Keys, cold []*traffic.ColdKey) (kept bool, err error) {
 	t := of.Table
 	if *r == nil {
-		var err error
 		if *r, err = b.open(ctx, t, 0); err != nil {
-			return err
+			return false, err
 		}
 	}
 	(*r).table, (*r).out = t, &RolledUp{}
@@ -150,18 +145,12 @@ func (b *Background) coolKeys(ctx context.Context, r **rollup, of *traffic.Keys,
 	keys = keys[:min(len(keys), (*r).folder.Settings.Several(t, len(keys), slices.Values(keys)))]
 	taken, err := (*r).fold(ctx, of.By, keys, "FOR UPDATE SKIP LOCKED")
 	if err != nil && !mysqlerr.Passing[mysqlerr.Number(err)] {
-		return fmt.Errorf("%s: %w", t, err)
+		return false, fmt.Errorf("%s: %w", t, err)
 	}
 	b.Shared.Stats.RolledUp((*r).out.statistics())
-	if len(taken) == len(cold) {
-		return nil
-	}
-	for _, k := range cold {
-		if !taken[k.Key.ID()] { // by another unique key all count as left
-			of.Keep(k)
-		}
-	}
-	return nil
+	left := slices.DeleteFunc(cold, func(k *traffic.ColdKey) bool { return taken[k.Key.ID()] }) // by another unique key all are
+	of.Folded(left)
+	return len(left) > 0, nil
 }
 
 func (w *cooler) all() []*traffic.Keys {

@@ -74,11 +74,19 @@ func Again(ctx context.Context, run func() error) error {
 		if mysqlerr.Number(err) != mysqlerr.ErrDeadlock || try == MaxRetries {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !Pause(ctx, rand.N(time.Millisecond<<try)) { // or the same meet again
 			return err
-		case <-time.After(rand.N(time.Millisecond << try)): // or the same meet again
 		}
+	}
+}
+
+// Pause waits; false if the context ends.
+func Pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
 	}
 }
 

@@ -5,7 +5,7 @@
 // memory only: it sends nothing, and knows no plan, no transaction and no connection. What it
 // forgets, the rollup finds.
 //
-//	increments meet → Keys.Meet → Hot → slots; Write → Cold → folded
+//	increments meet → Keys.Meet → Hot → slots; Write → Cold → Folded
 //
 // All of it is safe for concurrent use, but for what one connection holds ([Held]).
 package traffic

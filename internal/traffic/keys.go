@@ -10,11 +10,22 @@ import (
 	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
-// hotFor is for how long a key counts as hot after increments of it have met.
-const hotFor = time.Second
+// A key becomes hot when most of its last increments have met others, and is so until few of them
+// have, or none for hotFor: what meets now and then is not worth that all reads add up its slots.
+const (
+	hotFor    = time.Second
+	hotFrom   = 2. / 3
+	mildBelow = 0.25
+	heatParts = 16 // of its last increments one is such a part
+	slotParts = 64 // one that has met none at its slot: the row may be locked all the same
+)
 
-// CoolAfter is for how long a key is not incremented before its slots are folded.
-const CoolAfter = 300 * time.Millisecond
+// CoolAfter is for how long a hot key is not incremented before its slots are folded, and CoolSoon
+// one that is not hot.
+const (
+	CoolAfter = 300 * time.Millisecond
+	CoolSoon  = 5 * time.Millisecond
+)
 
 // maxKeys bounds the keys that are remembered; the rollup knows the others.
 const maxKeys = 1 << 16
@@ -28,11 +39,14 @@ type Keys struct {
 	some atomic.Bool // most tables have none: then nobody has to look
 	mu   sync.Mutex
 	keys map[string]*ColdKey
+	out  []*ColdKey // that are being folded
 }
 
 // ColdKey is one of them.
 type ColdKey struct {
 	Key   catalog.Key
+	heat  float64       // the part of its last increments that have met others
+	isHot bool          // if they have met of late
 	met   time.Duration // when increments of it have met, by clock; 0: never
 	wrote time.Duration // when it got a slot last; 0: it has none
 	since time.Duration // when it got the first of those that it has
@@ -53,16 +67,51 @@ func (s *Keys) of(k catalog.Key) *ColdKey {
 	return known
 }
 
+// Crowd notes that many increments of a key have met, which makes it hot at once.
+func (s *Keys) Crowd(k catalog.Key) { s.meet(k, hotFrom) }
+
 // Meet notes that increments of a key have met: in the process, or at the row's lock.
-func (s *Keys) Meet(k catalog.Key) {
+func (s *Keys) Meet(k catalog.Key) { s.meet(k, 0) }
+
+func (s *Keys) meet(k catalog.Key, least float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.keys) < maxKeys {
-		s.of(k).met = catalog.Clock()
+		known := s.of(k)
+		known.met = catalog.Clock()
+		known.heat = max(least, known.heat+(1-known.heat)/heatParts)
+		known.isHot = known.isHot || known.heat >= hotFrom
 	}
 }
 
-// Hot reports whether increments of the key with an id have met of late.
+// Pass notes that an increment of a key has met no other at its base row.
+func (s *Keys) Pass(k catalog.Key) { s.pass(k, heatParts) }
+
+// PassSlot is Pass for a slot.
+func (s *Keys) PassSlot(k catalog.Key) { s.pass(k, slotParts) }
+
+func (s *Keys) pass(k catalog.Key, parts float64) {
+	if !s.some.Load() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.keys[k.ID()]; known != nil {
+		if known.heat -= known.heat / parts; known.heat < mildBelow {
+			known.isHot = false
+		}
+	}
+}
+
+// Mild reports whether few increments of a key meet others: one that does may try again.
+func (s *Keys) Mild(k catalog.Key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.keys[k.ID()]
+	return known == nil || known.heat < mildBelow
+}
+
+// Hot reports whether increments of the key with an id go to slots: others do, too.
 func (s *Keys) Hot(id string) bool {
 	if !s.some.Load() {
 		return false
@@ -70,7 +119,17 @@ func (s *Keys) Hot(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.keys[id]
-	return known != nil && known.met != 0 && catalog.Clock()-known.met < hotFor
+	return known != nil && known.hot(catalog.Clock())
+}
+
+func (k *ColdKey) hot(now time.Duration) bool { return k.isHot && now-k.met < hotFor }
+
+// ripe is when its slots are to be folded.
+func (k *ColdKey) ripe(now time.Duration) time.Duration {
+	if k.hot(now) {
+		return k.wrote + CoolAfter
+	}
+	return k.wrote + min(CoolAfter, CoolSoon<<k.tries)
 }
 
 // Write notes keys that have got slots.
@@ -89,24 +148,29 @@ func (s *Keys) Write(entries []*slotsql.RowIncrement) {
 	}
 }
 
-// Cold takes out the keys that have slots and are not incremented any more, and forgets
-// those that have none. rest reports whether there are others.
-func (s *Keys) Cold(most int) (keys []*ColdKey, rest bool) {
+// Cold takes out the keys that have slots and are not incremented any more, until Folded, and forgets
+// those that have none. rest reports whether there are others, slotted whether these have slots.
+func (s *Keys) Cold(most int) (keys []*ColdKey, rest, slotted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := catalog.Clock()
 	for id, k := range s.keys {
 		switch {
-		case k.wrote != 0 && now-k.wrote < CoolAfter, k.wrote == 0 && now-k.met < hotFor, len(keys) == most:
+		case k.wrote != 0 && (now < k.ripe(now) || len(keys) == most):
+			slotted = true
 			continue
 		case k.wrote != 0:
-			keys = append(keys, k)
+			taken := *k
+			keys, k.wrote = append(keys, &taken), 0
 		}
-		delete(s.keys, id)
+		if now-k.met >= hotFor {
+			delete(s.keys, id)
+		}
 	}
 	rest = len(s.keys) > 0
 	s.some.Store(rest)
-	return keys, rest
+	s.out = slices.Clone(keys)
+	return keys, rest, slotted
 }
 
 // Some reports whether there may be any.
@@ -117,9 +181,15 @@ func (s *Keys) Slotted() (keys int, oldest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := catalog.Clock()
+	count := func(k *ColdKey) { keys, oldest = keys+1, max(oldest, now-k.since) }
 	for _, k := range s.keys {
 		if k.wrote != 0 {
-			keys, oldest = keys+1, max(oldest, now-k.since)
+			count(k)
+		}
+	}
+	for _, k := range s.out {
+		if now := s.keys[k.Key.ID()]; now == nil || now.wrote == 0 {
+			count(k)
 		}
 	}
 	return keys, oldest
@@ -128,14 +198,17 @@ func (s *Keys) Slotted() (keys int, oldest time.Duration) {
 // maxCooling bounds how often a key is tried to be folded whose row is locked, or gone.
 const maxCooling = 20
 
-// Keep takes back a key that could not be folded.
-func (s *Keys) Keep(k *ColdKey) {
-	if k.tries++; k.tries >= maxCooling {
-		return
-	}
+// Folded ends what Cold has begun; left are those that could not be folded.
+func (s *Keys) Folded(left []*ColdKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.of(k.Key); now.wrote == 0 {
-		now.wrote, now.since, now.tries = catalog.Clock(), k.since, k.tries
+	s.out = nil
+	for _, k := range left {
+		if k.tries++; k.tries >= maxCooling {
+			continue
+		}
+		if now := s.of(k.Key); now.wrote == 0 {
+			now.wrote, now.since, now.tries = catalog.Clock(), k.since, k.tries
+		}
 	}
 }

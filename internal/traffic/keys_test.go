@@ -1,0 +1,88 @@
+package traffic
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/slotsql"
+)
+
+var key = catalog.Key{"7"}
+
+// TestHeat proves that a key becomes hot when most of its increments meet others, at once in a
+// crowd, that one which meets others now and then does not, and that it cools off when
+// they meet no more, sooner at the base row than in slots, or when there are none.
+func TestHeat(t *testing.T) {
+	until := func(most int, done func() bool, f func()) (n int) {
+		for n = 0; !done() && n < most; n++ {
+			f()
+		}
+		return n
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var s Keys
+		hot := func() bool { return s.Hot(key.ID()) }
+		cold := func() bool { return !hot() }
+		meet := func() { s.Meet(key) }
+		require.False(t, hot())
+		require.True(t, s.Mild(key))
+		meets := until(100, hot, meet)
+		require.True(t, meets > 4 && meets < 32, "%d", meets)
+		require.False(t, s.Mild(key))
+		base := until(1000, cold, func() { s.Pass(key) })
+		require.True(t, s.Mild(key))
+		require.Less(t, base, 64)
+		s.Crowd(key)
+		require.True(t, hot())
+		slots := until(1000, cold, func() { s.PassSlot(key) })
+		require.Less(t, base, slots)
+		require.Less(t, slots, 1000)
+
+		require.Equal(t, 2000, until(2000, hot, func() { meet(); s.Pass(key); s.Pass(key) }), "a third of them")
+
+		s.Crowd(key)
+		time.Sleep(hotFor)
+		require.False(t, hot())
+	})
+}
+
+// TestCold proves that keys are folded soon if they are not hot, later if they are or can't be
+// folded, and that they count as in slots until then.
+func TestCold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Keys
+		slotted := func() int { n, _ := s.Slotted(); return n }
+		write := func() { s.Write([]*slotsql.RowIncrement{{Key: key}}) }
+		cold := func() []*ColdKey {
+			keys, _, others := s.Cold(10)
+			require.NotEqual(t, others, len(keys) > 0)
+			return keys
+		}
+		write()
+		require.Equal(t, 1, slotted())
+		require.Empty(t, cold())
+		time.Sleep(CoolSoon)
+		keys := cold()
+		require.Len(t, keys, 1)
+		require.Equal(t, 1, slotted(), "it is being folded")
+		s.Folded(keys)
+		require.Equal(t, 1, slotted(), "it is locked")
+		time.Sleep(CoolSoon)
+		require.Empty(t, cold())
+		time.Sleep(CoolSoon)
+		require.Len(t, cold(), 1)
+		s.Folded(nil)
+		require.Zero(t, slotted())
+
+		s.Crowd(key)
+		write()
+		time.Sleep(CoolSoon)
+		require.Empty(t, cold())
+		time.Sleep(CoolAfter)
+		require.Len(t, cold(), 1)
+	})
+}
