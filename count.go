@@ -49,9 +49,10 @@ func (k *call) learn() {
 // increment runs a relative write as an increment. By a route of a lone one it may find out
 // that it is none.
 func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (answer.Outcome, increment.After, error) {
+	x := k.counts()
 	if r.Lone {
-		n, how, err := c.CountAlone(ctx, k.counts())
-		if how != increment.NotTried {
+		n, how, err := c.CountAlone(ctx, x)
+		if x.NotAtRow = how == increment.NotAtRow; how != increment.NotTried && !x.NotAtRow {
 			return k.counted(n, how, err)
 		}
 		switch r = k.route(nil); r.Class {
@@ -64,7 +65,7 @@ func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (answer.Out
 	if err := c.BeginImplied(ctx); err != nil {
 		return answer.Outcome{}, increment.Done, err
 	}
-	return k.counted(c.Count(ctx, k.counts(), r.Bound))
+	return k.counted(c.Count(ctx, x, r.Bound))
 }
 
 // counts is the execution as an increment.

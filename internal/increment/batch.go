@@ -35,11 +35,19 @@ type baseKey struct {
 	later         bool
 }
 
+// atRow is how a request is tried at its base row.
+type atRow uint8
+
+const (
+	atOnce     atRow = iota
+	asCounted        // before, in a transaction: it may be by a key that the table has no more
+	triedAtRow       // in vain
+)
+
 // together adds a request to slots in a transaction of its own, which it may share
-// with requests of its affinity. What was counted before, in a transaction, may be by a key
-// that the table has no more.
-func (c *Caller) together(ctx context.Context, b *Batch, r *request, before bool) groupcommit.Outcome {
-	if v, ok := c.beside(ctx, b, r, before); ok {
+// with requests of its affinity.
+func (c *Caller) together(ctx context.Context, b *Batch, r *request, how atRow) groupcommit.Outcome {
+	if v, ok := c.beside(ctx, b, r, how); ok {
 		return v
 	}
 	return b.group.Do(ctx, r, func(requests []*request) groupcommit.Sending {
@@ -60,13 +68,16 @@ func (c *Caller) together(ctx context.Context, b *Batch, r *request, before bool
 
 // beside sends a request of one cold key to its base row, beside whatever is under way; ok is
 // false where it has to go to slots.
-func (c *Caller) beside(ctx context.Context, b *Batch, r *request, before bool) (v groupcommit.Outcome, ok bool) {
+func (c *Caller) beside(ctx context.Context, b *Batch, r *request, how atRow) (v groupcommit.Outcome, ok bool) {
+	if how == triedAtRow || len(r.Payload) != 1 {
+		return v, false
+	}
 	e := r.Payload[0]
-	if len(r.Payload) != 1 || !b.takes(c, e) {
+	if !b.takes(c, e) {
 		return v, false
 	}
 	further := ""
-	if before {
+	if how == asCounted {
 		further = slotsql.AsPlanned(b.keys.Table)
 	}
 	err := b.alone(ctx, e.Key.ID(), func() catalog.Key { return e.Key }, func() error { return c.changeRow(ctx, b, e, true, further) })

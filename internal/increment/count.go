@@ -22,6 +22,7 @@ type Execution struct {
 	Batch     *Batch          // of its plan; nil: it goes by itself
 	Behind    *traffic.Behind // it, by plan
 	Rows      bool            // it was asked for rows
+	NotAtRow  bool            // its base row does not take it, as it was told
 }
 
 // Counted is what has become of it: so many rows, or as many as are found when somebody asks.
@@ -35,6 +36,7 @@ type After uint8
 
 const (
 	NotTried After = iota
+	NotAtRow       // but at its base row, which does not take it
 	Done
 	TakeVerbatim
 	TakeExact
@@ -62,7 +64,7 @@ func (c *Caller) Count(ctx context.Context, x Execution, b *plan.BoundIncrement)
 	}
 	way := c.shared.Batch(b.Table, b.Name, b.Table.Key)
 	if u := c.request(entries); c.Grouped() && u.Fits() {
-		switch v := c.together(ctx, way, u, false); {
+		switch v := c.together(ctx, way, u, atOnce); {
 		case v.Err != nil:
 			return Counted{}, Done, v.Err
 		case !v.Alone:
@@ -129,7 +131,7 @@ func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, e
 	}
 	if together {
 		if lead = b.group.Enter(); lead == 0 {
-			return Counted{}, NotTried, nil
+			return Counted{}, NotAtRow, nil
 		}
 		lock = inc.Table.NoWait()
 	}
@@ -190,7 +192,11 @@ func (c *Caller) countOne(ctx context.Context, x Execution, b *plan.BoundIncreme
 	defer c.Leased.Release()
 	e, joins := c.entryOf(x, b)
 	if joins {
-		switch v := c.together(ctx, x.Batch, c.request([]*slotsql.RowIncrement{e}), false); {
+		how := atOnce
+		if x.NotAtRow {
+			how = triedAtRow
+		}
+		switch v := c.together(ctx, x.Batch, c.request([]*slotsql.RowIncrement{e}), how); {
 		case v.Err != nil:
 			return Counted{}, Done, v.Err
 		case !v.Alone:

@@ -42,7 +42,10 @@ func (c *Caller) sendDirect(ctx context.Context, b *Batch, e *slotsql.RowIncreme
 		return errNotDirect
 	}
 	err := c.changeRow(ctx, b, e, later, further)
-	if errors.Is(err, errLocked) {
+	switch {
+	case err == nil:
+		b.keys.Pass(e.KeyOf)
+	case errors.Is(err, errLocked):
 		b.keys.Meet(e.Key)
 	}
 	return err
@@ -62,7 +65,7 @@ func (c *Caller) changeRow(ctx context.Context, b *Batch, e *slotsql.RowIncremen
 		text, numbers := tp.Apart(u)
 		send = func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), text+further, numbers, whole) }
 	}
-	return c.changeDirectly(b, send, func() catalog.Key { return e.Key })
+	return c.changeDirectly(b, send)
 }
 
 // sendAtOnce changes the base row of a transaction's increment where plain MySQL does,
@@ -134,6 +137,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 		for _, r := range rows {
 			if !r.Shared {
 				c.Transaction().PendingFor(r.Table).Remove(r.Increment.ID)
+				c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key).keys.Pass(r.Increment.KeyOf)
 			}
 		}
 		return nil
@@ -188,38 +192,35 @@ func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err err
 	if b == nil || !c.cools(b) {
 		return false, errNotDirect
 	}
-	var ok bool
-	if c.key, ok = c.Filler.AppendKey(c.key[:0]); !ok {
-		return false, errNotDirect
-	}
 	whole := func() (text string) {
 		text, sent = c.Filler.Direct(c.Settings.NoWaiting())
 		return text
 	}
-	k := c.Filler.Key
-	err = b.alone(ctx, string(c.key), k, func() error {
+	send := func() error {
 		if apart, numbers := c.Filler.DirectApart(); apart != "" {
 			sent = true
-			return c.changeDirectly(b, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), apart, numbers, whole) }, k)
+			return c.changeDirectly(b, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), apart, numbers, whole) })
 		}
 		text := whole()
 		if !sent {
 			return nil
 		}
-		return c.changeDirectly(b, func() (int64, error) { return c.Do(ctx, text) }, k)
-	})
+		return c.changeDirectly(b, func() (int64, error) { return c.Do(ctx, text) })
+	}
+	var told bool
+	if c.key, told = c.Filler.AppendKey(c.key[:0]); told {
+		err = b.alone(ctx, string(c.key), c.Filler.Key, send)
+	} else if err = errNotDirect; !b.keys.Some() {
+		err = send()
+	}
 	return sent, err
 }
 
 // changeDirectly sends the UPDATE of one base row.
-func (c *Caller) changeDirectly(b *Batch, send func() (int64, error), k func() catalog.Key) error {
+func (c *Caller) changeDirectly(b *Batch, send func() (int64, error)) error {
 	inside := c.InTransaction() // a deadlock ends the transaction, with all that was in it
 	affected, err := send()
 	switch n := mysqlerr.Number(err); {
-	case err == nil && affected == 1:
-		if b.keys.Some() {
-			b.keys.Pass(k())
-		}
 	case err == nil && affected == 0:
 		return errRowGone
 	case err == nil && affected > 1 && inside: // and were one when they were counted

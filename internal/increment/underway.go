@@ -15,33 +15,33 @@ import (
 // side. Beyond it they gather: one COMMIT for many is quicker then.
 const maxDirect = 16
 
+// maxWaiting bounds those of one key that go one after the other: more go together.
+const maxWaiting = 3
+
 // underWay are the keys of increments on their way to base rows, outside transactions, no two
-// of one key. Those of that key wait, and meet it: of a row that everybody wants from one
-// moment to the next, the batch of all others would be refused the lock, and each would go by
-// itself.
+// of one key. Those of that key wait: of a row that everybody wants from one moment to the
+// next, the batch of all others would be refused the lock, and each would go by itself.
 type underWay struct {
 	some   atomic.Int32 // places that are taken
 	mu     sync.Mutex
 	places [maxDirect]place
 }
 
+// place is that of one, and then of those who wait for it, in their order.
 type place struct {
-	taken bool
-	key   []byte
-	over  *over // nil: nobody waits
-}
-
-// over is the end of an increment for which others wait.
-type over struct {
-	done    chan struct{}
+	taken   bool
+	stalled bool // nobody waits any more
+	key     []byte
 	waiting int
+	next    chan struct{} // whose turn it is
+	crowd   chan struct{} // closed when too many have waited; nil: nobody has waited yet
 }
 
-// enter takes a place for an increment of a key; nil if there is none, or it is hot. met is
-// another one of the same key that is on its way.
-func (u *underWay) enter(key string, hot bool) (own *place, met *over) {
+// enter takes a place for an increment of a key. Where it is another's who is to be waited for,
+// next and crowd say how that ends; nil if there is none to take, or the key is hot.
+func (u *underWay) enter(key string, hot bool) (own *place, next, crowd <-chan struct{}) {
 	if hot && u.some.Load() == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -49,62 +49,87 @@ func (u *underWay) enter(key string, hot bool) (own *place, met *over) {
 		switch p := &u.places[i]; {
 		case !p.taken:
 			own = p
+		case string(p.key) == key && p.stalled:
+			return nil, nil, nil
 		case string(p.key) == key:
-			if p.over == nil {
-				p.over = &over{done: make(chan struct{})}
+			if p.crowd == nil {
+				p.next, p.crowd = make(chan struct{}, 1), make(chan struct{})
 			}
-			p.over.waiting++
-			return nil, p.over
+			p.waiting++
+			return p, p.next, p.crowd
 		}
 	}
 	if own == nil || hot {
-		return nil, nil
+		return nil, nil, nil
 	}
 	u.some.Add(1)
-	own.taken, own.key = true, append(own.key[:0], key...)
-	return own, nil
+	*own = place{taken: true, key: append(own.key[:0], key...)}
+	return own, nil, nil
 }
 
-// leave gives a place back.
+// leave gives a place to who has waited longest, or back: then all who wait go together.
 func (u *underWay) leave(p *place) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.some.Add(-1)
-	if p.taken = false; p.over != nil {
-		close(p.over.done)
-		p.over = nil
+	if p.waiting > 0 && p.waiting <= maxWaiting {
+		p.waiting--
+		p.next <- struct{}{}
+		return
 	}
+	u.some.Add(-1)
+	if p.taken = false; p.crowd != nil {
+		close(p.crowd)
+	}
+}
+
+// stall ends the waiting for a place; mine reports that it has become one's own meanwhile.
+func (u *underWay) stall(p *place, next, crowd <-chan struct{}, lost bool) (mine bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	select {
+	case <-next:
+		return true
+	case <-crowd: // it may be another's by now
+		return false
+	default:
+	}
+	p.waiting--
+	p.stalled = p.stalled || lost
+	return false
 }
 
 // stalledDirect is for how long an increment of the same key is waited for: beyond it the
 // connection may be dead.
 const stalledDirect = 200 * time.Millisecond
 
-// maxWaiting bounds those of one key that go one after the other: more go together.
-const maxWaiting = 3
-
 // enter takes a place for an increment of a key that is not hot; nil where it has to go to a
 // slot. One of the same key that is on its way is waited for, which is not for long, as that
-// waits for no lock. Behind it the next of few goes.
-func (b *Batch) enter(ctx context.Context, id string, k func() catalog.Key) *place {
-	own, met := b.direct.enter(id, b.keys.Hot(id))
-	if met == nil {
-		return own
+// waits for no lock.
+func (b *Batch) enter(ctx context.Context, id string, k func() catalog.Key) (own *place, waited bool) {
+	own, next, crowd := b.direct.enter(id, b.keys.Hot(id))
+	if next == nil {
+		return own, false
 	}
-	ctx, stop := context.WithTimeout(ctx, stalledDirect)
-	defer stop()
-	for met != nil {
-		select {
-		case <-met.done:
-		case <-ctx.Done():
-		}
-		if ctx.Err() != nil || met.waiting > maxWaiting { // nobody adds himself behind the end
-			b.keys.Crowd(k())
-			return nil
-		}
-		own, met = b.direct.enter(id, b.keys.Hot(id))
+	stalls := time.NewTimer(stalledDirect)
+	defer stalls.Stop()
+	mine := false
+	select {
+	case <-next:
+		mine = true
+	case <-crowd:
+		b.keys.Crowd(k())
+	case <-ctx.Done():
+		mine = b.direct.stall(own, next, crowd, false)
+	case <-stalls.C:
+		mine = b.direct.stall(own, next, crowd, true)
 	}
-	return own
+	if mine && !b.keys.Hot(id) {
+		return own, true
+	}
+	if mine {
+		b.direct.leave(own)
+	}
+	return nil, true
 }
 
 // patience is how long an increment waits for a row that somebody has locked, before it tries
@@ -114,15 +139,23 @@ var patience = []time.Duration{time.Millisecond, 3 * time.Millisecond}
 // alone sends an increment outside transactions to its base row, beside others but those of its key.
 func (b *Batch) alone(ctx context.Context, id string, k func() catalog.Key, send func() error) error {
 	for try := 0; ; try++ {
-		own := b.enter(ctx, id, k)
+		own, waited := b.enter(ctx, id, k)
 		if own == nil {
 			return errNotDirect
 		}
+		start := time.Now()
 		err := b.sendFrom(own, send)
+		switch {
+		case err == nil && !waited:
+			b.keys.Pass(k)
+		case err == nil:
+			b.keys.Meet(k())
+		}
 		if !errors.Is(err, errLocked) {
 			return err
 		}
-		if try == len(patience) || !b.keys.Mild(k()) || !session.Pause(ctx, patience[try]) {
+		quick := time.Since(start) < stalledDirect // or it was no row's lock
+		if try == len(patience) || !quick || !b.keys.Mild(id) || !session.Pause(ctx, patience[try]) {
 			b.keys.Meet(k())
 			return err
 		}

@@ -25,8 +25,12 @@ type cooler struct {
 	wake chan struct{}          // nil: it does not run yet
 }
 
-// coolingRest is for how many times as long as a fold took the cooler rests.
-const coolingRest = 4
+// coolingRest is for how many times as long as a fold took the cooler rests, and lookingRest as it
+// took to look at what is known of keys.
+const (
+	coolingRest = 4
+	lookingRest = 50
+)
 
 // Slotted notes that increments have gone to slots.
 func (b *Background) Slotted(keys *traffic.Keys, entries []*slotsql.RowIncrement) {
@@ -96,13 +100,16 @@ func (b *Background) coolAll(ctx context.Context) error {
 			r.close()
 		}
 	}()
-	for {
-		if !session.Pause(ctx, traffic.CoolSoon/2) {
+	for looked := time.Duration(0); ; {
+		if !session.Pause(ctx, max(traffic.CoolSoon/2, lookingRest*looked)) {
 			return nil
 		}
 		left := false
+		looked = 0
 		for _, keys := range b.cooler.all() {
+			begun := time.Now()
 			cold, rest, slotted := keys.Cold(fold.BatchKeys)
+			looked += time.Since(begun)
 			if len(cold) > 0 {
 				start := time.Now()
 				kept, err := b.coolKeys(ctx, &r, keys, cold)

@@ -7,7 +7,7 @@ import (
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 )
 
-// A session sends the same few statements of ours again and again, and to parse one takes the
+// A session sends the same few statements again and again, and to parse one takes the
 // server about as long as to find its row. Those that have been sent prepareAfter times are
 // prepared, and sent with their numbers apart, but for others than the first maxPrepared.
 const (
@@ -15,7 +15,7 @@ const (
 	maxPrepared  = 16
 )
 
-// preparedTexts are statements of ours that are sent on a connection, by prefix and text.
+// preparedTexts are statements that are sent on a connection, by prefix and text.
 type preparedTexts struct {
 	of  map[[2]string]*preparedText
 	off bool // the server, or what is between, prepares no more
@@ -26,9 +26,23 @@ type preparedText struct {
 	stmt driver.Stmt // nil: not yet
 }
 
+// makeRoom forgets a text that is not prepared where there are too many; false if all are.
+func (known *preparedTexts) makeRoom() bool {
+	if len(known.of) < maxPrepared {
+		return true
+	}
+	for of, p := range known.of {
+		if p.stmt == nil {
+			delete(known.of, of)
+			return true
+		}
+	}
+	return false
+}
+
 // DoApart is Do for a statement whose numbers are apart, which is sent as whole until it is
-// prepared. It is in the session's own character set and reads no @@sql_mode: what that was
-// when it was prepared does not matter.
+// prepared. It is in the session's own character set and reads no @@sql_mode, or no statement has
+// changed that: what it was when it was prepared does not matter.
 func (s *Session) DoApart(ctx context.Context, prefix, text string, numbers []driver.NamedValue, whole func() string) (int64, error) {
 	affected, sent, err := s.DoPrepared(ctx, prefix, text, numbers)
 	if !sent && err == nil {
@@ -65,7 +79,7 @@ func (w *Wire) preparedFor(ctx context.Context, of [2]string) (driver.Stmt, erro
 	switch {
 	case p != nil && p.stmt != nil:
 		return p.stmt, nil
-	case known.off, p == nil && len(known.of) >= maxPrepared:
+	case known.off, p == nil && !known.makeRoom():
 		return nil, nil
 	case p == nil:
 		if known.of == nil {

@@ -46,17 +46,18 @@ type Keys struct {
 type ColdKey struct {
 	Key   catalog.Key
 	heat  float64       // the part of its last increments that have met others
-	isHot bool          // if they have met of late
+	isHot bool          // from hotFrom until it is mild, if they have met of late
 	met   time.Duration // when increments of it have met, by clock; 0: never
 	wrote time.Duration // when it got a slot last; 0: it has none
 	since time.Duration // when it got the first of those that it has
 	tries int           // to fold it, in which its row was locked or gone
 }
 
+// of is what is known of a key; nil where there are too many.
 func (s *Keys) of(k catalog.Key) *ColdKey {
 	id := k.ID()
 	known := s.keys[id]
-	if known == nil {
+	if known == nil && len(s.keys) < maxKeys {
 		if s.keys == nil {
 			s.keys = map[string]*ColdKey{}
 		}
@@ -76,8 +77,7 @@ func (s *Keys) Meet(k catalog.Key) { s.meet(k, 0) }
 func (s *Keys) meet(k catalog.Key, least float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.keys) < maxKeys {
-		known := s.of(k)
+	if known := s.of(k); known != nil {
 		known.met = catalog.Clock()
 		known.heat = max(least, known.heat+(1-known.heat)/heatParts)
 		known.isHot = known.isHot || known.heat >= hotFrom
@@ -85,15 +85,16 @@ func (s *Keys) meet(k catalog.Key, least float64) {
 }
 
 // Pass notes that an increment of a key has met no other at its base row.
-func (s *Keys) Pass(k catalog.Key) { s.pass(k, heatParts) }
+func (s *Keys) Pass(k func() catalog.Key) {
+	if s.some.Load() {
+		s.pass(k(), heatParts)
+	}
+}
 
 // PassSlot is Pass for a slot.
 func (s *Keys) PassSlot(k catalog.Key) { s.pass(k, slotParts) }
 
 func (s *Keys) pass(k catalog.Key, parts float64) {
-	if !s.some.Load() {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.keys[k.ID()]; known != nil {
@@ -103,11 +104,11 @@ func (s *Keys) pass(k catalog.Key, parts float64) {
 	}
 }
 
-// Mild reports whether few increments of a key meet others: one that does may try again.
-func (s *Keys) Mild(k catalog.Key) bool {
+// Mild reports whether few increments of the key with an id meet others: one that does may try again.
+func (s *Keys) Mild(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := s.keys[k.ID()]
+	known := s.keys[id]
 	return known == nil || known.heat < mildBelow
 }
 
@@ -124,9 +125,10 @@ func (s *Keys) Hot(id string) bool {
 
 func (k *ColdKey) hot(now time.Duration) bool { return k.isHot && now-k.met < hotFor }
 
-// ripe is when its slots are to be folded.
-func (k *ColdKey) ripe(now time.Duration) time.Duration {
-	if k.hot(now) {
+// ripe is when a key's slots are to be folded. Of another key than the primary one it is never
+// known which have been.
+func (s *Keys) ripe(k *ColdKey, now time.Duration) time.Duration {
+	if k.hot(now) || !slices.Equal(s.By, s.Table.Key) {
 		return k.wrote + CoolAfter
 	}
 	return k.wrote + min(CoolAfter, CoolSoon<<k.tries)
@@ -138,8 +140,10 @@ func (s *Keys) Write(entries []*slotsql.RowIncrement) {
 	defer s.mu.Unlock()
 	now := catalog.Clock()
 	for _, e := range entries {
-		if e.Key != nil && len(s.keys) < maxKeys {
-			k := s.of(e.Key)
+		if e.Key == nil {
+			continue
+		}
+		if k := s.of(e.Key); k != nil {
 			if k.wrote == 0 {
 				k.since = now
 			}
@@ -156,7 +160,7 @@ func (s *Keys) Cold(most int) (keys []*ColdKey, rest, slotted bool) {
 	now := catalog.Clock()
 	for id, k := range s.keys {
 		switch {
-		case k.wrote != 0 && (now < k.ripe(now) || len(keys) == most):
+		case k.wrote != 0 && (now < s.ripe(k, now) || len(keys) == most):
 			slotted = true
 			continue
 		case k.wrote != 0:
@@ -207,7 +211,7 @@ func (s *Keys) Folded(left []*ColdKey) {
 		if k.tries++; k.tries >= maxCooling {
 			continue
 		}
-		if now := s.of(k.Key); now.wrote == 0 {
+		if now := s.of(k.Key); now != nil && now.wrote == 0 {
 			now.wrote, now.since, now.tries = catalog.Clock(), k.since, k.tries
 		}
 	}
