@@ -68,18 +68,20 @@ func (u *underWay) enter(key string, hot bool) (own *place, next, crowd <-chan s
 }
 
 // leave gives a place to who has waited longest, or back: then all who wait go together.
-func (u *underWay) leave(p *place) {
+func (u *underWay) leave(p *place) (wanted bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if p.waiting > 0 && p.waiting <= maxWaiting {
+	wanted = p.waiting > 0
+	if wanted && p.waiting <= maxWaiting {
 		p.waiting--
 		p.next <- struct{}{}
-		return
+		return wanted
 	}
 	u.some.Add(-1)
 	if p.taken = false; p.crowd != nil {
 		close(p.crowd)
 	}
+	return wanted
 }
 
 // stall ends the waiting for a place; mine reports that it has become one's own meanwhile.
@@ -144,12 +146,12 @@ func (b *Batch) alone(ctx context.Context, id string, k func() catalog.Key, send
 			return errNotDirect
 		}
 		start := time.Now()
-		err := b.sendFrom(own, send)
+		wanted, err := b.sendFrom(own, send)
 		switch {
-		case err == nil && !waited:
-			b.keys.Pass(k)
-		case err == nil:
+		case err == nil && waited && wanted: // three at once
 			b.keys.Meet(k())
+		case err == nil:
+			b.keys.Pass(k)
 		}
 		if !errors.Is(err, errLocked) {
 			return err
@@ -162,7 +164,7 @@ func (b *Batch) alone(ctx context.Context, id string, k func() catalog.Key, send
 	}
 }
 
-func (b *Batch) sendFrom(own *place, send func() error) error {
-	defer b.direct.leave(own)
-	return send()
+func (b *Batch) sendFrom(own *place, send func() error) (wanted bool, err error) {
+	defer func() { wanted = b.direct.leave(own) }()
+	return false, send()
 }
