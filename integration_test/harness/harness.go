@@ -165,6 +165,16 @@ func (r *Recorder) During(f func()) []Sending {
 	return append([]Sending(nil), r.All[from:]...)
 }
 
+// OfPrepared are the texts of what was sent by prepared statements, on whichever connection.
+func OfPrepared(sent []Sending) (texts []string) {
+	for _, s := range sent {
+		if s.on == nil {
+			texts = append(texts, s.Text)
+		}
+	}
+	return texts
+}
+
 // OnlyOn keeps the texts sent on the connection that c holds.
 func (r *Recorder) OnlyOn(t *testing.T, c Querier, sent []Sending) []string {
 	t.Helper()
