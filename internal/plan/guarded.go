@@ -19,7 +19,6 @@ type Guarded struct {
 
 	guard       *Guard
 	how         computing // with its amount and its limit
-	rounds      bool      // in DOUBLE, which does not have all numbers of the column
 	least, most int64     // what is known to be right for the counter, where that is less than the column can hold
 	texts       []string  // the statement, cut at the amount and at the condition
 	own         string    // the condition
