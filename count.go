@@ -52,7 +52,11 @@ func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (answer.Out
 	x := k.counts()
 	if r.Lone {
 		n, how, err := c.CountAlone(ctx, x)
-		if x.NotAtRow = how == increment.NotAtRow; how != increment.NotTried && !x.NotAtRow {
+		switch how {
+		case increment.NotTried:
+		case increment.NotAtRow:
+			x.AtRow = increment.TriedAtRow
+		default:
 			return k.counted(n, how, err)
 		}
 		switch r = k.route(nil); r.Class {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/groupcommit"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/session"
@@ -35,18 +34,18 @@ type baseKey struct {
 	later         bool
 }
 
-// atRow is how a request is tried at its base row.
-type atRow uint8
+// AtRow is how an increment is tried at its base row.
+type AtRow uint8
 
 const (
-	atOnce     atRow = iota
-	asCounted        // before, in a transaction: it may be by a key that the table has no more
-	triedAtRow       // in vain
+	AtOnce     AtRow = iota
+	AsCounted        // before, in a transaction: it may be by a key that the table has no more
+	TriedAtRow       // in vain
 )
 
 // together adds a request to slots in a transaction of its own, which it may share
 // with requests of its affinity.
-func (c *Caller) together(ctx context.Context, b *Batch, r *request, how atRow) groupcommit.Outcome {
+func (c *Caller) together(ctx context.Context, b *Batch, r *request, how AtRow) groupcommit.Outcome {
 	if v, ok := c.beside(ctx, b, r, how); ok {
 		return v
 	}
@@ -68,8 +67,8 @@ func (c *Caller) together(ctx context.Context, b *Batch, r *request, how atRow) 
 
 // beside sends a request of one cold key to its base row, beside whatever is under way; ok is
 // false where it has to go to slots.
-func (c *Caller) beside(ctx context.Context, b *Batch, r *request, how atRow) (v groupcommit.Outcome, ok bool) {
-	if how == triedAtRow || len(r.Payload) != 1 {
+func (c *Caller) beside(ctx context.Context, b *Batch, r *request, how AtRow) (v groupcommit.Outcome, ok bool) {
+	if how == TriedAtRow || len(r.Payload) != 1 {
 		return v, false
 	}
 	e := r.Payload[0]
@@ -77,10 +76,10 @@ func (c *Caller) beside(ctx context.Context, b *Batch, r *request, how atRow) (v
 		return v, false
 	}
 	further := ""
-	if how == asCounted {
+	if how == AsCounted {
 		further = slotsql.AsPlanned(b.keys.Table)
 	}
-	err := b.alone(ctx, e.Key.ID(), func() catalog.Key { return e.Key }, func() error { return c.changeRow(ctx, b, e, true, further) })
+	err := b.inTurn(ctx, e.Key.ID(), e.KeyOf, func() error { return c.changeRow(ctx, b, e, true, further) })
 	switch {
 	case errors.Is(err, errRowGone):
 		v = groupcommit.Outcome{Alone: true, Gone: true}
@@ -161,25 +160,11 @@ func Undone(err error) bool {
 // row that somebody has locked: all other counters would wait with it.
 func (c *Caller) sendBatch(ctx context.Context, b *Batch, entries []*slotsql.RowIncrement) error {
 	err := c.sendUpsert(ctx, b.statement(c, entries), len(entries) == 1)
-	unheard(c, err)
+	c.Refused(err)
 	if err == nil {
 		c.shared.Background.Slotted(&b.keys, entries)
 	}
 	return err
-}
-
-// unheard takes a refusal to wait for a lock out of the statistics: those that
-// can't go at once go by themselves.
-func unheard(c *Caller, err error) {
-	if refused(err) {
-		c.Stats.Unheard(mysqlerr.Number(err))
-	}
-}
-
-// refused reports whether a statement was not to wait for a lock, and would have had to.
-func refused(err error) bool {
-	n := mysqlerr.Number(err)
-	return n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait
 }
 
 // statement is that of merged entries.

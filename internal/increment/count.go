@@ -22,7 +22,7 @@ type Execution struct {
 	Batch     *Batch          // of its plan; nil: it goes by itself
 	Behind    *traffic.Behind // it, by plan
 	Rows      bool            // it was asked for rows
-	NotAtRow  bool            // its base row does not take it, as it was told
+	AtRow     AtRow
 }
 
 // Counted is what has become of it: so many rows, or as many as are found when somebody asks.
@@ -64,7 +64,7 @@ func (c *Caller) Count(ctx context.Context, x Execution, b *plan.BoundIncrement)
 	}
 	way := c.shared.Batch(b.Table, b.Name, b.Table.Key)
 	if u := c.request(entries); c.Grouped() && u.Fits() {
-		switch v := c.together(ctx, way, u, atOnce); {
+		switch v := c.together(ctx, way, u, AtOnce); {
 		case v.Err != nil:
 			return Counted{}, Done, v.Err
 		case !v.Alone:
@@ -158,7 +158,7 @@ func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, e
 	}
 	sent, err := first()
 	if together && err != nil && Undone(err) && !errors.Is(err, errRowGone) {
-		unheard(c, err)
+		c.Refused(err)
 		lock = inc.Table.Lock()
 		sent, err = send()
 	}
@@ -192,11 +192,7 @@ func (c *Caller) countOne(ctx context.Context, x Execution, b *plan.BoundIncreme
 	defer c.Leased.Release()
 	e, joins := c.entryOf(x, b)
 	if joins {
-		how := atOnce
-		if x.NotAtRow {
-			how = triedAtRow
-		}
-		switch v := c.together(ctx, x.Batch, c.request([]*slotsql.RowIncrement{e}), how); {
+		switch v := c.together(ctx, x.Batch, c.request([]*slotsql.RowIncrement{e}), x.AtRow); {
 		case v.Err != nil:
 			return Counted{}, Done, v.Err
 		case !v.Alone:

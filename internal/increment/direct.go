@@ -16,9 +16,9 @@ import (
 // An increment that meets no other changes the base row itself, where it is as right as
 // in a slot, and leaves nothing that reads would have to add up. It never waits for the
 // row's lock: who waits there keeps everybody behind him from it, and can deadlock with
-// two transactions that share it through foreign keys. If the lock is refused, outside
-// transactions thrice within a moment, the increment goes to a slot. A key of which most do is
-// hot: the next ones go there without asking.
+// two transactions that share it through foreign keys. If the lock is refused, and, outside
+// transactions, still is milliseconds later where that is rare, the increment goes to a slot. A
+// key of which most do is hot: the next ones go there without asking.
 
 // errNotDirect says that an increment has to go to a slot, errLocked that this is for want of the
 // row's lock. Nothing was done.
@@ -141,8 +141,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 			}
 		}
 		return nil
-	case refused(err):
-		unheard(c, err)
+	case c.Refused(err):
 		for _, r := range rows { // it does not tell which
 			c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key).keys.Meet(r.Increment.Key)
 		}
@@ -209,7 +208,7 @@ func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err err
 	}
 	var told bool
 	if c.key, told = c.Filler.AppendKey(c.key[:0]); told {
-		err = b.alone(ctx, string(c.key), c.Filler.Key, send)
+		err = b.inTurn(ctx, string(c.key), c.Filler.Key, send)
 	} else if err = errNotDirect; !b.keys.Some() {
 		err = send()
 	}
@@ -226,8 +225,7 @@ func (c *Caller) changeDirectly(b *Batch, send func() (int64, error)) error {
 	case err == nil && affected > 1 && inside: // and were one when they were counted
 		c.Watcher.NoteChange()
 		return c.AsDeadlock("the key of a row of " + b.keys.Table.String() + " names several rows meanwhile")
-	case refused(err):
-		unheard(c, err)
+	case c.Refused(err):
 		return errLocked
 	case n == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[n], n == mysqlerr.ErrDeadlock && !inside:
 		return errNotDirect

@@ -13,7 +13,7 @@
 //
 //	Count → findAll → together → sendRequests → sendBatch → sendUpsert
 //
-// UPDATE post SET likes = likes + 1 WHERE id = 7 of three callers at a time is one UPDATE of
-// the base row, and, as the others have met it, one INSERT … ON DUPLICATE KEY UPDATE of a
-// slot, by two.
+// UPDATE post SET likes = likes + 1 WHERE id = 7 of five callers at a time is one UPDATE of
+// the base row, and, as the others have met, one INSERT … ON DUPLICATE KEY UPDATE of a slot, by
+// four; of three, one UPDATE behind the other.
 package increment

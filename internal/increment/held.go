@@ -30,8 +30,7 @@ func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (ro
 	// The second lock is of no row: DDL waits for who has it, as for an UPDATE's, instead of
 	// keeping the UPDATE at COMMIT from the table (https://dev.mysql.com/doc/refman/8.4/en/metadata-locking.html).
 	rows, err = c.Read(ctx, "SELECT "+l.of(l.id)+" AND (SELECT 1 FROM "+l.t.Base()+" WHERE FALSE FOR UPDATE) IS NULL "+l.t.NoWait())
-	if refused(err) {
-		unheard(c, err)
+	if c.Refused(err) {
 		b.keys.Meet(k)
 		return nil, false, nil
 	}

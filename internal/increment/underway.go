@@ -39,16 +39,17 @@ type place struct {
 
 // enter takes a place for an increment of a key. Where it is another's who is to be waited for,
 // next and crowd say how that ends; nil if there is none to take, or the key is hot.
-func (u *underWay) enter(key string, hot bool) (own *place, next, crowd <-chan struct{}) {
+func (u *underWay) enter(key string, hot bool) (p *place, next, crowd <-chan struct{}) {
 	if hot && u.some.Load() == 0 {
 		return nil, nil, nil
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	var free *place
 	for i := range u.places {
 		switch p := &u.places[i]; {
 		case !p.taken:
-			own = p
+			free = p
 		case string(p.key) == key && p.stalled:
 			return nil, nil, nil
 		case string(p.key) == key:
@@ -59,12 +60,12 @@ func (u *underWay) enter(key string, hot bool) (own *place, next, crowd <-chan s
 			return p, p.next, p.crowd
 		}
 	}
-	if own == nil || hot {
+	if free == nil || hot {
 		return nil, nil, nil
 	}
 	u.some.Add(1)
-	*own = place{taken: true, key: append(own.key[:0], key...)}
-	return own, nil, nil
+	*free = place{taken: true, key: append(free.key[:0], key...)}
+	return free, nil, nil
 }
 
 // leave gives a place to who has waited longest, or back: then all who wait go together.
@@ -74,6 +75,7 @@ func (u *underWay) leave(p *place) (wanted bool) {
 	wanted = p.waiting > 0
 	if wanted && p.waiting <= maxWaiting {
 		p.waiting--
+		p.stalled = false
 		p.next <- struct{}{}
 		return wanted
 	}
@@ -84,8 +86,9 @@ func (u *underWay) leave(p *place) (wanted bool) {
 	return wanted
 }
 
-// stall ends the waiting for a place; mine reports that it has become one's own meanwhile.
-func (u *underWay) stall(p *place, next, crowd <-chan struct{}, lost bool) (mine bool) {
+// withdraw ends the waiting for a place, for all others, too, if that is lost; mine reports that it
+// has become one's own meanwhile.
+func (u *underWay) withdraw(p *place, next, crowd <-chan struct{}, lost bool) (mine bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	select {
@@ -108,9 +111,9 @@ const stalledDirect = 200 * time.Millisecond
 // slot. One of the same key that is on its way is waited for, which is not for long, as that
 // waits for no lock.
 func (b *Batch) enter(ctx context.Context, id string, k func() catalog.Key) (own *place, waited bool) {
-	own, next, crowd := b.direct.enter(id, b.keys.Hot(id))
+	p, next, crowd := b.direct.enter(id, b.keys.Hot(id))
 	if next == nil {
-		return own, false
+		return p, false
 	}
 	stalls := time.NewTimer(stalledDirect)
 	defer stalls.Stop()
@@ -121,25 +124,26 @@ func (b *Batch) enter(ctx context.Context, id string, k func() catalog.Key) (own
 	case <-crowd:
 		b.keys.Crowd(k())
 	case <-ctx.Done():
-		mine = b.direct.stall(own, next, crowd, false)
+		mine = b.direct.withdraw(p, next, crowd, false)
 	case <-stalls.C:
-		mine = b.direct.stall(own, next, crowd, true)
+		mine = b.direct.withdraw(p, next, crowd, true)
 	}
-	if mine && !b.keys.Hot(id) {
-		return own, true
+	if mine && b.keys.Hot(id) {
+		b.direct.leave(p)
+		mine = false
 	}
-	if mine {
-		b.direct.leave(own)
+	if !mine {
+		return nil, true
 	}
-	return nil, true
+	return p, true
 }
 
 // patience is how long an increment waits for a row that somebody has locked, before it tries
 // again: by holding nothing, and queueing for no lock.
 var patience = []time.Duration{time.Millisecond, 3 * time.Millisecond}
 
-// alone sends an increment outside transactions to its base row, beside others but those of its key.
-func (b *Batch) alone(ctx context.Context, id string, k func() catalog.Key, send func() error) error {
+// inTurn sends an increment outside transactions to its base row, beside others but those of its key.
+func (b *Batch) inTurn(ctx context.Context, id string, k func() catalog.Key, send func() error) error {
 	for try := 0; ; try++ {
 		own, waited := b.enter(ctx, id, k)
 		if own == nil {

@@ -136,7 +136,7 @@ func (b *Background) coolAll(ctx context.Context) error {
 }
 
 // coolKeys folds some keys of one table; kept reports whether some are left.
-func (b *Background) coolKeys(ctx context.Context, r **rollup, of *traffic.Keys, cold []*traffic.ColdKey) (kept bool, err error) {
+func (b *Background) coolKeys(ctx context.Context, r **rollup, of *traffic.Keys, cold []*traffic.KnownKey) (kept bool, err error) {
 	t := of.Table
 	if *r == nil {
 		if *r, err = b.open(ctx, t, 0); err != nil {
@@ -144,7 +144,7 @@ func (b *Background) coolKeys(ctx context.Context, r **rollup, of *traffic.Keys,
 		}
 	}
 	(*r).table, (*r).out = t, &RolledUp{}
-	slices.SortFunc(cold, func(x, y *traffic.ColdKey) int { return of.By.Compare(x.Key, y.Key) })
+	slices.SortFunc(cold, func(x, y *traffic.KnownKey) int { return of.By.Compare(x.Key, y.Key) })
 	keys := make([]catalog.Key, len(cold))
 	for i, k := range cold {
 		keys[i] = k.Key
@@ -155,7 +155,7 @@ func (b *Background) coolKeys(ctx context.Context, r **rollup, of *traffic.Keys,
 		return false, fmt.Errorf("%s: %w", t, err)
 	}
 	b.Shared.Stats.RolledUp((*r).out.statistics())
-	left := slices.DeleteFunc(cold, func(k *traffic.ColdKey) bool { return taken[k.Key.ID()] }) // by another unique key all are
+	left := slices.DeleteFunc(cold, func(k *traffic.KnownKey) bool { return taken[k.Key.ID()] }) // by another unique key all are
 	of.Folded(left)
 	return len(left) > 0, nil
 }

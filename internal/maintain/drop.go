@@ -59,10 +59,8 @@ func (m *Maintainer) Drop(ctx context.Context, options DropOptions) ([]RolledUp,
 	if tables, err = Named(s, names, m.Shared.Config.DBName); err != nil {
 		return nil, err
 	}
-	select {
-	case <-ctx.Done():
+	if !session.Pause(ctx, options.Notice) {
 		return nil, ctx.Err()
-	case <-time.After(options.Notice):
 	}
 	done, err := m.RollUp(ctx, Options{Tables: names, Progress: options.Progress, Wait: true})
 	if err != nil {

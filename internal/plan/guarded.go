@@ -41,21 +41,20 @@ func (g *Guard) Row(b Binder) (id string, ok bool) {
 // below zero: what the server gets apart from the text is the same to it then. nil where others are
 // among them.
 func (g *Guard) Numbers(b Binder) []driver.NamedValue {
-	known := map[int]bool{g.delta.v.param: true}
-	for i, c := range g.key.Columns {
-		known[g.key.values[i].param] = c.Integer()
-	}
-	if g.bound != nil {
-		for _, term := range g.bound.terms {
-			known[term.v.param] = true
-		}
-	}
 	for i, arg := range b.Args {
-		if n, is := arg.Value.(int64); !known[i] || !is || n < 0 {
+		if n, is := arg.Value.(int64); !is || n < 0 || !g.numeric(i) {
 			return nil
 		}
 	}
 	return b.Args
+}
+
+// numeric reports whether a parameter is such a one.
+func (g *Guard) numeric(param int) bool {
+	if at := slices.IndexFunc(g.key.values, func(v Operand) bool { return v.param == param }); at >= 0 {
+		return g.key.Columns[at].Integer()
+	}
+	return param == g.delta.v.param || g.bound != nil && slices.ContainsFunc(g.bound.terms, func(d Delta) bool { return d.v.param == param })
 }
 
 // Bind puts the arguments in; false where the statement has to go by itself.

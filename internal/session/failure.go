@@ -12,6 +12,17 @@ import (
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 )
 
+// Refused reports whether a statement was not to wait for a lock, and would have had to. What
+// can't go at once goes another way: the error is taken out of the statistics.
+func (s *Session) Refused(err error) bool {
+	n := mysqlerr.Number(err)
+	refused := n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait
+	if refused {
+		s.Stats.Unheard(n)
+	}
+	return refused
+}
+
 // Failed notes an error. It may have ended the transaction (a deadlock, DDL that
 // commits and then fails), which the server does not tell with it. What is sent on a
 // connection that was given up fails by the error for which it was.

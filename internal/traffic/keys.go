@@ -38,12 +38,12 @@ type Keys struct {
 
 	some atomic.Bool // most tables have none: then nobody has to look
 	mu   sync.Mutex
-	keys map[string]*ColdKey
-	out  []*ColdKey // that are being folded
+	keys map[string]*KnownKey
+	out  []*KnownKey // that are being folded
 }
 
-// ColdKey is one of them.
-type ColdKey struct {
+// KnownKey is what is known of one of them.
+type KnownKey struct {
 	Key   catalog.Key
 	heat  float64       // the part of its last increments that have met others
 	isHot bool          // from hotFrom until it is mild, if they have met of late
@@ -54,14 +54,14 @@ type ColdKey struct {
 }
 
 // of is what is known of a key; nil where there are too many.
-func (s *Keys) of(k catalog.Key) *ColdKey {
+func (s *Keys) of(k catalog.Key) *KnownKey {
 	id := k.ID()
 	known := s.keys[id]
 	if known == nil && len(s.keys) < maxKeys {
 		if s.keys == nil {
-			s.keys = map[string]*ColdKey{}
+			s.keys = map[string]*KnownKey{}
 		}
-		known = &ColdKey{Key: slices.Clone(k)}
+		known = &KnownKey{Key: slices.Clone(k)}
 		s.keys[id] = known
 		s.some.Store(true)
 	}
@@ -123,11 +123,11 @@ func (s *Keys) Hot(id string) bool {
 	return known != nil && known.hot(catalog.Clock())
 }
 
-func (k *ColdKey) hot(now time.Duration) bool { return k.isHot && now-k.met < hotFor }
+func (k *KnownKey) hot(now time.Duration) bool { return k.isHot && now-k.met < hotFor }
 
 // ripe is when a key's slots are to be folded. Of another key than the primary one it is never
 // known which have been.
-func (s *Keys) ripe(k *ColdKey, now time.Duration) time.Duration {
+func (s *Keys) ripe(k *KnownKey, now time.Duration) time.Duration {
 	if k.hot(now) || !slices.Equal(s.By, s.Table.Key) {
 		return k.wrote + CoolAfter
 	}
@@ -154,7 +154,7 @@ func (s *Keys) Write(entries []*slotsql.RowIncrement) {
 
 // Cold takes out the keys that have slots and are not incremented any more, until Folded, and forgets
 // those that have none. rest reports whether there are others, slotted whether these have slots.
-func (s *Keys) Cold(most int) (keys []*ColdKey, rest, slotted bool) {
+func (s *Keys) Cold(most int) (keys []*KnownKey, rest, slotted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := catalog.Clock()
@@ -185,7 +185,7 @@ func (s *Keys) Slotted() (keys int, oldest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := catalog.Clock()
-	count := func(k *ColdKey) { keys, oldest = keys+1, max(oldest, now-k.since) }
+	count := func(k *KnownKey) { keys, oldest = keys+1, max(oldest, now-k.since) }
 	for _, k := range s.keys {
 		if k.wrote != 0 {
 			count(k)
@@ -203,7 +203,7 @@ func (s *Keys) Slotted() (keys int, oldest time.Duration) {
 const maxCooling = 20
 
 // Folded ends what Cold has begun; left are those that could not be folded.
-func (s *Keys) Folded(left []*ColdKey) {
+func (s *Keys) Folded(left []*KnownKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.out = nil

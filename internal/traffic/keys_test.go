@@ -59,7 +59,7 @@ func TestCold(t *testing.T) {
 		s := Keys{Table: &catalog.Table{}}
 		slotted := func() int { n, _ := s.Slotted(); return n }
 		write := func() { s.Write([]*slotsql.RowIncrement{{Key: key}}) }
-		cold := func() []*ColdKey {
+		cold := func() []*KnownKey {
 			keys, _, others := s.Cold(10)
 			require.NotEqual(t, others, len(keys) > 0)
 			return keys

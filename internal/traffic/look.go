@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	lookAgain   = time.Second // a query is sent with sums at once for so long after a look that was thrown away
+	lookAgain   = time.Second // a query is sent with sums at once for so long after a look that was thrown away, or a slot of our own
 	longLooking = 60 * lookAgain
 	mostCredit  = 16
 	newCredit   = 4 // where a look is the answer again
