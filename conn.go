@@ -98,7 +98,7 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 		}
 	}
 	if prepared != nil && p.Named && !prepared.current() {
-		p = c.connector.planBy(planKey{s, text, prepared.settings.Mode, prepared.settings.DB})
+		p = c.connector.planBy(planKey{s, prepared.settings.Mode, text, prepared.settings.DB})
 		p.Plan = p.AsPrepared()
 	}
 	if _, calls := p.Effect.(sqltext.Call); p.Fallback || calls && p.Class() == plan.ClassExact && p.Encounter == nil { // CALL, or no verb that is known
