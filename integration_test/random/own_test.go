@@ -8,24 +8,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/countermysql/countermysql/integration_test/harness"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+
 // eachServer calls f with a runner for each server.
 func eachServer(t *testing.T, f func(t *testing.T, r *Runner)) {
-	servers, err := testserver.FromEnv(t.Context())
-	require.NoError(t, err)
-	for _, srv := range servers {
-		t.Run(fmt.Sprint(srv.Flavor()), func(t *testing.T) {
-			t.Parallel()
-			defer srv.Stop()
-			r, err := NewRunner(fmt.Sprintf("own_%d", os.Getpid()), srv.DSN)
-			require.NoError(t, err)
-			defer func() { require.NoError(t, r.Close()) }()
-			r.MariaDB = srv.Flavor() == testserver.MariaDB
-			f(t, r)
-		})
-	}
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		r, err := NewRunner(fmt.Sprintf("own_%d", os.Getpid()), srv.DSN)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, r.Close()) }()
+		r.MariaDB = harness.MariaDB(srv)
+		f(t, r)
+	})
 }
 
 // same requires that a script makes no difference, on either server.

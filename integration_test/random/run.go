@@ -3,6 +3,7 @@ package random
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -243,7 +244,7 @@ func (r *Runner) prepare(ctx context.Context, s *Script, k kind) (*side, error) 
 	if err != nil {
 		return nil, err
 	}
-	x.pool = sql.OpenDB(raw)
+	opened := driver.Connector(raw)
 	switch k {
 	case reopening:
 		wait := "lock_wait_timeout=1" // LOCK TABLES, or a transaction, may be in the way
@@ -251,7 +252,6 @@ func (r *Runner) prepare(ctx context.Context, s *Script, k kind) (*side, error) 
 			wait = "lock_wait_timeout=0" // to MySQL that is 1
 		}
 		if x.reopener, err = sql.Open("mysql", r.DSN(x.db, wait)); err != nil {
-			x.close()
 			return nil, err
 		}
 		x.reopen = r.reopen(s)
@@ -265,12 +265,12 @@ func (r *Runner) prepare(ctx context.Context, s *Script, k kind) (*side, error) 
 		for _, c := range s.Counters {
 			config.Tables = append(config.Tables, countermysql.TableConfig{Table: c.Table, Counters: c.Columns, Touch: c.Touch})
 		}
-		connector, err := countermysql.NewConnector(cfg, config)
-		if err != nil {
+		if opened, err = countermysql.NewConnector(cfg, config); err != nil {
 			return nil, err
 		}
-		x.pool, x.rollsUp = sql.OpenDB(connector), true
+		x.rollsUp = true
 	}
+	x.pool = sql.OpenDB(opened)
 	x.conn, err = x.pool.Conn(ctx)
 	if err != nil {
 		x.close()
