@@ -99,7 +99,7 @@ package countermysql
 //	internal/fold                  slots and pending increments → base rows; what a transaction sees
 //	internal/maintain              what an operator does to tables, and what goes on beside statements
 //	internal/increment             increments: base row or slot, at once, together or pending
-//	internal/sale                  guarded updates of one row, together
+//	internal/sale                  statements of one row that need its value, together
 //	internal/exact                 statements that need a counter's value
 //	internal/read                  queries of counters: a look, sums, types
 //	internal/ddl                   what changes tables, and their slots with them

@@ -171,6 +171,20 @@ func (k *call) explainIncrement(out *Explanation, x increment.Explanation, args 
 		itself += ", in a transaction that locks its row first"
 	}
 	out.step("if no row takes it (there is none, its counter is NULL, its time is later): "+itself, k.text, args)
+	k.explainTogether(out, "while updates of its row that need its value are under way, or were a moment ago: on the base row, with the increments that come meanwhile")
+}
+
+// explainTogether adds the statement for it and others of its row, if there is one.
+func (k *call) explainTogether(out *Explanation, when string) bool {
+	g := k.Plan.Exactly().Guard
+	if g == nil || !sale.Sells(k.conn.Caller) {
+		return false
+	}
+	x, ok := g.Bind(k.binder())
+	if ok {
+		out.step(when, x.Together(stock.Enough([]stock.Want{x.Want})), nil)
+	}
+	return ok
 }
 
 func (k *call) explainExact(out *Explanation, args []any) {
@@ -178,9 +192,9 @@ func (k *call) explainExact(out *Explanation, args []any) {
 	if p.Guarded != "" {
 		out.step("in one round trip, if the rows have no slots", k.Own(p.Guarded), args)
 	}
-	if g := p.Guard; g != nil && sale.Sells(k.conn.Caller) {
-		if x, ok := g.Bind(k.binder()); ok {
-			out.step("while another one of its row is under way: together with those that wait, if there is enough for all (else one after the other, in one transaction)", x.Together(stock.Enough([]stock.Want{x.Want})), nil)
+	if !k.explainTogether(out, "while another one of its row is under way: together with those that wait, if there is enough for all (else one after the other, in one transaction)") {
+		if _, ok := p.TextElsewhere(k.text, k.arguments()); ok && sale.Sells(k.conn.Caller) {
+			out.step("while another one of its row is under way: behind it, in one transaction with those that wait", k.text, args)
 		}
 	}
 	if p.Guarded != "" {

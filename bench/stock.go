@@ -26,6 +26,16 @@ var shop = []workload{
 		fill:  fillStock(0), do: func(ctx context.Context, c *client) error { return c.buy(ctx, hotID, false) },
 	},
 	{
+		name: "takenback", title: "Likes, and likes taken back", axis: clientsAxis, peers: []peer{plain, counterMySQL}, points: buyers, rounds: 2,
+		about: "As often UPDATE post SET likes = likes + 1 WHERE id = 1 and UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE id = 1, autocommit.",
+		fill:  fillStock(plenty), do: func(ctx context.Context, c *client) error {
+			if c.rng.IntN(2) == 0 {
+				return c.increment(ctx, hotID)
+			}
+			return c.takeBack(ctx, hotID)
+		},
+	},
+	{
 		name: "stocklone", title: "A lone buyer", axis: noAxis, peers: []peer{plain, counterMySQL}, points: loneClient, rounds: 4,
 		about: "The same by one client, where there is enough.",
 		fill:  fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.buy(ctx, hotID, true) },
@@ -86,6 +96,17 @@ func (c *client) buy(ctx context.Context, id int, there bool) error {
 		c.expected[id].Add(-1)
 	}
 	return nil
+}
+
+// takeBack undoes a like.
+func (c *client) takeBack(ctx context.Context, id int) error {
+	err := c.retry(func() error {
+		return one(c.store.(*sqlStore).db.ExecContext(ctx, "UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE id = ?", id))
+	})
+	if err == nil {
+		c.expected[id].Add(-1)
+	}
+	return err
 }
 
 func (c *client) take(ctx context.Context, id int) (bought bool, err error) {

@@ -373,3 +373,84 @@ func TestStockRefused(t *testing.T) {
 		require.NotZero(t, refused)
 	})
 }
+
+// TestStockInTurn proves that updates of one row which can't be one statement, and wait together,
+// share a transaction, each with its answer.
+func TestStockInTurn(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=true", found} {
+			tw := harness.NewTwin(t, srv, shelves, harness.Counters("item", "stock", "spare", "used", "tiny"), params)
+			tw.Ours.SetMaxIdleConns(8)
+			for _, text := range []string{
+				"UPDATE item SET stock = ? WHERE id = #",
+				"UPDATE item SET stock = stock - ? WHERE id = # AND NOT stock < 3",
+				"UPDATE item SET tiny = tiny * 20 - ? WHERE id = #", // more than the column holds
+				"UPDATE item SET stock = LEAST(stock + ?, 9), used = used + 1 WHERE id = #",
+				"UPDATE item SET stock = GREATEST(stock - ?, 0) WHERE id = # AND stock > 2",
+				"UPDATE item SET stock = CASE WHEN stock > ? THEN 3 ELSE 8 END WHERE # = id",
+			} {
+				for _, id := range []int{1, 2, 6, 7} {
+					fillShelf(t, tw, 6)
+					buys := onShelf(id, text, []any{1}, []any{3}, []any{2}, []any{1})
+					var got []string
+					sent := tw.Sent.During(func() { got = waitTogether(t, tw, buys, 0, nil) })
+					requireOrder(t, tw, shelf, buys, got, "")
+					begun := 0
+					for _, s := range sent {
+						begun += strings.Count(s.Text, "START TRANSACTION")
+					}
+					require.LessOrEqual(t, begun, 2, "%s\n%v", text, sent) // one is his who came first, if there are slots, or there is no row
+				}
+			}
+		}
+	})
+}
+
+// TestStockAndIncrements proves that increments of a row go as one behind a guarded update that is
+// under way, to the base row, and leave no slot; and that they don't wait for one that takes long.
+func TestStockAndIncrements(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newStorage(t, srv, "interpolateParams=true")
+		slots := func() int64 { return harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM item_slots") }
+		const add = "UPDATE item SET stock = stock + 1 WHERE id = 1"
+		var clients [6]*sql.Conn
+		for i := range clients {
+			clients[i] = harness.Session(t, tw.Ours)
+			harness.Affected(t, clients[i], "DO 1")
+		}
+		for _, late := range []bool{false, true} {
+			g := harness.NewGateOn(t, tw.Sent, func(query string) bool {
+				return strings.HasPrefix(query, "UPDATE item") && strings.Contains(query, "stock >= 1")
+			})
+			leads := harness.Later(t, tw.Ours, buyOne)
+			<-g.Reached
+			if late {
+				time.Sleep(70 * time.Millisecond)
+			}
+			var all []<-chan string
+			sent := tw.Sent.During(func() {
+				for _, c := range clients {
+					all = append(all, harness.Later(t, c, add))
+				}
+				time.Sleep(5 * time.Millisecond)
+				if late { // they don't wait for it
+					for _, a := range all {
+						require.Equal(t, "affected 1", harness.Soon(t, a))
+					}
+				}
+				g.Open()
+				require.Equal(t, "affected 1", harness.Soon(t, leads))
+				for _, a := range all {
+					if !late {
+						require.Equal(t, "affected 1", harness.Soon(t, a))
+					}
+				}
+			})
+			require.EqualValues(t, map[bool]int{false: 1_000_005, true: 1_000_010}[late], stockOf(t, tw, 1))
+			if !late {
+				require.Zero(t, slots())
+				require.Len(t, slices.DeleteFunc(sent, func(s harness.Sending) bool { return !strings.HasPrefix(s.Text, "UPDATE item") }), 2, "%v", sent)
+			}
+		}
+	})
+}

@@ -76,6 +76,36 @@ func TestStockMixed(t *testing.T) {
 			now := time.Now().Add(time.Second).UTC().Truncate(time.Millisecond) // up to two seconds from now
 			return onShelf(id, "UPDATE item SET spare = spare - ?, moved = ? WHERE id = # AND spare >= 2", []any{1, now}, []any{2, now.Add(-2 * time.Second)}, []any{1, now.Add(-time.Second)}, []any{1, now.Add(-2 * time.Hour)}, []any{3, now})
 		}},
+		"increments": {nil, true, func(id int) []buy {
+			return append(onShelf(id, sell, []any{1, 1}), onShelf(id, "UPDATE item SET stock = stock + ? WHERE id = #", []any{2}, []any{3}, []any{-1}, []any{2})...)
+		}},
+		"decrements": {nil, true, func(id int) []buy {
+			now := time.Now().Add(time.Second).UTC().Truncate(time.Second)
+			return append(onShelf(id, sell, []any{1, 1}), onShelf(id, "UPDATE item SET stock = stock - ?, moved = ? WHERE id = #", []any{2, now}, []any{30, now}, []any{1, now})...)
+		}},
+		"increments of another column": {nil, true, func(id int) []buy {
+			return append(onShelf(id, sell, []any{1, 1}), onShelf(id, "UPDATE item SET used = used + ? WHERE id = #", []any{2}, []any{5}, []any{1}, []any{3})...)
+		}},
+		"clamped": {nil, true, func(id int) []buy {
+			return onShelf(id, "UPDATE item SET stock = GREATEST(stock - ?, ?) WHERE id = #", []any{1, 0}, []any{2, 0}, []any{3, 0}, []any{-1, 0}, []any{2, 3}, []any{3, 0})
+		}},
+		"clamped below": {[]string{"UPDATE item SET stock = stock - 97 WHERE id = #"}, true, func(id int) []buy {
+			return onShelf(id, "UPDATE item SET stock = GREATEST(stock - ?, 1) WHERE id = #", []any{1}, []any{1}, []any{1}, []any{2}, []any{2})
+		}},
+		"clamped, and increments": {nil, true, func(id int) []buy {
+			return append(onShelf(id, "UPDATE item SET spare = GREATEST(spare - ?, 0) WHERE id = #", []any{1}), append(onShelf(id, "UPDATE item SET spare = spare + ? WHERE id = #", []any{2}, []any{3}),
+				onShelf(id, "UPDATE item SET spare = GREATEST(spare - ?, 0) WHERE id = #", []any{2}, []any{90})...)...)
+		}},
+		"one statement each": {nil, false, func(id int) []buy {
+			return append(onShelf(id, "UPDATE item SET stock = ? WHERE id = #", []any{3}), append(onShelf(id, "UPDATE item SET tiny = tiny * ? WHERE id = #", []any{2}, []any{3}),
+				onShelf(id, "UPDATE item SET stock = stock * ? WHERE id = # AND stock > 0", []any{2}, []any{-1}, []any{int64(1) << 40})...)...)
+		}},
+		"one statement each, and sales": {nil, true, func(id int) (all []buy) {
+			for _, n := range []int{1, 2, 3} {
+				all = append(append(all, onShelf(id, "UPDATE item SET stock = stock * ? WHERE id = #", []any{n})...), onShelf(id, sell, []any{n, n})...)
+			}
+			return all
+		}},
 		"texts": {nil, false, func(id int) (all []buy) {
 			for _, text := range []string{"spare >= 1", "1 <= spare", "spare > 0", "state = 'open'", "kept < spare"} {
 				all = append(all, onShelf(id, "UPDATE item SET spare = spare - ? WHERE id = # AND "+text, []any{2})...)
@@ -157,11 +187,12 @@ func TestStockBeside(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := harness.NewTwin(t, srv, shelves, harness.Counters("item", "stock", "spare", "used", "tiny"), "interpolateParams=true", "innodb_lock_wait_timeout=20")
 		tw.Ours.SetMaxIdleConns(8)
+		const sold, each = "UPDATE item SET stock = stock - ? WHERE id = # AND stock >= ? AND state = 'open'", "UPDATE item SET stock = stock - ? WHERE NOT stock < ? AND id = #"
 		for what, other := range others {
-			for _, id := range []int{2, 6} {
+			for id, form := range map[int]string{2: sold, 6: sold, 3: each, 5: each} {
 				for nth, met := int64(2), true; met; nth++ { // the first is that of who came first
 					fillShelf(t, tw, id)
-					buys := onShelf(id, "UPDATE item SET stock = stock - ? WHERE id = # AND stock >= ? AND state = 'open'", []any{1, 1}, []any{3, 4}, []any{2, 2}, []any{1, 1})
+					buys := onShelf(id, form, []any{1, 1}, []any{3, 4}, []any{2, 2}, []any{1, 1})
 					beside, done := buy{text: strings.ReplaceAll(other.text, "#", fmt.Sprint(id))}, make(chan string, 1)
 					on := tw.Ours
 					if other.direct {

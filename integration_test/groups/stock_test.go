@@ -19,7 +19,7 @@ CREATE TABLE item (id INT PRIMARY KEY, sku VARCHAR(9) NOT NULL UNIQUE, state VAR
  seats INT UNSIGNED NOT NULL DEFAULT 9, moved DATETIME(3) NULL, title VARCHAR(9) NOT NULL DEFAULT '', tiny TINYINT NULL, stock INT NULL, spare INT UNSIGNED NOT NULL, used BIGINT UNSIGNED NOT NULL);
 INSERT INTO item (id, sku, tiny, stock, spare, used) VALUES (1, 'a', 100, 100, 100, 0), (2, 'b', 121, 7, 7, 6), (3, 'c', 127, 0, 0, 9), (4, 'd', NULL, NULL, 2, 8), (5, 'e', 127, 1, 1, 8), (6, 'f', 120, 0, 0, 3)`
 
-// taken are guarded updates of one row, #, by ?, which wait together, and whether they go so.
+// taken are updates of one row, #, by ?, which wait together, and whether they go as one.
 var taken = []struct {
 	text     string
 	together bool
@@ -42,6 +42,11 @@ var taken = []struct {
 	{"UPDATE item SET used = used + ? WHERE id = # AND used < 9", true},
 	{"UPDATE item SET used = ? + used WHERE id = # AND used <= 9 - ?", true},
 	{"UPDATE item SET tiny = tiny + ? WHERE id = # AND tiny < 200", true}, // more than the column holds
+	{"UPDATE item SET stock = GREATEST(stock - ?, 0) WHERE id = #", true},
+	{"UPDATE item SET spare = GREATEST(0, spare - ?), title = 'sold' WHERE id = # AND state = 'open'", true},
+	{"UPDATE item SET stock = GREATEST(stock - ?, -2) WHERE id = #", true},
+	{"UPDATE item SET stock = GREATEST(stock - ?, 0) WHERE id = # AND stock > 2", false},
+	{"UPDATE item SET stock = GREATEST(stock + ?, 3) WHERE id = #", false},
 	{"UPDATE item SET used = used + ? WHERE id = # AND used >= 3", false},
 	{"UPDATE item SET stock = stock - ? WHERE id = # AND stock <> 0", false},
 	{"UPDATE item SET stock = stock - ?, kept = kept + 1 WHERE id = # AND stock >= ?", false},
@@ -49,7 +54,15 @@ var taken = []struct {
 	{"UPDATE item SET stock = stock - ?, kept = 2 WHERE id = # AND stock >= ? AND kept = 2", false},
 	{"UPDATE item SET stock = stock - ? WHERE id = # AND stock >= ? + 0.5", false},
 	{"UPDATE item SET stock = stock - ? * 1 WHERE id = # AND stock >= ?", false},
-	{"UPDATE item SET stock = GREATEST(stock - ?, 0) WHERE id = #", false},
+	{"UPDATE item SET stock = ? WHERE id = #", false},
+	{"UPDATE item SET tiny = tiny * 20 - ? WHERE id = #", false}, // more than the column holds
+	{"UPDATE item SET sku = 'a' WHERE id = # AND stock > ?", false},
+	{"UPDATE item SET stock = IF(stock > ?, stock - 1, 0), used = CASE WHEN stock > 3 THEN used + 1 ELSE 0 END WHERE id = #", false},
+	{"UPDATE item SET stock = LAST_INSERT_ID(stock - ?) WHERE id = #", false},
+	{"UPDATE item SET stock = (SELECT MAX(i.kept) - ? FROM (SELECT kept FROM item) i) WHERE id = #", false},
+	{"UPDATE IGNORE item SET tiny = tiny * 20 - ? WHERE id = #", false},
+	{"UPDATE item SET id = id + 0 * ? WHERE id = #", false},
+	{"DELETE FROM item WHERE id = # AND stock < ?", false},
 }
 
 const shelf = "SELECT id, state, kept, seats, title, moved IS NULL, tiny, stock, spare, used FROM item ORDER BY id"
@@ -105,7 +118,7 @@ type buy struct {
 }
 
 // inSomeOrder runs updates that wait together, and requires of answers and rows that plain
-// MySQL gives them in an order of theirs. It reports whether several went as one.
+// MySQL gives them in an order of theirs. It reports whether several went as one statement.
 func inSomeOrder(t *testing.T, tw *harness.Twin, rows string, buys []buy) (shared bool) {
 	t.Helper()
 	before := harness.Stats(t, tw.Ours).Guards

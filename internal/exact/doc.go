@@ -2,11 +2,12 @@
 // rows concerned are locked, their slots added to them, and then they say all. It knows what
 // has to be folded by the plan, and how a statement is sent by a [Statement].
 //
-//	[Runner.RunExactly]    together with others of its row (internal/sale), or
+//	[Runner.RunExactly]    behind others of its row, or together with them (internal/sale), or
 //	                       in one round trip, with a guard that fails if the row has slots, or
 //	                       first, and looked at behind (internal/fold: HadSlots), or
 //	                       folded before, in the open transaction or one of its own
 //	[Runner.Alone]         the last, for what is a transaction by itself
+//	[Runner.RunBeside]     an increment, with those others
 //
 // UPDATE post SET likes = 0 WHERE id = 7 is sent with a guard, which says in the same round
 // trip whether there are slots. If there are: START TRANSACTION, SELECT … FOR UPDATE of the

@@ -43,22 +43,38 @@ func New(c *increment.Caller, sales sale.Queues) *Runner { return &Runner{c, sal
 // RunExactly rolls up the keys concerned and runs the statement as it is, in one
 // transaction: the open one, or one of its own, which it may share.
 func (r *Runner) RunExactly(ctx context.Context, x Execution) (answer.Outcome, error) {
-	if out, done, err := r.runQueued(ctx, x); done {
+	if out, done, err := r.runQueued(ctx, x, true); done {
 		return out, err
 	}
 	return r.runByItself(ctx, x)
 }
 
-// runQueued runs a guarded update together with those of its row that wait as well; done is
-// false where it has to go by itself.
-func (r *Runner) runQueued(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
-	if !r.sells(x) {
+// RunBeside runs an increment together with the guarded updates of its row, if there are any
+// now: they would fold what it brings to a slot, and have the row locked meanwhile. done is false
+// where it is to go to a slot.
+func (r *Runner) RunBeside(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
+	if x.Guard == nil || !r.sales.Some(x.Guard.Table) || !r.sells(x) {
+		return answer.Outcome{}, false, nil
+	}
+	if out, done, err = r.runQueued(ctx, x, false); done && err == nil {
+		r.Stats.Increments.Add(1)
+	}
+	return out, done, err
+}
+
+// runQueued runs a statement of one row behind those of it that are under way, and together
+// with those that wait as well where it can; done is false where it has to go by itself.
+func (r *Runner) runQueued(ctx context.Context, x Execution, waits bool) (out answer.Outcome, done bool, err error) {
+	if x.Key == nil || x.Asked || r.InTransaction() || x.Arguments.Count() != x.Plan.Params || !r.Grouped() {
 		return answer.Outcome{}, false, nil
 	}
 	alone := false
-	affected, sold, serr := r.sales.Run(ctx, r.Caller, x.Guard, x.Arguments.Binder, func() {
+	s := sale.Statement{Exact: x.Exact, Text: x.Text, Arguments: x.Arguments, Shares: sale.Sells(r.Caller), Waits: waits}
+	affected, sold, serr := r.sales.Run(ctx, r.Caller, s, func() {
 		alone = true
-		r.Stats.Guard(1)
+		if x.Guard != nil {
+			r.Stats.Guard(1)
+		}
 		out, err = r.runByItself(ctx, x)
 	})
 	switch {

@@ -264,6 +264,16 @@ func (g *Group[P]) Enter() Leadership {
 	return g.begin()
 }
 
+// Since is for how long what is under way has been.
+func (g *Group[P]) Since() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.lead == 0 {
+		return 0
+	}
+	return time.Since(g.since)
+}
+
 // Leave passes the lead on.
 func (g *Group[P]) Leave(l Leadership) {
 	g.mu.Lock()

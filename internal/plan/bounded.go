@@ -10,7 +10,8 @@ import (
 )
 
 // Guard is an UPDATE of one row that takes from one counter, or adds to it, as long as that
-// stays on one side of a bound: stock = stock - ? where stock >= ?, or CHECK (stock >= 0). Several that differ in
+// stays on one side of a bound, if there is one: stock = stock - ? where stock >= ?, or CHECK (stock >= 0),
+// or GREATEST(stock - ?, 0), which is nothing but stock - ? as long as there is enough. Several that differ in
 // nothing but amounts, thresholds and present times can go together, served one after the
 // other.
 type Guard struct {
@@ -22,6 +23,8 @@ type Guard struct {
 	key     KeyValue
 	delta   Delta
 	bound   *bound  // nil: what an UNSIGNED column can hold, or a CHECK constraint lets it
+	floor   Operand // below which it does not take, if it is clamped
+	clamped bool
 	times   []Touch // constants that may differ if they are the present
 
 	before, own, after Template // the statement, cut at the condition that the bound is
@@ -58,12 +61,9 @@ func (up singleUpdate) bounded(x *Exact, key KeyValue) *Guard {
 	}
 	asking, ok := askingCounters(t, up.Where, up.tokensIn(start, end))
 	switch {
-	case !ok || len(asking) > 1:
+	case !ok || len(asking) > 1 || g.clamped && asking != nil:
 		return nil
 	case asking == nil:
-		if !g.Counter.Unsigned() && !t.Bounded {
-			return nil
-		}
 		g.before, g.after = up.template(0, end), up.template(end, len(up.text))
 		g.from = up.template(start, end)
 		return g
@@ -88,6 +88,10 @@ func (up singleUpdate) setsBounded(g *Guard, set *ast.Assignment) bool {
 	}
 	if t.Counter(c.Name) != nil {
 		d, ok := up.relative(c, set.Expr)
+		if !ok {
+			d, g.floor, ok = up.clamped(c, set.Expr)
+			g.clamped = true
+		}
 		ok = ok && g.Counter == nil && !d.inserted && !d.fills && c.Integer()
 		g.Counter, g.delta = c, d
 		return ok
@@ -101,6 +105,21 @@ func (up singleUpdate) setsBounded(g *Guard, set *ast.Assignment) bool {
 	}
 	_, constant := up.params.constant(set.Expr)
 	return constant && !t.Virtual(c.Name)
+}
+
+// clamped reads GREATEST(c - d, e), where d and e are constants.
+func (src source) clamped(c *catalog.Column, e ast.ExprNode) (d Delta, floor Operand, ok bool) {
+	f, ok := unparen(e).(*ast.FuncCallExpr)
+	if !ok || f.FnName.L != "greatest" || f.Schema.O != "" || len(f.Args) != 2 {
+		return d, floor, false
+	}
+	for i, arg := range f.Args {
+		if d, ok = src.relative(c, arg); ok {
+			floor, ok = src.params.constant(f.Args[1-i])
+			return d, floor, ok
+		}
+	}
+	return d, floor, false
 }
 
 // changesRead reports whether the statement changes a column that WHERE reads, besides the

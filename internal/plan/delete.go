@@ -26,8 +26,10 @@ func (a *analyzer) deletion(stmt *ast.DeleteStmt, named []*catalog.Table) *Plan 
 			x.Restriction.By = &by
 		}
 	}
-	if len(keys) == 1 && stmt.Where != nil && node.AsName.O == "" {
-		x.Guarded = src.guard(stmt.Where)
+	if len(keys) == 1 && stmt.Where != nil {
+		if x.Key = &keys[0]; node.AsName.O == "" {
+			x.Guarded = src.guard(stmt.Where)
+		}
 	}
 	return &Plan{Reason: "the slots go with the row", Changes: Changes{Writes: []WriteTarget{{Table: t, Keys: keys}}}, Work: x}
 }

@@ -26,27 +26,28 @@ type Guarded struct {
 	rest        string    // WHERE without the condition
 }
 
-// Row names the row that the statement is for; ok is false where it has to go by itself.
-func (g *Guard) Row(b Binder) (id string, ok bool) {
-	k := make(catalog.Key, len(g.key.Columns))
-	for i, c := range g.key.Columns {
-		if k[i], ok = b.keyText(c, g.key.values[i]); !ok {
-			return "", false
-		}
-	}
-	return g.key.Columns[0].Name + "\x00" + k.ID(), b.MatchExactly([]KeyValue{g.key})
-}
-
 // Numbers are the arguments where all of them are amounts, thresholds and integers of the key, none
 // below zero: what the server gets apart from the text is the same to it then. nil where others are
 // among them.
 func (g *Guard) Numbers(b Binder) []driver.NamedValue {
-	for i, arg := range b.Args {
-		if n, is := arg.Value.(int64); !is || n < 0 || !g.numeric(i) {
+	for i := range b.Args {
+		if !g.numeric(i) {
 			return nil
 		}
 	}
+	if !whole(b.Args) {
+		return nil
+	}
 	return b.Args
+}
+
+// whole reports whether arguments are numbers that are the same to the server apart from the text
+// and in it.
+func whole(args []driver.NamedValue) bool {
+	return !slices.ContainsFunc(args, func(arg driver.NamedValue) bool {
+		n, is := arg.Value.(int64)
+		return !is || n < 0
+	})
 }
 
 // numeric reports whether a parameter is such a one.
@@ -54,7 +55,7 @@ func (g *Guard) numeric(param int) bool {
 	if at := slices.IndexFunc(g.key.values, func(v Operand) bool { return v.param == param }); at >= 0 {
 		return g.key.Columns[at].Integer()
 	}
-	return param == g.delta.v.param || g.bound != nil && slices.ContainsFunc(g.bound.terms, func(d Delta) bool { return d.v.param == param })
+	return param == g.delta.v.param || g.clamped && param == g.floor.param || g.bound != nil && slices.ContainsFunc(g.bound.terms, func(d Delta) bool { return d.v.param == param })
 }
 
 // Bind puts the arguments in; false where the statement has to go by itself.
@@ -65,8 +66,8 @@ func (g *Guard) Bind(b Binder) (*Guarded, bool) {
 	}
 	out := &Guarded{guard: g}
 	out.Delta, _ = g.delta.signed(n, true)
-	limit, limited, ok := g.limit(b)
-	if out.Limit = limit; !ok || out.Delta == 0 || !g.goes(out.Delta) || !out.computes(how|limited) {
+	limit, limited, ok := g.limit(b, out.Delta)
+	if out.Limit = limit; !ok || g.clamped && how|limited != 0 || out.Delta == 0 || !g.goes(out.Delta) || !out.computes(how|limited) {
 		return nil, false
 	}
 	way := []byte{'0' + byte(out.how), '+'}
@@ -114,13 +115,10 @@ func (x *Guarded) computes(how computing) bool {
 
 // goes reports whether what is added brings the counter nearer to its bound, and not farther away.
 func (g *Guard) goes(delta int64) bool {
-	switch {
-	case g.bound != nil:
-		return g.bound.lower == (delta < 0)
-	case g.Table.Bounded:
-		return true
+	if g.clamped {
+		return delta < 0
 	}
-	return delta < 0
+	return g.bound == nil || g.bound.lower == (delta < 0)
 }
 
 // cut writes a piece of the statement, cut at the amount, and what it has in common with
@@ -172,8 +170,12 @@ func (x *Guarded) Together(all stock.Want) string {
 	default:
 		cond = counter + relation + strconv.FormatInt(all.Limit, 10)
 	}
-	within := x.within(counter, all.Delta)
-	return x.text(g.amount(all.Delta), x.Delta < 0 && g.Counter.Unsigned() && g.Other == nil && within == "" && g.Table.CheckedBy == "", cond, within)
+	more := x.within(counter, all.Delta)
+	whatever := x.Delta < 0 && g.Counter.Unsigned() && g.Other == nil && more == "" && g.Table.CheckedBy == ""
+	if g.clamped {
+		more += " AND " + counter + " >= " + strconv.FormatInt(all.Limit, 10)
+	}
+	return x.text(g.amount(all.Delta), whatever, cond, more)
 }
 
 // within is true of a counter that is known to be right, and so with sum added.
@@ -215,7 +217,7 @@ func (x *Guarded) text(amount string, whatever bool, cond, more string) string {
 	g := x.guard
 	switch {
 	case g.bound == nil && whatever:
-		cond = ""
+		cond = more
 	case g.bound == nil:
 		cond = " AND " + g.free + more
 	case !whatever:

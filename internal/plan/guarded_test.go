@@ -56,6 +56,25 @@ func TestGuarded(t *testing.T) {
 	require.Equal(t, stock.Want{Delta: 2, Limit: -2}, a.Want)
 	require.True(t, strings.HasSuffix(a.Together(stock.Want{Delta: 4, Limit: -4}), ", (CAST(`post`.`views` AS DECIMAL(30)) - CAST(`post`.`likes` AS DECIMAL(30)) <= -4) IS TRUE, FALSE)"), a.Together(a.Want))
 
+	a, ok = guarded(t, "UPDATE item SET stock = GREATEST(stock - ?, ?) WHERE id = ?", int64(2), int64(1), int64(7))
+	require.True(t, ok)
+	require.Equal(t, stock.Want{Delta: -2, Limit: 3}, a.Want)
+	require.Equal(t, "UPDATE item SET stock = GREATEST(stock - 5, 1) WHERE id = 7 AND `item`.`stock` >= 6", a.Together(stock.Want{Delta: -5, Limit: 6}))
+	require.Equal(t, "UPDATE item SET stock = GREATEST(stock - 5, 1) WHERE id = 7", a.Locked(-5))
+	b, _ = guarded(t, "UPDATE item SET stock = GREATEST(stock - ?, ?) WHERE id = ?", int64(2), int64(0), int64(7))
+	require.NotEqual(t, a.Shape, b.Shape)
+	for _, args := range [][]any{{int64(-2), int64(0)}, {int64(2), 0.5}, {int64(2), "0"}, {int64(2), nil}} {
+		_, ok = guarded(t, "UPDATE item SET stock = GREATEST(stock - ?, ?) WHERE id = ?", append(args, int64(7))...)
+		require.False(t, ok, args)
+	}
+
+	a, ok = guarded(t, "UPDATE post SET likes = likes + ? WHERE id = ?", int64(2), int64(7))
+	require.True(t, ok)
+	require.Equal(t, stock.Want{Delta: 2, Limit: stock.Unlimited}, a.Want)
+	require.Equal(t, "UPDATE post SET likes = likes + 5 WHERE id = 7 AND "+strings.ReplaceAll(free, "item", "post"), a.Together(stock.Want{Delta: 5, Limit: stock.Unlimited}))
+	b, _ = guarded(t, "UPDATE post SET likes = likes + ? WHERE id = ?", int64(-2), int64(7))
+	require.NotEqual(t, a.Shape, b.Shape)
+
 	a, ok = guarded(t, "UPDATE item SET stock = stock - ? WHERE id = ?", int64(2), int64(7))
 	require.True(t, ok)
 	require.Equal(t, "UPDATE item SET stock = stock - 9 WHERE id = 7", a.Together(stock.Want{Delta: -9, Limit: stock.Unlimited}))

@@ -56,6 +56,9 @@ func describe(p *Plan) string {
 	if x == nil {
 		x = &Exact{}
 	}
+	if x.Elsewhere != nil {
+		line("  may share a transaction")
+	}
 	if x.Guarded != "" {
 		line("  tries %s", x.Guarded)
 	}

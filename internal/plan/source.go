@@ -58,7 +58,7 @@ func (src source) local(e ast.Node) bool {
 // steady are the functions whose value depends on nothing but their arguments
 // and the statement's moment, so that another connection computes the same.
 var steady = sqltext.WordSet(`now current_timestamp localtime localtimestamp curdate current_date utc_timestamp utc_date date coalesce ifnull nullif
- if lower upper trim concat length char_length year month date_add date_sub mod abs unhex hex md5 isnull`)
+ if lower upper trim concat length char_length year month date_add date_sub mod abs greatest least unhex hex md5 isnull`)
 
 // astray reports whether a column is said to be of another table, or in another database.
 func (src source) astray(stmt ast.Node) bool {

@@ -58,8 +58,8 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 		return p
 	}
 	inc.matches(up.source, stmt.Where, keys)
-	if inc.One && stmt.Where != nil && slices.ContainsFunc(s.deltas, func(d Delta) bool { return d.subtract && d.C.Unsigned() }) {
-		x.Guarded = up.guard(stmt.Where) // it runs the exact way
+	if inc.One && stmt.Where != nil { // beside guarded updates of its row, or as it takes from an UNSIGNED counter
+		x.Key, x.Guarded = &keys[0], up.guard(stmt.Where)
 		x.Guard = up.bounded(x, keys[0])
 	}
 	return p
@@ -125,10 +125,24 @@ func (up singleUpdate) exactly(p *Plan, x *Exact) {
 		}
 	}
 	if len(keys) == 1 && up.Where != nil && !up.sets.rekeyed {
-		x.Guarded = up.guard(up.Where)
+		x.Key, x.Guarded = &keys[0], up.guard(up.Where)
 		x.Guard = up.bounded(x, keys[0])
+		if x.Restriction == nil && up.meansTheSame() {
+			text := up.template(0, len(up.text))
+			x.Elsewhere = &text
+		}
 		x.Overwrites = len(x.Discards) == len(up.List) && !t.UpdateTriggers && !t.Fed && t.Degraded == nil && !up.actsTwice()
 	}
+}
+
+// meansTheSame reports whether the statement does the same on another connection that has the
+// same settings, in a transaction with others. It sets nothing that a unique or foreign key may
+// hold: what the server locks for those would be locked for as long as the others take.
+func (up singleUpdate) meansTheSame() bool {
+	t := up.t
+	return !t.UpdateTriggers && !t.Fed && t.Degraded == nil && !t.Galera && (t.CheckedBy == "" || t.Bounded) &&
+		!up.mayIgnore(up.IgnoreErr) && up.Order == nil && up.Limit == nil && up.local(up.Where) &&
+		!slices.ContainsFunc(up.List, func(set *ast.Assignment) bool { return !t.Virtual(set.Column.Name.O) || !up.local(set.Expr) })
 }
 
 // readsAll reports whether an UPDATE reads all columns that it sets.

@@ -46,8 +46,15 @@ func (b Binder) whole(v Operand) (n int64, how computing, ok bool) {
 }
 
 // limit is what the counter may not be below, or above, relative to Other.
-func (g *Guard) limit(b Binder) (sum int64, how computing, ok bool) {
-	if g.bound == nil {
+func (g *Guard) limit(b Binder, delta int64) (sum int64, how computing, ok bool) {
+	switch {
+	case g.clamped:
+		sum, how, ok = b.whole(g.floor)
+		if g.floor.negative {
+			sum = -sum
+		}
+		return sum - delta, how, ok && stock.InRange(sum)
+	case g.bound == nil:
 		return stock.Unlimited, 0, true
 	}
 	large := false

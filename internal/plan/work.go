@@ -51,8 +51,10 @@ func (*BaseRead) exactly() *Exact { return nil }
 type Exact struct {
 	Rows        []RowSet          // to fold before
 	Whole       bool              // all base rows are locked: what is added to one that goes, or gets another key, would be lost
+	Key         *KeyValue         // of the only row, in whose queue it waits; nil: it concerns others
 	Guarded     string            // the statement in one round trip; "" if there is none
-	Guard       *Guard            // by which it may go together with others; nil: it may not
+	Guard       *Guard            // by which it may be one statement with others of the row; nil: it may not
+	Elsewhere   *Template         // the statement, where it means the same on another connection; nil: it may not
 	Discards    []*catalog.Column // counters whose values it does away with unread
 	Overwrites  bool              // it gives counters of one row other values, unread, and does nothing else
 	Restriction *RestrictToLocked // keeps the statement to given rows; nil: others than those that were locked can't come to meet its condition
@@ -60,6 +62,34 @@ type Exact struct {
 
 func (*Exact) class() Class       { return ClassExact }
 func (ex *Exact) exactly() *Exact { return ex }
+
+// Row names the row that the statement is for; ok is false where that can't be told.
+func (ex *Exact) Row(b Binder) (id string, ok bool) {
+	if ex.Key == nil || len(ex.Key.Columns) == 0 {
+		return "", false
+	}
+	k := make(catalog.Key, len(ex.Key.Columns))
+	for i, c := range ex.Key.Columns {
+		if k[i], ok = b.keyText(c, ex.Key.values[i]); !ok {
+			return "", false
+		}
+	}
+	return ex.Key.Columns[0].Name + "\x00" + k.ID(), b.MatchExactly([]KeyValue{*ex.Key})
+}
+
+// TextElsewhere is the statement, which was written as text, to be sent on another connection;
+// false where it has to be sent on its own.
+func (ex *Exact) TextElsewhere(text string, a Arguments) (string, bool) {
+	switch {
+	case ex.Elsewhere == nil:
+		return "", false
+	case a.Given == 0:
+		return text, true
+	case a.Binary && !whole(a.own()):
+		return "", false
+	}
+	return ex.Elsewhere.bind(a.Binder)
+}
 
 // Alter is DDL that may change a table's key or name, or make another table of its rows: all
 // of these are folded before.

@@ -25,9 +25,12 @@ import (
 
 // sale is what one caller wants of the row.
 type sale struct {
-	*plan.Guarded
-	guard *plan.Guard
-	rows  int64 // that it has changed, in the end
+	*plan.Guarded // nil: it is no part of another statement
+	guard         *plan.Guard
+	text          string // the statement, then
+	row           plan.RowSet
+	where         string
+	rows          int64 // that it has changed, in the end
 }
 
 type saleRequest = groupcommit.Request[*sale]
@@ -48,29 +51,44 @@ func Sells(c *increment.Caller) bool {
 	return c.Grouped() && c.Settings.Strict && !c.Settings.SafeUpdates && !strings.Contains(c.Settings.SQLMode, "NO_UNSIGNED_SUBTRACTION")
 }
 
-// Run runs a guarded update when its row is free: by itself where nobody else waits for it,
-// or together with those that do. done is false where neither is so, and it has to go by
+// Statement is an update, or a DELETE, of one row.
+type Statement struct {
+	*plan.Exact
+	Text      string
+	Arguments plan.Arguments
+	Shares    bool // a transaction, or a statement, with others
+	Waits     bool // for the row; where slots would take it, it comes along while others are there that do
+}
+
+// Some reports whether statements that wait for a row of the table have come a moment ago:
+// nothing is there for others to come along with, without.
+func (q Queues) Some(t *catalog.Table) bool { return q.of.Of(t).Some() }
+
+// Run runs a statement when its row is free: by itself where nobody else waits for it, or
+// together with those that do. done is false where neither is so, and it has to go by
 // itself beside them; where byItself has run, its caller knows.
-func (q Queues) Run(ctx context.Context, c *increment.Caller, g *plan.Guard, b plan.Binder, byItself func()) (affected int64, done bool, err error) {
-	row, ok := g.Row(b)
+func (q Queues) Run(ctx context.Context, c *increment.Caller, s Statement, byItself func()) (affected int64, done bool, err error) {
+	queues := q.of.Of(s.Rows[0].Table)
+	row, ok := s.Row(s.Arguments.Binder)
 	if !ok {
 		return 0, false, nil
 	}
-	queues := q.of.Of(g.Table)
-	of := queues.Enter(row)
-	defer queues.Leave(row, of)
+	enter := queues.Beside
+	if s.Waits {
+		enter = queues.Enter
+	}
+	of := enter(row)
+	if of == nil {
+		return 0, false, nil
+	}
+	defer queues.Leave(of, s.Waits)
 	if lead := of.Enter(); lead != 0 {
 		defer of.Leave(lead)
 		byItself()
 		return 0, false, nil
 	}
-	x, ok := g.Bind(b)
-	if !ok {
-		return 0, false, nil
-	}
-	r := increment.OfCaller(c, groupcommit.NewRequest(&sale{Guarded: x, guard: g}, x.Shape))
-	r.Affinity = fmt.Sprintf("%s %p %s", r.Affinity, g, x.Shape)
-	if !r.Fits() {
+	r := s.request(c)
+	if r == nil {
 		return 0, false, nil
 	}
 	v := of.Do(ctx, r, func(batch []*saleRequest) groupcommit.Sending {
@@ -85,14 +103,47 @@ func (q Queues) Run(ctx context.Context, c *increment.Caller, g *plan.Guard, b p
 				}
 				return
 			}
-			c.Stats.Guard(len(batch))
-			(&seller{c}).sell(ctx, &of.Short, batch)
+			if s := (&seller{c}); batch[0].Payload.Guarded != nil {
+				c.Stats.Guard(len(batch))
+				s.sell(ctx, &of.Short, batch)
+			} else {
+				s.each(ctx, batch)
+			}
 		})
 	})
 	if v.Err != nil {
 		return 0, true, v.Err
 	}
 	return r.Payload.rows, !v.Alone, nil
+}
+
+// request is that of a statement; nil where it need not wait, and nobody can go with it.
+func (s Statement) request(c *increment.Caller) *saleRequest {
+	b := s.Arguments.Binder
+	if s.Shares && s.Guard != nil {
+		if x, ok := s.Guard.Bind(b); ok {
+			r := increment.OfCaller(c, groupcommit.NewRequest(&sale{Guarded: x, guard: s.Guard}, x.Shape))
+			if r.Affinity = fmt.Sprintf("%s %p %s", r.Affinity, s.Guard, x.Shape); r.Fits() {
+				return r
+			}
+		}
+	}
+	if !s.Waits {
+		return nil
+	}
+	if s.Shares {
+		text, ok := s.TextElsewhere(s.Text, s.Arguments)
+		where, bound := s.Rows[0].Bind(b)
+		if ok && bound {
+			r := increment.OfCaller(c, groupcommit.NewRequest(&sale{text: text, row: s.Rows[0], where: where}, text))
+			if r.Affinity += " each"; r.Fits() {
+				return r
+			}
+		}
+	}
+	r := groupcommit.NewRequest(&sale{})
+	r.Affinity = fmt.Sprintf("%p", r) // nobody's
+	return r
 }
 
 // seller serves a batch in one session.
@@ -133,26 +184,10 @@ func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequ
 		}
 	}
 	var answers []stock.Answer
-	committing := false
-	err := session.Again(ctx, func() error {
-		if err := s.Start(ctx); err != nil {
-			return err
-		}
-		var err error
+	if !s.inOne(ctx, batch, left, func() (err error) {
 		answers, err = s.serve(ctx, left)
-		committing = err == nil
-		return s.Finish(ctx, err)
-	})
-	switch {
-	case committing && ends(err), mysqlerr.Waited(mysqlerr.Number(err)):
-		s.unsold(ctx, batch, left, err)
-		return
-	case err != nil: // nothing was done
-		for _, r := range left {
-			if r.Outcome.Alone = true; r == batch[0] && !increment.Undone(err) && !errors.Is(err, errUnserved) {
-				r.Outcome = groupcommit.Outcome{Err: err}
-			}
-		}
+		return err
+	}) {
 		return
 	}
 	for i, r := range left {
@@ -164,6 +199,59 @@ func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequ
 		default:
 			short.Store(true)
 		}
+	}
+}
+
+// inOne runs requests of a batch in one transaction; false where none of them was, and each
+// knows what that means for him.
+func (s *seller) inOne(ctx context.Context, batch, requests []*saleRequest, run func() error) bool {
+	committing := false
+	err := session.Again(ctx, func() error {
+		if err := s.Start(ctx); err != nil {
+			return err
+		}
+		err := run()
+		committing = err == nil
+		return s.Finish(ctx, err)
+	})
+	switch {
+	case err == nil:
+		return true
+	case committing && ends(err), mysqlerr.Waited(mysqlerr.Number(err)):
+		s.unsold(ctx, batch, requests, err)
+		return false
+	}
+	for _, r := range requests { // nothing was done
+		if r.Outcome.Alone = true; r == batch[0] && !increment.Undone(err) && !errors.Is(err, errUnserved) {
+			r.Outcome = groupcommit.Outcome{Err: err}
+		}
+	}
+	return false
+}
+
+// each runs statements of a row one after the other, in one transaction that has it locked and
+// folded. Each has its own answer.
+func (s *seller) each(ctx context.Context, batch []*saleRequest) {
+	errs := make([]error, len(batch))
+	if !s.inOne(ctx, batch, batch, func() error {
+		x := batch[0].Payload
+		locked, err := s.LockRows(ctx, x.row.Table, sqltext.Quote(x.row.Name), x.row.From(), x.where)
+		if err == nil {
+			err = s.FoldRows(ctx, x.row.Table, locked)
+		}
+		for i := 0; i < len(batch) && err == nil; i++ {
+			x := batch[i].Payload
+			x.rows, errs[i] = s.Do(ctx, x.text)
+			if errs[i] != nil && (ends(errs[i]) || !s.InTransaction()) { // of all of them
+				err = errs[i]
+			}
+		}
+		return err
+	}) {
+		return
+	}
+	for i, r := range batch {
+		r.Outcome.Err = errs[i]
 	}
 }
 

@@ -1,9 +1,12 @@
 package stock
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -90,28 +93,70 @@ func TestModest(t *testing.T) {
 	require.NotZero(t, refused)
 }
 
-// TestQueues proves that all who are in a row's queue share it, and that nothing is left of
-// it behind them.
+// TestQueues proves that all who are in a row's queue share it, that those who may do without
+// come only while guarded updates are there or were a moment ago, and go on, and that nothing is
+// left of a queue behind them.
 func TestQueues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var q Queues[int]
+		time.Sleep(time.Second)
+		require.False(t, q.Some())
+		require.Nil(t, q.Beside("a"))
+		a, b := q.Enter("a"), q.Enter("b")
+		require.True(t, q.Some())
+		require.NotSame(t, a, b)
+		require.Same(t, a, q.Enter("a"))
+		require.Same(t, a, q.Beside("a"))
+		q.Leave(a, true)
+		q.Leave(a, false)
+		time.Sleep(2 * moment)
+		require.Same(t, a, q.Beside("a"), "one is there")
+		q.Leave(a, false)
+		q.Leave(a, true)
+		time.Sleep(moment / 2)
+		require.Same(t, a, q.Beside("a"), "one was there a moment ago")
+		q.Leave(a, false)
+		time.Sleep(moment)
+		require.Nil(t, q.Beside("a"), "that is over")
+		lead := b.Group.Enter()
+		require.NotZero(t, lead)
+		time.Sleep(stuck)
+		require.Same(t, b, q.Beside("b"))
+		q.Leave(b, false)
+		time.Sleep(moment)
+		require.Nil(t, q.Beside("b"), "it takes long")
+		b.Group.Leave(lead)
+		require.Same(t, b, q.Beside("b"))
+		q.Leave(b, false)
+		q.Leave(b, true)
+		time.Sleep(time.Second)
+		require.False(t, q.Some())
+		for i := range 3 * minSweep {
+			q.Leave(q.Enter(fmt.Sprint(i)), true)
+			time.Sleep(moment)
+		}
+		require.LessOrEqual(t, len(q.all), minSweep)
+	})
+}
+
+// TestQueuesTogether proves that queues of many rows can be entered and left at the same time.
+func TestQueuesTogether(t *testing.T) {
 	var q Queues[int]
-	a, b := q.Enter("a"), q.Enter("b")
-	require.NotSame(t, a, b)
-	require.Same(t, a, q.Enter("a"))
-	q.Leave("a", a)
-	require.Same(t, a, q.Enter("a"))
-	q.Leave("a", a)
-	q.Leave("a", a)
-	q.Leave("b", b)
-	require.Empty(t, q.all)
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
 			for n := range 1000 {
-				row := string(rune('a' + (i+n)%3))
-				q.Leave(row, q.Enter(row))
+				row := fmt.Sprint((i + n) % 90)
+				q.Leave(q.Enter(row), true)
+				if of := q.Beside(row); of != nil {
+					q.Leave(of, false)
+				}
 			}
 		})
 	}
 	all.Wait()
-	require.Empty(t, q.all)
+	for _, of := range q.all {
+		require.Zero(t, of.users)
+		require.Zero(t, of.guarded)
+	}
 }

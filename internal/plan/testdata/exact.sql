@@ -1,6 +1,7 @@
 UPDATE post SET likes = 0 WHERE id = ?
 => exact
   because it overwrites counter likes
+  may share a transaction
   tries UPDATE post SET likes = 0 WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.post: id = {argument 1}
   writes forum.post: (id = argument 1)
@@ -8,6 +9,7 @@ UPDATE post SET likes = 0 WHERE id = ?
 UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE id = ?
 => exact
   because it overwrites counter likes
+  may share a transaction
   tries UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.post: id = {argument 1}
   writes forum.post: (id = argument 1)
@@ -15,6 +17,7 @@ UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE id = ?
 UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ?
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE))
   goes with others: stock >= argument 3
   exact for forum.item: (id = argument 2)
@@ -56,6 +59,7 @@ UPDATE post SET title = 'hot' WHERE likes > 100
 UPDATE item SET updated_at = NULL WHERE id = 1
 => exact
   because it sets touch column updated_at to another time than now
+  may share a transaction
   tries UPDATE item SET updated_at = NULL WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.item: id = 1
   writes forum.item: (id = 1)
@@ -211,6 +215,7 @@ UPDATE post SET likes = likes + 1 WHERE id = 1; SELECT likes FROM post
 UPDATE item SET stock = stock - 1 WHERE (id = ? AND stock >= 1) AND name <> 'x'
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE item SET stock = stock - 1 WHERE ( (id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= 1) IS TRUE, FALSE)) AND name <> 'x')
   exact for forum.item: (id = argument 1)
   writes forum.item: (id = argument 1)
@@ -225,6 +230,7 @@ UPDATE item SET stock = stock - 1 WHERE stock BETWEEN 1 AND 9 AND id = 3 AND CAS
 UPDATE item SET stock = stock - 1 WHERE stock BETWEEN 1 AND 9 AND id = 3 AND CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END && stock <> 7
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE item SET stock = stock - 1 WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock BETWEEN 1 AND 9) IS TRUE, FALSE) AND id = 3 AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END) IS TRUE, FALSE) && IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 7) IS TRUE, FALSE))
   exact for forum.item: (id = 3)
   writes forum.item: (id = 3)
@@ -232,6 +238,7 @@ UPDATE item SET stock = stock - 1 WHERE stock BETWEEN 1 AND 9 AND id = 3 AND CAS
 UPDATE item SET stock = stock - 1 WHERE id = 3 AND (stock > 1 OR name = 'x')
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE item SET stock = stock - 1 WHERE ( id = 3 AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock > 1 OR name = 'x') IS TRUE, FALSE)))
   exact for forum.item: (id = 3)
   writes forum.item: (id = 3)
@@ -256,6 +263,7 @@ UPDATE user u SET score = (SELECT SUM(p.likes) FROM post p WHERE p.id = u.id)
 UPDATE item SET stock = stock - ?, updated_at = NOW() WHERE id = ? AND stock > 0
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE item SET stock = stock - ?, updated_at = NOW() WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock > 0) IS TRUE, FALSE))
   goes with others: stock > 0
   exact for forum.item: (id = argument 2)
@@ -264,6 +272,7 @@ UPDATE item SET stock = stock - ?, updated_at = NOW() WHERE id = ? AND stock > 0
 UPDATE item SET stock = stock - ?, updated_at = ? WHERE (id = ?) AND (? <= stock)
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE item SET stock = stock - ?, updated_at = ? WHERE ( (id = ?) AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (? <= stock) IS TRUE, FALSE)))
   goes with others: stock >= argument 4
   exact for forum.item: (id = argument 3)
@@ -280,6 +289,7 @@ UPDATE item i SET i.stock = i.stock + -? WHERE i.id = ? AND i.stock - ? >= 0 LIM
 UPDATE post SET views = ? + views WHERE id = ? AND views + ? <= likes AND title = 'x'
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE post SET views = ? + views WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views + ? <= likes) IS TRUE, FALSE) AND title = 'x')
   goes with others: views <= likes - argument 3
   exact for forum.post: (id = argument 2)
@@ -288,6 +298,7 @@ UPDATE post SET views = ? + views WHERE id = ? AND views + ? <= likes AND title 
 UPDATE post SET views = views + ? WHERE id = ? AND likes - views >= ?
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE post SET views = views + ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (likes - views >= ?) IS TRUE, FALSE))
   goes with others: views <= likes - argument 3, or it may fail
   exact for forum.post: (id = argument 2)
@@ -296,6 +307,7 @@ UPDATE post SET views = views + ? WHERE id = ? AND likes - views >= ?
 UPDATE post SET views = views + ? WHERE id = ? AND views < ?
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE post SET views = views + ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
   goes with others: views < argument 3
   exact for forum.post: (id = argument 2)
@@ -326,6 +338,7 @@ UPDATE post SET views = views + ?, title = CONCAT(title, 'x') WHERE id = ? AND v
 UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ? AND stock <= 1000
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE) AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <= 1000) IS TRUE, FALSE))
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
@@ -333,6 +346,7 @@ UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ? AND stock <= 1000
 UPDATE item SET stock = stock - ? WHERE id = ? AND stock <> 0
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 0) IS TRUE, FALSE))
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
@@ -340,6 +354,7 @@ UPDATE item SET stock = stock - ? WHERE id = ? AND stock <> 0
 UPDATE item SET stock = stock - ? WHERE id = ? AND (stock >= ? OR id = 3)
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ? OR id = 3) IS TRUE, FALSE)))
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
@@ -347,6 +362,7 @@ UPDATE item SET stock = stock - ? WHERE id = ? AND (stock >= ? OR id = 3)
 UPDATE item SET stock = stock - ? WHERE id = ? AND stock * 2 >= ?
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock * 2 >= ?) IS TRUE, FALSE))
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
@@ -354,6 +370,7 @@ UPDATE item SET stock = stock - ? WHERE id = ? AND stock * 2 >= ?
 UPDATE item SET stock = stock - 1 WHERE id = ? AND stock >= ?
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE item SET stock = stock - 1 WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE))
   exact for forum.item: (id = argument 1)
   writes forum.item: (id = argument 1)
@@ -368,6 +385,7 @@ UPDATE IGNORE item SET stock = stock - ? WHERE id = ? AND stock >= ?
 UPDATE post SET views = views + ?, likes = likes + 1 WHERE id = ? AND views < ?
 => exact
   because its condition or order needs a counter
+  may share a transaction
   tries UPDATE post SET views = views + ?, likes = likes + 1 WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
   exact for forum.post: (id = argument 2)
   writes forum.post: (id = argument 2)

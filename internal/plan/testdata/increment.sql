@@ -1,5 +1,7 @@
 UPDATE post SET likes = likes + ? WHERE id = ?
 => increment
+  tries UPDATE post SET likes = likes + ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  goes with others: likes >= argument 1, or it fails
   adds to forum.post.likes: + argument 1
   where id = {argument 2}
   exact for forum.post: id = {argument 2}
@@ -7,6 +9,7 @@ UPDATE post SET likes = likes + ? WHERE id = ?
 
 UPDATE post SET likes = likes - 1 WHERE id = 7
 => increment
+  tries UPDATE post SET likes = likes - 1 WHERE ( id = 7) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: - 1
   where id = 7
   exact for forum.post: id = 7
@@ -14,6 +17,8 @@ UPDATE post SET likes = likes - 1 WHERE id = 7
 
 UPDATE post SET likes = ? + likes WHERE id = ?
 => increment
+  tries UPDATE post SET likes = ? + likes WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  goes with others: likes >= argument 1, or it fails
   adds to forum.post.likes: + argument 1
   where id = {argument 2}
   exact for forum.post: id = {argument 2}
@@ -21,6 +26,7 @@ UPDATE post SET likes = ? + likes WHERE id = ?
 
 UPDATE post SET likes = likes + 1, views = views + ? WHERE id = ?
 => increment
+  tries UPDATE post SET likes = likes + 1, views = views + ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   adds to forum.post.views: + argument 1
   where id = {argument 2}
@@ -29,6 +35,7 @@ UPDATE post SET likes = likes + 1, views = views + ? WHERE id = ?
 
 UPDATE `forum`.`post` SET `likes` = `likes` + 1 WHERE `id` = 1;
 => increment
+  tries UPDATE `forum`.`post` SET `likes` = `likes` + 1 WHERE ( `id` = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL;
   adds to forum.post.likes: + 1
   where `id` = 1
   exact for forum.post: `id` = 1
@@ -39,6 +46,7 @@ update POST set LIKES = LIKES + 1 where ID = 1
 
 update post set LIKES = LIKES + 1 where ID = 1
 => increment
+  tries update post set LIKES = LIKES + 1 where ( ID = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   where ID = 1
   exact for forum.post: ID = 1
@@ -46,6 +54,7 @@ update post set LIKES = LIKES + 1 where ID = 1
 
 UPDATE post AS p SET p.likes = p.likes + 1 WHERE (p.id = 1)
 => increment
+  tries UPDATE post AS p SET p.likes = p.likes + 1 WHERE ( (p.id = 1)) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `p`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   where (p.id = 1)
   exact for forum.post: (p.id = 1)
@@ -53,6 +62,7 @@ UPDATE post AS p SET p.likes = p.likes + 1 WHERE (p.id = 1)
 
 UPDATE post SET likes = likes + 1 WHERE slug = ?
 => increment
+  tries UPDATE post SET likes = likes + 1 WHERE ( slug = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   where slug = {argument 1}
   exact for forum.post: slug = {argument 1}
@@ -67,6 +77,7 @@ UPDATE post SET likes = likes + 1 WHERE id IN (?, ?, 3)
 
 UPDATE page SET hits = hits + 1.50 WHERE day = ? AND page = ?
 => increment
+  tries UPDATE page SET hits = hits + 1.50 WHERE ( day = ? AND page = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`page_slots` AS countermysql_slots WHERE countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page` LOCK IN SHARE MODE) IS NULL
   adds to forum.page.hits: + 1.50
   where day = {argument 1} AND page = {argument 2}
   exact for forum.page: day = {argument 1} AND page = {argument 2}
@@ -81,6 +92,8 @@ UPDATE hits SET cnt = cnt + 1
 
 UPDATE `post` SET `likes`=likes + ? WHERE `post`.`deleted_at` IS NULL AND `id` = ?
 => increment
+  tries UPDATE `post` SET `likes`=likes + ? WHERE ( `post`.`deleted_at` IS NULL AND `id` = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  goes with others: likes >= argument 1, or it fails
   adds to forum.post.likes: + argument 1
   where `post`.`deleted_at` IS NULL AND `id` = {argument 2}
   exact for forum.post: `post`.`deleted_at` IS NULL AND `id` = {argument 2}
@@ -88,6 +101,7 @@ UPDATE `post` SET `likes`=likes + ? WHERE `post`.`deleted_at` IS NULL AND `id` =
 
 UPDATE post SET likes = COALESCE(`post`.`likes`, 0) + ? WHERE id = ?
 => increment
+  tries UPDATE post SET likes = COALESCE(`post`.`likes`, 0) + ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + argument 1
   where id = {argument 2}
   exact for forum.post: id = {argument 2}
@@ -95,6 +109,7 @@ UPDATE post SET likes = COALESCE(`post`.`likes`, 0) + ? WHERE id = ?
 
 UPDATE post SET likes = IFNULL(likes, 0) + 1 WHERE id = ?
 => increment
+  tries UPDATE post SET likes = IFNULL(likes, 0) + 1 WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   where id = {argument 1}
   exact for forum.post: id = {argument 1}
@@ -103,6 +118,8 @@ UPDATE post SET likes = IFNULL(likes, 0) + 1 WHERE id = ?
 -- name: LikePost :exec
 UPDATE post SET likes = likes + 1 WHERE id = ?
 => increment
+  tries -- name: LikePost :exec
+UPDATE post SET likes = likes + 1 WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   where id = {argument 1}
   exact for forum.post: id = {argument 1}
@@ -110,6 +127,7 @@ UPDATE post SET likes = likes + 1 WHERE id = ?
 
 UPDATE post SET likes = (likes + (1)) WHERE (id = 1) /* hot */
 => increment
+  tries UPDATE post SET likes = (likes + (1)) WHERE ( (id = 1)) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL /* hot */
   adds to forum.post.likes: + 1
   where (id = 1)
   exact for forum.post: (id = 1)
@@ -117,6 +135,7 @@ UPDATE post SET likes = (likes + (1)) WHERE (id = 1) /* hot */
 
 UPDATE post SET likes = likes + -1 WHERE id = 1
 => increment
+  tries UPDATE post SET likes = likes + -1 WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + -1
   where id = 1
   exact for forum.post: id = 1
@@ -124,6 +143,8 @@ UPDATE post SET likes = likes + -1 WHERE id = 1
 
 UPDATE item SET stock = stock + ?, updated_at = NOW() WHERE id = ?
 => increment
+  tries UPDATE item SET stock = stock + ?, updated_at = NOW() WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
+  goes with others: stock >= argument 1, or it fails
   adds to forum.item.stock: + argument 1
   touches updated_at
   where id = {argument 2}
@@ -132,6 +153,8 @@ UPDATE item SET stock = stock + ?, updated_at = NOW() WHERE id = ?
 
 UPDATE item SET stock = stock + ?, updated_at = ? WHERE id = ?
 => increment
+  tries UPDATE item SET stock = stock + ?, updated_at = ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
+  goes with others: stock >= argument 1, or it fails
   adds to forum.item.stock: + argument 1
   touches updated_at
   where id = {argument 3}
@@ -181,6 +204,7 @@ INSERT INTO page (day, page, hits) VALUES (CURRENT_DATE, ?, 1) ON DUPLICATE KEY 
 
 UPDATE page SET hits = hits + 1 WHERE day = CURDATE() AND page = 'x'
 => increment
+  tries UPDATE page SET hits = hits + 1 WHERE ( day = CURDATE() AND page = 'x') AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`page_slots` AS countermysql_slots WHERE countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page` LOCK IN SHARE MODE) IS NULL
   adds to forum.page.hits: + 1
   where day = CURDATE() AND page = 'x'
   exact for forum.page: day = CURDATE() AND page = 'x'
@@ -188,6 +212,7 @@ UPDATE page SET hits = hits + 1 WHERE day = CURDATE() AND page = 'x'
 
 UPDATE post SET likes = likes + 1 /*T! , views = views + 7 */ WHERE id = 1
 => increment
+  tries UPDATE post SET likes = likes + 1 /*T! , views = views + 7 */ WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   where id = 1
   exact for forum.post: id = 1
