@@ -41,6 +41,7 @@ const (
 	take      = "take"      // a decrement that succeeds only if there is enough
 	sell      = "sell"      // a decrement of what is not below the limit
 	fill      = "fill"      // an increment that does not come above it
+	clamp     = "clamp"     // a decrement down to zero, but not below
 	fetch     = "fetch"     // an increment, and its value in the same transaction
 	remake    = "remake"    // DROP and CREATE of the table
 )
@@ -87,6 +88,10 @@ var model = porcupine.Model{
 		case fill:
 			if next = n + i.amount; next > i.limit {
 				next, rows = n, 0
+			}
+		case clamp:
+			if next = max(n-i.amount, 0); next == n {
+				rows = 0
 			}
 		case remake:
 			next, rows = 0, o.rows

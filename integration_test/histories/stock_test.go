@@ -67,7 +67,7 @@ func trade(ctx context.Context, h *history, client int, db *sql.DB, r row) {
 	amount := int64(1 + rand.IntN(3))
 	in := input{kind: sell, counter: r.counter, amount: amount, limit: amount}
 	text, args := "UPDATE counter SET n = n - ? WHERE id = ? AND n >= ?", []any{amount, r.key, amount}
-	what := rand.IntN(16)
+	what := rand.IntN(20)
 	if client == 0 { // the base row is all that it sees
 		what = 4
 	}
@@ -87,6 +87,12 @@ func trade(ctx context.Context, h *history, client int, db *sql.DB, r row) {
 	case 7:
 		in.kind, in.amount = set, 4
 		text, args = "UPDATE counter SET n = ? WHERE id = ?", []any{4, r.key}
+	case 16, 17, 18:
+		in.kind = clamp
+		text, args = "UPDATE counter SET n = GREATEST(n - ?, 0) WHERE id = ?", args[:2]
+	case 19:
+		in.kind = clamp
+		text, args = "UPDATE counter SET n = CASE WHEN n >= ? THEN n - ? ELSE 0 END WHERE id = ?", []any{amount, amount, r.key}
 	case 8:
 		h.record(client, input{kind: read, counter: r.counter}, func() (out output, err error) {
 			err = db.QueryRowContext(ctx, "SELECT n FROM counter WHERE id = ?", r.key).Scan(&out.value)

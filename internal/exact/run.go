@@ -56,7 +56,12 @@ func (r *Runner) RunBeside(ctx context.Context, x Execution) (out answer.Outcome
 	if x.Guard == nil || !r.sales.Some(x.Guard.Table) || !r.sells(x) {
 		return answer.Outcome{}, false, nil
 	}
-	if out, done, err = r.runQueued(ctx, x, false); done && err == nil {
+	out, done, err = r.runQueued(ctx, x, false)
+	switch n := mysqlerr.Number(err); {
+	case n == mysqlerr.ErrDataRange, n == mysqlerr.ErrOutOfRange: // which a slot is not at the end of
+		r.Stats.Unheard(n)
+		return answer.Outcome{}, false, nil
+	case done && err == nil:
 		r.Stats.Increments.Add(1)
 	}
 	return out, done, err
