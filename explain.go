@@ -192,7 +192,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 	if p.Guarded != "" {
 		out.step("in one round trip, if the rows have no slots", k.Own(p.Guarded), args)
 	}
-	if !k.explainTogether(out, "while another one of its row is under way: together with those that wait, if there is enough for all (else one after the other, in one transaction)") {
+	if !k.explainTogether(out, "while another one of its row is under way: together with those that wait, if there is enough for all (else one after the other)") {
 		if _, ok := p.TextElsewhere(k.text, k.arguments()); ok && sale.Sells(k.conn.Caller) {
 			out.step("while another one of its row is under way: behind it, in one transaction with those that wait", k.text, args)
 		}

@@ -28,7 +28,8 @@ import (
 //	Groups  Histogram commits shared by increments outside transactions, and by transactions of nothing
 //	                  else; the values are how many shared one
 //	Guards  Histogram commits shared by updates of one row outside transactions that a condition on the
-//	                  counter may refuse (stock = stock - 1 where stock >= 1); likewise
+//	                  counter may refuse (stock = stock - 1 where stock >= 1) or that stop at a bound
+//	                  (GREATEST(likes - 1, 0)), and by increments that came meanwhile; likewise
 //
 // Of slots, tables and the schema:
 //

@@ -49,11 +49,11 @@ func (r *Runner) RunExactly(ctx context.Context, x Execution) (answer.Outcome, e
 	return r.runByItself(ctx, x)
 }
 
-// RunBeside runs an increment together with the guarded updates of its row, if there are any
-// now: they would fold what it brings to a slot, and have the row locked meanwhile. done is false
-// where it is to go to a slot.
+// RunBeside runs an increment together with statements of its row that need the value, if there
+// are any now: they would fold what it brings to a slot, and have the row locked meanwhile. done
+// is false where it goes its usual way.
 func (r *Runner) RunBeside(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
-	if x.Guard == nil || !r.sales.Some(x.Guard.Table) || !r.sells(x) {
+	if x.Guard == nil || !r.sales.Some(x.Guard.Table) || !sale.Sells(r.Caller) {
 		return answer.Outcome{}, false, nil
 	}
 	out, done, err = r.runQueued(ctx, x, false)
@@ -74,7 +74,7 @@ func (r *Runner) runQueued(ctx context.Context, x Execution, waits bool) (out an
 		return answer.Outcome{}, false, nil
 	}
 	alone := false
-	s := sale.Statement{Exact: x.Exact, Text: x.Text, Arguments: x.Arguments, Shares: sale.Sells(r.Caller), Waits: waits}
+	s := sale.Statement{Exact: x.Exact, Text: x.Text, Arguments: x.Arguments, Waits: waits}
 	affected, sold, serr := r.sales.Run(ctx, r.Caller, s, func() {
 		alone = true
 		if x.Guard != nil {

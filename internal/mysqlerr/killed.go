@@ -19,5 +19,5 @@ func AsKilled(err error) error {
 	if !errors.As(err, &e) || e.Number != ErrOutOfRange || !givenUp.MatchString(e.Message) {
 		return err
 	}
-	return &mysql.MySQLError{Number: errInterrupted, SQLState: [5]byte{'7', '0', '1', '0', '0'}, Message: "Query execution was interrupted"}
+	return &mysql.MySQLError{Number: ErrInterrupted, SQLState: [5]byte{'7', '0', '1', '0', '0'}, Message: "Query execution was interrupted"}
 }

@@ -18,7 +18,7 @@ func TestAsKilled(t *testing.T) {
 		"BIGINT UNSIGNED value is out of range in '18446744073709551615 + 1'":                                                        false,
 	} {
 		err := AsKilled(&mysql.MySQLError{Number: ErrOutOfRange, Message: message})
-		require.Equal(t, killed, Number(err) == errInterrupted, message)
+		require.Equal(t, killed, Number(err) == ErrInterrupted, message)
 	}
 	require.NoError(t, AsKilled(nil))
 }

@@ -39,7 +39,7 @@ const (
 	ErrReadOnlyServer = 1290
 	ErrNeedsSuper     = 1419 // to make a trigger beside a binary log
 
-	errInterrupted         = 1317
+	ErrInterrupted         = 1317
 	errServerShutdown      = 1053
 	errUnknown             = 1105
 	errNetRead             = 1158
@@ -94,4 +94,4 @@ func Number(err error) uint16 {
 const Refusals = 10
 
 // Passing are errors that another try may not meet: locks, and a killed query.
-var Passing = map[uint16]bool{ErrLockWait: true, ErrDeadlock: true, errChangedRow: true, errInterrupted: true, ErrNoWait: true}
+var Passing = map[uint16]bool{ErrLockWait: true, ErrDeadlock: true, errChangedRow: true, ErrInterrupted: true, ErrNoWait: true}

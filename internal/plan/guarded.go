@@ -30,24 +30,12 @@ type Guarded struct {
 // below zero: what the server gets apart from the text is the same to it then. nil where others are
 // among them.
 func (g *Guard) Numbers(b Binder) []driver.NamedValue {
-	for i := range b.Args {
-		if !g.numeric(i) {
+	for i, arg := range b.Args {
+		if n, is := arg.Value.(int64); !is || n < 0 || !g.numeric(i) {
 			return nil
 		}
 	}
-	if !whole(b.Args) {
-		return nil
-	}
 	return b.Args
-}
-
-// whole reports whether arguments are numbers that are the same to the server apart from the text
-// and in it.
-func whole(args []driver.NamedValue) bool {
-	return !slices.ContainsFunc(args, func(arg driver.NamedValue) bool {
-		n, is := arg.Value.(int64)
-		return !is || n < 0
-	})
 }
 
 // numeric reports whether a parameter is such a one.

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"database/sql/driver"
-	"slices"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
@@ -72,16 +71,6 @@ type Arguments struct {
 	Given    int               // arguments of the caller's
 	Literals *sqltext.Literals // of the text; nil: none
 	Binary   bool              // the server gets the arguments apart from the text
-}
-
-// own are the caller's.
-func (args Arguments) own() (own []driver.NamedValue) {
-	for i, v := range args.Args {
-		if args.Literals == nil || !slices.Contains(args.Literals.At, i) {
-			own = append(own, v)
-		}
-	}
-	return own
 }
 
 // Count is how many arguments the plan gets.

@@ -127,7 +127,7 @@ func (up singleUpdate) exactly(p *Plan, x *Exact) {
 	if len(keys) == 1 && up.Where != nil && !up.sets.rekeyed {
 		x.Key, x.Guarded = &keys[0], up.guard(up.Where)
 		x.Guard = up.bounded(x, keys[0])
-		if x.Restriction == nil && up.meansTheSame() {
+		if x.Restriction == nil && !keys[0].Momentary() && up.meansTheSame() {
 			text := up.template(0, len(up.text))
 			x.Elsewhere = &text
 		}

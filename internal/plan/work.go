@@ -63,14 +63,15 @@ type Exact struct {
 func (*Exact) class() Class       { return ClassExact }
 func (ex *Exact) exactly() *Exact { return ex }
 
-// Row names the row that the statement is for; ok is false where that can't be told.
+// Row names the row that the statement is for, by its key alone; ok is false where that can't be
+// told.
 func (ex *Exact) Row(b Binder) (id string, ok bool) {
 	if ex.Key == nil || len(ex.Key.Columns) == 0 {
 		return "", false
 	}
 	k := make(catalog.Key, len(ex.Key.Columns))
 	for i, c := range ex.Key.Columns {
-		if k[i], ok = b.keyText(c, ex.Key.values[i]); !ok {
+		if k[i], ok = b.keyText(c, ex.Key.values[i]); !ok || ex.Key.values[i].negative {
 			return "", false
 		}
 	}
@@ -85,7 +86,7 @@ func (ex *Exact) TextElsewhere(text string, a Arguments) (string, bool) {
 		return "", false
 	case a.Given == 0:
 		return text, true
-	case a.Binary && !whole(a.own()):
+	case a.Binary: // the server may take a number for another type there
 		return "", false
 	}
 	return ex.Elsewhere.bind(a.Binder)

@@ -27,10 +27,10 @@ import (
 type sale struct {
 	*plan.Guarded // nil: it is no part of another statement
 	guard         *plan.Guard
-	text          string // the statement, then
-	row           plan.RowSet
-	where         string
-	rows          int64 // that it has changed, in the end
+	text          string      // the statement, then
+	row           plan.RowSet // the whole row, and
+	where         string      // its key
+	rows          int64       // that it has changed, in the end
 }
 
 type saleRequest = groupcommit.Request[*sale]
@@ -56,7 +56,6 @@ type Statement struct {
 	*plan.Exact
 	Text      string
 	Arguments plan.Arguments
-	Shares    bool // a transaction, or a statement, with others
 	Waits     bool // for the row; where slots would take it, it comes along while others are there that do
 }
 
@@ -117,10 +116,13 @@ func (q Queues) Run(ctx context.Context, c *increment.Caller, s Statement, byIts
 	return r.Payload.rows, !v.Alone, nil
 }
 
-// request is that of a statement; nil where it need not wait, and nobody can go with it.
+// request is that of a statement; nil where nobody can go with it.
 func (s Statement) request(c *increment.Caller) *saleRequest {
+	if !Sells(c) {
+		return nil
+	}
 	b := s.Arguments.Binder
-	if s.Shares && s.Guard != nil {
+	if s.Guard != nil {
 		if x, ok := s.Guard.Bind(b); ok {
 			r := increment.OfCaller(c, groupcommit.NewRequest(&sale{Guarded: x, guard: s.Guard}, x.Shape))
 			if r.Affinity = fmt.Sprintf("%s %p %s", r.Affinity, s.Guard, x.Shape); r.Fits() {
@@ -128,21 +130,17 @@ func (s Statement) request(c *increment.Caller) *saleRequest {
 			}
 		}
 	}
-	if !s.Waits {
+	text, ok := s.TextElsewhere(s.Text, s.Arguments)
+	row := s.Rows[0]
+	where, bound := s.Key.Bind(row.Name, b)
+	if !s.Waits || !ok || !bound {
 		return nil
 	}
-	if s.Shares {
-		text, ok := s.TextElsewhere(s.Text, s.Arguments)
-		where, bound := s.Rows[0].Bind(b)
-		if ok && bound {
-			r := increment.OfCaller(c, groupcommit.NewRequest(&sale{text: text, row: s.Rows[0], where: where}, text))
-			if r.Affinity += " each"; r.Fits() {
-				return r
-			}
-		}
+	r := increment.OfCaller(c, groupcommit.NewRequest(&sale{text: text, row: row, where: where}, text))
+	r.Affinity = fmt.Sprintf("%s %s %p %s", r.Affinity, c.Settings.DB, row.Table, where)
+	if !r.Fits() {
+		return nil
 	}
-	r := groupcommit.NewRequest(&sale{})
-	r.Affinity = fmt.Sprintf("%p", r) // nobody's
 	return r
 }
 
@@ -234,10 +232,9 @@ func (s *seller) inOne(ctx context.Context, batch, requests []*saleRequest, run 
 func (s *seller) each(ctx context.Context, batch []*saleRequest) {
 	errs := make([]error, len(batch))
 	if !s.inOne(ctx, batch, batch, func() error {
-		x := batch[0].Payload
-		locked, err := s.LockRows(ctx, x.row.Table, sqltext.Quote(x.row.Name), x.row.From(), x.where)
-		if err == nil {
-			err = s.FoldRows(ctx, x.row.Table, locked)
+		found, err := s.lock(ctx, batch[0].Payload.row, batch[0].Payload.where)
+		if err == nil && !found { // one that comes in between may have slots by the end
+			err = errUnserved
 		}
 		for i := 0; i < len(batch) && err == nil; i++ {
 			x := batch[i].Payload
@@ -251,8 +248,22 @@ func (s *seller) each(ctx context.Context, batch []*saleRequest) {
 		return
 	}
 	for i, r := range batch {
-		r.Outcome.Err = errs[i]
+		if r.Outcome.Err = errs[i]; mysqlerr.Number(errs[i]) == mysqlerr.ErrInterrupted { // which was meant for the leader
+			r.Outcome = groupcommit.Outcome{Alone: true}
+		}
 	}
+}
+
+// lock locks a row, and adds its slots to it; false where there is none.
+func (s *seller) lock(ctx context.Context, row plan.RowSet, key string) (found bool, err error) {
+	locked, err := s.LockRows(ctx, row.Table, sqltext.Quote(row.Name), row.From(), key)
+	switch {
+	case err != nil || len(locked) == 0:
+		return false, err
+	case len(locked) > 1: // what one has says nothing of the others
+		return false, errUnserved
+	}
+	return true, s.FoldRows(ctx, row.Table, locked)
 }
 
 // ends reports whether an error is that of everybody in the batch: it leaves open what was
@@ -302,15 +313,9 @@ var errUnserved = errors.New("countermysql: a row has not changed as it should h
 func (s *seller) serve(ctx context.Context, requests []*saleRequest) ([]stock.Answer, error) {
 	x, g := requests[0].Payload, requests[0].Payload.guard
 	all := func(a stock.Answer) []stock.Answer { return slices.Repeat([]stock.Answer{a}, len(requests)) }
-	locked, err := s.LockRows(ctx, g.Table, sqltext.Quote(g.Name), g.From(), x.Row())
-	if err != nil || len(locked) == 0 {
+	found, err := s.lock(ctx, plan.RowSet{Table: g.Table, Name: g.Name}, x.Row())
+	if err != nil || !found {
 		return all(stock.Refused), err
-	}
-	if len(locked) > 1 { // what one has says nothing of the others
-		return nil, errUnserved
-	}
-	if err := s.FoldRows(ctx, g.Table, locked); err != nil {
-		return nil, err
 	}
 	rows, err := s.Read(ctx, s.Settings.Unsnapshot()+x.Look())
 	if err != nil || len(rows) == 0 {

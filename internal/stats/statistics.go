@@ -20,7 +20,8 @@ type Statistics struct {
 	Groups  Histogram // of increments outside transactions, and of transactions of nothing else: how many shared a commit
 
 	// Guards are of updates outside transactions that a condition on the counter may refuse
-	// (stock = stock - 1 where stock >= 1), one row each: how many shared a commit.
+	// (stock = stock - 1 where stock >= 1), or that stop at a bound (GREATEST(likes - 1, 0)), one
+	// row each, and of increments that went with them: how many shared a statement.
 	Guards Histogram
 
 	Rollups RollupStatistics
