@@ -60,7 +60,7 @@ func Register(db *sql.DB, provider metric.MeterProvider, attributes ...attribute
 	flushes := i.counter("flushes", "{table}", "Tables whose pending increments a COMMIT took to slots, but those of groups.")
 	groups := i.counter("groups", "{group}", "Commits shared by increments outside transactions.")
 	grouped := i.counter("groups.increments", "{increment}", "Increments, or transactions of nothing else, in those groups.")
-	guards := i.counter("guards", "{group}", "Commits shared by updates of one row that have a condition on the counter.")
+	guards := i.counter("guards", "{group}", "Commits shared by updates of one row that need its value, and increments that came with them.")
 	guarded := i.counter("guards.updates", "{update}", "Updates in those groups.")
 	serverErrors := i.counter("errors", "{error}", "Errors of the server in answer to statements on tables with counters, by their numbers.")
 	rollups := i.counter("rollups", "{rollup}", "Rollups of this process, by result.")

@@ -53,7 +53,7 @@ func NewCollector(db *sql.DB, dbName string) prometheus.Collector {
 		schemaAge:     desc("schema_age_seconds", "Since the process has looked at the server's tables last; one that does nothing does not look."),
 		schemaErrors:  desc("schema_errors_total", "Readings of the server's tables that failed."),
 		groups:        desc("group_size", "How many increments, or transactions of nothing else, shared a commit."),
-		guards:        desc("guard_size", "How many updates of one row, each with a condition on the counter that may refuse it, shared a commit."),
+		guards:        desc("guard_size", "How many updates of one row that need its value, and increments that came with them, shared a commit."),
 		errors:        desc("server_errors_total", "Errors of the server in answer to statements on tables with counters, by their numbers.", "code"),
 		rollups:       desc("rollups_total", "Rollups of this process, by result.", "result"),
 		rollupRows:    desc("rollup_rows_total", "Base rows that got the sum of their slots."),
