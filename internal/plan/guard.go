@@ -16,7 +16,9 @@ var once = sqltext.WordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP RAND N
 // guard has the statement fail if its row has slots: then one round trip is enough, and
 // its answer is the statement's, be it that no row is changed. What it asks of counters
 // is asked behind that. The rest stays as it is, for the server to find the row by; where
-// that is false, the counters do not matter. "" where the text can't be followed.
+// that is false, the counters do not matter. Not for several rows: the second would be locked
+// behind the gap of the first one's slots, in which a COMMIT that has it waits to insert its own.
+// "" where the text can't be followed.
 func (src source) guard(where ast.ExprNode) string {
 	if src.t.Fed { // it would wait for others' slots, while others wait for the row
 		return ""
