@@ -264,14 +264,15 @@ func (g *Group[P]) Enter() Leadership {
 	return g.begin()
 }
 
-// Since is for how long what is under way has been.
-func (g *Group[P]) Since() time.Duration {
+// Busy reports whether something is under way, and for how long it has been, or the last batch
+// was of several.
+func (g *Group[P]) Busy() (busy bool, since time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.lead == 0 {
-		return 0
+		return g.size > 1, 0
 	}
-	return time.Since(g.since)
+	return true, time.Since(g.since)
 }
 
 // Leave passes the lead on.

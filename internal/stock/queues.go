@@ -63,12 +63,15 @@ func (q *Queues[P]) note(of *Queue[P]) {
 func (q *Queues[P]) Some() bool { return time.Now().UnixNano()-q.last.Load() < int64(lately) }
 
 // Beside is the queue of a row for who need not wait there: nil unless others are in it who
-// have to, or were a moment ago, and go on quickly.
+// have to, or were a moment ago and many came, and go on quickly.
 func (q *Queues[P]) Beside(row string) *Queue[P] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	of := q.all[row]
-	if of == nil || of.needs == 0 && time.Since(of.last) > moment || of.Since() > stuck {
+	if of == nil {
+		return nil
+	}
+	if busy, since := of.Busy(); since > stuck || of.needs == 0 && (!busy || time.Since(of.last) > moment) {
 		return nil
 	}
 	of.users++
