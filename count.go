@@ -49,6 +49,11 @@ func (k *call) learn() {
 // increment runs a relative write as an increment. By a route of a lone one it may find out
 // that it is none.
 func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (answer.Outcome, increment.After, error) {
+	if !r.Buffered {
+		if out, done, err := c.RunBeside(ctx, k.exactly()); done {
+			return out, increment.Done, err
+		}
+	}
 	x := k.counts()
 	if r.Lone {
 		n, how, err := c.CountAlone(ctx, x)

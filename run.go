@@ -238,11 +238,6 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 		return k.Send(ctx, k.text)
 	}
 	if inc != nil {
-		if r.Class == plan.ClassIncrement && !r.Buffered && !c.InTransaction() {
-			if out, done, err := c.RunBeside(ctx, k.exactly()); done {
-				return out, err
-			}
-		}
 		if r.Class == plan.ClassIncrement {
 			out, how, err := c.increment(ctx, k, r)
 			if r.Buffered && how == increment.Done && err == nil { // its row has taken it

@@ -70,7 +70,7 @@ func (r *Runner) RunBeside(ctx context.Context, x Execution) (out answer.Outcome
 // runQueued runs a statement of one row behind those of it that are under way, and together
 // with those that wait as well where it can; done is false where it has to go by itself.
 func (r *Runner) runQueued(ctx context.Context, x Execution, waits bool) (out answer.Outcome, done bool, err error) {
-	if x.Key == nil || x.Asked || r.InTransaction() || x.Arguments.Count() != x.Plan.Params || !r.Grouped() {
+	if x.Key == nil || !r.standsAlone(x) || !r.Grouped() {
 		return answer.Outcome{}, false, nil
 	}
 	alone := false
@@ -91,9 +91,10 @@ func (r *Runner) runQueued(ctx context.Context, x Execution, waits bool) (out an
 	return answer.Outcome{Result: answer.Affected(affected)}, true, nil
 }
 
-// sells reports whether the statement may go together with others of its row.
-func (r *Runner) sells(x Execution) bool {
-	return x.Guard != nil && x.Arguments.Count() == x.Plan.Params && !x.Asked && !r.InTransaction() && sale.Sells(r.Caller)
+// standsAlone reports whether the statement is a transaction by itself whose answer is a number
+// of rows.
+func (r *Runner) standsAlone(x Execution) bool {
+	return x.Arguments.Count() == x.Plan.Params && !x.Asked && !r.InTransaction()
 }
 
 // runByItself is RunExactly for a statement that shares nothing.
@@ -158,7 +159,7 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 // sendGuarded sends the statement in one round trip, with its numbers apart where that means
 // the same: to parse its text takes the server about as long as to find the row.
 func (r *Runner) sendGuarded(ctx context.Context, x Execution) (answer.Outcome, error) {
-	if r.sells(x) && !x.Arguments.Binary {
+	if x.Guard != nil && r.standsAlone(x) && sale.Sells(r.Caller) && !x.Arguments.Binary {
 		if numbers := x.Guard.Numbers(x.Arguments.Binder); numbers != nil {
 			switch affected, sent, err := r.DoPrepared(ctx, "", x.Guarded, numbers); {
 			case NamesSlots(err): // which is an answer

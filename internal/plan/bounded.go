@@ -22,10 +22,9 @@ type Guard struct {
 	Name    string          // what the statement calls the table
 	key     KeyValue
 	delta   Delta
-	bound   *bound  // nil: what an UNSIGNED column can hold, or a CHECK constraint lets it
-	floor   Operand // below which it does not take, if it is clamped
-	clamped bool
-	times   []Touch // constants that may differ if they are the present
+	bound   *bound   // nil: what the column can hold, or a CHECK constraint lets it
+	floor   *Operand // to which GREATEST brings what would be below; nil: nothing does
+	times   []Touch  // constants that may differ if they are the present
 
 	before, own, after Template // the statement, cut at the condition that the bound is
 	from, to           Template // what WHERE has before and behind it
@@ -44,12 +43,12 @@ type bound struct {
 }
 
 // bounded reads such an UPDATE; nil if it is none.
-func (up singleUpdate) bounded(x *Exact, key KeyValue) *Guard {
+func (up singleUpdate) bounded(x *Exact) *Guard {
 	t, name := up.t, up.name
-	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" && !t.Bounded || t.Degraded != nil || t.Galera || len(key.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
+	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" && !t.Bounded || t.Degraded != nil || t.Galera || len(x.Key.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
 		return nil
 	}
-	g := &Guard{Table: t, Name: name, key: key, free: freeOfSlots(t, name)}
+	g := &Guard{Table: t, Name: name, key: *x.Key, free: freeOfSlots(t, name)}
 	for _, set := range up.List {
 		if !up.setsBounded(g, set) {
 			return nil
@@ -61,7 +60,7 @@ func (up singleUpdate) bounded(x *Exact, key KeyValue) *Guard {
 	}
 	asking, ok := askingCounters(t, up.Where, up.tokensIn(start, end))
 	switch {
-	case !ok || len(asking) > 1 || g.clamped && asking != nil:
+	case !ok || len(asking) > 1 || g.floor != nil && asking != nil:
 		return nil
 	case asking == nil:
 		g.before, g.after = up.template(0, end), up.template(end, len(up.text))
@@ -90,7 +89,6 @@ func (up singleUpdate) setsBounded(g *Guard, set *ast.Assignment) bool {
 		d, ok := up.relative(c, set.Expr)
 		if !ok {
 			d, g.floor, ok = up.clamped(c, set.Expr)
-			g.clamped = true
 		}
 		ok = ok && g.Counter == nil && !d.inserted && !d.fills && c.Integer()
 		g.Counter, g.delta = c, d
@@ -108,18 +106,18 @@ func (up singleUpdate) setsBounded(g *Guard, set *ast.Assignment) bool {
 }
 
 // clamped reads GREATEST(c - d, e), where d and e are constants.
-func (src source) clamped(c *catalog.Column, e ast.ExprNode) (d Delta, floor Operand, ok bool) {
+func (src source) clamped(c *catalog.Column, e ast.ExprNode) (d Delta, floor *Operand, ok bool) {
 	f, ok := unparen(e).(*ast.FuncCallExpr)
 	if !ok || f.FnName.L != "greatest" || f.Schema.O != "" || len(f.Args) != 2 {
-		return d, floor, false
+		return d, nil, false
 	}
 	for i, arg := range f.Args {
 		if d, ok = src.relative(c, arg); ok {
-			floor, ok = src.params.constant(f.Args[1-i])
-			return d, floor, ok
+			v, ok := src.params.constant(f.Args[1-i])
+			return d, &v, ok
 		}
 	}
-	return d, floor, false
+	return d, nil, false
 }
 
 // changesRead reports whether the statement changes a column that WHERE reads, besides the

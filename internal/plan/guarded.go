@@ -43,7 +43,7 @@ func (g *Guard) numeric(param int) bool {
 	if at := slices.IndexFunc(g.key.values, func(v Operand) bool { return v.param == param }); at >= 0 {
 		return g.key.Columns[at].Integer()
 	}
-	return param == g.delta.v.param || g.clamped && param == g.floor.param || g.bound != nil && slices.ContainsFunc(g.bound.terms, func(d Delta) bool { return d.v.param == param })
+	return param == g.delta.v.param || g.floor != nil && param == g.floor.param || g.bound != nil && slices.ContainsFunc(g.bound.terms, func(d Delta) bool { return d.v.param == param })
 }
 
 // Bind puts the arguments in; false where the statement has to go by itself.
@@ -55,7 +55,7 @@ func (g *Guard) Bind(b Binder) (*Guarded, bool) {
 	out := &Guarded{guard: g}
 	out.Delta, _ = g.delta.signed(n, true)
 	limit, limited, ok := g.limit(b, out.Delta)
-	if out.Limit = limit; !ok || g.clamped && how|limited != 0 || out.Delta == 0 || !g.goes(out.Delta) || !out.computes(how|limited) {
+	if out.Limit = limit; !ok || g.floor != nil && how|limited != 0 || out.Delta == 0 || !g.goes(out.Delta) || !out.computes(how|limited) {
 		return nil, false
 	}
 	way := []byte{'0' + byte(out.how), '+'}
@@ -101,9 +101,10 @@ func (x *Guarded) computes(how computing) bool {
 	return how&floating == 0 || other == nil || bits(other) < 64
 }
 
-// goes reports whether what is added brings the counter nearer to its bound, and not farther away.
+// goes reports whether what is added brings the counter nearer to its bound, if it has one, and
+// not farther away.
 func (g *Guard) goes(delta int64) bool {
-	if g.clamped {
+	if g.floor != nil {
 		return delta < 0
 	}
 	return g.bound == nil || g.bound.lower == (delta < 0)
@@ -160,7 +161,7 @@ func (x *Guarded) Together(all stock.Want) string {
 	}
 	more := x.within(counter, all.Delta)
 	whatever := x.Delta < 0 && g.Counter.Unsigned() && g.Other == nil && more == "" && g.Table.CheckedBy == ""
-	if g.clamped {
+	if g.floor != nil {
 		more += " AND " + counter + " >= " + strconv.FormatInt(all.Limit, 10)
 	}
 	return x.text(g.amount(all.Delta), whatever, cond, more)

@@ -47,16 +47,21 @@ func (kv KeyValue) append(buf []byte, name string, b Binder) (_ []byte, ok bool)
 // Key is the table's key that the value gives; ok is false if it is one of another, or in
 // other words than the server does.
 func (kv KeyValue) Key(t *catalog.Table, b Binder) (k catalog.Key, ok bool) {
-	k = make(catalog.Key, len(t.Key))
-	if len(t.Key) == 0 || !slices.Equal(kv.Columns, t.Key) {
-		return k, false
+	if !slices.Equal(kv.Columns, t.Key) {
+		return nil, false
 	}
-	for i, c := range t.Key {
+	return kv.text(b)
+}
+
+// text is the key that the value gives; ok is false without columns, too.
+func (kv KeyValue) text(b Binder) (k catalog.Key, ok bool) {
+	k = make(catalog.Key, len(kv.Columns))
+	for i, c := range kv.Columns {
 		if k[i], ok = b.keyText(c, kv.values[i]); !ok || kv.values[i].negative {
 			return k, false
 		}
 	}
-	return k, true
+	return k, ok
 }
 
 // Momentary reports whether the key depends on the server's clock.

@@ -122,8 +122,13 @@ func describe(p *Plan) string {
 
 // describeGuard says what bounds the counter, with all but it on the other side.
 func describeGuard(g *Guard) string {
-	if g.bound == nil {
+	switch {
+	case g.floor != nil:
+		return g.Counter.Name + " - " + describeValue(g.delta.v) + " >= " + describeValue(*g.floor) + ", or it goes by itself"
+	case g.bound == nil && g.delta.subtract && (g.Counter.Unsigned() || g.Table.Bounded):
 		return g.Counter.Name + " >= " + describeValue(g.delta.v) + ", or it fails"
+	case g.bound == nil:
+		return g.Counter.Name + " has no bound"
 	}
 	relation := map[bool]string{true: ">", false: "<"}[g.bound.lower]
 	if !g.bound.strict {

@@ -59,8 +59,7 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 	}
 	inc.matches(up.source, stmt.Where, keys)
 	if inc.One && stmt.Where != nil { // beside guarded updates of its row, or as it takes from an UNSIGNED counter
-		x.Key, x.Guarded = &keys[0], up.guard(stmt.Where)
-		x.Guard = up.bounded(x, keys[0])
+		up.ofOneRow(x, keys[0])
 	}
 	return p
 }
@@ -109,6 +108,12 @@ func (up singleUpdate) onBase(inc *Increment, keys []KeyValue) string {
 	return ""
 }
 
+// ofOneRow notes how it runs as that is of one row at most.
+func (up singleUpdate) ofOneRow(x *Exact, key KeyValue) {
+	x.Key, x.Guarded = &key, up.guard(up.Where)
+	x.Guard = up.bounded(x)
+}
+
 // exactly completes the plan of one that has to run the exact way.
 func (up singleUpdate) exactly(p *Plan, x *Exact) {
 	t, rows, keys := up.t, x.Rows[0], p.Writes[0].Keys
@@ -125,8 +130,7 @@ func (up singleUpdate) exactly(p *Plan, x *Exact) {
 		}
 	}
 	if len(keys) == 1 && up.Where != nil && !up.sets.rekeyed {
-		x.Key, x.Guarded = &keys[0], up.guard(up.Where)
-		x.Guard = up.bounded(x, keys[0])
+		up.ofOneRow(x, keys[0])
 		if x.Restriction == nil && !keys[0].Momentary() && up.meansTheSame() {
 			text := up.template(0, len(up.text))
 			x.Elsewhere = &text

@@ -48,8 +48,8 @@ func (b Binder) whole(v Operand) (n int64, how computing, ok bool) {
 // limit is what the counter may not be below, or above, relative to Other.
 func (g *Guard) limit(b Binder, delta int64) (sum int64, how computing, ok bool) {
 	switch {
-	case g.clamped:
-		sum, how, ok = b.whole(g.floor)
+	case g.floor != nil:
+		sum, how, ok = b.whole(*g.floor)
 		if g.floor.negative {
 			sum = -sum
 		}

@@ -66,14 +66,12 @@ func (ex *Exact) exactly() *Exact { return ex }
 // Row names the row that the statement is for, by its key alone; ok is false where that can't be
 // told.
 func (ex *Exact) Row(b Binder) (id string, ok bool) {
-	if ex.Key == nil || len(ex.Key.Columns) == 0 {
+	if ex.Key == nil {
 		return "", false
 	}
-	k := make(catalog.Key, len(ex.Key.Columns))
-	for i, c := range ex.Key.Columns {
-		if k[i], ok = b.keyText(c, ex.Key.values[i]); !ok || ex.Key.values[i].negative {
-			return "", false
-		}
+	k, ok := ex.Key.text(b)
+	if !ok {
+		return "", false
 	}
 	return ex.Key.Columns[0].Name + "\x00" + k.ID(), b.MatchExactly([]KeyValue{*ex.Key})
 }

@@ -1,7 +1,7 @@
 UPDATE post SET likes = likes + ? WHERE id = ?
 => increment
   tries UPDATE post SET likes = likes + ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
-  goes with others: likes >= argument 1, or it fails
+  goes with others: likes has no bound
   adds to forum.post.likes: + argument 1
   where id = {argument 2}
   exact for forum.post: id = {argument 2}
@@ -18,7 +18,7 @@ UPDATE post SET likes = likes - 1 WHERE id = 7
 UPDATE post SET likes = ? + likes WHERE id = ?
 => increment
   tries UPDATE post SET likes = ? + likes WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
-  goes with others: likes >= argument 1, or it fails
+  goes with others: likes has no bound
   adds to forum.post.likes: + argument 1
   where id = {argument 2}
   exact for forum.post: id = {argument 2}
@@ -93,7 +93,7 @@ UPDATE hits SET cnt = cnt + 1
 UPDATE `post` SET `likes`=likes + ? WHERE `post`.`deleted_at` IS NULL AND `id` = ?
 => increment
   tries UPDATE `post` SET `likes`=likes + ? WHERE ( `post`.`deleted_at` IS NULL AND `id` = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
-  goes with others: likes >= argument 1, or it fails
+  goes with others: likes has no bound
   adds to forum.post.likes: + argument 1
   where `post`.`deleted_at` IS NULL AND `id` = {argument 2}
   exact for forum.post: `post`.`deleted_at` IS NULL AND `id` = {argument 2}
@@ -144,7 +144,7 @@ UPDATE post SET likes = likes + -1 WHERE id = 1
 UPDATE item SET stock = stock + ?, updated_at = NOW() WHERE id = ?
 => increment
   tries UPDATE item SET stock = stock + ?, updated_at = NOW() WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
-  goes with others: stock >= argument 1, or it fails
+  goes with others: stock has no bound
   adds to forum.item.stock: + argument 1
   touches updated_at
   where id = {argument 2}
@@ -154,7 +154,7 @@ UPDATE item SET stock = stock + ?, updated_at = NOW() WHERE id = ?
 UPDATE item SET stock = stock + ?, updated_at = ? WHERE id = ?
 => increment
   tries UPDATE item SET stock = stock + ?, updated_at = ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
-  goes with others: stock >= argument 1, or it fails
+  goes with others: stock has no bound
   adds to forum.item.stock: + argument 1
   touches updated_at
   where id = {argument 3}
