@@ -46,7 +46,7 @@ func (k *call) binder() plan.Binder {
 
 // exactly is the execution the exact way.
 func (k *call) exactly() exact.Execution {
-	return exact.Execution{Statement: k, Exact: k.Plan.Exactly(), Plan: k.Plan, Text: k.text, Arguments: k.arguments(), Asked: k.rows}
+	return exact.Execution{Statement: k, Exact: k.Plan.Exactly(), Plan: k.Plan, Takes: &k.state.takes, Text: k.text, Arguments: k.arguments(), Asked: k.rows}
 }
 
 // query is the execution as that of a query.

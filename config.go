@@ -97,6 +97,15 @@ type Config struct {
 	// DSN: counterRollup=30s, or never. YAML: rollup: {every: 30s}.
 	Rollup time.Duration
 
+	// Reserve has guarded updates inside transactions (stock = stock - 1 WHERE id = 7 AND
+	// stock >= 1) of one row that many want at once take from so many reserved rows of it, 1 to
+	// 512, instead of waiting for each other: of each INT or BIGINT UNSIGNED counter, unless a
+	// table says otherwise. 0, the default: none. What is reserved is missing in the base row
+	// until nobody wants it any more, for clients without the driver. See docs/stock.md.
+	//
+	// DSN: counterReserve. YAML: reserve.
+	Reserve int
+
 	// Tables are the tables that have counters, each listed once.
 	//
 	// DSN: counters=post.likes,post.views,other_db.page.hits. YAML: tables.
@@ -188,6 +197,12 @@ type TableConfig struct {
 	// YAML: history: {every: 1h, keep: 2160h}
 	History *History
 
+	// Reserve overrides the Config's, by column; 0 means none. Not for tables with a History
+	// or Derived counters.
+	//
+	// YAML: reserve: {stock: 64}
+	Reserve map[string]int
+
 	at config.TablePlaces
 }
 
@@ -225,6 +240,7 @@ type ConfigError = catalog.ConfigError
 //	counterReadOwn      latest (default) or snapshot
 //	counterRollup       roll up in the background so often, as 1m, or never (default 30s)
 //	counterTouch        user.last_seen: touch columns, written as counters are
+//	counterReserve      reserved rows of each UNSIGNED counter, 1 to 512 (default none)
 //	counterConfig       a YAML file with the same settings and more
 //
 // A counter is table.column, in the DSN's database, or db.table.column. A name
@@ -265,21 +281,21 @@ func (c *Config) settings() *config.Settings {
 	if c == nil {
 		return nil
 	}
-	s := &config.Settings{Slots: c.Slots, SlotRange: c.SlotRange, CreateSlots: c.CreateSlots, NoGroupCommit: c.NoGroupCommit, ReadOwn: string(c.ReadOwn), Rollup: c.Rollup, At: c.at}
+	s := &config.Settings{Slots: c.Slots, SlotRange: c.SlotRange, CreateSlots: c.CreateSlots, NoGroupCommit: c.NoGroupCommit, ReadOwn: string(c.ReadOwn), Rollup: c.Rollup, Reserve: c.Reserve, At: c.at}
 	for _, t := range c.Tables {
-		s.Tables = append(s.Tables, config.Table{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: string(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, Derived: t.Derived, Buffered: t.Buffered, History: t.History, At: t.at})
+		s.Tables = append(s.Tables, config.Table{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: string(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, Derived: t.Derived, Buffered: t.Buffered, History: t.History, Reserve: t.Reserve, At: t.at})
 	}
 	return s
 }
 
 // with is the Config of other settings, with what c has besides.
 func (c *Config) with(s *config.Settings) *Config {
-	out := &Config{Slots: s.Slots, SlotRange: s.SlotRange, CreateSlots: s.CreateSlots, NoGroupCommit: s.NoGroupCommit, ReadOwn: ReadOwn(s.ReadOwn), Rollup: s.Rollup, at: s.At}
+	out := &Config{Slots: s.Slots, SlotRange: s.SlotRange, CreateSlots: s.CreateSlots, NoGroupCommit: s.NoGroupCommit, ReadOwn: ReadOwn(s.ReadOwn), Rollup: s.Rollup, Reserve: s.Reserve, at: s.At}
 	if c != nil {
 		out.Interceptor, out.Logger = c.Interceptor, c.Logger
 	}
 	for _, t := range s.Tables {
-		out.Tables = append(out.Tables, TableConfig{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: ReadOwn(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, Derived: t.Derived, Buffered: t.Buffered, History: t.History, at: t.At})
+		out.Tables = append(out.Tables, TableConfig{Table: t.Table, Counters: t.Counters, Touch: t.Touch, ReadOwn: ReadOwn(t.ReadOwn), Slots: t.Slots, SlotsTable: t.SlotsTable, Recount: t.Recount, Derived: t.Derived, Buffered: t.Buffered, History: t.History, Reserve: t.Reserve, at: t.At})
 	}
 	return out
 }

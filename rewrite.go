@@ -55,6 +55,7 @@ type planState struct {
 	batch  *increment.Batch // of the increment; nil: it goes by itself
 	buffer *buffer.Table    // of its table; nil: it has none
 	behind traffic.Behind   // the increment
+	takes  traffic.Takes    // the guarded update
 	query  read.State
 	noted  atomic.Bool  // as a fallback
 	parsed atomic.Int32 // by the server, what the driver can't parse: see garbled

@@ -19,6 +19,36 @@ type Spec struct {
 	Derived     map[string]*formula.Formula // likewise
 	Buffered    Buffered
 	History     History
+	Reserve     Reserve
+}
+
+// Reserve says how many reserved rows counters have; the zero value: none.
+type Reserve struct {
+	All int            // of each UNSIGNED counter that is not named
+	Of  map[string]int // by counter
+}
+
+// ReserveOf is how many reserved rows each key of a counter gets when it is wanted by many; 0
+// for what can go below zero.
+func (t *Table) ReserveOf(c *Column) int {
+	if !c.Integer() || !c.Unsigned() {
+		return 0
+	}
+	if n, named := t.Spec.Reserve.Of[strings.ToLower(c.Name)]; named {
+		return n
+	}
+	return t.Spec.Reserve.All
+}
+
+// MayReserve reports whether slots of reserved numbers are those that guarded updates take
+// from: elsewhere triggers write them, or they are buckets.
+func (t *Table) MayReserve() bool {
+	return !t.Fed && t.Spec.History.Every == 0 && !t.History.Inserts && !t.History.Updates
+}
+
+// Reserves reports whether the table is configured to have some.
+func (t *Table) Reserves() bool {
+	return (t.Spec.Reserve.All > 0 || len(t.Spec.Reserve.Of) > 0) && t.MayReserve()
 }
 
 // Buffered says how increments wait in memory; the zero value: they don't.

@@ -11,9 +11,10 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// FirstReserved is the least number of a reserved slot: one that triggers write, which lock no
-// base row. Numbers of processes are less (traffic.SlotRange), and one that is not does no
-// harm: what holds for a reserved slot holds for every other.
+// FirstReserved is the least number of a reserved slot: one that is written without a lock on
+// the base row, by triggers, or by who takes from a reserve. Numbers of processes are less
+// (traffic.SlotRange), and one that is not does no harm: what holds for a reserved slot holds for
+// every other.
 const FirstReserved = 63 * 1024
 
 // reservedSlots is how many of them triggers choose from, by the connection. Those of the same
@@ -27,7 +28,10 @@ const OffsetSlot = 1<<16 - 1
 // OwnSlot is, as SQL, the reserved slot that the triggers of a connection write.
 var OwnSlot = strconv.Itoa(FirstReserved) + " + MOD(CONNECTION_ID(), " + strconv.Itoa(reservedSlots) + ")"
 
-// Reserved reports whether a slot's number is one of theirs.
+// MaxReserve bounds the reserved rows of a key: reads add all of them up.
+const MaxReserve = 512
+
+// Reserved reports whether a slot's number is one of those.
 func Reserved(slot string) bool {
 	n, err := strconv.Atoi(slot)
 	return err == nil && n >= FirstReserved

@@ -46,6 +46,7 @@ func (c *Settings) check(defaultDB string) ([]catalog.Spec, []error) {
 	if c.Rollup != 0 && c.Rollup != Never && c.Rollup < time.Second {
 		k.report(cmp.Or(c.At.rollup, "Config.Rollup"), remedyRollup, "%s is not a possible interval of rollups", c.Rollup)
 	}
+	reserve := k.rows(c.Reserve, cmp.Or(c.At.reserve, "Config.Reserve"))
 	for i := range c.Tables {
 		t := &c.Tables[i]
 		in := fmt.Sprintf("Config.Tables[%d].", i)
@@ -58,6 +59,7 @@ func (c *Settings) check(defaultDB string) ([]catalog.Spec, []error) {
 		k.derived(&spec, t, in)
 		k.buffered(&spec, t, in)
 		k.history(&spec, t, in)
+		k.reserve(&spec, t, reserve, in)
 		if ok {
 			k.specs = append(k.specs, spec)
 		}

@@ -25,12 +25,13 @@ const (
 	paramReadOwn     = "counterReadOwn"
 	paramRollup      = "counterRollup"
 	paramTouch       = "counterTouch"
+	paramReserve     = "counterReserve"
 	paramConfig      = "counterConfig"
 
 	envConfig = "COUNTERMYSQL_CONFIG"
 )
 
-var dsnParams = []string{paramCounters, paramSlots, paramSlotRange, paramCreateSlots, paramGroupCommit, paramReadOwn, paramRollup, paramTouch, paramConfig}
+var dsnParams = []string{paramCounters, paramSlots, paramSlotRange, paramCreateSlots, paramGroupCommit, paramReadOwn, paramRollup, paramTouch, paramReserve, paramConfig}
 
 // ParseDSN reads a DSN, without what is ours, and the settings of it and of the file that it
 // names. The file and then the DSN override and extend those given in Go, if there are some.
@@ -176,6 +177,14 @@ func readParams(given map[string]string, db string) (*Settings, []error) {
 			return sqltext.Excerpt(value) + " is not an interval"
 		}
 		c.At.rollup = place
+		return ""
+	})
+	read(paramReserve, remedyReserve, func(value, place string) string {
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return sqltext.Excerpt(value) + " is not a possible number of reserved rows"
+		}
+		c.Reserve, c.At.reserve = n, place
 		return ""
 	})
 	if value, ok := given[paramCounters]; ok {

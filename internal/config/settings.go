@@ -42,6 +42,7 @@ type Settings struct {
 	NoGroupCommit bool
 	ReadOwn       string
 	Rollup        time.Duration
+	Reserve       int
 	Tables        []Table
 
 	At Places
@@ -58,13 +59,14 @@ type Table struct {
 	Derived         map[string]string
 	Buffered        *catalog.Buffered // nil: not; what is 0 in it means the default
 	History         *catalog.History  // the same
+	Reserve         map[string]int
 
 	At TablePlaces
 }
 
 // Places remember where settings were written, for error messages; "" means in Go.
 type Places struct {
-	slots, slotRange, createSlots, groupCommit, readOwn, rollup string
+	slots, slotRange, createSlots, groupCommit, readOwn, rollup, reserve string
 }
 
 // TablePlaces are those of a table.
@@ -74,6 +76,7 @@ type TablePlaces struct {
 	counters, touch []string // by index; may be shorter than the lists
 	recount         string
 	derived         string
+	reserve         string
 
 	buffered, bufferedEvery, bufferedKeys            string
 	history, historyEvery, historyKeep, historyTable string
@@ -94,7 +97,7 @@ func (c *Settings) Clone() *Settings {
 		t := &d.Tables[i]
 		t.Counters, t.Touch = slices.Clone(t.Counters), slices.Clone(t.Touch)
 		t.At.counters, t.At.touch = slices.Clone(t.At.counters), slices.Clone(t.At.touch)
-		t.Recount, t.Derived = maps.Clone(t.Recount), maps.Clone(t.Derived)
+		t.Recount, t.Derived, t.Reserve = maps.Clone(t.Recount), maps.Clone(t.Derived), maps.Clone(t.Reserve)
 		if t.Buffered != nil {
 			own := *t.Buffered
 			t.Buffered = &own
@@ -132,6 +135,9 @@ func (c *Settings) merge(over *Settings, db string) *Settings {
 	}
 	if over.Rollup != 0 {
 		m.Rollup, m.At.rollup = over.Rollup, over.At.rollup
+	}
+	if over.Reserve != 0 || over.At.reserve != "" {
+		m.Reserve, m.At.reserve = over.Reserve, over.At.reserve
 	}
 	mine := map[[2]string]int{} // tables that wait for their other half
 	for i, t := range slices.Backward(m.Tables) {
@@ -186,6 +192,11 @@ func (t *Table) extend(over Table) {
 		t.Derived, t.At.derived = over.Derived, over.At.derived
 	} else {
 		maps.Copy(t.Derived, over.Derived)
+	}
+	if t.Reserve == nil {
+		t.Reserve, t.At.reserve = over.Reserve, over.At.reserve
+	} else {
+		maps.Copy(t.Reserve, over.Reserve)
 	}
 	t.At.broken = t.At.broken || over.At.broken
 }

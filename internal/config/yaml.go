@@ -37,6 +37,7 @@ type yamlKey struct {
 //	create_slots: true
 //	read_own: latest
 //	rollup: {every: 30s}
+//	reserve: 64
 //	tables:
 //	  - table: post
 //	    counters: [likes, views]
@@ -50,6 +51,9 @@ type yamlKey struct {
 //	      comments: SELECT post_id, COUNT(*) FROM comment GROUP BY post_id
 //	    buffered: {every: 1s, keys: 100000}
 //	    history: {every: 1h, keep: 2160h, table: post_history}
+//	  - table: item
+//	    counters: [stock]
+//	    reserve: {stock: 64}
 //
 // What could be read is returned beside the mistakes, for more to be found.
 func readYAML(name string, text []byte) (*Settings, []error) {
@@ -73,6 +77,7 @@ func readYAML(name string, text []byte) (*Settings, []error) {
 		{"rollup", func(n *yaml.Node) bool {
 			return f.mapping(n, []yamlKey{{"every", f.interval(&c.Rollup, &c.At.rollup)}})
 		}},
+		{"reserve", f.reserved(&c.Reserve, &c.At.reserve)},
 		{"tables", f.tables(&c.Tables)},
 	})
 	switch err := decoder.Decode(&next); {
@@ -258,6 +263,7 @@ func (f *yamlFile) tables(to *[]Table) func(*yaml.Node) bool {
 				{"derived", f.queries(&t.Derived, &t.At.derived)},
 				{"buffered", f.buffered(&t)},
 				{"history", f.history(&t)},
+				{"reserve", f.reserves(&t)},
 			})
 			*to = append(*to, t)
 			ok = ok && !t.At.broken

@@ -15,7 +15,7 @@ import (
 // was, and done is false: it goes the exact way.
 func (r *Runner) runOverwriting(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
 	t := r.Transaction()
-	if !x.Overwrites || x.Asked || t.Inside || r.Unbegun != nil || r.Locks || t.Concerns(x.Rows[0].Table) {
+	if !x.Overwrites || x.Asked || r.hasReserve(x) || t.Inside || r.Unbegun != nil || r.Locks || t.Concerns(x.Rows[0].Table) {
 		return answer.Outcome{}, false, nil
 	}
 	s := x.Rows[0]

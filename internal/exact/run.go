@@ -13,6 +13,7 @@ import (
 	"github.com/countermysql/countermysql/internal/sale"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 // Statement is how a statement of the application's is sent.
@@ -26,7 +27,8 @@ type Execution struct {
 	Statement
 	*plan.Exact
 	Plan      *plan.Plan
-	Text      string // as it was written
+	Takes     *traffic.Takes // by plan
+	Text      string         // as it was written
 	Arguments plan.Arguments
 	Asked     bool // for rows
 }
@@ -100,6 +102,9 @@ func (r *Runner) standsAlone(x Execution) bool {
 // runByItself is RunExactly for a statement that shares nothing.
 func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, error) {
 	p := x.Plan
+	if out, done, err := r.runReserved(ctx, x); done || err != nil {
+		return out, err
+	}
 	if out, done, err := r.runGuarded(ctx, x); done || err != nil {
 		return out, err
 	}
@@ -123,7 +128,7 @@ func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, 
 // would wait for them (MariaDB).
 func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
 	p, inside := x.Plan, r.InTransaction()
-	if x.Guarded == "" || x.Asked || inside && (len(r.Transaction().Pending) > 0 || r.LocksGaps()) {
+	if x.Guarded == "" || x.Asked || r.hasReserve(x) || inside && (len(r.Transaction().Pending) > 0 || r.LocksGaps()) {
 		return answer.Outcome{}, false, nil
 	}
 	if inside {

@@ -2,7 +2,6 @@ package fold
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -75,6 +74,15 @@ func (f *Folder) slotRowsOfEach(ctx context.Context, t *catalog.Table, keys []ca
 	return all, nil
 }
 
+// removeFolded takes away what was folded.
+func (f *Folder) removeFolded(ctx context.Context, t *catalog.Table, gone []slotsql.SlotRow) error {
+	gone, err := f.empty(ctx, t, gone)
+	if err != nil {
+		return err
+	}
+	return f.RemoveSlots(ctx, t, gone)
+}
+
 // RemoveSlots deletes rows of the slots table that were read before, each by its
 // full primary key: otherwise both servers scan a small table, and lock it all. One
 // that holds something else by now was written by another node of a cluster, which
@@ -84,28 +92,8 @@ func (f *Folder) RemoveSlots(ctx context.Context, t *catalog.Table, gone []slots
 	if err := f.Reserved(t).offset(ctx, offsets); err != nil {
 		return err
 	}
-	const v = "countermysql_v"
-	on := []string{catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + " = " + v + ".slot"}
-	for i, k := range t.Key {
-		on = append(on, fmt.Sprintf("%s.%s = %s.k%d", catalog.PrivateName, sqltext.Quote(k.Name), v, i))
-	}
-	for i, col := range t.Counters {
-		on = append(on, fmt.Sprintf("%s.%s = %s.c%d", catalog.PrivateName, sqltext.Quote(col.Name), v, i))
-	}
 	for batch := range slices.Chunk(gone, f.Settings.Several(t, plan.SendBatch, session.EachOf(gone, func(s slotsql.SlotRow) catalog.Key { return s.Key }))) {
-		rows := make([]string, len(batch))
-		for n, s := range batch {
-			cols := []string{s.Slot + " AS slot"}
-			for i, k := range t.Key {
-				cols = append(cols, fmt.Sprintf("%s AS k%d", k.Constant(s.Key[i]), i))
-			}
-			for i, amount := range s.Amounts {
-				cols = append(cols, fmt.Sprintf("%s AS c%d", amount, i))
-			}
-			rows[n] = "SELECT " + strings.Join(cols, ", ")
-		}
-		n, err := f.Do(ctx, f.Settings.UnsafeUpdates()+"DELETE "+catalog.PrivateName+" FROM ("+strings.Join(rows, " UNION ALL ")+") AS "+v+
-			" STRAIGHT_JOIN "+t.Slots()+" AS "+catalog.PrivateName+" FORCE INDEX (PRIMARY) ON "+strings.Join(on, " AND "))
+		n, err := f.Do(ctx, f.Settings.UnsafeUpdates()+slotsql.DeleteSlots(t, batch))
 		if err == nil && n < int64(len(batch)) {
 			err = f.AsDeadlock("another node of the cluster has written the slots of " + t.String() + " meanwhile")
 		}

@@ -151,6 +151,9 @@ func (f *Folder) lockingView(ctx context.Context, t *catalog.Table, l sqltext.Lo
 		if rows.Table != t || !ok || where == "" {
 			continue
 		}
+		if err := f.lockReservesOf(ctx, t, sqltext.Quote(rows.Name), rows.From(), where); err != nil {
+			return s, err
+		}
 		locked, err := f.LockRowsAs(ctx, t, sqltext.Quote(rows.Name), rows.From(), where, s.Locks)
 		if err != nil || len(locked) > txn.MaxWritten {
 			return s, err
@@ -207,8 +210,14 @@ func (f *Folder) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow
 	if conds := t.Key.AsKnown(sqltext.Quote(t.Spec.Name), true); conds != nil {
 		known = "(SELECT MIN((" + strings.Join(conds, " AND ") + ") IS TRUE) FROM " + t.Base() + " WHERE " + row.Base + ")"
 	}
-	rows, err := f.Outside(ctx, "SELECT "+t.Key.Select(catalog.PrivateName)+", "+strings.Join(cols, ", ")+", "+known+
-		" FROM "+t.Slots()+" AS "+catalog.PrivateName+" WHERE "+row.Slots+" AND "+t.Planned(catalog.PrivateName)+group)
+	query := "SELECT " + t.Key.Select(catalog.PrivateName) + ", " + strings.Join(cols, ", ") + ", MAX(" + sqltext.Quote(t.SlotCol) + "), " + known +
+		" FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + row.Slots + " AND " + t.Planned(catalog.PrivateName) + group
+	rows, err := f.Outside(ctx, query)
+	if err == nil && len(rows) == 1 && t.MayReserve() && catalog.Reserved(rows[0][len(rows[0])-2]) {
+		if _, err = f.untaken(ctx, t, []catalog.Key{catalog.Key(rows[0][:len(t.Key)])}); err == nil {
+			rows, err = f.Outside(ctx, query)
+		}
+	}
 	if err != nil {
 		return err
 	}

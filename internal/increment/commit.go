@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"slices"
 
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
@@ -22,7 +23,7 @@ func (c *Caller) CommitInOnePacket(ctx context.Context) (done bool, err error) {
 	}
 	x.DropEmpty()
 	unsent := x.Unsent()
-	if len(unsent) != 1 || x.HoldsAll(maxDirectRows) { // which go to base rows
+	if len(unsent) != 1 || x.HoldsAll(maxDirectRows) || slices.ContainsFunc(unsent[0].Sorted(), (*slotsql.RowIncrement).IsTaken) { // which go to base rows, or reserved ones
 		return false, nil
 	}
 	if sorted := unsent[0].Sorted(); len(sorted) > c.Settings.Several(unsent[0].Table, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf)) {

@@ -26,6 +26,9 @@ func (c *Caller) Send(ctx context.Context) error {
 	}
 	x.Due()
 	x.DropEmpty()
+	if err := c.sendTaken(ctx, x); err != nil {
+		return err
+	}
 	unsent := x.Unsent()
 	if err := c.sendRowsDirect(ctx, unsent); err != nil {
 		return err

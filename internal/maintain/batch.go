@@ -101,23 +101,23 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 		if err := r.sameZones(ctx); err != nil {
 			return err
 		}
-		folded = rows
-		locked := make([]catalog.Key, len(rows))
-		for i, row := range rows {
-			locked[i] = row.Key
-			taken[row.Key.ID()] = true
-		}
+		locked := keysOf(rows)
 		found, err := c.SlotRows(ctx, t, locked, func(ctx context.Context, query string) ([][]string, error) {
-			if t.Fed { // who has written a slot by a trigger may be waiting for the row
+			if t.Fed || t.Reserves() { // who has written a slot by a trigger, or taken of a reserved one, may be waiting for the row
 				return c.Read(ctx, query+" FOR UPDATE SKIP LOCKED")
 			}
 			return c.Read(ctx, query+" FOR UPDATE")
 		})
+		if err == nil && t.Reserves() {
+			rows, err = r.leaveTaken(ctx, rows, found)
+		}
 		if err != nil {
 			return err
 		}
+		folded, locked = rows, keysOf(rows)
 		var whole []slotsql.LockedRow
 		for _, row := range rows {
+			taken[row.Key.ID()] = true
 			slots := found[row.Key.ID()]
 			if slots == nil {
 				continue
@@ -156,6 +156,14 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 		}
 	}
 	return taken, nil
+}
+
+func keysOf(rows []slotsql.LockedRow) []catalog.Key {
+	keys := make([]catalog.Key, len(rows))
+	for i, row := range rows {
+		keys[i] = row.Key
+	}
+	return keys
 }
 
 // fitsWhole reports whether a row can hold all of its slots although not those that could be

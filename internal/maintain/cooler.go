@@ -109,6 +109,7 @@ func (b *Background) coolAll(ctx context.Context) error {
 		for _, keys := range b.cooler.all() {
 			begun := time.Now()
 			cold, rest, slotted := keys.Cold(fold.BatchKeys)
+			cold = b.unreserved(keys, cold)
 			looked += time.Since(begun)
 			if len(cold) > 0 {
 				start := time.Now()

@@ -25,6 +25,7 @@ type Guard struct {
 	bound   *bound   // nil: what the column can hold, or a CHECK constraint lets it
 	floor   *Operand // to which GREATEST brings what would be below; nil: nothing does
 	times   []Touch  // constants that may differ if they are the present
+	more    bool     // it asks or sets more than the key, the bound, the counter and touch columns
 
 	before, own, after Template // the statement, cut at the condition that the bound is
 	from, to           Template // what WHERE has before and behind it
@@ -59,6 +60,7 @@ func (up singleUpdate) bounded(x *Exact) *Guard {
 		return nil
 	}
 	asking, ok := askingCounters(t, up.Where, up.tokensIn(start, end))
+	g.more = g.more || len(conjuncts(up.Where)) > len(g.key.Columns)+len(asking)
 	switch {
 	case !ok || len(asking) > 1 || g.floor != nil && asking != nil:
 		return nil
@@ -99,8 +101,10 @@ func (up singleUpdate) setsBounded(g *Guard, set *ast.Assignment) bool {
 	}
 	if at, ok := up.params.touchOf(c, set.Expr); ok && (t.Virtual(c.Name) || c.Touchable) {
 		g.times = append(g.times, at)
+		g.more = g.more || !t.Virtual(c.Name)
 		return true
 	}
+	g.more = true
 	_, constant := up.params.constant(set.Expr)
 	return constant && !t.Virtual(c.Name)
 }

@@ -34,7 +34,7 @@ func (f *Filler) Bind(inc *Increment, b Binder) bool {
 		}
 	}
 	zero, ok := inc.units(deltas, b, f.deltas)
-	if !ok || !inc.times(b, f.times) {
+	if !ok || !times(inc.Table, inc.Touch, b, f.times) {
 		return false
 	}
 	return !zero && b.MatchExactly(inc.Keys)

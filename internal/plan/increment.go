@@ -79,7 +79,7 @@ type BoundIncrement struct {
 // Bind puts the arguments in; false where the exact way is needed.
 func (inc *Increment) Bind(b Binder) (*BoundIncrement, bool) {
 	out := &BoundIncrement{Increment: inc, Touch: make([]string, len(inc.Table.Touch))}
-	if !inc.times(b, out.Touch) {
+	if !times(inc.Table, inc.Touch, b, out.Touch) {
 		return nil, false
 	}
 	if len(inc.Rows) > 0 {
@@ -106,13 +106,13 @@ func (inc *Increment) Bind(b Binder) (*BoundIncrement, bool) {
 	return out, true
 }
 
-// times writes what the touch columns are set to; "" if nothing.
-func (inc *Increment) times(b Binder, into []string) bool {
-	for i, c := range inc.Table.Touch {
+// times writes what a table's touch columns are set to; "" if nothing.
+func times(t *catalog.Table, touches []Touch, b Binder, into []string) bool {
+	for i, c := range t.Touch {
 		if c.OnUpdate {
 			into[i] = catalog.CurrentTimestamp(int64(c.Scale))
 		}
-		for _, set := range inc.Touch {
+		for _, set := range touches {
 			if set.C == c {
 				at, ok := set.SQL(b)
 				if !ok {

@@ -17,13 +17,14 @@ const StartTransaction = "START TRANSACTION"
 // its completion_type.
 const (
 	CommitOnly   = "COMMIT AND NO CHAIN NO RELEASE"
+	BeginAgain   = "ROLLBACK AND CHAIN NO RELEASE" // with the same isolation level and access mode
 	RollbackOnly = "ROLLBACK AND NO CHAIN NO RELEASE"
 )
 
 // SendBegin sends the BEGIN that is still to be sent.
 func (s *Session) SendBegin(ctx context.Context) error {
 	d := s.Unbegun
-	if d == nil {
+	if s.First = d != nil; !s.First {
 		return nil
 	}
 	raw, err := s.Raw.(driver.ConnBeginTx).BeginTx(ctx, d.Opts)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
+	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
@@ -21,7 +22,8 @@ type Transactions struct {
 
 	// For as long as the transaction:
 	openTransaction
-	Leased traffic.Held // slots in use
+	Leased traffic.Held      // slots in use
+	Taken  []*traffic.Taking // what it has to do with reserved rows
 
 	Spent bool // the statement was the transaction that SET TRANSACTION has spoken of
 }
@@ -32,6 +34,7 @@ type openTransaction struct {
 	Ctx         context.Context // of BeginTx; nil: it was begun by text
 	Next        string          // the level that SET TRANSACTION or BeginTx gives it, or the next one; "": the session's
 	Unbegun     *Deferred       // its BEGIN is not sent yet
+	First       bool            // the statement that runs is the first of what BeginTx has begun
 	HasSnapshot bool            // it has a snapshot
 	XAEnded     bool            // XA END: until it is over the server refuses all else
 	Tx          *txn.State      // what it has done to counter tables; nil: nothing yet
@@ -101,6 +104,10 @@ func (x *Transactions) Ended() {
 	}
 	x.openTransaction = openTransaction{}
 	x.Leased.Release()
+	for _, taken := range x.Taken {
+		taken.Leave()
+	}
+	x.Taken = nil
 }
 
 // EndedByUser forgets the transaction that the application has ended. Where that has
@@ -130,6 +137,7 @@ func (x *Transactions) LocksGaps() bool {
 func (x *Transactions) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected int64) {
 	if len(writes) > 0 && x.InTransaction() {
 		x.Transaction().NoteWrites(writes, b, affected, x.writesSame(), x.Config.ClientFoundRows, x.HasSnapshot)
+		x.upset(writes, b)
 	}
 }
 
@@ -143,4 +151,18 @@ func (x *Transactions) writesSame() bool {
 // transaction ends.
 func (x *Transactions) Slot(t *catalog.Table) int {
 	return x.Leased.Slot(&x.Traffic.Of(t).Leases, x.SlotRange, x.Settings.Server, t.Spec.Slots)
+}
+
+// upset notes where a statement has written a row that the transaction has taken reserved units of.
+func (x *Transactions) upset(writes []plan.WriteTarget, b plan.Binder) {
+	for _, taken := range x.Taken {
+		for _, w := range writes {
+			if of := x.Traffic.Of(w.Table); w.Keys == nil && taken.In(&of.Reserve) || slices.ContainsFunc(w.Keys, func(k plan.KeyValue) bool {
+				key, ok := k.Key(w.Table, b)
+				return ok && taken.Of(&of.Reserve, key.ID())
+			}) {
+				taken.Upset()
+			}
+		}
+	}
 }

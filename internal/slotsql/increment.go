@@ -31,6 +31,7 @@ type RowIncrement struct {
 	Rest   string    // what else than the key the row has to meet
 	Finds  []Locator // how the application found the row, should others re-key it
 	Held   bool      // its transaction has locked the row, shared
+	Slot   int       // a reserved one that its transaction has locked, to which all of it goes; 0: any, by an upsert
 }
 
 // Counts reports whether it adds to a counter: all of it may have cancelled out but a time.
@@ -59,6 +60,7 @@ func (e *RowIncrement) Add(o *RowIncrement) bool {
 	}
 	e.Finds = append(e.Finds, o.Finds...)
 	e.Held = e.Held || o.Held
+	e.Slot = max(e.Slot, o.Slot)
 	return true
 }
 
@@ -91,3 +93,6 @@ type Locator struct {
 }
 
 func (e *RowIncrement) KeyOf() catalog.Key { return e.Key }
+
+// IsTaken reports whether it takes from a reserved row.
+func (e *RowIncrement) IsTaken() bool { return e.Slot != 0 }

@@ -24,6 +24,8 @@ type Statistics struct {
 	// row each, and of increments that went with them: how many shared a statement.
 	Guards Histogram
 
+	Reserved int64 // guarded updates in transactions that took their units from reserved rows, also where they were rolled back
+
 	Rollups RollupStatistics
 	Slotted SlottedStatistics
 

@@ -10,7 +10,7 @@ import (
 
 // Stats are what a connector counts of itself. The zero value is ready.
 type Stats struct {
-	Increments, Sums, Verbatim, Flushes, Pending, Rollups, RollupErrors, Forgotten atomic.Int64
+	Increments, Sums, Verbatim, Flushes, Pending, Reserved, Rollups, RollupErrors, Forgotten atomic.Int64
 
 	rollupKeys, rollupSlots, rollupOrphans, rollupBusy, rollupLeft atomic.Int64
 
@@ -113,7 +113,7 @@ func (s *Stats) RolledUp(r RollupStatistics) {
 func (s *Stats) Snapshot() Statistics {
 	out := Statistics{
 		Increments: s.Increments.Load(), Sums: s.Sums.Load(), Verbatim: s.Verbatim.Load(),
-		Pending: s.Pending.Load(), Flushes: s.Flushes.Load(),
+		Pending: s.Pending.Load(), Reserved: s.Reserved.Load(), Flushes: s.Flushes.Load(),
 		Groups: s.groups.snapshot(), Guards: s.guards.snapshot(),
 		Rollups: RollupStatistics{
 			Runs: s.Rollups.Load(), Errors: s.RollupErrors.Load(), Keys: s.rollupKeys.Load(), Slots: s.rollupSlots.Load(),

@@ -5,8 +5,9 @@ import "github.com/countermysql/countermysql/internal/catalog"
 // Table is what is under way on a table, by whatever definition of it statements were
 // planned.
 type Table struct {
-	Leases Leases
-	Slots  Slots
+	Leases  Leases
+	Slots   Slots
+	Reserve Reserve
 }
 
 // ByTable is something of each counter table. It is the table's of that name, whatever

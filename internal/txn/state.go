@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/traffic"
 )
 
@@ -153,6 +154,13 @@ func (x *State) SentAll(t *catalog.Table) {
 	rememberKey(&x.journal, &x.Pending, t.String())
 	delete(x.Pending, t.String())
 	x.WrittenTo(t).SetUnbounded()
+	x.Inside = true
+}
+
+// SentTaken notes that what was taken of a reserved row is written.
+func (x *State) SentTaken(p *Pending, e *slotsql.RowIncrement) {
+	p.Remove(e.ID)
+	x.WrittenTo(p.Table).SetUnbounded()
 	x.Inside = true
 }
 

@@ -1,0 +1,84 @@
+package config
+
+import (
+	"cmp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
+
+const remedyReserve = "use 1 to 512, as 64, or 0 for none"
+
+// reserve checks how many reserved rows counters have.
+func (k *checker) reserve(spec *checkedSpec, t *Table, all int, in string) {
+	place := cmp.Or(t.At.reserve, in+"Reserve")
+	spec.Reserve.All = all
+	for _, text := range sqltext.SortedKeys(t.Reserve) {
+		name, ok := k.column(text, place)
+		n := k.rows(t.Reserve[text], place)
+		key := strings.ToLower(name)
+		_, twice := spec.Reserve.Of[key]
+		switch {
+		case !ok:
+		case !hasColumn(spec.Counters, name):
+			k.report(place, "list it among the counters, or take it from the reserve", "%s, which has a reserve, is not a counter of table %s", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
+		case twice:
+			k.report(place, "keep one of them", "counter %s of table %s has two reserves", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
+		case n > 0 && (t.History != nil || len(t.Derived) > 0):
+			k.report(place, "take the reserve from its configuration, or that", "table %s has a reserve, and a history or derived counters, whose slots have numbers of their own", sqltext.Excerpt(t.Table))
+		default:
+			if spec.Reserve.Of == nil {
+				spec.Reserve.Of = map[string]int{}
+			}
+			spec.Reserve.Of[key] = n
+		}
+	}
+}
+
+// rows checks a number of reserved rows.
+func (k *checker) rows(n int, place string) int {
+	if n < 0 || n > catalog.MaxReserve {
+		k.report(place, remedyReserve, "%d is not a possible number of reserved rows", n)
+		return 0
+	}
+	return n
+}
+
+// reserved reads a number of reserved rows.
+func (f *yamlFile) reserved(to *int, at *string) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(to) != nil {
+			*to = 0
+			return f.report(n, remedyReserve, "%s is not a possible number of reserved rows", nodeText(n))
+		}
+		*at = f.place(n)
+		return true
+	}
+}
+
+// reserves reads {stock: 64}.
+func (f *yamlFile) reserves(t *Table) func(*yaml.Node) bool {
+	return func(n *yaml.Node) bool {
+		if n.Kind != yaml.MappingNode {
+			return f.report(n, "write counter: 64", "%s is not a mapping of counters to numbers of rows", nodeText(n))
+		}
+		t.Reserve, t.At.reserve = map[string]int{}, f.place(n)
+		ok := true
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			var name, place string
+			var rows int
+			if !yamlText(f, &name, &place)(followAlias(n.Content[i])) || !f.reserved(&rows, &place)(followAlias(n.Content[i+1])) {
+				ok = false
+				continue
+			}
+			if _, twice := t.Reserve[name]; twice {
+				ok = f.report(n.Content[i], "keep one of them", "%s is set twice", sqltext.Excerpt(name))
+			}
+			t.Reserve[name] = rows
+		}
+		return ok
+	}
+}

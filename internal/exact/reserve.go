@@ -1,0 +1,170 @@
+package exact
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/answer"
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/traffic"
+)
+
+// runReserved has a guarded update inside a transaction take its units from a reserved row of
+// its key, which it locks without waiting; done is false where it has to go to the base row. What
+// is taken is written at COMMIT: before that an older snapshot would show one row as it is now, and
+// all others as they were.
+func (r *Runner) runReserved(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
+	g := x.Guard
+	if g == nil || !r.InTransaction() || !g.Reserves() || x.Asked || x.Arguments.Count() != x.Plan.Params || !r.takes(g.Table) {
+		return answer.Outcome{}, false, nil
+	}
+	e, units, ok := g.Reserved(x.Arguments.Binder)
+	if !ok {
+		return answer.Outcome{}, false, nil
+	}
+	taking := r.taking(g.Table, e.Key, x.Takes)
+	if taking.Fill() {
+		r.Fill(g.Table, e.Key, g.Counter, units)
+	}
+	if x.Takes.May() {
+		slot, err := r.lockUnits(ctx, taking, g.Table, g.Counter, e, units)
+		if e.Slot = slot; err != nil || slot != 0 && r.Take(g.Table, e) {
+			return answer.Outcome{Result: answer.Affected(1)}, true, err
+		}
+	}
+	if r.hasReserve(x) { // whose rows are to be locked before it, if it has too little
+		found, err := r.Outside(ctx, slotsql.HasUnits(g.Table, e.Key, g.Counter, units))
+		if err != nil || len(found) == 0 {
+			return answer.Outcome{}, err != nil, err
+		}
+	}
+	out, done, err = r.runOnBase(ctx, x)
+	if !done && err == nil && r.First { // it has the row locked now, and nothing else
+		err = r.letGo(ctx, x)
+	}
+	return out, done || err != nil, err
+}
+
+// letGo lets the transaction have its row's reserved rows before the row, if it has any.
+func (r *Runner) letGo(ctx context.Context, x Execution) error {
+	if !r.hasReserve(x) {
+		s := x.Rows[0]
+		where, ok := s.Bind(x.Arguments.Binder)
+		if !ok {
+			return nil
+		}
+		if met, err := r.MeetsReserve(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where); !met || err != nil {
+			return err
+		}
+	}
+	_, err := r.Do(ctx, session.BeginAgain)
+	return err
+}
+
+// runOnBase sends the statement as it is. No term of the sum is below zero: if the base row has
+// enough, the sum has; done is false where it has not, or is too little to take from at all.
+func (r *Runner) runOnBase(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
+	out, err = x.Send(ctx, x.Text)
+	switch n := mysqlerr.Number(err); {
+	case n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange:
+		r.Stats.Unheard(n)
+		return answer.Outcome{}, false, nil
+	case err == nil && out.Affected() == 0:
+		return answer.Outcome{}, false, nil
+	case err == nil:
+		r.NoteWrites(x.Plan.Writes, x.Arguments.Binder, out.Affected())
+	}
+	return out, true, err
+}
+
+// takes reports whether the open transaction may take from reserved rows of a table: it has not
+// written the table otherwise, and the server would let it.
+func (r *Runner) takes(t *catalog.Table) bool {
+	s, x := r.Settings, r.Open()
+	if !s.Strict || s.SafeUpdates || strings.Contains(s.SQLMode, "NO_UNSIGNED_SUBTRACTION") || r.Altered() || r.Locks || r.ReadOnly() || r.Level() == sqltext.Serializable {
+		return false
+	}
+	return x == nil || !x.Called && !x.Inside && (x.Written[t.String()] == nil || !x.Written[t.String()].Some())
+}
+
+// taking is what the transaction has to do with the reserved rows of a key.
+func (r *Runner) taking(t *catalog.Table, k catalog.Key, by *traffic.Takes) *traffic.Taking {
+	reserve := &r.Traffic.Of(t).Reserve
+	if i := slices.IndexFunc(r.Taken, func(x *traffic.Taking) bool { return x.Of(reserve, k.ID()) }); i >= 0 {
+		return r.Taken[i]
+	}
+	x := reserve.Enter(k, by)
+	r.Taken = append(r.Taken, x)
+	return x
+}
+
+// lockUnits locks a reserved row that has enough units, and returns the number of its slot; 0 if
+// none was to be had. A transaction takes from one row of a key: its increments go there, too.
+func (r *Runner) lockUnits(ctx context.Context, taking *traffic.Taking, t *catalog.Table, c *catalog.Column, e slotsql.RowIncrement, units int64) (slot int, err error) {
+	own, at := int64(0), slices.Index(t.Counters, c)
+	pending := r.Transaction().PendingFor(t).Get(e.ID)
+	if pending != nil {
+		own, slot = pending.Deltas[at], pending.Slot
+	}
+	if slot != 0 {
+		has, err := r.unitsOf(ctx, t, e.Key, slot, c)
+		if has+min(own, 0) < units {
+			return 0, err
+		}
+		return slot, nil
+	}
+	for range traffic.Tries {
+		row, ok := taking.Choose(units)
+		if !ok {
+			return 0, nil
+		}
+		has, err := r.unitsOf(ctx, t, e.Key, catalog.FirstReserved+row, c)
+		switch {
+		case err != nil:
+			return 0, err
+		case has >= units:
+			taking.Took(row, has+e.Deltas[at])
+			return catalog.FirstReserved + row, nil
+		}
+		taking.Left(row, max(has, 0))
+	}
+	return 0, nil
+}
+
+// unitsOf locks a reserved row and reads what it has; less than nothing where that is not to be
+// had.
+func (r *Runner) unitsOf(ctx context.Context, t *catalog.Table, k catalog.Key, slot int, c *catalog.Column) (units int64, err error) {
+	rows, err := r.Read(ctx, r.Settings.Unsnapshot()+slotsql.LockReserved(t, k, slot, c))
+	if err != nil || len(rows) != 1 {
+		return -1, err
+	}
+	units, err = strconv.ParseInt(rows[0][0], 10, 64)
+	if err != nil {
+		return -1, nil
+	}
+	return units, nil
+}
+
+// hasReserve reports whether the statement's row is known to have reserved rows: they are to be
+// locked before it.
+func (r *Runner) hasReserve(x Execution) bool {
+	if len(x.Rows) == 0 {
+		return false
+	}
+	s := x.Rows[0]
+	reserve := &r.Traffic.Of(s.Table).Reserve
+	if !reserve.Some() {
+		return false
+	}
+	if x.Key == nil {
+		return true
+	}
+	k, ok := x.Key.Key(s.Table, x.Arguments.Binder)
+	return !ok || reserve.Has(k.ID())
+}

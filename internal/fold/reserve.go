@@ -1,0 +1,149 @@
+package fold
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/slotsql"
+)
+
+// A reserved row of a key holds units that were taken from the base row. A transaction takes
+// them from there under the lock of that row alone, for as long as it is open, so that as many
+// take at once as there are rows. So who needs the value of a key has to lock its reserved rows
+// as well as its base row: then nobody else has any of either, and what is committed of them
+// stays. Before the base row, where they are known: who has taken units may refer to that by a
+// foreign key, and wait for it.
+
+// untaken reads the slots of locked rows, of which nobody else takes any until the transaction
+// ends.
+func (f *Folder) untaken(ctx context.Context, t *catalog.Table, keys []catalog.Key) (map[string][]slotsql.SlotRow, error) {
+	found, err := f.SlotRows(ctx, t, keys, f.Outside)
+	if err != nil || f.Locks || !t.MayReserve() {
+		return found, err
+	}
+	switch some, err := f.lockReserved(ctx, t, slices.Concat(slices.Collect(maps.Values(found))...)); {
+	case err != nil:
+		return nil, err
+	case some:
+		return f.SlotRows(ctx, t, keys, f.Outside)
+	}
+	return found, nil
+}
+
+// lockReserved locks those of some slots that are reserved, each by its full key: where there is
+// none, or in a range, the server would lock the place of others. It reports whether there were any.
+func (f *Folder) lockReserved(ctx context.Context, t *catalog.Table, rows []slotsql.SlotRow) (some bool, err error) {
+	slots, keys := map[string][]string{}, map[string]catalog.Key{}
+	for _, r := range rows {
+		if catalog.Reserved(r.Slot) {
+			id := r.Key.ID()
+			slots[id], keys[id] = append(slots[id], r.Slot), r.Key
+		}
+	}
+	for _, k := range slices.SortedFunc(maps.Values(keys), t.Key.Compare) {
+		id := k.ID()
+		f.Traffic.Of(t).Reserve.Met(id, reservedRows(slots[id]))
+		f.upset(t, id)
+		if _, err := f.Read(ctx, f.Settings.Unsnapshot()+slotsql.LockSlots(t, k, slots[id])); err != nil {
+			return true, err
+		}
+	}
+	return len(keys) > 0, nil
+}
+
+// reservedRows is how many rows there may be where these were met.
+func reservedRows(slots []string) (rows int) {
+	for _, slot := range slots {
+		if n, err := strconv.Atoi(slot); err == nil {
+			rows = max(rows, min(n-catalog.FirstReserved+1, catalog.MaxReserve))
+		}
+	}
+	return rows
+}
+
+// lockReservesOf locks the reserved rows of those rows that are to be locked.
+func (f *Folder) lockReservesOf(ctx context.Context, t *catalog.Table, name, from, where string) error {
+	if !t.Reserves() || len(t.Key) == 0 || f.Locks {
+		return nil
+	}
+	rows, err := f.reservesOf(ctx, t, name, from, where)
+	if err == nil {
+		_, err = f.lockReserved(ctx, t, rows)
+	}
+	return err
+}
+
+// MeetsReserve reports whether rows have reserved rows.
+func (f *Folder) MeetsReserve(ctx context.Context, t *catalog.Table, name, from, where string) (bool, error) {
+	rows, err := f.reservesOf(ctx, t, name, from, where)
+	for _, r := range rows {
+		f.Traffic.Of(t).Reserve.Met(r.Key.ID(), reservedRows([]string{r.Slot}))
+	}
+	return len(rows) > 0, err
+}
+
+// reservesOf are the keys and numbers of the reserved rows that rows have. What is wrong with
+// their condition, their own lock says; and what they hold does not depend on it, only who waits
+// for whom.
+func (f *Folder) reservesOf(ctx context.Context, t *catalog.Table, name, from, where string) ([]slotsql.SlotRow, error) {
+	found, err := f.Lookups.QueryAs(ctx, f.Initial.Kin, slotsql.ReservedOf(t, name, from, where))
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	rows := make([]slotsql.SlotRow, len(found))
+	for i, r := range found {
+		rows[i] = slotsql.SlotRow{Key: catalog.Key(r[:len(t.Key)]), Slot: r[len(t.Key)]}
+	}
+	return rows, nil
+}
+
+// empty takes what was folded out of reserved rows, which stay: who needs the value is to find
+// and lock them before the base row, and not to meet them behind it when they are filled again.
+// Those of a key that hold nothing any more are for rollups to delete. It returns the slots that
+// are to go.
+func (f *Folder) empty(ctx context.Context, t *catalog.Table, gone []slotsql.SlotRow) (rest []slotsql.SlotRow, err error) {
+	if !t.MayReserve() {
+		return gone, nil
+	}
+	var full []slotsql.SlotRow
+	reserved, filled := map[string][]slotsql.SlotRow{}, map[string]bool{}
+	for _, s := range gone {
+		if !catalog.Reserved(s.Slot) {
+			rest = append(rest, s)
+			continue
+		}
+		id := s.Key.ID()
+		reserved[id] = append(reserved[id], s)
+		if slices.ContainsFunc(s.Amounts, func(n string) bool { return n != "0" }) {
+			full, filled[id] = append(full, s), true
+		}
+	}
+	for id, rows := range reserved {
+		f.Traffic.Of(t).Reserve.Emptied(id)
+		if f.Tidies && !filled[id] && f.Traffic.Of(t).Reserve.Idle(id) {
+			rest = append(rest, rows...)
+		}
+	}
+	for batch := range slices.Chunk(full, catalog.MaxReserve) {
+		n, err := f.Do(ctx, f.Settings.Unsnapshot()+slotsql.EmptySlots(t, batch))
+		if err == nil && n < int64(len(batch)) {
+			err = f.AsDeadlock("another node of the cluster has written the slots of " + t.String() + " meanwhile")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
+}
+
+// upset notes that the transaction needs the value of a key that it may have taken units of.
+func (f *Folder) upset(t *catalog.Table, id string) {
+	for _, taken := range f.Taken {
+		if taken.Of(&f.Traffic.Of(t).Reserve, id) {
+			taken.Upset()
+		}
+	}
+}
