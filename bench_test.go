@@ -32,7 +32,7 @@ func benchConn(b testing.TB) *conn {
 	return &conn{connector: c, Reader: read.New(exact.New(increment.New(fold.New(&session.Session{Transactions: session.Transactions{
 		Shared:      &session.Shared{Watcher: c.watcher},
 		Environment: session.Environment{Settings: session.Settings{DB: "forum"}, Literals: sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC, Interpolated: true}},
-	}}), c.increments), c.sales))}
+	}}), c.increments), c.sales, &c.background))}
 }
 
 // TestBenchmarks proves that the benchmarks run.

@@ -230,7 +230,7 @@ func (c *Connector) connect(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	f := fold.New(s)
-	return &conn{Reader: read.New(exact.New(increment.New(f, c.increments), c.sales)), connector: c, ddl: ddl.New(f, c.config.CreateSlots, c.once)}, nil
+	return &conn{Reader: read.New(exact.New(increment.New(f, c.increments), c.sales, &c.background)), connector: c, ddl: ddl.New(f, c.config.CreateSlots, c.once)}, nil
 }
 
 // dial opens a connection to the server, which is below the interceptor's wrapper.

@@ -31,6 +31,9 @@ import (
 //	                  counter may refuse (stock = stock - 1 where stock >= 1) or that stop at a bound
 //	                  (GREATEST(likes - 1, 0)), and by increments that came meanwhile; likewise
 //
+//	Reserved int64    guarded updates in transactions that took from reserved rows (Config.Reserve), also
+//	                  those that were rolled back
+//
 // Of slots, tables and the schema:
 //
 //	Rollups  RollupStatistics

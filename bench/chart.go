@@ -70,6 +70,7 @@ var looks = map[peer]look{
 	tablesExchanged:  {color: rgb(0x7A5195)},
 	slotsBeforehand:  {color: rgb(0xE69F00), dashed: true},
 	bufferInMemory:   {color: rgb(0xB5A400)},
+	reserving:        {color: rgb(0x009E73), dashed: true},
 	withHistory:      {color: rgb(0x0072B2), dashed: true},
 	withBuffer:       {color: rgb(0x56B4E9)},
 	derived:          {color: rgb(0x56B4E9), dashed: true},

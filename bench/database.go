@@ -37,6 +37,9 @@ func (c *contestant) createDatabase(ctx context.Context) error {
 	add("DROP DATABASE IF EXISTS %s", c.database)
 	add("CREATE DATABASE %s", c.database)
 	add("CREATE TABLE @post (id INT PRIMARY KEY, title VARCHAR(100) NOT NULL, likes BIGINT NOT NULL DEFAULT 0) ENGINE=InnoDB")
+	if c.workload.unsigned {
+		add("ALTER TABLE @post MODIFY likes BIGINT UNSIGNED NOT NULL DEFAULT 0")
+	}
 	if c.workload.indexed && c.peer != noIndex { // before anybody's driver reads the schema
 		add("ALTER TABLE @post ADD INDEX (likes)")
 	}

@@ -35,6 +35,7 @@ var (
 	bufferInMemory  = peer{name: "buffer in memory", driver: "mysql"}
 	withHistory     = peer{name: "countermysql, history", driver: "countermysql"}
 	withBuffer      = peer{name: "countermysql, buffered", driver: "countermysql"}
+	reserving       = peer{name: "countermysql, reserve", driver: "countermysql", params: "counterReserve=64"}
 	derived         = peer{name: "countermysql, derived", driver: "countermysql"}
 )
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -34,6 +35,12 @@ var shop = []workload{
 			}
 			return c.takeBack(ctx, hotID)
 		},
+	},
+	{
+		name: "orders", title: "Orders of one item, in transactions", axis: clientsAxis, peers: []peer{plain, counterMySQL, reserving, noCounter}, rounds: 2,
+		about:  "BeginTx, UPDATE post SET likes = likes - 1 WHERE id = 1 AND likes >= 1, where there is enough, INSERT of a row into another table, 5 ms of other work, Commit. The counter is UNSIGNED. No counter: the same without the UPDATE.",
+		points: func(settings) []point { return append(loneClient(settings{}), buyers(settings{})[0]) }, unsigned: true, logs: true,
+		fill: fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.orderOne(ctx, hotID) },
 	},
 	{
 		name: "stocklone", title: "A lone buyer", axis: noAxis, peers: []peer{plain, counterMySQL}, points: loneClient, rounds: 4,
@@ -138,3 +145,28 @@ var takeOne = redis.NewScript(`
 if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then return 0 end
 redis.call('DECRBY', KEYS[1], ARGV[1])
 return 1`)
+
+// orderOne takes one of an item, which is there, and notes that, in one transaction.
+func (c *client) orderOne(ctx context.Context, id int) error {
+	counted := c.peer != noCounter
+	err := c.transaction(ctx, func(s *sqlStore, tx session) error {
+		if counted {
+			if err := one(tx.ExecContext(ctx, "UPDATE post SET likes = likes - 1 WHERE id = ? AND likes >= 1", id)); err != nil {
+				return err
+			}
+		}
+		if err := one(tx.ExecContext(ctx, "INSERT INTO log (post_id) VALUES (?)", id)); err != nil {
+			return err
+		}
+		time.Sleep(otherWork)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if counted {
+		c.expected[id].Add(-1)
+	}
+	c.logged.Add(1)
+	return nil
+}

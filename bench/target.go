@@ -103,6 +103,8 @@ var goals = []goal{
 	{title: "one item, sold out, 256 buyers", workload: "soldout", x: 256, against: plain, what: speed, limits: anywhere(40)},
 	{title: "likes and likes taken back, 32 clients", workload: "takenback", x: 32, against: plain, what: speed, limits: map[string]float64{"MariaDB": 3, "MySQL": 5}},
 	{title: "likes and likes taken back, 256 clients", workload: "takenback", x: 256, against: plain, what: speed, limits: map[string]float64{"MariaDB": 10, "MySQL": 40}},
+	{title: "orders of one item, 32 clients", workload: "orders", x: 32, ours: reserving, against: plain, what: speed, limits: map[string]float64{"MariaDB": 10, "MySQL": 8}},
+	{title: "orders of one item, a lone client", workload: "orders", x: 1, ours: reserving, against: plain, what: speed, limits: anywhere(0.97)},
 	{title: "10,000 items, 16 buyers", workload: "stockuniform", x: 16, against: plain, what: speed, limits: anywhere(0.97)},
 	{title: "lone buyer", workload: "stocklone", x: 1, against: plain, what: speed, limits: anywhere(0.97)},
 	{title: "statements without counters", workload: "without", x: 1, against: plain, what: latency, label: "plain, latency", limits: anywhere(1.02), atMost: true},

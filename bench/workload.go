@@ -17,14 +17,15 @@ type workload struct {
 	axis  string // what grows from point to point
 	peers []peer
 
-	points  func(settings) []point
-	rounds  int  // how many times as many as usual; 0: 1
-	logs    bool // it writes into the table log
-	notes   bool // it reads the table note
-	indexed bool // the counter has an index, but for the peer noIndex
-	forum   bool // it uses the tables of forum.go
-	kept    bool // slots that the workload has filled stay
-	ways    bool // peers are ways of counting: each has tables of its own, is read, and is rolled up
+	points   func(settings) []point
+	rounds   int  // how many times as many as usual; 0: 1
+	logs     bool // it writes into the table log
+	notes    bool // it reads the table note
+	unsigned bool // the counter is
+	indexed  bool // the counter has an index, but for the peer noIndex
+	forum    bool // it uses the tables of forum.go
+	kept     bool // slots that the workload has filled stay
+	ways     bool // peers are ways of counting: each has tables of its own, is read, and is rolled up
 
 	fill func(ctx context.Context, c *contestant) error // what is needed beyond rows that are 0
 	do   func(ctx context.Context, c *client) error     // once, to the end

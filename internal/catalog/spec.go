@@ -30,25 +30,25 @@ type Reserve struct {
 
 // ReserveOf is how many reserved rows each key of a counter gets when it is wanted by many; 0
 // for what can go below zero.
-func (t *Table) ReserveOf(c *Column) int {
+func (s Spec) ReserveOf(c *Column) int {
 	if !c.Integer() || !c.Unsigned() {
 		return 0
 	}
-	if n, named := t.Spec.Reserve.Of[strings.ToLower(c.Name)]; named {
+	if n, named := s.Reserve.Of[strings.ToLower(c.Name)]; named {
 		return n
 	}
-	return t.Spec.Reserve.All
+	return s.Reserve.All
 }
 
 // MayReserve reports whether slots of reserved numbers are those that guarded updates take
 // from: elsewhere triggers write them, or they are buckets.
-func (t *Table) MayReserve() bool {
+func MayReserve(t *Table) bool {
 	return !t.Fed && t.Spec.History.Every == 0 && !t.History.Inserts && !t.History.Updates
 }
 
 // Reserves reports whether the table is configured to have some.
-func (t *Table) Reserves() bool {
-	return (t.Spec.Reserve.All > 0 || len(t.Spec.Reserve.Of) > 0) && t.MayReserve()
+func Reserves(t *Table) bool {
+	return (t.Spec.Reserve.All > 0 || len(t.Spec.Reserve.Of) > 0) && MayReserve(t)
 }
 
 // Buffered says how increments wait in memory; the zero value: they don't.

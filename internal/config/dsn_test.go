@@ -83,7 +83,7 @@ func TestParseDSN(t *testing.T) {
 func TestParseDSNMistakes(t *testing.T) {
 	t.Setenv(envConfig, "")
 	const form = "; write table.column or db.table.column, with commas between counters"
-	const there = " There are counters, counterSlots, counterSlotRange, counterCreateSlots, counterGroupCommit, counterReadOwn, counterRollup, counterTouch, counterConfig"
+	const there = " There are counters, counterSlots, counterSlotRange, counterCreateSlots, counterGroupCommit, counterReadOwn, counterRollup, counterTouch, counterReserve, counterConfig"
 	for _, test := range []struct {
 		params string
 		want   []string

@@ -54,8 +54,8 @@ tables:
 
 func TestReadYAMLMistakes(t *testing.T) {
 	const (
-		top   = "slots, slot_range, create_slots, group_commit, read_own, rollup, tables"
-		table = "table, counters, touch, read_own, slots, slots_table, recount, derived, buffered, history"
+		top   = "slots, slot_range, create_slots, group_commit, read_own, rollup, reserve, tables"
+		table = "table, counters, touch, read_own, slots, slots_table, recount, derived, buffered, history, reserve"
 	)
 	for _, test := range []struct {
 		name, text string

@@ -4,51 +4,87 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/sale"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/traffic"
 )
 
-// runReserved has a guarded update inside a transaction take its units from a reserved row of
-// its key, which it locks without waiting; done is false where it has to go to the base row. What
-// is taken is written at COMMIT: before that an older snapshot would show one row as it is now, and
-// all others as they were.
-func (r *Runner) runReserved(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
+// runOnPart has a guarded update inside a transaction take from a part of the counter's value that
+// has enough by itself: no part is below zero, so that the whole has enough as well. That is a
+// reserved row of the key, where it has some, or the base row. done is false where no part has
+// enough, or the statement does more.
+func (r *Runner) runOnPart(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
 	g := x.Guard
-	if g == nil || !r.InTransaction() || !g.Reserves() || x.Asked || x.Arguments.Count() != x.Plan.Params || !r.takes(g.Table) {
+	if g == nil || !r.InTransaction() || !g.TakesFromParts() || x.Asked || x.Arguments.Count() != x.Plan.Params || !sale.Computes(r.Settings) || r.Locks {
 		return answer.Outcome{}, false, nil
 	}
-	e, units, ok := g.Reserved(x.Arguments.Binder)
+	e, units, ok := g.Taken(x.Arguments.Binder)
 	if !ok {
 		return answer.Outcome{}, false, nil
 	}
-	taking := r.taking(g.Table, e.Key, x.Takes)
-	if taking.Fill() {
-		r.Fill(g.Table, e.Key, g.Counter, units)
-	}
-	if x.Takes.May() {
-		slot, err := r.lockUnits(ctx, taking, g.Table, g.Counter, e, units)
-		if e.Slot = slot; err != nil || slot != 0 && r.Take(g.Table, e) {
+	if g.Reserves() && r.takes(g.Table) {
+		if done, err := r.takeReserved(ctx, x, e, units); done || err != nil {
 			return answer.Outcome{Result: answer.Affected(1)}, true, err
 		}
 	}
 	if r.hasReserve(x) { // whose rows are to be locked before it, if it has too little
-		found, err := r.Outside(ctx, slotsql.HasUnits(g.Table, e.Key, g.Counter, units))
-		if err != nil || len(found) == 0 {
-			return answer.Outcome{}, err != nil, err
+		if found, err := r.Lookups.QueryAs(ctx, r.Initial.Kin, slotsql.HasUnits(g.Table, e.Key, g.Counter, units)); err != nil || len(found) == 0 {
+			return answer.Outcome{}, false, ctx.Err()
 		}
 	}
 	out, done, err = r.runOnBase(ctx, x)
-	if !done && err == nil && r.First { // it has the row locked now, and nothing else
+	if !done && err == nil && r.First && catalog.Reserves(g.Table) { // it has the row locked now, and nothing else
 		err = r.letGo(ctx, x)
 	}
 	return out, done || err != nil, err
+}
+
+// runOnBase sends the statement as it is; done is false where the base row has too little.
+func (r *Runner) runOnBase(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
+	out, err = x.Send(ctx, x.Text)
+	switch n := mysqlerr.Number(err); {
+	case n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange:
+		r.Stats.Unheard(n)
+		return answer.Outcome{}, false, nil
+	case err == nil && out.Affected() == 0:
+		return answer.Outcome{}, false, nil
+	case err == nil:
+		r.NoteWrites(x.Plan.Writes, x.Arguments.Binder, out.Affected())
+	}
+	return out, true, err
+}
+
+// takeReserved takes units from a reserved row, which is locked without waiting; false where none
+// has enough. What is taken is written at COMMIT: before that an older snapshot would show one row
+// as it is now, and all others as they were.
+func (r *Runner) takeReserved(ctx context.Context, x Execution, e slotsql.RowIncrement, units int64) (taken bool, err error) {
+	t, c := x.Guard.Table, x.Guard.Counter
+	taking := r.taking(t, e.Key, x.Takes)
+	if taking.Fill() {
+		r.background.Fill(t, e.Key, c, units)
+	}
+	if !x.Takes.May() {
+		return false, nil
+	}
+	e.Slot, err = r.lockUnits(ctx, taking, t, c, e, units)
+	if err != nil || e.Slot == 0 {
+		return false, err
+	}
+	p := r.Transaction().PendingFor(t)
+	if !p.Add(e) { // beside what else it has pending
+		return false, nil
+	}
+	p.NoteLate(r.HasSnapshot)
+	r.Transaction().Increments++
+	r.Stats.Pending.Add(1)
+	r.Stats.Reserved.Add(1)
+	return true, nil
 }
 
 // letGo lets the transaction have its row's reserved rows before the row, if it has any.
@@ -67,27 +103,11 @@ func (r *Runner) letGo(ctx context.Context, x Execution) error {
 	return err
 }
 
-// runOnBase sends the statement as it is. No term of the sum is below zero: if the base row has
-// enough, the sum has; done is false where it has not, or is too little to take from at all.
-func (r *Runner) runOnBase(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
-	out, err = x.Send(ctx, x.Text)
-	switch n := mysqlerr.Number(err); {
-	case n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange:
-		r.Stats.Unheard(n)
-		return answer.Outcome{}, false, nil
-	case err == nil && out.Affected() == 0:
-		return answer.Outcome{}, false, nil
-	case err == nil:
-		r.NoteWrites(x.Plan.Writes, x.Arguments.Binder, out.Affected())
-	}
-	return out, true, err
-}
-
 // takes reports whether the open transaction may take from reserved rows of a table: it has not
-// written the table otherwise, and the server would let it.
+// written the table otherwise, and may write it.
 func (r *Runner) takes(t *catalog.Table) bool {
-	s, x := r.Settings, r.Open()
-	if !s.Strict || s.SafeUpdates || strings.Contains(s.SQLMode, "NO_UNSIGNED_SUBTRACTION") || r.Altered() || r.Locks || r.ReadOnly() || r.Level() == sqltext.Serializable {
+	x := r.Open()
+	if r.Altered() || r.ReadOnly() || r.Level() == sqltext.Serializable {
 		return false
 	}
 	return x == nil || !x.Called && !x.Inside && (x.Written[t.String()] == nil || !x.Written[t.String()].Some())

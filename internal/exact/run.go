@@ -8,6 +8,7 @@ import (
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/increment"
+	"github.com/countermysql/countermysql/internal/maintain"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sale"
@@ -36,11 +37,14 @@ type Execution struct {
 // Runner runs statements the exact way, in one session.
 type Runner struct {
 	*increment.Caller
-	sales sale.Queues
+	sales      sale.Queues
+	background *maintain.Background
 }
 
 // New returns the Runner of a session.
-func New(c *increment.Caller, sales sale.Queues) *Runner { return &Runner{c, sales} }
+func New(c *increment.Caller, sales sale.Queues, background *maintain.Background) *Runner {
+	return &Runner{c, sales, background}
+}
 
 // RunExactly rolls up the keys concerned and runs the statement as it is, in one
 // transaction: the open one, or one of its own, which it may share.
@@ -102,7 +106,7 @@ func (r *Runner) standsAlone(x Execution) bool {
 // runByItself is RunExactly for a statement that shares nothing.
 func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, error) {
 	p := x.Plan
-	if out, done, err := r.runReserved(ctx, x); done || err != nil {
+	if out, done, err := r.runOnPart(ctx, x); done || err != nil {
 		return out, err
 	}
 	if out, done, err := r.runGuarded(ctx, x); done || err != nil {

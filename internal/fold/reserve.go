@@ -21,7 +21,7 @@ import (
 // ends.
 func (f *Folder) untaken(ctx context.Context, t *catalog.Table, keys []catalog.Key) (map[string][]slotsql.SlotRow, error) {
 	found, err := f.SlotRows(ctx, t, keys, f.Outside)
-	if err != nil || f.Locks || !t.MayReserve() {
+	if err != nil || f.Locks || !catalog.MayReserve(t) {
 		return found, err
 	}
 	switch some, err := f.lockReserved(ctx, t, slices.Concat(slices.Collect(maps.Values(found))...)); {
@@ -66,7 +66,7 @@ func reservedRows(slots []string) (rows int) {
 
 // lockReservesOf locks the reserved rows of those rows that are to be locked.
 func (f *Folder) lockReservesOf(ctx context.Context, t *catalog.Table, name, from, where string) error {
-	if !t.Reserves() || len(t.Key) == 0 || f.Locks {
+	if !catalog.Reserves(t) || len(t.Key) == 0 || f.Locks {
 		return nil
 	}
 	rows, err := f.reservesOf(ctx, t, name, from, where)
@@ -105,7 +105,7 @@ func (f *Folder) reservesOf(ctx context.Context, t *catalog.Table, name, from, w
 // Those of a key that hold nothing any more are for rollups to delete. It returns the slots that
 // are to go.
 func (f *Folder) empty(ctx context.Context, t *catalog.Table, gone []slotsql.SlotRow) (rest []slotsql.SlotRow, err error) {
-	if !t.MayReserve() {
+	if !catalog.MayReserve(t) {
 		return gone, nil
 	}
 	var full []slotsql.SlotRow
@@ -117,7 +117,7 @@ func (f *Folder) empty(ctx context.Context, t *catalog.Table, gone []slotsql.Slo
 		}
 		id := s.Key.ID()
 		reserved[id] = append(reserved[id], s)
-		if slices.ContainsFunc(s.Amounts, func(n string) bool { return n != "0" }) {
+		if slices.ContainsFunc(s.Amounts, func(n string) bool { return n != "0" }) || slices.ContainsFunc(s.Touch, func(at string) bool { return at != "" }) {
 			full, filled[id] = append(full, s), true
 		}
 	}

@@ -213,7 +213,7 @@ func (f *Folder) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow
 	query := "SELECT " + t.Key.Select(catalog.PrivateName) + ", " + strings.Join(cols, ", ") + ", MAX(" + sqltext.Quote(t.SlotCol) + "), " + known +
 		" FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + row.Slots + " AND " + t.Planned(catalog.PrivateName) + group
 	rows, err := f.Outside(ctx, query)
-	if err == nil && len(rows) == 1 && t.MayReserve() && catalog.Reserved(rows[0][len(rows[0])-2]) {
+	if err == nil && len(rows) == 1 && catalog.MayReserve(t) && catalog.Reserved(rows[0][len(rows[0])-2]) {
 		if _, err = f.untaken(ctx, t, []catalog.Key{catalog.Key(rows[0][:len(t.Key)])}); err == nil {
 			rows, err = f.Outside(ctx, query)
 		}

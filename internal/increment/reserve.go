@@ -3,7 +3,6 @@ package increment
 import (
 	"context"
 
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/txn"
@@ -11,7 +10,7 @@ import (
 
 // sendTaken writes what a transaction has taken of the reserved rows that it has locked. It
 // locks nothing else: who waits for these rows may have the base row locked.
-func (c *Caller) sendTaken(ctx context.Context, x *txn.State) error {
+func sendTaken(ctx context.Context, c *Caller, x *txn.State) error {
 	for _, p := range x.Unsent() {
 		for _, e := range p.Sorted() {
 			if !e.IsTaken() {
@@ -33,25 +32,4 @@ func (c *Caller) sendTaken(ctx context.Context, x *txn.State) error {
 		}
 	}
 	return nil
-}
-
-// Take adds to what the transaction has pending what it takes of a reserved row that it has
-// locked; false, and nothing is taken, where the sum leaves 64 bits.
-func (c *Caller) Take(t *catalog.Table, e slotsql.RowIncrement) bool {
-	x := c.Transaction()
-	p := x.PendingFor(t)
-	if !p.Add(e) {
-		return false
-	}
-	p.NoteLate(c.HasSnapshot)
-	x.Increments++
-	c.Stats.Pending.Add(1)
-	c.Stats.Reserved.Add(1)
-	return true
-}
-
-// Fill has reserved rows of a key filled beside the transaction, if several so many units of
-// one are to be taken from each.
-func (c *Caller) Fill(t *catalog.Table, k catalog.Key, counter *catalog.Column, units int64) {
-	c.shared.Background.Fill(t, k, counter, units)
 }

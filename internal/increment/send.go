@@ -26,7 +26,7 @@ func (c *Caller) Send(ctx context.Context) error {
 	}
 	x.Due()
 	x.DropEmpty()
-	if err := c.sendTaken(ctx, x); err != nil {
+	if err := sendTaken(ctx, c, x); err != nil {
 		return err
 	}
 	unsent := x.Unsent()

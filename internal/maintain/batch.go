@@ -103,12 +103,12 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 		}
 		locked := keysOf(rows)
 		found, err := c.SlotRows(ctx, t, locked, func(ctx context.Context, query string) ([][]string, error) {
-			if t.Fed || t.Reserves() { // who has written a slot by a trigger, or taken of a reserved one, may be waiting for the row
+			if t.Fed || catalog.Reserves(t) { // who has written a slot by a trigger, or taken of a reserved one, may be waiting for the row
 				return c.Read(ctx, query+" FOR UPDATE SKIP LOCKED")
 			}
 			return c.Read(ctx, query+" FOR UPDATE")
 		})
-		if err == nil && t.Reserves() {
+		if err == nil && catalog.Reserves(t) {
 			rows, err = r.leaveTaken(ctx, rows, found)
 		}
 		if err != nil {

@@ -69,7 +69,7 @@ func (r *rollup) make(ctx context.Context, k catalog.Key, c *catalog.Column, uni
 	if err != nil || base == nil {
 		return err
 	}
-	n := t.ReserveOf(c)
+	n := t.Spec.ReserveOf(c)
 	missing := make([]int, n)
 	for i := range missing {
 		missing[i] = catalog.FirstReserved + i
@@ -133,7 +133,7 @@ func (r *rollup) fill(ctx context.Context, k catalog.Key, c *catalog.Column, uni
 	if err != nil {
 		return nil, 0, err
 	}
-	left = make([]int64, t.ReserveOf(c))
+	left = make([]int64, t.Spec.ReserveOf(c))
 	total := base.units
 	for _, s := range there[k.ID()] {
 		if place, ok := placeOf(s, left); ok {

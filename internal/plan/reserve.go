@@ -8,18 +8,22 @@ import (
 	"github.com/countermysql/countermysql/internal/stock"
 )
 
-// Reserves reports whether what the guarded update takes may be taken from a reserved row: it
-// takes from a counter that has some, which is never below zero, so that one that has enough
-// tells that all of them have; and it neither asks nor writes anything else of the base row.
-func (g *Guard) Reserves() bool {
-	t := g.Table
-	return t.Reserves() && t.ReserveOf(g.Counter) > 0 && !t.Verbatim() && t.CheckedBy == "" && !g.more && g.Other == nil && (g.bound == nil || g.bound.lower) &&
-		slices.Equal(g.key.Columns, t.Key) && !slices.ContainsFunc(t.Counters, func(c *catalog.Column) bool { return c.Nullable })
+// TakesFromParts reports whether the guarded update may take from a part of the counter's value
+// that has enough: it takes from one that is never below zero, and that nothing else looks at.
+func (g *Guard) TakesFromParts() bool {
+	return g.Counter.Unsigned() && g.Other == nil && g.floor == nil && (g.bound == nil || g.bound.lower) && g.Table.CheckedBy == "" && slices.Equal(g.key.Columns, g.Table.Key)
 }
 
-// Reserved is what such an update takes, and how many units a row has to have for it; ok is false
-// where the server may compute otherwise, or the times are not the present.
-func (g *Guard) Reserved(b Binder) (e slotsql.RowIncrement, units int64, ok bool) {
+// Reserves reports whether such a one may take from a reserved row: its counter has some, and it
+// neither asks nor writes anything else of the base row.
+func (g *Guard) Reserves() bool {
+	t := g.Table
+	return catalog.Reserves(t) && t.Spec.ReserveOf(g.Counter) > 0 && !t.Verbatim() && !g.more && !slices.ContainsFunc(t.Counters, func(c *catalog.Column) bool { return c.Nullable })
+}
+
+// Taken is what it takes, and how many units a part has to have for it; ok is false where the
+// server may compute otherwise, or a time is not the present.
+func (g *Guard) Taken(b Binder) (e slotsql.RowIncrement, units int64, ok bool) {
 	x, ok := g.Bind(b)
 	if !ok || x.Delta >= 0 || x.how != 0 {
 		return e, 0, false

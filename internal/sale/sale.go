@@ -48,7 +48,12 @@ func NewQueues(specs []catalog.Spec) Queues {
 // Sells reports whether a session's guarded updates may go with those of others: what
 // does not fit is an error, and nothing but that.
 func Sells(c *increment.Caller) bool {
-	return c.Grouped() && c.Settings.Strict && !c.Settings.SafeUpdates && !strings.Contains(c.Settings.SQLMode, "NO_UNSIGNED_SUBTRACTION")
+	return c.Grouped() && !c.Settings.SafeUpdates && Computes(c.Settings)
+}
+
+// Computes reports whether what does not fit is an error in a session, and nothing but that.
+func Computes(s session.Settings) bool {
+	return s.Strict && !strings.Contains(s.SQLMode, "NO_UNSIGNED_SUBTRACTION")
 }
 
 // Statement is an update, or a DELETE, of one row.

@@ -77,12 +77,15 @@ func LockSlots(t *catalog.Table, k catalog.Key, slots []string) string {
 	return "SELECT " + catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + " FROM " + values + join + " FOR UPDATE"
 }
 
-// EmptySlots sets rows to zero that hold what was read.
+// EmptySlots sets rows to what they are without an increment, which hold what was read.
 func EmptySlots(t *catalog.Table, rows []SlotRow) string {
 	values, join := byFullKey(t, rows)
 	var sets []string
 	for _, c := range t.Counters {
 		sets = append(sets, catalog.PrivateName+"."+sqltext.Quote(c.Name)+" = 0")
+	}
+	for _, c := range t.Touch { // of a row that may be another soon
+		sets = append(sets, catalog.PrivateName+"."+sqltext.Quote(c.Name)+" = NULL")
 	}
 	return "UPDATE " + values + join + " SET " + strings.Join(sets, ", ")
 }

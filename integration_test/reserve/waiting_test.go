@@ -1,0 +1,203 @@
+package reserve
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/integration_test/harness"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// sold begins a transaction that has taken n of item 1 from a reserved row.
+func sold(t *testing.T, tw *harness.Twin, n int) *sql.Tx {
+	t.Helper()
+	before := harness.Stats(t, tw.Ours).Reserved
+	tx, err := tw.Ours.Begin()
+	require.NoError(t, err)
+	t.Cleanup(func() { tx.Rollback() })
+	res, err := tx.Exec(buy, n, 1, n)
+	require.NoError(t, err)
+	affected, err := res.RowsAffected()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, affected)
+	require.EqualValues(t, 1, harness.Stats(t, tw.Ours).Reserved-before, "it went to the base row")
+	return tx
+}
+
+const stockOf = "SELECT stock FROM item WHERE id = 1"
+
+// TestReserveWaits proves that who needs the value of a row waits for those who have taken units of
+// it, as on plain MySQL, whoever ends how; that who only reads sees what is committed; and that
+// two who have taken some don't wait for each other.
+func TestReserveWaits(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, commits := range []bool{true, false} {
+			for n, needs := range []string{
+				"UPDATE item SET stock = stock DIV 2 WHERE id = 1",
+				"UPDATE item SET stock = stock - 9990 WHERE id = 1 AND stock >= 9990",
+				"UPDATE item SET stock = 3 WHERE id = 1",
+				"UPDATE item SET stock = stock * 2 WHERE id < 3",
+				"DELETE FROM item WHERE id = 1",
+				"UPDATE item SET id = 31 WHERE id = 1",
+				"REPLACE INTO item (id, stock) VALUES (1, 5)",
+				"SELECT stock FROM item WHERE id = 1 FOR UPDATE",
+				"SELECT SUM(stock) FROM item WHERE title = '' FOR UPDATE",
+				"SELECT stock FROM item WHERE id = 1 LOCK IN SHARE MODE",
+				"ALTER TABLE item COMMENT = 'x'",
+			} {
+				t.Run(fmt.Sprint(n, commits), func(t *testing.T) {
+					tw := newShop(t, srv, reserved())
+					want(t, tw, 1)
+					first, second := sold(t, tw, 7), sold(t, tw, 2)
+					require.EqualValues(t, 10000, harness.Number(t, tw.Ours, stockOf))
+					answer := make(chan string, 1)
+					go func() {
+						if strings.HasPrefix(needs, "SELECT") {
+							answer <- harness.Queried(context.WithoutCancel(t.Context()), tw.Ours, needs)
+							return
+						}
+						_, err := tw.Ours.ExecContext(context.WithoutCancel(t.Context()), needs)
+						answer <- harness.Told(err)
+					}()
+					select {
+					case a := <-answer:
+						require.Fail(t, "it did not wait", "%s: %s", needs, a)
+					case <-time.After(200 * time.Millisecond):
+					}
+					require.NoError(t, second.Rollback())
+					if commits {
+						require.NoError(t, first.Commit())
+						_, err := tw.Plain.Exec("UPDATE item SET stock = stock - 7 WHERE id = 1")
+						require.NoError(t, err)
+					} else {
+						require.NoError(t, first.Rollback())
+					}
+					got := harness.Soon(t, answer)
+					if strings.HasPrefix(needs, "SELECT") {
+						require.Equal(t, harness.Queried(t.Context(), tw.Plain, needs), got)
+					} else {
+						require.Equal(t, "done", got)
+						_, err := tw.Plain.Exec(needs)
+						require.NoError(t, err)
+					}
+					tw.Same(t, shelf)
+				})
+			}
+		}
+	})
+}
+
+// TestReserveRollup proves that a rollup leaves a row of which somebody takes units as it is,
+// waits for nobody, takes all of it when that is over, and deletes reserved rows that nobody has
+// used.
+func TestReserveRollup(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newShop(t, srv, reserved())
+		want(t, tw, 1)
+		held := inReserve(t, tw, 1)
+		tx := sold(t, tw, 3)
+		require.EqualValues(t, 1, harness.RollUp(t, tw.Ours)["item"].Busy)
+		require.Equal(t, held, inReserve(t, tw, 1))
+		require.NoError(t, tx.Commit())
+		require.Equal(t, held-3, inReserve(t, tw, 1))
+		require.Zero(t, harness.RollUp(t, tw.Ours)["item"].Busy)
+		require.EqualValues(t, 9997, harness.Number(t, tw.Direct, stockOf))
+		require.Zero(t, inReserve(t, tw, 1))
+		require.EqualValues(t, rows, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM item_slots"), "this process may fill them again")
+		other, _ := harness.OpenOurs(t, tw.OursDSN, reserved())
+		harness.RollUp(t, other)
+		require.Zero(t, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM item_slots"))
+		want(t, tw, 1)
+		require.NoError(t, sold(t, tw, 2).Commit())
+		require.EqualValues(t, 9995, harness.Number(t, tw.Ours, stockOf))
+	})
+}
+
+// TestReserveFails proves that what is taken is taken once or not at all: where the connection is
+// killed, where the statement that writes it at COMMIT fails, and where the answer to COMMIT is lost.
+func TestReserveFails(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newShop(t, srv, reserved())
+		want(t, tw, 1)
+
+		conn := harness.Session(t, tw.Ours)
+		tx, err := conn.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = tx.Exec(buy, 5, 1, 5)
+		require.NoError(t, err)
+		_, err = tw.Direct.Exec(fmt.Sprint("KILL ", harness.Number(t, tx, "SELECT CONNECTION_ID()")))
+		require.NoError(t, err)
+		require.Error(t, tx.Commit())
+		require.EqualValues(t, 10000, harness.Number(t, tw.Ours, stockOf))
+
+		refused := errors.New("refused")
+		tx = sold(t, tw, 5)
+		tw.Sent.Meddle(t, func(query string) error {
+			if strings.HasPrefix(query, "UPDATE") && strings.Contains(query, "item_slots") {
+				return refused
+			}
+			return nil
+		})
+		require.ErrorIs(t, tx.Commit(), refused)
+		tw.Sent.Meddle(t, func(string) error { return nil })
+		require.EqualValues(t, 10000, harness.Number(t, tw.Ours, stockOf))
+		require.NoError(t, sold(t, tw, 5).Commit())
+		require.EqualValues(t, 9995, harness.Number(t, tw.Ours, stockOf))
+		harness.Forget(tw.Ours)
+	})
+}
+
+// TestReserveLearns proves that a statement whose transactions go on to need the row does not take
+// from reserved rows any more: with the next ones they would wait for each other.
+func TestReserveLearns(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, needs := range []string{stockOf, "UPDATE item SET title = 'sold' WHERE id = 1", "UPDATE item SET stock = stock DIV 2 WHERE id = 1"} {
+			tw := newShop(t, srv, reserved())
+			want(t, tw, 1)
+			tx := sold(t, tw, 1)
+			if strings.HasPrefix(needs, "SELECT") {
+				require.EqualValues(t, 9999, harness.Number(t, tx, needs))
+			} else {
+				_, err := tx.Exec(needs)
+				require.NoError(t, err)
+			}
+			require.NoError(t, tx.Commit())
+			before := harness.Stats(t, tw.Ours).Reserved
+			tx, err := tw.Ours.Begin()
+			require.NoError(t, err)
+			_, err = tx.Exec(buy, 1, 1, 1)
+			require.NoError(t, err)
+			require.NoError(t, tx.Commit())
+			require.Equal(t, before, harness.Stats(t, tw.Ours).Reserved, needs)
+		}
+	})
+}
+
+// TestReserveElsewhere proves that a process without a reserve in its configuration keeps to the
+// same rules: it waits for who has taken units, and adds up all of them.
+func TestReserveElsewhere(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newShop(t, srv, reserved())
+		want(t, tw, 1)
+		config := harness.Counters("item", "stock", "views")
+		other, _ := harness.OpenOurs(t, tw.OursDSN, config)
+		tx := sold(t, tw, 7)
+		require.EqualValues(t, 10000, harness.Number(t, other, stockOf))
+		answer := harness.Later(t, other, "UPDATE item SET stock = stock - 9990 WHERE id = 1 AND stock >= 9990")
+		time.Sleep(100 * time.Millisecond)
+		require.NoError(t, tx.Commit())
+		require.Equal(t, "affected 1", harness.Soon(t, answer))
+		require.EqualValues(t, 3, harness.Number(t, other, stockOf))
+		_, err := countermysql.Rollup(t.Context(), other, nil)
+		require.NoError(t, err)
+		require.EqualValues(t, 3, harness.Number(t, tw.Direct, stockOf))
+	})
+}
