@@ -18,6 +18,7 @@ type TableInfo struct {
 	Derived         map[string]string // the formulas of TableConfig.Derived, by column
 	Buffered        Buffered          // of TableConfig, with the defaults filled in; the zero value: it is not
 	History         History           // the same
+	Reserve         map[string]int    // the reserved rows that keys of counters get when many want them, by column; those that have some
 	BucketColumn    string            // of the history table: when an interval begins, in UTC
 	Ready           bool              // it can have counters, and its slots table is there and fits
 }
@@ -37,7 +38,7 @@ func Tables(ctx context.Context, db *sql.DB) ([]TableInfo, error) {
 	for _, t := range s.All() {
 		info := TableInfo{
 			Database: t.Spec.DB, Table: t.Spec.Name, SlotsTable: t.Spec.SlotsTable, SlotColumn: t.SlotCol, Slots: t.Spec.Slots, Buffered: t.Spec.Buffered, History: t.Spec.History, BucketColumn: t.BucketColumn(),
-			Recount: map[string]string{}, Derived: map[string]string{}, Ready: t.Unfit == nil && t.Missing == "",
+			Recount: map[string]string{}, Derived: map[string]string{}, Reserve: map[string]int{}, Ready: t.Unfit == nil && t.Missing == "",
 		}
 		for _, col := range t.Key {
 			info.Key = append(info.Key, col.Name)
@@ -46,6 +47,9 @@ func Tables(ctx context.Context, db *sql.DB) ([]TableInfo, error) {
 			info.Counters = append(info.Counters, col.Name)
 			if query := t.Spec.RecountOf(col); query != "" {
 				info.Recount[col.Name] = query
+			}
+			if n := t.Spec.ReserveOf(col); n > 0 && col.Unreserved(t) == "" {
+				info.Reserve[col.Name] = n
 			}
 			if f := t.Spec.FormulaOf(col); f != nil {
 				info.Derived[col.Name] = f.Query()

@@ -60,6 +60,10 @@
 // where it need not wait for a lock, and what a process has left in slots it folds when
 // the key has not been incremented for a moment.
 //
+// What takes from a counter that must not go below zero (stock = stock - 1 WHERE id = 7 AND
+// stock >= 1) needs its value: those of one row go together outside transactions, and inside
+// them take from one of many reserved rows, if Config.Reserve says so: see docs/stock.md.
+//
 // [Rollup] adds the slots to the base rows, on demand and in the background
 // (Config.Rollup), in transactions that lock few rows for a short time and skip
 // those that somebody else has locked. [Check], [Init], [Explain], [Recount] and

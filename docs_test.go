@@ -26,7 +26,7 @@ func blocks(t *testing.T, file, language string) []string {
 }
 
 // configured are the pages that have programs and configurations.
-var configured = []string{"README.md", "docs/buffered.md", "docs/derived.md", "docs/history.md", "docs/ways-of-counting.md"}
+var configured = []string{"README.md", "docs/buffered.md", "docs/derived.md", "docs/history.md", "docs/stock.md", "docs/ways-of-counting.md"}
 
 // allBlocks returns those of all these pages.
 func allBlocks(t *testing.T, language string) (found []string) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/ddl"
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/plan"
@@ -187,6 +188,24 @@ func (k *call) explainTogether(out *Explanation, when string) bool {
 	return ok
 }
 
+// explainParts adds what a guarded update does first inside a transaction.
+func (k *call) explainParts(out *Explanation, args []any) {
+	g := k.Plan.Exactly().Guard
+	if g == nil || !g.TakesFromParts() || !sale.Computes(k.conn.Settings) {
+		return
+	}
+	e, _, ok := g.Taken(k.binder())
+	if !ok {
+		return
+	}
+	if g.Reserves() {
+		e.Slot = catalog.FirstReserved
+		out.step("inside a transaction, while several want the row: locked is a row of its reserve that has enough", slotsql.LockReserved(g.Table, e.Key, e.Slot, g.Counter), nil)
+		out.step("and written before COMMIT, with the increments of its row that are pending", slotsql.TakeReserved(g.Table, &e), nil)
+	}
+	out.step("else, inside a transaction: on the base row, if it has enough by itself", k.text, args)
+}
+
 func (k *call) explainExact(out *Explanation, args []any) {
 	p := k.Plan.Exactly()
 	if p.Guarded != "" {
@@ -197,6 +216,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 			out.step("while another one of its row is under way: behind it, in one transaction with those that wait", k.text, args)
 		}
 	}
+	k.explainParts(out, args)
 	if p.Guarded != "" {
 		out.step("else, in a transaction:", "", nil)
 	} else {

@@ -15,6 +15,7 @@ type adviseCommand struct {
 	Watch   time.Duration `help:"Watch the live server for so long, instead of the load." placeholder:"DURATION"`
 	Clients int           `default:"32" help:"How many clients of one counter there are at the same time."`
 	Work    time.Duration `default:"2ms" help:"How long their transactions do other work."`
+	Stock   bool          `help:"Try reserved rows of a stock, with orders that take one each, instead of slots."`
 	Seconds float64       `default:"0.5" help:"How long each number of slots is tried in a round."`
 	Rounds  int           `default:"5" help:"How many rounds; up to three times as many while they do not tell."`
 	Yes     bool          `short:"y" help:"Create and drop the scratch database without asking."`
@@ -26,6 +27,9 @@ that go up and down through the numbers, and recommends the smallest that is as 
 what was measured in one round is compared. Where the rounds contradict each other, as on a server that has other work,
 it goes on for up to three times as many, and then recommends nothing (exit code 3): try at a quieter time, or with more
 --seconds. Each process chooses slots for itself: with several, divide the clients among them (--clients is for one).
+
+With --stock it tries 0, 2, 4 … reserved rows (counterReserve) with transactions that take one of a stock (SET n = n - 1
+WHERE id = 1 AND n >= 1) and do other work, and recommends likewise; 0 is without a reserve: then one waits for the other.
 
 With --watch it loads nothing and changes nothing, but watches the listed counters at work, and recommends for each:
 twice the slots if transactions were seen to wait for slots, fewer if only few slots of a key were written at a time,
@@ -39,12 +43,14 @@ second.
 Examples:
 
   countermysql advise --dsn "$DSN" --clients 64 --work 5ms --yes
+  countermysql advise --dsn "$DSN" --stock --clients 64 --work 5ms --yes
   countermysql advise --dsn "$DSN" --watch 1m`
 }
 
-// trial is what one number of slots gave.
+// trial is what one number of slots, or of reserved rows, gave.
 type trial struct {
-	Slots     int       `json:"slots"`
+	Slots     int       `json:"slots,omitempty"`
+	Reserve   int       `json:"reserve,omitempty"`
 	PerSecond float64   `json:"per_second"` // transactions: the median of the rounds
 	Spread    float64   `json:"spread"`     // the middle half of the rounds, as a part of the median
 	Rounds    []float64 `json:"rounds"`     // transactions per second
@@ -53,7 +59,8 @@ type trial struct {
 }
 
 type advice struct {
-	Recommended int     `json:"recommended"` // 0: none
+	Stock       bool    `json:"stock,omitempty"` // of reserved rows
+	Recommended int     `json:"recommended"`     // 0: none
 	Refused     string  `json:"refused,omitempty"`
 	Clients     int     `json:"clients"`
 	Work        float64 `json:"work_seconds"`
@@ -103,11 +110,20 @@ func (c *adviseCommand) run(s *session) error {
 
 // rounds tries every number of slots in each of the rounds.
 func (c *adviseCommand) rounds(s *session, database string) (advice, error) {
-	out := advice{Clients: c.Clients, Work: c.Work.Seconds()}
-	var slots []int
-	for n := 1; n <= min(max(8, 2*c.Clients), maxSlots); n *= 2 {
+	out := advice{Clients: c.Clients, Work: c.Work.Seconds(), Stock: c.Stock}
+	most, slots := maxSlots, []int{1}
+	if c.Stock {
+		most, slots = maxReserve, []int{0}
+	}
+	for n := 2; n <= min(max(8, 2*c.Clients), most); n *= 2 {
 		slots = append(slots, n)
-		out.Trials = append(out.Trials, trial{Slots: n})
+	}
+	for _, n := range slots {
+		if c.Stock {
+			out.Trials = append(out.Trials, trial{Reserve: n})
+		} else {
+			out.Trials = append(out.Trials, trial{Slots: n})
+		}
 	}
 	b := s.screen.bars()
 	defer b.stop()
@@ -151,15 +167,24 @@ func (c *adviseCommand) rounds(s *session, database string) (advice, error) {
 func (s *session) showAdvice(out advice) {
 	var rows []table.Row
 	var bars []chartBar
-	for _, t := range out.Trials {
-		rows = append(rows, table.Row{t.Slots, fmt.Sprintf("%.0f", t.PerSecond), fmt.Sprintf("%.0f %%", 100*t.Spread), t.LockWaits, fmt.Sprintf("%.0f µs", 1e6*t.Read)})
-		bars = append(bars, chartBar{fmt.Sprintf("%d slots", t.Slots), t.PerSecond})
+	what, setting := "slots", "counterSlots"
+	if out.Stock {
+		what, setting = "reserved rows", "counterReserve"
 	}
-	s.screen.table(table.Row{"slots", "transactions per second", "spread", "lock waits", "reading it"}, rows)
+	for _, t := range out.Trials {
+		n := t.Slots + t.Reserve // one of them is 0
+		rows = append(rows, table.Row{n, fmt.Sprintf("%.0f", t.PerSecond), fmt.Sprintf("%.0f %%", 100*t.Spread), t.LockWaits, fmt.Sprintf("%.0f µs", 1e6*t.Read)})
+		bars = append(bars, chartBar{fmt.Sprintf("%d %s", n, what), t.PerSecond})
+	}
+	s.screen.table(table.Row{what, "transactions per second", "spread", "lock waits", "reading it"}, rows)
 	s.screen.chart(fmt.Sprintf("transactions per second, the median of %d rounds", len(out.Trials[0].Rounds)), bars)
 	if out.Refused != "" {
 		s.screen.line("nothing is recommended: %s; try at a quieter time, or with more --seconds", out.Refused)
 		return
 	}
-	s.screen.line("recommended for %d clients of one counter in one process: counterSlots=%d", out.Clients, out.Recommended)
+	if out.Stock && out.Recommended == 0 {
+		s.screen.line("recommended for %d clients of one stock in one process: no reserve", out.Clients)
+		return
+	}
+	s.screen.line("recommended for %d clients of one counter in one process: %s=%d", out.Clients, setting, out.Recommended)
 }

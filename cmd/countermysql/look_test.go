@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,13 @@ func TestAdvise(t *testing.T) {
 		run(t.Context(), []string{"advise", "--yes", "--clients", "2", "--seconds", "0.05", "--rounds", "1", "--work", "0", "--dsn", o.dsn, "--config", o.config}, strings.NewReader(""), &stdout, &stderr)
 		require.Regexp(t, `(?m)^  +8 slots │█+ \d+$`, stdout.String())
 		require.Regexp(t, "(?m)^(recommended for 2 clients|nothing is recommended: )", stdout.String())
+		stdout.Reset()
+		code = run(t.Context(), append(args, "--stock"), strings.NewReader(""), &stdout, &stderr)
+		var stock advice
+		require.NoError(t, json.Unmarshal(stdout.Bytes(), &stock), "%s%s", &stdout, &stderr)
+		require.Len(t, stock.Trials, 5)
+		require.True(t, stock.Stock && code == exitOK && slices.Contains([]int{0, 2, 4, 8, 16}, stock.Recommended) || code == exitFound, "%+v", stock)
+		require.Equal(t, 16, stock.Trials[4].Reserve)
 		o.run(exitAsks, "advise")
 		o.run(exitUsage, "advise", "--clients", "0")
 		o.run(exitUsage, "advise", "--watch", "-1s")

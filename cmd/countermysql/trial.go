@@ -12,7 +12,7 @@ import (
 	"github.com/countermysql/countermysql"
 )
 
-// outcome is what one number of slots gave in one round.
+// outcome is what one number of slots, or reserved rows, gave in one round.
 type outcome struct {
 	perSecond float64 // transactions
 	lockWaits int64
@@ -25,13 +25,24 @@ var trialTables = []string{
 	"INSERT INTO counted VALUES (1, 0)",
 }
 
-// try loads one counter with a number of slots.
+// inStock is what a stock has at first.
+const inStock = 1_000_000_000
+
+var stockTables = append(trialTables[:len(trialTables):len(trialTables)],
+	"ALTER TABLE counted MODIFY n BIGINT UNSIGNED NOT NULL", fmt.Sprintf("UPDATE counted SET n = %d", inStock))
+
+// try loads one counter with a number of slots, or of reserved rows.
 func (c *adviseCommand) try(s *session, database string, slots int) (out outcome, err error) {
 	cfg := s.cfg.Clone()
 	cfg.DBName = database
-	connector, err := countermysql.NewConnector(cfg, &countermysql.Config{
-		Slots: slots, CreateSlots: true, Rollup: countermysql.RollupNever, Logger: slog.New(slog.DiscardHandler), Tables: []countermysql.TableConfig{{Table: "counted", Counters: []string{"n"}}},
-	})
+	config := &countermysql.Config{CreateSlots: true, Logger: slog.New(slog.DiscardHandler), Tables: []countermysql.TableConfig{{Table: "counted", Counters: []string{"n"}}}}
+	tables := trialTables
+	if c.Stock {
+		config.Reserve, tables = slots, stockTables
+	} else {
+		config.Slots, config.Rollup = slots, countermysql.RollupNever
+	}
+	connector, err := countermysql.NewConnector(cfg, config)
 	if err != nil {
 		return out, err
 	}
@@ -39,7 +50,7 @@ func (c *adviseCommand) try(s *session, database string, slots int) (out outcome
 	defer db.Close()
 	db.SetMaxOpenConns(c.Clients)
 	db.SetMaxIdleConns(c.Clients)
-	for _, stmt := range trialTables {
+	for _, stmt := range tables {
 		if _, err := db.ExecContext(s.ctx, stmt); err != nil {
 			return out, err
 		}
@@ -87,6 +98,9 @@ func (c *adviseCommand) try(s *session, database string, slots int) (out outcome
 		}
 	}
 	out.read = time.Since(start) / reads
+	if c.Stock {
+		n = inStock - n
+	}
 	if n != done.Load() {
 		return out, fmt.Errorf("the count is wrong: %d instead of %d", n, done.Load())
 	}
@@ -117,7 +131,11 @@ func (c *adviseCommand) transaction(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, "UPDATE counted SET n = n + 1 WHERE id = 1"); err != nil {
+	statement := "UPDATE counted SET n = n + 1 WHERE id = 1"
+	if c.Stock {
+		statement = "UPDATE counted SET n = n - 1 WHERE id = 1 AND n >= 1"
+	}
+	if _, err := tx.ExecContext(ctx, statement); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, "INSERT INTO log (at) VALUES (?)", time.Now().Unix()); err != nil {

@@ -44,8 +44,11 @@ type tableWatch struct {
 	waiting, forBase int
 }
 
-// maxSlots is the configuration's.
-const maxSlots = 1024
+// maxSlots and maxReserve are the configuration's.
+const (
+	maxSlots   = 1024
+	maxReserve = 512
+)
 
 // recommend gives the number of slots of a table and the reason.
 func (t *tableWatch) recommend(slots int, unknown bool) (int, string) {

@@ -91,11 +91,16 @@ func newDatabase(t *testing.T, srv *testserver.Server, key string, rows []row) (
 
 // openOurs opens our driver on a database, as one process does.
 func openOurs(srv *testserver.Server, name string, params ...string) (*sql.DB, error) {
+	return openReserving(srv, name, 0, params...)
+}
+
+// openReserving is openOurs where counters have so many reserved rows.
+func openReserving(srv *testserver.Server, name string, reserve int, params ...string) (*sql.DB, error) {
 	cfg, err := mysql.ParseDSN(srv.DSN(name, params...))
 	if err != nil {
 		return nil, err
 	}
-	connector, err := countermysql.NewConnector(cfg, &countermysql.Config{CreateSlots: true, Slots: 4, Logger: slog.New(slog.DiscardHandler),
+	connector, err := countermysql.NewConnector(cfg, &countermysql.Config{CreateSlots: true, Slots: 4, Reserve: reserve, Logger: slog.New(slog.DiscardHandler),
 		Tables: []countermysql.TableConfig{{Table: "counter", Counters: []string{"n", "twin"}}}})
 	if err != nil {
 		return nil, err

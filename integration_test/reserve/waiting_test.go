@@ -201,3 +201,53 @@ func TestReserveElsewhere(t *testing.T) {
 		require.EqualValues(t, 3, harness.Number(t, tw.Direct, stockOf))
 	})
 }
+
+// TestReserveRecount proves that a counter of which somebody takes units is not corrected by a
+// part of it, but as a whole, when that is over.
+func TestReserveRecount(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := reserved()
+		config.Tables[0].Recount = map[string]string{"stock": "SELECT item_id, SUM(n) FROM sale GROUP BY item_id"}
+		tw := newShop(t, srv, config)
+		harness.ExecAll(t, tw.Ours, "INSERT INTO sale (item_id, n) VALUES (1, 9000), (2, 10000), (3, 10000)")
+		want(t, tw, 1)
+		tx := sold(t, tw, 3)
+		done, err := countermysql.Recount(t.Context(), tw.Ours, &countermysql.RecountOptions{Repair: true, MaxLock: 100 * time.Millisecond})
+		require.NoError(t, err)
+		require.EqualValues(t, 10000, harness.Number(t, tw.Ours, stockOf), "%+v", done)
+		require.NoError(t, tx.Commit())
+		_, err = countermysql.Recount(t.Context(), tw.Ours, &countermysql.RecountOptions{Repair: true})
+		require.NoError(t, err)
+		require.EqualValues(t, 9000, harness.Number(t, tw.Ours, stockOf))
+	})
+}
+
+// TestReserveOtherClients proves that a client without the driver sees what is left in the base
+// row, at least half, and sells nothing that is not there.
+func TestReserveOtherClients(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newShop(t, srv, reserved())
+		want(t, tw, 1)
+		require.EqualValues(t, 10000-inReserve(t, tw, 1), harness.Number(t, tw.Direct, stockOf))
+		require.GreaterOrEqual(t, harness.Number(t, tw.Direct, stockOf), int64(5000))
+		require.EqualValues(t, 0, harness.Affected(t, tw.Direct, buy, 9000, 1, 9000))
+		require.EqualValues(t, 1, harness.Affected(t, tw.Direct, buy, 5000, 1, 5000))
+		require.EqualValues(t, 5000, harness.Number(t, tw.Ours, stockOf))
+		require.NoError(t, sold(t, tw, 5).Commit())
+		require.EqualValues(t, 1, harness.Affected(t, tw.Ours, buy, 4995, 1, 4995))
+		require.Zero(t, harness.Number(t, tw.Ours, stockOf))
+	})
+}
+
+// TestReserveDropped proves that who leaves gets all of it back into the base row.
+func TestReserveDropped(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newShop(t, srv, reserved())
+		want(t, tw, 1, 2)
+		require.NoError(t, sold(t, tw, 5).Commit())
+		_, err := countermysql.Drop(t.Context(), tw.Ours, nil)
+		require.NoError(t, err)
+		require.EqualValues(t, 9995, harness.Number(t, tw.Direct, stockOf))
+		require.EqualValues(t, 10000, harness.Number(t, tw.Direct, "SELECT stock FROM item WHERE id = 2"))
+	})
+}

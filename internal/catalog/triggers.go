@@ -28,9 +28,6 @@ const OffsetSlot = 1<<16 - 1
 // OwnSlot is, as SQL, the reserved slot that the triggers of a connection write.
 var OwnSlot = strconv.Itoa(FirstReserved) + " + MOD(CONNECTION_ID(), " + strconv.Itoa(reservedSlots) + ")"
 
-// MaxReserve bounds the reserved rows of a key: reads add all of them up.
-const MaxReserve = 512
-
 // Reserved reports whether a slot's number is one of those.
 func Reserved(slot string) bool {
 	n, err := strconv.Atoi(slot)

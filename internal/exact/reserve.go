@@ -95,7 +95,7 @@ func (r *Runner) letGo(ctx context.Context, x Execution) error {
 		if !ok {
 			return nil
 		}
-		if met, err := r.MeetsReserve(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where); !met || err != nil {
+		if met, err := r.Reserved(s.Table).Meets(ctx, sqltext.Quote(s.Name), s.From(), where); !met || err != nil {
 			return err
 		}
 	}

@@ -19,12 +19,13 @@ import (
 
 // untaken reads the slots of locked rows, of which nobody else takes any until the transaction
 // ends.
-func (f *Folder) untaken(ctx context.Context, t *catalog.Table, keys []catalog.Key) (map[string][]slotsql.SlotRow, error) {
+func (f Reserved) untaken(ctx context.Context, keys []catalog.Key) (map[string][]slotsql.SlotRow, error) {
+	t := f.t
 	found, err := f.SlotRows(ctx, t, keys, f.Outside)
 	if err != nil || f.Locks || !catalog.MayReserve(t) {
 		return found, err
 	}
-	switch some, err := f.lockReserved(ctx, t, slices.Concat(slices.Collect(maps.Values(found))...)); {
+	switch some, err := f.lock(ctx, slices.Concat(slices.Collect(maps.Values(found))...)); {
 	case err != nil:
 		return nil, err
 	case some:
@@ -33,9 +34,10 @@ func (f *Folder) untaken(ctx context.Context, t *catalog.Table, keys []catalog.K
 	return found, nil
 }
 
-// lockReserved locks those of some slots that are reserved, each by its full key: where there is
+// lock locks those of some slots that are reserved, each by its full key: where there is
 // none, or in a range, the server would lock the place of others. It reports whether there were any.
-func (f *Folder) lockReserved(ctx context.Context, t *catalog.Table, rows []slotsql.SlotRow) (some bool, err error) {
+func (f Reserved) lock(ctx context.Context, rows []slotsql.SlotRow) (some bool, err error) {
+	t := f.t
 	slots, keys := map[string][]string{}, map[string]catalog.Key{}
 	for _, r := range rows {
 		if catalog.Reserved(r.Slot) {
@@ -46,7 +48,7 @@ func (f *Folder) lockReserved(ctx context.Context, t *catalog.Table, rows []slot
 	for _, k := range slices.SortedFunc(maps.Values(keys), t.Key.Compare) {
 		id := k.ID()
 		f.Traffic.Of(t).Reserve.Met(id, reservedRows(slots[id]))
-		f.upset(t, id)
+		f.upset(id)
 		if _, err := f.Read(ctx, f.Settings.Unsnapshot()+slotsql.LockSlots(t, k, slots[id])); err != nil {
 			return true, err
 		}
@@ -64,31 +66,34 @@ func reservedRows(slots []string) (rows int) {
 	return rows
 }
 
-// lockReservesOf locks the reserved rows of those rows that are to be locked.
-func (f *Folder) lockReservesOf(ctx context.Context, t *catalog.Table, name, from, where string) error {
+// lockOf locks the reserved rows of those rows that are to be locked.
+func (f Reserved) lockOf(ctx context.Context, name, from, where string) error {
+	t := f.t
 	if !catalog.Reserves(t) || len(t.Key) == 0 || f.Locks {
 		return nil
 	}
-	rows, err := f.reservesOf(ctx, t, name, from, where)
+	rows, err := f.of(ctx, name, from, where)
 	if err == nil {
-		_, err = f.lockReserved(ctx, t, rows)
+		_, err = f.lock(ctx, rows)
 	}
 	return err
 }
 
-// MeetsReserve reports whether rows have reserved rows.
-func (f *Folder) MeetsReserve(ctx context.Context, t *catalog.Table, name, from, where string) (bool, error) {
-	rows, err := f.reservesOf(ctx, t, name, from, where)
+// Meets reports whether rows have reserved rows.
+func (f Reserved) Meets(ctx context.Context, name, from, where string) (bool, error) {
+	t := f.t
+	rows, err := f.of(ctx, name, from, where)
 	for _, r := range rows {
 		f.Traffic.Of(t).Reserve.Met(r.Key.ID(), reservedRows([]string{r.Slot}))
 	}
 	return len(rows) > 0, err
 }
 
-// reservesOf are the keys and numbers of the reserved rows that rows have. What is wrong with
+// of are the keys and numbers of the reserved rows that rows have. What is wrong with
 // their condition, their own lock says; and what they hold does not depend on it, only who waits
 // for whom.
-func (f *Folder) reservesOf(ctx context.Context, t *catalog.Table, name, from, where string) ([]slotsql.SlotRow, error) {
+func (f Reserved) of(ctx context.Context, name, from, where string) ([]slotsql.SlotRow, error) {
+	t := f.t
 	found, err := f.Lookups.QueryAs(ctx, f.Initial.Kin, slotsql.ReservedOf(t, name, from, where))
 	if err != nil {
 		return nil, ctx.Err()
@@ -100,11 +105,21 @@ func (f *Folder) reservesOf(ctx context.Context, t *catalog.Table, name, from, w
 	return rows, nil
 }
 
+// remove takes away what was folded.
+func (f Reserved) remove(ctx context.Context, gone []slotsql.SlotRow) error {
+	gone, err := f.empty(ctx, gone)
+	if err != nil {
+		return err
+	}
+	return f.RemoveSlots(ctx, f.t, gone)
+}
+
 // empty takes what was folded out of reserved rows, which stay: who needs the value is to find
 // and lock them before the base row, and not to meet them behind it when they are filled again.
 // Those of a key that hold nothing any more are for rollups to delete. It returns the slots that
 // are to go.
-func (f *Folder) empty(ctx context.Context, t *catalog.Table, gone []slotsql.SlotRow) (rest []slotsql.SlotRow, err error) {
+func (f Reserved) empty(ctx context.Context, gone []slotsql.SlotRow) (rest []slotsql.SlotRow, err error) {
+	t := f.t
 	if !catalog.MayReserve(t) {
 		return gone, nil
 	}
@@ -140,7 +155,8 @@ func (f *Folder) empty(ctx context.Context, t *catalog.Table, gone []slotsql.Slo
 }
 
 // upset notes that the transaction needs the value of a key that it may have taken units of.
-func (f *Folder) upset(t *catalog.Table, id string) {
+func (f Reserved) upset(id string) {
+	t := f.t
 	for _, taken := range f.Taken {
 		if taken.Of(&f.Traffic.Of(t).Reserve, id) {
 			taken.Upset()

@@ -31,7 +31,7 @@ func (f *Folder) Reserved(t *catalog.Table) Reserved { return Reserved{f, t} }
 func (f Reserved) toFold(ctx context.Context, keys []catalog.Key) (map[string][]slotsql.SlotRow, error) {
 	t := f.t
 	if !t.Fed || f.Locks { // or nobody else writes any
-		return f.untaken(ctx, t, keys)
+		return f.untaken(ctx, keys)
 	}
 	found, err := f.SlotRows(ctx, t, keys, f.seen)
 	if err != nil {

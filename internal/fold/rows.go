@@ -64,7 +64,7 @@ func (f *Folder) FoldSlots(ctx context.Context, t *catalog.Table, rows []slotsql
 			return err
 		}
 	}
-	if err := f.removeFolded(ctx, t, folding.Gone); err != nil {
+	if err := f.Reserved(t).remove(ctx, folding.Gone); err != nil {
 		if f.InTransaction() {
 			_ = f.Raw.Close() // or the application might commit what is folded by half
 		}

@@ -74,15 +74,6 @@ func (f *Folder) slotRowsOfEach(ctx context.Context, t *catalog.Table, keys []ca
 	return all, nil
 }
 
-// removeFolded takes away what was folded.
-func (f *Folder) removeFolded(ctx context.Context, t *catalog.Table, gone []slotsql.SlotRow) error {
-	gone, err := f.empty(ctx, t, gone)
-	if err != nil {
-		return err
-	}
-	return f.RemoveSlots(ctx, t, gone)
-}
-
 // RemoveSlots deletes rows of the slots table that were read before, each by its
 // full primary key: otherwise both servers scan a small table, and lock it all. One
 // that holds something else by now was written by another node of a cluster, which

@@ -151,7 +151,7 @@ func (f *Folder) lockingView(ctx context.Context, t *catalog.Table, l sqltext.Lo
 		if rows.Table != t || !ok || where == "" {
 			continue
 		}
-		if err := f.lockReservesOf(ctx, t, sqltext.Quote(rows.Name), rows.From(), where); err != nil {
+		if err := f.Reserved(t).lockOf(ctx, sqltext.Quote(rows.Name), rows.From(), where); err != nil {
 			return s, err
 		}
 		locked, err := f.LockRowsAs(ctx, t, sqltext.Quote(rows.Name), rows.From(), where, s.Locks)
@@ -214,7 +214,7 @@ func (f *Folder) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow
 		" FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + row.Slots + " AND " + t.Planned(catalog.PrivateName) + group
 	rows, err := f.Outside(ctx, query)
 	if err == nil && len(rows) == 1 && catalog.MayReserve(t) && catalog.Reserved(rows[0][len(rows[0])-2]) {
-		if _, err = f.untaken(ctx, t, []catalog.Key{catalog.Key(rows[0][:len(t.Key)])}); err == nil {
+		if _, err = f.Reserved(t).untaken(ctx, []catalog.Key{catalog.Key(rows[0][:len(t.Key)])}); err == nil {
 			rows, err = f.Outside(ctx, query)
 		}
 	}

@@ -111,7 +111,7 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 		if err == nil && catalog.Reserves(t) {
 			rows, err = r.leaveTaken(ctx, rows, found)
 		}
-		if err != nil {
+		if err != nil || len(rows) == 0 {
 			return err
 		}
 		folded, locked = rows, keysOf(rows)

@@ -33,6 +33,7 @@ func (k *inspection) table(t *catalog.Table) {
 		k.buffered(t)
 		k.derived(t)
 		k.history(t)
+		k.reserve(t)
 		k.left(t)
 	case t.Unseen:
 		k.fail(name, "the user may not see its slots table "+t.Spec.SlotsTable, "have an administrator run countermysql init, if there is none, and the statement", k.grant("SELECT, INSERT, UPDATE, DELETE", t.Slots()))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -203,4 +204,13 @@ func (b *Background) unreserved(of *traffic.Keys, cold []*traffic.KnownKey) []*t
 		return cold
 	}
 	return slices.DeleteFunc(cold, func(k *traffic.KnownKey) bool { return reserve.Has(k.Key.ID()) })
+}
+
+// reserve checks whether counters can have the reserved rows that are configured for them.
+func (k *inspection) reserve(t *catalog.Table) {
+	for _, c := range t.Counters {
+		if why := c.Unreserved(t); why != "" && t.Spec.Reserve.Of[strings.ToLower(c.Name)] > 0 {
+			k.warn(t.String(), "counter "+c.Name+" gets no reserved rows: "+why, "take its reserve from the configuration, or change that", "")
+		}
+	}
 }

@@ -3,7 +3,6 @@ package plan
 import (
 	"slices"
 
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/stock"
 )
@@ -17,8 +16,7 @@ func (g *Guard) TakesFromParts() bool {
 // Reserves reports whether such a one may take from a reserved row: its counter has some, and it
 // neither asks nor writes anything else of the base row.
 func (g *Guard) Reserves() bool {
-	t := g.Table
-	return catalog.Reserves(t) && t.Spec.ReserveOf(g.Counter) > 0 && !t.Verbatim() && !g.more && !slices.ContainsFunc(t.Counters, func(c *catalog.Column) bool { return c.Nullable })
+	return !g.more && !g.Table.Verbatim() && g.Table.Spec.ReserveOf(g.Counter) > 0 && g.Counter.Unreserved(g.Table) == ""
 }
 
 // Taken is what it takes, and how many units a part has to have for it; ok is false where the

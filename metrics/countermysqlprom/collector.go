@@ -22,8 +22,8 @@ import (
 type collector struct {
 	db *sql.DB
 
-	statements, exact, fallbacks, pending, flushes, slotted, slottedAge, waiting, schemaAge, schemaErrors, degraded, unfit, groups, guards, errors *prometheus.Desc
-	rollups, rollupRows, rollupSlots, rollupOrphans, rollupSkipped                                                                                 *prometheus.Desc
+	statements, exact, fallbacks, pending, flushes, slotted, slottedAge, waiting, schemaAge, schemaErrors, degraded, unfit, groups, guards, reserved, errors *prometheus.Desc
+	rollups, rollupRows, rollupSlots, rollupOrphans, rollupSkipped                                                                                           *prometheus.Desc
 
 	bufferedIncrements, bufferedWaiting, bufferedKeys, bufferedOldest, bufferedAge, bufferedFlushes, bufferedLost *prometheus.Desc
 
@@ -54,6 +54,7 @@ func NewCollector(db *sql.DB, dbName string) prometheus.Collector {
 		schemaErrors:  desc("schema_errors_total", "Readings of the server's tables that failed."),
 		groups:        desc("group_size", "How many increments, or transactions of nothing else, shared a commit."),
 		guards:        desc("guard_size", "How many updates of one row that need its value, and increments that came with them, shared a commit."),
+		reserved:      desc("reserved_updates_total", "Guarded updates in transactions that took from reserved rows."),
 		errors:        desc("server_errors_total", "Errors of the server in answer to statements on tables with counters, by their numbers.", "code"),
 		rollups:       desc("rollups_total", "Rollups of this process, by result.", "result"),
 		rollupRows:    desc("rollup_rows_total", "Base rows that got the sum of their slots."),
@@ -78,7 +79,7 @@ func NewCollector(db *sql.DB, dbName string) prometheus.Collector {
 // Describe lists the metrics.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		c.statements, c.exact, c.fallbacks, c.pending, c.flushes, c.slotted, c.slottedAge, c.waiting, c.schemaAge, c.schemaErrors, c.degraded, c.unfit, c.groups, c.guards, c.errors,
+		c.statements, c.exact, c.fallbacks, c.pending, c.flushes, c.slotted, c.slottedAge, c.waiting, c.schemaAge, c.schemaErrors, c.degraded, c.unfit, c.groups, c.guards, c.reserved, c.errors,
 		c.rollups, c.rollupRows, c.rollupSlots, c.rollupOrphans, c.rollupSkipped,
 		c.bufferedIncrements, c.bufferedWaiting, c.bufferedKeys, c.bufferedOldest, c.bufferedAge, c.bufferedFlushes, c.bufferedLost,
 		c.derivedKept, c.historyWritten, c.historyForgotten,
@@ -111,6 +112,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	count(c.statements, s.Verbatim, "verbatim")
 	count(c.fallbacks, fallbacks)
 	count(c.flushes, s.Flushes)
+	count(c.reserved, s.Reserved)
 	ch <- prometheus.MustNewConstMetric(c.pending, prometheus.GaugeValue, float64(s.Pending))
 	ch <- prometheus.MustNewConstMetric(c.slotted, prometheus.GaugeValue, float64(s.Slotted.Keys))
 	ch <- prometheus.MustNewConstMetric(c.slottedAge, prometheus.GaugeValue, s.Slotted.Oldest.Seconds())
