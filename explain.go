@@ -200,7 +200,7 @@ func (k *call) explainParts(out *Explanation, args []any) {
 	}
 	if g.Reserves() {
 		e.Slot = catalog.FirstReserved
-		out.step("inside a transaction, while several want the row: locked is a row of its reserve that has enough", slotsql.LockReserved(g.Table, e.Key, e.Slot, g.Counter), nil)
+		out.step("inside a transaction, while several want the row: locked is a row of its reserve that has enough", slotsql.LockReserved(g.Table, e.Key, e.Slot, g.Counter, e.Touch), nil)
 		out.step("and written before COMMIT, with the increments of its row that are pending", slotsql.TakeReserved(g.Table, &e), nil)
 	}
 	out.step("else, inside a transaction: on the base row, if it has enough by itself", k.text, args)

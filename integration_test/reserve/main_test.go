@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
 const shop = `
-CREATE TABLE item (id INT PRIMARY KEY, title VARCHAR(20) NOT NULL DEFAULT '', stock INT UNSIGNED NOT NULL, views INT UNSIGNED NOT NULL DEFAULT 0,
+CREATE TABLE item (id INT PRIMARY KEY, title VARCHAR(20) NOT NULL DEFAULT '', stock INT UNSIGNED NOT NULL, views INT UNSIGNED NOT NULL DEFAULT 0, turnover DECIMAL(12,2) NOT NULL DEFAULT 0,
  moved DATETIME(6) NULL ON UPDATE CURRENT_TIMESTAMP(6));
 CREATE TABLE sale (id INT AUTO_INCREMENT PRIMARY KEY, item_id INT NOT NULL, n INT NOT NULL, FOREIGN KEY (item_id) REFERENCES item (id));
 INSERT INTO item (id, stock) VALUES (1, 10000), (2, 10000), (3, 10000), (4, 0);
@@ -30,7 +30,7 @@ INSERT INTO item (id, stock) VALUES (1, 10000), (2, 10000), (3, 10000), (4, 0);
 const rows = 16
 
 func reserved() *countermysql.Config {
-	config := harness.Counters("item", "stock", "views")
+	config := harness.Counters("item", "stock", "views", "turnover")
 	config.Rollup = time.Hour
 	config.Tables[0].Reserve = map[string]int{"stock": rows, "views": 0}
 	return config

@@ -46,6 +46,7 @@ func TestReserveWaits(t *testing.T) {
 				"UPDATE item SET stock = 3 WHERE id = 1",
 				"UPDATE item SET stock = stock * 2 WHERE id < 3",
 				"DELETE FROM item WHERE id = 1",
+				"DELETE i FROM item i JOIN (SELECT 1 AS id) o ON o.id = i.id",
 				"UPDATE item SET id = 31 WHERE id = 1",
 				"REPLACE INTO item (id, stock) VALUES (1, 5)",
 				"SELECT stock FROM item WHERE id = 1 FOR UPDATE",
@@ -96,8 +97,7 @@ func TestReserveWaits(t *testing.T) {
 }
 
 // TestReserveRollup proves that a rollup leaves a row of which somebody takes units as it is,
-// waits for nobody, takes all of it when that is over, and deletes reserved rows that nobody has
-// used.
+// waits for nobody, and takes all of it when that is over.
 func TestReserveRollup(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newShop(t, srv, reserved())
@@ -111,10 +111,9 @@ func TestReserveRollup(t *testing.T) {
 		require.Zero(t, harness.RollUp(t, tw.Ours)["item"].Busy)
 		require.EqualValues(t, 9997, harness.Number(t, tw.Direct, stockOf))
 		require.Zero(t, inReserve(t, tw, 1))
-		require.EqualValues(t, rows, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM item_slots"), "this process may fill them again")
 		other, _ := harness.OpenOurs(t, tw.OursDSN, reserved())
 		harness.RollUp(t, other)
-		require.Zero(t, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM item_slots"))
+		require.EqualValues(t, rows, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM item_slots"), "somebody may be about to fill them again")
 		want(t, tw, 1)
 		require.NoError(t, sold(t, tw, 2).Commit())
 		require.EqualValues(t, 9995, harness.Number(t, tw.Ours, stockOf))
@@ -152,6 +151,45 @@ func TestReserveFails(t *testing.T) {
 		require.NoError(t, sold(t, tw, 5).Commit())
 		require.EqualValues(t, 9995, harness.Number(t, tw.Ours, stockOf))
 		harness.Forget(tw.Ours)
+	})
+}
+
+// TestReserveNoWait proves that who does not want to wait is refused while somebody takes units.
+func TestReserveNoWait(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newShop(t, srv, reserved())
+		want(t, tw, 1)
+		tx := sold(t, tw, 7)
+		begun := time.Now()
+		refused := harness.Queried(t.Context(), tw.Ours, stockOf+" FOR UPDATE NOWAIT")
+		require.Less(t, time.Since(begun), 5*time.Second)
+		require.Contains(t, []string{"error 3572", "error 1205"}, refused)
+		require.NoError(t, tx.Rollback())
+		require.NotContains(t, harness.Queried(t.Context(), tw.Ours, stockOf+" FOR UPDATE NOWAIT"), "error")
+	})
+}
+
+// TestReserveEmptied proves that reserved rows which hold nothing, or have other counters, are no
+// hindrance: the row is needed again and again, filled again, and has two counters with a reserve.
+func TestReserveEmptied(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := reserved()
+		config.Tables[0].Reserve["views"] = 3
+		tw := newShop(t, srv, config)
+		harness.ExecAll(t, tw.Ours, "UPDATE item SET views = 1000 WHERE id = 1")
+		const unsee = "UPDATE item SET views = views - 1 WHERE id = 1 AND views >= 1"
+		for i := range 3 {
+			want(t, tw, 1)
+			tx := sold(t, tw, 1)
+			harness.Affected(t, tx, "UPDATE item SET turnover = turnover + 2.5 WHERE id = 1")
+			harness.Affected(t, tx, unsee) // from the base row
+			require.NoError(t, tx.Commit())
+			for range 2 {
+				require.Equal(t, fmt.Sprintf("stock UNSIGNED INT, views UNSIGNED INT, turnover DECIMAL, [%d %d %.2f]", 9999-i, 999-i, 2.5*float64(i+1)),
+					harness.Queried(t.Context(), tw.Ours, "SELECT stock, views, turnover FROM item WHERE id = 1 FOR UPDATE"))
+			}
+			harness.RollUp(t, tw.Ours)
+		}
 	})
 }
 
@@ -245,7 +283,7 @@ func TestReserveDropped(t *testing.T) {
 		tw := newShop(t, srv, reserved())
 		want(t, tw, 1, 2)
 		require.NoError(t, sold(t, tw, 5).Commit())
-		_, err := countermysql.Drop(t.Context(), tw.Ours, nil)
+		_, err := countermysql.Drop(t.Context(), tw.Ours, &countermysql.DropOptions{Notice: time.Millisecond})
 		require.NoError(t, err)
 		require.EqualValues(t, 9995, harness.Number(t, tw.Direct, stockOf))
 		require.EqualValues(t, 10000, harness.Number(t, tw.Direct, "SELECT stock FROM item WHERE id = 2"))

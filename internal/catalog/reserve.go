@@ -23,21 +23,24 @@ func MayReserve(t *Table) bool {
 	return !t.Fed && t.Spec.History.Every == 0 && !t.History.Inserts && !t.History.Updates
 }
 
-// Reserves reports whether the table is configured to have some.
+// Reserves reports whether keys of the table get some.
 func Reserves(t *Table) bool {
-	return (t.Spec.Reserve.All > 0 || len(t.Spec.Reserve.Of) > 0) && MayReserve(t)
+	return slices.ContainsFunc(t.Counters, func(c *Column) bool { return t.Spec.ReserveOf(c) > 0 && c.Unreserved(t) == "" })
 }
 
 // Unreserved is why a counter has no reserved rows whatever is configured; "" if it may.
 func (c *Column) Unreserved(t *Table) string {
 	nullable := slices.IndexFunc(t.Counters, func(c *Column) bool { return c.Nullable })
+	cascading := slices.IndexFunc(t.Parents, func(fk ForeignKey) bool { return fk.Cascades })
 	switch {
 	case !c.Integer() || !c.Unsigned():
 		return "it is no integer that is UNSIGNED, and could go below zero"
 	case !MayReserve(t):
 		return "the table has derived counters, or a history"
-	case len(t.Key) == 0:
-		return "the table has no key"
+	case len(t.Key) == 0 || slices.ContainsFunc(t.Key, func(k *Column) bool { return !k.Integer() }): // which nobody spells otherwise
+		return "the table's key is not of integers"
+	case cascading >= 0: // which locks no reserved row
+		return "a foreign key to " + t.Parents[cascading].Parent + " changes or deletes its rows"
 	case t.CheckedBy != "":
 		return "a " + t.CheckedBy + " reads a counter"
 	case t.UpdateTriggers:

@@ -33,7 +33,10 @@ func (r *Runner) runOnPart(ctx context.Context, x Execution) (out answer.Outcome
 			return answer.Outcome{Result: answer.Affected(1)}, true, err
 		}
 	}
-	if r.hasReserve(x) { // whose rows are to be locked before it, if it has too little
+	if r.hasReserve(x) { // whose rows are to be locked before it, if it has too little, or if that is to come
+		if !x.Takes.May() {
+			return answer.Outcome{}, false, nil
+		}
 		if found, err := r.Lookups.QueryAs(ctx, r.Initial.Kin, slotsql.HasUnits(g.Table, e.Key, g.Counter, units)); err != nil || len(found) == 0 {
 			return answer.Outcome{}, false, ctx.Err()
 		}
@@ -55,7 +58,7 @@ func (r *Runner) runOnBase(ctx context.Context, x Execution) (out answer.Outcome
 	case err == nil && out.Affected() == 0:
 		return answer.Outcome{}, false, nil
 	case err == nil:
-		r.NoteWrites(x.Plan.Writes, x.Arguments.Binder, out.Affected())
+		r.NoteOwn(x.Plan.Writes, x.Arguments.Binder, out.Affected())
 	}
 	return out, true, err
 }
@@ -65,15 +68,14 @@ func (r *Runner) runOnBase(ctx context.Context, x Execution) (out answer.Outcome
 // as it is now, and all others as they were.
 func (r *Runner) takeReserved(ctx context.Context, x Execution, e slotsql.RowIncrement, units int64) (taken bool, err error) {
 	t, c := x.Guard.Table, x.Guard.Counter
-	taking := r.taking(t, e.Key, x.Takes)
+	taking := r.taking(t, e.Key, c, x.Takes)
 	if taking.Fill() {
 		r.background.Fill(t, e.Key, c, units)
 	}
 	if !x.Takes.May() {
 		return false, nil
 	}
-	e.Slot, err = r.lockUnits(ctx, taking, t, c, e, units)
-	if err != nil || e.Slot == 0 {
+	if e.Slot, err = r.lockUnits(ctx, taking, t, c, e, units); err != nil || e.Slot == 0 {
 		return false, err
 	}
 	p := r.Transaction().PendingFor(t)
@@ -114,12 +116,12 @@ func (r *Runner) takes(t *catalog.Table) bool {
 }
 
 // taking is what the transaction has to do with the reserved rows of a key.
-func (r *Runner) taking(t *catalog.Table, k catalog.Key, by *traffic.Takes) *traffic.Taking {
+func (r *Runner) taking(t *catalog.Table, k catalog.Key, c *catalog.Column, by *traffic.Takes) *traffic.Taking {
 	reserve := &r.Traffic.Of(t).Reserve
-	if i := slices.IndexFunc(r.Taken, func(x *traffic.Taking) bool { return x.Of(reserve, k.ID()) }); i >= 0 {
+	if i := slices.IndexFunc(r.Taken, func(x *traffic.Taking) bool { return x.From(reserve, k.ID(), c.Name) }); i >= 0 {
 		return r.Taken[i]
 	}
-	x := reserve.Enter(k, by)
+	x := reserve.Enter(k, c.Name, by)
 	r.Taken = append(r.Taken, x)
 	return x
 }
@@ -133,7 +135,7 @@ func (r *Runner) lockUnits(ctx context.Context, taking *traffic.Taking, t *catal
 		own, slot = pending.Deltas[at], pending.Slot
 	}
 	if slot != 0 {
-		has, err := r.unitsOf(ctx, t, e.Key, slot, c)
+		has, err := r.unitsOf(ctx, t, e, slot, c)
 		if has+min(own, 0) < units {
 			return 0, err
 		}
@@ -144,7 +146,7 @@ func (r *Runner) lockUnits(ctx context.Context, taking *traffic.Taking, t *catal
 		if !ok {
 			return 0, nil
 		}
-		has, err := r.unitsOf(ctx, t, e.Key, catalog.FirstReserved+row, c)
+		has, err := r.unitsOf(ctx, t, e, catalog.FirstReserved+row, c)
 		switch {
 		case err != nil:
 			return 0, err
@@ -157,16 +159,20 @@ func (r *Runner) lockUnits(ctx context.Context, taking *traffic.Taking, t *catal
 	return 0, nil
 }
 
-// unitsOf locks a reserved row and reads what it has; less than nothing where that is not to be
-// had.
-func (r *Runner) unitsOf(ctx context.Context, t *catalog.Table, k catalog.Key, slot int, c *catalog.Column) (units int64, err error) {
-	rows, err := r.Read(ctx, r.Settings.Unsnapshot()+slotsql.LockReserved(t, k, slot, c))
+// unitsOf locks a reserved row and reads what it has, less than nothing where that is not to be
+// had, and the times that are those of now.
+func (r *Runner) unitsOf(ctx context.Context, t *catalog.Table, e slotsql.RowIncrement, slot int, c *catalog.Column) (units int64, err error) {
+	rows, err := r.Read(ctx, r.Settings.Unsnapshot()+slotsql.LockReserved(t, e.Key, slot, c, e.Touch))
 	if err != nil || len(rows) != 1 {
 		return -1, err
 	}
-	units, err = strconv.ParseInt(rows[0][0], 10, 64)
-	if err != nil {
+	if units, err = strconv.ParseInt(rows[0][0], 10, 64); err != nil {
 		return -1, nil
+	}
+	for i, at := range rows[0][1:] {
+		if e.Touch[i] != "" { // which is the caller's
+			e.Touch[i] = "'" + at + "'"
+		}
 	}
 	return units, nil
 }

@@ -3,8 +3,10 @@ package fold
 import (
 	"context"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/slotsql"
@@ -25,7 +27,7 @@ func (f Reserved) untaken(ctx context.Context, keys []catalog.Key) (map[string][
 	if err != nil || f.Locks || !catalog.MayReserve(t) {
 		return found, err
 	}
-	switch some, err := f.lock(ctx, slices.Concat(slices.Collect(maps.Values(found))...)); {
+	switch some, err := f.lock(ctx, slices.Concat(slices.Collect(maps.Values(found))...), ""); {
 	case err != nil:
 		return nil, err
 	case some:
@@ -35,8 +37,9 @@ func (f Reserved) untaken(ctx context.Context, keys []catalog.Key) (map[string][
 }
 
 // lock locks those of some slots that are reserved, each by its full key: where there is
-// none, or in a range, the server would lock the place of others. It reports whether there were any.
-func (f Reserved) lock(ctx context.Context, rows []slotsql.SlotRow) (some bool, err error) {
+// none, or in a range, the server would lock the place of others. waits is how, NOWAIT say. It
+// reports whether there were any.
+func (f Reserved) lock(ctx context.Context, rows []slotsql.SlotRow, waits string) (some bool, err error) {
 	t := f.t
 	slots, keys := map[string][]string{}, map[string]catalog.Key{}
 	for _, r := range rows {
@@ -49,7 +52,7 @@ func (f Reserved) lock(ctx context.Context, rows []slotsql.SlotRow) (some bool, 
 		id := k.ID()
 		f.Traffic.Of(t).Reserve.Met(id, reservedRows(slots[id]))
 		f.upset(id)
-		if _, err := f.Read(ctx, f.Settings.Unsnapshot()+slotsql.LockSlots(t, k, slots[id])); err != nil {
+		if _, err := f.Read(ctx, f.Settings.Unsnapshot()+slotsql.LockSlots(t, k, slots[id])+waits); err != nil {
 			return true, err
 		}
 	}
@@ -66,15 +69,19 @@ func reservedRows(slots []string) (rows int) {
 	return rows
 }
 
-// lockOf locks the reserved rows of those rows that are to be locked.
-func (f Reserved) lockOf(ctx context.Context, name, from, where string) error {
+// waits finds how a locking clause waits, where that is not as ever. SKIP LOCKED does: a row
+// whose reserved rows are locked is not one that is.
+var waits = regexp.MustCompile(`(?i) (NOWAIT|WAIT\s+\d+)\s*$`)
+
+// lockOf locks the reserved rows of those rows that are to be locked, by a clause.
+func (f Reserved) lockOf(ctx context.Context, name, from, where, clause string) error {
 	t := f.t
 	if !catalog.Reserves(t) || len(t.Key) == 0 || f.Locks {
 		return nil
 	}
 	rows, err := f.of(ctx, name, from, where)
 	if err == nil {
-		_, err = f.lock(ctx, rows)
+		_, err = f.lock(ctx, rows, waits.FindString(clause))
 	}
 	return err
 }
@@ -132,20 +139,21 @@ func (f Reserved) empty(ctx context.Context, gone []slotsql.SlotRow) (rest []slo
 		}
 		id := s.Key.ID()
 		reserved[id] = append(reserved[id], s)
-		if slices.ContainsFunc(s.Amounts, func(n string) bool { return n != "0" }) || slices.ContainsFunc(s.Touch, func(at string) bool { return at != "" }) {
+		if slices.ContainsFunc(s.Amounts, func(n string) bool { return strings.Trim(n, "0.") != "" }) || slices.ContainsFunc(s.Touch, func(at string) bool { return at != "" }) {
 			full, filled[id] = append(full, s), true
 		}
 	}
 	for id, rows := range reserved {
 		f.Traffic.Of(t).Reserve.Emptied(id)
-		if f.Tidies && !filled[id] && f.Traffic.Of(t).Reserve.Idle(id) {
+		if f.Tidies && (t.Closed || !filled[id] && f.Traffic.Of(t).Reserve.Idle(id)) {
 			rest = append(rest, rows...)
+			full = slices.DeleteFunc(full, func(s slotsql.SlotRow) bool { return s.Key.ID() == id })
 		}
 	}
 	for batch := range slices.Chunk(full, catalog.MaxReserve) {
 		n, err := f.Do(ctx, f.Settings.Unsnapshot()+slotsql.EmptySlots(t, batch))
 		if err == nil && n < int64(len(batch)) {
-			err = f.AsDeadlock("another node of the cluster has written the slots of " + t.String() + " meanwhile")
+			err = f.AsDeadlock("reserved rows of " + t.String() + " have been written although they are locked")
 		}
 		if err != nil {
 			return nil, err

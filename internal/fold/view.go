@@ -151,7 +151,7 @@ func (f *Folder) lockingView(ctx context.Context, t *catalog.Table, l sqltext.Lo
 		if rows.Table != t || !ok || where == "" {
 			continue
 		}
-		if err := f.Reserved(t).lockOf(ctx, sqltext.Quote(rows.Name), rows.From(), where); err != nil {
+		if err := f.Reserved(t).lockOf(ctx, sqltext.Quote(rows.Name), rows.From(), where, s.Locks); err != nil {
 			return s, err
 		}
 		locked, err := f.LockRowsAs(ctx, t, sqltext.Quote(rows.Name), rows.From(), where, s.Locks)

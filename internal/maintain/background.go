@@ -26,6 +26,7 @@ type Background struct {
 	Every time.Duration // how often all is rolled up; 0: nothing goes on, slots stay where they are
 
 	cooler  cooler
+	filler  filler
 	waiting atomic.Pointer[map[string]int64] // rows in slots, as the last look has found them
 	work    sync.WaitGroup
 

@@ -103,12 +103,15 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 		}
 		locked := keysOf(rows)
 		found, err := c.SlotRows(ctx, t, locked, func(ctx context.Context, query string) ([][]string, error) {
-			if t.Fed || catalog.Reserves(t) { // who has written a slot by a trigger, or taken of a reserved one, may be waiting for the row
+			if t.Fed || catalog.MayReserve(t) { // who has written a slot by a trigger, or taken of a reserved one, may be waiting for the row
 				return c.Read(ctx, query+" FOR UPDATE SKIP LOCKED")
 			}
 			return c.Read(ctx, query+" FOR UPDATE")
 		})
-		if err == nil && catalog.Reserves(t) {
+		for _, row := range rows {
+			taken[row.Key.ID()] = true
+		}
+		if err == nil && (catalog.Reserves(t) || r.correct != nil && catalog.MayReserve(t)) {
 			rows, err = r.leaveTaken(ctx, rows, found)
 		}
 		if err != nil || len(rows) == 0 {
@@ -117,7 +120,6 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 		folded, locked = rows, keysOf(rows)
 		var whole []slotsql.LockedRow
 		for _, row := range rows {
-			taken[row.Key.ID()] = true
 			slots := found[row.Key.ID()]
 			if slots == nil {
 				continue

@@ -6,92 +6,49 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/mysqlerr"
-	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/traffic"
 )
 
-// fillBehind is how long behind the making of reserved rows they are filled.
-const fillBehind = 10 * time.Millisecond
-
-// Fill moves units of a counter from a base row to the key's reserved rows, in the background, if
-// each of them gets at least so many. It is for who was told to by traffic.Taking.Fill.
-func (b *Background) Fill(t *catalog.Table, k catalog.Key, c *catalog.Column, units int64) {
-	reserve := &b.Shared.Traffic.Of(t).Reserve
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.stopped || b.ctx == nil {
-		reserve.Filled(k.ID(), nil, 0)
-		return
-	}
-	ctx := b.ctx
-	b.work.Go(func() {
-		left, share, err := b.fill(ctx, t, k, c, units)
-		reserve.Filled(k.ID(), left, share)
-		if err != nil && ctx.Err() == nil && !mysqlerr.Passing[mysqlerr.Number(err)] {
-			b.note("filling reserved rows", err)
-		}
-	})
-}
-
-func (b *Background) fill(ctx context.Context, t *catalog.Table, k catalog.Key, c *catalog.Column, units int64) (left []int64, share int64, err error) {
-	r, err := b.open(ctx, t, 0)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer r.close()
-	// Who waits for the base row already, or is about to, has found no reserved rows to lock
-	// before it: it comes before the filling, and whoever comes now finds them.
-	if err := r.transaction(ctx, func() error { return r.make(ctx, k, c, units) }); err != nil {
-		return nil, 0, err
-	}
-	if !session.Pause(ctx, fillBehind) {
-		return nil, 0, ctx.Err()
-	}
-	err = r.transaction(ctx, func() error {
-		left, share, err = r.fill(ctx, k, c, units)
-		return err
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	return left, share, nil
-}
-
-// make makes a key's reserved rows, if they are not there and the base row has enough.
-func (r *rollup) make(ctx context.Context, k catalog.Key, c *catalog.Column, units int64) error {
+// make makes a key's reserved rows, if they are not there and the base row has enough for them.
+func (r *rollup) make(ctx context.Context, of filling) (made, enough bool, err error) {
 	f, t := r.folder, r.table
-	base, err := r.lockBase(ctx, k, c)
-	if err != nil || base == nil {
-		return err
-	}
-	n := t.Spec.ReserveOf(c)
-	missing := make([]int, n)
-	for i := range missing {
-		missing[i] = catalog.FirstReserved + i
-	}
-	there, err := f.SlotRows(ctx, t, []catalog.Key{k}, f.Read)
+	n := t.Spec.ReserveOf(of.counter)
+	there, err := f.SlotRows(ctx, t, []catalog.Key{of.key}, f.Read)
 	if err != nil {
-		return err
+		return false, false, err
 	}
-	for _, s := range there[k.ID()] {
-		missing = slices.DeleteFunc(missing, func(slot int) bool { return strconv.Itoa(slot) == s.Slot })
+	missing := missingOf(n, there[of.key.ID()])
+	if len(missing) == 0 {
+		return false, true, nil
 	}
-	if len(missing) == n && base.units/int64(2*n) < units {
-		return nil
+	base, err := r.lockBase(ctx, of)
+	if err != nil || base == nil || len(missing) == n && base.units/int64(2*n) < of.units {
+		return false, false, err
 	}
-	if len(missing) > 0 {
-		if _, err := f.Do(ctx, slotsql.FillReserved(t, base.key, c, missing, 0)); err != nil {
-			return err
+	if there, err = f.SlotRows(ctx, t, []catalog.Key{base.key}, f.Read); err != nil {
+		return false, false, err
+	}
+	if missing = missingOf(n, there[base.key.ID()]); len(missing) > 0 {
+		if _, err := f.Do(ctx, slotsql.FillReserved(t, base.key, of.counter, missing, 0)); err != nil {
+			return false, false, err
 		}
 	}
-	f.Traffic.Of(t).Reserve.Met(k.ID(), n)
-	return nil
+	f.Traffic.Of(t).Reserve.Met(base.key.ID(), n)
+	return true, true, nil
+}
+
+// missingOf are the numbers of so many reserved rows that are not among some slots.
+func missingOf(n int, there []slotsql.SlotRow) (missing []int) {
+	for slot := catalog.FirstReserved; slot < catalog.FirstReserved+n; slot++ {
+		if !slices.ContainsFunc(there, func(s slotsql.SlotRow) bool { return s.Slot == strconv.Itoa(slot) }) {
+			missing = append(missing, slot)
+		}
+	}
+	return missing
 }
 
 // stocked is a base row with units to reserve.
@@ -101,13 +58,13 @@ type stocked struct {
 }
 
 // lockBase waits for a base row; nil if it is gone, or has no number that is reserved.
-func (r *rollup) lockBase(ctx context.Context, k catalog.Key, c *catalog.Column) (*stocked, error) {
+func (r *rollup) lockBase(ctx context.Context, of filling) (*stocked, error) {
 	f, t := r.folder, r.table
-	rows, err := f.LockRowsAs(ctx, t, sqltext.Quote(t.Spec.Name), t.Base()+slotsql.ForceKey(t), t.Key.Where(k, sqltext.Quote(t.Spec.Name)), "FOR UPDATE")
+	rows, err := f.LockRowsAs(ctx, t, sqltext.Quote(t.Spec.Name), t.Base()+slotsql.ForceKey(t), t.Key.Where(of.key, sqltext.Quote(t.Spec.Name)), "FOR UPDATE")
 	if err != nil || len(rows) != 1 {
 		return nil, err
 	}
-	n, err := strconv.ParseInt(rows[0].Counters[slices.Index(t.Counters, c)], 10, 64)
+	n, err := strconv.ParseInt(rows[0].Counters[slices.Index(t.Counters, of.counter)], 10, 64)
 	if err != nil {
 		return nil, nil // NULL, or more than are reserved
 	}
@@ -117,13 +74,13 @@ func (r *rollup) lockBase(ctx context.Context, k catalog.Key, c *catalog.Column)
 // fill waits for the base row and for nothing behind it: reserved rows that somebody has locked
 // stay as they are. Half of all units stay in the base row, for who takes them there, and for the
 // next filling.
-func (r *rollup) fill(ctx context.Context, k catalog.Key, c *catalog.Column, units int64) (left []int64, share int64, err error) {
-	f, t := r.folder, r.table
-	base, err := r.lockBase(ctx, k, c)
+func (r *rollup) fill(ctx context.Context, of filling) (left []int64, share int64, err error) {
+	f, t, c := r.folder, r.table, of.counter
+	base, err := r.lockBase(ctx, of)
 	if err != nil || base == nil {
 		return nil, 0, err
 	}
-	at := slices.Index(t.Counters, c)
+	at, k := slices.Index(t.Counters, c), base.key
 	there, err := f.SlotRows(ctx, t, []catalog.Key{k}, f.Read)
 	if err != nil {
 		return nil, 0, err
@@ -150,7 +107,7 @@ func (r *rollup) fill(ctx context.Context, k catalog.Key, c *catalog.Column, uni
 			left[place], total = 0, total+n
 		}
 	}
-	if share = total / int64(2*len(left)); share < units {
+	if share = total / int64(2*len(left)); share < of.units {
 		return nil, 0, nil
 	}
 	var slots []int
@@ -162,7 +119,7 @@ func (r *rollup) fill(ctx context.Context, k catalog.Key, c *catalog.Column, uni
 	if slots == nil {
 		return left, share, nil
 	}
-	if _, err := f.Do(ctx, slotsql.FillReserved(t, base.key, c, slots, share)); err != nil {
+	if _, err := f.Do(ctx, slotsql.FillReserved(t, k, c, slots, share)); err != nil {
 		return nil, 0, err
 	}
 	keep := ""
@@ -191,10 +148,12 @@ func (r *rollup) leaveTaken(ctx context.Context, rows []slotsql.LockedRow, found
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(rows), func(row slotsql.LockedRow) bool {
+	left := slices.DeleteFunc(slices.Clone(rows), func(row slotsql.LockedRow) bool {
 		id := row.Key.ID()
 		return len(found[id]) < len(there[id])
-	}), nil
+	})
+	r.out.Busy += int64(len(rows) - len(left))
+	return left, nil
 }
 
 // unreserved leaves out the keys that are known to have reserved rows: they are for the rollup.

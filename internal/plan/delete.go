@@ -45,6 +45,11 @@ func (a *analyzer) joinedDelete(stmt *ast.DeleteStmt, named []*catalog.Table) *P
 	single := node != nil && !stmt.IsMultiTable
 	written := a.deletesFrom(stmt)
 	read := a.countersRead(stmt, named, stmt.TableRefs, stmt.Where, stmt.Order, stmt.Limit)
+	for _, t := range written {
+		if catalog.Reserves(t) { // whose rows others may be taking units of
+			read = with(read, t)
+		}
+	}
 	keyless := slices.ContainsFunc(written, func(t *catalog.Table) bool { return len(t.Key) == 0 })
 	for _, t := range written {
 		if single && a.returns(t) {

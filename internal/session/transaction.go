@@ -135,9 +135,14 @@ func (x *Transactions) LocksGaps() bool {
 
 // NoteWrites remembers which base rows the open transaction has written.
 func (x *Transactions) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected int64) {
+	x.NoteOwn(writes, b, affected)
+	x.upset(writes, b)
+}
+
+// NoteOwn is NoteWrites for what needed nothing of the rows' reserves.
+func (x *Transactions) NoteOwn(writes []plan.WriteTarget, b plan.Binder, affected int64) {
 	if len(writes) > 0 && x.InTransaction() {
 		x.Transaction().NoteWrites(writes, b, affected, x.writesSame(), x.Config.ClientFoundRows, x.HasSnapshot)
-		x.upset(writes, b)
 	}
 }
 

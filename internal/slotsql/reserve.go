@@ -9,9 +9,17 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// LockReserved locks a reserved row of a key, if nobody has, and reads the units that it holds.
-func LockReserved(t *catalog.Table, k catalog.Key, slot int, c *catalog.Column) string {
-	return "SELECT CAST(" + sqltext.Quote(c.Name) + " AS CHAR) FROM " + t.Slots() + " FORCE INDEX (PRIMARY) WHERE " + oneSlot(t, k, slot) + " FOR UPDATE SKIP LOCKED"
+// LockReserved locks a reserved row of a key, if nobody has, and reads the units that it holds, and
+// times, "" for none.
+func LockReserved(t *catalog.Table, k catalog.Key, slot int, c *catalog.Column, times []string) string {
+	read := ""
+	for _, at := range times {
+		if at == "" {
+			at = "NULL"
+		}
+		read += ", CAST(CAST(" + at + " AS DATETIME(6)) AS CHAR)"
+	}
+	return "SELECT CAST(" + sqltext.Quote(c.Name) + " AS CHAR)" + read + " FROM " + t.Slots() + " FORCE INDEX (PRIMARY) WHERE " + oneSlot(t, k, slot) + " FOR UPDATE SKIP LOCKED"
 }
 
 // ReservedOf selects the keys and numbers of the reserved slots of rows.

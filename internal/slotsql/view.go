@@ -127,7 +127,10 @@ func fromSlots(t *catalog.Table, name string, s ReadView) string {
 		from += t.Key.Same(catalog.PrivateName, sqltext.Quote(name)) + " AND "
 	}
 	from += t.Planned(catalog.PrivateName)
-	if s.Locks != "" {
+	switch {
+	case strings.HasSuffix(s.Locks, "NOWAIT"): // somebody may have locked a reserved one
+		from += " " + t.NoWait()
+	case s.Locks != "":
 		from += " " + catalog.ShareMode
 	}
 	return from

@@ -14,25 +14,27 @@ import (
 // has the last word: what is believed of a row only chooses which one is asked. The zero value
 // knows none.
 type Reserve struct {
-	some atomic.Int32 // keys that have rows
-	mu   sync.Mutex
-	keys map[string]*reservedKey
+	some  atomic.Int32 // keys that have rows
+	mu    sync.Mutex
+	keys  map[string]*reservedKey
+	swept time.Duration // by clock
 }
 
 // reservedKey is a key that transactions take units from.
 type reservedKey struct {
-	rows    []reservedRow // nil: it has had none
-	seen    time.Duration // by clock: when somebody was last concerned with it
-	takers  int           // open transactions that have taken some, or wanted to
-	share   int64         // of each row, when they were filled; 0: not by this process
-	filled  time.Duration // by clock: when a row of it was last seen
-	filling bool
-	rest    time.Time // until then it is not filled again
+	taken  []bool            // by row: a transaction of this process has locked it; nil: it has had none
+	seen   time.Duration     // by clock: when somebody was last concerned with it
+	takers int               // open transactions that have taken some, or wanted to
+	stocks map[string]*stock // by counter
 }
 
-type reservedRow struct {
-	units int64
-	taken bool // a transaction of this process has locked it
+// stock is what rows hold of one counter.
+type stock struct {
+	units   []int64       // by row
+	share   int64         // of each row, when they were filled; 0: not by this process
+	looked  time.Duration // by clock: when a row of it was last seen
+	filling bool
+	rest    time.Duration // by clock: until then it is not filled again
 }
 
 // Unknown is how many units a row has that somebody else has locked.
@@ -47,7 +49,7 @@ const (
 	// Tries is how many rows a transaction asks for before it goes the exact way.
 	Tries = 3
 
-	manyReserved = 64 // keys: from there on those that nobody uses are forgotten
+	manyReserved = 64 // keys: from there on those that nobody uses are forgotten, now and then
 )
 
 // Takes is whether a plan's guarded update is to take from reserved rows. The zero value says
@@ -59,24 +61,30 @@ func (t *Takes) May() bool { return int64(catalog.Clock()) >= t.not.Load() }
 
 // Taking is what one transaction has to do with a key's reserved rows, until it ends.
 type Taking struct {
-	of   *Reserve
-	id   string
-	key  *reservedKey
-	by   *Takes
-	held []int // rows that nobody else of this process asks for
-	lone bool  // no other transaction was there when it came
-	took bool
+	of      *Reserve
+	id      string
+	key     *reservedKey
+	counter string
+	stock   *stock
+	by      *Takes
+	held    []int // rows that nobody else of this process asks for
+	lone    bool  // no other transaction was there when it came
+	took    bool
 }
 
 // Some reports whether any key is known to have reserved rows.
 func (r *Reserve) Some() bool { return r.some.Load() > 0 }
 
-// Idle reports whether nobody of this process was concerned with a key's reserved rows of late.
+// Idle reports whether nobody of this process was concerned with a key's reserved rows of late. Of
+// a key that it meets for the first time it does not know.
 func (r *Reserve) Idle(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k := r.keys[id]
-	return k == nil || k.takers == 0 && catalog.Clock()-k.seen > idle
+	if k := r.keys[id]; k != nil {
+		return k.takers == 0 && catalog.Clock()-k.seen > idle
+	}
+	r.known(id)
+	return false
 }
 
 // Has reports whether a key is known to have some.
@@ -87,19 +95,19 @@ func (r *Reserve) Has(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := r.keys[id]
-	return k != nil && k.rows != nil
+	return k != nil && k.taken != nil
 }
 
-// Enter notes a transaction that wants units of a key.
-func (r *Reserve) Enter(key catalog.Key, by *Takes) *Taking {
+// Enter notes a transaction that wants units of a key's counter.
+func (r *Reserve) Enter(key catalog.Key, counter string, by *Takes) *Taking {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := r.known(key.ID())
 	k.takers++
-	return &Taking{of: r, id: key.ID(), key: k, by: by, lone: k.takers == 1}
+	return &Taking{of: r, id: key.ID(), key: k, counter: counter, stock: k.stock(counter), by: by, lone: k.takers == 1}
 }
 
-// known is what is known of a key. Those that nobody uses are forgotten if there are many.
+// known is what is known of a key.
 func (r *Reserve) known(id string) *reservedKey {
 	now := catalog.Clock()
 	if k := r.keys[id]; k != nil {
@@ -109,21 +117,45 @@ func (r *Reserve) known(id string) *reservedKey {
 	if r.keys == nil {
 		r.keys = map[string]*reservedKey{}
 	}
-	if len(r.keys) >= manyReserved {
+	if len(r.keys) >= manyReserved && now-r.swept > time.Second {
+		r.swept = now
 		for id, k := range r.keys {
-			if k.takers == 0 && !k.filling && (k.rows == nil || now-k.seen > otherFor) {
-				r.set(k, nil)
+			if k.takers == 0 && !k.filling() && (k.taken == nil && now-k.seen > 2*idle || now-k.seen > otherFor) {
+				if k.taken != nil {
+					r.some.Add(-1)
+				}
 				delete(r.keys, id)
 			}
 		}
 	}
-	k := &reservedKey{seen: now}
+	k := &reservedKey{seen: now, stocks: map[string]*stock{}}
 	r.keys[id] = k
 	return k
 }
 
+func (k *reservedKey) stock(counter string) *stock {
+	if k.stocks[counter] == nil {
+		k.stocks[counter] = &stock{}
+	}
+	return k.stocks[counter]
+}
+
+func (k *reservedKey) filling() bool {
+	for _, s := range k.stocks {
+		if s.filling {
+			return true
+		}
+	}
+	return false
+}
+
 // Of reports whether it is of a key.
 func (x *Taking) Of(r *Reserve, id string) bool { return x.of == r && x.id == id }
+
+// From reports whether it is of a counter of a key.
+func (x *Taking) From(r *Reserve, id, counter string) bool {
+	return x.Of(r, id) && x.counter == counter
+}
 
 // In reports whether it is of some key of a table.
 func (x *Taking) In(r *Reserve) bool { return x.of == r }
@@ -133,14 +165,14 @@ func (x *Taking) In(r *Reserve) bool { return x.of == r }
 func (x *Taking) Choose(units int64) (row int, ok bool) {
 	x.of.mu.Lock()
 	defer x.of.mu.Unlock()
-	rows := x.key.rows
-	if len(rows) == 0 || catalog.Clock()-x.key.filled > stale {
+	s := x.stock
+	if len(s.units) == 0 || catalog.Clock()-s.looked > stale {
 		return 0, false
 	}
-	for i, at := 0, rand.IntN(len(rows)); i < len(rows); i++ {
-		row = (at + i) % len(rows)
-		if of := &rows[row]; !of.taken && of.units >= units {
-			of.taken = true
+	for i, at := 0, rand.IntN(len(s.units)); i < len(s.units); i++ {
+		row = (at + i) % len(s.units)
+		if !x.key.taken[row] && s.units[row] >= units {
+			x.key.taken[row] = true
 			x.held = append(x.held, row)
 			return row, true
 		}
@@ -148,19 +180,19 @@ func (x *Taking) Choose(units int64) (row int, ok bool) {
 	return 0, false
 }
 
-// Left notes how many units a row has for others; none if it was not to be had.
-func (x *Taking) Left(row int, units int64) {
-	x.of.mu.Lock()
-	defer x.of.mu.Unlock()
-	if row < len(x.key.rows) {
-		x.key.rows[row].units, x.key.filled = units, catalog.Clock()
-	}
-}
-
 // Took notes that the transaction has taken units, of a row that had so many left for others.
 func (x *Taking) Took(row int, left int64) {
 	x.took = true
 	x.Left(row, left)
+}
+
+// Left notes how many units a row has for others; none if it was not to be had.
+func (x *Taking) Left(row int, units int64) {
+	x.of.mu.Lock()
+	defer x.of.mu.Unlock()
+	if row < len(x.stock.units) {
+		x.stock.units[row], x.stock.looked = units, catalog.Clock()
+	}
 }
 
 // Upset notes that the transaction needs the key's row itself. If it has taken units, others of
@@ -176,10 +208,9 @@ func (x *Taking) Leave() {
 	x.of.mu.Lock()
 	defer x.of.mu.Unlock()
 	x.key.takers--
+	x.key.seen = catalog.Clock()
 	for _, row := range x.held {
-		if row < len(x.key.rows) {
-			x.key.rows[row].taken = false
-		}
+		x.key.taken[row] = false
 	}
 }
 
@@ -188,70 +219,67 @@ func (x *Taking) Leave() {
 func (x *Taking) Fill() bool {
 	x.of.mu.Lock()
 	defer x.of.mu.Unlock()
-	k, left := x.key, int64(0)
-	if catalog.Clock()-k.filled <= stale {
-		for _, of := range k.rows {
-			left += of.units
+	s, now, left := x.stock, catalog.Clock(), int64(0)
+	if now-s.looked <= stale {
+		for _, n := range s.units {
+			left += n
 		}
 	}
-	if k.filling || time.Now().Before(k.rest) || x.lone && left == 0 {
+	if s.filling || now < s.rest || x.lone && left == 0 {
 		return false
 	}
-	k.filling = k.share == 0 || left < k.share*int64(len(k.rows))/2
-	return k.filling
+	s.filling = s.share == 0 || left < s.share*int64(len(s.units))/2
+	return s.filling
 }
 
-// Filled notes what the rows of a key hold now, behind Fill, and how much each was to get; 0 if
-// there was too little.
-func (r *Reserve) Filled(id string, units []int64, share int64) {
+// Filled notes what the rows of a key hold of a counter now, behind Fill, and how much each was to
+// get; 0 if there was too little.
+func (r *Reserve) Filled(key catalog.Key, counter string, units []int64, share int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k := r.known(id)
-	k.filling = false
+	k := r.known(key.ID())
+	s, now := k.stock(counter), catalog.Clock()
+	s.filling = false
 	if share == 0 {
-		k.rest = time.Now().Add(emptyRest)
+		s.rest = now + emptyRest
 		return
 	}
-	k.rest, k.share, k.filled = time.Now().Add(fillRest), share, catalog.Clock()
-	rows := make([]reservedRow, len(units))
+	s.rest, s.share, s.looked = now+fillRest, share, now
+	r.grow(k, len(units))
+	held := s.units
+	s.units = make([]int64, len(units))
 	for i, n := range units {
-		if i < len(k.rows) {
-			rows[i] = k.rows[i]
-		}
-		if n != Unknown {
-			rows[i].units = n
+		switch {
+		case n != Unknown:
+			s.units[i] = n
+		case i < len(held):
+			s.units[i] = held[i]
 		}
 	}
-	r.set(k, rows)
 }
 
 // Met notes that a key has reserved rows, which another process may have filled.
 func (r *Reserve) Met(id string, rows int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if k := r.known(id); len(k.rows) < rows {
-		r.set(k, append(k.rows, make([]reservedRow, rows-len(k.rows))...))
+	r.grow(r.known(id), rows)
+}
+
+func (r *Reserve) grow(k *reservedKey, rows int) {
+	if k.taken == nil {
+		r.some.Add(1)
 	}
+	k.taken = append(k.taken, make([]bool, max(0, rows-len(k.taken)))...)
 }
 
 // Emptied notes that a key's reserved rows hold nothing any more.
 func (r *Reserve) Emptied(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if k := r.keys[id]; k != nil && k.rows != nil {
-		k.share = 0
-		for i := range k.rows {
-			k.rows[i].units = 0
+	if k := r.keys[id]; k != nil {
+		for _, s := range k.stocks {
+			s.share = 0
+			clear(s.units)
 		}
 	}
-}
-
-func (r *Reserve) set(k *reservedKey, rows []reservedRow) {
-	switch {
-	case k.rows == nil && rows != nil:
-		r.some.Add(1)
-	case k.rows != nil && rows == nil:
-		r.some.Add(-1)
-	}
-	k.rows = rows
 }

@@ -1,0 +1,143 @@
+package maintain
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
+)
+
+const (
+	fillBehind = 10 * time.Millisecond // behind the making of reserved rows they are filled
+	fillRests  = time.Second           // for so long the session of fillings waits for the next one
+)
+
+// filling is what is to be moved from a base row to the key's reserved rows.
+type filling struct {
+	table   *catalog.Table
+	key     catalog.Key
+	counter *catalog.Column
+	units   int64 // that each of them has to get at least
+}
+
+// filler fills reserved rows, one key after the other.
+type filler struct {
+	mu    sync.Mutex
+	queue []filling
+	works bool
+	wake  chan struct{}
+}
+
+// Fill moves units of a counter from a base row to the key's reserved rows, in the background, if
+// each of them gets at least so many. It is for who was told to by traffic.Taking.Fill.
+func (b *Background) Fill(t *catalog.Table, k catalog.Key, c *catalog.Column, units int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stopped || b.ctx == nil {
+		b.Shared.Traffic.Of(t).Reserve.Filled(k, c.Name, nil, 0)
+		return
+	}
+	w := &b.filler
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = append(w.queue, filling{t, k, c, units})
+	if w.works {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+		return
+	}
+	w.works, w.wake = true, make(chan struct{}, 1)
+	ctx, wake := b.ctx, w.wake
+	b.work.Go(func() { b.fillAll(ctx, wake) })
+}
+
+// fillAll works until nothing was to be filled for a moment.
+func (b *Background) fillAll(ctx context.Context, wake <-chan struct{}) {
+	var r *rollup
+	for {
+		for of, some := b.filler.next(false); some; of, some = b.filler.next(false) {
+			left, share, err := b.fill(ctx, &r, of)
+			b.Shared.Traffic.Of(of.table).Reserve.Filled(of.key, of.counter.Name, left, share)
+			if err != nil {
+				if n := mysqlerr.Number(err); ctx.Err() == nil && !mysqlerr.Passing[n] {
+					b.note("filling reserved rows", err)
+				}
+				if r != nil { // its connection may be broken
+					r.close()
+					r = nil
+				}
+			}
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+		case <-time.After(fillRests):
+		}
+		if r != nil && b.filler.idle() {
+			r.close()
+			r = nil
+		}
+		if _, some := b.filler.next(true); !some {
+			return
+		}
+	}
+}
+
+// next takes out of the queue what is to be filled next. Where there is nothing, and last says so,
+// the filler has ended.
+func (w *filler) next(last bool) (of filling, some bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) == 0 {
+		w.works = w.works && !last
+		return filling{}, false
+	}
+	if last {
+		return w.queue[0], true
+	}
+	of = w.queue[0]
+	w.queue = w.queue[1:]
+	return of, true
+}
+
+func (w *filler) idle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.queue) == 0
+}
+
+// fill fills the reserved rows of one key; r is the session of it, once it is open.
+func (b *Background) fill(ctx context.Context, r **rollup, of filling) (left []int64, share int64, err error) {
+	if *r == nil {
+		if *r, err = b.open(ctx, of.table, 0); err != nil {
+			return nil, 0, err
+		}
+	}
+	w := *r
+	w.table, w.out = of.table, &RolledUp{}
+	// Who waits for the base row already, or is about to, has found no reserved rows to lock
+	// before it: it comes before the filling, and whoever comes now finds them.
+	made, enough := false, false
+	if err := w.transaction(ctx, func() error {
+		made, enough, err = w.make(ctx, of)
+		return err
+	}); err != nil || !enough {
+		return nil, 0, err
+	}
+	if made && !session.Pause(ctx, fillBehind) {
+		return nil, 0, ctx.Err()
+	}
+	err = w.transaction(ctx, func() error {
+		left, share, err = w.fill(ctx, of)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return left, share, nil
+}

@@ -1,0 +1,79 @@
+package traffic
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+)
+
+// TestReserve proves which rows are chosen and when they are to be filled: for several who want
+// units at once, by one of them, each counter by itself, and again when half is gone.
+func TestReserve(t *testing.T) {
+	var r Reserve
+	var by Takes
+	key := catalog.Key{"7"}
+	first := r.Enter(key, "stock", &by)
+	require.False(t, first.Fill(), "it is alone")
+	second := r.Enter(key, "stock", &by)
+	require.True(t, second.Fill())
+	require.False(t, second.Fill(), "that is under way")
+	_, ok := second.Choose(1)
+	require.False(t, ok)
+	require.False(t, r.Has(key.ID()))
+	r.Filled(key, "stock", []int64{10, Unknown, 10}, 10)
+	require.True(t, r.Has(key.ID()))
+
+	a, ok := first.Choose(10)
+	require.True(t, ok)
+	b, ok := second.Choose(10)
+	require.True(t, ok)
+	require.ElementsMatch(t, []int{0, 2}, []int{a, b})
+	_, ok = second.Choose(1)
+	require.False(t, ok, "of the other one nothing is known")
+	first.Took(a, 9)
+	second.Left(b, 0)
+	second.Leave()
+	third := r.Enter(key, "stock", &by)
+	_, ok = third.Choose(1)
+	require.False(t, ok)
+	require.False(t, r.Idle(key.ID()))
+	first.Leave()
+	got, ok := third.Choose(9)
+	require.True(t, ok)
+	require.Equal(t, a, got)
+
+	seats := r.Enter(key, "seats", &by)
+	require.True(t, seats.Fill())
+	r.Filled(key, "seats", nil, 0)
+	require.False(t, seats.Fill(), "there was too little a moment ago")
+
+	require.True(t, by.May())
+	third.Upset()
+	require.True(t, by.May(), "it has taken nothing")
+	third.Took(got, 1)
+	third.Upset()
+	require.False(t, by.May())
+
+	third.Leave()
+	r.Emptied(key.ID())
+	fourth := r.Enter(key, "stock", &by)
+	_, ok = fourth.Choose(1)
+	require.False(t, ok)
+	require.True(t, r.Has(key.ID()), "they are there all the same")
+}
+
+// TestReserveForgets proves that keys of which nobody has taken anything are not remembered for
+// ever.
+func TestReserveForgets(t *testing.T) {
+	var r Reserve
+	for i := range 10 * manyReserved {
+		id := string(rune('a' + i))
+		require.False(t, r.Idle(id), "it has just been met")
+		r.keys[id].seen -= 3 * idle
+		require.True(t, r.Idle(id))
+		r.swept -= 3 * idle
+	}
+	require.LessOrEqual(t, len(r.keys), manyReserved+1)
+}
