@@ -101,7 +101,8 @@ type Config struct {
 	// stock >= 1) of one row that many want at once take from so many reserved rows of it, 1 to
 	// 512, instead of waiting for each other: of each INT or BIGINT UNSIGNED counter, unless a
 	// table says otherwise. 0, the default: none. What is reserved is missing in the base row
-	// until nobody wants it any more, for clients without the driver. See docs/stock.md.
+	// until nobody wants it any more, for clients without the driver. With RollupNever there is none.
+	// See docs/stock.md.
 	//
 	// DSN: counterReserve. YAML: reserve.
 	Reserve int

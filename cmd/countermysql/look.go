@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type seenTable struct {
 	rows, keys, most int64  // of its slots table, and of the fullest key
 	fullest          string // the key with the most slots
 	buffered         *bufferedView
+	reserved         map[string]*reservedView // by counter: its reserved rows, which are no others'
 }
 
 func (t seenTable) name() string { return t.Database + "." + t.Table }
@@ -94,6 +96,11 @@ func (s *session) lookAt(l *look, t *seenTable) error {
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
+		slot := cellText(cells[len(t.Key)])
+		if n, err := strconv.Atoi(slot); err == nil && n >= firstReserved && len(t.Reserve) > 0 {
+			t.reserve(cells[len(t.Key)+1:])
+			continue
+		}
 		t.rows++
 		var parts []string
 		values := make([]any, len(t.Key)) // times stay times, to be sent back as they came
@@ -111,7 +118,6 @@ func (s *session) lookAt(l *look, t *seenTable) error {
 		if perKey[key] > t.most {
 			t.most, t.fullest = perKey[key], key
 		}
-		slot := cellText(cells[len(t.Key)])
 		for i, counter := range t.Counters {
 			if amount, ok := new(big.Rat).SetString(cellText(cells[len(t.Key)+1+i])); ok {
 				l.slots[slotKey{t.name(), counter, key, slot}] = amount
@@ -120,6 +126,32 @@ func (s *session) lookAt(l *look, t *seenTable) error {
 	}
 	t.keys = int64(len(perKey))
 	return rows.Err()
+}
+
+// firstReserved is the least number of a reserved slot.
+const firstReserved = 63 * 1024
+
+// reserve notes what a reserved row has of each counter.
+func (t *seenTable) reserve(amounts []any) {
+	for i, counter := range t.Counters {
+		n, ok := new(big.Rat).SetString(cellText(amounts[i]))
+		if t.Reserve[counter] == 0 || !ok {
+			continue
+		}
+		if t.reserved == nil {
+			t.reserved = map[string]*reservedView{}
+		}
+		v := t.reserved[counter]
+		if v == nil {
+			v = &reservedView{Counter: counter, of: t.Reserve[counter], units: new(big.Rat)}
+			t.reserved[counter] = v
+		}
+		v.Rows++
+		if n.Sign() > 0 {
+			v.Filled++
+		}
+		v.units.Add(v.units, n)
+	}
 }
 
 // cellText is a cell as text: integers and times may come as such.

@@ -197,3 +197,26 @@ func TestAdviseBlind(t *testing.T) {
 		require.Contains(t, out, "unknown")
 	})
 }
+
+// TestReservedInTop proves that top shows what reserved rows hold, by counter, and takes what is
+// moved there for no increments.
+func TestReservedInTop(t *testing.T) {
+	forEachServer(t, func(t *testing.T, o *tool) {
+		o.t = t
+		o.exec(o.plain, "CREATE TABLE item (id INT PRIMARY KEY, stock INT UNSIGNED NOT NULL, views INT NOT NULL)")
+		o.exec(o.plain, "INSERT INTO item VALUES (1, 900, 5), (2, 3, 0)")
+		require.NoError(t, os.WriteFile(o.config, []byte("tables: [{table: item, counters: [stock, views], slots: 8, reserve: {stock: 2}}]"), 0o600))
+		o.run(exitOK, "init", "--yes")
+		o.exec(o.plain, "INSERT INTO item_slots (id, slot, stock, views) VALUES (1, 3, 0, 2), (1, 64512, 40, 0), (1, 64513, 0, 0)")
+		var seen view
+		o.runJSON(exitOK, &seen, "top", "--every", "1ms", "--count", "1")
+		require.Len(t, seen.Tables, 1)
+		require.EqualValues(t, 1, seen.Tables[0].Rows)
+		require.Equal(t, []*reservedView{{Counter: "stock", Rows: 2, Filled: 1, Units: "40"}}, seen.Tables[0].Reserved)
+		for _, c := range seen.Counters {
+			require.Zero(t, c.PerSecond)
+		}
+		out, _ := o.run(exitOK, "top", "--every", "1ms", "--count", "1")
+		require.Regexp(t, `\.item │ stock +│ 40 +│ 2, 2 a key │ +1 │`, out)
+	})
+}

@@ -84,7 +84,19 @@ type tableView struct {
 	SlotsAvailable int      `json:"slots_available"`
 	FullestRead    readCost `json:"fullest_read"` // of the key with the most slots
 
-	Buffered *bufferedView `json:"buffered,omitempty"`
+	Buffered *bufferedView   `json:"buffered,omitempty"`
+	Reserved []*reservedView `json:"reserved,omitempty"`
+}
+
+// reservedView is what reserved rows of a table hold of one counter.
+type reservedView struct {
+	Counter string      `json:"counter"`
+	Rows    int64       `json:"rows"`
+	Filled  int64       `json:"filled"` // that hold something
+	Units   json.Number `json:"units"`
+
+	of    int // rows of a key
+	units *big.Rat
 }
 
 // bufferedView is what processes have left of the flushes of a buffered table.
@@ -167,6 +179,12 @@ func compare(last, now *look, keys int) view {
 	for _, t := range now.tables {
 		name := t.name()
 		tv := tableView{Table: name, Rows: t.rows, Keys: t.keys, SlotsMost: t.most, SlotsAvailable: t.Slots, Buffered: t.buffered}
+		for _, counter := range t.Counters {
+			if v := t.reserved[counter]; v != nil {
+				v.Units = decimal(v.units)
+				tv.Reserved = append(tv.Reserved, v)
+			}
+		}
 		if t.keys > 0 {
 			tv.SlotsPerKey = float64(t.rows) / float64(t.keys)
 		}
@@ -224,6 +242,15 @@ func (s *session) show(v view) {
 		rows = append(rows, table.Row{t.Table, t.Keys, t.Rows, fmt.Sprintf("%.1f", t.SlotsPerKey), fmt.Sprintf("%d of %d", t.SlotsMost, t.SlotsAvailable), t.FullestRead})
 	}
 	s.screen.table(table.Row{"slots in use", "keys", "slots", "average", "most of a key", "reading the fullest, × base row alone"}, rows)
+	rows = nil
+	for _, t := range v.Tables {
+		for _, r := range t.Reserved {
+			rows = append(rows, table.Row{t.Table, r.Counter, r.Units, fmt.Sprintf("%d, %d a key", r.Rows, r.of), r.Filled})
+		}
+	}
+	if rows != nil {
+		s.screen.table(table.Row{"reserved", "counter", "units", "rows", "that hold some"}, rows)
+	}
 	rows = nil
 	for _, t := range v.Tables {
 		if b := t.Buffered; b != nil {

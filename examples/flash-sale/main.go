@@ -7,9 +7,10 @@
 //
 // It makes its tables anew each time. Its statements are those of any shop, and its answers
 // those of plain MySQL: what is there is sold, once, and nothing else. The visits are
-// increments, which never wait for each other. An order takes its piece in the last statement
-// of its transaction: whoever waits for the item's row waits for a COMMIT, and not for the rest
-// of an order.
+// increments, which never wait for each other. An order takes its piece inside a transaction, from
+// one of the item's reserved rows (counterReserve: see docs/stock.md), so that many orders take
+// theirs at once; and in its last statement: when few are left, whoever waits for the item's row
+// waits for a COMMIT, and not for the rest of an order.
 package main
 
 import (
@@ -30,7 +31,7 @@ import (
 	_ "github.com/countermysql/countermysql"
 )
 
-const defaultDSN = "root@tcp(127.0.0.1:3306)/sale?counters=item.stock,item.visits&counterCreateSlots=true"
+const defaultDSN = "root@tcp(127.0.0.1:3306)/sale?counters=item.stock,item.visits&counterCreateSlots=true&counterReserve=32"
 
 var schema = []string{
 	"DROP TABLE IF EXISTS purchase",

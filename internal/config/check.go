@@ -47,9 +47,6 @@ func (c *Settings) check(defaultDB string) ([]catalog.Spec, []error) {
 		k.report(cmp.Or(c.At.rollup, "Config.Rollup"), remedyRollup, "%s is not a possible interval of rollups", c.Rollup)
 	}
 	reserve := k.rows(c.Reserve, cmp.Or(c.At.reserve, "Config.Reserve"))
-	if reserve > 0 && c.Rollup == Never {
-		k.report(cmp.Or(c.At.reserve, "Config.Reserve"), "roll up in the background, or take the reserve from the configuration", reserveNever)
-	}
 	for i := range c.Tables {
 		t := &c.Tables[i]
 		in := fmt.Sprintf("Config.Tables[%d].", i)
@@ -62,7 +59,7 @@ func (c *Settings) check(defaultDB string) ([]catalog.Spec, []error) {
 		k.derived(&spec, t, in)
 		k.buffered(&spec, t, in)
 		k.history(&spec, t, in)
-		k.reserve(&spec, t, reserve, c.Rollup == Never, in)
+		k.reserve(&spec, t, reserve, in)
 		if ok {
 			k.specs = append(k.specs, spec)
 		}

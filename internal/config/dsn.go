@@ -65,6 +65,9 @@ func ParseDSN(dsn string, base *Settings) (*mysql.Config, *Settings, error) {
 
 	_, more = config.check(cfg.DBName)
 	mistakes = append(mistakes, more...)
+	if err := config.reservesNothing(); err != nil {
+		mistakes = append(mistakes, err)
+	}
 	if err := errors.Join(mistakes...); err != nil {
 		return nil, nil, err
 	}

@@ -37,6 +37,8 @@ func TestParseDSN(t *testing.T) {
 		{"two and three parts", "parseTime=true&counters=post.likes,post.views,other_db.page.hits", "parseTime=true", []catalog.Spec{
 			latest(catalog.Spec{DB: "forum", Name: "post", SlotsTable: "post_slots", Counters: []string{"likes", "views"}}),
 			latest(catalog.Spec{DB: "other_db", Name: "page", SlotsTable: "page_slots", Counters: []string{"hits"}})}},
+		{"a reserve", "counters=item.stock&counterReserve=64", "", []catalog.Spec{
+			latest(catalog.Spec{DB: "forum", Name: "item", SlotsTable: "item_slots", Counters: []string{"stock"}, Reserve: catalog.Reserve{All: 64}})}},
 		{"the same table in both forms", "counters=post.likes,forum.post.views", "", []catalog.Spec{
 			latest(catalog.Spec{DB: "forum", Name: "post", SlotsTable: "post_slots", Counters: []string{"likes", "views"}})}},
 		{"spaces", "counters=post.likes,+post.views%20", "", []catalog.Spec{
@@ -119,6 +121,8 @@ func TestParseDSNMistakes(t *testing.T) {
 			`DSN parameter counterTouch: touch column "SEEN" of table "post" is listed twice; list it once`,
 			`DSN parameter counterTouch: table "user" has no counters; list its counters, or remove the table`}},
 		{"counterConfig=missing.yaml", []string{`DSN parameter counterConfig: the file can't be read: open missing.yaml: no such file or directory; check its name and its permissions; a relative name starts at the working directory`}},
+		{"counterReserve=x", []string{`DSN parameter counterReserve: "x" is not a possible number of reserved rows; use 1 to 512, as 64, or 0 for none`}},
+		{"counters=item.stock&counterReserve=64&counterRollup=never", []string{"DSN parameter counterReserve: reserved rows are filled, and given back, in the background, where nothing goes on; roll up in the background, or take the reserve from the configuration"}},
 		{"counterSlots=0&counterReadOwn=x&counterCreateSlots=y&counters=z&counterX=1&counterConfig=missing.yaml", []string{
 			`DSN parameter counterX: there is no such parameter; did you mean counters?` + there,
 			`DSN parameter counterConfig: the file can't be read: open missing.yaml: no such file or directory; check its name and its permissions; a relative name starts at the working directory`,

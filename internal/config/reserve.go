@@ -12,10 +12,26 @@ import (
 
 const remedyReserve = "use 1 to 512, as 64, or 0 for none"
 
-const reserveNever = "reserved rows are filled, and given back, in the background, where nothing goes on"
+// reservesNothing finds a reserve beside rollups that never run. It is for what is written: who
+// only looks at tables turns the rollups off in Go.
+func (c *Settings) reservesNothing() error {
+	place, some := c.At.reserve, c.Reserve > 0
+	for _, t := range c.Tables {
+		for _, n := range t.Reserve {
+			if n > 0 {
+				place, some = cmp.Or(place, t.At.reserve), true
+			}
+		}
+	}
+	if c.Rollup != Never || !some {
+		return nil
+	}
+	return &catalog.ConfigError{Place: cmp.Or(place, "Config.Reserve"), Problem: "reserved rows are filled, and given back, in the background, where nothing goes on",
+		Remedy: "roll up in the background, or take the reserve from the configuration"}
+}
 
 // reserve checks how many reserved rows counters have.
-func (k *checker) reserve(spec *checkedSpec, t *Table, all int, never bool, in string) {
+func (k *checker) reserve(spec *checkedSpec, t *Table, all int, in string) {
 	place := cmp.Or(t.At.reserve, in+"Reserve")
 	spec.Reserve.All = all
 	for _, text := range sqltext.SortedKeys(t.Reserve) {
@@ -31,8 +47,6 @@ func (k *checker) reserve(spec *checkedSpec, t *Table, all int, never bool, in s
 			k.report(place, "keep one of them", "counter %s of table %s has two reserves", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
 		case n > 0 && (t.History != nil || len(t.Derived) > 0):
 			k.report(place, "take the reserve from its configuration, or that", "table %s has a reserve, and a history or derived counters, whose slots have numbers of their own", sqltext.Excerpt(t.Table))
-		case n > 0 && never:
-			k.report(place, "roll up in the background, or take the reserve from the configuration", reserveNever)
 		default:
 			if spec.Reserve.Of == nil {
 				spec.Reserve.Of = map[string]int{}

@@ -115,6 +115,15 @@ func TestReadYAMLMistakes(t *testing.T) {
 		{"buffered too often", "tables:\n- table: post\n  counters: [likes]\n  buffered: {every: 1ms, seconds: 3}\n", []string{
 			`c.yaml:4: there is no setting "seconds"; did you mean keys? There are every, keys`,
 			`c.yaml:4: 1ms is not a possible interval of flushes; use 10ms to 1h, as 1s`}},
+		{"reserve", "reserve: 600\ntables:\n- table: item\n  counters: [stock]\n  reserve: {stock: many, seats: 3, STOCK: -1}\n", []string{
+			`c.yaml:5: "many" is not a possible number of reserved rows; use 1 to 512, as 64, or 0 for none`,
+			`c.yaml:1: 600 is not a possible number of reserved rows; use 1 to 512, as 64, or 0 for none`,
+			`c.yaml:5: -1 is not a possible number of reserved rows; use 1 to 512, as 64, or 0 for none`,
+			`c.yaml:5: "seats", which has a reserve, is not a counter of table "item"; list it among the counters, or take it from the reserve`}},
+		{"a reserve beside a history", "tables:\n- table: item\n  counters: [stock]\n  reserve: {stock: 3}\n  history: {}\n", []string{
+			`c.yaml:4: table "item" has a reserve, and a history or derived counters, whose slots have numbers of their own; take the reserve from its configuration, or that`}},
+		{"a list to reserve", "tables:\n- table: item\n  counters: [stock]\n  reserve: [stock]\n", []string{`c.yaml:4: a list is not a mapping of counters to numbers of rows; write counter: 64`}},
+		{"a reserve twice", "tables:\n- table: item\n  counters: [stock]\n  reserve:\n    stock: 1\n    STOCK: 2\n", []string{`c.yaml:5: counter "stock" of table "item" has two reserves; keep one of them`}},
 		{"a list to recount", "tables:\n- table: post\n  counters: [likes]\n  recount: [likes]\n", []string{
 			`c.yaml:4: a list is not a mapping of counters to queries; write counter: SELECT …`}},
 		{"recount twice", "tables:\n- table: post\n  counters: [likes]\n  recount:\n    likes: SELECT 1, 1\n    likes: SELECT 2, 2\n", []string{

@@ -145,7 +145,11 @@ func (b *Background) lookForSlots(ctx context.Context, tables []*catalog.Table, 
 	}
 	queries := make([]string, len(tables))
 	for i, t := range tables {
-		queries[i] = "SELECT " + strconv.Itoa(i) + ", COUNT(*) FROM (SELECT 1 FROM " + t.Slots() + " LIMIT " + strconv.Itoa(maxCounted) + ") AS " + catalog.PrivateName + " HAVING COUNT(*) > 0 AND @@global.read_only = 0"
+		counted := "1"
+		if catalog.Reserves(t) { // whose reserved rows wait for nobody
+			counted = sqltext.Quote(t.SlotCol) + " < " + strconv.Itoa(catalog.FirstReserved)
+		}
+		queries[i] = "SELECT " + strconv.Itoa(i) + ", COALESCE(SUM(counted), 0) FROM (SELECT " + counted + " AS counted FROM " + t.Slots() + " LIMIT " + strconv.Itoa(maxCounted) + ") AS " + catalog.PrivateName + " HAVING COUNT(*) > 0 AND @@global.read_only = 0"
 	}
 	rows, err := look.QueryContext(ctx, strings.Join(queries, " UNION ALL "))
 	if err != nil {
