@@ -21,6 +21,11 @@ func (v Key) ID() string { return strings.Join(v, "\x00") }
 // unique one. Of a table without a key, which has one row, there are none.
 type KeyColumns []*Column
 
+// Integers reports whether it is a key of integers, which nobody spells otherwise than the server.
+func (k KeyColumns) Integers() bool {
+	return len(k) > 0 && !slices.ContainsFunc(k, func(c *Column) bool { return !c.Integer() })
+}
+
 func (k KeyColumns) Has(name string) bool { return FindColumn(k, name) != nil }
 
 // Where selects the row with a key in the table called name.

@@ -37,7 +37,7 @@ func (c *Column) Unreserved(t *Table) string {
 		return "it is no integer that is UNSIGNED, and could go below zero"
 	case !MayReserve(t):
 		return "the table has derived counters, or a history"
-	case len(t.Key) == 0 || slices.ContainsFunc(t.Key, func(k *Column) bool { return !k.Integer() }): // which nobody spells otherwise
+	case !t.Key.Integers():
 		return "the table's key is not of integers"
 	case cascading >= 0: // which locks no reserved row
 		return "a foreign key to " + t.Parents[cascading].Parent + " changes or deletes its rows"

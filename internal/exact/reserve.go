@@ -41,14 +41,26 @@ func (r *Runner) runOnPart(ctx context.Context, x Execution) (out answer.Outcome
 			return answer.Outcome{}, false, ctx.Err()
 		}
 	}
-	out, done, err = r.runOnBase(ctx, x)
-	if !done && err == nil && r.First && catalog.Reserves(g.Table) { // it has the row locked now, and nothing else
+	if out, done, err = r.runOnBase(ctx, x); done || err != nil {
+		return out, true, err
+	}
+	if out.Result != nil && r.LocksGaps() && !r.Open().HasPending(g.Table) && g.Table.Key.Integers() { // the row is locked, and so are its slots
+		switch slots, err := r.SlotRows(ctx, g.Table, []catalog.Key{e.Key}, r.Outside); {
+		case err != nil:
+			return answer.Outcome{}, true, err
+		case len(slots) == 0:
+			r.NoteWrites(x.Plan.Writes, x.Arguments.Binder, 0)
+			return out, true, nil
+		}
+	}
+	if r.First && catalog.Reserves(g.Table) { // it has nothing else locked
 		err = r.letGo(ctx, x)
 	}
-	return out, done || err != nil, err
+	return answer.Outcome{}, err != nil, err
 }
 
-// runOnBase sends the statement as it is; done is false where the base row has too little.
+// runOnBase sends the statement as it is; done is false where the base row has too little, with
+// the answer that it gave, if that was one.
 func (r *Runner) runOnBase(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
 	out, err = x.Send(ctx, x.Text)
 	switch n := mysqlerr.Number(err); {
@@ -56,7 +68,7 @@ func (r *Runner) runOnBase(ctx context.Context, x Execution) (out answer.Outcome
 		r.Stats.Unheard(n)
 		return answer.Outcome{}, false, nil
 	case err == nil && out.Affected() == 0:
-		return answer.Outcome{}, false, nil
+		return out, false, nil
 	case err == nil:
 		r.NoteOwn(x.Plan.Writes, x.Arguments.Binder, out.Affected())
 	}
