@@ -23,9 +23,9 @@ test:
 	@echo "== ."; eval "$$TEST"
 	@$(modules) | grep -v '^\.$$' | xargs -P 2 -I {} bash -c 'said=$$(cd {} && eval "$$TEST" 2>&1 </dev/null); status=$$?; printf "== %s\n%s\n" {} "$$said"; exit $$status'
 
-# What to try before a commit, in a quarter of the time where the servers are installed.
+# What to try before a commit, in three minutes where the servers are installed.
 quick:
-	@$(GO) vet ./... && COUNTERMYSQL_RANDOM_STATEMENTS=2000 $(GO) test -vet=off -p=3 -parallel=4 $(GOTESTFLAGS) . \
+	@$(GO) vet ./... && COUNTERMYSQL_RANDOM_STATEMENTS=2000 $(GO) test -vet=off -p=5 -parallel=4 $(GOTESTFLAGS) . \
 		$$($(GO) list ./internal/... | grep -v /testserver) ./integration_test/{databasesql,operations,random,reads,transactions,writes}
 
 # For the given time, say FOR=30m: random statements with fresh seeds, concurrent
