@@ -81,6 +81,7 @@ func TestReserveAnswers(t *testing.T) {
 			{0, "a: ROLLBACK; a: START TRANSACTION READ ONLY; a: B; a: commit"},
 			{0, "a: SET sql_mode = ''; a: UPDATE item SET stock = stock - 99999 WHERE id = 1; a: commit"},
 			{0, "a: SET sql_mode = CONCAT(@@sql_mode, ',NO_UNSIGNED_SUBTRACTION'); a: UPDATE item SET stock = stock - 99999 WHERE id = 1; a: commit"},
+			{1, "a: SET sql_safe_updates = 1; a: B; a: UPDATE item SET stock = 3 WHERE id = 1; a: commit; a: SET sql_safe_updates = 0"},
 			{1, "a: B; a: SELECT COUNT(*) FROM item WHERE stock BETWEEN 9000 AND 9999; a: commit"},
 			{1, "a: B; a: XA START 'x'; a: commit"},
 		} {

@@ -147,11 +147,12 @@ func (f Reserved) empty(ctx context.Context, gone []slotsql.SlotRow) (rest []slo
 		f.Traffic.Of(t).Reserve.Emptied(id)
 		if f.Tidies && (t.Closed || !filled[id] && f.Traffic.Of(t).Reserve.Idle(id)) {
 			rest = append(rest, rows...)
+			f.Traffic.Of(t).Reserve.Gone(id)
 			full = slices.DeleteFunc(full, func(s slotsql.SlotRow) bool { return s.Key.ID() == id })
 		}
 	}
 	for batch := range slices.Chunk(full, catalog.MaxReserve) {
-		n, err := f.Do(ctx, f.Settings.Unsnapshot()+slotsql.EmptySlots(t, batch))
+		n, err := f.Do(ctx, f.Settings.UnsafeUpdates()+slotsql.EmptySlots(t, batch))
 		if err == nil && n < int64(len(batch)) {
 			err = f.AsDeadlock("reserved rows of " + t.String() + " have been written although they are locked")
 		}

@@ -103,7 +103,7 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 		}
 		locked := keysOf(rows)
 		found, err := c.SlotRows(ctx, t, locked, func(ctx context.Context, query string) ([][]string, error) {
-			if t.Fed || catalog.MayReserve(t) { // who has written a slot by a trigger, or taken of a reserved one, may be waiting for the row
+			if t.Fed || catalog.Reserves(t) { // who has written a slot by a trigger, or taken of a reserved one, may be waiting for the row
 				return c.Read(ctx, query+" FOR UPDATE SKIP LOCKED")
 			}
 			return c.Read(ctx, query+" FOR UPDATE")
@@ -111,7 +111,7 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 		for _, row := range rows {
 			taken[row.Key.ID()] = true
 		}
-		if err == nil && (catalog.Reserves(t) || r.correct != nil && catalog.MayReserve(t)) {
+		if err == nil && catalog.Reserves(t) {
 			rows, err = r.leaveTaken(ctx, rows, found)
 		}
 		if err != nil || len(rows) == 0 {

@@ -46,7 +46,7 @@ func (a *analyzer) joinedDelete(stmt *ast.DeleteStmt, named []*catalog.Table) *P
 	written := a.deletesFrom(stmt)
 	read := a.countersRead(stmt, named, stmt.TableRefs, stmt.Where, stmt.Order, stmt.Limit)
 	for _, t := range written {
-		if catalog.Reserves(t) { // whose rows others may be taking units of
+		if catalog.Reserves(t) && !(single && a.sourceOf(node).keys(stmt.Where) != nil) { // others may be taking units of its rows
 			read = with(read, t)
 		}
 	}

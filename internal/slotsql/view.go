@@ -128,7 +128,7 @@ func fromSlots(t *catalog.Table, name string, s ReadView) string {
 	}
 	from += t.Planned(catalog.PrivateName)
 	switch {
-	case strings.HasSuffix(s.Locks, "NOWAIT"): // somebody may have locked a reserved one
+	case strings.HasSuffix(s.Locks, "NOWAIT") && catalog.Reserves(t): // somebody may have locked a reserved one
 		from += " " + t.NoWait()
 	case s.Locks != "":
 		from += " " + catalog.ShareMode

@@ -70,6 +70,7 @@ type Taking struct {
 	held    []int // rows that nobody else of this process asks for
 	lone    bool  // no other transaction was there when it came
 	took    bool
+	again   bool // the transaction has another one of the key
 }
 
 // Some reports whether any key is known to have reserved rows.
@@ -98,13 +99,16 @@ func (r *Reserve) Has(id string) bool {
 	return k != nil && k.taken != nil
 }
 
-// Enter notes a transaction that wants units of a key's counter.
-func (r *Reserve) Enter(key catalog.Key, counter string, by *Takes) *Taking {
+// Enter notes a transaction that wants units of a key's counter; again says that it has entered
+// for another one of the key.
+func (r *Reserve) Enter(key catalog.Key, counter string, by *Takes, again bool) *Taking {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := r.known(key.ID())
-	k.takers++
-	return &Taking{of: r, id: key.ID(), key: k, counter: counter, stock: k.stock(counter), by: by, lone: k.takers == 1}
+	if !again {
+		k.takers++
+	}
+	return &Taking{of: r, id: key.ID(), key: k, counter: counter, stock: k.stock(counter), by: by, again: again, lone: k.takers == 1}
 }
 
 // known is what is known of a key.
@@ -207,7 +211,9 @@ func (x *Taking) Upset() {
 func (x *Taking) Leave() {
 	x.of.mu.Lock()
 	defer x.of.mu.Unlock()
-	x.key.takers--
+	if !x.again {
+		x.key.takers--
+	}
 	x.key.seen = catalog.Clock()
 	for _, row := range x.held {
 		x.key.taken[row] = false
@@ -270,6 +276,16 @@ func (r *Reserve) grow(k *reservedKey, rows int) {
 		r.some.Add(1)
 	}
 	k.taken = append(k.taken, make([]bool, max(0, rows-len(k.taken)))...)
+}
+
+// Gone notes that a key has no reserved rows any more.
+func (r *Reserve) Gone(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if k := r.keys[id]; k != nil && k.taken != nil && k.takers == 0 {
+		k.taken, k.stocks = nil, map[string]*stock{}
+		r.some.Add(-1)
+	}
 }
 
 // Emptied notes that a key's reserved rows hold nothing any more.

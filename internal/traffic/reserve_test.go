@@ -14,9 +14,9 @@ func TestReserve(t *testing.T) {
 	var r Reserve
 	var by Takes
 	key := catalog.Key{"7"}
-	first := r.Enter(key, "stock", &by)
+	first := r.Enter(key, "stock", &by, false)
 	require.False(t, first.Fill(), "it is alone")
-	second := r.Enter(key, "stock", &by)
+	second := r.Enter(key, "stock", &by, false)
 	require.True(t, second.Fill())
 	require.False(t, second.Fill(), "that is under way")
 	_, ok := second.Choose(1)
@@ -35,7 +35,7 @@ func TestReserve(t *testing.T) {
 	first.Took(a, 9)
 	second.Left(b, 0)
 	second.Leave()
-	third := r.Enter(key, "stock", &by)
+	third := r.Enter(key, "stock", &by, false)
 	_, ok = third.Choose(1)
 	require.False(t, ok)
 	require.False(t, r.Idle(key.ID()))
@@ -44,10 +44,14 @@ func TestReserve(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, a, got)
 
-	seats := r.Enter(key, "seats", &by)
+	seats := r.Enter(key, "seats", &by, false)
 	require.True(t, seats.Fill())
 	r.Filled(key, "seats", nil, 0)
 	require.False(t, seats.Fill(), "there was too little a moment ago")
+	seats.Leave()
+	again := r.Enter(key, "seats", &by, true)
+	require.False(t, again.Fill(), "the same transaction is alone with itself")
+	again.Leave()
 
 	require.True(t, by.May())
 	third.Upset()
@@ -58,10 +62,16 @@ func TestReserve(t *testing.T) {
 
 	third.Leave()
 	r.Emptied(key.ID())
-	fourth := r.Enter(key, "stock", &by)
+	fourth := r.Enter(key, "stock", &by, false)
 	_, ok = fourth.Choose(1)
 	require.False(t, ok)
 	require.True(t, r.Has(key.ID()), "they are there all the same")
+	r.Gone(key.ID())
+	require.True(t, r.Has(key.ID()), "somebody may be about to lock one")
+	fourth.Leave()
+	r.Gone(key.ID())
+	require.False(t, r.Has(key.ID()))
+	require.False(t, r.Some())
 }
 
 // TestReserveForgets proves that keys of which nobody has taken anything are not remembered for
