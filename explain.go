@@ -203,7 +203,11 @@ func (k *call) explainParts(out *Explanation, args []any) {
 		out.step("inside a transaction, while several want the row: locked is a row of its reserve that has enough", slotsql.LockReserved(g.Table, e.Key, e.Slot, g.Counter, e.Touch), nil)
 		out.step("and written before COMMIT, with the increments of its row that are pending", slotsql.TakeReserved(g.Table, &e), nil)
 	}
-	out.step("else, inside a transaction: on the base row, if it has enough by itself", k.text, args)
+	when := "else, inside a transaction: on the base row, if it has enough by itself"
+	if g.Reserves() {
+		when += "; behind the first row of its reserve, if it has one"
+	}
+	out.step(when, k.text, args)
 }
 
 func (k *call) explainExact(out *Explanation, args []any) {

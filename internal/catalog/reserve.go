@@ -8,6 +8,10 @@ import (
 // MaxReserve bounds the reserved rows of a key: reads add all of them up.
 const MaxReserve = 512
 
+// ReservedRows is how many rows a key has of which so many are taken from: the first one, which
+// holds nothing, is locked by who goes on to the base row.
+func ReservedRows(n int) int { return n + 1 }
+
 // ReserveOf is how many reserved rows each key of a counter gets when many want it, as it is
 // configured.
 func (s Spec) ReserveOf(c *Column) int {

@@ -33,12 +33,12 @@ func (r *Runner) runOnPart(ctx context.Context, x Execution) (out answer.Outcome
 			return answer.Outcome{Result: answer.Affected(1)}, true, err
 		}
 	}
-	if r.hasReserve(x) { // whose rows are to be locked before it, if it has too little, or if that is to come
-		if !x.Takes.May() {
+	if r.hasReserve(x) {
+		switch enough, err := r.passGate(ctx, x, e, units); {
+		case err != nil:
+			return answer.Outcome{}, true, err
+		case !enough: // its reserved rows are to be locked before it
 			return answer.Outcome{}, false, nil
-		}
-		if found, err := r.Lookups.QueryAs(ctx, r.Initial.Kin, slotsql.HasUnits(g.Table, e.Key, g.Counter, units)); err != nil || len(found) == 0 {
-			return answer.Outcome{}, false, ctx.Err()
 		}
 	}
 	if r.HasSnapshot && r.Settings.SnapshotIsolation { // which a fold may be behind: the exact way looks past it
@@ -56,10 +56,26 @@ func (r *Runner) runOnPart(ctx context.Context, x Execution) (out answer.Outcome
 			return out, true, nil
 		}
 	}
-	if r.First && catalog.Reserves(g.Table) { // it has nothing else locked
-		err = r.letGo(ctx, x)
+	return answer.Outcome{}, false, nil
+}
+
+// passGate locks the first of the key's reserved rows, which nobody takes from. Whoever wants the
+// base row for its units does so before, one at a time: so the base row has what is seen of it from
+// here, and who waits for it with reserved rows locked is not behind who has it and waits for those.
+// enough is false where the base row has too little, or the value will be needed.
+func (r *Runner) passGate(ctx context.Context, x Execution, e slotsql.RowIncrement, units int64) (enough bool, err error) {
+	t := x.Guard.Table
+	if !x.Takes.May() {
+		return false, nil
 	}
-	return answer.Outcome{}, err != nil, err
+	if _, err := r.Read(ctx, r.Settings.Unsnapshot()+slotsql.LockSlots(t, e.Key, []string{strconv.Itoa(catalog.FirstReserved)})); err != nil {
+		return false, err
+	}
+	found, err := r.Lookups.QueryAs(ctx, r.Initial.Kin, slotsql.HasUnits(t, e.Key, x.Guard.Counter, units))
+	if err != nil {
+		return false, ctx.Err()
+	}
+	return len(found) > 0, nil
 }
 
 // runOnBase sends the statement as it is; done is false where the base row has too little, with
@@ -104,22 +120,6 @@ func (r *Runner) takeReserved(ctx context.Context, x Execution, e slotsql.RowInc
 	return true, nil
 }
 
-// letGo lets the transaction have its row's reserved rows before the row, if it has any.
-func (r *Runner) letGo(ctx context.Context, x Execution) error {
-	if !r.hasReserve(x) {
-		s := x.Rows[0]
-		where, ok := s.Bind(x.Arguments.Binder)
-		if !ok {
-			return nil
-		}
-		if met, err := r.Reserved(s.Table).Meets(ctx, sqltext.Quote(s.Name), s.From(), where); !met || err != nil {
-			return err
-		}
-	}
-	_, err := r.Do(ctx, session.BeginAgain)
-	return err
-}
-
 // takes reports whether the open transaction may take from reserved rows of a table: it has not
 // written the table otherwise, and may write it.
 func (r *Runner) takes(t *catalog.Table) bool {
@@ -158,32 +158,59 @@ func (r *Runner) lockUnits(ctx context.Context, taking *traffic.Taking, t *catal
 		return slot, nil
 	}
 	for range traffic.Tries {
+		if taking.Shared() {
+			if err := r.lookAtUnits(ctx, taking, t, c, e.Key); err != nil {
+				return 0, err
+			}
+		}
 		row, ok := taking.Choose(units)
 		if !ok {
 			return 0, nil
 		}
 		has, err := r.unitsOf(ctx, t, e, catalog.FirstReserved+row, c)
-		switch {
-		case err != nil:
+		if err != nil {
 			return 0, err
+		}
+		taking.Found(row, has)
+		switch {
 		case has >= units:
 			taking.Took(row, has+e.Deltas[at])
 			return catalog.FirstReserved + row, nil
+		case has >= 0 && !r.First: // it is locked now: no further ones
+			return 0, nil
+		case has >= 0: // and that is all that the transaction has done
+			if _, err := r.Do(ctx, session.BeginAgain); err != nil {
+				return 0, err
+			}
 		}
-		taking.Left(row, max(has, 0))
 	}
 	return 0, nil
 }
 
-// unitsOf locks a reserved row and reads what it has, less than nothing where that is not to be
-// had, and the times that are those of now.
+// lookAtUnits sees what the reserved rows of a key have, as committed.
+func (r *Runner) lookAtUnits(ctx context.Context, taking *traffic.Taking, t *catalog.Table, c *catalog.Column, k catalog.Key) error {
+	rows, err := r.Lookups.QueryAs(ctx, r.Initial.Kin, slotsql.UnitsOf(t, k, c))
+	if err != nil {
+		return ctx.Err() // then what is believed has to do
+	}
+	for _, row := range rows {
+		slot, _ := strconv.Atoi(row[0]) // a number
+		if units, err := strconv.ParseInt(row[1], 10, 64); err == nil {
+			taking.Saw(slot-catalog.FirstReserved, units)
+		}
+	}
+	return nil
+}
+
+// unitsOf locks a reserved row and reads what it has, Unknown where that is not to be had, and the
+// times that are those of now.
 func (r *Runner) unitsOf(ctx context.Context, t *catalog.Table, e slotsql.RowIncrement, slot int, c *catalog.Column) (units int64, err error) {
 	rows, err := r.Read(ctx, r.Settings.Unsnapshot()+slotsql.LockReserved(t, e.Key, slot, c, e.Touch))
 	if err != nil || len(rows) != 1 {
-		return -1, err
+		return traffic.Unknown, err
 	}
 	if units, err = strconv.ParseInt(rows[0][0], 10, 64); err != nil {
-		return -1, nil
+		return 0, nil
 	}
 	for i, at := range rows[0][1:] {
 		if e.Touch[i] != "" { // which is the caller's

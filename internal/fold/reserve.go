@@ -20,14 +20,15 @@ import (
 // foreign key, and wait for it.
 
 // untaken reads the slots of locked rows, of which nobody else takes any until the transaction
-// ends.
+// ends. From a row that holds nothing nobody takes, and who fills it has the base row.
 func (f Reserved) untaken(ctx context.Context, keys []catalog.Key) (map[string][]slotsql.SlotRow, error) {
 	t := f.t
 	found, err := f.SlotRows(ctx, t, keys, f.Outside)
 	if err != nil || f.Locks || !catalog.MayReserve(t) {
 		return found, err
 	}
-	switch some, err := f.lock(ctx, slices.Concat(slices.Collect(maps.Values(found))...), ""); {
+	filled := slices.DeleteFunc(slices.Concat(slices.Collect(maps.Values(found))...), func(s slotsql.SlotRow) bool { return !holds(s) })
+	switch some, err := f.lock(ctx, filled, ""); {
 	case err != nil:
 		return nil, err
 	case some:
@@ -50,6 +51,7 @@ func (f Reserved) lock(ctx context.Context, rows []slotsql.SlotRow, waits string
 	}
 	for _, k := range slices.SortedFunc(maps.Values(keys), t.Key.Compare) {
 		id := k.ID()
+		slices.Sort(slots[id]) // the first one is the gate to all others
 		f.Traffic.Of(t).Reserve.Met(id, reservedRows(slots[id]))
 		f.upset(id)
 		if _, err := f.Read(ctx, f.Settings.Unsnapshot()+slotsql.LockSlots(t, k, slots[id])+waits); err != nil {
@@ -59,11 +61,16 @@ func (f Reserved) lock(ctx context.Context, rows []slotsql.SlotRow, waits string
 	return len(keys) > 0, nil
 }
 
+// holds reports whether a slot has some of any counter.
+func holds(s slotsql.SlotRow) bool {
+	return slices.ContainsFunc(s.Amounts, func(n string) bool { return strings.Trim(n, "0.") != "" })
+}
+
 // reservedRows is how many rows there may be where these were met.
 func reservedRows(slots []string) (rows int) {
 	for _, slot := range slots {
 		if n, err := strconv.Atoi(slot); err == nil {
-			rows = max(rows, min(n-catalog.FirstReserved+1, catalog.MaxReserve))
+			rows = max(rows, min(n-catalog.FirstReserved+1, catalog.ReservedRows(catalog.MaxReserve)))
 		}
 	}
 	return rows
@@ -84,16 +91,6 @@ func (f Reserved) lockOf(ctx context.Context, name, from, where, clause string) 
 		_, err = f.lock(ctx, rows, waits.FindString(clause))
 	}
 	return err
-}
-
-// Meets reports whether rows have reserved rows.
-func (f Reserved) Meets(ctx context.Context, name, from, where string) (bool, error) {
-	t := f.t
-	rows, err := f.of(ctx, name, from, where)
-	for _, r := range rows {
-		f.Traffic.Of(t).Reserve.Met(r.Key.ID(), reservedRows([]string{r.Slot}))
-	}
-	return len(rows) > 0, err
 }
 
 // of are the keys and numbers of the reserved rows that rows have. What is wrong with
@@ -139,7 +136,7 @@ func (f Reserved) empty(ctx context.Context, gone []slotsql.SlotRow) (rest []slo
 		}
 		id := s.Key.ID()
 		reserved[id] = append(reserved[id], s)
-		if slices.ContainsFunc(s.Amounts, func(n string) bool { return strings.Trim(n, "0.") != "" }) || slices.ContainsFunc(s.Touch, func(at string) bool { return at != "" }) {
+		if holds(s) || slices.ContainsFunc(s.Touch, func(at string) bool { return at != "" }) {
 			full, filled[id] = append(full, s), true
 		}
 	}

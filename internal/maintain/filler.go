@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	fillBehind = 10 * time.Millisecond // behind the making of reserved rows they are filled
+	fillBehind = 50 * time.Millisecond // behind the making of reserved rows they are filled
 	fillRests  = time.Second           // for so long the session of fillings waits for the next one
 )
 

@@ -16,7 +16,7 @@ import (
 // make makes a key's reserved rows, if they are not there and the base row has enough for them.
 func (r *rollup) make(ctx context.Context, of filling) (made, enough bool, err error) {
 	f, t := r.folder, r.table
-	n := t.Spec.ReserveOf(of.counter)
+	n := catalog.ReservedRows(t.Spec.ReserveOf(of.counter))
 	there, err := f.SlotRows(ctx, t, []catalog.Key{of.key}, f.Read)
 	if err != nil {
 		return false, false, err
@@ -71,11 +71,14 @@ func (r *rollup) lockBase(ctx context.Context, of filling) (*stocked, error) {
 	return &stocked{rows[0].Key, n}, nil
 }
 
-// fill waits for the base row and for nothing behind it: reserved rows that somebody has locked
+// fill waits for the first reserved row and the base row, and for nothing behind them: reserved rows that somebody has locked
 // stay as they are. Half of all units stay in the base row, for who takes them there, and for the
 // next filling.
 func (r *rollup) fill(ctx context.Context, of filling) (left []int64, share int64, err error) {
 	f, t, c := r.folder, r.table, of.counter
+	if _, err := f.Read(ctx, slotsql.LockSlots(t, of.key, []string{strconv.Itoa(catalog.FirstReserved)})); err != nil {
+		return nil, 0, err
+	}
 	base, err := r.lockBase(ctx, of)
 	if err != nil || base == nil {
 		return nil, 0, err
@@ -91,7 +94,7 @@ func (r *rollup) fill(ctx context.Context, of filling) (left []int64, share int6
 	if err != nil {
 		return nil, 0, err
 	}
-	left = make([]int64, t.Spec.ReserveOf(c))
+	left = make([]int64, catalog.ReservedRows(t.Spec.ReserveOf(c)))
 	total := base.units
 	for _, s := range there[k.ID()] {
 		if place, ok := placeOf(s, left); ok {
@@ -111,8 +114,9 @@ func (r *rollup) fill(ctx context.Context, of filling) (left []int64, share int6
 		return nil, 0, nil
 	}
 	var slots []int
-	for i := range left {
-		if left[i] != traffic.Unknown {
+	left[0] = 0
+	for i := range left[1:] {
+		if i++; left[i] != traffic.Unknown {
 			slots, left[i] = append(slots, catalog.FirstReserved+i), share
 		}
 	}

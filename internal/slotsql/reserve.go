@@ -36,6 +36,12 @@ func ReservedOf(t *catalog.Table, name, from, where string) string {
 		" STRAIGHT_JOIN " + t.Slots() + " AS " + catalog.PrivateName + " FORCE INDEX (PRIMARY) ON " + strings.Join(on, " AND ")
 }
 
+// UnitsOf reads what reserved rows of a key have of a counter, by their slots' numbers.
+func UnitsOf(t *catalog.Table, k catalog.Key, c *catalog.Column) string {
+	slot := sqltext.Quote(t.SlotCol)
+	return "SELECT " + slot + ", CAST(" + sqltext.Quote(c.Name) + " AS CHAR) FROM " + t.Slots() + " WHERE " + WhereAnyOrAll(t, []catalog.Key{k}, t.Slots()) + " AND " + slot + " > " + strconv.Itoa(catalog.FirstReserved)
+}
+
 // HasUnits finds a base row that has so many by itself.
 func HasUnits(t *catalog.Table, k catalog.Key, c *catalog.Column, units int64) string {
 	name := t.Ref()

@@ -35,6 +35,7 @@ type stock struct {
 	looked  time.Duration // by clock: when a row of it was last seen
 	filling bool
 	rest    time.Duration // by clock: until then it is not filled again
+	shared  time.Duration // by clock: until then another process is believed to take from the rows, too
 }
 
 // Unknown is how many units a row has that somebody else has locked.
@@ -44,6 +45,7 @@ const (
 	fillRest  = 50 * time.Millisecond // between two fillings of a key
 	emptyRest = time.Second           // behind one that has found too little
 	idle      = 25 * time.Second      // from then on they may go
+	sharedFor = 10 * time.Second      // behind something that another process must have done
 	stale     = 15 * time.Second      // what rows hold that were not seen for so long, another process may have taken, or a rollup
 
 	// Tries is how many rows a transaction asks for before it goes the exact way.
@@ -184,13 +186,40 @@ func (x *Taking) Choose(units int64) (row int, ok bool) {
 	return 0, false
 }
 
+// Shared reports whether another process takes from the rows: then what is known of them is to be
+// looked at, as who locks one that has too little may keep others from all of them.
+func (x *Taking) Shared() bool {
+	x.of.mu.Lock()
+	defer x.of.mu.Unlock()
+	return catalog.Clock() < x.stock.shared
+}
+
+// Saw notes what a row has, as committed, if it is nobody's here.
+func (x *Taking) Saw(row int, units int64) {
+	x.of.mu.Lock()
+	defer x.of.mu.Unlock()
+	if row < len(x.stock.units) && !x.key.taken[row] {
+		x.stock.units[row], x.stock.looked = units, catalog.Clock()
+	}
+}
+
+// Found notes what a row has that was chosen; Unknown: it was not to be had.
+func (x *Taking) Found(row int, units int64) {
+	x.of.mu.Lock()
+	defer x.of.mu.Unlock()
+	if s := x.stock; row < len(s.units) && units < s.units[row] {
+		s.shared = catalog.Clock() + sharedFor
+		s.units[row] = max(units, 0)
+	}
+}
+
 // Took notes that the transaction has taken units, of a row that had so many left for others.
 func (x *Taking) Took(row int, left int64) {
 	x.took = true
 	x.Left(row, left)
 }
 
-// Left notes how many units a row has for others; none if it was not to be had.
+// Left notes how many units a row has for others.
 func (x *Taking) Left(row int, units int64) {
 	x.of.mu.Lock()
 	defer x.of.mu.Unlock()
