@@ -99,7 +99,7 @@ type Config struct {
 
 	// Reserve has guarded updates inside transactions (stock = stock - 1 WHERE id = 7 AND
 	// stock >= 1) of one row that many want at once take from so many reserved rows of it, 1 to
-	// 512, instead of waiting for each other: of each INT or BIGINT UNSIGNED counter, unless a
+	// 512, instead of waiting for each other: of each UNSIGNED integer counter, unless a
 	// table says otherwise. 0, the default: none. What is reserved is missing in the base row
 	// until nobody wants it any more, for clients without the driver. With RollupNever there is none.
 	// See docs/stock.md.

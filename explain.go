@@ -190,21 +190,16 @@ func (k *call) explainTogether(out *Explanation, when string) bool {
 
 // explainParts adds what a guarded update does first inside a transaction.
 func (k *call) explainParts(out *Explanation, args []any) {
-	g := k.Plan.Exactly().Guard
-	if g == nil || !g.TakesFromParts() || !sale.Computes(k.conn.Settings) {
-		return
-	}
-	e, _, ok := g.Taken(k.binder())
+	x := k.exactly()
+	e, _, ok := k.conn.Part(x)
 	if !ok {
 		return
 	}
-	if g.Reserves() {
+	when := "else, inside a transaction: on the base row, if it has enough by itself"
+	if g := x.Guard; g.Reserves() {
 		e.Slot = catalog.FirstReserved
 		out.step("inside a transaction, while several want the row: locked is a row of its reserve that has enough", slotsql.LockReserved(g.Table, e.Key, e.Slot, g.Counter, e.Touch), nil)
 		out.step("and written before COMMIT, with the increments of its row that are pending", slotsql.TakeReserved(g.Table, &e), nil)
-	}
-	when := "else, inside a transaction: on the base row, if it has enough by itself"
-	if g.Reserves() {
 		when += "; behind the first row of its reserve, if it has one"
 	}
 	out.step(when, k.text, args)

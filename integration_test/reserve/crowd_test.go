@@ -81,7 +81,7 @@ func TestReserveSoldOut(t *testing.T) {
 				}
 			}, func(i int) { // one moment, whoever reads
 				var sum int64
-				err := dbs[i%3].QueryRow("SELECT i.stock + (SELECT COALESCE(SUM(n), 0) FROM sale) FROM item i WHERE i.id = 1").Scan(&sum)
+				err := dbs[i%3].QueryRow(stockAndSales).Scan(&sum)
 				if c.Check(err) && (sum < 10000 || sum > added.Load()) {
 					err := fmt.Errorf("stock and sales are %d", sum)
 					c.Failed.CompareAndSwap(nil, &err)

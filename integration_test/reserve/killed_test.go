@@ -73,7 +73,7 @@ func TestReserveKilled(t *testing.T) {
 			}
 		}, func(i int) {
 			var sum int64
-			if err := tw.Ours.QueryRow("SELECT i.stock + (SELECT COALESCE(SUM(n), 0) FROM sale) FROM item i WHERE i.id = 1").Scan(&sum); err == nil && sum != 10000 {
+			if err := tw.Ours.QueryRow(stockAndSales).Scan(&sum); err == nil && sum != 10000 {
 				err := fmt.Errorf("stock and sales are %d", sum)
 				c.Failed.CompareAndSwap(nil, &err)
 			}
@@ -92,9 +92,9 @@ func TestReserveKilled(t *testing.T) {
 		require.NotZero(t, harness.Stats(t, tw.Ours).Reserved)
 		require.NotZero(t, killed.Load())
 		harness.Forget(tw.Ours, other)
-		require.EqualValues(t, 10000, harness.Number(t, tw.Ours, "SELECT i.stock + (SELECT COALESCE(SUM(n), 0) FROM sale) FROM item i WHERE i.id = 1"))
+		require.EqualValues(t, 10000, harness.Number(t, tw.Ours, stockAndSales))
 		harness.RollUp(t, tw.Ours)
-		require.EqualValues(t, 10000, harness.Number(t, tw.Direct, "SELECT i.stock + (SELECT COALESCE(SUM(n), 0) FROM sale) FROM item i WHERE i.id = 1"))
+		require.EqualValues(t, 10000, harness.Number(t, tw.Direct, stockAndSales))
 		t.Log(done.Load(), "orders", killed.Load(), "killed", harness.Stats(t, tw.Ours).Reserved, "reserved")
 	})
 }

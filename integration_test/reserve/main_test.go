@@ -49,6 +49,9 @@ const (
 	sell = "INSERT INTO sale (item_id, n) VALUES (?, ?)"
 )
 
+// stockAndSales is what has been there: one moment's, whoever reads it.
+const stockAndSales = "SELECT i.stock + (SELECT COALESCE(SUM(n), 0) FROM sale) FROM item i WHERE i.id = 1"
+
 // inReserve is what reserved rows of an item hold.
 func inReserve(t *testing.T, tw *harness.Twin, id int) int64 {
 	t.Helper()

@@ -76,27 +76,3 @@ func (f *yamlFile) reserved(to *int, at *string) func(*yaml.Node) bool {
 		return true
 	}
 }
-
-// reserves reads {stock: 64}.
-func (f *yamlFile) reserves(t *Table) func(*yaml.Node) bool {
-	return func(n *yaml.Node) bool {
-		if n.Kind != yaml.MappingNode {
-			return f.report(n, "write counter: 64", "%s is not a mapping of counters to numbers of rows", nodeText(n))
-		}
-		t.Reserve, t.At.reserve = map[string]int{}, f.place(n)
-		ok := true
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			var name, place string
-			var rows int
-			if !yamlText(f, &name, &place)(followAlias(n.Content[i])) || !f.reserved(&rows, &place)(followAlias(n.Content[i+1])) {
-				ok = false
-				continue
-			}
-			if _, twice := t.Reserve[name]; twice {
-				ok = f.report(n.Content[i], "keep one of them", "%s is set twice", sqltext.Excerpt(name))
-			}
-			t.Reserve[name] = rows
-		}
-		return ok
-	}
-}

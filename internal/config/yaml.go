@@ -167,22 +167,29 @@ func (f *yamlFile) boolean(to *bool, at *string) func(*yaml.Node) bool {
 
 // queries reads a mapping of names to SQL.
 func (f *yamlFile) queries(to *map[string]string, at *string) func(*yaml.Node) bool {
+	text := func(to, at *string) func(*yaml.Node) bool { return yamlText(f, to, at) }
+	return yamlByName(f, to, at, "queries", "SELECT …", text)
+}
+
+// yamlByName reads a mapping of names to values.
+func yamlByName[V any](f *yamlFile, to *map[string]V, at *string, what, example string, read func(to *V, at *string) func(*yaml.Node) bool) func(*yaml.Node) bool {
 	return func(n *yaml.Node) bool {
 		if n.Kind != yaml.MappingNode {
-			return f.report(n, "write counter: SELECT …", "%s is not a mapping of counters to queries", nodeText(n))
+			return f.report(n, "write counter: "+example, "%s is not a mapping of counters to %s", nodeText(n), what)
 		}
-		*to, *at = map[string]string{}, f.place(n)
+		*to, *at = map[string]V{}, f.place(n)
 		ok := true
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			var name, query, place string
-			if !yamlText(f, &name, &place)(followAlias(n.Content[i])) || !yamlText(f, &query, &place)(followAlias(n.Content[i+1])) {
+			var name, place string
+			var value V
+			if !yamlText(f, &name, &place)(followAlias(n.Content[i])) || !read(&value, &place)(followAlias(n.Content[i+1])) {
 				ok = false
 				continue
 			}
 			if _, twice := (*to)[name]; twice {
 				ok = f.report(n.Content[i], "keep one of them", "%s is set twice", sqltext.Excerpt(name))
 			}
-			(*to)[name] = query
+			(*to)[name] = value
 		}
 		return ok
 	}
@@ -263,7 +270,7 @@ func (f *yamlFile) tables(to *[]Table) func(*yaml.Node) bool {
 				{"derived", f.queries(&t.Derived, &t.At.derived)},
 				{"buffered", f.buffered(&t)},
 				{"history", f.history(&t)},
-				{"reserve", f.reserves(&t)},
+				{"reserve", yamlByName(f, &t.Reserve, &t.At.reserve, "numbers of rows", "64", f.reserved)},
 			})
 			*to = append(*to, t)
 			ok = ok && !t.At.broken

@@ -20,14 +20,14 @@ import (
 // reserved row of the key, where it has some, or the base row. done is false where no part has
 // enough, or the statement does more.
 func (r *Runner) runOnPart(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
-	g := x.Guard
-	if g == nil || !r.InTransaction() || !g.TakesFromParts() || x.Asked || x.Arguments.Count() != x.Plan.Params || !sale.Computes(r.Settings) || r.Locks {
+	if x.Guard == nil || !r.InTransaction() || x.Asked || x.Arguments.Count() != x.Plan.Params || r.Locks {
 		return answer.Outcome{}, false, nil
 	}
-	e, units, ok := g.Taken(x.Arguments.Binder)
+	e, units, ok := r.Part(x)
 	if !ok {
 		return answer.Outcome{}, false, nil
 	}
+	g := x.Guard
 	if g.Reserves() && r.takes(g.Table) {
 		if done, err := r.takeReserved(ctx, x, e, units); done || err != nil {
 			return answer.Outcome{Result: answer.Affected(1)}, true, err
@@ -57,6 +57,15 @@ func (r *Runner) runOnPart(ctx context.Context, x Execution) (out answer.Outcome
 		}
 	}
 	return answer.Outcome{}, false, nil
+}
+
+// Part is what a guarded update takes, and how many units a part has to have for that; ok is false
+// where it needs the whole.
+func (r *Runner) Part(x Execution) (e slotsql.RowIncrement, units int64, ok bool) {
+	if g := x.Guard; g != nil && g.TakesFromParts() && sale.Computes(r.Settings) {
+		return g.Taken(x.Arguments.Binder)
+	}
+	return e, 0, false
 }
 
 // passGate locks the first of the key's reserved rows, which nobody takes from. Whoever wants the

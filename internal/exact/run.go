@@ -59,7 +59,7 @@ func (r *Runner) RunExactly(ctx context.Context, x Execution) (answer.Outcome, e
 // are any now: they would fold what it brings to a slot, and have the row locked meanwhile. done
 // is false where it goes its usual way.
 func (r *Runner) RunBeside(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
-	if x.Guard == nil || !r.sales.Some(x.Guard.Table) || !sale.Sells(r.Caller) {
+	if x.Guard == nil || !r.sales.Some(x.Guard.Table) || !sale.Sells(r.Caller) || r.hasReserve(x) { // it would have the row, and wait for its reserve
 		return answer.Outcome{}, false, nil
 	}
 	out, done, err = r.runQueued(ctx, x, false)

@@ -5,8 +5,11 @@
 // The order of locks is that of the whole driver: base rows first, all of them in key order,
 // and then their slots. Who has locked a base row keeps everybody from its slots, so that
 // what a look-up connection reads of them stays true; and only what was read is taken away.
+// Reserved rows come before the base row, the first of them before the others: from those,
+// transactions take under their lock alone ([Reserved]).
 //
-//	LockRows → SlotRows → FoldSlots: one UPDATE of the base rows, one DELETE of the slots
+//	LockRows → SlotRows → FoldSlots: one UPDATE of the base rows, one DELETE of the slots, and
+//	one UPDATE of reserved rows, which stay
 //
 //	[Folder.FoldScopes]    the rows that a statement concerns
 //	[Folder.FoldTable]     all of a table's, until none with slots is left: one moment

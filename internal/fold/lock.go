@@ -9,8 +9,8 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// LockRows locks base rows exclusively, behind what they have in reserve. Naming the counters makes the server lock
-// the clustered rows, whatever index it goes by.
+// LockRows locks base rows exclusively, behind what they have in reserve. Naming the counters
+// makes the server lock the clustered rows, whatever index it goes by.
 func (f *Folder) LockRows(ctx context.Context, t *catalog.Table, name, from, where string) ([]slotsql.LockedRow, error) {
 	if err := f.Reserved(t).lockOf(ctx, name, from, where, "FOR UPDATE"); err != nil {
 		return nil, err

@@ -27,38 +27,48 @@ func (f Reserved) untaken(ctx context.Context, keys []catalog.Key) (map[string][
 	if err != nil || f.Locks || !catalog.MayReserve(t) {
 		return found, err
 	}
-	filled := slices.DeleteFunc(slices.Concat(slices.Collect(maps.Values(found))...), func(s slotsql.SlotRow) bool { return !holds(s) })
-	switch some, err := f.lock(ctx, filled, ""); {
-	case err != nil:
-		return nil, err
-	case some:
-		return f.SlotRows(ctx, t, keys, f.Outside)
+	var filled []slotsql.SlotRow
+	for _, rows := range found {
+		for _, s := range rows {
+			if catalog.Reserved(s.Slot) && holds(s) {
+				filled = append(filled, s)
+			}
+		}
 	}
-	return found, nil
+	if filled == nil {
+		return found, nil
+	}
+	if _, err := f.lock(ctx, filled, ""); err != nil {
+		return nil, err
+	}
+	return f.SlotRows(ctx, t, keys, f.Outside)
 }
 
-// lock locks those of some slots that are reserved, each by its full key: where there is
-// none, or in a range, the server would lock the place of others. waits is how, NOWAIT say. It
-// reports whether there were any.
-func (f Reserved) lock(ctx context.Context, rows []slotsql.SlotRow, waits string) (some bool, err error) {
+// lock locks reserved rows, each by its full key: where there is none, or in a range, the server
+// would lock the place of others. waits is how, NOWAIT say. skipped are the keys of which it has
+// not locked all.
+func (f Reserved) lock(ctx context.Context, rows []slotsql.SlotRow, waits string) (skipped map[string]bool, err error) {
 	t := f.t
+	skipped = map[string]bool{}
 	slots, keys := map[string][]string{}, map[string]catalog.Key{}
 	for _, r := range rows {
-		if catalog.Reserved(r.Slot) {
-			id := r.Key.ID()
-			slots[id], keys[id] = append(slots[id], r.Slot), r.Key
-		}
+		id := r.Key.ID()
+		slots[id], keys[id] = append(slots[id], r.Slot), r.Key
 	}
 	for _, k := range slices.SortedFunc(maps.Values(keys), t.Key.Compare) {
 		id := k.ID()
 		slices.Sort(slots[id]) // the first one is the gate to all others
 		f.Traffic.Of(t).Reserve.Met(id, reservedRows(slots[id]))
 		f.upset(id)
-		if _, err := f.Read(ctx, f.Settings.Unsnapshot()+slotsql.LockSlots(t, k, slots[id])+waits); err != nil {
-			return true, err
+		locked, err := f.Read(ctx, f.Settings.Unsnapshot()+slotsql.LockSlots(t, k, slots[id])+waits)
+		if err != nil {
+			return nil, err
+		}
+		if len(locked) < len(slots[id]) {
+			skipped[id] = true
 		}
 	}
-	return len(keys) > 0, nil
+	return skipped, nil
 }
 
 // holds reports whether a slot has some of any counter.
@@ -87,10 +97,26 @@ func (f Reserved) lockOf(ctx context.Context, name, from, where, clause string) 
 		return nil
 	}
 	rows, err := f.of(ctx, name, from, where)
-	if err == nil {
-		_, err = f.lock(ctx, rows, waits.FindString(clause))
+	if err != nil {
+		return err
 	}
+	_, err = f.lock(ctx, rows, waits.FindString(clause))
 	return err
+}
+
+// LockFree locks the reserved rows of those rows that are to be locked, for a rollup: it waits for
+// nobody. taking are the keys of which somebody takes, or of whose base row somebody wants units.
+// They are to be left: for the moment in which MariaDB skips what is locked it waits for who has
+// it, and he may begin to wait for the base row in that moment.
+func (f Reserved) LockFree(ctx context.Context, name, from, where string) (taking map[string]bool, err error) {
+	if !catalog.Reserves(f.t) || len(f.t.Key) == 0 {
+		return nil, nil
+	}
+	rows, err := f.of(ctx, name, from, where)
+	if err != nil {
+		return nil, err
+	}
+	return f.lock(ctx, rows, " SKIP LOCKED")
 }
 
 // of are the keys and numbers of the reserved rows that rows have. What is wrong with

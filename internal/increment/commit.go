@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"slices"
 
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
@@ -23,7 +22,7 @@ func (c *Caller) CommitInOnePacket(ctx context.Context) (done bool, err error) {
 	}
 	x.DropEmpty()
 	unsent := x.Unsent()
-	if len(unsent) != 1 || x.HoldsAll(maxDirectRows) || slices.ContainsFunc(unsent[0].Sorted(), (*slotsql.RowIncrement).IsTaken) { // which go to base rows, or reserved ones
+	if len(unsent) != 1 || x.HoldsAll(maxDirectRows) || len(c.Taken) > 0 { // which go to base rows, or reserved ones
 		return false, nil
 	}
 	if sorted := unsent[0].Sorted(); len(sorted) > c.Settings.Several(unsent[0].Table, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf)) {

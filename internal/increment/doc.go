@@ -7,7 +7,8 @@
 //	[Caller.CountAlone]    one row, by the text that its plan has made, if nobody is to go with it
 //	[Caller.Count]         any other: at once, or pending until COMMIT
 //	[Caller.KeepPromises]  pending increments whose rows nobody has looked for yet
-//	[Caller.Send]          what is pending, in order, right before COMMIT
+//	[Caller.Send]          what is pending, right before COMMIT: what is taken of reserved rows,
+//	                       then all else, in order
 //	[Caller.Leading]       a batch on the caller's connection, which a deputy takes over if his
 //	                       context ends
 //

@@ -11,9 +11,12 @@ import (
 // sendTaken writes what a transaction has taken of the reserved rows that it has locked. It
 // locks nothing else: who waits for these rows may have the base row locked.
 func sendTaken(ctx context.Context, c *Caller, x *txn.State) error {
+	if len(c.Taken) == 0 { // nor wanted
+		return nil
+	}
 	for _, p := range x.Unsent() {
 		for _, e := range p.Sorted() {
-			if !e.IsTaken() {
+			if e.Slot == 0 {
 				continue
 			}
 			affected, err := c.Do(ctx, c.Settings.Unsnapshot()+slotsql.TakeReserved(p.Table, e))

@@ -8,6 +8,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -94,30 +95,39 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 	left := map[string]string{}
 	var folded []slotsql.LockedRow
 	err := r.transaction(ctx, func() error {
-		rows, err := c.LockRowsAs(ctx, t, sqltext.Quote(t.Spec.Name), t.Base()+slotsql.Force(t, cols), cols.WhereAny(keys, sqltext.Quote(t.Spec.Name)), how)
+		name := sqltext.Quote(t.Spec.Name)
+		from, where := t.Base()+slotsql.Force(t, cols), cols.WhereAny(keys, name)
+		taking, err := c.Reserved(t).LockFree(ctx, name, from, where)
+		if err != nil {
+			return err
+		}
+		rows, err := c.LockRowsAs(ctx, t, name, from, where, how)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
 		if err := r.sameZones(ctx); err != nil {
 			return err
 		}
-		locked := keysOf(rows)
+		for _, row := range rows {
+			taken[row.Key.ID()] = true
+		}
+		all := len(rows)
+		rows = slices.DeleteFunc(rows, func(row slotsql.LockedRow) bool { return taking[row.Key.ID()] })
+		r.out.Busy += int64(all - len(rows))
+		if len(rows) == 0 {
+			return nil
+		}
+		locked := slices.Collect(session.EachOf(rows, slotsql.LockedRow.KeyOf))
 		found, err := c.SlotRows(ctx, t, locked, func(ctx context.Context, query string) ([][]string, error) {
 			if t.Fed || catalog.Reserves(t) { // who has written a slot by a trigger, or taken of a reserved one, may be waiting for the row
 				return c.Read(ctx, query+" FOR UPDATE SKIP LOCKED")
 			}
 			return c.Read(ctx, query+" FOR UPDATE")
 		})
-		for _, row := range rows {
-			taken[row.Key.ID()] = true
-		}
-		if err == nil && catalog.Reserves(t) {
-			rows, err = r.leaveTaken(ctx, rows, found)
-		}
-		if err != nil || len(rows) == 0 {
+		if err != nil {
 			return err
 		}
-		folded, locked = rows, keysOf(rows)
+		folded = rows
 		var whole []slotsql.LockedRow
 		for _, row := range rows {
 			slots := found[row.Key.ID()]
@@ -158,14 +168,6 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 		}
 	}
 	return taken, nil
-}
-
-func keysOf(rows []slotsql.LockedRow) []catalog.Key {
-	keys := make([]catalog.Key, len(rows))
-	for i, row := range rows {
-		keys[i] = row.Key
-	}
-	return keys
 }
 
 // fitsWhole reports whether a row can hold all of its slots although not those that could be

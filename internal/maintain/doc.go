@@ -6,7 +6,8 @@
 //	[Maintainer.RollUp]     slots → base rows, the keys in order, in sessions of its own
 //	[Maintainer.Recount]    a counter beside the query that defines it: differences, and their repair
 //	[Maintainer.Drop]       slots tables are closed, rolled up and dropped
-//	[Background]            beside statements: a rollup now and then, and cold keys ([Background.Slotted])
+//	[Background]            beside statements: a rollup now and then, cold keys ([Background.Slotted]),
+//	                        and units that are moved to reserved rows ([Background.Fill])
 //	[Init]                  the slots tables that a schema lacks
 //	[Maintainer.MakeTriggers] histories and derived counters: what writes and keeps them
 //	[Check]                 what keeps counters from being fast, or from being counted

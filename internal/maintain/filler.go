@@ -59,18 +59,22 @@ func (b *Background) Fill(t *catalog.Table, k catalog.Key, c *catalog.Column, un
 // fillAll works until nothing was to be filled for a moment.
 func (b *Background) fillAll(ctx context.Context, wake <-chan struct{}) {
 	var r *rollup
-	for {
-		for of, some := b.filler.next(false); some; of, some = b.filler.next(false) {
+	leave := func() {
+		if r != nil {
+			r.close()
+			r = nil
+		}
+	}
+	defer leave()
+	for !b.filler.ends() {
+		for of, some := b.filler.next(); some; of, some = b.filler.next() {
 			left, share, err := b.fill(ctx, &r, of)
 			b.Shared.Traffic.Of(of.table).Reserve.Filled(of.key, of.counter.Name, left, share)
 			if err != nil {
-				if n := mysqlerr.Number(err); ctx.Err() == nil && !mysqlerr.Passing[n] {
-					b.note("filling reserved rows", err)
-				}
-				if r != nil { // its connection may be broken
-					r.close()
-					r = nil
-				}
+				leave() // its connection may be broken
+			}
+			if n := mysqlerr.Number(err); err != nil && ctx.Err() == nil && !mysqlerr.Passing[n] {
+				b.note("filling reserved rows", err)
 			}
 		}
 		select {
@@ -78,37 +82,26 @@ func (b *Background) fillAll(ctx context.Context, wake <-chan struct{}) {
 		case <-ctx.Done():
 		case <-time.After(fillRests):
 		}
-		if r != nil && b.filler.idle() {
-			r.close()
-			r = nil
-		}
-		if _, some := b.filler.next(true); !some {
-			return
-		}
 	}
 }
 
-// next takes out of the queue what is to be filled next. Where there is nothing, and last says so,
-// the filler has ended.
-func (w *filler) next(last bool) (of filling, some bool) {
+// next takes out of the queue what is to be filled next.
+func (w *filler) next() (of filling, some bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.queue) == 0 {
-		w.works = w.works && !last
 		return filling{}, false
 	}
-	if last {
-		return w.queue[0], true
-	}
-	of = w.queue[0]
-	w.queue = w.queue[1:]
+	of, w.queue = w.queue[0], w.queue[1:]
 	return of, true
 }
 
-func (w *filler) idle() bool {
+// ends reports whether there is nothing to fill: who comes next starts anew.
+func (w *filler) ends() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.queue) == 0
+	w.works = len(w.queue) > 0
+	return !w.works
 }
 
 // fill fills the reserved rows of one key; r is the session of it, once it is open.

@@ -71,12 +71,22 @@ func (r *rollup) lockBase(ctx context.Context, of filling) (*stocked, error) {
 	return &stocked{rows[0].Key, n}, nil
 }
 
-// fill waits for the first reserved row and the base row, and for nothing behind them: reserved rows that somebody has locked
-// stay as they are. Half of all units stay in the base row, for who takes them there, and for the
-// next filling.
+// fill waits for the first reserved row, and with all others that nobody has locked for the base
+// row: as MariaDB stands in line for a moment where it skips what is locked, it does so before. Half
+// of all units, and a little more, stay in the base row, for who takes them there, and for the next
+// filling.
 func (r *rollup) fill(ctx context.Context, of filling) (left []int64, share int64, err error) {
 	f, t, c := r.folder, r.table, of.counter
-	if _, err := f.Read(ctx, slotsql.LockSlots(t, of.key, []string{strconv.Itoa(catalog.FirstReserved)})); err != nil {
+	left = make([]int64, catalog.ReservedRows(t.Spec.ReserveOf(c)))
+	gate, others := strconv.Itoa(catalog.FirstReserved), make([]string, len(left)-1)
+	for i := range others {
+		others[i] = strconv.Itoa(catalog.FirstReserved + 1 + i)
+	}
+	if _, err := f.Read(ctx, slotsql.LockSlots(t, of.key, []string{gate})); err != nil {
+		return nil, 0, err
+	}
+	free, err := f.Read(ctx, slotsql.LockSlots(t, of.key, others)+" SKIP LOCKED")
+	if err != nil {
 		return nil, 0, err
 	}
 	base, err := r.lockBase(ctx, of)
@@ -88,33 +98,25 @@ func (r *rollup) fill(ctx context.Context, of filling) (left []int64, share int6
 	if err != nil {
 		return nil, 0, err
 	}
-	free, err := f.SlotRows(ctx, t, []catalog.Key{k}, func(ctx context.Context, query string) ([][]string, error) {
-		return f.Read(ctx, query+" AND "+catalog.PrivateName+"."+sqltext.Quote(t.SlotCol)+" >= "+strconv.Itoa(catalog.FirstReserved)+" FOR UPDATE SKIP LOCKED")
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	left = make([]int64, catalog.ReservedRows(t.Spec.ReserveOf(c)))
 	total := base.units
 	for _, s := range there[k.ID()] {
-		if place, ok := placeOf(s, left); ok {
+		place, ok := placeOf(s, left)
+		switch {
+		case !ok, place == 0: // holds nothing
+		case !slices.ContainsFunc(free, func(row []string) bool { return row[0] == s.Slot }):
 			left[place] = traffic.Unknown
-		}
-	}
-	for _, s := range free[k.ID()] {
-		if place, ok := placeOf(s, left); ok {
+		default:
 			n, err := strconv.ParseInt(s.Amounts[at], 10, 64)
 			if err != nil || n < 0 || total > math.MaxInt64-n {
 				return nil, 0, err
 			}
-			left[place], total = 0, total+n
+			total += n
 		}
 	}
 	if share = total / int64(2*len(left)); share < of.units {
 		return nil, 0, nil
 	}
 	var slots []int
-	left[0] = 0
 	for i := range left[1:] {
 		if i++; left[i] != traffic.Unknown {
 			slots, left[i] = append(slots, catalog.FirstReserved+i), share
@@ -143,21 +145,6 @@ func placeOf(s slotsql.SlotRow, places []int64) (place int, ok bool) {
 	n, err := strconv.Atoi(s.Slot)
 	place = n - catalog.FirstReserved
 	return place, err == nil && place >= 0 && place < len(places)
-}
-
-// leaveTaken leaves out the rows of which somebody takes reserved units now: what is not locked of
-// them is all that the next ones have.
-func (r *rollup) leaveTaken(ctx context.Context, rows []slotsql.LockedRow, found map[string][]slotsql.SlotRow) ([]slotsql.LockedRow, error) {
-	there, err := r.folder.SlotRows(ctx, r.table, keysOf(rows), r.folder.Read)
-	if err != nil {
-		return nil, err
-	}
-	left := slices.DeleteFunc(slices.Clone(rows), func(row slotsql.LockedRow) bool {
-		id := row.Key.ID()
-		return len(found[id]) < len(there[id])
-	})
-	r.out.Busy += int64(len(rows) - len(left))
-	return left, nil
 }
 
 // unreserved leaves out the keys that are known to have reserved rows: they are for the rollup.

@@ -8,6 +8,7 @@
 //	[View], [WideView]       a table as the application sees it, its counters being sums
 //	[Gathered]               the sums of several counters of one row
 //	[LockSQL], [Folding]     the exact way: base row, then slots, then one into the other
+//	[LockReserved], …        reserved rows: locked, taken from, filled, emptied
 //	[Orphans], [After]       what is left over
 //
 // For the counter likes of the table post, [View] is

@@ -93,6 +93,3 @@ type Locator struct {
 }
 
 func (e *RowIncrement) KeyOf() catalog.Key { return e.Key }
-
-// IsTaken reports whether it takes from a reserved row.
-func (e *RowIncrement) IsTaken() bool { return e.Slot != 0 }

@@ -213,18 +213,13 @@ func (x *Taking) Found(row int, units int64) {
 	}
 }
 
-// Took notes that the transaction has taken units, of a row that had so many left for others.
+// Took notes that the transaction has taken units, of a row that has so many left.
 func (x *Taking) Took(row int, left int64) {
-	x.took = true
-	x.Left(row, left)
-}
-
-// Left notes how many units a row has for others.
-func (x *Taking) Left(row int, units int64) {
 	x.of.mu.Lock()
 	defer x.of.mu.Unlock()
+	x.took = true
 	if row < len(x.stock.units) {
-		x.stock.units[row], x.stock.looked = units, catalog.Clock()
+		x.stock.units[row], x.stock.looked = left, catalog.Clock()
 	}
 }
 

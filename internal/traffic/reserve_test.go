@@ -33,7 +33,7 @@ func TestReserve(t *testing.T) {
 	_, ok = second.Choose(1)
 	require.False(t, ok, "of the other one nothing is known")
 	first.Took(a, 9)
-	second.Left(b, 0)
+	second.Found(b, 0)
 	second.Leave()
 	third := r.Enter(key, "stock", &by, false)
 	_, ok = third.Choose(1)

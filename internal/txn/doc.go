@@ -2,7 +2,8 @@
 // done yet. It sends nothing, and knows no connection.
 //
 //	[State]      all of it
-//	[Pending]    the increments of one table that are still to be sent, one entry a key
+//	[Pending]    the increments of one table that are still to be sent, one entry a key, and what
+//	             is taken of a reserved row
 //	[WriteSet]   the base rows of one table that it has written, and whose slots it has folded
 //	[Promise]    an increment whose row has not been looked for, until somebody asks
 //
