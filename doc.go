@@ -33,7 +33,8 @@
 //     COMMIT serves many callers (group commit).
 //   - A query that reads a counter is sent as it was written, with a hidden column that
 //     tells whether the table has slots at all: mostly it has none, and that was the
-//     answer. Else it reads the counter through a view: a derived table of
+//     answer. If it has few, or few rows are read, hidden columns tell these, and the
+//     driver adds them to the answer. Else it reads the counter through a view: a derived table of
 //     the table's name and columns, whose counters are sums. Both servers merge
 //     it into the query, and every name in the text means what it always meant.
 //     The simplest queries have the sums in their select list.

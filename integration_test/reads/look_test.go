@@ -18,7 +18,7 @@ import (
 
 // looks tells what is sent to see whether a table has slots at all.
 func looks(s harness.Sending) bool {
-	return strings.Contains(s.Text, ", (SELECT MIN(countermysql_slots.") || strings.Contains(s.Text, ", (SELECT COUNT(*) FROM `") || strings.Contains(s.Text, ", COALESCE((SELECT 1 FROM `")
+	return strings.Contains(s.Text, ", (SELECT MIN(countermysql_slots.") || strings.Contains(s.Text, ", (SELECT CONCAT")
 }
 
 const lookForum = `
@@ -352,14 +352,16 @@ func TestRowsLooked(t *testing.T) {
 				"A: INSERT INTO user (id, name) VALUES (9, 'zoe')")
 			harness.Number(t, tw.Ours, "SELECT likes FROM post WHERE id = 1") // learns that there are slots
 			harness.Number(t, tw.Ours, "SELECT points FROM user WHERE id = 1")
-			for query, slots := range map[string]bool{
+			for query, slots := range map[string]bool{ // that can't be added to a column of the answer
 				"SELECT * FROM post WHERE id = 1":                                                                                  false,
+				"SELECT likes, views, likes AS again FROM post WHERE user_id = 2 ORDER BY id":                                      false,
+				"SELECT p.likes, u.points, p.title FROM post p JOIN user u ON u.id = p.user_id WHERE p.id = ? + 2":                 false,
+				"SELECT p.likes, p.views, u.name FROM user u LEFT JOIN post p ON u.id = p.user_id ORDER BY u.id, p.id":             false,
+				"SELECT likes + 1, views FROM post WHERE user_id = 2 ORDER BY id":                                                  true,
 				"SELECT*FROM post p WHERE p.id IN (1, 2, 4) ORDER BY p.id LIMIT 2":                                                 false,
 				"SELECT likes, score, changed FROM post WHERE user_id = 2 ORDER BY id":                                             true,
 				"SELECT p.likes, u.points, p.title FROM post p JOIN user u ON u.id = p.user_id WHERE p.id = ?":                     false,
-				"SELECT p.likes, u.points, p.title FROM post p JOIN user u ON u.id = p.user_id WHERE p.id = ? + 2":                 true,
 				"SELECT p.likes + 1 AS n, u.points, u.name FROM user u LEFT JOIN post p ON u.id = p.user_id ORDER BY u.id LIMIT 2": false,
-				"SELECT p.likes, p.views, u.name FROM user u LEFT JOIN post p ON u.id = p.user_id ORDER BY u.id, p.id":             true,
 				"SELECT p.*, u.name FROM user u LEFT JOIN post p ON u.id = p.user_id WHERE u.name = 'zoe'":                         false,
 			} {
 				var args []any
@@ -381,9 +383,9 @@ func TestRowsLooked(t *testing.T) {
 					}
 					if !slots {
 						require.Len(t, texts, 1, query)
-						require.True(t, looks(harness.Sending{Text: texts[0]}) && !strings.Contains(texts[0], "SUM("), texts)
+						require.Contains(t, texts[0], "CONCAT_WS(", query)
 					} else {
-						require.Contains(t, texts[len(texts)-1], "SUM(", query)
+						require.NotContains(t, texts[len(texts)-1], "CONCAT_WS(", query)
 					}
 				}
 				tw.SameTypes(t, false, query, args...)

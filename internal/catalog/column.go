@@ -71,6 +71,9 @@ func Ascii(s string) bool {
 // slots looks at the key that it copies, in the same statement. What that finds is added to
 // the base row, and what locks rows has the schema read anew.
 
+// Digits reports whether its values are integers, and their texts nothing but these.
+func (c *Column) Digits() bool { return c.Integer() && !c.zerofill() }
+
 func (c *Column) zerofill() bool { return strings.Contains(c.ColumnType, "zerofill") }
 
 // padded reports whether the column's collation takes texts that differ in spaces at their

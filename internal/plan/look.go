@@ -22,12 +22,12 @@ type look struct {
 	Tables []*catalog.Table // one hidden column each
 	Always bool             // which rows there are depends on no counter: without any, the answer is true, too
 
-	Rows rowLook // sent where some table has slots
+	Rows RowLook // sent where some table has slots
 }
 
 // look makes the text; nil where the query can't be sent twice, or has no place for
 // hidden columns.
-func (rw rewriter) look(stmt ast.StmtNode) *look {
+func (rw rewriter) look(stmt ast.StmtNode, top *topRead) *look {
 	s, ok := stmt.(*ast.SelectStmt)
 	if !ok || s.Kind != ast.SelectStmtKindSelect || s.LockInfo != nil || s.SelectIntoOpt != nil || rw.parsed.into || rw.parsed.moreLocks > 0 || rw.actsTwice() || countsColumns(s) {
 		return nil
@@ -60,9 +60,9 @@ func (rw rewriter) look(stmt ast.StmtNode) *look {
 	rows := rw.toks[from:until]
 	l.Always = !s.Distinct && s.GroupBy == nil && s.With == nil && !sqltext.HasWord(rows, "SELECT", "HAVING", "NATURAL") && !readsVirtual(rows, refsOf(rw.named))
 	if l.Always {
-		if hidden := rw.rowsLooked(s); hidden != nil {
-			l.Rows = rowLook{Text: rw.text[:at] + ", " + strings.Join(hidden, ", ") + " " + rw.text[at:], Hidden: len(hidden)}
-		}
+		l.Rows = rw.rowsLooked(s, top, func(hidden []string) string {
+			return rw.text[:at] + ", " + strings.Join(hidden, ", ") + " " + rw.text[at:]
+		})
 	}
 	return l
 }

@@ -2,42 +2,232 @@ package plan
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// rowLook is a look whose hidden columns say of each row whether it has slots. A row
-// without any is the answer as it stands, and few rows have some: to look whether it has
-// takes half the time that it takes to add up several counters.
-type rowLook struct {
-	Text   string // "": there is none
-	Hidden int
+// RowLook is a look whose hidden columns tell what the slots of each row come to, which is
+// added to its counters when it is read: that takes half the time, or less, of having the server
+// add it up in views. Either they are all slots that there are, if these are few, or the sums of
+// each row's.
+type RowLook struct {
+	Few, Each string     // the texts; "": there is none
+	Slots     []RowSlots // of the counter tables
+	First     *FirstRows // by Few alone; nil: which rows there are depends on no counter
 }
 
-// rowsLooked are the hidden columns of a row look; nil where less than two counters are
-// read for each row, or which rows there are, and in which order, may depend on one.
-func (rw rewriter) rowsLooked(s *ast.SelectStmt) (hidden []string) {
-	if s.From == nil || s.WindowSpecs != nil || !rowByRow(s.Fields) || some(s.Fields, func(*ast.SubqueryExpr) bool { return true }) ||
-		countersNamed(s.Fields, rw.named) < 2 || !ordersOtherwise(s, rw.named) {
-		return nil
+// Hidden is how many columns are, of Few.
+func (l *RowLook) Hidden() (n int) {
+	for _, s := range l.Slots {
+		n += 1 + s.Keys
+	}
+	if l.First != nil {
+		n++
+	}
+	return n
+}
+
+// RowSlots says where the sums of a row's slots belong.
+type RowSlots struct {
+	Added bool // else the rows are no answer where one has slots
+	Keys  int  // the columns of its key
+	sums  []*catalog.Column
+	cells []cell
+	name  string // of the table in the query
+}
+
+// cell is a column of the answer that is a counter.
+type cell struct {
+	sum  int
+	at   int  // of a column before a wildcard, or from the last one behind it
+	wild bool // it is one of a wildcard at this place,
+	tail int  // which so many columns come behind
+}
+
+// rowsLooked plans a look at each row, given how a text with hidden columns is written; none where
+// less than two counters are read for each, or which rows there are, and in which order, may depend
+// on one, but for the first rows by a counter.
+func (rw rewriter) rowsLooked(s *ast.SelectStmt, top *topRead, text func(hidden []string) string) (l RowLook) {
+	if s.From == nil || s.WindowSpecs != nil || !rowByRow(s.Fields) || some(s.Fields, func(*ast.SubqueryExpr) bool { return true }) {
+		return RowLook{}
 	}
 	read := rw.countersRead(s, rw.named, s.Fields)
 	if wild(s) {
 		read = rw.named
 	}
-	for _, source := range rw.sources(s) {
-		switch t := source.t; {
-		case t == nil || !slices.Contains(read, t):
-		case len(t.Key) == 0:
-			return nil
-		default:
-			hidden = append(hidden, slotsql.RowHasSlots(t, source.name))
+	if !ordersOtherwise(s, rw.named) {
+		if l.First = top.firstRows(rw.named); l.First == nil {
+			return RowLook{}
+		}
+		read = with(read, top.table)
+	} else if countersNamed(s.Fields, rw.named) < 2 {
+		return RowLook{}
+	}
+	var each, few []string
+	all, numbers := rw.sources(s), true
+	for _, src := range all {
+		if src.t == nil || !slices.Contains(read, src.t) {
+			continue
+		}
+		if len(src.t.Key) == 0 {
+			return RowLook{}
+		}
+		numbers = numbers && !slices.ContainsFunc(src.t.Key, func(c *catalog.Column) bool { return !c.Digits() })
+		slots, by := rw.rowSlots(s.Fields.Fields, src, all), (*catalog.Column)(nil)
+		if f := l.First; f != nil && src.t == top.table {
+			if by = top.order[0].C; !slots.Added {
+				return RowLook{}
+			}
+			f.Slots, f.Sum = len(l.Slots), slots.add(by)
+		}
+		l.Slots = append(l.Slots, slots)
+		each = append(each, slotsql.RowSums(src.t, src.name, slots.sums))
+		few = append(few, slotsql.AllSlots(src.t, slots.sums, by), slotsql.KeyOf(src.t, src.name))
+	}
+	if l.First != nil {
+		few = append(few, slotsql.ValueOf(top.name, top.order[0].C))
+	} else if each != nil {
+		l.Each = text(each)
+	}
+	if numbers && few != nil {
+		l.Few = text(few)
+		if !rw.server.MariaDB { // whose texts are a thousand times as long
+			l.Few = rw.hint(l.Few, "SET_VAR(group_concat_max_len = "+strconv.Itoa(slotsql.MostSlots)+")")
 		}
 	}
-	return hidden
+	return l
+}
+
+// hint writes a hint behind the SELECT that the statement, of which text is a longer version, begins
+// with (https://dev.mysql.com/doc/refman/8.4/en/optimizer-hints.html#optimizer-hints-set-var).
+func (rw rewriter) hint(text, hint string) string {
+	switch first, next := rw.toks[0], rw.toks[1]; {
+	case next.Kind == sqltext.Hint:
+		return text[:next.Start+3] + " " + hint + text[next.Start+3:]
+	case first.Is("SELECT"):
+		return text[:first.End] + " /*+ " + hint + " */" + text[first.End:]
+	}
+	return text
+}
+
+// add is the place of a counter's sum.
+func (r *RowSlots) add(c *catalog.Column) int {
+	if i := slices.Index(r.sums, c); i >= 0 {
+		return i
+	}
+	r.sums = append(r.sums, c)
+	return len(r.sums) - 1
+}
+
+// rowSlots finds the counters of a table in a select list. They can be added to where they are
+// integers, and stand there as they are.
+func (rw rewriter) rowSlots(list []*ast.SelectField, src source, all []source) RowSlots {
+	r := RowSlots{Added: true, Keys: len(src.t.Key), name: src.name}
+	wildcard := slices.IndexFunc(list, func(f *ast.SelectField) bool { return f.WildCard != nil })
+	for i, f := range list {
+		if f.WildCard != nil {
+			switch of := f.WildCard; {
+			case of.Schema.O != "", i != wildcard, of.Table.O == "" && len(all) > 1:
+				r.Added = false
+			case src.means(of.Table.O, src.name):
+				r.Added = r.Added && len(src.t.Touch) == 0
+				for _, c := range src.t.Counters {
+					r.Added = r.Added && c.Integer()
+					r.cells = append(r.cells, cell{sum: r.add(c), at: i, wild: true, tail: len(list) - 1 - i})
+				}
+			}
+			continue
+		}
+		ref, bare := columnRef(f.Expr)
+		mine := some(f.Expr, func(c *ast.ColumnName) bool { return src.t.Virtual(c.Name.O) && rw.mayBeOf(c, src.t, all) })
+		if !mine {
+			continue
+		}
+		if !bare || ref.Schema.O != "" || ref.Table.O == "" && len(all) > 1 || src.t.Counter(ref.Name.O) == nil || !src.t.Counter(ref.Name.O).Integer() {
+			r.Added = false
+			continue
+		}
+		if !src.means(ref.Table.O, src.name) { // the same table by another name
+			continue
+		}
+		at := i
+		if wildcard >= 0 && i > wildcard {
+			at -= len(list)
+		}
+		r.cells = append(r.cells, cell{sum: r.add(src.t.Counter(ref.Name.O)), at: at})
+	}
+	if !r.Added {
+		r.sums, r.cells = nil, nil
+	}
+	return r
+}
+
+// Sums is how many there are.
+func (r *RowSlots) Sums() int { return len(r.sums) }
+
+// Places gives, for each sum, the columns of an answer that it is added to; ok is false where a wildcard
+// lacks one, which another client may have given another name.
+func (r *RowSlots) Places(columns []string) (places [][]int, ok bool) {
+	places = make([][]int, len(r.sums))
+	for _, c := range r.cells {
+		at := c.at
+		switch {
+		case c.wild:
+			name := r.sums[c.sum].Name
+			of := columns[c.at:max(c.at, len(columns)-c.tail)]
+			i := slices.IndexFunc(of, func(column string) bool {
+				return strings.EqualFold(column, name) || strings.EqualFold(column, r.name+"."+name) // columnsWithAlias
+			})
+			if i < 0 {
+				return nil, false
+			}
+			at += i
+		case at < 0:
+			at += len(columns)
+		}
+		places[c.sum] = append(places[c.sum], at)
+	}
+	return places, true
+}
+
+// FirstRows are the first rows by a counter. What the base rows have first is the answer once it is in
+// order by what the slots add, unless another row comes in: each that has slots is known, with what
+// its base row has, and all others have what their base rows have.
+type FirstRows struct {
+	Desc   bool
+	Ties   bool // other columns tell the order of those with one value
+	Joined bool // a row may be there more than once
+
+	Slots, Sum int // the place of the counter's sum: of which table, and which of them
+
+	top *topRead
+}
+
+// Orders reports whether the counter is one of those slots.
+func (f *FirstRows) Orders(slots int) bool { return f != nil && f.Slots == slots }
+
+// Limit is how many rows are asked for.
+func (f *FirstRows) Limit(b Binder) (n int64, ok bool) { return f.top.rest(b) }
+
+// firstRows is nil where they are not to be told so.
+func (r *topRead) firstRows(named []*catalog.Table) *FirstRows {
+	if r == nil || r.offset.param >= 0 || r.offset.literal != uint64(0) && r.offset.literal != int64(0) {
+		return nil
+	}
+	t, by := r.table, r.order[0]
+	virtual := func(k catalog.SortKey) bool {
+		return slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Virtual(k.C.Name) })
+	}
+	if t.Counter(by.C.Name) == nil || !by.C.Integer() || by.C.Nullable || len(t.Key) != 1 || !t.Key[0].Digits() || !t.SortedBy(r.order) || slices.ContainsFunc(r.order[1:], virtual) {
+		return nil
+	}
+	return &FirstRows{Desc: by.Desc, Ties: len(r.order) > 1, Joined: r.joined, top: r}
 }
 
 // countersNamed is how many counters and touch columns a select list has; a wildcard has

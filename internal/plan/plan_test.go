@@ -35,8 +35,11 @@ func describe(p *Plan) string {
 				always = ", and no row is an answer"
 			}
 			line("  looks by %s%s", look.Text, always)
-			if look.Rows.Text != "" {
-				line("  or by %s", look.Rows.Text)
+			if look.Rows.Few != "" {
+				line("  or by %s", look.Rows.Few)
+			}
+			if look.Rows.Each != "" {
+				line("  or by %s", look.Rows.Each)
 			}
 		}
 		line("  sends %s", q.SQL)

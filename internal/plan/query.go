@@ -30,12 +30,12 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 		}
 	}
 	q.Into = a.parsed.into
-	q.Look = rw.look(stmt)
 	q.mayFailPerRow = !a.parsed.into && !q.columns && !q.Locking && a.mayFailPerRow(stmt)
 	q.others = some(stmt, func(t *ast.TableName) bool { return a.lookup(t) == nil })
 	if !a.parsed.into && !q.columns {
 		q.Top = rw.top(stmt, q)
 	}
+	q.Look = rw.look(stmt, q.Top)
 	q.NamedByArgs = q.Renamed && namedByArgs(stmt)
 	switch {
 	case !isOne:
@@ -44,6 +44,9 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 		q.Exact.Rows, q.First = one.lockedRows(a.parsed.into)
 	default:
 		q.Keys, q.Keyed = one.numericKeys(), one.keyedRows()
+		if q.Look != nil && (q.Keys != nil || q.Keyed != nil) { // a row or two: all slots there are would take longer
+			q.Look.Rows.Few = ""
+		}
 	}
 	return &Plan{Work: q}
 }

@@ -23,6 +23,9 @@ type topRead struct {
 	count, offset Operand
 	guarded       Template // text that fails where a key is a date that a UNION does not keep; no pieces: there is none
 	joined        bool     // it names other tables, too, once more
+	table         *catalog.Table
+	name          string // of it in the query
+	order         []catalog.SortKey
 }
 
 // restLimit stands for the number of rows without slots.
@@ -169,7 +172,7 @@ func (src source) readInOrder(where ast.ExprNode, by *catalog.Column) bool {
 }
 
 func (rw rewriter) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey, several bool, q *Sum) *topRead {
-	r := &topRead{params: len(rw.params), joined: several}
+	r := &topRead{params: len(rw.params), joined: several, table: of.t, name: of.name, order: order}
 	var ok bool
 	if r.count, ok = rw.params.constant(s.Limit.Count); !ok {
 		return nil

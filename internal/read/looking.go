@@ -1,7 +1,6 @@
 package read
 
 import (
-	"bytes"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
-	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 // maxLooked is how many rows are read before the first is given out.
@@ -33,8 +31,11 @@ func (r *Reader) looks(x *Execution) lookKind {
 		if x.State.tableLook.Pays(now) {
 			return tableLook
 		}
-	case l.Rows.Text != "" && x.State.rowLook.Pays(now):
-		return eachRowLook
+	case x.Temporary:
+	case l.Rows.Few != "" && !slices.ContainsFunc(l.Tables, func(t *catalog.Table) bool { return r.Traffic.Of(t).Slots.Many(now) }) && x.State.fewLook.Pays(now):
+		return fewLook
+	case l.Rows.Each != "" && x.State.eachLook.Pays(now):
+		return eachLook
 	}
 	return noLook
 }
@@ -42,18 +43,24 @@ func (r *Reader) looks(x *Execution) lookKind {
 type lookKind int
 
 const (
-	noLook      lookKind = iota
-	tableLook            // has a table slots?
-	eachRowLook          // has some row of the answer slots?
+	noLook    lookKind = iota
+	tableLook          // has a table slots?
+	fewLook            // which slots are there?
+	eachLook           // what do the slots of each row of the answer come to?
 )
 
 // lookFirst sends a query as a look. answered is false if it has to be sent with sums:
 // there are slots, or the base rows without them are no answer.
 func (r *Reader) lookFirst(ctx context.Context, x *Execution, kind lookKind) (out answer.Outcome, answered bool, err error) {
 	l := x.Plan.Sum().Look
-	text, hidden, most := l.Text, len(l.Tables), 1
-	if kind == eachRowLook {
-		text, hidden, most = l.Rows.Text, l.Rows.Hidden, maxLooked+1
+	text, hidden, most := l.Text, len(l.Tables), maxLooked+1
+	switch kind {
+	case fewLook:
+		text, hidden = l.Rows.Few, l.Rows.Hidden()
+	case eachLook:
+		text, hidden = l.Rows.Each, len(l.Rows.Slots)
+	default:
+		most = 1
 	}
 	out, err = x.SendLook(ctx, x.Own(text))
 	if err != nil {
@@ -64,15 +71,19 @@ func (r *Reader) lookFirst(ctx context.Context, x *Execution, kind lookKind) (ou
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
 		answered = !l.Blames(err)
-	case kind == eachRowLook:
-		answered = eachRow(&x.State.rowLook, rows)
-	default:
+	case kind == tableLook:
 		answered = r.told(x, rows)
+	default:
+		answered = r.added(x, kind, rows)
 	}
-	out.Rows = rows
 	if !answered {
 		_ = rows.Close() // if it fails, so does what is sent next
 		return answer.Outcome{}, false, nil
+	}
+	if out.Rows = rows; kind == eachLook && !r.Settings.MariaDB { // MySQL takes a column that an aggregate of another query refers to for one that can be NULL
+		plain := answer.Over(rows)
+		plain.Plain = answer.Plain{Types: x.written(r).types}
+		out.Rows = plain
 	}
 	return out, true, nil
 }
@@ -96,19 +107,37 @@ func (r *Reader) told(x *Execution, rows *lookedRows) (answered bool) {
 	return answered
 }
 
-// eachRow reports whether no row of a look has slots, and remembers whether it pays to ask.
-func eachRow(l *traffic.Look, rows *lookedRows) (answered bool) {
+// added adds to each row what its slots come to, and reports whether that is the answer; it
+// remembers whether it pays to ask.
+func (r *Reader) added(x *Execution, kind lookKind, rows *lookedRows) (answered bool) {
+	pays, of := &x.State.eachLook, &x.Plan.Sum().Look.Rows
+	if kind == fewLook {
+		pays = &x.State.fewLook
+	}
 	if len(rows.ahead) > maxLooked {
-		l.TooMany()
+		x.State.fewLook.TooMany()
+		x.State.eachLook.TooMany()
 		return false
 	}
-	answered = true
-	for row := range rows.ahead {
-		for i := range rows.hidden {
-			answered = answered && !rows.has(row, i)
+	if len(rows.ahead) == 0 {
+		return true
+	}
+	slots, many, ok := rows.slots(kind, of)
+	if many {
+		for _, t := range x.Plan.Sum().Look.Tables {
+			r.Traffic.Of(t).Slots.SeeMany()
 		}
 	}
-	l.Told(answered)
+	if !ok {
+		pays.Told(false)
+		return false
+	}
+	answered = rows.add(of, slots)
+	if f := of.First; f != nil && answered {
+		limit, ok := f.Limit(x.Arguments.Binder)
+		answered = ok && rows.sort(f, slots[f.Slots], int(limit))
+	}
+	pays.Told(answered)
 	return answered
 }
 
@@ -128,21 +157,40 @@ var _ answer.Physical = (*lookedRows)(nil)
 // peek reads so many rows; the error is what comes in place of the next.
 func (a *lookedRows) peek(n int) error {
 	columns := len(a.Physical.Columns())
+	var free []driver.Value
 	for len(a.ahead) < n {
-		row := make([]driver.Value, columns)
+		if len(free) == 0 {
+			free = make([]driver.Value, columns*min(n, 8))
+		}
+		row := free[:columns:columns]
+		free = free[columns:]
 		if a.err = a.Physical.Next(row); a.err != nil {
 			return a.err
 		}
 		if n > 1 { // the next overwrites them
-			for i, v := range row {
-				if b, ok := v.([]byte); ok {
-					row[i] = bytes.Clone(b)
-				}
-			}
+			cloned(row)
 		}
 		a.ahead = append(a.ahead, row)
 	}
 	return nil
+}
+
+// cloned makes the texts of a row its own.
+func cloned(row []driver.Value) {
+	size := 0
+	for _, v := range row {
+		if b, ok := v.([]byte); ok {
+			size += len(b)
+		}
+	}
+	all := make([]byte, 0, size)
+	for i, v := range row {
+		if b, ok := v.([]byte); ok {
+			at := len(all)
+			all = append(all, b...)
+			row[i] = all[at:len(all):len(all)]
+		}
+	}
 }
 
 // has reports whether hidden column i of a row is true.

@@ -1,6 +1,10 @@
 package slotsql
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -26,13 +30,46 @@ func slotsOfRow(t *catalog.Table, name string) string {
 	return " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + t.Key.Same(catalog.PrivateName, sqltext.Quote(name)) + " AND " + t.Planned(catalog.PrivateName)
 }
 
-// RowHasSlots says whether a row of a table that has a key has slots; 0: none. MySQL would take
-// a column that an aggregate of another query refers to for one that can be NULL.
-func RowHasSlots(t *catalog.Table, name string) string {
-	if t.MariaDB {
-		return CountSlots(t, name)
+// RowSums says how many slots a row of a table that has a key has, and their sums of some counters:
+// "2,41,-3".
+func RowSums(t *catalog.Table, name string, counters []*catalog.Column) string {
+	sums := ""
+	for _, c := range counters {
+		sums += ", SUM(" + catalog.PrivateName + "." + sqltext.Quote(c.Name) + ")"
 	}
-	as := sqltext.Quote(name)
-	row := "(SELECT 0 FROM " + t.Base() + " AS " + PrivateRows + " WHERE " + t.Key.Same(PrivateRows, as) + ")"
-	return "COALESCE((SELECT 1" + slotsOfRow(t, name) + " LIMIT 1), " + row + ", IF(" + as + "." + sqltext.Quote(t.Key[0].Name) + " IS NULL, 0, NULL))" // an outer join has none
+	return "(SELECT CONCAT_WS(',', COUNT(*)" + sums + ")" + slotsOfRow(t, name) + ")"
+}
+
+// AllSlots are all slots of a table, their keys and what they hold of some counters, in one text,
+// behind their number: "2;7,41,0,;9,-3,1,;". With a column, only those that have a base row, and
+// behind each what that has of it. A text that is too long for the server is cut.
+func AllSlots(t *catalog.Table, counters []*catalog.Column, by *catalog.Column) string {
+	const base = catalog.PrivateName + "_base"
+	var cells []string
+	for _, c := range slices.Concat(t.Key, counters) {
+		cells = append(cells, catalog.PrivateName+"."+sqltext.Quote(c.Name))
+	}
+	from := t.Slots() + " AS " + catalog.PrivateName
+	if by != nil {
+		cells = append(cells, base+"."+sqltext.Quote(by.Name))
+		from += " STRAIGHT_JOIN " + t.Base() + " AS " + base + " ON " + t.Key.Same(base, catalog.PrivateName)
+	}
+	return "(SELECT CONCAT_WS(';', COUNT(*), GROUP_CONCAT(CONCAT_WS(',', " + strings.Join(cells, ", ") + ", ';') SEPARATOR '')) FROM " + from + " WHERE " + t.Planned(catalog.PrivateName) + ")"
+}
+
+// MostSlots is how long that text may be, as it stands in each row of an answer.
+const MostSlots = 4096
+
+// KeyOf are the key's columns of a row.
+func KeyOf(t *catalog.Table, name string) string {
+	cols := make([]string, len(t.Key))
+	for i, c := range t.Key {
+		cols[i] = sqltext.Quote(name) + "." + sqltext.Quote(c.Name) + " AS countermysql_key" + strconv.Itoa(i)
+	}
+	return strings.Join(cols, ", ")
+}
+
+// ValueOf is what a base row has of a column.
+func ValueOf(name string, c *catalog.Column) string {
+	return sqltext.Quote(name) + "." + sqltext.Quote(c.Name) + " AS countermysql_value"
 }

@@ -21,10 +21,12 @@ const (
 )
 
 // CoolAfter is for how long a hot key is not incremented before its slots are folded, and CoolSoon
-// one that is not hot.
+// one that is not hot. Those of a key that stays hot are folded once the first is as old as CoolOld:
+// who reads base rows, and lists that are in their order, miss no more than that.
 const (
 	CoolAfter = 300 * time.Millisecond
 	CoolSoon  = 5 * time.Millisecond
+	CoolOld   = time.Second
 )
 
 // maxKeys bounds the keys that are remembered; the rollup knows the others.
@@ -128,8 +130,11 @@ func (k *KnownKey) hot(now time.Duration) bool { return k.isHot && now-k.met < h
 // ripe is when a key's slots are to be folded. Of another key than the primary one it is never
 // known which have been.
 func (s *Keys) ripe(k *KnownKey, now time.Duration) time.Duration {
-	if k.hot(now) || !slices.Equal(s.By, s.Table.Key) {
+	switch {
+	case !slices.Equal(s.By, s.Table.Key):
 		return k.wrote + CoolAfter
+	case k.hot(now):
+		return min(k.wrote+CoolAfter, k.since+CoolOld)
 	}
 	return k.wrote + min(CoolAfter, CoolSoon<<k.tries)
 }

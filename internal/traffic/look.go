@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	lookAgain   = time.Second // a query is sent with sums at once for so long after a look that was thrown away, or a slot of our own
+	manyFor     = 10 * time.Second // slots are not looked at all together for so long where they were many
+	lookAgain   = time.Second      // a query is sent with sums at once for so long after a look that was thrown away, or a slot of our own
 	longLooking = 60 * lookAgain
 	mostCredit  = 16
 	newCredit   = 4 // where a look is the answer again
@@ -62,13 +63,22 @@ func (l *Look) Told(answered bool) {
 func (l *Look) pause(long time.Duration) { l.vain.Store(int64(catalog.Clock() + long)) }
 
 // Slots is whether a table has had slots a moment ago. The zero value says no.
-type Slots struct{ until atomic.Int64 }
+type Slots struct {
+	until atomic.Int64
+	many  atomic.Int64 // until then they are many
+}
 
 // Seen reports whether queries take the table to have some.
 func (s *Slots) Seen(now time.Duration) bool { return int64(now) < s.until.Load() }
 
 // See notes that it has some.
 func (s *Slots) See() { s.until.Store(int64(catalog.Clock() + lookAgain)) }
+
+// Many reports whether queries take them to be too many to be told all together.
+func (s *Slots) Many(now time.Duration) bool { return int64(now) < s.many.Load() }
+
+// SeeMany notes that they are.
+func (s *Slots) SeeMany() { s.many.Store(int64(catalog.Clock() + manyFor)) }
 
 // Forget notes that it has none any more.
 func (s *Slots) Forget() { s.until.Store(0) }
