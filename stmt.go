@@ -49,7 +49,7 @@ func (s *stmt) Close() error {
 }
 
 // maxOthers bounds the texts prepared beside the statement's own.
-const maxOthers = 4
+const maxOthers = 6 // looks of three kinds, sums, and what a transaction reads
 
 // physical returns a prepared statement for a text that is sent in place of the statement's.
 func (s *stmt) physical(ctx context.Context, text string) (driver.Stmt, error) {

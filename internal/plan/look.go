@@ -9,6 +9,7 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -87,7 +88,7 @@ func countsColumns(s *ast.SelectStmt) bool {
 // slots, or of a text that the server does not take.
 func (l *look) Blames(err error) bool {
 	var e *mysql.MySQLError
-	return OfRow(err) || errors.As(err, &e) && string(e.SQLState[:2]) == "42"
+	return OfRow(err) || errors.As(err, &e) && (string(e.SQLState[:2]) == "42" || mysqlerr.NotResolved[e.Number])
 }
 
 // OfRow reports whether an error is one of values: of the classes 21, cardinality, and

@@ -18,25 +18,15 @@ import (
 // each row's.
 type RowLook struct {
 	Few, Each string     // the texts; "": there is none
+	Hidden    int        // columns of Few
 	Slots     []RowSlots // of the counter tables
 	First     *FirstRows // by Few alone; nil: which rows there are depends on no counter
 }
 
-// Hidden is how many columns are, of Few.
-func (l *RowLook) Hidden() (n int) {
-	for _, s := range l.Slots {
-		n += 1 + s.Keys
-	}
-	if l.First != nil {
-		n++
-	}
-	return n
-}
-
 // RowSlots says where the sums of a row's slots belong.
 type RowSlots struct {
+	Table *catalog.Table
 	Added bool // else the rows are no answer where one has slots
-	Keys  int  // the columns of its key
 	sums  []*catalog.Column
 	cells []cell
 	name  string // of the table in the query
@@ -69,7 +59,7 @@ func (rw rewriter) rowsLooked(s *ast.SelectStmt, top *topRead, text func(hidden 
 	} else if countersNamed(s.Fields, rw.named) < 2 {
 		return RowLook{}
 	}
-	var each, few []string
+	var each, few []string // columns
 	all, numbers := rw.sources(s), true
 	for _, src := range all {
 		if src.t == nil || !slices.Contains(read, src.t) {
@@ -89,16 +79,19 @@ func (rw rewriter) rowsLooked(s *ast.SelectStmt, top *topRead, text func(hidden 
 		l.Slots = append(l.Slots, slots)
 		each = append(each, slotsql.RowSums(src.t, src.name, slots.sums))
 		few = append(few, slotsql.AllSlots(src.t, slots.sums, by), slotsql.KeyOf(src.t, src.name))
+		l.Hidden += 1 + len(src.t.Key)
 	}
 	if l.First != nil {
 		few = append(few, slotsql.ValueOf(top.name, top.order[0].C))
+		l.Hidden++
 	} else if each != nil {
 		l.Each = text(each)
 	}
-	if numbers && few != nil {
+	// Rows of several tables may be put in order in a temporary table, with the hidden columns.
+	if numbers && few != nil && (l.First != nil || s.OrderBy == nil || len(all) == 1) {
 		l.Few = text(few)
 		if !rw.server.MariaDB { // whose texts are a thousand times as long
-			l.Few = rw.hint(l.Few, "SET_VAR(group_concat_max_len = "+strconv.Itoa(slotsql.MostSlots)+")")
+			l.Few = rw.hint(l.Few, "SET_VAR(group_concat_max_len = "+strconv.Itoa(slotsql.FewLength)+")")
 		}
 	}
 	return l
@@ -128,7 +121,7 @@ func (r *RowSlots) add(c *catalog.Column) int {
 // rowSlots finds the counters of a table in a select list. They can be added to where they are
 // integers, and stand there as they are.
 func (rw rewriter) rowSlots(list []*ast.SelectField, src source, all []source) RowSlots {
-	r := RowSlots{Added: true, Keys: len(src.t.Key), name: src.name}
+	r := RowSlots{Table: src.t, Added: true, name: src.name}
 	wildcard := slices.IndexFunc(list, func(f *ast.SelectField) bool { return f.WildCard != nil })
 	for i, f := range list {
 		if f.WildCard != nil {
@@ -168,8 +161,10 @@ func (rw rewriter) rowSlots(list []*ast.SelectField, src source, all []source) R
 	return r
 }
 
-// Sums is how many there are.
+// Sums is how many there are, Unsigned whether what one is added to has no sign.
 func (r *RowSlots) Sums() int { return len(r.sums) }
+
+func (r *RowSlots) Unsigned(sum int) bool { return r.sums[sum].Unsigned() }
 
 // Places gives, for each sum, the columns of an answer that it is added to; ok is false where a wildcard
 // lacks one, which another client may have given another name.
@@ -181,9 +176,10 @@ func (r *RowSlots) Places(columns []string) (places [][]int, ok bool) {
 		case c.wild:
 			name := r.sums[c.sum].Name
 			of := columns[c.at:max(c.at, len(columns)-c.tail)]
-			i := slices.IndexFunc(of, func(column string) bool {
-				return strings.EqualFold(column, name) || strings.EqualFold(column, r.name+"."+name) // columnsWithAlias
-			})
+			i := slices.IndexFunc(of, func(column string) bool { return strings.EqualFold(column, name) })
+			if i < 0 { // columnsWithAlias
+				i = slices.IndexFunc(of, func(column string) bool { return strings.EqualFold(column, r.name+"."+name) })
+			}
 			if i < 0 {
 				return nil, false
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql/internal/catalogtest"
@@ -218,5 +219,18 @@ func TestPlans(t *testing.T) {
 				require.NoError(t, os.WriteFile(file, now.Bytes(), 0o644))
 			}
 		})
+	}
+}
+
+// TestBlames proves that a look is not believed where the server could not make sense of its text: of
+// hidden columns a name may be ambiguous that is not in the query's.
+func TestBlames(t *testing.T) {
+	for _, e := range []*mysql.MySQLError{
+		{Number: 1052, SQLState: [5]byte([]byte("23000"))}, {Number: 1064, SQLState: [5]byte([]byte("42000"))}, {Number: 1242, SQLState: [5]byte([]byte("21000"))},
+	} {
+		require.True(t, (&look{}).Blames(e), e)
+	}
+	for _, e := range []error{mysql.ErrInvalidConn, &mysql.MySQLError{Number: 1317, SQLState: [5]byte([]byte("70100"))}, &mysql.MySQLError{Number: 1062, SQLState: [5]byte([]byte("23000"))}} {
+		require.False(t, (&look{}).Blames(e), e)
 	}
 }

@@ -6,9 +6,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
-	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
+
+// mostText bounds the texts of all rows of an answer together, in bytes.
+const mostText = 64 << 10
 
 // rowSlots are the slots of one row.
 type rowSlots struct {
@@ -22,27 +26,29 @@ type tableSlots struct {
 	all  map[string]*rowSlots // of a few look: of all rows, by key
 }
 
-// slots reads the hidden columns; ok is false where the server has given one up, or has cut it, as
-// there are many.
-func (a *lookedRows) slots(kind lookKind, of *plan.RowLook) (all []tableSlots, many, ok bool) {
+// slots reads the hidden columns; ok is false where the server has given one up, or has cut it, or a
+// key is of another type by now.
+func (a *lookedRows) slots(kind lookKind, of *plan.RowLook, by traffic.ByTable[traffic.Table]) (all []tableSlots, ok bool) {
 	at := len(a.ahead[0]) - a.hidden
 	for i := range of.Slots {
 		t := &of.Slots[i]
 		s := tableSlots{rows: make([]*rowSlots, len(a.ahead))}
 		if kind == fewLook {
-			text := digits(a.ahead[0][at])
-			if s.all, ok = allSlots(text, t.Keys, t.Sums(), of.First.Orders(i)); !ok {
-				return nil, true, false
+			text, keys := digits(a.ahead[0][at]), len(t.Table.Key)
+			if s.all, ok = allSlots(text, keys, t.Sums(), of.First.Orders(i)); !ok || len(text)*len(a.ahead) > mostText {
+				by.Of(t.Table).Slots.SeeMany(catalog.Clock())
 			}
-			many = many || len(text) >= slotsql.MostSlots
-			if len(s.all) > 0 {
-				var key []byte
-				for i, row := range a.ahead {
-					key = appendKey(key[:0], row[at+1:][:t.Keys])
-					s.rows[i] = s.all[string(key)]
+			if !ok {
+				return nil, false
+			}
+			var key []byte
+			for i, row := range a.ahead {
+				if key, ok = appendKey(key[:0], row[at+1:][:keys]); !ok {
+					return nil, false
 				}
+				s.rows[i] = s.all[string(key)]
 			}
-			at += 1 + t.Keys
+			at += 1 + keys
 		} else {
 			for i, row := range a.ahead {
 				cells := strings.Split(digits(row[at]), ",")
@@ -51,7 +57,7 @@ func (a *lookedRows) slots(kind lookKind, of *plan.RowLook) (all []tableSlots, m
 				}
 				r := &rowSlots{}
 				if r.sums, ok = numbers(cells[1:], t.Sums()); !ok || cells[0] == "" {
-					return nil, false, false
+					return nil, false
 				}
 				s.rows[i] = r
 			}
@@ -59,7 +65,7 @@ func (a *lookedRows) slots(kind lookKind, of *plan.RowLook) (all []tableSlots, m
 		}
 		all = append(all, s)
 	}
-	return all, many, true
+	return all, true
 }
 
 // allSlots reads what slotsql.AllSlots has written, "2;7,41,0,;9,-3,1,;", of keys of so many columns and
@@ -116,18 +122,27 @@ func numbers(cells []string, n int) (all []int64, ok bool) {
 	return all, len(cells) == n
 }
 
-// appendKey appends a key of integers as slotsql.AllSlots writes it.
-func appendKey(to []byte, key []driver.Value) []byte {
+// appendKey appends a key of integers as slotsql.AllSlots writes it; ok is false where it has anything
+// else. An outer join has NULL.
+func appendKey(to []byte, key []driver.Value) (_ []byte, ok bool) {
 	for i, v := range key {
 		if i > 0 {
 			to = append(to, ',')
 		}
-		to = append(to, digits(v)...)
+		text := digits(v)
+		if _, isText := v.([]byte); isText {
+			if _, err := strconv.ParseUint(text, 10, 64); err != nil {
+				return to, false
+			}
+		} else if text == "" && v != nil {
+			return to, false
+		}
+		to = append(to, text...)
 	}
-	return to
+	return to, true
 }
 
-// digits is a number, or several, as the server writes it.
+// digits is a number, or several, as the server writes it; "" for anything else.
 func digits(v driver.Value) string {
 	switch v := v.(type) {
 	case []byte:
@@ -147,15 +162,14 @@ func sum(a, b int64) (n int64, ok bool) {
 	return n, (n > a) == (b > 0)
 }
 
-// plus is a counter with what is added to it, in the type that it has. One that falls below zero may
-// be UNSIGNED.
-func plus(v driver.Value, n int64) (driver.Value, bool) {
+// plus is a counter with what is added to it, in the type that it has.
+func plus(v driver.Value, n int64, unsigned bool) (driver.Value, bool) {
 	switch v := v.(type) {
 	case nil:
 		return nil, true
 	case int64:
 		s, ok := sum(v, n)
-		return s, ok && (s >= 0 || v < 0)
+		return s, ok && !(unsigned && s < 0)
 	case uint64:
 		s := v + uint64(n) //nolint:gosec // in two's complement
 		return s, (s > v) == (n > 0)
@@ -183,7 +197,7 @@ func (a *lookedRows) add(of *plan.RowLook, slots []tableSlots) (ok bool) {
 			}
 			for n, columns := range places {
 				for _, c := range columns {
-					if row[c], ok = plus(row[c], s.sums[n]); !ok {
+					if row[c], ok = plus(row[c], s.sums[n], of.Slots[t].Unsigned(n)); !ok {
 						return false
 					}
 				}
@@ -196,6 +210,7 @@ func (a *lookedRows) add(of *plan.RowLook, slots []tableSlots) (ok bool) {
 // firstRow is one of the first rows by a counter.
 type firstRow struct {
 	row   []driver.Value
+	based int64 // its base row's value
 	value int64
 	moved bool // it has slots
 }
@@ -204,6 +219,7 @@ type firstRow struct {
 // what orders those with one value is not known.
 func (a *lookedRows) sort(f *plan.FirstRows, slots tableSlots, limit int) (ok bool) {
 	rows := make([]firstRow, len(a.ahead))
+	before := func(x, y int64) bool { return x != y && (x > y) == f.Desc }
 	var last int64 // of the base rows: all others that have no slots have this, or come behind
 	for i := len(rows) - 1; i >= 0; i-- {
 		row := a.ahead[i]
@@ -213,8 +229,10 @@ func (a *lookedRows) sort(f *plan.FirstRows, slots tableSlots, limit int) (ok bo
 		}
 		if i == len(rows)-1 {
 			last = value
+		} else if next := rows[i+1].based; before(next, value) { // another client has given it another type
+			return false
 		}
-		rows[i] = firstRow{row: row, value: value}
+		rows[i] = firstRow{row: row, based: value, value: value}
 		if s := slots.rows[i]; s != nil {
 			rows[i].moved = true
 			if rows[i].value, ok = sum(value, s.sums[f.Sum]); !ok || f.Joined && value == last { // it may be there once more, but for the limit
@@ -222,7 +240,6 @@ func (a *lookedRows) sort(f *plan.FirstRows, slots tableSlots, limit int) (ok bo
 			}
 		}
 	}
-	before := func(x, y int64) bool { return x != y && (x > y) == f.Desc }
 	behind := rows[0].value // the last of these, as they are now
 	for _, r := range rows {
 		if before(behind, r.value) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -71,7 +72,7 @@ func TestSortFirst(t *testing.T) {
 		require.True(t, ok, list)
 		s := tableSlots{all: all}
 		for _, row := range a.ahead {
-			s.rows = append(s.rows, all[string(appendKey(nil, row[:1]))])
+			s.rows = append(s.rows, all[fmt.Sprint(row[0])])
 		}
 		if !a.sort(&f, s, limit) {
 			continue
@@ -117,7 +118,16 @@ func TestAllSlots(t *testing.T) {
 	require.True(t, ok)
 	require.Len(t, all, 2)
 	require.Equal(t, []int64{43, 2}, all["7,1"].sums)
-	require.Equal(t, []int64{-3, 1}, all[string(appendKey(nil, []driver.Value{int64(7), uint64(2)}))].sums)
+	key, ok := appendKey(nil, []driver.Value{int64(7), uint64(2)})
+	require.True(t, ok)
+	require.Equal(t, []int64{-3, 1}, all[string(key)].sums)
+	key, ok = appendKey(nil, []driver.Value{nil, []byte("18446744073709551615"), int64(-1)})
+	require.True(t, ok)
+	require.Equal(t, ",18446744073709551615,-1", string(key))
+	for _, other := range []driver.Value{[]byte("7.00"), []byte(""), 7.5, time.Now(), []byte("a")} {
+		_, ok = appendKey(nil, []driver.Value{other})
+		require.False(t, ok, other)
+	}
 	for n := range len(whole) {
 		_, ok := allSlots(whole[:n], 2, 2, false)
 		require.False(t, ok, whole[:n])
@@ -142,23 +152,27 @@ func TestPlus(t *testing.T) {
 		n    int64
 		want driver.Value
 		ok   bool
+
+		unsigned bool
 	}{
-		{nil, 3, nil, true},
-		{int64(3), -3, int64(0), true},
-		{int64(3), 0, int64(3), true},
-		{int64(3), -4, nil, false},
-		{int64(-3), -4, int64(-7), true},
-		{int64(-3), 4, int64(1), true},
-		{int64(math.MaxInt64), 1, nil, false},
-		{int64(math.MinInt64), -1, nil, false},
-		{uint64(math.MaxUint64), 0, uint64(math.MaxUint64), true},
-		{uint64(math.MaxUint64), 1, nil, false},
-		{uint64(5), -5, uint64(0), true},
-		{uint64(5), -6, nil, false},
-		{[]byte("5"), 1, nil, false},
-		{"5", 1, nil, false},
+		{nil, 3, nil, true, false},
+		{int64(3), -3, int64(0), true, false},
+		{int64(3), 0, int64(3), true, false},
+		{int64(3), -4, int64(-1), true, false},
+		{int64(3), -4, nil, false, true},
+		{int64(3), -3, int64(0), true, true},
+		{int64(-3), -4, int64(-7), true, false},
+		{int64(-3), 4, int64(1), true, false},
+		{int64(math.MaxInt64), 1, nil, false, false},
+		{int64(math.MinInt64), -1, nil, false, false},
+		{uint64(math.MaxUint64), 0, uint64(math.MaxUint64), true, false},
+		{uint64(math.MaxUint64), 1, nil, false, false},
+		{uint64(5), -5, uint64(0), true, false},
+		{uint64(5), -6, nil, false, false},
+		{[]byte("5"), 1, nil, false, false},
+		{"5", 1, nil, false, false},
 	} {
-		got, ok := plus(c.v, c.n)
+		got, ok := plus(c.v, c.n, c.unsigned)
 		require.Equal(t, c.ok, ok, "%v + %d", c.v, c.n)
 		if ok {
 			require.Equal(t, c.want, got, "%v + %d", c.v, c.n)

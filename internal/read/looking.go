@@ -9,7 +9,10 @@ import (
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 // maxLooked is how many rows are read before the first is given out.
@@ -17,7 +20,7 @@ const maxLooked = 100
 
 // looks is the look that a query is to be sent as, if it may be answered as outside
 // transactions.
-func (r *Reader) looks(x *Execution) lookKind {
+func (r *Reader) looks(ctx context.Context, x *Execution) lookKind {
 	q := x.Plan.Sum()
 	if q.Look == nil || !x.Rows || r.Next != "" && !r.InTransaction() {
 		return noLook
@@ -32,12 +35,43 @@ func (r *Reader) looks(x *Execution) lookKind {
 			return tableLook
 		}
 	case x.Temporary:
-	case l.Rows.Few != "" && !slices.ContainsFunc(l.Tables, func(t *catalog.Table) bool { return r.Traffic.Of(t).Slots.Many(now) }) && x.State.fewLook.Pays(now):
+	case l.Rows.Few != "" && x.asksFew() && r.few(ctx, l.Rows.Slots) && x.State.fewLook.Pays(now):
 		return fewLook
 	case l.Rows.Each != "" && x.State.eachLook.Pays(now):
 		return eachLook
 	}
 	return noLook
+}
+
+// asksFew reports whether it asks for no more rows than are read ahead, as far as it says.
+func (x *Execution) asksFew() bool {
+	first := x.Plan.Sum().Look.Rows.First
+	if first == nil {
+		return true
+	}
+	limit, ok := first.Limit(x.Arguments.Binder)
+	return ok && limit <= maxLooked
+}
+
+// few reports whether the tables have few slots. Nothing else bounds what it takes to read them all.
+func (r *Reader) few(ctx context.Context, of []plan.RowSlots) bool {
+	for i := range of {
+		slots := &r.Traffic.Of(of[i].Table).Slots
+		now := catalog.Clock()
+		few, count := slots.Few(now)
+		if count {
+			rows, err := r.Lookups.QueryAs(ctx, r.Initial.Kin, slotsql.AreFew(of[i].Table))
+			if few = err == nil && len(rows) == 1 && rows[0][0] == "1"; few {
+				slots.SeeFew(now)
+			} else {
+				slots.SeeMany(now)
+			}
+		}
+		if !few {
+			return false
+		}
+	}
+	return true
 }
 
 type lookKind int
@@ -53,28 +87,32 @@ const (
 // there are slots, or the base rows without them are no answer.
 func (r *Reader) lookFirst(ctx context.Context, x *Execution, kind lookKind) (out answer.Outcome, answered bool, err error) {
 	l := x.Plan.Sum().Look
-	text, hidden, most := l.Text, len(l.Tables), maxLooked+1
+	text, hidden, most, pays := l.Text, len(l.Tables), maxLooked+1, &x.State.tableLook
 	switch kind {
 	case fewLook:
-		text, hidden = l.Rows.Few, l.Rows.Hidden()
+		text, hidden, pays = l.Rows.Few, l.Rows.Hidden, &x.State.fewLook
 	case eachLook:
-		text, hidden = l.Rows.Each, len(l.Rows.Slots)
+		text, hidden, pays = l.Rows.Each, len(l.Rows.Slots), &x.State.eachLook
 	default:
 		most = 1
 	}
 	out, err = x.SendLook(ctx, x.Own(text))
 	if err != nil {
-		return out, !l.Blames(err), err
+		if answered = !l.Blames(err); !answered {
+			pays.Pause()
+		}
+		return out, answered, err
 	}
 	rows := &lookedRows{Physical: out.Rows.(answer.Physical), hidden: hidden}
 	err = rows.peek(most)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
 		answered = !l.Blames(err)
+		rows.ahead = nil // they lack what is in slots
 	case kind == tableLook:
 		answered = r.told(x, rows)
 	default:
-		answered = r.added(x, kind, rows)
+		answered = r.added(x, kind, rows, pays)
 	}
 	if !answered {
 		_ = rows.Close() // if it fails, so does what is sent next
@@ -99,7 +137,7 @@ func (r *Reader) told(x *Execution, rows *lookedRows) (answered bool) {
 	}
 	answered = true
 	for i, t := range l.Tables {
-		if rows.has(0, i) {
+		if rows.has(i) {
 			r.Traffic.Of(t).Slots.See()
 			answered = false
 		}
@@ -109,11 +147,8 @@ func (r *Reader) told(x *Execution, rows *lookedRows) (answered bool) {
 
 // added adds to each row what its slots come to, and reports whether that is the answer; it
 // remembers whether it pays to ask.
-func (r *Reader) added(x *Execution, kind lookKind, rows *lookedRows) (answered bool) {
-	pays, of := &x.State.eachLook, &x.Plan.Sum().Look.Rows
-	if kind == fewLook {
-		pays = &x.State.fewLook
-	}
+func (r *Reader) added(x *Execution, kind lookKind, rows *lookedRows, pays *traffic.Look) (answered bool) {
+	of := &x.Plan.Sum().Look.Rows
 	if len(rows.ahead) > maxLooked {
 		x.State.fewLook.TooMany()
 		x.State.eachLook.TooMany()
@@ -122,12 +157,7 @@ func (r *Reader) added(x *Execution, kind lookKind, rows *lookedRows) (answered 
 	if len(rows.ahead) == 0 {
 		return true
 	}
-	slots, many, ok := rows.slots(kind, of)
-	if many {
-		for _, t := range x.Plan.Sum().Look.Tables {
-			r.Traffic.Of(t).Slots.SeeMany()
-		}
-	}
+	slots, ok := rows.slots(kind, of, r.Traffic)
 	if !ok {
 		pays.Told(false)
 		return false
@@ -193,9 +223,9 @@ func cloned(row []driver.Value) {
 	}
 }
 
-// has reports whether hidden column i of a row is true.
-func (a *lookedRows) has(row, i int) bool {
-	values := a.ahead[row]
+// has reports whether hidden column i of the first row is true.
+func (a *lookedRows) has(i int) bool {
+	values := a.ahead[0]
 	return values[len(values)-a.hidden+i] != int64(0)
 }
 

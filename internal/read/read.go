@@ -59,7 +59,7 @@ func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) 
 		return answer.Outcome{}, err
 	}
 	if plain {
-		if kind := r.looks(x); kind != noLook {
+		if kind := r.looks(ctx, x); kind != noLook {
 			out, answered, err := r.lookFirst(ctx, x, kind)
 			r.HasSnapshot = r.HasSnapshot || p.Fixes && err == nil
 			if answered {

@@ -57,19 +57,27 @@ func AllSlots(t *catalog.Table, counters []*catalog.Column, by *catalog.Column) 
 	return "(SELECT CONCAT_WS(';', COUNT(*), GROUP_CONCAT(CONCAT_WS(',', " + strings.Join(cells, ", ") + ", ';') SEPARATOR '')) FROM " + from + " WHERE " + t.Planned(catalog.PrivateName) + ")"
 }
 
-// MostSlots is how long that text may be, as it stands in each row of an answer.
-const MostSlots = 4096
+// FewSlots is less than how many slots are to be told so, in a text of so many bytes.
+const (
+	FewSlots  = 128
+	FewLength = 16 << 10
+)
 
-// KeyOf are the key's columns of a row.
+// AreFew tells whether a table has so few.
+func AreFew(t *catalog.Table) string {
+	return "SELECT COUNT(*) < " + strconv.Itoa(FewSlots) + " FROM (SELECT 1 FROM " + t.Slots() + " LIMIT " + strconv.Itoa(FewSlots) + ") AS " + catalog.PrivateName
+}
+
+// KeyOf are the key's columns of a row, integers. As they are, ORDER BY could take them for what it names.
 func KeyOf(t *catalog.Table, name string) string {
 	cols := make([]string, len(t.Key))
 	for i, c := range t.Key {
-		cols[i] = sqltext.Quote(name) + "." + sqltext.Quote(c.Name) + " AS countermysql_key" + strconv.Itoa(i)
+		cols[i] = sqltext.Quote(name) + "." + sqltext.Quote(c.Name) + " + 0 AS countermysql_key" + strconv.Itoa(i)
 	}
 	return strings.Join(cols, ", ")
 }
 
 // ValueOf is what a base row has of a column.
 func ValueOf(name string, c *catalog.Column) string {
-	return sqltext.Quote(name) + "." + sqltext.Quote(c.Name) + " AS countermysql_value"
+	return sqltext.Quote(name) + "." + sqltext.Quote(c.Name) + " + 0 AS countermysql_value"
 }

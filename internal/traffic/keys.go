@@ -21,8 +21,8 @@ const (
 )
 
 // CoolAfter is for how long a hot key is not incremented before its slots are folded, and CoolSoon
-// one that is not hot. Those of a key that stays hot are folded once the first is as old as CoolOld:
-// who reads base rows, and lists that are in their order, miss no more than that.
+// one that is not hot. Those of a key that stays hot are folded once the first is as old as CoolOld,
+// if its row is not locked: who reads base rows, and lists that are in their order, miss little.
 const (
 	CoolAfter = 300 * time.Millisecond
 	CoolSoon  = 5 * time.Millisecond
@@ -53,6 +53,7 @@ type KnownKey struct {
 	wrote time.Duration // when it got a slot last; 0: it has none
 	since time.Duration // when it got the first of those that it has
 	tries int           // to fold it, in which its row was locked or gone
+	tried time.Duration // the last of these
 }
 
 // of is what is known of a key; nil where there are too many.
@@ -134,7 +135,7 @@ func (s *Keys) ripe(k *KnownKey, now time.Duration) time.Duration {
 	case !slices.Equal(s.By, s.Table.Key):
 		return k.wrote + CoolAfter
 	case k.hot(now):
-		return min(k.wrote+CoolAfter, k.since+CoolOld)
+		return min(k.wrote+CoolAfter, max(k.since, k.tried)+CoolOld)
 	}
 	return k.wrote + min(CoolAfter, CoolSoon<<k.tries)
 }
@@ -218,6 +219,7 @@ func (s *Keys) Folded(left []*KnownKey) {
 		}
 		if now := s.of(k.Key); now != nil && now.wrote == 0 {
 			now.wrote, now.since, now.tries = catalog.Clock(), k.since, k.tries
+			now.tried = now.wrote
 		}
 	}
 }

@@ -86,5 +86,21 @@ func TestCold(t *testing.T) {
 		require.Empty(t, cold())
 		time.Sleep(CoolAfter)
 		require.Len(t, cold(), 1)
+		s.Folded(nil)
+
+		folds := func(d time.Duration) (n int) { // beside increments, with a row that is locked
+			for range d / CoolSoon {
+				s.Crowd(key)
+				write()
+				time.Sleep(CoolSoon)
+				if keys := cold(); len(keys) > 0 {
+					n++
+					s.Folded(keys)
+				}
+			}
+			return n
+		}
+		require.Zero(t, folds(CoolOld-CoolSoon))
+		require.Equal(t, 3, folds(3*CoolOld))
 	})
 }

@@ -8,8 +8,10 @@ import (
 )
 
 const (
-	manyFor     = 10 * time.Second // slots are not looked at all together for so long where they were many
-	lookAgain   = time.Second      // a query is sent with sums at once for so long after a look that was thrown away, or a slot of our own
+	lookAgain   = time.Second // a query is sent with sums at once for so long after a look that was thrown away, or a slot of our own
+	countAgain  = time.Second // it is asked again after so long whether slots are few
+	fewFor      = 3 * countAgain
+	manyFor     = 10 * time.Second
 	longLooking = 60 * lookAgain
 	mostCredit  = 16
 	newCredit   = 4 // where a look is the answer again
@@ -64,8 +66,9 @@ func (l *Look) pause(long time.Duration) { l.vain.Store(int64(catalog.Clock() + 
 
 // Slots is whether a table has had slots a moment ago. The zero value says no.
 type Slots struct {
-	until atomic.Int64
-	many  atomic.Int64 // until then they are many
+	until   atomic.Int64
+	few     atomic.Int64 // until then they are few
+	counted atomic.Int64 // until then nobody asks again
 }
 
 // Seen reports whether queries take the table to have some.
@@ -74,11 +77,21 @@ func (s *Slots) Seen(now time.Duration) bool { return int64(now) < s.until.Load(
 // See notes that it has some.
 func (s *Slots) See() { s.until.Store(int64(catalog.Clock() + lookAgain)) }
 
-// Many reports whether queries take them to be too many to be told all together.
-func (s *Slots) Many(now time.Duration) bool { return int64(now) < s.many.Load() }
+// Few reports whether queries take them to be so few that they are told all together, and whether
+// the caller is to count them: one at a time does.
+func (s *Slots) Few(now time.Duration) (few, count bool) {
+	until := s.counted.Load()
+	count = int64(now) >= until && s.counted.CompareAndSwap(until, int64(now+countAgain))
+	return int64(now) < s.few.Load(), count
+}
 
-// SeeMany notes that they are.
-func (s *Slots) SeeMany() { s.many.Store(int64(catalog.Clock() + manyFor)) }
+// SeeFew notes that they are few, SeeMany that they are not.
+func (s *Slots) SeeFew(now time.Duration) { s.few.Store(int64(now + fewFor)) }
+
+func (s *Slots) SeeMany(now time.Duration) {
+	s.few.Store(0)
+	s.counted.Store(int64(now + manyFor))
+}
 
 // Forget notes that it has none any more.
 func (s *Slots) Forget() { s.until.Store(0) }

@@ -2,9 +2,38 @@ package traffic
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+// TestFew proves that slots are counted by one of those who want to know whether they are few, once a
+// second, and that they are few only for a while behind that.
+func TestFew(t *testing.T) {
+	var s Slots
+	now := time.Minute
+	asks := func(wantFew, wantCount bool) {
+		t.Helper()
+		few, count := s.Few(now)
+		require.Equal(t, wantFew, few)
+		require.Equal(t, wantCount, count)
+	}
+	asks(false, true)
+	asks(false, false)
+	s.SeeFew(now)
+	asks(true, false)
+	now += countAgain
+	asks(true, true)
+	asks(true, false)
+	now += fewFor - countAgain
+	asks(false, true)
+	s.SeeFew(now)
+	s.SeeMany(now)
+	now += manyFor - 1
+	asks(false, false)
+	now++
+	asks(false, true)
+}
 
 // TestLookPays proves that queries of which a few meet slots are sent as looks nearly
 // always, those that all do hardly ever, and that it is noticed when that changes.
