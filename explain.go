@@ -136,7 +136,11 @@ func (k *call) explainSum(out *Explanation, args []any) {
 	if look := q.Look; look != nil {
 		out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.Own(look.Text), args)
 		if look.Rows.Few != "" {
-			out.step("while there are few, this is the answer: the hidden columns tell what to add to which row"+firstRows(look.Rows.First), k.Own(look.Rows.Few), args)
+			few := "while there are few, this is the answer: the hidden columns tell what to add to which row"
+			if look.Rows.First != nil {
+				few += ", unless another row comes among the first by that"
+			}
+			out.step(few, k.Own(look.Rows.Few), args)
 		}
 		if look.Rows.Each != "" {
 			out.step("while there are many, this is the answer: the last hidden columns tell what to add to each row", k.Own(look.Rows.Each), args)
@@ -154,14 +158,6 @@ func (k *call) explainSum(out *Explanation, args []any) {
 	if q.Locking {
 		out.step("inside a transaction: the base rows are locked before", "", nil)
 	}
-}
-
-// firstRows is what first rows by a counter are put to the test of.
-func firstRows(f *plan.FirstRows) string {
-	if f == nil {
-		return ""
-	}
-	return ", unless another row comes among the first by that"
 }
 
 func (e *Explanation) step(when, sql string, args []any) {

@@ -289,3 +289,23 @@ func TestReserveDropped(t *testing.T) {
 		require.EqualValues(t, 10000, harness.Number(t, tw.Direct, "SELECT stock FROM item WHERE id = 2"))
 	})
 }
+
+// TestReserveIdle proves that an item which nobody has wanted for half a minute loses its reserved rows
+// with the next rollup, and not before.
+func TestReserveIdle(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newShop(t, srv, reserved())
+		want(t, tw, 1)
+		there := func() int64 {
+			harness.RollUp(t, tw.Ours)
+			require.Zero(t, inReserve(t, tw, 1))
+			return harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM item_slots WHERE slot >= 64512")
+		}
+		for range 2 {
+			require.NotZero(t, there())
+			time.Sleep(13 * time.Second)
+		}
+		require.Zero(t, there())
+		require.EqualValues(t, 10000, harness.Number(t, tw.Direct, "SELECT CAST(stock AS SIGNED) FROM item WHERE id = 1"))
+	})
+}

@@ -80,7 +80,7 @@ func (r *Runner) runQueued(ctx context.Context, x Execution, waits bool) (out an
 		return answer.Outcome{}, false, nil
 	}
 	alone := false
-	s := sale.Statement{Exact: x.Exact, Text: x.Text, Arguments: x.Arguments, Waits: waits}
+	s := sale.Statement{Exact: x.Exact, Text: x.Text, Arguments: x.Arguments, Waits: waits, Reserved: r.hasReserve(x)}
 	affected, sold, serr := r.sales.Run(ctx, r.Caller, s, func() {
 		alone = true
 		if x.Guard != nil {

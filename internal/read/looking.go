@@ -190,7 +190,7 @@ func (a *lookedRows) peek(n int) error {
 	var free []driver.Value
 	for len(a.ahead) < n {
 		if len(free) == 0 {
-			free = make([]driver.Value, columns*min(n, 8))
+			free = make([]driver.Value, columns*min(n, max(2, len(a.ahead)))) // a row by its key, and the end
 		}
 		row := free[:columns:columns]
 		free = free[columns:]

@@ -27,7 +27,7 @@ import (
 type sale struct {
 	*plan.Guarded // nil: it is no part of another statement
 	guard         *plan.Guard
-	reserved      bool        // the row is known to have reserved rows: what looks at them is to lock them before it
+	reserved      bool
 	text          string      // the statement, then
 	row           plan.RowSet // the whole row, and
 	where         string      // its key
@@ -63,6 +63,7 @@ type Statement struct {
 	Text      string
 	Arguments plan.Arguments
 	Waits     bool // for the row; where slots would take it, it comes along while others are there that do
+	Reserved  bool // the row may have reserved rows, which who looks at them is to lock before it
 }
 
 // Some reports whether statements that wait for a row of the table have come a moment ago:
@@ -130,7 +131,7 @@ func (s Statement) request(c *increment.Caller) *saleRequest {
 	b := s.Arguments.Binder
 	if s.Guard != nil {
 		if x, ok := s.Guard.Bind(b); ok {
-			r := increment.OfCaller(c, groupcommit.NewRequest(&sale{Guarded: x, guard: s.Guard, reserved: s.reserved(c)}, x.Shape))
+			r := increment.OfCaller(c, groupcommit.NewRequest(&sale{Guarded: x, guard: s.Guard, reserved: s.Reserved}, x.Shape))
 			if r.Affinity = fmt.Sprintf("%s %p %s", r.Affinity, s.Guard, x.Shape); r.Fits() {
 				return r
 			}
@@ -150,21 +151,15 @@ func (s Statement) request(c *increment.Caller) *saleRequest {
 	return r
 }
 
-// reserved reports whether the row is known to have reserved rows.
-func (s Statement) reserved(c *increment.Caller) bool {
-	t := s.Guard.Table
-	k, ok := s.Key.Key(t, s.Arguments.Binder)
-	return ok && c.Traffic.Of(t).Reserve.Has(k.ID())
-}
-
 // seller serves a batch in one session.
 type seller struct{ *increment.Caller }
 
 // sell gives every request of one shape its outcome. While the row is short, the most modest
 // one is asked for first: if that is refused, so are all.
 func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequest) {
-	g, left, locked := batch[0].Payload.guard, batch, batch[0].Payload.reserved && !batch[0].Payload.guard.TakesFromParts()
-	if !batch[0].Payload.reserved && short.Load() && !g.MayFail() && !batch[0].Payload.Rounds() {
+	lead, left := batch[0].Payload, batch
+	g, locked := lead.guard, lead.reserved && !lead.guard.TakesFromParts()
+	if !lead.reserved && short.Load() && !g.MayFail() && !lead.Rounds() {
 		n := stock.Modest(wants(batch))
 		affected, err := s.trySale(ctx, batch[n].Payload.Alone())
 		switch {

@@ -57,13 +57,13 @@ func AllSlots(t *catalog.Table, counters []*catalog.Column, by *catalog.Column) 
 	return "(SELECT CONCAT_WS(';', COUNT(*), GROUP_CONCAT(CONCAT_WS(',', " + strings.Join(cells, ", ") + ", ';') SEPARATOR '')) FROM " + from + " WHERE " + t.Planned(catalog.PrivateName) + ")"
 }
 
-// FewSlots is less than how many slots are to be told so, in a text of so many bytes.
+// FewSlots is how many slots are too many to be told so, and FewLength the room for fewer, in bytes.
 const (
 	FewSlots  = 128
 	FewLength = 16 << 10
 )
 
-// AreFew tells whether a table has so few.
+// AreFew tells whether a table has fewer.
 func AreFew(t *catalog.Table) string {
 	return "SELECT COUNT(*) < " + strconv.Itoa(FewSlots) + " FROM (SELECT 1 FROM " + t.Slots() + " LIMIT " + strconv.Itoa(FewSlots) + ") AS " + catalog.PrivateName
 }
