@@ -58,7 +58,7 @@ func (f Reserved) lock(ctx context.Context, rows []slotsql.SlotRow, waits string
 	for _, k := range slices.SortedFunc(maps.Values(keys), t.Key.Compare) {
 		id := k.ID()
 		slices.Sort(slots[id]) // the first one is the gate to all others
-		if !f.Tidies { // a rollup wants nothing of them: they are to go when nobody does
+		if !f.Tidies {         // a rollup wants nothing of them: they are to go when nobody does
 			f.Traffic.Of(t).Reserve.Met(id, reservedRows(slots[id]))
 		}
 		f.upset(id)
