@@ -34,6 +34,7 @@ const (
 	ErrNotLocked       = 1100
 	ErrNoSavepoint     = 1305
 	ErrNoStatement     = 1243 // that was prepared
+	ErrManyStatements  = 1461 // are prepared on the server
 	ErrReprepare       = 1615 // its tables are being altered all the time
 
 	ErrReadOnlyServer = 1290

@@ -1,0 +1,156 @@
+package plan
+
+import (
+	"database/sql/driver"
+	"slices"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
+	"github.com/pingcap/tidb/pkg/parser/test_driver"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+)
+
+// Apart says of a query that it is the same whether the server parses it for each execution or has
+// prepared it, and gets its arguments in the text or apart from it: it reads columns of tables, and
+// each argument is compared with one, a number with numbers and a string with strings, or counts
+// rows. MySQL compares times with what is apart otherwise, and makes other types of what is computed
+// with it. MariaDB may crash when it prepares sums in subqueries and in derived tables.
+type Apart struct {
+	ok      bool
+	strings []bool // by argument; else it is an integer
+}
+
+// Takes reports whether the arguments are such ones.
+func (a *Apart) Takes(args []driver.NamedValue) bool {
+	if !a.ok || len(args) != len(a.strings) {
+		return false
+	}
+	for i, arg := range args {
+		switch arg.Value.(type) {
+		case int64, uint64:
+			if a.strings[i] {
+				return false
+			}
+		case string:
+			if !a.strings[i] {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// apart looks at all parameters of a query.
+func (rw rewriter) apart(stmt ast.StmtNode) Apart {
+	s, ok := stmt.(*ast.SelectStmt)
+	if !ok || !readsColumns(s) {
+		return Apart{}
+	}
+	a := Apart{strings: make([]bool, len(rw.params))}
+	all, found := rw.sources(stmt), 0
+	param := func(e ast.ExprNode, isString bool) {
+		if p, ok := unparen(e).(*test_driver.ParamMarkerExpr); ok {
+			n, known := rw.params[p.Offset]
+			if found++; known {
+				a.strings[n] = isString
+			}
+		}
+	}
+	compared := func(column ast.ExprNode, values ...ast.ExprNode) {
+		if isString, ok := rw.comparable(column, all); ok {
+			for _, v := range values {
+				param(v, isString)
+			}
+		}
+	}
+	every(stmt, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryOperationExpr:
+			switch n.Op {
+			case opcode.EQ, opcode.NE, opcode.LT, opcode.LE, opcode.GT, opcode.GE:
+				compared(n.L, n.R)
+				compared(n.R, n.L)
+			}
+		case *ast.PatternInExpr:
+			compared(n.Expr, n.List...)
+		case *ast.Limit:
+			param(n.Count, false)
+			if n.Offset != nil {
+				param(n.Offset, false)
+			}
+		}
+		return true
+	})
+	a.ok = found == len(rw.params)
+	return a
+}
+
+// comparable reports whether an expression is a column of a counter table that holds integers, or
+// strings.
+func (rw rewriter) comparable(e ast.ExprNode, all []source) (isString, ok bool) {
+	ref, ok := columnRef(e)
+	if !ok || ref.Schema.O != "" {
+		return false, false
+	}
+	var column *catalog.Column
+	for _, s := range all {
+		if ref.Table.O != "" && !s.means(ref.Table.O, s.name) {
+			continue
+		}
+		if s.t == nil {
+			return false, false
+		}
+		c := s.t.Column(ref.Name.O)
+		switch {
+		case c == nil && ref.Table.O == "":
+			continue
+		case c == nil || !c.Integer() && !c.Text(), column != nil && column.Text() != c.Text():
+			return false, false
+		}
+		column = c
+	}
+	return column != nil && column.Text(), column != nil
+}
+
+// readsColumns reports whether a query reads nothing but columns of tables, each row for itself or
+// all rows together.
+func readsColumns(s *ast.SelectStmt) bool {
+	if s.Kind != ast.SelectStmtKindSelect || s.Distinct || s.From == nil || s.GroupBy != nil || s.Having != nil || s.WindowSpecs != nil || s.With != nil || s.SelectIntoOpt != nil {
+		return false
+	}
+	for _, f := range s.Fields.Fields {
+		switch e := f.Expr.(type) {
+		case nil: // a wildcard
+		case *ast.ColumnNameExpr:
+		case *ast.AggregateFuncExpr:
+			if slices.ContainsFunc(e.Args, func(arg ast.ExprNode) bool { return some(arg, func(n ast.Node) bool { return !readsColumn(n) }) }) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return every(s, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SubqueryExpr, *ast.ExistsSubqueryExpr, *ast.CompareSubqueryExpr, *ast.VariableExpr, *ast.MatchAgainst:
+			return false
+		case *ast.TableSource:
+			_, is := n.Source.(*ast.TableName)
+			return is
+		}
+		return true
+	})
+}
+
+// readsColumn reports whether a node is of a column, or of the 1 of COUNT(*).
+func readsColumn(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.ColumnNameExpr, *ast.ColumnName, ast.ValueExpr:
+		_, param := n.(*test_driver.ParamMarkerExpr)
+		return !param
+	}
+	return false
+}
