@@ -46,7 +46,7 @@ var typedReads = []struct {
 	{"SELECT * FROM post WHERE id = ?", true, [][]any{{1}, {2}, {uint(3)}, {int8(4)}, {5}}},
 	{"SELECT likes FROM post WHERE id = ?", true, [][]any{{1}, {2}, {-1}}},
 	{"SELECT id, likes, views, score FROM post WHERE vc = ?", true, [][]any{{"one"}, {"ONE "}, {"é"}, {"two"}, {""}}},
-	{"SELECT id, likes, views FROM post WHERE id IN (?, ?) AND likes < ? ORDER BY likes LIMIT ?", true, [][]any{{1, 2, 100, 1}, {2, 3, 25, 9}}},
+	{"SELECT id, likes, views FROM post WHERE id IN (?, ?) AND likes < ? ORDER BY likes LIMIT ?", true, [][]any{{1, 2, 100, 1}, {2, 3, 25, 9}, {1, 2, 25, uint(1)}}},
 	{"SELECT id, likes, views FROM post ORDER BY likes DESC LIMIT 3", true, [][]any{{}}},
 	{"SELECT COUNT(*), SUM(likes), MAX(views), AVG(score) FROM post WHERE likes >= ?", true, [][]any{{15}, {1}, {1000}}},
 	{"SELECT a.likes, b.views, b.vc FROM post a JOIN post b ON b.id = a.id + 1 WHERE a.id = ?", true, [][]any{{1}, {2}, {4}}},
@@ -62,6 +62,7 @@ var typedReads = []struct {
 	{"SELECT likes, views, f, g, h FROM floating WHERE id = ?", false, [][]any{{1}, {2}}},
 	{"SELECT id, likes, views FROM floating WHERE f > ?", false, [][]any{{1}, {2}}},
 	{"SELECT id, likes, (SELECT MAX(views) FROM floating) FROM post WHERE id = ?", false, [][]any{{1}, {2}}},
+	{"SELECT id, likes, views FROM post WHERE id > ? ORDER BY id LIMIT ?, ?", false, [][]any{{0, 1, 2}, {0, 0, -1}, {0, -1, 1}}},
 	{"SELECT x.likes FROM (SELECT likes FROM post WHERE id = ?) x", false, [][]any{{1}, {2}}},
 }
 

@@ -17,26 +17,35 @@ import (
 // rows. MySQL compares times with what is apart otherwise, and makes other types of what is computed
 // with it. MariaDB may crash when it prepares sums in subqueries and in derived tables.
 type Apart struct {
-	ok      bool
-	strings []bool // by argument; else it is an integer
+	ok    bool
+	takes []takes // by argument
 }
+
+// takes is what an argument may be.
+type takes int
+
+const (
+	integer takes = iota
+	count         // of rows: what is below zero is no syntax
+	text
+)
 
 // Takes reports whether the arguments are such ones.
 func (a *Apart) Takes(args []driver.NamedValue) bool {
-	if !a.ok || len(args) != len(a.strings) {
+	if !a.ok || len(args) != len(a.takes) {
 		return false
 	}
 	for i, arg := range args {
-		switch arg.Value.(type) {
-		case int64, uint64:
-			if a.strings[i] {
-				return false
-			}
+		fits := false
+		switch v := arg.Value.(type) {
+		case int64:
+			fits = a.takes[i] == integer || a.takes[i] == count && v >= 0
+		case uint64:
+			fits = a.takes[i] != text
 		case string:
-			if !a.strings[i] {
-				return false
-			}
-		default:
+			fits = a.takes[i] == text
+		}
+		if !fits {
 			return false
 		}
 	}
@@ -49,20 +58,20 @@ func (rw rewriter) apart(stmt ast.StmtNode) Apart {
 	if !ok || !readsColumns(s) {
 		return Apart{}
 	}
-	a := Apart{strings: make([]bool, len(rw.params))}
+	a := Apart{takes: make([]takes, len(rw.params))}
 	all, found := rw.sources(stmt), 0
-	param := func(e ast.ExprNode, isString bool) {
+	param := func(e ast.ExprNode, as takes) {
 		if p, ok := unparen(e).(*test_driver.ParamMarkerExpr); ok {
 			n, known := rw.params[p.Offset]
 			if found++; known {
-				a.strings[n] = isString
+				a.takes[n] = as
 			}
 		}
 	}
 	compared := func(column ast.ExprNode, values ...ast.ExprNode) {
-		if isString, ok := rw.comparable(column, all); ok {
+		if as, ok := rw.comparable(column, all); ok {
 			for _, v := range values {
-				param(v, isString)
+				param(v, as)
 			}
 		}
 	}
@@ -77,9 +86,9 @@ func (rw rewriter) apart(stmt ast.StmtNode) Apart {
 		case *ast.PatternInExpr:
 			compared(n.Expr, n.List...)
 		case *ast.Limit:
-			param(n.Count, false)
+			param(n.Count, count)
 			if n.Offset != nil {
-				param(n.Offset, false)
+				param(n.Offset, count)
 			}
 		}
 		return true
@@ -90,10 +99,10 @@ func (rw rewriter) apart(stmt ast.StmtNode) Apart {
 
 // comparable reports whether an expression is a column of a counter table that holds integers, or
 // strings.
-func (rw rewriter) comparable(e ast.ExprNode, all []source) (isString, ok bool) {
+func (rw rewriter) comparable(e ast.ExprNode, all []source) (as takes, ok bool) {
 	ref, ok := columnRef(e)
 	if !ok || ref.Schema.O != "" {
-		return false, false
+		return 0, false
 	}
 	var column *catalog.Column
 	for _, s := range all {
@@ -101,18 +110,21 @@ func (rw rewriter) comparable(e ast.ExprNode, all []source) (isString, ok bool) 
 			continue
 		}
 		if s.t == nil {
-			return false, false
+			return 0, false
 		}
 		c := s.t.Column(ref.Name.O)
 		switch {
 		case c == nil && ref.Table.O == "":
 			continue
 		case c == nil || !c.Integer() && !c.Text(), column != nil && column.Text() != c.Text():
-			return false, false
+			return 0, false
 		}
 		column = c
 	}
-	return column != nil && column.Text(), column != nil
+	if column != nil && column.Text() {
+		as = text
+	}
+	return as, column != nil
 }
 
 // readsColumns reports whether a query reads nothing but columns of tables, each row for itself or
