@@ -125,7 +125,7 @@ func (k *call) SendSums(ctx context.Context, text string, args []driver.NamedVal
 // is false where that would not be the same.
 func (k *call) sendApart(ctx context.Context, text string, args []driver.NamedValue) (out answer.Outcome, sent bool, err error) {
 	c, q := k.conn, k.Plan.Sum()
-	if k.stmt != nil || !k.rows || q.Once && !k.looking || !c.AsOpened() || c.Stale || !q.Apart.Takes(k.binder().Args) || c.ddl.NamesTemporary(k.text) {
+	if k.stmt != nil || !k.rows || q.Once && !k.looking || !c.AsOpened() || k.arguments().Count() != len(k.binder().Args) || !q.Apart.Takes(k.binder().Args) || c.ddl.NamesTemporary(k.text) {
 		return out, false, nil
 	}
 	as := answer.Textual

@@ -50,6 +50,10 @@ const (
 	errStatementTime       = 1969 // MariaDB: max_statement_time. MySQL ends queries alone
 )
 
+// Unprepared are the errors of texts that are no prepared statements, which says nothing of the texts: the
+// server, or a proxy, does not prepare them, or has no room.
+var Unprepared = map[uint16]bool{ErrManyStatements: true, ErrReprepare: true, errNotSupported: true, ErrSyntax: true, 1047: true, 1295: true, 1390: true}
+
 // Uncertain reports whether an error leaves open what became of the statement:
 // its connection, or its COMMIT, failed. Numbers from 2000 to 2999 are of clients,
 // those from 9000 on no server's: a proxy that has lost the server answers so.

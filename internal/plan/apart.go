@@ -55,7 +55,7 @@ func (a *Apart) Takes(args []driver.NamedValue) bool {
 // apart looks at all parameters of a query.
 func (rw rewriter) apart(stmt ast.StmtNode) Apart {
 	s, ok := stmt.(*ast.SelectStmt)
-	if !ok || !readsColumns(s) {
+	if !ok || rw.actsTwice() || !readsColumns(s) {
 		return Apart{}
 	}
 	a := Apart{takes: make([]takes, len(rw.params))}

@@ -17,6 +17,8 @@ const (
 	maxPrepared  = 16
 	maxTexts     = 64
 	idleAfter    = 256
+
+	maxPreparedText = 4 << 10 // bytes
 )
 
 // prepared tells texts apart that are prepared by themselves.
@@ -118,6 +120,9 @@ func (s *Session) DoPrepared(ctx context.Context, prefix, text string, numbers [
 // those of the text. kinds tells apart what is not to share a statement. The session must be
 // as it was opened, and the error is for the caller to note.
 func (s *Session) QueryPrepared(ctx context.Context, text, kinds string, args []driver.NamedValue, as func(driver.Rows) (driver.Rows, bool)) (rows driver.Rows, sent bool, err error) {
+	if len(text) > maxPreparedText {
+		return nil, false, nil
+	}
 	of, fits := prepared{text: text, kinds: kinds}, true
 	sent, err = s.sendPrepared(ctx, of, func(stmt driver.Stmt) error {
 		raw, err := stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
@@ -128,8 +133,10 @@ func (s *Session) QueryPrepared(ctx context.Context, text, kinds string, args []
 			return nil
 		}
 		err = raw.Close() // before the statement
-		s.prepared.forget(of)
-		s.prepared.find(of).refused = true
+		p := s.prepared.of[of]
+		_ = p.stmt.Close()
+		p.stmt, p.refused = nil, true
+		s.prepared.stmts--
 		return err
 	})
 	return rows, sent && fits, err
@@ -161,7 +168,7 @@ func (w *Wire) sendPrepared(ctx context.Context, of prepared, send func(driver.S
 		return false, err
 	}
 	err = send(stmt)
-	if n := mysqlerr.Number(err); n == mysqlerr.ErrNoStatement || n == mysqlerr.ErrReprepare {
+	if n := mysqlerr.Number(err); n == mysqlerr.ErrNoStatement || n == mysqlerr.ErrReprepare { // nothing was done
 		w.prepared.forget(of)
 		return false, nil
 	}
@@ -179,11 +186,11 @@ func (w *Wire) preparedFor(ctx context.Context, of prepared) (driver.Stmt, error
 		return nil, nil
 	}
 	stmt, err := w.Raw.(driver.ConnPrepareContext).PrepareContext(ctx, of.prefix+of.text)
-	switch n := mysqlerr.Number(err); {
-	case n != 0: // its text tells why, or works
+	if n := mysqlerr.Number(err); mysqlerr.Unprepared[n] { // the text works
 		known.off, p.refused = n == mysqlerr.ErrManyStatements, true
 		return nil, nil
-	case err != nil:
+	}
+	if err != nil { // which may have ended the transaction
 		return nil, err
 	}
 	p.stmt = stmt
