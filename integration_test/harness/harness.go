@@ -53,9 +53,6 @@ type Sending struct {
 	Text string
 }
 
-// Apart reports whether it was sent by a prepared statement.
-func (s Sending) Apart() bool { return s.on == nil }
-
 type onKey struct{}
 
 func NewRecorder() *Recorder { return &Recorder{} }
