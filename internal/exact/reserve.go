@@ -167,7 +167,7 @@ func (r *Runner) lockUnits(ctx context.Context, taking *traffic.Taking, t *catal
 		return slot, nil
 	}
 	for range traffic.Tries {
-		if taking.Shared() {
+		if taking.Looks() {
 			if err := r.lookAtUnits(ctx, taking, t, c, e.Key); err != nil {
 				return 0, err
 			}

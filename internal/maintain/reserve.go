@@ -22,7 +22,8 @@ func (r *rollup) make(ctx context.Context, of filling) (made, enough bool, err e
 		return false, false, err
 	}
 	missing := missingOf(n, there[of.key.ID()])
-	if len(missing) == 0 {
+	if len(missing) == 0 { // of another process
+		f.Traffic.Of(t).Reserve.Met(of.key.ID(), n)
 		return false, true, nil
 	}
 	base, err := r.lockBase(ctx, of)

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,7 +44,8 @@ const Unknown = -1
 
 const (
 	fillRest  = 50 * time.Millisecond // between two fillings of a key
-	emptyRest = time.Second           // behind one that has found too little
+	emptyRest = time.Second           // behind one that has found too little, or has failed
+	lookRest  = 50 * time.Millisecond // between two looks at rows that have nothing
 	idle      = 25 * time.Second      // from then on they may go
 	sharedFor = 10 * time.Second      // behind something that another process must have done
 	stale     = 15 * time.Second      // what rows hold that were not seen for so long, another process may have taken, or a rollup
@@ -186,20 +188,33 @@ func (x *Taking) Choose(units int64) (row int, ok bool) {
 	return 0, false
 }
 
-// Shared reports whether another process takes from the rows: then what is known of them is to be
-// looked at, as who locks one that has too little may keep others from all of them.
-func (x *Taking) Shared() bool {
+// Looks reports whether what the rows have is to be looked at: another process takes from them, and
+// who locks one that has too little may keep others from all of them; or none is known to have any,
+// or was of late, and another process may have filled them. Of these one looks for all.
+func (x *Taking) Looks() bool {
 	x.of.mu.Lock()
 	defer x.of.mu.Unlock()
-	return catalog.Clock() < x.stock.shared
+	s, now, after := x.stock, catalog.Clock(), stale
+	if !slices.ContainsFunc(s.units, func(n int64) bool { return n > 0 }) {
+		after = lookRest
+	}
+	switch {
+	case now < s.shared:
+		return true
+	case x.key.taken == nil || s.looked != 0 && now-s.looked <= after:
+		return false
+	}
+	s.looked = now
+	return true
 }
 
 // Saw notes what a row has, as committed, if it is nobody's here.
 func (x *Taking) Saw(row int, units int64) {
 	x.of.mu.Lock()
 	defer x.of.mu.Unlock()
-	if row < len(x.stock.units) && !x.key.taken[row] {
-		x.stock.units[row], x.stock.looked = units, catalog.Clock()
+	if s := x.stock; row < len(x.key.taken) && !x.key.taken[row] {
+		s.units = append(s.units, make([]int64, max(0, row+1-len(s.units)))...)
+		s.units[row] = units
 	}
 }
 

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -86,4 +87,40 @@ func TestReserveForgets(t *testing.T) {
 		r.swept -= 3 * idle
 	}
 	require.LessOrEqual(t, len(r.keys), manyReserved+1)
+}
+
+// TestReserveLooks proves that a process takes from rows that another one has filled: it looks what they
+// have when it learns that there are some, again while none has any, by one transaction at a time,
+// and then once what is known is old.
+func TestReserveLooks(t *testing.T) {
+	var r Reserve
+	var by Takes
+	key := catalog.Key{"7"}
+	x, other := r.Enter(key, "stock", &by, false), r.Enter(key, "stock", &by, false)
+	require.False(t, x.Looks(), "there are none")
+	r.Met(key.ID(), 3)
+	require.True(t, x.Looks())
+	require.False(t, other.Looks(), "x does")
+	x.Saw(0, 0)
+	x.Saw(2, 0)
+	_, ok := x.Choose(1)
+	require.False(t, ok)
+	time.Sleep(lookRest + 1)
+	require.True(t, other.Looks())
+	other.Saw(2, 5)
+	require.False(t, x.Looks())
+	row, ok := x.Choose(5)
+	require.True(t, ok)
+	require.Equal(t, 2, row)
+	x.Took(row, 4)
+	other.Saw(row, 5) // as committed before
+	x.Leave()
+	time.Sleep(lookRest + 1)
+	require.False(t, other.Looks())
+	_, ok = other.Choose(5)
+	require.False(t, ok)
+	other.stock.looked -= stale
+	require.True(t, other.Looks())
+	_, ok = other.Choose(4)
+	require.True(t, ok)
 }
