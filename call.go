@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/exact"
@@ -101,11 +102,67 @@ func (k *call) Send(ctx context.Context, text string) (answer.Outcome, error) {
 	return k.SendWith(ctx, text, k.args)
 }
 
-// SendLook is Send for a query that is to be answered at once, if it may be.
+// SendLook sends a text made from the plan's in place of a query that is to be answered at once,
+// if it may be.
 func (k *call) SendLook(ctx context.Context, text string) (answer.Outcome, error) {
 	k.looking = true
 	defer func() { k.looking = false }()
-	return k.SendWith(ctx, text, k.args)
+	if out, sent, err := k.sendApart(ctx, text, k.binder().Args); sent || err != nil {
+		return out, err
+	}
+	return k.SendWith(ctx, k.Own(text), k.args)
+}
+
+// SendSums is SendWith for a text that is the same for all such calls.
+func (k *call) SendSums(ctx context.Context, text string, args []driver.NamedValue) (answer.Outcome, error) {
+	if out, sent, err := k.sendApart(ctx, text, args); sent || err != nil {
+		return out, err
+	}
+	return k.SendWith(ctx, text, args)
+}
+
+// sendApart sends such a text by a statement that the session has prepared for all such calls; sent
+// is false where that would not be the same.
+func (k *call) sendApart(ctx context.Context, text string, args []driver.NamedValue) (out answer.Outcome, sent bool, err error) {
+	c, q := k.conn, k.Plan.Sum()
+	if k.stmt != nil || !k.rows || q.Once && !k.looking || !c.AsOpened() || k.arguments().Count() != len(k.binder().Args) || !q.Apart.Takes(k.binder().Args) || c.ddl.NamesTemporary(k.text) {
+		return out, false, nil
+	}
+	as := answer.Textual
+	if k.binary() {
+		as = asTheyAre
+	}
+	out.Rows, sent, err = c.QueryPrepared(ctx, text, argumentKinds(args), args, as)
+	if sent {
+		out.Rows = c.Watched(out.Rows)
+	}
+	return out, sent, c.noted(err)
+}
+
+func asTheyAre(rows driver.Rows) (driver.Rows, bool) { return rows, true }
+
+// argumentKinds has a letter for each argument's type.
+func argumentKinds(args []driver.NamedValue) string {
+	kinds := make([]byte, len(args))
+	for i, arg := range args {
+		switch arg.Value.(type) {
+		case nil:
+			kinds[i] = 'n'
+		case int64:
+			kinds[i] = 'i'
+		case uint64:
+			kinds[i] = 'u'
+		case float64:
+			kinds[i] = 'f'
+		case bool:
+			kinds[i] = 'b'
+		case time.Time:
+			kinds[i] = 't'
+		default:
+			kinds[i] = 's'
+		}
+	}
+	return string(kinds)
 }
 
 // SendWith is Send with arguments that may be others.

@@ -53,6 +53,9 @@ type Sending struct {
 	Text string
 }
 
+// Apart reports whether it was sent by a prepared statement.
+func (s Sending) Apart() bool { return s.on == nil }
+
 type onKey struct{}
 
 func NewRecorder() *Recorder { return &Recorder{} }

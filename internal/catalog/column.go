@@ -207,6 +207,11 @@ var IntegerBits = map[string]uint{"tinyint": 8, "smallint": 16, "mediumint": 24,
 
 func (c *Column) Integer() bool { return IntegerBits[c.DataType] != 0 }
 
+// Text reports whether a column holds strings of any characters.
+func (c *Column) Text() bool {
+	return (c.DataType == "char" || c.DataType == "varchar") && c.Charset == "utf8mb4"
+}
+
 // sameDigits reports whether a number or time of a column is one of another as well.
 func (c *Column) sameDigits(o *Column) bool {
 	return strings.EqualFold(c.Name, o.Name) && c.Scale == o.Scale

@@ -2,7 +2,9 @@ package increment
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
+	"strconv"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/traffic"
@@ -29,7 +31,14 @@ func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (ro
 	}
 	// The second lock is of no row: DDL waits for who has it, as for an UPDATE's, instead of
 	// keeping the UPDATE at COMMIT from the table (https://dev.mysql.com/doc/refman/8.4/en/metadata-locking.html).
-	rows, err = c.Read(ctx, "SELECT "+l.of(l.id)+" AND (SELECT 1 FROM "+l.t.Base()+" WHERE FALSE FOR UPDATE) IS NULL "+l.t.NoWait())
+	text := func(id string) string {
+		return "SELECT " + l.of(id) + " AND (SELECT 1 FROM " + l.t.Base() + " WHERE FALSE FOR UPDATE) IS NULL " + l.t.NoWait()
+	}
+	if n, nerr := strconv.ParseInt(l.id, 10, 64); nerr == nil {
+		rows, err = c.ReadApart(ctx, text("?"), []driver.NamedValue{{Ordinal: 1, Value: n}}, func() string { return text(l.id) })
+	} else { // above those
+		rows, err = c.Read(ctx, text(l.id))
+	}
 	if c.Refused(err) {
 		b.keys.Meet(k)
 		return nil, false, nil

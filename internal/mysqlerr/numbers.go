@@ -34,6 +34,7 @@ const (
 	ErrNotLocked       = 1100
 	ErrNoSavepoint     = 1305
 	ErrNoStatement     = 1243 // that was prepared
+	ErrManyStatements  = 1461 // are prepared on the server
 	ErrReprepare       = 1615 // its tables are being altered all the time
 
 	ErrReadOnlyServer = 1290
@@ -48,6 +49,10 @@ const (
 	errConnectionKilled    = 1927 // MariaDB
 	errStatementTime       = 1969 // MariaDB: max_statement_time. MySQL ends queries alone
 )
+
+// Unprepared are the errors of texts that are no prepared statements, which says nothing of the texts: the
+// server, or a proxy, does not prepare them, or has no room.
+var Unprepared = map[uint16]bool{ErrManyStatements: true, ErrReprepare: true, errNotSupported: true, ErrSyntax: true, 1047: true, 1295: true, 1390: true}
 
 // Uncertain reports whether an error leaves open what became of the statement:
 // its connection, or its COMMIT, failed. Numbers from 2000 to 2999 are of clients,

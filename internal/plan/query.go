@@ -35,7 +35,7 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 	if !a.parsed.into && !q.columns {
 		q.Top = rw.top(stmt, q)
 	}
-	q.Look = rw.look(stmt, q.Top)
+	q.Look, q.Apart = rw.look(stmt, q.Top), rw.apart(stmt)
 	q.NamedByArgs = q.Renamed && namedByArgs(stmt)
 	switch {
 	case !isOne:

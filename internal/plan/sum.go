@@ -24,6 +24,7 @@ type Sum struct {
 	Top   *topRead  // sent in its place where it is known to read fewer rows
 	Look  *look     // sent first: perhaps there are no slots to add
 	Short *restated // sent in its place: it adds up less
+	Apart Apart     // of the query as it was written, and of its look
 
 	columns       bool // the views are tables, whose counters are columns and no expressions
 	Renamed       bool // the server may name columns otherwise

@@ -96,7 +96,7 @@ func (r *Reader) lookFirst(ctx context.Context, x *Execution, kind lookKind) (ou
 	default:
 		most = 1
 	}
-	out, err = x.SendLook(ctx, x.Own(text))
+	out, err = x.SendLook(ctx, text)
 	if err != nil {
 		if answered = !l.Blames(err); !answered {
 			pays.Pause()

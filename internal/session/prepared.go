@@ -3,41 +3,92 @@ package session
 import (
 	"context"
 	"database/sql/driver"
+	"math"
 
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 )
 
 // A session sends the same few statements again and again, and to parse one takes the
 // server about as long as to find its row. Those that have been sent prepareAfter times are
-// prepared, and sent with their numbers apart, but for others than the first maxPrepared.
+// prepared, and sent with their arguments apart: maxPrepared at a time, of which the one that
+// was not sent for longest makes room, if others were sent idleAfter times since.
 const (
 	prepareAfter = 8
 	maxPrepared  = 16
+	maxTexts     = 64
+	idleAfter    = 256
+
+	maxPreparedText = 4 << 10 // bytes
 )
 
-// preparedTexts are statements that are sent on a connection, by prefix and text.
+// prepared tells texts apart that are prepared by themselves.
+type prepared struct {
+	prefix, text string
+	kinds        string // of the arguments: MySQL computes by those that a statement has had before
+}
+
+// preparedTexts are texts that are sent on a connection.
 type preparedTexts struct {
-	of  map[[2]string]*preparedText
-	off bool // the server, or what is between, prepares no more
+	of    map[prepared]*preparedText
+	sent  uint64 // of any text
+	stmts int
+	off   bool // the server has no room for more
 }
 
 type preparedText struct {
-	sent int         // as text
-	stmt driver.Stmt // nil: not yet
+	sent    int         // as text
+	last    uint64      // when it was sent last, as preparedTexts counts
+	stmt    driver.Stmt // nil: not yet
+	refused bool        // it goes as text
 }
 
-// makeRoom forgets a text that is not prepared where there are too many; false if all are.
+// find is what is known of a text, which may forget another.
+func (known *preparedTexts) find(of prepared) *preparedText {
+	p := known.of[of]
+	if p == nil {
+		if known.of == nil {
+			known.of = map[prepared]*preparedText{}
+		}
+		if len(known.of) >= maxTexts {
+			for of, p := range known.of {
+				if p.stmt == nil {
+					delete(known.of, of)
+					break
+				}
+			}
+		}
+		p = &preparedText{}
+		known.of[of] = p
+	}
+	known.sent++
+	p.last = known.sent
+	return p
+}
+
+// makeRoom reports whether there is room for one more statement.
 func (known *preparedTexts) makeRoom() bool {
-	if len(known.of) < maxPrepared {
+	if known.stmts < maxPrepared {
 		return true
 	}
+	var idle prepared
+	last := uint64(math.MaxUint64)
 	for of, p := range known.of {
-		if p.stmt == nil {
-			delete(known.of, of)
-			return true
+		if p.stmt != nil && p.last < last {
+			idle, last = of, p.last
 		}
 	}
-	return false
+	if known.sent-last < idleAfter {
+		return false
+	}
+	known.forget(idle)
+	return true
+}
+
+// forget closes a statement, to which the server answers nothing.
+func (known *preparedTexts) forget(of prepared) {
+	_ = known.of[of].stmt.Close()
+	delete(known.of, of)
+	known.stmts--
 }
 
 // DoApart is Do for a statement whose numbers are apart, which is sent as whole until it is
@@ -54,51 +105,95 @@ func (s *Session) DoApart(ctx context.Context, prefix, text string, numbers []dr
 // DoPrepared is DoApart for a statement that is prepared; sent is false where it is not, and nothing
 // was done. Its error is for the caller to note ([Session.Failed]).
 func (s *Session) DoPrepared(ctx context.Context, prefix, text string, numbers []driver.NamedValue) (affected int64, sent bool, err error) {
-	of := [2]string{prefix, text}
-	stmt, err := s.preparedFor(ctx, of)
-	if stmt == nil || err != nil {
-		return 0, false, err
-	}
-	res, err := stmt.(driver.StmtExecContext).ExecContext(ctx, numbers)
-	switch n := mysqlerr.Number(err); {
-	case err == nil:
-		affected, err = res.RowsAffected()
-		return affected, true, err
-	case n == mysqlerr.ErrNoStatement, n == mysqlerr.ErrReprepare: // nothing was done
-		_ = stmt.Close() // the server answers nothing to that
-		delete(s.prepared.of, of)
-		return 0, false, nil
-	}
-	return 0, true, err
+	sent, err = s.sendPrepared(ctx, prepared{prefix: prefix, text: text}, func(stmt driver.Stmt) error {
+		res, err := stmt.(driver.StmtExecContext).ExecContext(ctx, numbers)
+		if err == nil {
+			affected, err = res.RowsAffected()
+		}
+		return err
+	})
+	return affected, sent, err
 }
 
-// preparedFor is the prepared statement of a text; nil if it is to be sent as a whole.
-func (w *Wire) preparedFor(ctx context.Context, of [2]string) (driver.Stmt, error) {
-	known := &w.prepared
-	p := known.of[of]
-	switch {
-	case p != nil && p.stmt != nil:
-		return p.stmt, nil
-	case known.off, p == nil && !known.makeRoom():
-		return nil, nil
-	case p == nil:
-		if known.of == nil {
-			known.of = map[[2]string]*preparedText{}
+// QueryPrepared is a query sent by a prepared statement; sent is false where it has to be sent as
+// text, which it is until it is prepared, and where its rows, as they would be given out, are not
+// those of the text. kinds tells apart what is not to share a statement. The session must be
+// as it was opened, and the error is for the caller to note.
+func (s *Session) QueryPrepared(ctx context.Context, text, kinds string, args []driver.NamedValue, as func(driver.Rows) (driver.Rows, bool)) (rows driver.Rows, sent bool, err error) {
+	if len(text) > maxPreparedText {
+		return nil, false, nil
+	}
+	of, fits := prepared{text: text, kinds: kinds}, true
+	sent, err = s.sendPrepared(ctx, of, func(stmt driver.Stmt) error {
+		raw, err := stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
+		if err != nil {
+			return err
 		}
-		p = &preparedText{}
-		known.of[of] = p
+		if rows, fits = as(raw); fits {
+			return nil
+		}
+		err = raw.Close() // before the statement
+		p := s.prepared.of[of]
+		_ = p.stmt.Close()
+		p.stmt, p.refused = nil, true
+		s.prepared.stmts--
+		return err
+	})
+	return rows, sent && fits, err
+}
+
+// ReadApart is Read of a query whose numbers are apart, which is sent as whole until it is
+// prepared.
+func (s *Session) ReadApart(ctx context.Context, text string, numbers []driver.NamedValue, whole func() string) ([][]string, error) {
+	if s.Stale || !s.AsOpened() || s.Settings.SelectLimit != "" || s.Settings.Timed {
+		return s.Read(ctx, whole())
 	}
-	if p.sent++; p.sent <= prepareAfter {
-		return nil, nil
-	}
-	stmt, err := w.Raw.(driver.ConnPrepareContext).PrepareContext(ctx, of[0]+of[1])
+	rows, sent, err := s.QueryPrepared(ctx, text, "", numbers, asTheyAre)
 	switch {
-	case mysqlerr.Number(err) != 0: // its text tells why, or works
-		known.off = true
-		return nil, nil
 	case err != nil:
+		return nil, s.Failed(err)
+	case !sent:
+		return s.Read(ctx, whole())
+	}
+	return s.drained(rows)
+}
+
+func asTheyAre(rows driver.Rows) (driver.Rows, bool) { return rows, true }
+
+// sendPrepared sends a text by its statement, if it has one or is to have one; else, and where the
+// server does not know the statement any more, sent is false, and nothing was done.
+func (w *Wire) sendPrepared(ctx context.Context, of prepared, send func(driver.Stmt) error) (sent bool, err error) {
+	stmt, err := w.preparedFor(ctx, of)
+	if stmt == nil || err != nil {
+		return false, err
+	}
+	err = send(stmt)
+	if n := mysqlerr.Number(err); n == mysqlerr.ErrNoStatement || n == mysqlerr.ErrReprepare { // nothing was done
+		w.prepared.forget(of)
+		return false, nil
+	}
+	return true, err
+}
+
+// preparedFor is the prepared statement of a text; nil if it is to be sent as text.
+func (w *Wire) preparedFor(ctx context.Context, of prepared) (driver.Stmt, error) {
+	known := &w.prepared
+	p := known.find(of)
+	if p.stmt != nil {
+		return p.stmt, nil
+	}
+	if p.sent++; p.refused || known.off || p.sent <= prepareAfter || p.sent%prepareAfter != 1 || !known.makeRoom() {
+		return nil, nil
+	}
+	stmt, err := w.Raw.(driver.ConnPrepareContext).PrepareContext(ctx, of.prefix+of.text)
+	if n := mysqlerr.Number(err); mysqlerr.Unprepared[n] { // the text works
+		known.off, p.refused = n == mysqlerr.ErrManyStatements, true
+		return nil, nil
+	}
+	if err != nil { // which may have ended the transaction
 		return nil, err
 	}
 	p.stmt = stmt
+	known.stmts++
 	return stmt, nil
 }

@@ -43,6 +43,11 @@ func (s *Session) ask(ctx context.Context, query string) ([][]string, error) {
 	if err != nil {
 		return nil, s.Failed(err)
 	}
+	return s.drained(rows)
+}
+
+// drained reads and closes rows.
+func (s *Session) drained(rows driver.Rows) ([][]string, error) {
 	all, err := drain(rows)
 	if cerr := rows.Close(); err == nil {
 		err = cerr
