@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/exact"
@@ -130,7 +129,7 @@ func (k *call) sendApart(ctx context.Context, text string, args []driver.NamedVa
 	}
 	as := answer.Textual
 	if k.binary() {
-		as = asTheyAre
+		as = nil
 	}
 	out.Rows, sent, err = c.QueryPrepared(ctx, text, argumentKinds(args), args, as)
 	if sent {
@@ -139,25 +138,15 @@ func (k *call) sendApart(ctx context.Context, text string, args []driver.NamedVa
 	return out, sent, c.noted(err)
 }
 
-func asTheyAre(rows driver.Rows) (driver.Rows, bool) { return rows, true }
-
-// argumentKinds has a letter for each argument's type.
+// argumentKinds has a letter for the type of each argument that a plan takes apart from the text.
 func argumentKinds(args []driver.NamedValue) string {
 	kinds := make([]byte, len(args))
 	for i, arg := range args {
 		switch arg.Value.(type) {
-		case nil:
-			kinds[i] = 'n'
 		case int64:
 			kinds[i] = 'i'
 		case uint64:
 			kinds[i] = 'u'
-		case float64:
-			kinds[i] = 'f'
-		case bool:
-			kinds[i] = 'b'
-		case time.Time:
-			kinds[i] = 't'
 		default:
 			kinds[i] = 's'
 		}

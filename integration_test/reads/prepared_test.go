@@ -63,6 +63,8 @@ var typedReads = []struct {
 	{"SELECT id, likes, views FROM floating WHERE f > ?", false, [][]any{{1}, {2}}},
 	{"SELECT id, likes, (SELECT MAX(views) FROM floating) FROM post WHERE id = ?", false, [][]any{{1}, {2}}},
 	{"SELECT id, likes, views FROM post WHERE id > ? ORDER BY id LIMIT ?, ?", false, [][]any{{0, 1, 2}, {0, 0, -1}, {0, -1, 1}}},
+	{"SELECT likes, views FROM post WHERE id = 1 AND vc = ?", false, [][]any{{"one"}, {"one", "more"}}},
+	{"SELECT likes, views FROM post WHERE id = ? AND SLEEP(0) = 0", false, [][]any{{1}}},
 	{"SELECT x.likes FROM (SELECT likes FROM post WHERE id = ?) x", false, [][]any{{1}, {2}}},
 }
 

@@ -116,8 +116,8 @@ func (s *Session) DoPrepared(ctx context.Context, prefix, text string, numbers [
 }
 
 // QueryPrepared is a query sent by a prepared statement; sent is false where it has to be sent as
-// text, which it is until it is prepared, and where its rows, as they would be given out, are not
-// those of the text. kinds tells apart what is not to share a statement. The session must be
+// text, which it is until it is prepared, and where its rows can't be given out as those of the text; as
+// makes them so, nil: they are. kinds tells apart what is not to share a statement. The session must be
 // as it was opened, and the error is for the caller to note.
 func (s *Session) QueryPrepared(ctx context.Context, text, kinds string, args []driver.NamedValue, as func(driver.Rows) (driver.Rows, bool)) (rows driver.Rows, sent bool, err error) {
 	if len(text) > maxPreparedText {
@@ -129,7 +129,10 @@ func (s *Session) QueryPrepared(ctx context.Context, text, kinds string, args []
 		if err != nil {
 			return err
 		}
-		if rows, fits = as(raw); fits {
+		if rows = raw; as != nil {
+			rows, fits = as(raw)
+		}
+		if fits {
 			return nil
 		}
 		err = raw.Close() // before the statement
@@ -145,10 +148,10 @@ func (s *Session) QueryPrepared(ctx context.Context, text, kinds string, args []
 // ReadApart is Read of a query whose numbers are apart, which is sent as whole until it is
 // prepared.
 func (s *Session) ReadApart(ctx context.Context, text string, numbers []driver.NamedValue, whole func() string) ([][]string, error) {
-	if s.Stale || !s.AsOpened() || s.Settings.SelectLimit != "" || s.Settings.Timed {
+	if !s.AsOpened() || s.Settings.SelectLimit != "" || s.Settings.Timed {
 		return s.Read(ctx, whole())
 	}
-	rows, sent, err := s.QueryPrepared(ctx, text, "", numbers, asTheyAre)
+	rows, sent, err := s.QueryPrepared(ctx, text, "", numbers, nil)
 	switch {
 	case err != nil:
 		return nil, s.Failed(err)
@@ -157,8 +160,6 @@ func (s *Session) ReadApart(ctx context.Context, text string, numbers []driver.N
 	}
 	return s.drained(rows)
 }
-
-func asTheyAre(rows driver.Rows) (driver.Rows, bool) { return rows, true }
 
 // sendPrepared sends a text by its statement, if it has one or is to have one; else, and where the
 // server does not know the statement any more, sent is false, and nothing was done.
