@@ -131,27 +131,11 @@ func (k *call) sendApart(ctx context.Context, text string, args []driver.NamedVa
 	if k.binary() {
 		as = nil
 	}
-	out.Rows, sent, err = c.QueryPrepared(ctx, text, argumentKinds(args), args, as)
+	out.Rows, sent, err = c.QueryPrepared(ctx, text, args, as)
 	if sent {
 		out.Rows = c.Watched(out.Rows)
 	}
 	return out, sent, c.noted(err)
-}
-
-// argumentKinds has a letter for the type of each argument that a plan takes apart from the text.
-func argumentKinds(args []driver.NamedValue) string {
-	kinds := make([]byte, len(args))
-	for i, arg := range args {
-		switch arg.Value.(type) {
-		case int64:
-			kinds[i] = 'i'
-		case uint64:
-			kinds[i] = 'u'
-		default:
-			kinds[i] = 's'
-		}
-	}
-	return string(kinds)
 }
 
 // SendWith is Send with arguments that may be others.

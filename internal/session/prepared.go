@@ -117,13 +117,13 @@ func (s *Session) DoPrepared(ctx context.Context, prefix, text string, numbers [
 
 // QueryPrepared is a query sent by a prepared statement; sent is false where it has to be sent as
 // text, which it is until it is prepared, and where its rows can't be given out as those of the text; as
-// makes them so, nil: they are. kinds tells apart what is not to share a statement. The session must be
-// as it was opened, and the error is for the caller to note.
-func (s *Session) QueryPrepared(ctx context.Context, text, kinds string, args []driver.NamedValue, as func(driver.Rows) (driver.Rows, bool)) (rows driver.Rows, sent bool, err error) {
+// makes them so, nil: they are. The arguments are integers and strings, the session is as it was opened,
+// and the error is for the caller to note.
+func (s *Session) QueryPrepared(ctx context.Context, text string, args []driver.NamedValue, as func(driver.Rows) (driver.Rows, bool)) (rows driver.Rows, sent bool, err error) {
 	if len(text) > maxPreparedText {
 		return nil, false, nil
 	}
-	of, fits := prepared{text: text, kinds: kinds}, true
+	of, fits := prepared{text: text, kinds: kindsOf(args)}, true
 	sent, err = s.sendPrepared(ctx, of, func(stmt driver.Stmt) error {
 		raw, err := stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
 		if err != nil {
@@ -145,13 +145,29 @@ func (s *Session) QueryPrepared(ctx context.Context, text, kinds string, args []
 	return rows, sent && fits, err
 }
 
+// kindsOf has a letter for the type of each argument.
+func kindsOf(args []driver.NamedValue) string {
+	kinds := make([]byte, len(args))
+	for i, arg := range args {
+		switch arg.Value.(type) {
+		case int64:
+			kinds[i] = 'i'
+		case uint64:
+			kinds[i] = 'u'
+		default:
+			kinds[i] = 's'
+		}
+	}
+	return string(kinds)
+}
+
 // ReadApart is Read of a query whose numbers are apart, which is sent as whole until it is
 // prepared.
 func (s *Session) ReadApart(ctx context.Context, text string, numbers []driver.NamedValue, whole func() string) ([][]string, error) {
 	if !s.AsOpened() || s.Settings.SelectLimit != "" || s.Settings.Timed {
 		return s.Read(ctx, whole())
 	}
-	rows, sent, err := s.QueryPrepared(ctx, text, "", numbers, nil)
+	rows, sent, err := s.QueryPrepared(ctx, text, numbers, nil)
 	switch {
 	case err != nil:
 		return nil, s.Failed(err)
