@@ -295,6 +295,24 @@ func TestFullBuffer(t *testing.T) {
 	})
 }
 
+// TestKnownRows proves that a buffer with place for few keys knows of the rows of more of them, so that
+// it is not chance which increments it takes.
+func TestKnownRows(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newPages(t, srv, 1)
+		for id := 101; id <= 200; id++ {
+			harness.Affected(t, tw.Direct, "INSERT INTO page (id) VALUES (?)", id)
+			known(t, tw.Ours, id)
+		}
+		before := buffer(t, tw.Ours).Acknowledged
+		for id := 101; id <= 200; id++ {
+			harness.Affected(t, tw.Ours, hit, id)
+			require.NoError(t, countermysql.Flush(t.Context(), tw.Ours))
+		}
+		require.EqualValues(t, 100, buffer(t, tw.Ours).Acknowledged-before)
+	})
+}
+
 // TestAlteredMeanwhile proves that what waits is stored in the table as it is by then, and
 // told to be lost where that has another key.
 func TestAlteredMeanwhile(t *testing.T) {

@@ -18,6 +18,10 @@ const mostUnits = 1 << 61
 // parts is how many parts a generation has, so that callers seldom meet.
 const parts = 64
 
+// fewKnown is of how many rows a part knows at least: where few keys may wait, chance would decide which rows
+// are known, by the parts that they fall into.
+const fewKnown = 64
+
 var seed = maphash.MakeSeed()
 
 // generation is what waits of a table, as one reading of the schema has it.

@@ -198,7 +198,7 @@ func (b *Table) Add(ctx context.Context, t *catalog.Table, id []byte, deltas []i
 // statement has just added.
 func (b *Table) Learn(t *catalog.Table, id []byte, deltas []int64) {
 	if g := b.generation(t); g != nil {
-		g.learn(id, deltas, max(1, 2*b.spec.Buffered.Keys/parts))
+		g.learn(id, deltas, max(fewKnown, 2*b.spec.Buffered.Keys/parts))
 	}
 }
 
