@@ -6,7 +6,9 @@ replace github.com/countermysql/countermysql => ../../
 
 require (
 	github.com/countermysql/countermysql v0.0.0-00010101000000-000000000000
+	github.com/go-xorm/xorm v0.7.9
 	github.com/stretchr/testify v1.12.1
+	xorm.io/core v0.7.2-0.20190928055935-90aeac8d08eb
 	xorm.io/xorm v1.4.3
 )
 
