@@ -83,7 +83,7 @@ func TestReadmeParameters(t *testing.T) {
 func TestReadmeVersions(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	named := regexp.MustCompile(`\[[\w-]+\]\((integration_test/\w+)\) (v\d+\.\d+)`).FindAllStringSubmatch(string(text), -1)
+	named := regexp.MustCompile(`\[[\w-]+\]\((integration_test/\w+)(?:/\w+)?\) (v\d+\.\d+)`).FindAllStringSubmatch(string(text), -1)
 	for _, m := range named {
 		used, err := os.ReadFile(filepath.Join(m[1], "go.mod"))
 		require.NoError(t, err)
