@@ -47,7 +47,8 @@ type ExplainedStep struct {
 // Explain says what would be sent for a statement outside a transaction, and
 // what of it waits for COMMIT inside one. It changes nothing; the rows of an
 // increment of several rows are looked up. Of a statement that the driver
-// refuses it returns the error.
+// refuses it returns the error; but where only a slots table is missing, it says
+// what would become of the statement behind the CREATE TABLE.
 func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Explanation, error) {
 	c, err := connectorOf(ctx, db)
 	if err != nil {
@@ -72,18 +73,35 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 	if k.planUse, err = k.conn.plan(ctx, query); err != nil {
 		return nil, err
 	}
+	out := &Explanation{}
 	if refused, ok := k.Plan.Work.(*plan.Refused); ok {
+		if !refused.For.DDL().NotMade() {
+			return nil, unready(refused.For)
+		}
+		made := *c.watcher.Current()
+		made.Made = true
+		k.planUse = c.planBy(planKey{&made, k.conn.Settings.Mode, query, k.conn.Settings.DB})
+		for _, t := range made.All() {
+			if t == refused.For || slices.Contains(k.Plan.Tables(), t) && t.DDL().NotMade() {
+				out.step("the slots table of "+t.String()+" is missing: until this has run, by countermysql init or, with counterCreateSlots=true, by the application, the statement fails", t.Missing, nil)
+			}
+		}
+	}
+	if refused, ok := k.Plan.Work.(*plan.Refused); ok { // by another table
 		return nil, unready(refused.For)
 	}
-	if n := sqltext.Parameters(sqltext.Tokenize(query, k.conn.Settings.Mode)); n != len(args) { // what becomes of it depends on them
+	toks := sqltext.Tokenize(query, k.conn.Settings.Mode)
+	if err := k.conn.ddl.May(ctx, k.Plan, toks); err != nil {
+		return nil, err
+	}
+	if n := sqltext.Parameters(toks); n != len(args) { // what becomes of it depends on them
 		return nil, fmt.Errorf("countermysql: expected %d arguments, got %d", n, len(args))
 	}
-	return k.explain(ctx, args)
+	return k.explain(ctx, out, args)
 }
 
-func (k *call) explain(ctx context.Context, args []any) (*Explanation, error) {
+func (k *call) explain(ctx context.Context, out *Explanation, args []any) (*Explanation, error) {
 	p, r := k.Plan, k.route(nil)
-	out := &Explanation{}
 	for _, w := range p.Writes {
 		if w.Feeds {
 			out.step("its triggers add to slots of "+w.Table.String()+", as its derived counters are", "", nil)

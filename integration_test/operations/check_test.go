@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,7 +112,28 @@ func TestCheckNamesWhatIsLeft(t *testing.T) {
 			findings = harness.OnTables(findings)
 			require.Len(t, findings, 1, "%v", findings)
 			require.Equal(t, countermysql.Failure, findings[0].Severity)
-			require.Equal(t, test.column+" can't hold the counter of "+test.row+", so that rollups leave a part of it in slots", findings[0].Problem)
+			require.Equal(t, test.column+" can't hold the counter of "+test.row+", so that rollups leave it, or a part of it, in slots", findings[0].Problem)
+		}
+	})
+}
+
+// TestCheckNamesWhatConstraintsRefuse proves the same of rows that a CHECK constraint refuses,
+// which somebody has added since they were incremented.
+func TestCheckNamesWhatConstraintsRefuse(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, constraint := range []string{"n < 100", "n + d < 100 AND (note <> 'it''s' OR n < 100)"} {
+			tw := harness.NewTwin(t, srv, "CREATE TABLE item (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, d INT NULL, note VARCHAR(9) NOT NULL DEFAULT 'it''s');\nINSERT INTO item (id, d) VALUES (1, 0), (2, 0), (3, 0), (4, NULL)", harness.Counters("item", "n"))
+			harness.ExecAll(t, tw.Ours, "UPDATE item SET n = n + 500 WHERE id IN (1, 2)")
+			harness.ExecAll(t, tw.Ours, "UPDATE item SET n = n + 50 WHERE id = 3")
+			harness.ExecAll(t, tw.Direct, "ALTER TABLE item ADD CHECK ("+constraint+")")
+			left := harness.RollUp(t, tw.Ours)["item"].Left
+			require.Len(t, left, 2)
+			require.Contains(t, left[0].Reason, "change the constraint")
+			findings, err := countermysql.Check(t.Context(), tw.Ours)
+			require.NoError(t, err)
+			findings = slices.DeleteFunc(harness.OnTables(findings), func(f countermysql.Finding) bool { return f.Severity != countermysql.Failure })
+			require.Len(t, findings, 1, "%v", findings)
+			require.Regexp(t, `^CHECK \(.*\) refuses the counter of id=1, id=2, so that rollups leave it`, findings[0].Problem)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"database/sql"
 	"fmt"
 	"testing"
 
@@ -47,7 +48,9 @@ func TestExplainReasons(t *testing.T) {
 			{"UPDATE item SET stock = stock + 1, moved = ? WHERE id = 1", "exact", "it sets touch column moved to another time than now", []any{"2026-01-02 03:04:05"}},
 			{"UPDATE item SET moved = '2026-01-02 03:04:05' WHERE id = 1", "exact", "it sets touch column moved to another time than now", nil},
 			{"UPDATE item SET stock = stock + 1 WHERE id = 1 LIMIT 1", "verbatim", "it has ORDER BY or LIMIT", nil},
-			{"UPDATE item SET stock = stock + 1, name = 'x' WHERE id = 1", "verbatim", "it sets other columns than counters and touch columns", nil},
+			{"UPDATE item SET stock = stock + 1, name = 'x' WHERE id = 1", "verbatim", "it sets name, which is neither a counter nor a touch column", nil},
+			{"UPDATE item i JOIN item j ON j.id = i.id SET i.stock = i.stock + 1 WHERE j.name = 'x'", "verbatim", "it updates a join", nil},
+			{"INSERT INTO item (id, name, stock) VALUES (1, 'x', 1) ON DUPLICATE KEY UPDATE stock = stock + 1", "verbatim", "it gives a value to name, which is neither in the key nor a counter", nil},
 			{"UPDATE item SET stock = stock + 1 WHERE name = 'x'", "verbatim", "its condition does not give a primary or unique key", nil},
 			{"UPDATE item SET stock = stock + ? WHERE id = 1", "verbatim", "it adds nothing", []any{0}},
 			{"SELECT stock FROM item WHERE id = 1 FOR UPDATE", "sum", "inside a transaction: the base rows are locked before", nil},
@@ -56,6 +59,63 @@ func TestExplainReasons(t *testing.T) {
 			require.NoError(t, err)
 			require.EqualValues(t, c.class, e.Class, c.stmt)
 			require.Contains(t, e.String(), c.want, c.stmt)
+		}
+	})
+}
+
+// TestExplainUnmade proves that where the slots table is missing a statement is explained as it
+// will be, behind the CREATE TABLE, which is not run.
+func TestExplainUnmade(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, harness.Shop, harness.Counters("item", "stock"))
+		explain := func(db *sql.DB, stmt string) (*countermysql.Explanation, error) {
+			return countermysql.Explain(t.Context(), db, stmt, 1)
+		}
+		texts := []string{"UPDATE item SET stock = stock + 1 WHERE id = ?", "SELECT stock FROM item WHERE id = ?", "UPDATE item SET stock = 0 WHERE id = ?", "UPDATE item SET stock = stock - 1 WHERE id = ? AND stock >= 1"}
+		made := map[string]*countermysql.Explanation{}
+		for _, text := range texts {
+			e, err := explain(tw.Ours, text)
+			require.NoError(t, err)
+			made[text] = e
+		}
+		harness.ExecAll(t, tw.Direct, "DROP TABLE item_slots")
+		unmade, _ := harness.OpenOurs(t, tw.OursDSN, harness.Counters("item", "stock"))
+		for _, text := range texts {
+			e, err := explain(unmade, text)
+			require.NoError(t, err)
+			require.Contains(t, e.Steps[0].SQL, "CREATE TABLE IF NOT EXISTS")
+			require.Equal(t, made[text].Class, e.Class)
+			require.Equal(t, made[text].Reason, e.Reason)
+			require.Len(t, e.Steps, len(made[text].Steps)+1, "%s\n%s", made[text], e)
+			for i, step := range made[text].Steps {
+				require.Equal(t, step.When, e.Steps[i+1].When)
+			}
+		}
+		require.Zero(t, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'item_slots'"))
+		harness.ExecAll(t, tw.Direct, "CREATE TABLE item_slots (id INT PRIMARY KEY, other INT)")
+		stranger, _ := harness.OpenOurs(t, tw.OursDSN, harness.Counters("item", "stock"))
+		_, err := explain(stranger, texts[0])
+		var missing *countermysql.SlotsTableError
+		require.ErrorAs(t, err, &missing, "its name is another table's")
+	})
+}
+
+// TestExplainRefused proves that a statement that the driver refuses is explained by the error
+// with which it is refused.
+func TestExplainRefused(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, harness.Shop, harness.Counters("item", "stock"))
+		for _, stmt := range []string{"LOCK TABLES item WRITE", "LOCK TABLES purchase READ, item READ", "CREATE TEMPORARY TABLE item (id INT)", "CREATE TEMPORARY TABLE item_slots AS SELECT 1",
+			"RENAME TABLE item TO gone, purchase TO item", "ALTER TABLE item EXCHANGE PARTITION p WITH TABLE purchase"} {
+			_, err := countermysql.Explain(t.Context(), tw.Ours, stmt)
+			var refused *countermysql.RefusedError
+			require.ErrorAs(t, err, &refused, stmt)
+			_, ran := tw.Ours.Exec(stmt)
+			require.EqualError(t, ran, err.Error())
+		}
+		for _, stmt := range []string{"LOCK TABLES purchase WRITE", "CREATE TEMPORARY TABLE other (id INT)", "DROP TEMPORARY TABLE item", "RENAME TABLE item TO gone"} {
+			_, err := countermysql.Explain(t.Context(), tw.Ours, stmt)
+			require.NoError(t, err, stmt)
 		}
 	})
 }

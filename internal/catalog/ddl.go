@@ -40,6 +40,11 @@ func (q DDL) Create() string {
 	return b.String()
 }
 
+// NotMade reports whether there is no slots table, and nothing keeps one from being made.
+func (q DDL) NotMade() bool {
+	return q.t.Missing != "" && q.t.Missing == q.Create() && !q.t.Unseen && !q.t.Taken
+}
+
 func (q DDL) number() string {
 	return sqltext.Quote(q.t.SlotCol) + " SMALLINT UNSIGNED NOT NULL"
 }

@@ -86,11 +86,14 @@ func (l *loader) describe(ctx context.Context, t *Table) {
 			continue
 		}
 		closing := sqltext.ClosingParen(toks, i+1)
-		clause := create[tok.End:toks[closing].End]
+		clause := strings.TrimSpace(create[tok.End:toks[closing].End])
 		if slices.ContainsFunc(t.Counters, func(c *Column) bool { return sqltext.MentionsWord(clause, c.Name) }) {
 			enforced := closing+1 == len(toks) || toks[closing+1].Kind != sqltext.Versioned // or it is NOT ENFORCED
 			t.Bounded = (t.Bounded || t.CheckedBy == "") && tok.Is("CHECK") && enforced && t.bind(toks[i+1:closing+1])
 			t.CheckedBy = what
+			if tok.Is("CHECK") && enforced {
+				t.Checks = append(t.Checks, clause)
+			}
 		}
 		computed += clause
 	}

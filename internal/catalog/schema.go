@@ -22,6 +22,7 @@ type Schema struct {
 	Absent      []string // listed columns that do not exist yet
 	Unknown     []string // listed tables that do not exist yet, or not for the user
 	Fingerprint string   // of all that was read
+	Made        bool     // it counts as if missing slots tables had been made
 }
 
 // Dependent is an object through which a statement reaches counter tables

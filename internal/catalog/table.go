@@ -22,6 +22,7 @@ type Table struct {
 	SlotsWidth int       // columns that SELECT * gives of the slots table
 	stored     []*Column // all of them
 	bounds     []bound   // of CHECK constraints
+	Checks     []string  // the conditions of all that read a counter
 
 	elsewhere string // where folds find the base rows; "": in the base table
 	name      string // as String gives it; "": it puts that together

@@ -58,19 +58,11 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 	default: // learned before the caller hears of the change; others go on meanwhile
 		defer func() { _ = d.Watcher.RefreshOf(context.WithoutCancel(ctx), tables) }() // with an error the next statement tries
 	}
-	to := d.renamesTemporary(toks)
-	if to != nil {
-		if err := d.mayHide(ctx, to); err != nil {
-			return err
-		}
+	if err := d.May(ctx, p, toks); err != nil {
+		return err
 	}
 	if sqltext.LocksTables(toks) {
 		return d.runLock(ctx, x)
-	}
-	for _, t := range altered {
-		if err := d.mayLeave(t, toks); err != nil {
-			return err
-		}
 	}
 	if d.Locks {
 		err := x.Send()
@@ -97,9 +89,32 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 	}
 	err := d.alter(ctx, x, altered, toks)
 	if err == nil {
-		d.noteTemporary(to)
+		d.noteTemporary(d.renamesTemporary(toks))
 	}
 	return err
+}
+
+// May refuses what plain MySQL would run, and what would let counts go wrong.
+func (d *Definer) May(ctx context.Context, p *plan.Plan, toks []sqltext.Token) error {
+	switch w := p.Work.(type) {
+	case *plan.TableLocks:
+		if len(w.Tables) > 0 {
+			return notUnderLocks(w.Tables[0], "LOCK TABLES")
+		}
+	case *plan.Alter:
+		for _, t := range w.Tables {
+			if err := d.mayLeave(t, toks); err != nil {
+				return err
+			}
+		}
+	}
+	if _, ok := p.Effect.(sqltext.Temporary); ok && !toks[0].Is("DROP") {
+		return d.mayHide(ctx, behindTable(toks))
+	}
+	if to := d.renamesTemporary(toks); to != nil {
+		return d.mayHide(ctx, to)
+	}
+	return nil
 }
 
 // rollUpCommitted commits the transaction that the statement is about to commit

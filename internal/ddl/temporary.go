@@ -16,8 +16,7 @@ func (d *Definer) RunTemporary(ctx context.Context, x Statement) error {
 	if toks[0].Is("DROP") {
 		return x.Send()
 	}
-	name := behindTable(toks)
-	if err := d.mayHide(ctx, name); err != nil {
+	if err := d.May(ctx, x.Plan, toks); err != nil {
 		return err
 	}
 	if from := x.Plan.Exactly(); from != nil { // of CREATE TEMPORARY TABLE … SELECT
@@ -29,7 +28,7 @@ func (d *Definer) RunTemporary(ctx context.Context, x Statement) error {
 	}
 	err := x.Send()
 	if err == nil {
-		d.noteTemporary(name)
+		d.noteTemporary(behindTable(toks))
 	}
 	return err
 }

@@ -61,7 +61,11 @@ func (r *rollup) alone(ctx context.Context, k catalog.Key) error {
 			if r.failed++; r.failed >= mysqlerr.Refusals {
 				return err
 			}
-			r.leave(k, err.Error())
+			reason := err.Error()
+			if mysqlerr.Constraint[n] {
+				reason += "; change the constraint"
+			}
+			r.leave(k, reason)
 			return nil
 		}
 	}

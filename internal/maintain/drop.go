@@ -92,7 +92,7 @@ func (m *Maintainer) closeSlots(ctx context.Context, tables []*catalog.Table) (n
 		switch {
 		case t.Unfit != nil:
 			return nil, &catalog.UnfitError{Table: t.String(), Reasons: t.Unfit}
-		case t.Missing != "" && t.Missing == t.DDL().Create() && !t.Unseen:
+		case t.DDL().NotMade():
 			continue
 		case t.Missing != "":
 			return nil, t.SlotsError()

@@ -52,7 +52,7 @@ func (m *Maintainer) RollUp(ctx context.Context, options Options) (done []Rolled
 		case t.Unfolded:
 			errs = append(errs, &catalog.UnfitError{Table: t.String(), Reasons: t.Degraded})
 			continue
-		case t.Missing != "" && t.Missing == t.DDL().Create() && !t.Unseen:
+		case t.DDL().NotMade():
 			continue // there is no slots table, and so nothing to roll up
 		case t.Missing != "":
 			errs = append(errs, t.SlotsError())

@@ -9,6 +9,9 @@ import (
 // Denied are the errors of missing privileges.
 var Denied = map[uint16]bool{1044: true, 1142: true, 1143: true, 1227: true, 1370: true}
 
+// Constraint are the errors of CHECK constraints, MariaDB's and MySQL's.
+var Constraint = map[uint16]bool{4025: true, 3819: true}
+
 // Server error numbers
 // (https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html).
 const (

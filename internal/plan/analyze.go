@@ -103,7 +103,7 @@ func (a *analyzer) opaque(tables []*catalog.Table, via []catalog.Dependent, reas
 		}
 	}
 	catalog.SortTables(tables)
-	if p := refusal(tables); p != nil {
+	if p := a.refusal(tables); p != nil {
 		return p
 	}
 	p := &Plan{Reason: reason, Work: &Exact{Rows: allOf(tables)}}
@@ -114,9 +114,9 @@ func (a *analyzer) opaque(tables []*catalog.Table, via []catalog.Dependent, reas
 }
 
 // refusal is the plan of a statement that names an unfit table; nil if all are fit.
-func refusal(tables []*catalog.Table) *Plan {
+func (a *analyzer) refusal(tables []*catalog.Table) *Plan {
 	for _, t := range tables {
-		if t.Unfit != nil || t.Missing != "" {
+		if t.Unfit != nil || t.Missing != "" && !(a.schema.Made && t.DDL().NotMade()) {
 			return &Plan{Work: &Refused{t}}
 		}
 	}
@@ -145,7 +145,7 @@ func (a *analyzer) dml(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 	if len(named) == 0 && len(through) == 0 {
 		return &Plan{}
 	}
-	if p := refusal(named); p != nil {
+	if p := a.refusal(named); p != nil {
 		return p
 	}
 	for _, t := range named {

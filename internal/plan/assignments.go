@@ -13,7 +13,7 @@ type settings struct {
 	deltas   []Delta
 	touch    []Touch
 	wanted   []Touch // of columns whose times slots can't take yet
-	ordinary bool    // sets another column
+	ordinary string  // another column that it sets; "": none
 	rekeyed  bool    // sets a key column
 	unique   bool    // sets a column of a unique key
 	reason   string  // why only the exact way is right
@@ -32,7 +32,7 @@ func (src source) settings(list []*ast.Assignment, inserts bool) settings {
 		c := t.Column(set.Column.Name.O)
 		switch {
 		case c == nil, !src.means(set.Column.Table.O, src.name):
-			s.ordinary = true // the server will say what is wrong
+			s.ordinary = set.Column.Name.O // the server will say what is wrong
 		case t.Counter(c.Name) != nil:
 			d, ok := src.relative(c, set.Expr)
 			if !ok || d.inserted && !inserts {
@@ -54,13 +54,13 @@ func (src source) settings(list []*ast.Assignment, inserts bool) settings {
 				s.wanted = append(s.wanted, touched)
 			}
 		case src.keeps(c, set.Expr):
-			s.ordinary = true
+			s.ordinary = c.Name
 		default:
 			if touched, ok := src.params.touchOf(c, set.Expr); ok && c.Touchable {
 				s.wanted = append(s.wanted, touched)
 				continue
 			}
-			s.ordinary = true
+			s.ordinary = c.Name
 			for _, k := range t.Unique {
 				s.unique = s.unique || t.Changes(k.Columns, c.Name)
 			}

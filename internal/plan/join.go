@@ -80,6 +80,7 @@ func (a *analyzer) joinedUpdate(stmt *ast.UpdateStmt, named []*catalog.Table) *P
 	if s.deltas == nil {
 		p.Work = &Update{s.touch, x}
 	} else {
+		p.Reason = "it updates a join"
 		p.Work = &Increment{Table: adds, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x, BaseOnly: true}
 	}
 	return p

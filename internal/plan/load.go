@@ -28,7 +28,7 @@ func (a *analyzer) load(tables []*catalog.Table, via []catalog.Dependent) *Plan 
 		}
 		return p
 	}
-	if p := refusal(named); p != nil {
+	if p := a.refusal(named); p != nil {
 		return p
 	}
 	return &Plan{Changes: Changes{Sweep: &OrphanSweep{Table: named[0]}, Writes: anyRow(named)}}

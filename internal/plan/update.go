@@ -83,8 +83,8 @@ func (up singleUpdate) reads() []ast.Node {
 func (up singleUpdate) onBase(inc *Increment, keys []KeyValue) string {
 	t := up.t
 	switch {
-	case up.sets.ordinary:
-		return "it sets other columns than counters and touch columns"
+	case up.sets.ordinary != "":
+		return "it sets " + up.sets.ordinary + ", which is neither a counter nor a touch column"
 	case up.Order != nil || up.Limit != nil:
 		return "it has ORDER BY or LIMIT"
 	case inc.Ignores:

@@ -46,14 +46,14 @@ func (ins inserted) upsert(p *Plan, x *Exact) string {
 	inc := &Increment{Table: ins.t, Name: ins.name, Deltas: s.deltas, Touch: s.touch, Ignores: ins.mayIgnore(ins.IgnoreErr), Exact: x}
 	p.Work = inc
 	switch {
-	case s.ordinary || s.wanted != nil || len(s.touch) > 0:
+	case s.ordinary != "" || s.wanted != nil || len(s.touch) > 0:
 		p.Reason = "as an upsert it sets other columns than counters"
 	case inc.Ignores:
 		p.Reason = "by IGNORE, or by a hint, it may cut what it adds"
 	case !ins.decides():
 		p.Reason = "as an upsert it needs a table of one unique key, without INSERT triggers or columns ON UPDATE, and no further clauses"
-	case !ins.fillsAll():
-		p.Reason = "as an upsert it gives values to the key and counters alone, and all other columns have defaults"
+	default:
+		p.Reason = ins.besides()
 	}
 	for _, row := range ins.Lists {
 		u, constant, known := ins.upsertRow(row, s.deltas)
@@ -87,16 +87,21 @@ func (ins inserted) decides() bool {
 		!sqltext.HasWord(ins.toks, "RETURNING", "DELAYED")
 }
 
-// fillsAll reports whether the rows give values to keys and counters only, and
-// the table has defaults for all else.
-func (ins inserted) fillsAll() bool {
-	t := ins.t
-	return !slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool {
-		if slices.Contains(ins.cols, c) {
-			return c.AutoInc || !t.Key.Has(c.Name) && t.Counter(c.Name) == nil
+// besides says which column is in the way of rows that give values to the key and counters only,
+// where the table has defaults for all else; "": none.
+func (ins inserted) besides() string {
+	for _, c := range ins.t.Columns {
+		given := slices.Contains(ins.cols, c)
+		switch {
+		case c.AutoInc:
+			return "as an upsert it can't go to a table with the AUTO_INCREMENT column " + c.Name
+		case given && !ins.t.Key.Has(c.Name) && ins.t.Counter(c.Name) == nil:
+			return "as an upsert it gives a value to " + c.Name + ", which is neither in the key nor a counter"
+		case !given && !c.HasDefault:
+			return "as an upsert it leaves out " + c.Name + ", which has no default"
 		}
-		return c.AutoInc || !c.HasDefault
-	})
+	}
+	return ""
 }
 
 // upsertRow reads one row of VALUES. constant is false where the statement itself has to

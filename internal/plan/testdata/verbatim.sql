@@ -20,7 +20,7 @@ UPDATE post SET title = ? WHERE id = ?
 
 UPDATE post SET likes = likes + 1, title = ? WHERE id = ?
 => verbatim
-  because it sets other columns than counters and touch columns
+  because it sets title, which is neither a counter nor a touch column
   adds to forum.post.likes: + 1
   exact for forum.post: id = {argument 2}
   writes forum.post: (id = argument 2)
@@ -62,6 +62,7 @@ UPDATE IGNORE post SET likes = likes + 1 WHERE id = 1
 
 UPDATE post p JOIN user u ON u.id = p.id SET p.likes = p.likes + 1 WHERE u.name = ?
 => verbatim
+  because it updates a join
   adds to forum.post.likes: + 1
   exact for forum.post: every row
   writes forum.post: any row
