@@ -195,7 +195,7 @@ type TableConfig struct {
 	// History keeps the counters as time series: triggers, which Init makes, add each change of
 	// a counter to its interval's row in a table of its own. nil, the default: none of that.
 	//
-	// YAML: history: {every: 1h, keep: 2160h}
+	// YAML: history: {every: 1h, keep: 90d}
 	History *History
 
 	// Reserve overrides the Config's, by column; 0 means none. Not for tables with a History

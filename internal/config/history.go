@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -16,8 +17,8 @@ const (
 	minHistoryEvery = time.Minute
 	day             = 24 * time.Hour
 
-	remedyHistoryEvery = "use a part of a day from 1m to 24h, as 10m, 1h or 24h"
-	remedyHistoryKeep  = "use at least the interval, as 2160h for 90 days, or leave it out to keep all"
+	remedyHistoryEvery = "use a part of a day from 1m to 24h, as 10m, 1h or 1d"
+	remedyHistoryKeep  = "use at least the interval, as 90d, or leave it out to keep all"
 )
 
 // history checks how a table's counters are kept as time series.
@@ -48,11 +49,11 @@ func (k *checker) history(spec *checkedSpec, t *Table, in string) {
 	spec.History, spec.historyAt = h, place
 }
 
-// history reads {every: 1h, keep: 2160h, table: post_history}.
+// history reads {every: 1h, keep: 90d, table: post_history}.
 func (f *yamlFile) history(t *Table) func(*yaml.Node) bool {
 	interval := func(to *time.Duration, at *string, remedy string) func(*yaml.Node) bool {
 		return func(n *yaml.Node) bool {
-			d, err := time.ParseDuration(n.Value)
+			d, err := span(n.Value)
 			if n.Kind != yaml.ScalarNode || err != nil || d == 0 {
 				return f.report(n, remedy, "%s is not an interval", nodeText(n))
 			}
@@ -68,6 +69,15 @@ func (f *yamlFile) history(t *Table) func(*yaml.Node) bool {
 			{"table", yamlText(f, &t.History.Table, &t.At.historyTable)},
 		})
 	}
+}
+
+// span reads a length of time, which may be in days.
+func span(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * day, err
+	}
+	return time.ParseDuration(text)
 }
 
 // historyClash finds a history table of b's that is a table of a's as well.

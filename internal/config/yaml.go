@@ -50,7 +50,7 @@ type yamlKey struct {
 //	    derived:
 //	      comments: SELECT post_id, COUNT(*) FROM comment GROUP BY post_id
 //	    buffered: {every: 1s, keys: 100000}
-//	    history: {every: 1h, keep: 2160h, table: post_history}
+//	    history: {every: 1h, keep: 90d, table: post_history}
 //	  - table: item
 //	    counters: [stock]
 //	    reserve: {stock: 64}

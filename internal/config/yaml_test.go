@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -49,6 +50,13 @@ tables:
 			},
 		}, c)
 		require.NoError(t, second(c.resolve("forum")))
+	})
+
+	t.Run("days", func(t *testing.T) {
+		c, mistakes := readYAML("counters.yaml", []byte("tables: [{table: post, counters: [likes], history: {every: 1d, keep: 90d}}, {table: page, counters: [hits], history: {every: 90m, keep: 36h}}]"))
+		require.Empty(t, mistakes)
+		require.Equal(t, &catalog.History{Every: 24 * time.Hour, Keep: 90 * 24 * time.Hour}, c.Tables[0].History)
+		require.Equal(t, &catalog.History{Every: 90 * time.Minute, Keep: 36 * time.Hour}, c.Tables[1].History)
 	})
 }
 
@@ -104,11 +112,11 @@ func TestReadYAMLMistakes(t *testing.T) {
 			`c.yaml:5: 2h0m0s is not a possible interval of flushes; use 10ms to 1h, as 1s`,
 			`c.yaml:6: -1 is not a possible number of keys; use 1 to 10000000`}},
 		{"a history too often", "tables:\n- table: post\n  counters: [likes]\n  history: {every: 1s, keep: 0s}\n", []string{
-			`c.yaml:4: "0s" is not an interval; use at least the interval, as 2160h for 90 days, or leave it out to keep all`,
-			`c.yaml:4: 1s is not a possible interval of a history; use a part of a day from 1m to 24h, as 10m, 1h or 24h`}},
+			`c.yaml:4: "0s" is not an interval; use at least the interval, as 90d, or leave it out to keep all`,
+			`c.yaml:4: 1s is not a possible interval of a history; use a part of a day from 1m to 24h, as 10m, 1h or 1d`}},
 		{"a history of no day", "tables:\n- table: post\n  counters: [likes]\n  history: {every: 7h, keep: 1h}\n", []string{
-			`c.yaml:4: 7h0m0s is not a possible interval of a history; use a part of a day from 1m to 24h, as 10m, 1h or 24h`,
-			`c.yaml:4: 1h0m0s is not a possible time to keep a history; use at least the interval, as 2160h for 90 days, or leave it out to keep all`}},
+			`c.yaml:4: 7h0m0s is not a possible interval of a history; use a part of a day from 1m to 24h, as 10m, 1h or 1d`,
+			`c.yaml:4: 1h0m0s is not a possible time to keep a history; use at least the interval, as 90d, or leave it out to keep all`}},
 		{"a history in a table of another", "tables:\n- table: post\n  counters: [likes]\n  history: {table: page_slots}\n- table: page\n  counters: [hits]\n  history: {table: a.b}\n", []string{
 			`c.yaml:7: history table "a.b" is not a table's name; write the name of a table in the table's own database`,
 			`c.yaml:4: history table "page_slots" of table "forum.post" is also the slots table of table "forum.page"; choose another name: history: {table: …}`}},
