@@ -107,6 +107,9 @@ func (k *call) explain(ctx context.Context, out *Explanation, args []any) (*Expl
 			out.step("its triggers add to slots of "+w.Table.String()+", as its derived counters are", "", nil)
 		}
 	}
+	for _, name := range p.Overrides {
+		out.step("derived counter "+name+" is not what its formula says any more, until countermysql recount --repair", "", nil)
+	}
 	if p.Sweep != nil {
 		out.step("first, if a row was deleted by others: what it has left in slots under this key is removed", "", nil)
 	}

@@ -57,7 +57,7 @@ type planState struct {
 	behind traffic.Behind   // the increment
 	takes  traffic.Takes    // the guarded update
 	query  read.State
-	noted  atomic.Bool  // as a fallback
+	noted  atomic.Bool  // as a fallback, or for what it overrides
 	parsed atomic.Int32 // by the server, what the driver can't parse: see garbled
 }
 
@@ -172,6 +172,20 @@ func (c *Connector) noteFallback(p *plan.Plan, text string) {
 	if d := sqltext.Digest(text); c.stats.Fallback(d, p.Reason) {
 		c.log.Warn("countermysql: statement runs the exact way", "reason", p.Reason, "statement", d)
 	}
+}
+
+// noteOverrides notes that a text sets derived counters.
+func (k *call) noteOverrides() {
+	c := k.conn.connector
+	for _, name := range k.Plan.Overrides {
+		c.overridden.Store(name, true)
+		c.once("derived "+name, "countermysql: a statement sets a derived counter, which is not what its formula says until it is recounted", "counter", name, "statement", sqltext.Digest(k.text))
+	}
+}
+
+func (c *Connector) overrides(counter string) bool {
+	_, set := c.overridden.Load(counter)
+	return set
 }
 
 // planShared returns the plan that a text shares with all that differ from it

@@ -234,6 +234,9 @@ func (k *call) setting() plan.Setting {
 func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 	p, r := k.Plan, k.route(&c.Filler)
 	inc := p.Increment()
+	if p.Overrides != nil && k.state.noted.CompareAndSwap(false, true) {
+		k.noteOverrides()
+	}
 	if r.Bare {
 		return k.Send(ctx, k.text)
 	}

@@ -211,6 +211,37 @@ func TestExplainDerived(t *testing.T) {
 	})
 }
 
+// TestOverridden proves that Check and Explain tell of statements that set a derived counter,
+// however they do, and of no others.
+func TestOverridden(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for stmt, sets := range map[string]bool{
+			"UPDATE post SET likes = likes + 1 WHERE id = 1":                                                               false,
+			"INSERT INTO post (id, comments) VALUES (7, 0)":                                                                false,
+			"INSERT INTO comment (post_id) VALUES (1)":                                                                     false,
+			"UPDATE post SET comments = comments + 1 WHERE id = 1":                                                         true,
+			"UPDATE post SET likes = 0, comments = 3 WHERE id = 1":                                                         true,
+			"UPDATE post p JOIN comment c ON c.post_id = p.id SET p.comments = p.comments + 1":                             true,
+			"INSERT INTO post (id, comments) VALUES (1, 1) ON DUPLICATE KEY UPDATE comments = comments + 1":                true,
+			"INSERT INTO post (id, comments) VALUES (1, 1) ON DUPLICATE KEY UPDATE likes = 0, comments = VALUES(comments)": true,
+		} {
+			tw := newPosts(t, srv)
+			harness.Affected(t, tw.Ours, stmt)
+			x, err := countermysql.Explain(t.Context(), tw.Ours, stmt)
+			require.NoError(t, err)
+			const told = "is not what its formula says any more"
+			want := []string(nil)
+			if sets {
+				want = []string{"statements of this process set derived counter comments, which then is not what its formula says"}
+				require.Contains(t, x.String(), told, stmt)
+			} else {
+				require.NotContains(t, x.String(), told, stmt)
+			}
+			require.Equal(t, want, problems(t, tw), stmt)
+		}
+	})
+}
+
 // TestCountedSource proves that a table with counters of its own can be counted by a formula:
 // its increments go on as they are, and fire nothing.
 func TestCountedSource(t *testing.T) {

@@ -27,6 +27,8 @@ type Changes struct {
 	Writes  []WriteTarget    // base rows that it writes
 	Deletes []*catalog.Table // whose rows may go by a cascade, and their pending increments with them
 	Sweep   *OrphanSweep     // keys named by an INSERT
+
+	Overrides []string // derived counters that it sets, whatever their formulas say
 }
 
 // Class is what becomes of the statement, if nothing in an execution stands against it.

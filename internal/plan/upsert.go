@@ -25,6 +25,7 @@ type insertedValue struct {
 // only the exact way is right.
 func (ins inserted) upsert(p *Plan, x *Exact) string {
 	s := ins.settings(ins.OnDuplicate, true)
+	p.Overrides = s.derived
 	if p.Writes != nil {
 		p.Writes[0].Rekeys = s.unique
 	}
