@@ -293,7 +293,8 @@ func TestNumbers(t *testing.T) {
 		short(25_000): "25k", short(1_000_000): "1M", short(0.5): "0.5",
 		brief(0): "0", brief(0.001): "<.01", brief(0.0971): "0.1", brief(216.4): "216", brief(11.52): "11.5",
 		duration(1500 * time.Nanosecond): "1.5 µs", duration(1500 * time.Microsecond): "1.50 ms", duration(1500 * time.Millisecond): "1,500 ms",
-		ratio(0.934): "0.93", ratio(15.04): "15.0", perThousand(0, true): "< 0.1", perThousand(0, false): "0", perThousand(0.5, true): "500.0",
+		ratio(0.934): "0.93", ratio(15.04): "15.0", ratio(0.0999): "1/10", ratio(1 / 13.4): "1/13", ratio(11.1 / 14544): "1/1300", ratio(0): "0",
+		perThousand(0, true): "< 0.1", perThousand(0, false): "0", perThousand(0.5, true): "500.0",
 	} {
 		if got != want {
 			t.Errorf("%q, not %q", got, want)
