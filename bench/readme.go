@@ -16,16 +16,18 @@ var (
 	pageWays    = regexp.MustCompile(`(?s)(<!-- ways, made by the benchmark -->\n).*?(<!-- end -->\n)`)
 )
 
-// writeReadme puts figures into a README, if there is one, and if they were measured.
-func writeReadme(path string, hot []row, targets []targetRow) error {
+// readmeParts are the parts of the README of which all was measured.
+func readmeParts(c content) map[*regexp.Regexp]string {
 	parts := map[*regexp.Regexp]string{}
-	if table, ok := hotTable(hot); ok {
-		parts[readmeTable] = table
+	for _, s := range c.Sections {
+		if table, ok := hotTable(s.Rows); ok && s.Name == "hot" {
+			parts[readmeTable] = table
+		}
 	}
-	if table, ok := costsTable(targets); ok {
+	if table, ok := costsTable(c.Targets); ok {
 		parts[readmeCosts] = table
 	}
-	return writeParts(path, parts)
+	return parts
 }
 
 // writeParts replaces parts of a page, if there is one.
