@@ -66,6 +66,9 @@ func TestReadme(t *testing.T) {
 	pages := []string{"README.md", "docs/benchmark.md", "docs/benchmark/README.md", "docs/ways-of-counting.md"}
 	dir := copied(t, pages...)
 	marks := []*regexp.Regexp{readmeTable, readmeCosts}
+	for _, f := range readmeFigures {
+		marks = append(marks, f.mark())
+	}
 	readme := contentOf(t, dir, "README.md")
 	for _, mark := range marks {
 		if !mark.MatchString(readme) {
@@ -153,6 +156,10 @@ func TestPage(t *testing.T) {
 	if strings.Contains(page+md, "NaN") {
 		t.Error("a figure is missing")
 	}
+	has(t, readme, "<!-- mixed, made by the benchmark -->1/13 and 0.70<!-- end -->")
+	has(t, readme, "<!-- fewtopindex, made by the benchmark -->10 and 0.50<!-- end -->")
+	was := contentOf(t, "..", "README.md")
+	has(t, readme, regexp.MustCompile("<!-- readback,.*?<!-- end -->").FindString(was)) // it was not measured
 
 	must(t, render(r.settings, newScreen(t.Output())))
 	equal(t, "docs/benchmark.md", page, contentOf(t, dir, "docs/benchmark.md"))
