@@ -40,7 +40,8 @@ soak:
 demo:
 	@cd examples/demo && $(GO) run . $(ARGS)
 
-# Writes docs/benchmark.* in half an hour; ARGS=-quick in 8 minutes; ARGS=-h tells more.
+# Writes docs/benchmark* in half an hour; ARGS=-quick in 8 minutes; ARGS=-render writes them
+# again without measuring; ARGS=-h tells more.
 bench:
 	@cd bench && $(GO) run . $(ARGS)
 

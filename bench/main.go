@@ -5,6 +5,7 @@
 //
 //	make bench
 //	make bench ARGS=-quick
+//	make bench ARGS=-render
 //	make bench ARGS='-only "hot|four" -dsn "root@tcp(127.0.0.1:3306)/" -out /tmp/benchmark'
 package main
 
@@ -49,7 +50,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return exitUsage // it has been told
 	}
-	err = benchmark(ctx, s, newScreen(stdout))
+	if s.render {
+		err = render(s, newScreen(stdout))
+	} else {
+		err = benchmark(ctx, s, newScreen(stdout))
+	}
 	switch {
 	case ctx.Err() != nil:
 		_, _ = fmt.Fprintln(stderr, "bench: interrupted")

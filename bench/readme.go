@@ -9,23 +9,66 @@ import (
 )
 
 // The parts of pages that a run makes: in the README of one hot counter, and of what costs
-// where nothing is hot; and the table of docs/ways-of-counting.md.
+// where nothing is hot, and the figures at marks of their own; and the table of
+// docs/ways-of-counting.md.
 var (
 	readmeTable = regexp.MustCompile(`(?s)(<!-- made by the benchmark -->\n).*?(<!-- end -->\n)`)
 	readmeCosts = regexp.MustCompile(`(?s)(<!-- costs, made by the benchmark -->\n).*?(<!-- end -->\n)`)
 	pageWays    = regexp.MustCompile(`(?s)(<!-- ways, made by the benchmark -->\n).*?(<!-- end -->\n)`)
 )
 
-// writeReadme puts figures into a README, if there is one, and if they were measured.
-func writeReadme(path string, hot []row, targets []targetRow) error {
-	parts := map[*regexp.Regexp]string{}
-	if table, ok := hotTable(hot); ok {
-		parts[readmeTable] = table
+// readmeFigures stand in the README's table of whom it is not for, each behind a mark with
+// the workload's name.
+var readmeFigures = []claim{
+	{workload: "coldtwo", at: "16 clients"},
+	{workload: "fewtopindex", at: "1 client", what: medianOf},
+	{workload: "fewcount", at: "1 client", what: medianOf},
+	{workload: "mixed", at: "32 clients"},
+	{workload: "pageone", at: "1 client", what: medianOf},
+	{workload: "readback", at: "32 clients"},
+	{workload: "orders", at: "32 clients"},
+}
+
+func (c claim) mark() *regexp.Regexp {
+	return regexp.MustCompile(`(<!-- ` + c.workload + `, made by the benchmark -->).*?(<!-- end -->)`)
+}
+
+// figures are the ratios on both servers, if both were measured.
+func (c claim) figures(sections []section) (text string, ok bool) {
+	found := c.compare(sections)
+	if len(found) != 2 || found[0].server != "MariaDB" || found[1].server != "MySQL" {
+		return "", false
 	}
-	if table, ok := costsTable(targets); ok {
+	for i, f := range found {
+		if i > 0 {
+			text += " and "
+		}
+		if f.ratio < 1 {
+			text += ratio(f.ratio)
+		} else {
+			text += times(f.ratio)
+		}
+	}
+	return text, true
+}
+
+// readmeParts are the parts of the README of which all was measured.
+func readmeParts(c content) map[*regexp.Regexp]string {
+	parts := map[*regexp.Regexp]string{}
+	for _, s := range c.Sections {
+		if table, ok := hotTable(s.Rows); ok && s.Name == "hot" {
+			parts[readmeTable] = table
+		}
+	}
+	if table, ok := costsTable(c.Targets); ok {
 		parts[readmeCosts] = table
 	}
-	return writeParts(path, parts)
+	for _, f := range readmeFigures {
+		if text, ok := f.figures(c.Sections); ok {
+			parts[f.mark()] = text
+		}
+	}
+	return parts
 }
 
 // writeParts replaces parts of a page, if there is one.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	text "text/template"
 )
@@ -33,15 +32,15 @@ var page string
 const details = "benchmark"
 
 // pageCharts are the charts of the page, by name, and what they show.
-var pageCharts = []struct{ chart, about string }{
-	{"hot", "Increments of one hot counter go together"},
-	{"work", "A transaction holds no counter while it does other work"},
-	{"four-deadlocks", "Counters in random order do not deadlock"},
-	{"mixed", "Beside many reads"},
-	{"reads", "What is lost: a read adds up slots"},
+var pageCharts = []struct{ chart, about, sentence string }{
+	{"hot", "Increments of one hot counter go together", "Those that arrive while others are under way share one statement and one COMMIT; on plain they wait in line for the row."},
+	{"work", "A transaction holds no counter while it does other work", "On plain the row is locked from the increment until COMMIT; with countermysql the increment is sent right before COMMIT, so that transactions do their other work at the same time."},
+	{"four-deadlocks", "Counters in random order do not deadlock", "The increments of a transaction are sent together before COMMIT, in the order of their keys, so that none waits for one that waits for it."},
+	{"mixed", "Beside many reads", "A read of a table where some row has slots looks into the slots table too, which takes the server longer."},
+	{"reads", "A read adds up slots", "The more rows in slots a query concerns, the longer it takes; *rolled up* says what is left of that when no row is in slots."},
 }
 
-// content is what the templates show.
+// content is what the templates show. What stands in the page of all figures makes the rest.
 type content struct {
 	Command   string
 	Machine   []fact
@@ -51,9 +50,11 @@ type content struct {
 	Targets   []targetRow
 	Reads     *figure
 	Sections  []section
-	Compared  []comparison // for the page
-	Shown     []shownFigure
 	Ways      string // a table, of the ways of counting
+
+	Gains, Losses []string     // for the page
+	Compared      []comparison // with plain, at one point
+	Shown         []shownFigure
 }
 
 // comparison is ours beside plain at one point.
@@ -64,14 +65,13 @@ type comparison struct {
 
 type shownFigure struct {
 	figure
-	About string
+	About, Sentence string
 }
 
 type targetRow struct{ Workload, Server, Against, Goal, Value, Verdict string }
 
 type section struct {
 	Name, Title, About string
-	Axis               string
 	Left               []string
 	Figures            []figure
 	Rows               []row
@@ -86,44 +86,67 @@ type row struct {
 
 // write makes the files, and tells where they are.
 func (r report) write(screen *screen) error {
-	c, files, err := r.content()
+	c, charts, err := r.content()
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Join(r.settings.out, details), 0o755); err != nil {
 		return err
 	}
+	for name, data := range charts {
+		if err := os.WriteFile(filepath.Join(r.settings.out, details, name), data, 0o644); err != nil {
+			return err
+		}
+	}
+	if err := c.write(r.settings.out); err != nil {
+		return err
+	}
+	screen.line("written: benchmark.md, benchmark/README.md and %d charts, in %s", len(charts), r.settings.out)
+	return nil
+}
+
+// write makes the pages, and parts of others.
+func (c content) write(out string) error {
+	c.Gains, c.Losses = gainsAndLosses(c.Sections)
+	c.Compared, c.Shown = compared(c.Sections), c.shown()
 	for name, template := range map[string]string{"benchmark.md": page, filepath.Join(details, "README.md"): markdown} {
 		var md bytes.Buffer
 		if err := text.Must(text.New("").Parse(template)).Execute(&md, c); err != nil {
 			return err
 		}
-		files[name] = md.Bytes()
-	}
-	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(r.settings.out, name), data, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(out, name), md.Bytes(), 0o644); err != nil {
 			return err
 		}
 	}
-	var hot []row
-	for _, s := range c.Sections {
-		if s.Name == "hot" {
-			hot = s.Rows
-		}
-	}
-	if err := writeReadme(filepath.Join(r.settings.out, "..", "README.md"), hot, c.Targets); err != nil {
+	if err := writeParts(filepath.Join(out, "..", "README.md"), readmeParts(c)); err != nil {
 		return err
 	}
-	if c.Ways != "" {
-		if err := writeParts(filepath.Join(r.settings.out, "ways-of-counting.md"), map[*regexp.Regexp]string{pageWays: c.Ways}); err != nil {
-			return err
-		}
+	if c.Ways == "" {
+		return nil
 	}
-	screen.line("written: benchmark.md, benchmark/README.md and %d charts, in %s", len(files)-2, r.settings.out)
-	return nil
+	return writeParts(filepath.Join(out, "ways-of-counting.md"), map[*regexp.Regexp]string{pageWays: c.Ways})
 }
 
-func (r report) content() (c content, files map[string][]byte, err error) {
+// shown are the charts of the page that there are.
+func (c content) shown() (list []shownFigure) {
+	var all []figure
+	if c.Reads != nil {
+		all = append(all, *c.Reads)
+	}
+	for _, s := range c.Sections {
+		all = append(all, s.Figures...)
+	}
+	for _, p := range pageCharts {
+		for _, f := range all {
+			if f.File == p.chart+".svg" {
+				list = append(list, shownFigure{figure{details + "/" + f.File, f.Title}, p.about, p.sentence})
+			}
+		}
+	}
+	return list
+}
+
+func (r report) content() (c content, charts map[string][]byte, err error) {
 	c = content{Command: r.settings.command(), Machine: r.machine, Round: r.schedule.usual.String(), GoalRound: r.schedule.goal.String()}
 	for _, srv := range r.servers.sql {
 		c.Servers = append(c.Servers, fact{srv.name + " " + srv.version, strings.Join(srv.settings, ", ")})
@@ -134,19 +157,14 @@ func (r report) content() (c content, files map[string][]byte, err error) {
 	for _, t := range r.targets {
 		c.Targets = append(c.Targets, targetRow{t.workload, t.server, t.against, t.goal(), t.value(), t.verdict()})
 	}
-	files = map[string][]byte{}
+	charts = map[string][]byte{}
 	draw := func(ch chart) (figure, error) {
 		svg, err := ch.svg()
 		if err != nil {
 			return figure{}, fmt.Errorf("chart %s: %w", ch.name, err)
 		}
 		f := figure{File: ch.name + ".svg", Title: ch.title}
-		files[filepath.Join(details, f.File)] = svg
-		for _, s := range pageCharts {
-			if s.chart == ch.name {
-				c.Shown = append(c.Shown, shownFigure{figure{details + "/" + f.File, f.Title}, s.about})
-			}
-		}
+		charts[f.File] = svg
 		return f, nil
 	}
 	if ch, ok := readChart(r.measured, r.servers.sql); ok {
@@ -157,7 +175,7 @@ func (r report) content() (c content, files map[string][]byte, err error) {
 		c.Reads = &f
 	}
 	for _, m := range r.measured {
-		s := section{Name: m.name, Title: m.title, About: m.about, Axis: m.axis, Left: m.left, Rows: m.rows()}
+		s := section{Name: m.name, Title: m.title, About: m.about, Left: m.left, Rows: m.rows()}
 		for _, ch := range m.charts(r.servers.sql) {
 			f, err := draw(ch)
 			if err != nil {
@@ -167,39 +185,26 @@ func (r report) content() (c content, files map[string][]byte, err error) {
 		}
 		c.Sections = append(c.Sections, s)
 	}
-	slices.SortStableFunc(c.Shown, func(a, b shownFigure) int { return rank(a) - rank(b) })
-	c.Compared = compared(c.Sections)
 	c.Ways = waysTable(r.measured, r.crashed)
-	return c, files, nil
+	return c, charts, nil
 }
 
-// rank is the place of a chart on the page.
-func rank(f shownFigure) int {
-	for i, s := range pageCharts {
-		if s.about == f.About {
-			return i
-		}
-	}
-	return len(pageCharts)
-}
-
-// compared is a line for each workload and server: at 32 clients, or where there is but one
-// point.
+// compared is a line for each workload and server: at 32 clients, or at the last point.
 func compared(sections []section) (list []comparison) {
 	const usual = "32 clients"
 	for _, s := range sections {
-		points := map[string]bool{}
+		at := ""
 		for _, r := range s.Rows {
-			points[r.At] = true
+			if at != usual {
+				at = r.At
+			}
 		}
 		for _, r := range s.Rows {
-			if r.Peer != counterMySQL.name || r.At != usual && len(points) > 1 {
+			if r.Peer != counterMySQL.name || r.At != at {
 				continue
 			}
-			for _, p := range s.Rows {
-				if p.Peer == plain.name && p.At == r.At && p.Server == r.Server {
-					list = append(list, comparison{s.Title, r.At, r.Server, p, r})
-				}
+			if p, ok := s.row(r.At, r.Server, plain.name); ok {
+				list = append(list, comparison{s.Title, r.At, r.Server, p, r})
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -211,12 +212,23 @@ func duration(d time.Duration) string {
 	return numbers.Sprintf("%.0f ms", float64(d)/float64(time.Millisecond))
 }
 
+// ratio is a fraction where it is small: 0.00 tells nothing.
 func ratio(r float64) string {
 	switch {
 	case math.IsNaN(r) || math.IsInf(r, 0):
 		return "–"
+	case r == 0:
+		return "0"
+	case r > 0 && r < 0.1:
+		return "1/" + strconv.FormatFloat(twoDigits(1/r), 'f', 0, 64)
 	case r < 10:
 		return numbers.Sprintf("%.2f", r)
 	}
 	return numbers.Sprintf("%.1f", r)
+}
+
+// twoDigits leaves two digits of a number from 10 on, and rounds others to whole ones.
+func twoDigits(n float64) float64 {
+	unit := math.Pow(10, max(0, math.Floor(math.Log10(n))-1))
+	return math.Round(n/unit) * unit
 }

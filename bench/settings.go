@@ -19,6 +19,7 @@ type settings struct {
 	out    string
 	budget time.Duration
 	quick  bool
+	render bool // write the pages again, measure nothing
 
 	rounds  int   // of each peer at each point
 	clients []int // the points of most workloads
@@ -48,6 +49,7 @@ func parseFlags(args []string, stderr io.Writer) (settings, error) {
 	only := f.String("only", "", "measure only the workloads whose names match this `regexp`: "+strings.Join(workloadNames(), ", "))
 	f.StringVar(&s.out, "out", "../docs", "write the report into this `directory`")
 	f.BoolVar(&s.quick, "quick", false, "a few minutes: fewer points, shorter rounds")
+	f.BoolVar(&s.render, "render", false, "measure nothing: write the pages again, of the figures in benchmark/README.md")
 	f.DurationVar(&s.budget, "budget", 0, "`time` for all of it, which sets the length of a round (default 25m, with -quick 6m)")
 	if err := f.Parse(args); err != nil {
 		return s, err
