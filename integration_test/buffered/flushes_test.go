@@ -303,3 +303,35 @@ func TestLockedRecord(t *testing.T) {
 		}
 	})
 }
+
+// TestFoldsKeepTheirSession proves that what flushes put into slots is folded by one session, not by a
+// new one each time, and that where the server ends that, another goes on.
+func TestFoldsKeepTheirSession(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := pages(1000)
+		config.Rollup = time.Hour // by which what is cold is folded at once
+		tw := harness.NewTwin(t, srv, schema, config)
+		opened(t, tw.Ours)
+		known(t, tw.Ours, 1)
+		folded := func(t *testing.T, flushes int) (sessions int) {
+			for _, s := range tw.Sent.During(func() {
+				for range flushes {
+					harness.Affected(t, tw.Ours, hit, 1)
+					require.NoError(t, countermysql.Flush(t.Context(), tw.Ours))
+					require.Eventually(t, func() bool { return harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM page_slots") == 0 }, 10*time.Second, 5*time.Millisecond)
+					time.Sleep(200 * time.Millisecond) // until nothing is left to fold
+				}
+			}) {
+				if strings.Contains(s.Text, "time_zone = '+00:00'") {
+					sessions++
+				}
+			}
+			return sessions
+		}
+		folded(t, 1)
+		require.Zero(t, folded(t, 5))
+		killFlusher(t, tw) // and whoever else sleeps
+		require.EqualValues(t, 1, folded(t, 5))
+		require.EqualValues(t, 12, harness.Number(t, tw.Direct, "SELECT hits FROM page WHERE id = 1"))
+	})
+}

@@ -78,28 +78,46 @@ func (b *Background) startCooling() {
 	b.work.Go(func() { b.cool(ctx) })
 }
 
+// coolerIdle is for how long the session for folds is kept while there is nothing to fold: where keys get
+// hot again and again, or a buffer is flushed once a second, a new one each time would be most of the work.
+const coolerIdle = 10 * time.Second
+
 // cool runs until the connector is closed.
 func (b *Background) cool(ctx context.Context) {
-	for {
+	var r *rollup
+	end := func() {
+		if r != nil {
+			r.close()
+			r = nil
+		}
+	}
+	defer end()
+	for idle := (<-chan time.Time)(nil); ; {
 		select {
 		case <-ctx.Done():
 			return
+		case <-idle:
+			end()
+			continue
 		case <-b.cooler.wake:
 		}
-		if err := b.coolAll(ctx); err != nil && ctx.Err() == nil {
-			b.note("folding cold slots", err)
+		if r != nil {
+			if _, err := r.folder.Do(ctx, "DO 0"); err != nil { // the server has ended it meanwhile
+				end()
+			}
 		}
+		if err := b.coolAll(ctx, &r); err != nil {
+			end()
+			if ctx.Err() == nil {
+				b.note("folding cold slots", err)
+			}
+		}
+		idle = time.After(coolerIdle)
 	}
 }
 
 // coolAll folds until nothing is left to fold. After an error the rollup has to do it.
-func (b *Background) coolAll(ctx context.Context) error {
-	var r *rollup
-	defer func() {
-		if r != nil {
-			r.close()
-		}
-	}()
+func (b *Background) coolAll(ctx context.Context, r **rollup) error {
 	for looked := time.Duration(0); ; {
 		if !session.Pause(ctx, max(traffic.CoolSoon/2, lookingRest*looked)) {
 			return nil
@@ -113,7 +131,7 @@ func (b *Background) coolAll(ctx context.Context) error {
 			looked += time.Since(begun)
 			if len(cold) > 0 {
 				start := time.Now()
-				kept, err := b.coolKeys(ctx, &r, keys, cold)
+				kept, err := b.coolKeys(ctx, r, keys, cold)
 				if err != nil {
 					keys.Folded(nil)
 					b.cooler.forget()
