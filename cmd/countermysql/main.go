@@ -197,7 +197,12 @@ var configIn = regexp.MustCompile(`[?&]counterConfig=([^&]+)`)
 // sameFile reports whether a value of a DSN is the name of a file.
 func sameFile(value, file string) bool {
 	name, err := url.QueryUnescape(value)
-	return err == nil && name == file
+	if err != nil || name == file {
+		return err == nil
+	}
+	one, oneErr := os.Stat(name)
+	other, otherErr := os.Stat(file)
+	return oneErr == nil && otherErr == nil && os.SameFile(one, other)
 }
 
 // dialed reports whether the tool can dial a network.

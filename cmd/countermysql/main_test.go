@@ -161,6 +161,13 @@ func TestTwoFiles(t *testing.T) {
 	t.Setenv("COUNTERMYSQL_CONFIG", "b.yaml") // for which the DSN is the better one
 	_, err = open(t.Context(), &commandLine{DSN: dsn, Config: "b.yaml"}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
 	require.NotContains(t, err.Error(), "two files")
+	t.Setenv("COUNTERMYSQL_CONFIG", "")
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("a.yaml", []byte(configuration), 0o600))
+	whole, err := filepath.Abs("a.yaml")
+	require.NoError(t, err)
+	_, err = open(t.Context(), &commandLine{DSN: dsn, Config: whole}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	require.ErrorContains(t, err, "no answer from") // it is the same file
 }
 
 // TestCommands takes a table from its adoption to its leave, by every command.
