@@ -118,6 +118,14 @@ func TestReadmeSizes(t *testing.T) {
 	}
 }
 
+// TestSizes proves that docs/size.md is not off by more than a twentieth, for the release of Go
+// that it names. It builds two programs: seconds, and a minute where the parser has never been built.
+func TestSizes(t *testing.T) {
+	out, err := exec.Command("go", "run", "./.ci/size", "-check").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	t.Logf("%s", out)
+}
+
 var (
 	testName = regexp.MustCompile("`(Test\\w+)`")
 	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
