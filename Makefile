@@ -57,9 +57,9 @@ lint:
 	@$(call each,$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 -checks '$(checks)' ./...)
 	@if command -v golangci-lint >/dev/null; then $(call each,golangci-lint run ./...); else echo "without golangci-lint, which is not installed"; fi
 
-# Writes the sizes in docs/size.md.
+# Writes the sizes in docs/size.md, and the reasons. Then README.md has to say the same.
 size:
-	@$(GO) run .ci/size/main.go
+	@$(GO) run ./.ci/size
 
 fmt:
 	@gofmt -l -w .

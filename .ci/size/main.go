@@ -1,55 +1,63 @@
-// Size writes into docs/size.md what a program with the driver weighs, and what of it is what:
+// Size writes into docs/size.md what a program with the driver weighs, what of it is what, why
+// the linker keeps it, and what it would weigh without:
 //
-//	go run .ci/size/main.go
+//	go run ./.ci/size          # minutes the first time, as the parser is built anew without each thing
+//	go run ./.ci/size -check   # fails where docs/size.md is wrong by more than a twentieth
 package main
 
 import (
 	"debug/elf"
+	"flag"
 	"fmt"
 	"log"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 )
 
-// programs are what is built.
-var programs = []struct{ name, text string }{
-	{"go-sql-driver/mysql", opens("mysql", "github.com/go-sql-driver/mysql")},
-	{"countermysql", opens("countermysql", "github.com/countermysql/countermysql")},
-	{"TiDB's parser alone: `parser.New().ParseSQL(\"SELECT 1\")`", `package main
-
-import (
-	"fmt"
-
-	"github.com/pingcap/tidb/pkg/parser"
-	_ "github.com/pingcap/tidb/pkg/parser/test_driver"
+const (
+	page       = "docs/size.md"
+	parserPath = "github.com/pingcap/tidb/pkg/parser"
 )
 
-func main() { fmt.Println(parser.New().ParseSQL("SELECT 1")) }
-`},
-}
+// program is what is built.
+type program struct{ name, text string }
 
-func opens(driver, path string) string {
-	return fmt.Sprintf(`package main
+var (
+	plain  = program{"go-sql-driver/mysql", source("mysql", opens, "github.com/go-sql-driver/mysql")}
+	ours   = program{"countermysql", source("countermysql", opens, "github.com/countermysql/countermysql")}
+	parser = program{"TiDB's parser alone: `parser.New().ParseSQL(\"SELECT 1\")`", source("", parses, "")}
+	both   = program{"go-sql-driver and the parser, without countermysql", source("mysql", opens+parses, "github.com/go-sql-driver/mysql")}
 
-import (
-	"database/sql"
-	"log"
-
-	_ %q
+	programs = []program{plain, ours, parser, both}
 )
 
-func main() {
-	db, err := sql.Open(%q, "root@tcp(127.0.0.1:3306)/")
+const (
+	opens = `
+	db, err := sql.Open(driver, "root@tcp(127.0.0.1:3306)/")
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Print(db.Ping())
-}
-`, path, driver)
+	log.Print(db.Ping())`
+	parses = `
+	log.Print(parser.New().ParseSQL("SELECT 1"))`
+)
+
+// source is a program that does this, with a driver or without.
+func source(driver, does, path string) string {
+	imports := `"log"` + "\n"
+	if strings.Contains(does, opens) {
+		imports += fmt.Sprintf("\"database/sql\"\n_ %q\n", path)
+	}
+	if strings.Contains(does, parses) {
+		imports += fmt.Sprintf("%q\n_ %q\n", parserPath, parserPath+"/test_driver")
+	}
+	return fmt.Sprintf("package main\n\nimport (\n%s)\n\nconst driver = %q\n\nfunc main() {%s\n}\n", imports, driver, does)
 }
 
 // size is what a program weighs, in bytes.
@@ -61,62 +69,110 @@ type size struct {
 
 func main() {
 	log.SetFlags(0)
-	if runtime.GOOS != "linux" {
-		log.Fatal("size reads ELF: run it on Linux")
-	}
-	const file = "docs/size.md"
-	text, err := os.ReadFile(file)
+	checks := flag.Bool("check", false, "compare "+page+" with what is built, and write nothing")
+	flag.Parse()
+	text, err := os.ReadFile(page)
 	if err != nil {
 		log.Fatal(err)
+	}
+	if *checks && !isOfHere(text) {
+		log.Printf("%s is not of %s: nothing to compare", page, built(runtime.Version()))
+		return
+	}
+	if runtime.GOOS != "linux" {
+		log.Fatal("size reads ELF: run it on Linux")
 	}
 	dir, err := os.MkdirTemp("", "size")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	var all []size
-	for i, p := range programs {
-		s, err := measure(filepath.Join(dir, fmt.Sprint(i)), p.text)
-		if err != nil {
-			log.Fatalf("the program with %s: %v", p.name, err)
-		}
-		all = append(all, s)
-	}
-	block := regexp.MustCompile(`(?s)(<!-- made by make size -->\n).*?(<!-- end -->\n)`)
-	if !block.Match(text) {
-		log.Fatalf("%s has no block between <!-- made by make size --> and <!-- end -->", file)
-	}
-	text = block.ReplaceAll(text, []byte("${1}"+strings.ReplaceAll(report(all), "$", "$$")+"${2}"))
-	if err := os.WriteFile(file, text, 0o644); err != nil {
+	err = run(dir, text, *checks)
+	os.RemoveAll(dir)
+	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-// measure builds a program twice.
-func measure(dir, text string) (size, error) {
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return size{}, err
+func run(dir string, text []byte, checks bool) error {
+	sizes := map[program]size{}
+	of := programs
+	if checks {
+		of = []program{plain, ours} // what README.md names; the others follow
 	}
-	source, program, stripped := filepath.Join(dir, "main.go"), filepath.Join(dir, "program"), filepath.Join(dir, "stripped")
-	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
-		return size{}, err
-	}
-	s := size{sections: map[string]float64{}, packages: map[string]float64{}}
-	for _, b := range []struct {
-		to, flags string
-		bytes     *float64
-	}{{program, "", &s.whole}, {stripped, "-s -w", &s.stripped}} {
-		build := exec.Command("go", "build", "-ldflags", b.flags, "-o", b.to, source)
-		if out, err := build.CombinedOutput(); err != nil {
-			return size{}, fmt.Errorf("%w\n%s", err, out)
-		}
-		info, err := os.Stat(b.to)
+	for _, p := range of {
+		s, err := measure(dir, p)
 		if err != nil {
-			return size{}, err
+			return err
+		}
+		sizes[p] = s
+	}
+	if checks {
+		return check(text, of, sizes)
+	}
+	links, err := linked(dir, parser)
+	if err != nil {
+		return err
+	}
+	cuts, err := measureWithout(dir)
+	if err != nil {
+		return err
+	}
+	block := regexp.MustCompile(`(?s)(<!-- made by make size -->\n).*?(<!-- end -->\n)`)
+	if !block.Match(text) {
+		return fmt.Errorf("%s has no block between <!-- made by make size --> and <!-- end -->: put these lines where it belongs", page)
+	}
+	var b strings.Builder
+	if err := reportLimit(&b, sizes, cuts); err != nil {
+		return err
+	}
+	reportSizes(&b, sizes)
+	if err := reportChains(&b, links); err != nil {
+		return err
+	}
+	reportWithout(&b, sizes, cuts)
+	text = block.ReplaceAll(text, []byte("${1}"+strings.ReplaceAll(b.String(), "$", "$$")+"${2}"))
+	return os.WriteFile(page, text, 0o644)
+}
+
+// build makes a program as Go's users do, from this module's dependencies.
+func build(dir string, p program, flags ...string) (file, told string, err error) {
+	source, file := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+	if err := os.WriteFile(source, []byte(p.text), 0o600); err != nil {
+		return "", "", err
+	}
+	out, err := exec.Command("go", append(append([]string{"build"}, flags...), "-o", file, source)...).CombinedOutput()
+	if err != nil {
+		return "", "", fmt.Errorf("the program with %s: %w\n%s", p.name, err, out)
+	}
+	return file, string(out), nil
+}
+
+// weigh builds a program with and without debug information. The first stays.
+func weigh(dir string, p program, flags ...string) (file string, whole, stripped float64, err error) {
+	for _, b := range []struct {
+		flags string
+		bytes *float64
+	}{{"-s -w", &stripped}, {"", &whole}} {
+		if file, _, err = build(dir, p, append(flags, "-ldflags", b.flags)...); err != nil {
+			return "", 0, 0, err
+		}
+		info, err := os.Stat(file)
+		if err != nil {
+			return "", 0, 0, err
 		}
 		*b.bytes = float64(info.Size())
 	}
-	f, err := elf.Open(program)
+	return file, whole, stripped, nil
+}
+
+func measure(dir string, p program) (size, error) {
+	s := size{sections: map[string]float64{}, packages: map[string]float64{}}
+	file, whole, stripped, err := weigh(dir, p)
+	if err != nil {
+		return size{}, err
+	}
+	s.whole, s.stripped = whole, stripped
+	f, err := elf.Open(file)
 	if err != nil {
 		return size{}, err
 	}
@@ -158,30 +214,55 @@ func (s size) code() float64 {
 // tables is data without pointers: the grammar's, nearly all of it.
 func (s size) tables() float64 { return s.sections[".noptrdata"] }
 
-func report(all []size) string {
-	mb := func(bytes float64) string { return fmt.Sprintf("%.1f MB", bytes/1e6) }
-	fine := func(bytes float64) string { return fmt.Sprintf("%.2f MB", bytes/1e6) }
-	plain, ours, parser := all[0], all[1], all[2]
-	var b strings.Builder
-	fmt.Fprintf(&b, "A program that opens a database and pings it, %s, %s, with and without debug information (`-ldflags=\"-s -w\"`):\n\n", runtime.GOOS+"/"+runtime.GOARCH, strings.Replace(runtime.Version(), "go", "Go ", 1))
+func mb(bytes float64) string { return fmt.Sprintf("%.1f MB", bytes/1e6) }
+
+// built says where and by what the programs are built.
+func built(goVersion string) string {
+	return fmt.Sprintf("%s/%s, %s", runtime.GOOS, runtime.GOARCH, strings.Replace(goVersion, "go", "Go ", 1))
+}
+
+func reportSizes(b *strings.Builder, sizes map[program]size) {
+	fmt.Fprintf(b, "\nA program that opens a database and pings it, %s, with and without debug information (`-ldflags=\"-s -w\"`):\n\n", built(runtime.Version()))
 	b.WriteString("| with | size | stripped |\n|---|---:|---:|\n")
-	for i, p := range programs {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", p.name, mb(all[i].whole), mb(all[i].stripped))
+	for _, p := range programs {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", p.name, mb(sizes[p].whole), mb(sizes[p].stripped))
 	}
-	fmt.Fprintf(&b, "\nSo countermysql adds %s, and nearly all of it is the parser's:\n\n", mb(ours.whole-plain.whole))
+	fmt.Fprintf(b, "\nSo countermysql adds %s: %s the parser, %s its own code and what else that needs. What they consist of:\n\n",
+		mb(sizes[ours].whole-sizes[plain].whole), mb(sizes[both].whole-sizes[plain].whole), mb(sizes[ours].whole-sizes[both].whole))
 	b.WriteString("| what | countermysql | go-sql-driver/mysql | the parser alone |\n|---|---:|---:|---:|\n")
-	row := func(what string, of func(size) float64, write func(float64) string) {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", what, write(of(ours)), write(of(plain)), write(of(parser)))
+	for _, row := range []struct {
+		what string
+		of   func(size) float64
+	}{
+		{"the tables of the grammar, `yyParseTab`: arrays indexed by symbol, two thirds of them zeros (`.noptrdata`)", size.tables},
+		{"code, and what the runtime knows of it (`.text`, `.rodata`, `.gopclntab`)", size.code},
+		{"debug information", func(s size) float64 { return s.whole - s.stripped }},
+		{"of these, symbols of the driver's own", func(s size) float64 { return s.in("github.com/countermysql/countermysql") }},
+	} {
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", row.what, mb(row.of(sizes[ours])), mb(row.of(sizes[plain])), mb(row.of(sizes[parser])))
 	}
-	row("the tables of the grammar, `yyParseTab`: arrays indexed by symbol, mostly zeros (`.noptrdata`)", size.tables, mb)
-	row("code, and what the runtime knows of it (`.text`, `.rodata`, `.gopclntab`)", size.code, mb)
-	row("debug information", func(s size) float64 { return s.whole - s.stripped }, mb)
-	row("of these, what is the driver's own", func(s size) float64 { return s.in("github.com/countermysql/countermysql") }, fine)
-	row("character sets, `golang.org/x/text/encoding`", func(s size) float64 { return s.in("golang.org/x/text/encoding") }, fine)
-	row("a logger: `pingcap/log`, `zap`, `lumberjack`", func(s size) float64 {
-		return s.in("github.com/pingcap/log", "go.uber.org/zap", "gopkg.in/natefinch/lumberjack.v2", "go.uber.org/multierr", "go.uber.org/atomic")
-	}, fine)
-	row("`net/http`, which the logger brings for a handler that nobody calls", func(s size) float64 { return s.in("net/http") }, fine)
-	fmt.Fprintf(&b, "\nLess than %s is out of reach: that is go-sql-driver's %s and the grammar's tables, before a line of the parser's code.\n", mb(plain.whole+ours.tables()-plain.tables()), mb(plain.whole))
-	return b.String()
+}
+
+// isOfHere says whether the page is of what this machine builds: another release of Go makes
+// other sizes.
+func isOfHere(text []byte) bool {
+	release := regexp.MustCompile(`^go\d+\.\d+`).FindString(runtime.Version())
+	return release != "" && regexp.MustCompile(regexp.QuoteMeta(built(release))+`\b`).Match(text)
+}
+
+// check compares the page's first table with what is built.
+func check(text []byte, of []program, sizes map[program]size) error {
+	for _, p := range of {
+		said := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(p.name) + ` \| (\S+) MB \| (\S+) MB \|$`).FindSubmatch(text)
+		if said == nil {
+			return fmt.Errorf("%s lacks the program with %s: run make size", page, p.name)
+		}
+		for i, is := range []float64{sizes[p].whole, sizes[p].stripped} {
+			was, err := strconv.ParseFloat(string(said[i+1]), 64)
+			if err != nil || math.Abs(is-was*1e6) > is/20 {
+				return fmt.Errorf("%s says %s MB of a program with %s that has %s: run make size, and have README.md say the same", page, said[i+1], p.name, mb(is))
+			}
+		}
+	}
+	return nil
 }
