@@ -128,6 +128,10 @@ func (g *gen) absolute() string {
 	c := pick(g, s.t.counters()...)
 	r := func() string { return g.ref(s, c) }
 	other := pick(g, s.t.counters()...)
+	took := g.ref(s, other)
+	if other.wide && !c.wide { // where the session is not strict it would be cut to the end of the range: semantics.md, 6
+		took += " % 20"
+	}
 	set := r() + " = " + g.one(
 		func() string { return g.v(c.value()) },
 		func() string { return g.i(0) },
@@ -136,8 +140,8 @@ func (g *gen) absolute() string {
 		func() string { return "LEAST(" + r() + " + 1, 20)" },
 		func() string { return "IF(" + r() + " > 0, " + r() + " - 1, 0)" },
 		func() string { return "CASE WHEN " + r() + " > 2 THEN 0 ELSE " + r() + " + 1 END" },
-		func() string { return g.ref(s, other) },
-		func() string { return g.ref(s, other) + " + 1" },
+		func() string { return took },
+		func() string { return took + " + 1" },
 		func() string { return "(SELECT COUNT(*) FROM note)" },
 		func() string {
 			return "(SELECT MAX(o.likes) FROM note o WHERE o.n = " + g.qualified(s, s.t.col("n")) + ")"
@@ -279,7 +283,11 @@ func (g *gen) joined() string {
 		func() string { return "DELETE p, o FROM " + p.text + " JOIN " + o.text + " ON " + on + where },
 		func() string { return "UPDATE " + join + " SET p.n = o.likes % 3" + where },
 		func() string {
-			return "UPDATE note SET likes = (SELECT MAX(" + g.ident(c.name) + ") FROM " + g.tableName(t.name) + ") WHERE id = " + g.i(2)
+			most := g.ident(c.name)
+			if c.wide {
+				most += " % 20"
+			}
+			return "UPDATE note SET likes = (SELECT MAX(" + most + ") FROM " + g.tableName(t.name) + ") WHERE id = " + g.i(2)
 		},
 		func() string {
 			return "DELETE FROM note WHERE likes IN (SELECT " + g.ident(c.name) + " FROM " + g.tableName(t.name) + ")"
