@@ -41,6 +41,9 @@ tables:
 `
 
 func TestMain(m *testing.M) {
+	if line := os.Getenv(asTool); line != "" {
+		os.Exit(run(context.Background(), strings.Fields(line), os.Stdin, os.Stdout, os.Stderr))
+	}
 	code := m.Run()
 	testserver.StopShared()
 	os.Exit(code)

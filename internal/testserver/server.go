@@ -44,6 +44,7 @@ type options struct {
 	progress func(string)
 	disk     string
 	node     bool // of a cluster
+	tls      bool
 }
 
 // WithArgs adds flags for the server; they win over the defaults.
@@ -107,6 +108,12 @@ func (s *Server) create(ctx context.Context) (err error) {
 	}
 	if s.dir, err = newWorkDir(s.inst.chroot, s.opts.disk, s.opts.durable); err != nil {
 		return err
+	}
+	if s.opts.tls {
+		if err := s.dir.certify(); err != nil {
+			return err
+		}
+		s.opts.args = append(s.dir.tlsArgs(), s.opts.args...)
 	}
 	s.opts.progress(fmt.Sprintf("starting %s", s.flavor))
 	if err := s.initialize(ctx); err != nil {
