@@ -278,8 +278,8 @@ func (c *Connector) once(cause, msg string, args ...any) {
 func (c *Connector) Close() error {
 	lost := c.buffers.Close()
 	c.background.Stop()
+	c.background.Wait() // with the sessions of its own, in which Retire would see transactions that still need the schema
 	c.watcher.Retire()
-	c.background.Wait()
 	c.watcher.Wait()
 	c.lookups.Close()
 	return lost

@@ -48,7 +48,7 @@ type ExplainedStep struct {
 // what of it waits for COMMIT inside one. It changes nothing; the rows of an
 // increment of several rows are looked up. Of a statement that the driver
 // refuses it returns the error; but where only a slots table is missing, it says
-// what would become of the statement behind the CREATE TABLE.
+// what would become of a query or a data change behind the CREATE TABLE.
 func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Explanation, error) {
 	c, err := connectorOf(ctx, db)
 	if err != nil {
@@ -80,7 +80,7 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 		}
 		made := *c.watcher.Current()
 		made.Made = true
-		k.planUse = c.planBy(planKey{&made, k.conn.Settings.Mode, query, k.conn.Settings.DB})
+		k.planUse = c.planWith(newPlanCache(), planKey{&made, k.conn.Settings.Mode, query, k.conn.Settings.DB})
 		for _, t := range made.All() {
 			if t == refused.For || slices.Contains(k.Plan.Tables(), t) && t.DDL().NotMade() {
 				out.step("the slots table of "+t.String()+" is missing: until this has run, by countermysql init or, with counterCreateSlots=true, by the application, the statement fails", t.Missing, nil)

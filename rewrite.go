@@ -57,7 +57,7 @@ type planState struct {
 	behind traffic.Behind   // the increment
 	takes  traffic.Takes    // the guarded update
 	query  read.State
-	noted  atomic.Bool  // as a fallback, or for what it overrides
+	noted  atomic.Bool  // as a fallback
 	parsed atomic.Int32 // by the server, what the driver can't parse: see garbled
 }
 
@@ -109,12 +109,13 @@ func (c *conn) planIn(s *catalog.Schema, text string) planUse {
 	return c.connector.planBy(planKey{s, c.Settings.Mode, text, c.Settings.DB})
 }
 
-func (c *Connector) planBy(k planKey) planUse {
-	plans := c.plans
+func (c *Connector) planBy(k planKey) planUse { return c.planWith(c.plans, k) }
+
+func (c *Connector) planWith(plans *planCache, k planKey) planUse {
 	if use := plans.get(k); use.Plan != nil {
 		return use
 	}
-	use := c.planShared(k)
+	use := c.planShared(plans, k)
 	if use.Plan == nil {
 		use = c.planAnew(k)
 	}
@@ -178,7 +179,9 @@ func (c *Connector) noteFallback(p *plan.Plan, text string) {
 func (k *call) noteOverrides() {
 	c := k.conn.connector
 	for _, name := range k.Plan.Overrides {
-		c.overridden.Store(name, true)
+		if _, known := c.overridden.LoadOrStore(name, true); known {
+			continue
+		}
 		c.once("derived "+name, "countermysql: a statement sets a derived counter, which is not what its formula says until it is recounted", "counter", name, "statement", sqltext.Digest(k.text))
 	}
 }
@@ -190,7 +193,7 @@ func (c *Connector) overrides(counter string) bool {
 
 // planShared returns the plan that a text shares with all that differ from it
 // in literals only; none where that can't be.
-func (c *Connector) planShared(k planKey) planUse {
+func (c *Connector) planShared(plans *planCache, k planKey) planUse {
 	if !k.schema.Mentions(k.text) {
 		return planUse{}
 	}
@@ -199,10 +202,10 @@ func (c *Connector) planShared(k planKey) planUse {
 		return planUse{}
 	}
 	k.text = text
-	use := c.plans.get(k)
+	use := plans.get(k)
 	if use.Plan == nil {
 		use = c.planAnew(k)
-		c.plans.put(k, use)
+		plans.put(k, use)
 	}
 	if q := use.Sum(); use.Fallback || q != nil && q.Converted.Written(lits) {
 		return planUse{} // perhaps it is a parameter that can't be parsed there, or needs another view

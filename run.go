@@ -232,11 +232,17 @@ func (k *call) setting() plan.Setting {
 
 // runData executes a query or a data change.
 func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
-	p, r := k.Plan, k.route(&c.Filler)
-	inc := p.Increment()
-	if p.Overrides != nil && k.state.noted.CompareAndSwap(false, true) {
+	out, err := c.runRouted(ctx, k)
+	if k.Plan.Overrides != nil && err == nil && out.Affected() > 0 {
 		k.noteOverrides()
 	}
+	return out, err
+}
+
+// runRouted is runData without a look at what it overrides.
+func (c *conn) runRouted(ctx context.Context, k *call) (answer.Outcome, error) {
+	p, r := k.Plan, k.route(&c.Filler)
+	inc := p.Increment()
 	if r.Bare {
 		return k.Send(ctx, k.text)
 	}

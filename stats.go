@@ -42,7 +42,7 @@ import (
 //	                             last, and then rolled up, by database.table; at most 10,000 of one are counted
 //	Degraded map[string][]string tables that others have changed so that they take no more increments into
 //	                             slots, by database.table, and why: as slow as on plain MySQL
-//	Unfit    map[string][]string tables that can't have counters, and why: their statements fail
+//	Unfit    map[string][]string tables whose statements fail, and why: they can't have counters, or lack a slots table
 //	Schema   SchemaStatistics
 //
 // Of tables that are Buffered, by database.table:

@@ -27,7 +27,7 @@ func (c *checkCommand) run(s *session) error {
 	failed := false
 	for i := range findings {
 		f := &findings[i]
-		if s.makes && creates(f.SQL) {
+		if s.makes && creates(f.SQL) && strings.HasPrefix(f.Problem, "its slots table ") {
 			f.Severity, f.Remedy = countermysql.Warning, "the application makes it with its first statement on the table (create_slots); countermysql init, or the statement, makes it now"
 		}
 		failed = failed || f.Severity == countermysql.Failure

@@ -104,6 +104,15 @@ CREATE TABLE gauge (id INT PRIMARY KEY, n VARCHAR(5))
 		degraded, unfit = told()
 		require.Empty(t, degraded)
 		require.Empty(t, unfit)
+
+		harness.Affected(t, tw.Direct, "CREATE TABLE bare (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
+		other, _ := harness.OpenOurs(t, tw.OursDSN, harness.Counters("bare", "n"))
+		_, err := countermysql.Check(t.Context(), other)
+		require.NoError(t, err)
+		require.Contains(t, harness.Stats(t, other).Unfit[name+".bare"][0], "run countermysql init")
+		_, err = countermysql.Init(t.Context(), other, nil)
+		require.NoError(t, err)
+		require.Empty(t, harness.Stats(t, other).Unfit)
 	})
 }
 

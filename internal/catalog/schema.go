@@ -265,12 +265,16 @@ func (s *Schema) Degraded() map[string][]string {
 	return all
 }
 
-// Unfit are the tables that can't have counters, and why.
+// Unfit are the tables whose statements fail, and why: they can't have counters, or lack a slots
+// table that fits.
 func (s *Schema) Unfit() map[string][]string {
 	all := map[string][]string{}
 	for _, t := range s.Tables {
-		if t.Unfit != nil {
+		switch {
+		case t.Unfit != nil:
 			all[t.String()] = slices.Clone(t.Unfit)
+		case t.Missing != "" && len(t.Counters) > 0:
+			all[t.String()] = []string{"its slots table " + t.Spec.SlotsTable + " is missing or does not fit; run countermysql init"}
 		}
 	}
 	return all

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -16,41 +17,50 @@ const maxNamed = 10
 // left finds the rows that a rollup leaves: the column can't hold what the counter has come to, or a
 // CHECK constraint refuses it.
 func (k *inspection) left(t *catalog.Table) {
-	const base, slots, both = "b", "s", "t"
-	var sums, columns, refused, reasons []string
-	for _, c := range t.Columns {
-		at := slices.Index(t.Counters, c)
-		if at < 0 {
-			columns = append(columns, base+"."+sqltext.Quote(c.Name))
-			continue
-		}
+	var beyond, reasons []string
+	for _, c := range t.Counters {
 		low, high := c.Limits()
 		if low == nil {
 			return // a FLOAT, which another client has made of it
 		}
-		name := sqltext.Quote(c.Name)
+		beyond = append(beyond, sqltext.Quote(c.Name)+" NOT BETWEEN "+c.FormatBig(low)+" AND "+c.FormatBig(high))
+		reasons = append(reasons, "column "+c.Name+" can't hold")
+	}
+	k.refused(t, beyond, reasons, "make the column larger")
+	for _, condition := range t.Checks {
+		touches := slices.ContainsFunc(t.Touch, func(c *catalog.Column) bool { return sqltext.MentionsWord(condition, c.Name) })
+		if !touches && !strings.ContainsFunc(condition, func(r rune) bool { return r == '\\' || r > unicode.MaxASCII }) { // else the session might take it otherwise
+			k.refused(t, []string{"NOT " + condition}, []string{"CHECK " + condition + " refuses"}, "change the constraint")
+		}
+	}
+}
+
+// refused tells of rows for which one of the conditions holds once their slots are added to them.
+func (k *inspection) refused(t *catalog.Table, conditions, reasons []string, remedy string) {
+	const base, slots, both = "b", "s", "t"
+	var sums, columns []string
+	for _, c := range t.Columns {
+		name, at := sqltext.Quote(c.Name), slices.Index(t.Counters, c)
+		if at < 0 {
+			columns = append(columns, base+"."+name)
+			continue
+		}
 		sum := sqltext.Quote("countermysql_" + strconv.Itoa(at))
 		sums = append(sums, "SUM("+name+") AS "+sum)
 		columns = append(columns, base+"."+name+" + "+slots+"."+sum+" AS "+name)
-		refused = append(refused, name+" NOT BETWEEN "+c.FormatBig(low)+" AND "+c.FormatBig(high))
-		reasons = append(reasons, "column "+c.Name+" can't hold")
-	}
-	for _, condition := range t.Checks {
-		refused = append(refused, "NOT "+condition)
-		reasons = append(reasons, "CHECK "+condition+" refuses")
 	}
 	if k.err != nil {
 		return
 	}
-	group := ""
+	group := " HAVING COUNT(*) > 0" // or the sums of no slots would be NULL
 	if len(t.Key) > 0 {
 		group = " GROUP BY " + strings.Join(catalog.QuoteNames(t.Key), ", ")
 	}
-	rows, err := k.in.Lookups.Query(k.ctx, "SELECT "+t.Key.Select(both)+", "+strings.Join(refused, ", ")+" FROM (SELECT "+strings.Join(columns, ", ")+" FROM "+t.Base()+" AS "+base+
+	rows, err := k.in.Lookups.Query(k.ctx, "SELECT "+t.Key.Select(both)+", "+strings.Join(conditions, ", ")+" FROM (SELECT "+strings.Join(columns, ", ")+" FROM "+t.Base()+" AS "+base+
 		" JOIN (SELECT "+strings.Join(append(catalog.QuoteNames(t.Key), sums...), ", ")+" FROM "+t.Slots()+group+") AS "+slots+" ON "+t.Key.Same(base, slots)+") AS "+both+
-		" WHERE "+strings.Join(refused, " OR ")+" LIMIT "+strconv.Itoa(maxNamed+1))
+		" WHERE "+strings.Join(conditions, " OR ")+" LIMIT "+strconv.Itoa(maxNamed+1))
 	if n := mysqlerr.Number(err); n != 0 {
-		return // a privilege is missing, which has been told, or the table is not what it was
+		return // a privilege is missing, which has been told, the table is not what it was, or a condition can't be computed
 	} else if err != nil {
 		k.err = err
 	}
@@ -68,7 +78,7 @@ func (k *inspection) left(t *catalog.Table) {
 		}
 	}
 	if keys != nil {
-		k.fail(t.String(), strings.Join(why, ", ")+" the counter of "+strings.Join(keys, ", ")+", so that rollups leave it, or a part of it, in slots",
-			"make the column larger, or change the constraint; nothing is lost meanwhile", "")
+		k.fail(t.String(), strings.Join(why, " and ")+" the counter of "+strings.Join(keys, ", ")+", so that rollups leave it, or a part of it, in slots",
+			remedy+"; nothing is lost meanwhile", "")
 	}
 }

@@ -82,6 +82,9 @@ func (b *Background) startCooling() {
 // hot again and again, or a buffer is flushed once a second, a new one each time would be most of the work.
 const coolerIdle = 10 * time.Second
 
+// coolerLook is how long the answer of a session that has been kept may take.
+const coolerLook = 2 * time.Second
+
 // cool runs until the connector is closed.
 func (b *Background) cool(ctx context.Context) {
 	var r *rollup
@@ -102,7 +105,10 @@ func (b *Background) cool(ctx context.Context) {
 		case <-b.cooler.wake:
 		}
 		if r != nil {
-			if _, err := r.folder.Do(ctx, "DO 0"); err != nil { // the server has ended it meanwhile
+			look, cancel := context.WithTimeout(ctx, coolerLook)
+			_, err := r.folder.Do(look, "DO 0")
+			cancel()
+			if err != nil { // the server has ended it meanwhile, or is no more
 				end()
 			}
 		}

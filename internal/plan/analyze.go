@@ -153,7 +153,9 @@ func (a *analyzer) dml(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 			return a.opaque(named, through, "a common table expression has the table's name")
 		}
 	}
-	return a.indirect(stmt, named, through)
+	p := a.indirect(stmt, named, through)
+	p.Overrides = a.overrides(stmt)
+	return p
 }
 
 // direct plans a parsed statement that names counter tables.

@@ -16,8 +16,7 @@ type settings struct {
 	ordinary string  // another column that it sets; "": none
 	rekeyed  bool    // sets a key column
 	unique   bool    // sets a column of a unique key
-	derived  []string
-	reason   string // why only the exact way is right
+	reason   string  // why only the exact way is right
 }
 
 // settings reads assignments; only those of an INSERT have VALUES(c).
@@ -31,9 +30,6 @@ func (src source) settings(list []*ast.Assignment, inserts bool) settings {
 	}
 	for _, set := range list {
 		c := t.Column(set.Column.Name.O)
-		if c != nil && t.Spec.FormulaOf(c) != nil {
-			s.derived = append(s.derived, t.FullName(c))
-		}
 		switch {
 		case c == nil, !src.means(set.Column.Table.O, src.name):
 			s.ordinary = set.Column.Name.O // the server will say what is wrong

@@ -53,7 +53,7 @@ func (a *analyzer) joinedUpdate(stmt *ast.UpdateStmt, named []*catalog.Table) *P
 		if one.reason == "" && of.t.Watched() != "" && one.deltas != nil {
 			one.reason = of.t.Watched()
 		}
-		s.reason, s.derived = cmp.Or(s.reason, one.reason), append(s.derived, one.derived...)
+		s.reason = cmp.Or(s.reason, one.reason)
 		if adds == nil && one.deltas != nil {
 			adds = of.t
 		}
@@ -65,7 +65,6 @@ func (a *analyzer) joinedUpdate(stmt *ast.UpdateStmt, named []*catalog.Table) *P
 		p = a.exactOf(written, nil, s.reason)
 	}
 	if p != nil {
-		p.Overrides = s.derived
 		x := p.Exactly()
 		x.Whole = s.rekeyed
 		if len(named) == 1 && len(written) == 1 {
@@ -73,7 +72,7 @@ func (a *analyzer) joinedUpdate(stmt *ast.UpdateStmt, named []*catalog.Table) *P
 		}
 		return p
 	}
-	p = &Plan{Changes: Changes{Writes: anyRow(written), Overrides: s.derived}}
+	p = &Plan{Changes: Changes{Writes: anyRow(written)}}
 	for i := range p.Writes {
 		p.Writes[i].Updates = true
 	}

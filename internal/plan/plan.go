@@ -28,7 +28,7 @@ type Changes struct {
 	Deletes []*catalog.Table // whose rows may go by a cascade, and their pending increments with them
 	Sweep   *OrphanSweep     // keys named by an INSERT
 
-	Overrides []string // derived counters that it sets, whatever their formulas say
+	Overrides []string // derived counters that it sets
 }
 
 // Class is what becomes of the statement, if nothing in an execution stands against it.

@@ -34,7 +34,7 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 	}
 	up.sets = up.settings(stmt.List, false)
 	s, keys := &up.sets, up.keys(stmt.Where)
-	p := &Plan{Changes: Changes{Writes: []WriteTarget{{Table: t, Keys: keys, Rekeys: s.unique, Updates: true, Reads: readsAll(stmt)}}, Overrides: s.derived}}
+	p := &Plan{Changes: Changes{Writes: []WriteTarget{{Table: t, Keys: keys, Rekeys: s.unique, Updates: true, Reads: readsAll(stmt)}}}}
 	x := &Exact{Rows: []RowSet{up.rows(stmt.Where)}}
 	switch {
 	case s.reason == "" && readsVirtualIn(t, stmt.Where, stmt.Order, stmt.Limit):

@@ -25,7 +25,6 @@ type insertedValue struct {
 // only the exact way is right.
 func (ins inserted) upsert(p *Plan, x *Exact) string {
 	s := ins.settings(ins.OnDuplicate, true)
-	p.Overrides = s.derived
 	if p.Writes != nil {
 		p.Writes[0].Rekeys = s.unique
 	}
@@ -47,8 +46,10 @@ func (ins inserted) upsert(p *Plan, x *Exact) string {
 	inc := &Increment{Table: ins.t, Name: ins.name, Deltas: s.deltas, Touch: s.touch, Ignores: ins.mayIgnore(ins.IgnoreErr), Exact: x}
 	p.Work = inc
 	switch {
-	case s.ordinary != "" || s.wanted != nil || len(s.touch) > 0:
-		p.Reason = "as an upsert it sets other columns than counters"
+	case s.ordinary != "":
+		p.Reason = "as an upsert it sets " + s.ordinary + ", which is no counter"
+	case s.wanted != nil || len(s.touch) > 0:
+		p.Reason = "as an upsert it sets a time beside counters"
 	case inc.Ignores:
 		p.Reason = "by IGNORE, or by a hint, it may cut what it adds"
 	case !ins.decides():

@@ -34,7 +34,7 @@ type Statistics struct {
 	// MySQL.
 	Degraded map[string][]string
 
-	// Unfit are the tables that can't have counters, and why: their statements fail.
+	// Unfit are the tables whose statements fail, and why: they can't have counters, or lack a slots table.
 	Unfit map[string][]string
 
 	Schema SchemaStatistics
