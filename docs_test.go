@@ -156,7 +156,7 @@ func TestDifferencesArePinned(t *testing.T) {
 	_, entries, ok := strings.Cut(string(text), "\n## ") // what comes before is no entry
 	require.True(t, ok)
 	exist, examples, rows := tests(t), 0, 0
-	pinned := func(entry string) {
+	pinned := func(entry string, line int) { // of so many characters
 		names := testName.FindAllStringSubmatch(entry, -1)
 		if len(names) == 0 {
 			t.Errorf("no test pins: %s", entry)
@@ -166,7 +166,6 @@ func TestDifferencesArePinned(t *testing.T) {
 				t.Errorf("there is no %s, which is to pin: %s", name[1], entry)
 			}
 		}
-		const line = 140 // characters of one
 		if said := strings.Trim(testName.ReplaceAllString(entry, ""), " |(),."); len([]rune(said)) > 3*line {
 			t.Errorf("longer than three lines: %s", entry)
 		}
@@ -175,7 +174,7 @@ func TestDifferencesArePinned(t *testing.T) {
 	for _, entry := range regexp.MustCompile(`(?m)^#+ .*$`).Split(entries, -1) {
 		if example.MatchString(entry) {
 			examples++
-			pinned(strings.TrimSpace(example.ReplaceAllString(entry, "")))
+			pinned(strings.TrimSpace(example.ReplaceAllString(entry, "")), 140)
 			continue
 		}
 		for line := range strings.Lines(entry) {
@@ -184,7 +183,7 @@ func TestDifferencesArePinned(t *testing.T) {
 			case line == "", line == "| what | when | test |", line == "|---|---|---|", !strings.Contains(entry, "|---|"):
 			default:
 				rows++
-				pinned(line)
+				pinned(line, 100)
 			}
 		}
 	}
