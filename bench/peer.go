@@ -36,6 +36,7 @@ var (
 	withHistory     = peer{name: "countermysql, history", driver: "countermysql"}
 	withBuffer      = peer{name: "countermysql, buffered", driver: "countermysql"}
 	reserving       = peer{name: "countermysql, reserve", driver: "countermysql", params: "counterReserve=64"}
+	byTrigger       = peer{name: "trigger on the base row", driver: "mysql"}
 	derived         = peer{name: "countermysql, derived", driver: "countermysql"}
 )
 

@@ -76,7 +76,7 @@ func loneClient(settings) []point {
 const otherWork = 5 * time.Millisecond
 
 // allWorkloads in the order of the report.
-var allWorkloads = slices.Concat(counting, shop, growing, reading, cold, few, counted)
+var allWorkloads = slices.Concat(counting, shop, deriving, growing, reading, cold, few, counted)
 
 var counting = []workload{
 	{
