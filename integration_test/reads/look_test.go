@@ -430,3 +430,22 @@ func TestKeyRetyped(t *testing.T) {
 		}
 	})
 }
+
+// TestLookedTypes proves that what is asked of the columns of rows to which slots have been added is
+// as on plain, also of a DECIMAL with thirty digits behind the point, the most that there are: with
+// many rows in slots, MySQL, it ended in a nil pointer.
+func TestLookedTypes(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"interpolateParams=false", "interpolateParams=true"} {
+			tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, views INT UNSIGNED NULL DEFAULT 0, exactly DECIMAL(40,30) NOT NULL DEFAULT 0.5)", harness.Counters("post", "likes", "views"), params)
+			tw.Play(t, "A: INSERT INTO post (id) VALUES (1), (2), (3)", "A: UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)")
+			harness.ExecAll(t, tw.Direct, "INSERT INTO post_slots (id, slot, likes) WITH RECURSIVE n AS (SELECT 10 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 300) SELECT 3, i, 0 FROM n")
+			harness.Number(t, tw.Ours, "SELECT likes FROM post WHERE id = 1") // learns that there are slots
+			for range 12 {                                                    // prepared from the ninth time on
+				tw.Same(t, "SELECT * FROM post WHERE id < 5")
+				tw.SameTypes(t, false, "SELECT * FROM post WHERE id < 5")
+				tw.SameTypes(t, false, "SELECT likes, views, exactly FROM post WHERE id < ?", 7)
+			}
+		}
+	})
+}

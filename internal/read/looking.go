@@ -119,8 +119,8 @@ func (r *Reader) lookFirst(ctx context.Context, x *Execution, kind lookKind) (ou
 		return answer.Outcome{}, false, nil
 	}
 	if out.Rows = rows; kind == eachLook && !r.Settings.MariaDB { // MySQL takes a column that an aggregate of another query refers to for one that can be NULL
-		plain := answer.Over(rows)
-		plain.Plain = answer.Plain{Types: x.written(r).types}
+		plain, w := answer.Over(rows), x.written(r)
+		plain.Plain = answer.Plain{Types: w.types, Whole: w.whole}
 		out.Rows = plain
 	}
 	return out, true, nil
