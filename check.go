@@ -36,7 +36,7 @@ func Check(ctx context.Context, db *sql.DB) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := maintain.Check(ctx, maintain.Inspected{Lookups: c.lookups, Schema: s, Wanted: c.watcher.WantedOf, Overridden: c.overrides, AllSlots: c.shared.SlotRange.Whole()})
+	found, err := maintain.Check(ctx, maintain.Inspected{Lookups: c.lookups, Schema: s, Wanted: c.watcher.WantedOf, Overridden: c.background.Overridden, AllSlots: c.shared.SlotRange.Whole()})
 	findings := make([]Finding, len(found))
 	for i, f := range found {
 		findings[i] = Finding{Warning, f.Table, f.Problem, f.Remedy, f.SQL}

@@ -141,7 +141,6 @@ type Connector struct {
 	buffers    *buffer.Buffers
 	sales      sale.Queues
 	warned     sync.Map // what has been logged once
-	overridden sync.Map // derived counters that statements set, by their full names
 	stats      stats.Stats
 	shared     session.Shared
 }

@@ -51,8 +51,5 @@ func Recount(ctx context.Context, db *sql.DB, options *RecountOptions) ([]Drift,
 	for _, d := range found {
 		drifts = append(drifts, Drift(d))
 	}
-	if options.Repair && err == nil {
-		c.overridden.Clear() // those of other tables are noted again, with the next statement that sets one
-	}
 	return drifts, err
 }

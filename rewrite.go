@@ -175,22 +175,6 @@ func (c *Connector) noteFallback(p *plan.Plan, text string) {
 	}
 }
 
-// noteOverrides notes that a text sets derived counters.
-func (k *call) noteOverrides() {
-	c := k.conn.connector
-	for _, name := range k.Plan.Overrides {
-		if _, known := c.overridden.LoadOrStore(name, true); known {
-			continue
-		}
-		c.once("derived "+name, "countermysql: a statement sets a derived counter, which is not what its formula says until it is recounted", "counter", name, "statement", sqltext.Digest(k.text))
-	}
-}
-
-func (c *Connector) overrides(counter string) bool {
-	_, set := c.overridden.Load(counter)
-	return set
-}
-
 // planShared returns the plan that a text shares with all that differ from it
 // in literals only; none where that can't be.
 func (c *Connector) planShared(plans *planCache, k planKey) planUse {

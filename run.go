@@ -89,7 +89,11 @@ func (c *conn) runOnce(ctx context.Context, k *call) (answer.Outcome, error) {
 	if p.Effect != nil {
 		return c.runEffect(ctx, k)
 	}
-	return c.runData(ctx, k)
+	out, err := c.runData(ctx, k)
+	if p.Overrides != nil && err == nil && out.Affected() > 0 {
+		c.connector.background.NoteOverrides(p.Overrides, k.text)
+	}
+	return out, err
 }
 
 // runEffect executes a statement that changes the session or its transaction.
@@ -232,15 +236,6 @@ func (k *call) setting() plan.Setting {
 
 // runData executes a query or a data change.
 func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
-	out, err := c.runRouted(ctx, k)
-	if k.Plan.Overrides != nil && err == nil && out.Affected() > 0 {
-		k.noteOverrides()
-	}
-	return out, err
-}
-
-// runRouted is runData without a look at what it overrides.
-func (c *conn) runRouted(ctx context.Context, k *call) (answer.Outcome, error) {
 	p, r := k.Plan, k.route(&c.Filler)
 	inc := p.Increment()
 	if r.Bare {

@@ -17,17 +17,38 @@ import (
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
-// leavable is a connection whose server may go, which it notices.
+// leavable is a connection whose server may go, which it notices, or not.
 type leavable struct {
 	net.Conn
-	gone *atomic.Bool
+	gone    *atomic.Bool
+	noticed bool
 }
 
 func (c leavable) Write(b []byte) (int, error) {
-	if c.gone.Load() {
+	switch {
+	case !c.gone.Load():
+		return c.Conn.Write(b)
+	case c.noticed:
 		return 0, net.ErrClosed
 	}
-	return c.Conn.Write(b)
+	return len(b), nil // nobody answers
+}
+
+// leavableDB is a sql.DB of ours without idle connections, whose server goes when gone is set.
+func leavableDB(t *testing.T, dsn string, config *countermysql.Config, noticed bool) (db *sql.DB, gone *atomic.Bool) {
+	t.Helper()
+	cfg, err := mysql.ParseDSN(dsn)
+	require.NoError(t, err)
+	gone = new(atomic.Bool)
+	cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		return leavable{conn, gone, noticed}, err
+	}
+	connector, err := countermysql.NewConnector(cfg, config)
+	require.NoError(t, err)
+	db = sql.OpenDB(connector)
+	db.SetMaxIdleConns(-1)
+	return db, gone
 }
 
 // TestClosedOfGoneServer proves that closing a sql.DB without idle connections is no error when
@@ -35,34 +56,11 @@ func (c leavable) Write(b []byte) (int, error) {
 func TestClosedOfGoneServer(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := harness.NewTwin(t, srv, harness.Articles, harness.ArticleCounters)
-		cfg, err := mysql.ParseDSN(tw.OursDSN)
-		require.NoError(t, err)
-		var gone atomic.Bool
-		cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, network, address)
-			return leavable{conn, &gone}, err
-		}
-		connector, err := countermysql.NewConnector(cfg, tw.Config)
-		require.NoError(t, err)
-		db := sql.OpenDB(connector)
-		db.SetMaxIdleConns(-1)
+		db, gone := leavableDB(t, tw.OursDSN, tw.Config, true)
 		require.NoError(t, harness.Write(t.Context(), db, 1, 1))
 		gone.Store(true)
 		require.NoError(t, db.Close())
 	})
-}
-
-// mute is a connection whose server may stop answering, which nobody notices.
-type mute struct {
-	net.Conn
-	mute *atomic.Bool
-}
-
-func (c mute) Write(b []byte) (int, error) {
-	if c.mute.Load() {
-		return len(b), nil
-	}
-	return c.Conn.Write(b)
 }
 
 // TestClosedWhileMute proves that a sql.DB closes although the server has stopped answering and a
@@ -70,19 +68,9 @@ func (c mute) Write(b []byte) (int, error) {
 func TestClosedWhileMute(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := harness.NewTwin(t, srv, harness.Articles, harness.ArticleCounters)
-		cfg, err := mysql.ParseDSN(tw.OursDSN)
-		require.NoError(t, err)
-		var silent atomic.Bool
-		cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, network, address)
-			return mute{conn, &silent}, err
-		}
 		config := *tw.Config
 		config.Rollup = time.Hour // what is cold is folded at once
-		connector, err := countermysql.NewConnector(cfg, &config)
-		require.NoError(t, err)
-		db := sql.OpenDB(connector)
-		db.SetMaxIdleConns(-1)
+		db, gone := leavableDB(t, tw.OursDSN, &config, false)
 		folds := func() int64 { return harness.Stats(t, db).Rollups.Keys }
 		require.Eventually(t, func() bool { // several at once, so that it is hot
 			var crowd sync.WaitGroup
@@ -98,7 +86,7 @@ func TestClosedWhileMute(t *testing.T) {
 			crowd.Wait()
 			return folds() > 0
 		}, 20*time.Second, time.Millisecond)
-		silent.Store(true)
+		gone.Store(true)
 		reading := make(chan struct{})
 		go func() {
 			defer close(reading)

@@ -21,10 +21,10 @@ type Finding struct {
 // Inspected is what Check looks at.
 type Inspected struct {
 	Lookups    *lookups.Pool
-	Schema     *catalog.Schema                          // as it is now
-	Wanted     func(t *catalog.Table) []*catalog.Column // touch columns that increments want
-	Overridden func(name string) bool                   // whether a statement has set the derived counter of that name
-	AllSlots   bool                                     // this process writes all slots, as others do
+	Schema     *catalog.Schema                                // as it is now
+	Wanted     func(t *catalog.Table) []*catalog.Column       // touch columns that increments want
+	Overridden func(t *catalog.Table, c *catalog.Column) bool // whether a statement has set a derived counter
+	AllSlots   bool                                           // this process writes all slots, as others do
 }
 
 // Check looks whether each listed table can have counters. It changes nothing.

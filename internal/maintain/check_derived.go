@@ -31,7 +31,7 @@ func (k *inspection) derived(t *catalog.Table) {
 		if !slices.ContainsFunc(sources, func(o *formula.Formula) bool { return o.DB == f.DB && o.Table == f.Table }) {
 			sources = append(sources, f)
 		}
-		if k.in.Overridden(t.FullName(c)) {
+		if k.in.Overridden(t, c) {
 			k.warn(t.String(), "statements of this process set derived counter "+c.Name+", which then is not what its formula says", "leave it out of them (the log has one), and run countermysql recount --repair", "")
 		}
 		all, _ := misfits(k.in.Schema, t, c, f, query)

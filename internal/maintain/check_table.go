@@ -37,7 +37,7 @@ func (k *inspection) table(t *catalog.Table) {
 		k.left(t)
 	case t.Unseen:
 		k.fail(name, "the user may not see its slots table "+t.Spec.SlotsTable, "have an administrator run countermysql init, if there is none, and the statement", k.grant("SELECT, INSERT, UPDATE, DELETE", t.Slots()))
-	case t.Missing == t.DDL().Create():
+	case t.DDL().NotMade():
 		k.fail(name, "its slots table "+t.Spec.SlotsTable+" is missing", "run countermysql init, or the statement", t.Missing)
 	case t.Taken:
 		k.fail(name, "its slots table's name, "+t.Spec.SlotsTable+", is that of another table", "choose another name with slots_table", "")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -14,6 +15,8 @@ import (
 type Maintainer struct {
 	Shared *session.Shared
 	Warn   func(cause, message string, args ...any) // logs, once for each cause
+
+	overridden sync.Map // derived counters that statements have set, by their full names
 }
 
 // Options bound a rollup.

@@ -74,7 +74,7 @@ func (m *Maintainer) Recount(ctx context.Context, options RecountOptions) ([]Dri
 	return all, errors.Join(errs...)
 }
 
-func (m *Maintainer) recountTable(ctx context.Context, t *catalog.Table, options RecountOptions) ([]Drift, error) {
+func (m *Maintainer) recountTable(ctx context.Context, t *catalog.Table, options RecountOptions) (drifts []Drift, err error) {
 	r, err := m.open(ctx, t, options.MaxLock)
 	if err != nil {
 		return nil, err
@@ -91,8 +91,16 @@ func (m *Maintainer) recountTable(ctx context.Context, t *catalog.Table, options
 			return nil, err
 		}
 		counts = append(counts, n)
+		if name := t.FullName(col); options.Repair { // before it is read, so that what is set meanwhile is noted
+			if _, was := m.overridden.LoadAndDelete(name); was {
+				defer func() {
+					if err != nil {
+						m.overridden.Store(name, true)
+					}
+				}()
+			}
+		}
 	}
-	var drifts []Drift
 	keys := map[string]catalog.Key{}
 	for _, n := range counts {
 		rows, err := n.differences(ctx, r.folder)
