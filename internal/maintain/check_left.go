@@ -28,15 +28,23 @@ func (k *inspection) left(t *catalog.Table) {
 	}
 	k.refused(t, beyond, reasons, "make the column larger")
 	for _, condition := range t.Checks {
-		touches := slices.ContainsFunc(t.Touch, func(c *catalog.Column) bool { return sqltext.MentionsWord(condition, c.Name) })
-		if !touches && !strings.ContainsFunc(condition, func(r rune) bool { return r == '\\' || r > unicode.MaxASCII }) { // else the session might take it otherwise
-			k.refused(t, []string{"NOT " + condition}, []string{"CHECK " + condition + " refuses"}, "change the constraint")
+		told := "CHECK " + condition
+		if !computable(t, condition) || !k.refused(t, []string{"NOT " + condition}, []string{told + " refuses"}, "change the constraint") {
+			k.warn(t.String(), told+" can't be computed from here: which rows it keeps from being rolled up is not known", "look whether countermysql rollup --yes names any", "")
 		}
 	}
 }
 
-// refused tells of rows for which one of the conditions holds once their slots are added to them.
-func (k *inspection) refused(t *catalog.Table, conditions, reasons []string, remedy string) {
+// computable reports whether a condition says here what it says in a rollup: it has no touch column,
+// whose newest time that writes, and no text that another session may take otherwise.
+func computable(t *catalog.Table, condition string) bool {
+	return !slices.ContainsFunc(t.Touch, func(c *catalog.Column) bool { return sqltext.MentionsWord(condition, c.Name) }) &&
+		!strings.ContainsFunc(condition, func(r rune) bool { return r == '\\' || r > unicode.MaxASCII })
+}
+
+// refused tells of rows for which one of the conditions holds once their slots are added to them, and
+// reports whether the server could compute that.
+func (k *inspection) refused(t *catalog.Table, conditions, reasons []string, remedy string) (computed bool) {
 	const base, slots, both = "b", "s", "t"
 	var sums, columns []string
 	for _, c := range t.Columns {
@@ -50,7 +58,7 @@ func (k *inspection) refused(t *catalog.Table, conditions, reasons []string, rem
 		columns = append(columns, base+"."+name+" + "+slots+"."+sum+" AS "+name)
 	}
 	if k.err != nil {
-		return
+		return true
 	}
 	group := " HAVING COUNT(*) > 0" // or the sums of no slots would be NULL
 	if len(t.Key) > 0 {
@@ -60,7 +68,7 @@ func (k *inspection) refused(t *catalog.Table, conditions, reasons []string, rem
 		" JOIN (SELECT "+strings.Join(append(catalog.QuoteNames(t.Key), sums...), ", ")+" FROM "+t.Slots()+group+") AS "+slots+" ON "+t.Key.Same(base, slots)+") AS "+both+
 		" WHERE "+strings.Join(conditions, " OR ")+" LIMIT "+strconv.Itoa(maxNamed+1))
 	if n := mysqlerr.Number(err); n != 0 {
-		return // a privilege is missing, which has been told, the table is not what it was, or a condition can't be computed
+		return false // or a privilege is missing, which has been told, or the table is not what it was
 	} else if err != nil {
 		k.err = err
 	}
@@ -81,4 +89,5 @@ func (k *inspection) refused(t *catalog.Table, conditions, reasons []string, rem
 		k.fail(t.String(), strings.Join(why, " and ")+" the counter of "+strings.Join(keys, ", ")+", so that rollups leave it, or a part of it, in slots",
 			remedy+"; nothing is lost meanwhile", "")
 	}
+	return true
 }
