@@ -173,9 +173,10 @@ func (s *Script) skipsIDs(step Step, err int) bool {
 }
 
 // begins reports whether it is only in countermysql that a transaction has begun, by a
-// statement on a partitioned table: TestAcceptedBeginOfPartition.
-func (s *Script) begins(x, y *outcome) bool {
-	return x.err == 0 && y.err == 1568 && slices.ContainsFunc(s.Setup, partitioned.MatchString)
+// statement on a partitioned table or one that was refused: TestAcceptedBeginOfPartition,
+// TestAcceptedBeginOfRefused.
+func (s *Script) begins(refused bool, x, y *outcome) bool {
+	return x.err == 0 && y.err == 1568 && (refused || slices.ContainsFunc(s.Setup, partitioned.MatchString))
 }
 
 // prepareAnew forgets a statement for a repreparing side.

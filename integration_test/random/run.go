@@ -165,11 +165,12 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 			x.rename(plain.db)
 			y.rename(ours.db)
 			r.Steps++
+			refused := failed
 			failed = x.err != 0
 			if failed {
 				r.Failed++
 			}
-			if !r.MariaDB && s.begins(x, y) || s.folded(ctx, ours, step, args, x, y) {
+			if !r.MariaDB && s.begins(refused, x, y) || s.folded(ctx, ours, step, args, x, y) {
 				return nil, nil
 			}
 			blurred.note(s, step, x)
