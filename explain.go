@@ -122,7 +122,8 @@ func (k *call) explain(ctx context.Context, out *Explanation, args []any) (*Expl
 			out.Class, out.Reason = Class(r.Class.String()), r.Reason
 			if r.Buffered {
 				out.Class = ClassBuffered
-				out.step("if its row was met in the last minute: added in memory and acknowledged; every "+k.state.buffer.Every().String()+", with all that wait, in a transaction with the number of the flush", x.Strict, nil)
+				out.step("if its row was met in the last minute: added in memory and acknowledged; every "+k.state.buffer.Every().String()+", with all that wait and the number of the flush", x.Flush, nil)
+				out.step("unless somebody has locked one of their rows: then in a transaction with that number", x.Strict, nil)
 			}
 			k.explainIncrement(out, x, args)
 			return out, nil

@@ -2,7 +2,6 @@ package buffered
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -33,14 +32,15 @@ func TestIdleLeaves(t *testing.T) {
 // TestCloseEndsInTime proves that sql.DB.Close returns ten seconds later at the latest, and tells what is
 // lost, also if a flush is under way that the server does not answer.
 func TestCloseEndsInTime(t *testing.T) {
-	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+	eachWay(t, func(t *testing.T, srv *testserver.Server, w way) {
 		tw, db, m := meddled(t, srv)
 		known(t, db, 1)
+		w.begin(t, srv, tw)
 		harness.Affected(t, db, hit, 1)
 		stuck := make(chan struct{})
 		var once sync.Once
 		m.set(func(ctx context.Context, query string, send func(string) error) error {
-			if !strings.Contains(query, "countermysql_flushes SET batch") {
+			if !w.stores(query) {
 				return send(query)
 			}
 			once.Do(func() { close(stuck) })

@@ -18,35 +18,32 @@ import (
 )
 
 // TestRefusedCommit proves that a COMMIT which fails with an error of locks, as one of a Galera
-// cluster may, is looked for as any other that fails: its increments count once. That of a row whose
-// slot is full, which goes to its base row, counted twice.
+// cluster may, is looked for as any other that fails: its increments count once.
 func TestRefusedCommit(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw, db, m := meddled(t, srv)
 		known(t, db, 1)
-		harness.Affected(t, tw.Direct, "DELETE FROM page_slots")
-		harness.Affected(t, tw.Direct, "INSERT INTO page_slots (id, slot, hits) SELECT 1, seq, 9223372036854775807 FROM ("+sixteen+") s")
-		base := func() int64 { return harness.Number(t, tw.Direct, "SELECT hits FROM page WHERE id = 1") }
-		want := base()
+		inShares.begin(t, srv, tw)
+		want := int64(1)
 		for _, number := range []uint16{1213, 1205, 3572} {
-			for _, ends := range []string{"ROLLBACK", "COMMIT"} {
+			for _, stores := range []bool{false, true} {
 				for range 3 {
 					harness.Affected(t, db, hit, 1)
 					want++
 				}
 				var refused atomic.Bool
 				m.set(func(_ context.Context, query string, send func(string) error) error {
-					if !strings.HasPrefix(query, "COMMIT") || !refused.CompareAndSwap(false, true) {
+					if !inShares.stores(query) || !refused.CompareAndSwap(false, true) {
 						return send(query)
 					}
-					if err := send(ends); err != nil {
+					if err := inShares.end(send, query, stores); err != nil {
 						return err
 					}
 					return &mysql.MySQLError{Number: number, Message: "refused by the test"}
 				})
 				require.NoError(t, countermysql.Flush(t.Context(), db))
 				require.True(t, refused.Load())
-				require.Equal(t, want, base(), "%d %s", number, ends)
+				require.Equal(t, want, stored(t, tw, 1), "%d %v", number, stores)
 				require.Zero(t, buffer(t, db).Waiting)
 			}
 		}
@@ -98,25 +95,26 @@ func TestFlushesGoneUnmade(t *testing.T) {
 // TestRecordGone proves that what a flush sent whose COMMIT was not answered, and of which nothing
 // tells any more whether it was stored, is told to be lost and never sent again; what comes later is stored.
 func TestRecordGone(t *testing.T) {
-	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+	eachWay(t, func(t *testing.T, srv *testserver.Server, w way) {
 		tw, db, m := meddled(t, srv)
 		known(t, db, 1)
+		w.begin(t, srv, tw)
 		want := int64(1)
 		lost := int64(0)
 		for _, gone := range []string{"DROP TABLE countermysql_flushes", "DELETE FROM countermysql_flushes"} {
-			for _, ends := range []string{"ROLLBACK", "COMMIT"} {
+			for _, stores := range []bool{false, true} {
 				harness.Affected(t, db, hit, 1)
 				harness.Affected(t, db, hit, 1)
 				lost += 2
-				if ends == "COMMIT" {
+				if stores {
 					want += 2
 				}
 				var once atomic.Bool
 				m.set(func(_ context.Context, query string, send func(string) error) error {
-					if !strings.HasPrefix(query, "COMMIT") || !once.CompareAndSwap(false, true) {
+					if !w.stores(query) || !once.CompareAndSwap(false, true) {
 						return send(query)
 					}
-					if err := send(ends); err != nil {
+					if err := w.end(send, query, stores); err != nil {
 						return err
 					}
 					if _, err := tw.Direct.Exec(gone); err != nil {
@@ -124,15 +122,15 @@ func TestRecordGone(t *testing.T) {
 					}
 					return mysql.ErrInvalidConn
 				})
-				require.ErrorContains(t, countermysql.Flush(t.Context(), db), "2 increments are lost", "%s %s", gone, ends)
-				require.Equal(t, want, stored(t, tw, 1), "%s %s", gone, ends)
+				require.ErrorContains(t, countermysql.Flush(t.Context(), db), "2 increments are lost", "%s %v", gone, stores)
+				require.Equal(t, want, stored(t, tw, 1), "%s %v", gone, stores)
 				b := buffer(t, db)
 				require.Zero(t, b.Waiting)
 				require.Equal(t, map[string]int64{"nobody knows whether the last flush was stored: its row in countermysql_flushes is gone": lost}, b.Lost)
 				harness.Affected(t, db, hit, 1)
 				want++
 				require.NoError(t, countermysql.Flush(t.Context(), db))
-				require.Equal(t, want, stored(t, tw, 1), "%s %s", gone, ends)
+				require.Equal(t, want, stored(t, tw, 1), "%s %v", gone, stores)
 			}
 		}
 	})
@@ -243,8 +241,8 @@ func locksFlushes(t *testing.T, tw *harness.Twin) *sql.Tx {
 	return tx
 }
 
-// TestLockedFlushes proves that a flush whose own row is locked goes on with another one, and takes
-// no page for locked.
+// TestLockedFlushes proves that a flush whose own row is locked locks no page while it waits, goes on with
+// another one, and takes no page for locked.
 func TestLockedFlushes(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw, db, m := meddled(t, srv)
@@ -260,7 +258,12 @@ func TestLockedFlushes(t *testing.T) {
 		for id := 1; id <= 3; id++ {
 			harness.Affected(t, db, hit, id)
 		}
-		require.NoError(t, countermysql.Flush(t.Context(), db))
+		flushed := make(chan error, 1)
+		go func() { flushed <- countermysql.Flush(context.Background(), db) }()
+		for begun := time.Now(); time.Since(begun) < time.Second; time.Sleep(10 * time.Millisecond) { // of the two that it waits at least
+			harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM (SELECT 1 FROM page FOR UPDATE NOWAIT) x")
+		}
+		require.NoError(t, <-flushed)
 		require.EqualValues(t, 2, tries.Load())
 		for id := 1; id <= 3; id++ {
 			require.EqualValues(t, 2, stored(t, tw, id))
@@ -274,20 +277,21 @@ func TestLockedFlushes(t *testing.T) {
 // TestLockedRecord proves that what a flush sent whose COMMIT was not answered waits for as long as
 // somebody has locked the row that tells whether it was stored, and says so.
 func TestLockedRecord(t *testing.T) {
-	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+	eachWay(t, func(t *testing.T, srv *testserver.Server, w way) {
 		tw, db, m := meddled(t, srv)
 		known(t, db, 1)
+		w.begin(t, srv, tw)
 		want := int64(1)
-		for _, ends := range []string{"ROLLBACK", "COMMIT"} {
+		for _, stores := range []bool{false, true} {
 			harness.Affected(t, db, hit, 1)
 			want++
 			var once atomic.Bool
 			var holder *sql.Tx
 			m.set(func(_ context.Context, query string, send func(string) error) error {
-				if !strings.HasPrefix(query, "COMMIT") || !once.CompareAndSwap(false, true) {
+				if !w.stores(query) || !once.CompareAndSwap(false, true) {
 					return send(query)
 				}
-				if err := send(ends); err != nil {
+				if err := w.end(send, query, stores); err != nil {
 					return err
 				}
 				holder = locksFlushes(t, tw)
@@ -298,13 +302,13 @@ func TestLockedRecord(t *testing.T) {
 			require.EqualValues(t, 1, buffer(t, db).Waiting)
 			require.NoError(t, holder.Rollback())
 			require.NoError(t, countermysql.Flush(t.Context(), db))
-			require.Equal(t, want, stored(t, tw, 1), ends)
+			require.Equal(t, want, stored(t, tw, 1), stores)
 			require.Empty(t, buffer(t, db).Lost)
 		}
 	})
 }
 
-// TestFoldsKeepTheirSession proves that what flushes put into slots is folded by one session, not by a
+// TestFoldsKeepTheirSession proves that what gets into slots now and then is folded by one session, not by a
 // new one each time, and that where the server ends that, another goes on.
 func TestFoldsKeepTheirSession(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
@@ -313,11 +317,14 @@ func TestFoldsKeepTheirSession(t *testing.T) {
 		tw := harness.NewTwin(t, srv, schema, config)
 		opened(t, tw.Ours)
 		known(t, tw.Ours, 1)
-		folded := func(t *testing.T, flushes int) (sessions int) {
+		folded := func(t *testing.T, times int) (sessions int) {
 			for _, s := range tw.Sent.During(func() {
-				for range flushes {
+				for range times {
+					holder := shares(t, srv, tw)
 					harness.Affected(t, tw.Ours, hit, 1)
 					require.NoError(t, countermysql.Flush(t.Context(), tw.Ours))
+					require.Positive(t, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM page_slots"))
+					require.NoError(t, holder.Rollback())
 					require.Eventually(t, func() bool { return harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM page_slots") == 0 }, 10*time.Second, 5*time.Millisecond)
 					time.Sleep(200 * time.Millisecond) // until nothing is left to fold
 				}

@@ -83,3 +83,57 @@ func stored(t *testing.T, tw *harness.Twin, id int) int64 {
 	t.Helper()
 	return harness.Number(t, tw.Direct, fmt.Sprintf("SELECT (SELECT hits FROM page WHERE id = %d) + COALESCE((SELECT SUM(hits) FROM page_slots WHERE id = %[1]d), 0)", id))
 }
+
+// way is one of the two in which a flush stores.
+type way string
+
+const (
+	atOnce   way = "in a statement"
+	inShares way = "in a transaction" // where somebody has locked a page shared, as increments of a transaction do
+)
+
+// eachWay runs a test for each server and way.
+func eachWay(t *testing.T, f func(t *testing.T, srv *testserver.Server, w way)) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, w := range []way{atOnce, inShares} {
+			t.Run(string(w), func(t *testing.T) { f(t, srv, w) })
+		}
+	})
+}
+
+// begin has flushes go this way from now on.
+func (w way) begin(t *testing.T, srv *testserver.Server, tw *harness.Twin) {
+	t.Helper()
+	if w == inShares {
+		shares(t, srv, tw)
+	}
+}
+
+// shares locks all pages shared.
+func shares(t *testing.T, srv *testserver.Server, tw *harness.Twin) *sql.Tx {
+	t.Helper()
+	tx, err := harness.Open(t, srv.DSN("")).Begin() // in no database, for killFlusher
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback() })
+	harness.Number(t, tx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+tw.Name(t)+".page LOCK IN SHARE MODE) x")
+	return tx
+}
+
+// stores reports whether it is by this statement that something is stored.
+func (w way) stores(query string) bool {
+	if w == atOnce {
+		return strings.HasPrefix(query, "UPDATE") && strings.Contains(query, "_flush.batch =")
+	}
+	return strings.HasPrefix(query, "COMMIT")
+}
+
+// end sends a statement that stores, or has it not stored.
+func (w way) end(send func(query string) error, query string, stored bool) error {
+	switch {
+	case stored:
+		return send(query)
+	case w == atOnce:
+		return nil
+	}
+	return send("ROLLBACK")
+}

@@ -8,15 +8,19 @@
 //	[Table.Flush]    returns when all that was added before is stored
 //	[Buffers.Close]  stores what waits, and ends
 //
-// One goroutine of a table flushes, in a session of its own, some hundred keys in each
-// transaction:
+// One goroutine of a table flushes, in a session of its own, some hundred keys at a time, and
+// waits for no row:
 //
-//	take → UPDATE countermysql_flushes → INSERT … slots, which waits for no row → COMMIT
+//	take → UPDATE countermysql_flushes, base rows
 //
-// A row that somebody has locked is left for the next flush. A COMMIT whose answer was lost is
-// looked for before anything else is sent: the transaction holds the row of the flush from its
-// beginning to its end, so that who has locked that row knows whether it was stored.
+// or, if one of these is locked, gone, or can't hold the number, those that can be stored:
 //
-// Three increments of post 7 and one of post 9 in a second are one INSERT of two rows,
+//	BEGIN → UPDATE countermysql_flushes → INSERT … slots → COMMIT
+//
+// A row that is locked exclusively is left for the next flush. A statement, or a COMMIT, whose
+// answer was lost is looked for before anything else is sent: it holds the row of the flush from
+// its beginning to its end, so that who has locked that row knows whether it was stored.
+//
+// Three increments of post 7 and one of post 9 in a second are one UPDATE of two rows,
 // 7 + 3 and 9 + 1.
 package buffer

@@ -2,6 +2,7 @@ package buffer
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,10 +35,10 @@ func kept(err error) error {
 	return err
 }
 
-// attempt stores rows in one transaction: in slots, or on base rows. An error but errUnsettled
-// says that nothing is stored, nor will be.
-func (f *flusher) attempt(ctx context.Context, t *catalog.Table, rows []*row, direct bool) error {
-	err := f.send(ctx, t, rows, direct)
+// attempt stores rows in one transaction: in slots, or, of a table that takes none, one on its base row. An error but
+// errUnsettled says that nothing is stored, nor will be.
+func (f *flusher) attempt(ctx context.Context, t *catalog.Table, rows []*row) error {
+	err := f.send(ctx, t, rows)
 	switch {
 	case errors.Is(err, errUnregistered):
 	case errors.Is(err, errKept) && f.registered:
@@ -45,11 +46,11 @@ func (f *flusher) attempt(ctx context.Context, t *catalog.Table, rows []*row, di
 	default:
 		return err
 	}
-	return f.send(ctx, t, rows, direct) // nothing was written, and nothing is unsettled whose number the row that was would tell
+	return f.send(ctx, t, rows) // nothing was written, and nothing is unsettled whose number the row that was would tell
 }
 
 // send is one attempt.
-func (f *flusher) send(ctx context.Context, t *catalog.Table, rows []*row, direct bool) error {
+func (f *flusher) send(ctx context.Context, t *catalog.Table, rows []*row) error {
 	ctx, cancel := limited(ctx)
 	defer cancel()
 	reused := f.own != nil
@@ -69,7 +70,7 @@ func (f *flusher) send(ctx context.Context, t *catalog.Table, rows []*row, direc
 		return kept(err)
 	}
 	f.number++
-	err = f.write(ctx, s, t, rows, direct)
+	err = f.write(ctx, s, t, rows)
 	if err != nil {
 		_ = s.Finish(ctx, err) // rolls back
 		if n := mysqlerr.Number(err); n == 0 && !errors.Is(err, errGone) && !errors.Is(err, errUnregistered) || mysqlerr.Uncertain(n) {
@@ -91,7 +92,7 @@ func (f *flusher) send(ctx context.Context, t *catalog.Table, rows []*row, direc
 }
 
 // write writes in the open transaction, first the flusher's row.
-func (f *flusher) write(ctx context.Context, s *session.Session, t *catalog.Table, rows []*row, direct bool) error {
+func (f *flusher) write(ctx context.Context, s *session.Session, t *catalog.Table, rows []*row) error {
 	n, err := s.Do(ctx, "UPDATE "+f.table()+" SET batch = "+strconv.FormatUint(f.number, 10)+f.where())
 	switch {
 	case mysqlerr.Number(err) == mysqlerr.ErrNoTable, err == nil && n != 1:
@@ -102,7 +103,7 @@ func (f *flusher) write(ctx context.Context, s *session.Session, t *catalog.Tabl
 	}
 	u := f.upsert(s, t, rows)
 	switch {
-	case direct:
+	case t.Verbatim():
 		used, touched := u.Used()
 		n, err = s.Do(ctx, string(slotsql.NewDirectTemplate(t, u.Name, u.Columns, used, touched, false).Fill(nil, s.Settings.NoWaiting(), "", 0, u)))
 	case len(rows) == 1:
@@ -114,6 +115,34 @@ func (f *flusher) write(ctx context.Context, s *session.Session, t *catalog.Tabl
 		return errGone
 	}
 	return err
+}
+
+// atOnce stores rows in one statement, on their base rows. Nothing is stored if one of them is gone, or locked, perhaps by
+// increments of a transaction, which slots go along with; or, with an error, if the server refuses it.
+func (f *flusher) atOnce(ctx context.Context, t *catalog.Table, rows []*row) (stored bool, err error) {
+	ctx, cancel := limited(ctx)
+	defer cancel()
+	s, err := f.session(ctx)
+	if err != nil {
+		return false, kept(err)
+	}
+	f.number++
+	n, err := s.Do(ctx, f.upsert(s, t, rows).Flush(strconv.FormatUint(f.number, 10), "'"+f.id+"'"))
+	switch number := mysqlerr.Number(err); {
+	case err == nil && n > 0:
+		f.ended(t, rows, true)
+		return true, nil
+	case err == nil, number != 0 && !mysqlerr.Uncertain(number):
+		return false, err
+	case errors.Is(err, driver.ErrBadConn): // nothing was sent: it was idle, and the server, or a firewall, has ended it
+		f.close()
+		return false, nil
+	}
+	for _, r := range rows {
+		f.unsettled = append(f.unsettled, r.entry)
+	}
+	f.close()
+	return false, fmt.Errorf("%w: %w", errUnsettled, err)
 }
 
 func (f *flusher) upsert(s *session.Session, t *catalog.Table, rows []*row) *slotsql.Upsert {
@@ -132,18 +161,29 @@ func (f *flusher) store(ctx context.Context, t *catalog.Table, rows []*row) erro
 	if t.Verbatim() && len(rows) > 1 { // its base rows take them one by one
 		return f.each(ctx, t, rows)
 	}
-	err := f.attempt(ctx, t, rows, t.Verbatim())
+	var direct error
+	if !t.Verbatim() {
+		stored, err := f.atOnce(ctx, t, rows)
+		if stored || errors.Is(err, errUnsettled) || err != nil && mysqlerr.Number(err) == 0 {
+			return err
+		}
+		direct = err
+	}
+	err := f.attempt(ctx, t, rows)
 	switch n := mysqlerr.Number(err); {
 	case err == nil:
 		f.ended(t, rows, t.Verbatim())
 		return nil
-	case errors.Is(err, errUnsettled), errors.Is(err, errKept):
+	case errors.Is(err, errUnsettled), errors.Is(err, errKept): // before what the server said to COMMIT: it would wait here, and count again when it is settled
 		return err
 	case errors.Is(err, errGone), refused(n), n == mysqlerr.ErrOutOfRange, n == mysqlerr.ErrBadNull, mysqlerr.BadValue[n]:
-		if len(rows) == 1 {
-			return f.one(ctx, t, rows[0], err)
+		if len(rows) > 1 {
+			return f.some(ctx, t, rows)
 		}
-		return f.some(ctx, t, rows)
+		if t.Verbatim() {
+			direct = err
+		}
+		return f.one(ctx, t, rows[0], err, direct)
 	}
 	return err
 }
@@ -236,8 +276,9 @@ func (f *flusher) ask(ctx context.Context, s *session.Session, query string) (nu
 	return numbers, nil
 }
 
-// one decides of a row that its slot does not take.
-func (f *flusher) one(ctx context.Context, t *catalog.Table, r *row, err error) error {
+// one decides of a row that its slot does not take, nor its base row, by what the server said to each; direct is nil
+// if the base row was locked.
+func (f *flusher) one(ctx context.Context, t *catalog.Table, r *row, err, direct error) error {
 	if refused(mysqlerr.Number(err)) {
 		f.later(r.entry)
 		return nil
@@ -266,21 +307,13 @@ func (f *flusher) one(ctx context.Context, t *catalog.Table, r *row, err error) 
 		f.of.lose(r.entry, "the row is gone, or its counter NULL")
 		return nil
 	}
-	if errors.Is(err, errGone) || t.Verbatim() && mysqlerr.Number(err) == mysqlerr.ErrBadNull {
-		f.later(r.entry) // it was gone, and is back
-		return nil
-	}
-	switch err := f.attempt(ctx, t, []*row{r}, true); {
-	case err == nil:
-		f.ended(t, []*row{r}, true)
-	case errors.Is(err, errUnsettled), errors.Is(err, errKept): // before what the server said to COMMIT: it would wait here, and count again when it is settled
-		return err
-	case refused(mysqlerr.Number(err)), errors.Is(err, errGone):
+	switch n := mysqlerr.Number(direct); {
+	case errors.Is(err, errGone), n == mysqlerr.ErrBadNull, n == 0: // it was gone, and is back; or it was locked
 		f.later(r.entry)
-	case mysqlerr.Number(err) == mysqlerr.ErrOutOfRange, mysqlerr.Number(err) == mysqlerr.ErrDataRange:
+	case n == mysqlerr.ErrOutOfRange, n == mysqlerr.ErrDataRange:
 		f.of.lose(r.entry, "out of the counter's range")
 	default:
-		return err
+		return direct
 	}
 	return nil
 }

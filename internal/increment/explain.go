@@ -12,7 +12,8 @@ type Explanation struct {
 	Direct    string // on the base row, as long as it meets no other; "": never
 	Statement string // that takes it to slots
 	Shared    bool   // perhaps with those of other callers
-	Strict    string // that takes it to slots by its key alone; "": it can't be told
+	Flush     string // of a buffer, on the base row; "": it can't be told
+	Strict    string // the same, to slots
 }
 
 // Explain says what would be sent for an increment, if its rows can take it.
@@ -27,7 +28,7 @@ func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.BoundIncremen
 		if b.ByKey && !b.Narrowed {
 			u := c.upsert(b.Table, []*slotsql.RowIncrement{{Key: e.Key, Deltas: e.Deltas, Touch: e.Touch}})
 			u.Lock = b.Table.NoWait()
-			out.Strict = u.One()
+			out.Flush, out.Strict = u.Flush("?", "?"), u.One()
 		}
 		if c.cools(x.Batch) {
 			u, tp := x.Batch.baseUpdate(e, true)
