@@ -189,7 +189,7 @@ type TableConfig struct {
 	// acknowledged at once and stored in one batch an interval, by Flush and by the end of the
 	// sql.DB. It is for counts such as page views. nil, the default: none of that.
 	//
-	// YAML: buffered: {every: 1s, keys: 100000}
+	// YAML: buffered: {every: 1s, keys: 100000, counters: [views]}
 	Buffered *Buffered
 
 	// History keeps the counters as time series: triggers, which Init makes, add each change of
@@ -219,6 +219,7 @@ type History = catalog.History
 //	Every time.Duration the interval in which they are stored, 10 milliseconds to an hour; 0 means a second
 //	Keys  int           how many rows may wait at most, 1 to 10,000,000; 0 means 100,000. Beyond them, an
 //	                    increment of another row waits for a flush, until its context ends
+//	Counters []string   whose increments wait; none: those of all the table's counters
 type Buffered = catalog.Buffered
 
 // ConfigError is one mistake in a configuration. ParseDSN, NewConnector and

@@ -241,5 +241,14 @@ func (c *contestant) turn(ctx context.Context, run func() error) (err error) {
 			err = errors.Join(err, c.server.exec(ctx, "SET GLOBAL innodb_deadlock_detect = ON"))
 		}()
 	}
+	if c.workload.beside != nil {
+		stop, err := c.workload.beside(ctx, c)
+		if err != nil {
+			return err
+		}
+		if stop != nil {
+			defer func() { err = errors.Join(err, stop()) }()
+		}
+	}
 	return run()
 }

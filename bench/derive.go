@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
-	"log/slog"
 	"time"
 
 	"github.com/countermysql/countermysql"
@@ -41,23 +39,7 @@ func fillComments(ctx context.Context, c *contestant) error {
 	if err := c.server.exec(ctx, table); err != nil {
 		return err
 	}
-	c.store.close()
-	cfg := c.server.cfg.Clone()
-	cfg.DBName = c.database
-	connector, err := countermysql.NewConnector(cfg, &countermysql.Config{
-		CreateSlots: true, Slots: c.point.slots, Logger: slog.New(slog.DiscardHandler),
-		Tables: []countermysql.TableConfig{{Table: "post", Counters: []string{"likes"}, Derived: map[string]string{"likes": "SELECT post_id, COUNT(*) FROM comment GROUP BY post_id"}}},
-	})
-	if err != nil {
-		return err
-	}
-	db, err := pool(ctx, sql.OpenDB(connector), c.point.clients)
-	if err != nil {
-		return err
-	}
-	c.store = &sqlStore{db: db}
-	_, err = countermysql.Init(ctx, db, nil)
-	return err
+	return c.configure(ctx, countermysql.TableConfig{Table: "post", Counters: []string{"likes"}, Derived: map[string]string{"likes": "SELECT post_id, COUNT(*) FROM comment GROUP BY post_id"}})
 }
 
 // comment comments on the post, in a transaction if there is other work.

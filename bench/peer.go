@@ -35,6 +35,8 @@ var (
 	bufferInMemory  = peer{name: "buffer in memory", driver: "mysql"}
 	withHistory     = peer{name: "countermysql, history", driver: "countermysql"}
 	withBuffer      = peer{name: "countermysql, buffered", driver: "countermysql"}
+	rollingUp       = peer{name: "the same, rolled up beside", driver: "countermysql"}
+	forgetting      = peer{name: "the same, forgotten beside", driver: "countermysql"}
 	reserving       = peer{name: "countermysql, reserve", driver: "countermysql", params: "counterReserve=64"}
 	byTrigger       = peer{name: "trigger on the base row", driver: "mysql"}
 	derived         = peer{name: "countermysql, derived", driver: "countermysql"}

@@ -29,6 +29,8 @@ type workload struct {
 
 	fill func(ctx context.Context, c *contestant) error // what is needed beyond rows that are 0
 	do   func(ctx context.Context, c *client) error     // once, to the end
+
+	beside func(ctx context.Context, c *contestant) (stop func() error, err error) // begins what goes on in a contestant's turns; nil: nothing
 }
 
 // point is one size of a workload.
@@ -76,7 +78,7 @@ func loneClient(settings) []point {
 const otherWork = 5 * time.Millisecond
 
 // allWorkloads in the order of the report.
-var allWorkloads = slices.Concat(counting, shop, deriving, growing, reading, cold, few, counted)
+var allWorkloads = slices.Concat(counting, shop, deriving, histories, growing, reading, cold, few, counted)
 
 var counting = []workload{
 	{

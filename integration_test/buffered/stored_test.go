@@ -229,6 +229,42 @@ func answer(db *sql.DB, stmt string, args ...any) string {
 	return fmt.Sprint(n, " ", id)
 }
 
+// TestBufferedCounters proves that of a table's counters those wait in memory that are listed, beside one
+// that is derived and one that is stored at once, all with a history.
+func TestBufferedCounters(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := harness.Counters("page", "hits", "likes", "links")
+		config.Tables[0].Buffered = &countermysql.Buffered{Every: time.Hour, Counters: []string{"HITS"}}
+		config.Tables[0].Derived = map[string]string{"links": "SELECT page_id, COUNT(*) FROM link GROUP BY page_id"}
+		config.Tables[0].History = &countermysql.History{}
+		tw := harness.NewTwin(t, srv, "CREATE TABLE page (id INT PRIMARY KEY, hits BIGINT NOT NULL DEFAULT 0, likes INT NOT NULL DEFAULT 0, links INT NOT NULL DEFAULT 0);\n"+
+			"INSERT INTO page (id) VALUES (1), (9);\nCREATE TABLE link (id INT AUTO_INCREMENT PRIMARY KEY, page_id INT)", config)
+		_, err := countermysql.Init(t.Context(), tw.Ours, nil)
+		require.NoError(t, err)
+		opened(t, tw.Ours)
+		known(t, tw.Ours, 1)
+		const like, both = "UPDATE page SET likes = likes + 1 WHERE id = 1", "UPDATE page SET hits = hits + 1, likes = likes + 1 WHERE id = 1"
+		for stmt, reason := range map[string]string{like: "not buffered: counter likes is not buffered", both: "not buffered: counter likes is not buffered", "UPDATE page SET hits = hits + 1 WHERE id = 1": ""} {
+			e, err := countermysql.Explain(t.Context(), tw.Ours, stmt)
+			require.NoError(t, err)
+			require.Equal(t, reason, e.Reason, stmt)
+			require.Equal(t, reason == "", e.Class == countermysql.ClassBuffered, stmt)
+		}
+		harness.Affected(t, tw.Ours, hit, 1)
+		harness.Affected(t, tw.Ours, like)
+		harness.Affected(t, tw.Ours, both)
+		harness.Affected(t, tw.Ours, "INSERT INTO link (page_id) VALUES (1)")
+		values := func() int64 {
+			return harness.Number(t, tw.Ours, "SELECT 100 * hits + 10 * likes + links FROM page WHERE id = 1")
+		}
+		require.EqualValues(t, 221, values())
+		require.NoError(t, countermysql.Flush(t.Context(), tw.Ours))
+		require.EqualValues(t, 321, values())
+		harness.RollUp(t, tw.Ours)
+		require.EqualValues(t, 321, harness.Number(t, tw.Direct, "SELECT SUM(100 * hits + 10 * likes + links) FROM page_history WHERE id = 1"))
+	})
+}
+
 // TestExplained proves that Explain tells what is buffered, and why something is not.
 func TestExplained(t *testing.T) {
 	eachWay(t, func(t *testing.T, srv *testserver.Server, w way) {

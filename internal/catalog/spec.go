@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -30,8 +31,14 @@ type Reserve struct {
 
 // Buffered says how increments wait in memory; the zero value: they don't.
 type Buffered struct {
-	Every time.Duration // they are stored
-	Keys  int           // that may wait at most
+	Every    time.Duration // they are stored
+	Keys     int           // that may wait at most
+	Counters []string      // whose; none: those of all
+}
+
+// Takes reports whether increments of a counter wait.
+func (b Buffered) Takes(counter string) bool {
+	return b.Every > 0 && (len(b.Counters) == 0 || slices.ContainsFunc(b.Counters, func(c string) bool { return strings.EqualFold(c, counter) }))
 }
 
 // FormulaOf is what a derived counter is; nil if it is none.

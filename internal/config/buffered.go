@@ -2,11 +2,14 @@ package config
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // What a buffer may be: more often, it would do no better than the group commit; and who
@@ -29,9 +32,26 @@ func (k *checker) buffered(spec *checkedSpec, t *Table, in string) {
 	if keys := spec.Buffered.Keys; keys < 1 || keys > maxKeys {
 		k.report(cmp.Or(t.At.bufferedKeys, in+"Buffered.Keys"), remedyKeys, "%d is not a possible number of keys", keys)
 	}
+	for i, text := range t.Buffered.Counters {
+		place := cmp.Or(nth(t.At.bufferedCounters, i), fmt.Sprintf("%sBuffered.Counters[%d]", in, i))
+		switch name, ok := k.column(text, place); {
+		case !ok:
+		case !hasColumn(spec.Counters, name):
+			k.report(place, "list it among the counters, or remove it here", "%s, which is to be buffered, is not a counter of table %s", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
+		case hasColumn(spec.Buffered.Counters, name):
+			k.report(place, "list it once", "buffered counter %s of table %s is listed twice", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
+		default:
+			spec.Buffered.Counters = append(spec.Buffered.Counters, name)
+		}
+	}
+	for _, name := range spec.Counters {
+		if place := cmp.Or(t.At.derived, in+"Derived"); spec.Derived[strings.ToLower(name)] != nil && spec.Buffered.Takes(name) {
+			k.report(place, "list the counters that are buffered, as buffered: {counters: [views]}, or remove buffered or the formula", "table %s is buffered, and counter %s derived", sqltext.Excerpt(t.Table), sqltext.Excerpt(name))
+		}
+	}
 }
 
-// buffered reads {every: 1s, keys: 100000}.
+// buffered reads {every: 1s, keys: 100000, counters: [views]}.
 func (f *yamlFile) buffered(t *Table) func(*yaml.Node) bool {
 	return func(n *yaml.Node) bool {
 		t.Buffered, t.At.buffered = &catalog.Buffered{}, f.place(n)
@@ -52,6 +72,7 @@ func (f *yamlFile) buffered(t *Table) func(*yaml.Node) bool {
 				t.At.bufferedKeys = f.place(n)
 				return true
 			}},
+			{"counters", f.names(&t.Buffered.Counters, &t.At.bufferedCounters)},
 		})
 	}
 }

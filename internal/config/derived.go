@@ -29,8 +29,6 @@ func (k *checker) derived(spec *checkedSpec, t *Table, in string) {
 			k.report(place, bad.Remedy, "the formula of counter %s: %s", sqltext.Excerpt(name), bad.Problem)
 		case strings.EqualFold(f.Table, spec.Name) && strings.EqualFold(f.In(spec.DB).DB, spec.DB):
 			k.report(place, "derive it from another table", "the formula of counter %s reads the counter's own table", sqltext.Excerpt(name))
-		case t.Buffered != nil:
-			k.report(place, "take buffered from its configuration, or the formula", "table %s is buffered, and counter %s derived", sqltext.Excerpt(t.Table), sqltext.Excerpt(name))
 		case spec.DB == "": // which has been reported
 		default:
 			f = f.In(spec.DB)

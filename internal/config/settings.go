@@ -73,10 +73,9 @@ type Places struct {
 type TablePlaces struct {
 	table, slots, readOwn, slotsTable string
 
-	counters, touch []string // by index; may be shorter than the lists
-	recount         string
-	derived         string
-	reserve         string
+	counters, touch, bufferedCounters []string // by index; may be shorter than the lists
+
+	recount, derived, reserve string
 
 	buffered, bufferedEvery, bufferedKeys            string
 	history, historyEvery, historyKeep, historyTable string
@@ -100,7 +99,9 @@ func (c *Settings) Clone() *Settings {
 		t.Recount, t.Derived, t.Reserve = maps.Clone(t.Recount), maps.Clone(t.Derived), maps.Clone(t.Reserve)
 		if t.Buffered != nil {
 			own := *t.Buffered
+			own.Counters = slices.Clone(own.Counters)
 			t.Buffered = &own
+			t.At.bufferedCounters = slices.Clone(t.At.bufferedCounters)
 		}
 		if t.History != nil {
 			own := *t.History
@@ -178,7 +179,7 @@ func (t *Table) extend(over Table) {
 		t.SlotsTable, t.At.slotsTable = over.SlotsTable, over.At.slotsTable
 	}
 	if over.Buffered != nil {
-		t.Buffered, t.At.buffered, t.At.bufferedEvery, t.At.bufferedKeys = over.Buffered, over.At.buffered, over.At.bufferedEvery, over.At.bufferedKeys
+		t.Buffered, t.At.buffered, t.At.bufferedEvery, t.At.bufferedKeys, t.At.bufferedCounters = over.Buffered, over.At.buffered, over.At.bufferedEvery, over.At.bufferedKeys, over.At.bufferedCounters
 	}
 	if over.History != nil {
 		t.History, t.At.history, t.At.historyEvery, t.At.historyKeep, t.At.historyTable = over.History, over.At.history, over.At.historyEvery, over.At.historyKeep, over.At.historyTable

@@ -101,10 +101,13 @@ func TestReadYAMLMistakes(t *testing.T) {
 			`c.yaml:4: the formula of counter "likes" reads the slots of table "forum.page"; derive it from the application's own tables`,
 			`c.yaml:4: the formula of counter "views" reads the history of table "forum.page"; derive it from the application's own tables`}},
 		{"derived and buffered", "tables:\n- table: post\n  counters: [likes]\n  derived: {likes: 'SELECT a, COUNT(*) FROM b GROUP BY a'}\n  buffered: {}\n", []string{
-			`c.yaml:4: table "post" is buffered, and counter "likes" derived; take buffered from its configuration, or the formula`}},
+			`c.yaml:4: table "post" is buffered, and counter "likes" derived; list the counters that are buffered, as buffered: {counters: [views]}, or remove buffered or the formula`}},
+		{"others buffered", "tables:\n- table: post\n  counters: [likes, views]\n  buffered: {counters: [hits, Views, views]}\n", []string{
+			`c.yaml:4: "hits", which is to be buffered, is not a counter of table "post"; list it among the counters, or remove it here`,
+			`c.yaml:4: buffered counter "views" of table "post" is listed twice; list it once`}},
 		{"derived otherwise", "tables:\n- table: post\n  counters: [likes]\n  derived: {likes: 'SELECT a, COUNT(*) FROM b GROUP BY a'}\n  recount: {likes: 'SELECT a, COUNT(*) FROM c GROUP BY a'}\n", []string{
 			`c.yaml:4: counter "likes" has a formula, and another query under recount; remove it from recount: the formula is that query, too`}},
-		{"buffered", "tables:\n- table: post\n  counters: [likes]\n  buffered: true\n", []string{`c.yaml:4: "true" is not a mapping of settings; write key: value, with the keys every, keys`}},
+		{"buffered", "tables:\n- table: post\n  counters: [likes]\n  buffered: true\n", []string{`c.yaml:4: "true" is not a mapping of settings; write key: value, with the keys every, keys, counters`}},
 		{"buffered for nothing", "tables:\n- table: post\n  counters: [likes]\n  buffered: {every: 0s, keys: 0}\n", []string{
 			`c.yaml:4: "0s" is not an interval; use 10ms to 1h, as 1s`,
 			`c.yaml:4: "0" is not a possible number of keys; use 1 to 10000000`}},
@@ -121,7 +124,7 @@ func TestReadYAMLMistakes(t *testing.T) {
 			`c.yaml:7: history table "a.b" is not a table's name; write the name of a table in the table's own database`,
 			`c.yaml:4: history table "page_slots" of table "forum.post" is also the slots table of table "forum.page"; choose another name: history: {table: …}`}},
 		{"buffered too often", "tables:\n- table: post\n  counters: [likes]\n  buffered: {every: 1ms, seconds: 3}\n", []string{
-			`c.yaml:4: there is no setting "seconds"; did you mean keys? There are every, keys`,
+			`c.yaml:4: there is no setting "seconds"; did you mean keys? There are every, keys, counters`,
 			`c.yaml:4: 1ms is not a possible interval of flushes; use 10ms to 1h, as 1s`}},
 		{"reserve", "reserve: 600\ntables:\n- table: item\n  counters: [stock]\n  reserve: {stock: many, seats: 3, STOCK: -1}\n", []string{
 			`c.yaml:5: "many" is not a possible number of reserved rows; use 1 to 512, as 64, or 0 for none`,

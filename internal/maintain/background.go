@@ -122,7 +122,7 @@ func (b *Background) rollUpSlotted(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
-	_, err := b.RollUp(ctx, Options{Tables: names})
+	_, err := b.RollUp(ctx, Options{Tables: names, Rests: true})
 	return err
 }
 

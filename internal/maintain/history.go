@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 )
@@ -122,11 +123,13 @@ func (r *rollup) forget(ctx context.Context) error {
 		return nil
 	}
 	for {
+		begun := time.Now()
 		gone, err := r.folder.Do(ctx, r.table.WrittenDDL().Old(forgetting))
 		r.folder.Stats.Forgotten.Add(gone)
 		if err != nil || gone < forgetting {
 			return err
 		}
+		r.rest(ctx, begun)
 	}
 }
 

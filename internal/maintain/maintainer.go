@@ -25,6 +25,7 @@ type Options struct {
 	MaxLock  time.Duration
 	Progress func(table string, slots, total int64) // nil: nobody asks
 	Wait     bool                                   // for a table that somebody else rolls up; or it is left out
+	Rests    bool                                   // between its transactions, so that those beside it hardly notice
 }
 
 // RollUp adds the slots of tables to their base rows.
@@ -82,6 +83,7 @@ func (m *Maintainer) rollUpTable(ctx context.Context, t *catalog.Table, options 
 		return nil, err
 	}
 	defer r.close() // which also gives back its GET_LOCK, and rolls back
+	r.rests = options.Rests
 	if mine, err := r.reserve(ctx, options.Wait); err != nil || !mine {
 		return nil, err
 	}

@@ -54,6 +54,7 @@ type rollup struct {
 	maxLock time.Duration
 	size    int // keys per transaction
 	failed  int // keys in a row that the server refused
+	rests   bool
 	out     *RolledUp
 	warn    func(k catalog.Key, reason string)
 	correct func(ctx context.Context, locked []catalog.Key) error // after the fold, in its transaction; nil: nothing
@@ -130,6 +131,7 @@ func (r *rollup) run(ctx context.Context, progress func(slots, total int64)) err
 		progress(0, total)
 	}
 	for next := (catalog.Key)(nil); ; {
+		begun := time.Now()
 		keys, err := r.keysAfter(ctx, next)
 		if err == nil && len(keys) > 0 {
 			err = r.batch(ctx, keys)
@@ -146,6 +148,17 @@ func (r *rollup) run(ctx context.Context, progress func(slots, total int64)) err
 		if next = keys[len(keys)-1]; len(r.table.Key) == 0 {
 			return nil
 		}
+		r.rest(ctx, begun)
+	}
+}
+
+// maxRest bounds a rest: for most of a long transaction it was the rollup that waited.
+const maxRest = time.Second
+
+// rest leaves the server to others for a multiple of the time since then.
+func (r *rollup) rest(ctx context.Context, since time.Time) {
+	if r.rests {
+		session.Pause(ctx, min(coolingRest*time.Since(since), maxRest))
 	}
 }
 

@@ -24,6 +24,11 @@ func (inc *Increment) mayWait(b Binder, s Setting) string {
 	case !inc.Joins:
 		return "a key of this type can't be told from its text"
 	}
+	for _, i := range inc.used {
+		if c := inc.Table.Counters[i].Name; !inc.Table.Spec.Buffered.Takes(c) {
+			return "counter " + c + " is not buffered"
+		}
+	}
 	for i, c := range inc.Key.Columns {
 		v := inc.Key.values[i]
 		x, ok := b.raw(v)
