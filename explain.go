@@ -107,6 +107,9 @@ func (k *call) explain(ctx context.Context, out *Explanation, args []any) (*Expl
 			out.step("its triggers add to slots of "+w.Table.String()+", as its derived counters are", "", nil)
 		}
 	}
+	for _, t := range p.Recorded {
+		out.step("what its counters in the rows of "+t.String()+" change by, triggers write to the history "+t.History.Table+"; of what goes to slots, once that is rolled up", "", nil)
+	}
 	for _, name := range p.Overrides {
 		out.step("derived counter "+name+" is not what its formula says any more, until countermysql recount --repair", "", nil)
 	}

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -67,5 +68,38 @@ func TestBufferedHistory(t *testing.T) {
 		require.EqualValues(t, likes.Load(), harness.Number(t, tw.Direct, "SELECT SUM(likes) FROM post_history"))
 		written(t, tw, before)
 		require.Empty(t, problems(t, tw.Ours))
+	})
+}
+
+// TestExplained proves that Explain tells of what gets into a history, and of nothing else.
+func TestExplained(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, _ := newPosts(t, srv, posts(time.Hour))
+		for stmt, writes := range map[string]bool{
+			"UPDATE post SET likes = likes + 1 WHERE id = 1":                                       true,
+			"UPDATE post SET likes = likes + 1 WHERE id IN (1, 2)":                                 true,
+			"UPDATE post SET likes = 7 WHERE id = 3":                                               true,
+			"UPDATE post SET stock = stock - 1 WHERE id = 4 AND stock > 0":                         true,
+			"INSERT INTO post (id, likes) VALUES (20, 3)":                                          true,
+			"INSERT INTO post (id, likes) VALUES (1, 1) ON DUPLICATE KEY UPDATE likes = likes + 1": true,
+			"REPLACE INTO post (id, likes) VALUES (5, 4)":                                          true,
+			"UPDATE post SET title = 'x' WHERE id = 1":                                             false,
+			"DELETE FROM post WHERE id = 6":                                                        false,
+			"SELECT likes FROM post":                                                               false,
+			"SELECT * FROM post FOR UPDATE":                                                        false,
+		} {
+			e, err := countermysql.Explain(t.Context(), tw.Ours, stmt)
+			require.NoError(t, err)
+			told := strings.Contains(e.String(), "to the history post_history")
+			sum := func() int64 {
+				return harness.Number(t, tw.Direct, "SELECT COALESCE(SUM(likes * likes + stock * stock), 0) FROM post_history")
+			}
+			before := sum()
+			_, err = tw.Ours.Exec(stmt)
+			require.NoError(t, err)
+			harness.RollUp(t, tw.Ours)
+			require.Equal(t, writes, sum() != before, stmt)
+			require.Equal(t, writes, told, "%s\n%s", stmt, e)
+		}
 	})
 }

@@ -154,7 +154,7 @@ func (a *analyzer) dml(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 		}
 	}
 	p := a.indirect(stmt, named, through)
-	p.Overrides = a.overrides(stmt)
+	a.notes(p, stmt)
 	return p
 }
 

@@ -28,7 +28,8 @@ type Changes struct {
 	Deletes []*catalog.Table // whose rows may go by a cascade, and their pending increments with them
 	Sweep   *OrphanSweep     // keys named by an INSERT
 
-	Overrides []string // derived counters that it sets
+	Overrides []string         // derived counters that it sets
+	Recorded  []*catalog.Table // tables in whose history what it does to counters is written
 }
 
 // Class is what becomes of the statement, if nothing in an execution stands against it.
