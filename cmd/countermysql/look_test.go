@@ -220,3 +220,28 @@ func TestReservedInTop(t *testing.T) {
 		require.Regexp(t, `\.item │ stock +│ 40 +│ 2, 2 a key │ +1 │`, out)
 	})
 }
+
+// TestBufferedInTop proves that top tells how many processes buffer a table's increments, and when they have flushed.
+func TestBufferedInTop(t *testing.T) {
+	forEachServer(t, func(t *testing.T, o *tool) {
+		o.t = t
+		require.NoError(t, os.WriteFile(o.config, []byte("tables: [{table: blog, counters: [posts, views], buffered: {every: 2s, counters: [views]}}]"), 0o600))
+		o.run(exitOK, "init", "--yes")
+		o.run(exitOK, "check")
+		top := func() (*bufferedView, string) {
+			var seen view
+			o.runJSON(exitOK, &seen, "top", "--every", "1ms", "--count", "1")
+			require.Len(t, seen.Tables, 1)
+			out, _ := o.run(exitOK, "top", "--every", "1ms", "--count", "1")
+			return seen.Tables[0].Buffered, out
+		}
+		b, out := top()
+		require.Equal(t, &bufferedView{Every: 2}, b)
+		require.Regexp(t, `\.blog │ 2s +│ +0 │ – +│ – +│`, out)
+		o.exec(o.plain, "INSERT INTO countermysql_flushes (flusher, of_table, batch, stored_at) VALUES ('a', 'blog', 7, NOW() - INTERVAL 1000 SECOND), ('b', 'blog', 7, NOW() - INTERVAL 50 SECOND), ('c', 'other', 7, NOW())")
+		b, _ = top()
+		require.EqualValues(t, 2, b.Processes)
+		require.InDelta(t, 50, b.Newest, 20)
+		require.InDelta(t, 1000, b.Oldest, 20)
+	})
+}

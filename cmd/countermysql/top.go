@@ -254,7 +254,11 @@ func (s *session) show(v view) {
 	rows = nil
 	for _, t := range v.Tables {
 		if b := t.Buffered; b != nil {
-			rows = append(rows, table.Row{t.Table, fmt.Sprintf("%gs", b.Every), b.Processes, fmt.Sprintf("%.0fs", b.Newest), fmt.Sprintf("%.0fs", b.Oldest)})
+			newest, oldest := "–", "–"
+			if b.Processes > 0 {
+				newest, oldest = fmt.Sprintf("%.0fs", b.Newest), fmt.Sprintf("%.0fs", b.Oldest)
+			}
+			rows = append(rows, table.Row{t.Table, fmt.Sprintf("%gs", b.Every), b.Processes, newest, oldest})
 		}
 	}
 	if rows != nil {
