@@ -3,6 +3,7 @@ package derived
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -251,6 +252,66 @@ func TestOverridden(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, problems(t, tw), stmt)
 		}
+	})
+}
+
+// TestRecountedBesideLoad proves that a recount repairs what others have spoilt, by exactly that, while comments are
+// written, moved and deleted, in slots and base rows, and rolled up.
+func TestRecountedBesideLoad(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newPosts(t, srv)
+		var c harness.Crowd
+		spoilt, repaired := int64(0), int64(0)
+		writes := []string{
+			"INSERT INTO comment (post_id, amount) VALUES (%d, 0.25)", "UPDATE comment SET post_id = 1 + post_id %% 5 WHERE post_id = %d ORDER BY id LIMIT 1",
+			"DELETE FROM comment WHERE post_id = %d ORDER BY id DESC LIMIT 1", "INSERT INTO comment (post_id) VALUES (%d), (2)",
+		}
+		c.Run(8, func(i int) {
+			db := tw.Ours
+			if i == 0 {
+				db = tw.Direct
+			}
+			for k := range 400 {
+				stmt := fmt.Sprintf(writes[(i+k)%len(writes)], 1+(i+k)%5)
+				if k%3 > 0 {
+					_, err := db.ExecContext(t.Context(), stmt)
+					c.Check(err)
+					continue
+				}
+				tx, err := db.BeginTx(t.Context(), nil)
+				if !c.Check(err) {
+					return
+				}
+				if _, err := tx.ExecContext(t.Context(), stmt); !c.Check(err) {
+					_ = tx.Rollback()
+					continue
+				}
+				c.Check(tx.Commit())
+			}
+		}, func(i int) {
+			if _, err := tw.Direct.ExecContext(t.Context(), "UPDATE post SET comments = comments + 1000, earned = earned - 7 WHERE id = ?", 1+i%5); !c.Check(err) {
+				return
+			}
+			spoilt += 2
+			for {
+				drifts, err := countermysql.Recount(t.Context(), tw.Ours, &countermysql.RecountOptions{Repair: true})
+				for _, d := range drifts {
+					if d.Repaired {
+						repaired++
+					}
+				}
+				if err == nil && !slices.ContainsFunc(drifts, func(d countermysql.Drift) bool { return !d.Repaired }) {
+					return
+				}
+			}
+		}, func(int) {
+			_, err := countermysql.Rollup(t.Context(), tw.Ours, nil)
+			c.Check(err)
+		})
+		require.Nil(t, c.Failed.Load(), "%v", c.Failed.Load())
+		requireExact(t, tw)
+		require.Greater(t, spoilt, int64(10))
+		require.Equal(t, spoilt, repaired, "nothing else was wrong")
 	})
 }
 
