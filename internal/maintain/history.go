@@ -129,7 +129,9 @@ func (r *rollup) forget(ctx context.Context) error {
 		if err != nil || gone < forgetting {
 			return err
 		}
-		r.rest(ctx, begun)
+		if mine, err := r.rest(ctx, begun); err != nil || !mine {
+			return err
+		}
 	}
 }
 

@@ -148,30 +148,47 @@ func (r *rollup) run(ctx context.Context, progress func(slots, total int64)) err
 		if next = keys[len(keys)-1]; len(r.table.Key) == 0 {
 			return nil
 		}
-		r.rest(ctx, begun)
+		if mine, err := r.rest(ctx, begun); err != nil || !mine {
+			return err
+		}
 	}
 }
 
-// maxRest bounds a rest: for most of a long transaction it was the rollup that waited.
-const maxRest = time.Second
+// rollupRest is for how many times as long as a transaction took a rollup rests that does, and maxRest bounds it:
+// for most of a long one it was the rollup that waited.
+const (
+	rollupRest = 9
+	maxRest    = time.Second
+)
 
-// rest leaves the server to others for a multiple of the time since then.
-func (r *rollup) rest(ctx context.Context, since time.Time) {
-	if r.rests {
-		session.Pause(ctx, min(coolingRest*time.Since(since), maxRest))
+// rest leaves the server to others for a multiple of the time since then, and the table to a rollup that does not
+// rest: whether it has gone on with it, mine tells.
+func (r *rollup) rest(ctx context.Context, since time.Time) (mine bool, err error) {
+	if !r.rests {
+		return true, nil
 	}
+	took := time.Since(since)
+	if _, err := r.folder.Read(ctx, "SELECT RELEASE_LOCK('"+r.lockName()+"')"); err != nil && mysqlerr.Number(err) == 0 {
+		return false, err
+	}
+	session.Pause(ctx, min(rollupRest*took, maxRest))
+	return r.reserve(ctx, false)
+}
+
+// lockName is that of the table's lock for rollups.
+func (r *rollup) lockName() string {
+	sum := sha256.Sum256([]byte(r.table.String()))
+	return "countermysql rollup " + hex.EncodeToString(sum[:16]) // at most 64 characters
 }
 
 // reserve keeps other rollups of the table waiting until the connection ends.
 func (r *rollup) reserve(ctx context.Context, wait bool) (bool, error) {
-	sum := sha256.Sum256([]byte(r.table.String()))
-	name := "countermysql rollup " + hex.EncodeToString(sum[:16]) // at most 64 characters
 	seconds := 0
 	if wait {
 		seconds = 1
 	}
 	for {
-		rows, err := r.folder.Read(ctx, "SELECT GET_LOCK('"+name+"', "+strconv.Itoa(seconds)+")")
+		rows, err := r.folder.Read(ctx, "SELECT GET_LOCK('"+r.lockName()+"', "+strconv.Itoa(seconds)+")")
 		switch {
 		case mysqlerr.Number(err) != 0:
 			return true, nil // some clusters refuse GET_LOCK; two rollups at once only waste work
