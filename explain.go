@@ -105,6 +105,9 @@ func (k *call) explain(ctx context.Context, out *Explanation, args []any) (*Expl
 	for _, w := range p.Writes {
 		if w.Feeds {
 			out.step("its triggers add to slots of "+w.Table.String()+", as its derived counters are", "", nil)
+			if history := w.Table.History; history.Updates {
+				out.step("which its own triggers write to the history "+history.Table+" once that is rolled up", "", nil)
+			}
 		}
 	}
 	for _, t := range p.Recorded {
@@ -126,7 +129,7 @@ func (k *call) explain(ctx context.Context, out *Explanation, args []any) (*Expl
 			if r.Buffered {
 				out.Class = ClassBuffered
 				out.step("if its row was met in the last minute: added in memory and acknowledged; every "+k.state.buffer.Every().String()+", with all that wait and the number of the flush", x.Flush, nil)
-				out.step("unless somebody has locked one of their rows: then in a transaction with that number", x.Strict, nil)
+				out.step("unless one of their rows is locked, gone or can't hold the number: then those that can be stored, in a transaction with that number", x.Strict, nil)
 			}
 			k.explainIncrement(out, x, args)
 			return out, nil

@@ -3,6 +3,8 @@ package buffered
 import (
 	"context"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -107,16 +109,44 @@ func TestOneStatementOfKeys(t *testing.T) {
 	})
 }
 
-// TestRefusedStatement proves that what the server refuses to store in a statement goes in a transaction.
+// TestSpelledKeys proves that increments of one row whose key callers spell in several ways are all stored.
+func TestSpelledKeys(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := harness.Counters("page", "n")
+		config.Tables[0].Buffered = &countermysql.Buffered{Every: time.Hour}
+		tw := harness.NewTwin(t, srv, "CREATE TABLE page (a VARCHAR(20) COLLATE utf8mb4_unicode_ci PRIMARY KEY, n INT NOT NULL DEFAULT 0) DEFAULT CHARSET=utf8mb4;\nINSERT INTO page (a) VALUES ('apple'), ('pear')", config)
+		told := int64(0)
+		count := func() {
+			for _, a := range []string{"apple", "APPLE", "Apple", "äpple", "pear", "pear "} {
+				told += harness.Affected(t, tw.Ours, "UPDATE page SET n = n + 1 WHERE a = ?", a)
+			}
+		}
+		require.Eventually(t, func() bool {
+			count()
+			return buffer(t, tw.Ours).Acknowledged > 0
+		}, 30*time.Second, 20*time.Millisecond)
+		for range 3 {
+			count()
+			require.NoError(t, countermysql.Flush(t.Context(), tw.Ours))
+			require.Equal(t, told, harness.Number(t, tw.Ours, "SELECT SUM(n) FROM page"))
+		}
+		require.Empty(t, buffer(t, tw.Ours).Lost)
+	})
+}
+
+// TestRefusedStatement proves that what the server refuses to store in a statement goes in a transaction, and
+// that where it had to wait for a lock, what comes next does not wait there again.
 func TestRefusedStatement(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw, db, m := meddled(t, srv)
 		known(t, db, 1, 2)
-		for i, number := range []uint16{1213, 1205, 1264, 1690, 3819, 1054} {
+		for i, number := range []uint16{1264, 1690, 3819, 1054, 1205, 1205} {
 			harness.Affected(t, db, hit, 1)
 			harness.Affected(t, db, hit, 2)
+			var tries atomic.Int64
 			m.set(func(_ context.Context, query string, send func(string) error) error {
 				if atOnce.stores(query) {
+					tries.Add(1)
 					return &mysql.MySQLError{Number: number, Message: "refused by the test"}
 				}
 				return send(query)
@@ -125,6 +155,84 @@ func TestRefusedStatement(t *testing.T) {
 			for id := 1; id <= 2; id++ {
 				require.EqualValues(t, 2+i, stored(t, tw, id), number)
 			}
+			require.Equal(t, i < 5, tries.Load() > 0)
 		}
+	})
+}
+
+// TestLockedIndex proves that rows whose counter has an index of which somebody has locked a range are not kept
+// locked flush by flush.
+func TestLockedIndex(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, schema+";\nALTER TABLE page ADD INDEX (hits)", pages(1000))
+		opened(t, tw.Ours)
+		known(t, tw.Ours, 1, 2)
+		harness.RollUp(t, tw.Ours)
+		harness.Affected(t, tw.Direct, "UPDATE page SET hits = 900 WHERE id = 1")
+		holder, err := tw.Direct.Begin()
+		require.NoError(t, err)
+		defer holder.Rollback()
+		harness.Number(t, holder, "SELECT COUNT(*) FROM (SELECT 1 FROM page WHERE hits > 1000 FOR UPDATE) x")
+		for i := range 3 {
+			harness.Affected(t, tw.Ours, "UPDATE page SET hits = hits + 500 WHERE id = 1")
+			harness.Affected(t, tw.Ours, hit, 2)
+			begun := time.Now()
+			require.NoError(t, countermysql.Flush(t.Context(), tw.Ours))
+			if i > 0 {
+				require.Less(t, time.Since(begun), time.Second, "the wait for a lock is two seconds")
+			}
+		}
+		require.EqualValues(t, 2400, stored(t, tw, 1))
+	})
+}
+
+// TestLateStatement proves that a flush whose answer was lost counts once, also if its statement gets to the
+// server when it has been settled, and sent again.
+func TestLateStatement(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, db, m := meddled(t, srv)
+		known(t, db, 1)
+		for i := range 3 {
+			harness.Affected(t, db, hit, 1)
+			var late string
+			m.set(func(_ context.Context, query string, send func(string) error) error {
+				if late == "" && atOnce.stores(query) {
+					late = query
+					return mysql.ErrInvalidConn
+				}
+				return send(query)
+			})
+			require.NoError(t, countermysql.Flush(t.Context(), db))
+			require.EqualValues(t, 2+i, stored(t, tw, 1))
+			for range 2 {
+				require.Zero(t, harness.Affected(t, tw.Direct, late))
+			}
+			require.EqualValues(t, 2+i, stored(t, tw, 1))
+			require.Empty(t, buffer(t, db).Lost)
+		}
+	})
+}
+
+// TestFlushOfOtherKeys proves that a flush adds to no other rows than its own where another client changes the key
+// right before it.
+func TestFlushOfOtherKeys(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, db, m := meddled(t, srv)
+		known(t, db, 1, 2)
+		harness.RollUp(t, db)
+		harness.Affected(t, db, hit, 1)
+		harness.Affected(t, db, hit, 2)
+		var once sync.Once
+		m.set(func(_ context.Context, query string, send func(string) error) error {
+			if atOnce.stores(query) {
+				once.Do(func() {
+					harness.ExecAll(t, tw.Direct, "ALTER TABLE page DROP PRIMARY KEY, ADD PRIMARY KEY (id, title);\nINSERT INTO page (id, hits, title) VALUES (1, 100, 'x');\nDELETE FROM page WHERE id = 2")
+				})
+			}
+			return send(query)
+		})
+		_ = countermysql.Flush(t.Context(), db) // it tells what is lost
+		require.EqualValues(t, 100, harness.Number(t, tw.Direct, "SELECT hits FROM page WHERE id = 1 AND title = 'x'"))
+		require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT hits FROM page WHERE id = 1 AND title = ''"))
 	})
 }

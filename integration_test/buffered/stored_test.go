@@ -305,12 +305,12 @@ func TestExplained(t *testing.T) {
 
 // withoutSlot leaves out the numbers of the slot and of the flush, and who flushes: they are others each time.
 func withoutSlot(text string) string {
-	return flushNumber.ReplaceAllString(slotNumber.ReplaceAllString(text, "SELECT ?, "), "$1 = ?")
+	return flushNumber.ReplaceAllString(slotNumber.ReplaceAllString(text, "SELECT ?, "), "$1 $2 ?")
 }
 
 var (
 	slotNumber  = regexp.MustCompile(`SELECT ([^,]*, )?\d+( AS ` + "`slot`" + `)?, `)
-	flushNumber = regexp.MustCompile(`(batch|flusher) = (\d+|'\w+')`)
+	flushNumber = regexp.MustCompile(`(batch|flusher|settled) ([<=]) (\d+|'\w+')`)
 )
 
 // TestWithoutItsTable proves that nothing is acknowledged before it is stored where the

@@ -13,13 +13,15 @@
 //
 //	take → UPDATE countermysql_flushes, base rows
 //
-// or, if one of these is locked, gone, or can't hold the number, those that can be stored:
+// or, if one of these is locked, gone, or can't hold the number, those that can be stored so, or
+// into slots:
 //
 //	BEGIN → UPDATE countermysql_flushes → INSERT … slots → COMMIT
 //
 // A row that is locked exclusively is left for the next flush. A statement, or a COMMIT, whose
 // answer was lost is looked for before anything else is sent: it holds the row of the flush from
-// its beginning to its end, so that who has locked that row knows whether it was stored.
+// its beginning to its end, so that who has locked that row knows whether it was stored; and the
+// statement does nothing when that has been asked meanwhile.
 //
 // Three increments of post 7 and one of post 9 in a second are one UPDATE of two rows,
 // 7 + 3 and 9 + 1.

@@ -331,4 +331,4 @@ func (b *Table) lose(e *entry, reason string) {
 }
 
 // errUnsettled says that nobody knows yet whether a transaction was stored.
-var errUnsettled = errors.New("the answer to COMMIT was lost; before the next flush it is looked for")
+var errUnsettled = errors.New("the answer to a flush was lost; before the next one it is looked for")

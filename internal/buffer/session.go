@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -20,7 +21,9 @@ type flusher struct {
 	registered bool             // it has its row; always while something is unsettled: a new row would say that it was stored
 	own        *session.Session // nil: it is to be opened
 	rested     int              // ticks without work
-	number     uint64           // of the last transaction
+	number     uint64           // of the last statement or transaction
+	settled    uint64           // how often its row has been used to settle
+	apart      time.Time        // until when it stores in transactions only
 	unsettled  []*entry         // of that, if nobody knows whether it was stored
 	taken      []*entry         // by the flush that is under way
 	left       []*entry         // of these, for the next one
@@ -120,6 +123,7 @@ func (f *flusher) register(ctx context.Context) error {
 	if mysqlerr.Number(err) == mysqlerr.ErrNoTable {
 		return fmt.Errorf("%w; run countermysql init, or: %s", err, catalog.CreateFlushes(f.of.spec.DB))
 	}
+	f.settled = 0
 	if err == nil { // what processes have left that were killed long ago
 		_, err := f.own.Do(ctx, "DELETE FROM "+f.table()+" WHERE stored_at < NOW() - INTERVAL 30 DAY LIMIT 1000")
 		f.own.Overlook(err)
@@ -148,9 +152,10 @@ func (f *flusher) leave(ctx context.Context) {
 	}
 }
 
-// settle finds out what became of the transaction whose COMMIT was not answered. It held the
-// flusher's row from before anything was written, so it is over when this one gets that row;
-// where nodes do not see each other's locks, only one of the two that write the row commits.
+// settle finds out what became of the statement, or the transaction, that was not answered. A transaction held the
+// flusher's row from before anything was written, so it is over when this one gets that row; a statement that begins
+// later finds that the row has been settled, and does nothing. Where nodes do not see each other's locks, only one of
+// the two that write the row commits.
 func (f *flusher) settle(ctx context.Context) error {
 	if f.unsettled == nil {
 		return nil
@@ -165,7 +170,7 @@ func (f *flusher) settle(ctx context.Context) error {
 		f.close()
 		return err
 	}
-	rows, err := s.Read(ctx, "SELECT batch FROM "+f.table()+f.where()+" FOR UPDATE")
+	rows, err := s.Read(ctx, "SELECT batch, settled FROM "+f.table()+f.where()+" FOR UPDATE")
 	if err == nil {
 		_, err = s.Do(ctx, "UPDATE "+f.table()+" SET settled = settled + 1"+f.where())
 	}
@@ -180,6 +185,13 @@ func (f *flusher) settle(ctx context.Context) error {
 	}
 	was := f.unsettled
 	f.unsettled, f.registered = nil, len(rows) > 0
+	if len(rows) > 0 {
+		n, err := strconv.ParseUint(rows[0][1], 10, 64)
+		if err != nil {
+			return err
+		}
+		f.settled = n + 1
+	}
 	for _, e := range was {
 		switch {
 		case len(rows) == 0: // to send it again might count it twice

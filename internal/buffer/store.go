@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -26,6 +27,9 @@ var (
 func refused(n uint16) bool {
 	return n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait || n == mysqlerr.ErrDeadlock
 }
+
+// apartFor is for how long rows go in transactions, into slots, where a statement on base rows had to wait.
+const apartFor = 30 * time.Second
 
 // kept is an error of what comes before the rows: that it was refused says nothing about them.
 func kept(err error) error {
@@ -127,7 +131,10 @@ func (f *flusher) atOnce(ctx context.Context, t *catalog.Table, rows []*row) (st
 		return false, kept(err)
 	}
 	f.number++
-	n, err := s.Do(ctx, f.upsert(s, t, rows).Flush(strconv.FormatUint(f.number, 10), "'"+f.id+"'"))
+	n, err := s.Do(ctx, f.upsert(s, t, rows).Flush(strconv.FormatUint(f.number, 10), "'"+f.id+"'", strconv.FormatUint(f.settled, 10)))
+	if refused(mysqlerr.Number(err)) { // something of the rows is locked, as a gap of an index: they should not wait there each time
+		f.apart = time.Now().Add(apartFor)
+	}
 	switch number := mysqlerr.Number(err); {
 	case err == nil && n > 0:
 		f.ended(t, rows, true)
@@ -162,7 +169,7 @@ func (f *flusher) store(ctx context.Context, t *catalog.Table, rows []*row) erro
 		return f.each(ctx, t, rows)
 	}
 	var direct error
-	if !t.Verbatim() {
+	if !t.Verbatim() && time.Now().After(f.apart) {
 		stored, err := f.atOnce(ctx, t, rows)
 		if stored || errors.Is(err, errUnsettled) || err != nil && mysqlerr.Number(err) == 0 {
 			return err
@@ -308,7 +315,7 @@ func (f *flusher) one(ctx context.Context, t *catalog.Table, r *row, err, direct
 		return nil
 	}
 	switch n := mysqlerr.Number(direct); {
-	case errors.Is(err, errGone), n == mysqlerr.ErrBadNull, n == 0: // it was gone, and is back; or it was locked
+	case errors.Is(err, errGone), n == mysqlerr.ErrBadNull, n == 0, refused(n): // it was gone, and is back; or it was locked
 		f.later(r.entry)
 	case n == mysqlerr.ErrOutOfRange, n == mysqlerr.ErrDataRange:
 		f.of.lose(r.entry, "out of the counter's range")

@@ -72,7 +72,12 @@ func (f *yamlFile) buffered(t *Table) func(*yaml.Node) bool {
 				t.At.bufferedKeys = f.place(n)
 				return true
 			}},
-			{"counters", f.names(&t.Buffered.Counters, &t.At.bufferedCounters)},
+			{"counters", func(n *yaml.Node) bool {
+				if isNull(n) || n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+					return f.report(n, "list those that may lose what waits, or leave counters out for all", "no counter is to be buffered")
+				}
+				return f.names(&t.Buffered.Counters, &t.At.bufferedCounters)(n)
+			}},
 		})
 	}
 }

@@ -102,6 +102,8 @@ func TestReadYAMLMistakes(t *testing.T) {
 			`c.yaml:4: the formula of counter "views" reads the history of table "forum.page"; derive it from the application's own tables`}},
 		{"derived and buffered", "tables:\n- table: post\n  counters: [likes]\n  derived: {likes: 'SELECT a, COUNT(*) FROM b GROUP BY a'}\n  buffered: {}\n", []string{
 			`c.yaml:4: table "post" is buffered, and counter "likes" derived; list the counters that are buffered, as buffered: {counters: [views]}, or remove buffered or the formula`}},
+		{"none buffered", "tables:\n- table: post\n  counters: [likes]\n  buffered: {counters: []}\n", []string{
+			`c.yaml:4: no counter is to be buffered; list those that may lose what waits, or leave counters out for all`}},
 		{"others buffered", "tables:\n- table: post\n  counters: [likes, views]\n  buffered: {counters: [hits, Views, views]}\n", []string{
 			`c.yaml:4: "hits", which is to be buffered, is not a counter of table "post"; list it among the counters, or remove it here`,
 			`c.yaml:4: buffered counter "views" of table "post" is listed twice; list it once`}},

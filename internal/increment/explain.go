@@ -28,7 +28,7 @@ func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.BoundIncremen
 		if b.ByKey && !b.Narrowed {
 			u := c.upsert(b.Table, []*slotsql.RowIncrement{{Key: e.Key, Deltas: e.Deltas, Touch: e.Touch}})
 			u.Lock = b.Table.NoWait()
-			out.Flush, out.Strict = u.Flush("?", "?"), u.One()
+			out.Flush, out.Strict = u.Flush("?", "?", "?"), u.One()
 		}
 		if c.cools(x.Batch) {
 			u, tp := x.Batch.baseUpdate(e, true)

@@ -14,7 +14,7 @@ func (a *analyzer) notes(p *Plan, stmt ast.StmtNode) {
 		if !new && t.Spec.FormulaOf(c) != nil && !slices.Contains(p.Overrides, t.FullName(c)) {
 			p.Overrides = append(p.Overrides, t.FullName(c))
 		}
-		if t.History.Updates && !slices.Contains(p.Recorded, t) {
+		if (t.History.Updates && !new || t.History.Inserts && new) && !slices.Contains(p.Recorded, t) {
 			p.Recorded = append(p.Recorded, t)
 		}
 	})

@@ -8,33 +8,39 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// The aliases of the entries whose base rows are there, and were locked, and of the table of flushes.
+// The aliases of the entries whose base rows are there, and were locked, of these with what is counted
+// of them, and of the table of flushes.
 const (
-	privateFound = PrivateRows + "_found"
-	privateFlush = PrivateRows + "_flush"
+	privateLocked = PrivateRows + "_locked"
+	privateFound  = PrivateRows + "_found"
+	privateFlush  = PrivateRows + "_flush"
 )
 
-// Flush is the UPDATE that adds all entries to their base rows, and notes the flusher's batch, both
-// given as SQL; if one of the rows is gone, or locked by somebody, it does nothing. It waits for none
-// of them: they are locked in a derived table, which a window function keeps from merging
+// Flush is the UPDATE that adds all entries to their base rows, and notes the flusher's batch. If a base
+// row is gone, locked by somebody, or that of two entries, or an entry's key that of two rows, it does
+// nothing; nor does it when it comes again, or late, when it has been settled. It waits for none of the rows:
+// they are locked in a derived table, which window functions keep from merging
 // (https://dev.mysql.com/doc/refman/8.4/en/derived-table-optimization.html).
-func (u *Upsert) Flush(batch, flusher string) string {
+func (u *Upsert) Flush(batch, flusher, settled string) string {
 	t, name := u.Table, sqltext.Quote(u.Name)
 	used, touched := u.Used()
-	var found, by, sets []string
+	var found, columns, keys, by, sets []string
 	for i, c := range t.Key {
-		key := PrivateKey + strconv.Itoa(i)
-		found = append(found, name+"."+sqltext.Quote(c.Name)+" AS "+key)
-		by = append(by, name+"."+sqltext.Quote(c.Name)+" = "+privateFound+"."+key)
+		key, column := PrivateKey+strconv.Itoa(i), name+"."+sqltext.Quote(c.Name)
+		found, columns, keys = append(found, column+" AS "+key), append(columns, key), append(keys, column)
+		by = append(by, column+" = "+privateFound+"."+key)
 	}
 	for _, i := range used {
-		col, delta := name+"."+sqltext.Quote(t.Counters[i].Name), privateDelta+strconv.Itoa(i)
-		found = append(found, FromRows(privateDelta, i)+" AS "+delta)
-		sets = append(sets, col+" = "+col+" + "+privateFound+"."+delta)
+		column, delta := name+"."+sqltext.Quote(t.Counters[i].Name), privateDelta+strconv.Itoa(i)
+		found, columns = append(found, FromRows(privateDelta, i)+" AS "+delta), append(columns, delta)
+		sets = append(sets, column+" = "+column+" + "+privateFound+"."+delta)
 	}
-	return "UPDATE " + catalog.Flushes(t.Spec.DB) + " AS " + privateFlush + " STRAIGHT_JOIN (SELECT STRAIGHT_JOIN " + strings.Join(found, ", ") + ", COUNT(*) OVER () AS " + privateNumber +
-		u.from(used, touched) + " WHERE (" + u.gone(used, touched) + ") IS NOT TRUE FOR UPDATE SKIP LOCKED) AS " + privateFound +
+	locked := "SELECT STRAIGHT_JOIN " + strings.Join(found, ", ") + ", COUNT(*) OVER () AS " + privateNumber + ", COUNT(*) OVER (PARTITION BY " + strings.Join(keys, ", ") + ") AS " + privateRest +
+		u.from(used, touched) + " WHERE (" + u.gone(used, touched) + ") IS NOT TRUE FOR UPDATE SKIP LOCKED"
+	counted := "SELECT " + strings.Join(columns, ", ") + ", " + privateNumber + ", MAX(" + privateRest + ") OVER () AS " + privateRest + " FROM (" + locked + ") AS " + privateLocked
+	return "UPDATE " + catalog.Flushes(t.Spec.DB) + " AS " + privateFlush + " STRAIGHT_JOIN (" + counted + ") AS " + privateFound +
 		" STRAIGHT_JOIN " + t.Base() + " AS " + name + ForceKey(t) +
 		" SET " + privateFlush + ".batch = " + batch + ", " + strings.Join(sets, ", ") +
-		" WHERE " + privateFlush + ".flusher = " + flusher + " AND " + privateFound + "." + privateNumber + " = " + strconv.Itoa(len(u.Entries)) + " AND " + strings.Join(by, " AND ")
+		" WHERE " + privateFlush + ".flusher = " + flusher + " AND " + privateFlush + ".batch < " + batch + " AND " + privateFlush + ".settled = " + settled +
+		" AND " + privateFound + "." + privateNumber + " = " + strconv.Itoa(len(u.Entries)) + " AND " + privateFound + "." + privateRest + " = 1 AND " + strings.Join(by, " AND ")
 }
