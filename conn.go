@@ -81,7 +81,7 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 			return planUse{}, err
 		}
 	}
-	if p.Effect != (sqltext.Rollback{}) {
+	if _, back := p.Effect.(sqltext.Rollback); !back {
 		if err := c.Adopt(ctx, s); err != nil {
 			return planUse{}, err
 		}
