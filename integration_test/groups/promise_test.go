@@ -336,6 +336,51 @@ func TestBrokenPromises(t *testing.T) {
 	})
 }
 
+// TestOverlookedPromises proves that no row seems to be missing to who overlooks the error of
+// a Result, as GORM does: because database/sql has rolled back, as the context has ended
+// between the statement and the question, or because looking for the row has failed.
+func TestOverlookedPromises(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, promised, promisedCounters(), "interpolateParams=true")
+		begin := func(ctx context.Context, db *sql.DB, alone bool, id int) (*sql.Tx, sql.Result) {
+			tx, err := db.BeginTx(ctx, nil)
+			require.NoError(t, err)
+			if !alone {
+				harness.Affected(t, tx, "INSERT INTO log (p) VALUES (?)", id)
+			}
+			res, err := tx.ExecContext(t.Context(), "UPDATE p SET n = n + 1 WHERE id = ?", id)
+			require.NoError(t, err)
+			return tx, res
+		}
+		for _, alone := range []bool{false, true} {
+			for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
+				ctx, cancel := context.WithCancel(t.Context())
+				tx, res := begin(ctx, db, alone, 1)
+				cancel()
+				require.Eventually(t, func() bool { return db.Stats().InUse == 0 }, 10*time.Second, time.Millisecond, "it is not rolled back")
+				n, _ := res.RowsAffected()
+				require.EqualValues(t, 1, n)
+				require.Error(t, tx.Commit())
+			}
+
+			failed := errors.New("this fails")
+			tx, res := begin(t.Context(), tw.Ours, alone, 9)
+			tw.Sent.Meddle(t, func(query string) error {
+				if strings.Contains(query, "UPDATE `") { // there is no row that it could look up
+					return failed
+				}
+				return nil
+			})
+			n, err := res.RowsAffected()
+			tw.Sent.Before.Store(nil)
+			require.ErrorIs(t, err, failed)
+			require.EqualValues(t, 1, n)
+			require.Error(t, tx.Commit())
+		}
+		tw.Same(t, "SELECT id, n FROM p ORDER BY id")
+	})
+}
+
 // TestPromisesOfGoroutines proves that a Result may be asked while others use its
 // connection (with -race).
 func TestPromisesOfGoroutines(t *testing.T) {

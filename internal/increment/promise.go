@@ -93,8 +93,12 @@ func (c *Caller) keep(ctx context.Context, p *txn.Promise, last bool) error {
 	if err := c.SendBegin(ctx); err != nil {
 		return err
 	}
-	if p.Affected, err = c.AddToBase(ctx, t, &e); err != nil || p.Affected == 0 {
+	n, err := c.AddToBase(ctx, t, &e)
+	if err != nil {
 		return err
+	}
+	if p.Affected = n; n == 0 {
+		return nil
 	}
 	if c.Config.ClientFoundRows { // it may have been NULL
 		c.Transaction().WrittenTo(t).SetUnbounded()

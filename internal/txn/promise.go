@@ -88,11 +88,12 @@ func (x *State) Missed(t *catalog.Table, id string) {
 }
 
 // EndPromises answers what nobody has asked for: by what was found when the increments were
-// sent.
+// sent, or by an error, to who overlooks which no row is missing. The application may not
+// know of a rollback: database/sql rolls back when a context ends, at any time.
 func (x *State) EndPromises() {
 	for _, p := range slices.Concat(x.Promises, x.Promised) {
 		if p.Keeper, p.Err = nil, nil; !x.Sent {
-			p.Affected, p.Err = 0, ErrNotLookedFor
+			p.Err = ErrNotLookedFor
 		}
 	}
 }
