@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/countermysql/countermysql"
 )
 
 // contestant is a peer on a server, with a database of its own, at one point
@@ -155,6 +159,30 @@ func (c *contestant) open(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// connect opens the contestant's database with a configuration.
+func (c *contestant) connect(ctx context.Context, clients int, config *countermysql.Config) (*sql.DB, error) {
+	cfg := c.server.cfg.Clone()
+	cfg.DBName = c.database
+	config.CreateSlots, config.Logger = true, slog.New(slog.DiscardHandler)
+	connector, err := countermysql.NewConnector(cfg, config)
+	if err != nil {
+		return nil, err
+	}
+	return pool(ctx, sql.OpenDB(connector), clients)
+}
+
+// configure opens the store anew with a configuration.
+func (c *contestant) configure(ctx context.Context, tables ...countermysql.TableConfig) error {
+	c.store.close()
+	db, err := c.connect(ctx, c.point.clients, &countermysql.Config{Slots: c.point.slots, Tables: tables})
+	if err != nil {
+		return err
+	}
+	c.store = &sqlStore{db: db}
+	_, err = countermysql.Init(ctx, db, nil)
+	return err
 }
 
 // ourParams is all that an application changes, beside the driver's name.

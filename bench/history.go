@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/countermysql/countermysql"
@@ -101,7 +100,7 @@ func fillDay(ctx context.Context, c *contestant) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(fillHistory(ctx, c), c.asAnother(countermysql.RollupNever, func(db *sql.DB) error {
+	return errors.Join(fillHistory(ctx, c), c.asAnother(ctx, countermysql.RollupNever, func(db *sql.DB) error {
 		_, err := countermysql.Init(ctx, db, nil)
 		return err
 	}))
@@ -114,36 +113,9 @@ func (c *contestant) fillIntervals(ctx context.Context, table string, keys, hour
 		c.database, table, keys, hours))
 }
 
-// configure opens the store anew with a configuration.
-func (c *contestant) configure(ctx context.Context, tables ...countermysql.TableConfig) error {
-	c.store.close()
-	db, err := c.connect(&countermysql.Config{Slots: c.point.slots, Tables: tables})
-	if err != nil {
-		return err
-	}
-	if db, err = pool(ctx, db, c.point.clients); err != nil {
-		return err
-	}
-	c.store = &sqlStore{db: db}
-	_, err = countermysql.Init(ctx, db, nil)
-	return err
-}
-
-// connect opens the contestant's database with a configuration.
-func (c *contestant) connect(config *countermysql.Config) (*sql.DB, error) {
-	cfg := c.server.cfg.Clone()
-	cfg.DBName = c.database
-	config.CreateSlots, config.Logger = true, slog.New(slog.DiscardHandler)
-	connector, err := countermysql.NewConnector(cfg, config)
-	if err != nil {
-		return nil, err
-	}
-	return sql.OpenDB(connector), nil
-}
-
 // asAnother runs f as another process, which has the other table alone.
-func (c *contestant) asAnother(rollup time.Duration, f func(db *sql.DB) error) error {
-	db, err := c.connect(&countermysql.Config{Rollup: rollup, Tables: []countermysql.TableConfig{
+func (c *contestant) asAnother(ctx context.Context, rollup time.Duration, f func(db *sql.DB) error) error {
+	db, err := c.connect(ctx, 1, &countermysql.Config{Rollup: rollup, Tables: []countermysql.TableConfig{
 		{Table: "day", Counters: []string{"likes"}, History: &countermysql.History{Keep: 24 * time.Hour}},
 	}})
 	if err != nil {
@@ -161,7 +133,7 @@ func (c *contestant) rollUpDay(ctx context.Context, outOf string, fill ...string
 	ctx, cancel := context.WithCancel(ctx)
 	began, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- c.asAnother(time.Second, func(db *sql.DB) error {
+		ended <- c.asAnother(ctx, time.Second, func(db *sql.DB) error {
 			for most := int64(0); ; time.Sleep(10 * time.Millisecond) {
 				var rows, likes int64
 				if err := db.QueryRowContext(ctx, "SELECT COUNT(*), (SELECT likes FROM day WHERE id = 1) FROM "+outOf).Scan(&rows, &likes); err != nil { // who has asked for nothing knows no table

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -44,15 +42,7 @@ func (c *contestant) connectWay(ctx context.Context, clients int) (err error) {
 	if w.config == nil {
 		s.db, err = c.server.open(ctx, c.peer.driver, c.database, clients)
 	} else {
-		cfg := c.server.cfg.Clone()
-		cfg.DBName = c.database
-		connector, misconfigured := countermysql.NewConnector(cfg, &countermysql.Config{
-			CreateSlots: true, Slots: c.point.slots, Logger: slog.New(slog.DiscardHandler), Tables: []countermysql.TableConfig{*w.config},
-		})
-		if misconfigured != nil {
-			return misconfigured
-		}
-		s.db, err = pool(ctx, sql.OpenDB(connector), clients)
+		s.db, err = c.connect(ctx, clients, &countermysql.Config{Slots: c.point.slots, Tables: []countermysql.TableConfig{*w.config}})
 	}
 	if err != nil {
 		return err

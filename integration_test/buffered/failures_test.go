@@ -76,7 +76,7 @@ func TestBrokenFlush(t *testing.T) {
 		w.begin(t, srv, tw)
 		want := int64(1)
 		places := []string{"_flush.batch ="}
-		if w == inShares {
+		if w == inTransaction {
 			places = append(places, "START TRANSACTION", "countermysql_flushes SET batch", "page_slots", "COMMIT")
 		}
 		for _, at := range places {
@@ -113,7 +113,7 @@ func TestKilledFlush(t *testing.T) {
 		known(t, tw.Ours, 1)
 		w.begin(t, srv, tw)
 		places := []string{"_flush.batch ="}
-		if w == inShares {
+		if w == inTransaction {
 			places = append(places, "START TRANSACTION", "countermysql_flushes SET batch", "page_slots", "COMMIT")
 		}
 		for i, at := range places {

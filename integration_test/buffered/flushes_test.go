@@ -23,7 +23,7 @@ func TestRefusedCommit(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw, db, m := meddled(t, srv)
 		known(t, db, 1)
-		inShares.begin(t, srv, tw)
+		inTransaction.begin(t, srv, tw)
 		want := int64(1)
 		for _, number := range []uint16{1213, 1205, 3572} {
 			for _, stores := range []bool{false, true} {
@@ -33,10 +33,10 @@ func TestRefusedCommit(t *testing.T) {
 				}
 				var refused atomic.Bool
 				m.set(func(_ context.Context, query string, send func(string) error) error {
-					if !inShares.stores(query) || !refused.CompareAndSwap(false, true) {
+					if !inTransaction.stores(query) || !refused.CompareAndSwap(false, true) {
 						return send(query)
 					}
-					if err := inShares.end(send, query, stores); err != nil {
+					if err := inTransaction.end(send, query, stores); err != nil {
 						return err
 					}
 					return &mysql.MySQLError{Number: number, Message: "refused by the test"}

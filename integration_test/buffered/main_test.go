@@ -88,14 +88,14 @@ func stored(t *testing.T, tw *harness.Twin, id int) int64 {
 type way string
 
 const (
-	atOnce   way = "in a statement"
-	inShares way = "in a transaction" // where somebody has locked a page shared, as increments of a transaction do
+	atOnce        way = "in a statement"
+	inTransaction way = "in a transaction" // where somebody has locked a page shared, as increments of a transaction do
 )
 
 // eachWay runs a test for each server and way.
 func eachWay(t *testing.T, f func(t *testing.T, srv *testserver.Server, w way)) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		for _, w := range []way{atOnce, inShares} {
+		for _, w := range []way{atOnce, inTransaction} {
 			t.Run(string(w), func(t *testing.T) { f(t, srv, w) })
 		}
 	})
@@ -104,7 +104,7 @@ func eachWay(t *testing.T, f func(t *testing.T, srv *testserver.Server, w way)) 
 // begin has flushes go this way from now on.
 func (w way) begin(t *testing.T, srv *testserver.Server, tw *harness.Twin) {
 	t.Helper()
-	if w == inShares {
+	if w == inTransaction {
 		shares(t, srv, tw)
 	}
 }

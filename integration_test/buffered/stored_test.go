@@ -280,7 +280,7 @@ func TestExplained(t *testing.T) {
 			require.NoError(t, countermysql.Flush(t.Context(), tw.Ours))
 		})
 		steps := e.Steps[:1]
-		if w == inShares {
+		if w == inTransaction {
 			steps = e.Steps[:2]
 		}
 		for _, step := range steps {

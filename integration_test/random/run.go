@@ -118,6 +118,7 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 	}
 	plain, ours := sides[0], sides[1]
 	failed, changed := false, false // the last statement; the session's settings
+	last := 0                       // the last statement's error
 	executed := map[string]bool{}   // texts with arguments
 	var blurred untold
 	for i, step := range s.Steps {
@@ -165,7 +166,8 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 			x.rename(plain.db)
 			y.rename(ours.db)
 			r.Steps++
-			refused := failed
+			refused := last == 1093
+			last = x.err
 			failed = x.err != 0
 			if failed {
 				r.Failed++

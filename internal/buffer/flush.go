@@ -14,7 +14,7 @@ import (
 	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
-// limit is how long a transaction of a flush, a look or a new connection may take before the connection
+// limit is how long a statement, or a transaction, of a flush, a look or a new connection may take before the connection
 // counts as dead. A flush has many of them, as many as its rows need.
 const limit = 30 * time.Second
 
@@ -35,7 +35,7 @@ const (
 	restartMost = 30 * time.Second
 )
 
-// maxKeys bounds the keys of a transaction: its rows are locked until it ends.
+// maxKeys bounds the keys of a statement, or a transaction: its rows are locked until it ends.
 const maxKeys = 500
 
 // run flushes until the connector is closed.
@@ -268,7 +268,7 @@ func (b *Table) flushAll(ctx context.Context) (some bool, err error) {
 				return some, err
 			}
 			b.mu.Lock()
-			b.tell() // there is place again, and the other transactions may take long
+			b.tell() // there is place again, and the other rows may take long
 			b.mu.Unlock()
 		}
 	}
@@ -330,5 +330,5 @@ func (b *Table) lose(e *entry, reason string) {
 	b.end(e, func(c *cell) { clear(c.known) })
 }
 
-// errUnsettled says that nobody knows yet whether a transaction was stored.
+// errUnsettled says that nobody knows yet whether rows were stored.
 var errUnsettled = errors.New("the answer to a flush was lost; before the next one it is looked for")

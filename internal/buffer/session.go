@@ -23,7 +23,7 @@ type flusher struct {
 	rested     int              // ticks without work
 	number     uint64           // of the last statement or transaction
 	settled    uint64           // how often its row has been used to settle
-	apart      time.Time        // until when it stores in transactions only
+	slotsUntil time.Time        // when it tries base rows again
 	unsettled  []*entry         // of that, if nobody knows whether it was stored
 	taken      []*entry         // by the flush that is under way
 	left       []*entry         // of these, for the next one
@@ -110,7 +110,7 @@ func (f *flusher) prepare(ctx context.Context) error {
 	return f.own.ReadSettings(ctx, s)
 }
 
-// register makes the row in which transactions leave their numbers.
+// register makes the row in which flushes leave their numbers.
 func (f *flusher) register(ctx context.Context) error {
 	insert := "INSERT IGNORE INTO " + f.table() + " (flusher, of_table, batch) VALUES ('" + f.id + "', " + catalog.Text(f.of.spec.Name) + ", " + strconv.FormatUint(f.number, 10) + ")"
 	_, err := f.own.Do(ctx, insert)
@@ -183,8 +183,6 @@ func (f *flusher) settle(ctx context.Context) error {
 		}
 		return fmt.Errorf("looking for the last flush: %w", err)
 	}
-	was := f.unsettled
-	f.unsettled, f.registered = nil, len(rows) > 0
 	if len(rows) > 0 {
 		n, err := strconv.ParseUint(rows[0][1], 10, 64)
 		if err != nil {
@@ -192,6 +190,8 @@ func (f *flusher) settle(ctx context.Context) error {
 		}
 		f.settled = n + 1
 	}
+	was := f.unsettled
+	f.unsettled, f.registered = nil, len(rows) > 0
 	for _, e := range was {
 		switch {
 		case len(rows) == 0: // to send it again might count it twice

@@ -28,8 +28,8 @@ func refused(n uint16) bool {
 	return n == mysqlerr.ErrLockWait || n == mysqlerr.ErrNoWait || n == mysqlerr.ErrDeadlock
 }
 
-// apartFor is for how long rows go in transactions, into slots, where a statement on base rows had to wait.
-const apartFor = 30 * time.Second
+// slotsFor is for how long rows go into slots where a statement on base rows had to wait for a lock.
+const slotsFor = 30 * time.Second
 
 // kept is an error of what comes before the rows: that it was refused says nothing about them.
 func kept(err error) error {
@@ -133,7 +133,7 @@ func (f *flusher) atOnce(ctx context.Context, t *catalog.Table, rows []*row) (st
 	f.number++
 	n, err := s.Do(ctx, f.upsert(s, t, rows).Flush(strconv.FormatUint(f.number, 10), "'"+f.id+"'", strconv.FormatUint(f.settled, 10)))
 	if refused(mysqlerr.Number(err)) { // something of the rows is locked, as a gap of an index: they should not wait there each time
-		f.apart = time.Now().Add(apartFor)
+		f.slotsUntil = time.Now().Add(slotsFor)
 	}
 	switch number := mysqlerr.Number(err); {
 	case err == nil && n > 0:
@@ -169,7 +169,7 @@ func (f *flusher) store(ctx context.Context, t *catalog.Table, rows []*row) erro
 		return f.each(ctx, t, rows)
 	}
 	var direct error
-	if !t.Verbatim() && time.Now().After(f.apart) {
+	if !t.Verbatim() && time.Now().After(f.slotsUntil) {
 		stored, err := f.atOnce(ctx, t, rows)
 		if stored || errors.Is(err, errUnsettled) || err != nil && mysqlerr.Number(err) == 0 {
 			return err

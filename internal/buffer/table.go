@@ -108,7 +108,7 @@ type Table struct {
 	mu       sync.Mutex // guards what follows
 	old      []*generation
 	past     int64         // acknowledged by generations that are no more
-	done     chan struct{} // closed when a flush has ended, or one of its transactions
+	done     chan struct{} // closed when a flush has ended, or some of its rows are stored
 	ended    uint64        // flushes
 	left     uint64        // what waits of what was acknowledged up to the last flush came when so many had begun
 	failed   error         // of the last flush

@@ -3,7 +3,7 @@ package catalog
 import "github.com/countermysql/countermysql/internal/sqltext"
 
 // FlushesTable is the name of the table, one in a database, in which a process leaves the
-// number of each transaction that stores what it has buffered.
+// number of each statement, or transaction, that stores what it has buffered.
 const FlushesTable = "countermysql_flushes"
 
 // Flushes is that of a database.

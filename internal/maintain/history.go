@@ -129,7 +129,7 @@ func (r *rollup) forget(ctx context.Context) error {
 		if err != nil || gone < forgetting {
 			return err
 		}
-		if mine, err := r.rest(ctx, begun); err != nil || !mine {
+		if err := r.rest(ctx, begun); err != nil {
 			return err
 		}
 	}

@@ -92,8 +92,11 @@ func (m *Maintainer) rollUpTable(ctx context.Context, t *catalog.Table, options 
 	if options.Progress != nil {
 		progress = func(slots, total int64) { options.Progress(t.String(), slots, total) }
 	}
-	if err := r.run(ctx, progress); err != nil {
-		return r.out, err
+	if err = r.run(ctx, progress); err == nil {
+		err = r.forget(ctx)
 	}
-	return r.out, r.forget(ctx)
+	if errors.Is(err, errTaken) {
+		err = nil
+	}
+	return r.out, err
 }

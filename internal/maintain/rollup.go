@@ -148,7 +148,7 @@ func (r *rollup) run(ctx context.Context, progress func(slots, total int64)) err
 		if next = keys[len(keys)-1]; len(r.table.Key) == 0 {
 			return nil
 		}
-		if mine, err := r.rest(ctx, begun); err != nil || !mine {
+		if err := r.rest(ctx, begun); err != nil {
 			return err
 		}
 	}
@@ -161,18 +161,24 @@ const (
 	maxRest    = time.Second
 )
 
+// errTaken says that another rollup has gone on with the table.
+var errTaken = errors.New("another rollup works on the table")
+
 // rest leaves the server to others for a multiple of the time since then, and the table to a rollup that does not
-// rest: whether it has gone on with it, mine tells.
-func (r *rollup) rest(ctx context.Context, since time.Time) (mine bool, err error) {
+// rest: errTaken.
+func (r *rollup) rest(ctx context.Context, since time.Time) error {
 	if !r.rests {
-		return true, nil
+		return nil
 	}
 	took := time.Since(since)
 	if _, err := r.folder.Read(ctx, "SELECT RELEASE_LOCK('"+r.lockName()+"')"); err != nil && mysqlerr.Number(err) == 0 {
-		return false, err
+		return err
 	}
 	session.Pause(ctx, min(rollupRest*took, maxRest))
-	return r.reserve(ctx, false)
+	if mine, err := r.reserve(ctx, false); err != nil || mine {
+		return err
+	}
+	return errTaken
 }
 
 // lockName is that of the table's lock for rollups.

@@ -16,6 +16,9 @@ const (
 	privateFlush  = PrivateRows + "_flush"
 )
 
+// privateTimes is how often a base row's key was found.
+const privateTimes = "countermysql_o"
+
 // Flush is the UPDATE that adds all entries to their base rows, and notes the flusher's batch. If a base
 // row is gone, locked by somebody, or that of two entries, or an entry's key that of two rows, it does
 // nothing; nor does it when it comes again, or late, when it has been settled. It waits for none of the rows:
@@ -35,12 +38,12 @@ func (u *Upsert) Flush(batch, flusher, settled string) string {
 		found, columns = append(found, FromRows(privateDelta, i)+" AS "+delta), append(columns, delta)
 		sets = append(sets, column+" = "+column+" + "+privateFound+"."+delta)
 	}
-	locked := "SELECT STRAIGHT_JOIN " + strings.Join(found, ", ") + ", COUNT(*) OVER () AS " + privateNumber + ", COUNT(*) OVER (PARTITION BY " + strings.Join(keys, ", ") + ") AS " + privateRest +
+	locked := "SELECT STRAIGHT_JOIN " + strings.Join(found, ", ") + ", COUNT(*) OVER () AS " + privateNumber + ", COUNT(*) OVER (PARTITION BY " + strings.Join(keys, ", ") + ") AS " + privateTimes +
 		u.from(used, touched) + " WHERE (" + u.gone(used, touched) + ") IS NOT TRUE FOR UPDATE SKIP LOCKED"
-	counted := "SELECT " + strings.Join(columns, ", ") + ", " + privateNumber + ", MAX(" + privateRest + ") OVER () AS " + privateRest + " FROM (" + locked + ") AS " + privateLocked
+	counted := "SELECT " + strings.Join(columns, ", ") + ", " + privateNumber + ", MAX(" + privateTimes + ") OVER () AS " + privateTimes + " FROM (" + locked + ") AS " + privateLocked
 	return "UPDATE " + catalog.Flushes(t.Spec.DB) + " AS " + privateFlush + " STRAIGHT_JOIN (" + counted + ") AS " + privateFound +
 		" STRAIGHT_JOIN " + t.Base() + " AS " + name + ForceKey(t) +
 		" SET " + privateFlush + ".batch = " + batch + ", " + strings.Join(sets, ", ") +
 		" WHERE " + privateFlush + ".flusher = " + flusher + " AND " + privateFlush + ".batch < " + batch + " AND " + privateFlush + ".settled = " + settled +
-		" AND " + privateFound + "." + privateNumber + " = " + strconv.Itoa(len(u.Entries)) + " AND " + privateFound + "." + privateRest + " = 1 AND " + strings.Join(by, " AND ")
+		" AND " + privateFound + "." + privateNumber + " = " + strconv.Itoa(len(u.Entries)) + " AND " + privateFound + "." + privateTimes + " = 1 AND " + strings.Join(by, " AND ")
 }
