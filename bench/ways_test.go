@@ -45,6 +45,13 @@ func testServers(t *testing.T) *servers {
 	if started.err != nil {
 		t.Fatal(started.err)
 	}
+	t.Cleanup(func() {
+		for _, srv := range started.all.sql {
+			if t.Failed() && srv.own != nil { // it may have ended by itself, and its directory goes with it
+				t.Log(srv.name, srv.own.LogTail())
+			}
+		}
+	})
 	return started.all
 }
 

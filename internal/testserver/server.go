@@ -227,6 +227,9 @@ func (s *Server) Version() string { return s.version }
 // named by COUNTERMYSQL_TEST_DSN.
 func (s *Server) Own() bool { return s.dir != nil }
 
+// LogTail is the end of the log of a server of ours, and the first errors before.
+func (s *Server) LogTail() string { return s.dir.logTail() }
+
 // Stop ends the server and removes its folder. It may be called twice.
 func (s *Server) Stop() {
 	s.mu.Lock()
