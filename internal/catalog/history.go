@@ -69,8 +69,9 @@ func changeType(c *Column) (column, cast string) {
 }
 
 // historyBody is what the trigger of an event does: it adds what the counters of a row change
-// by to the row's interval. It is one statement, which reads no table, and names no database,
-// so that it is right in a copy; and no counter table but by OLD and NEW.
+// by to the row's interval. It reads no table, and names no database, so that it is right in a
+// copy; and no counter table but by OLD and NEW. To MariaDB IF is half of what the same
+// condition of an INSERT … SELECT costs.
 func (t *Table) historyBody(event, history string, every time.Duration) string {
 	into := append(QuoteNames(t.Key), sqltext.Quote(t.BucketColumn()))
 	var values, same, adds []string
@@ -93,12 +94,12 @@ func (t *Table) historyBody(event, history string, every time.Duration) string {
 		into, values = append(into, name), append(values, change)
 		adds = append(adds, name+" = "+sqltext.Quote(history)+"."+name+" + "+change)
 	}
-	return "INSERT INTO " + sqltext.Quote(history) + " (" + strings.Join(into, ", ") + ") SELECT " + strings.Join(values, ", ") +
-		" FROM DUAL WHERE NOT (" + strings.Join(same, " AND ") + ") ON DUPLICATE KEY UPDATE " + strings.Join(adds, ", ")
+	return "IF NOT (" + strings.Join(same, " AND ") + ") THEN INSERT INTO " + sqltext.Quote(history) + " (" + strings.Join(into, ", ") + ") VALUES (" + strings.Join(values, ", ") +
+		") ON DUPLICATE KEY UPDATE " + strings.Join(adds, ", ") + "; END IF"
 }
 
 // writesHistory finds in the body of a trigger what history it writes.
-var writesHistory = regexp.MustCompile("^INSERT INTO `((?:[^`]|``)+)` .* DIV ([0-9]{1,5}) ")
+var writesHistory = regexp.MustCompile("^IF .* THEN INSERT INTO `((?:[^`]|``)+)` .* DIV ([0-9]{1,5}) ")
 
 // note takes in a trigger of the table; false if it is none of ours, or of other counters. The
 // interval may be another than is configured here: that is for who makes triggers.

@@ -15,11 +15,12 @@ func TestHistoryTriggers(t *testing.T) {
 	post := &Table{Spec: Spec{DB: "forum", Name: "post", History: History{Every: time.Hour, Table: "post_history"}},
 		Columns: []*Column{id, likes, views}, Key: KeyColumns{id}, Counters: []*Column{views, likes}}
 	body := post.historyBody("UPDATE", "post_history", time.Hour)
-	require.Equal(t, "INSERT INTO `post_history` (`id`, `bucket`, `likes`, `views`) SELECT NEW.`id`, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL UNIX_TIMESTAMP() DIV 3600 * 3600 SECOND, "+
-		"CAST(COALESCE(NEW.`likes`, 0) AS SIGNED) - CAST(COALESCE(OLD.`likes`, 0) AS SIGNED), CAST(COALESCE(NEW.`views`, 0) AS DECIMAL(22,0)) - CAST(COALESCE(OLD.`views`, 0) AS DECIMAL(22,0)) "+
-		"FROM DUAL WHERE NOT (NEW.`likes` <=> OLD.`likes` AND NEW.`views` <=> OLD.`views`) ON DUPLICATE KEY UPDATE "+
+	require.Equal(t, "IF NOT (NEW.`likes` <=> OLD.`likes` AND NEW.`views` <=> OLD.`views`) THEN "+
+		"INSERT INTO `post_history` (`id`, `bucket`, `likes`, `views`) VALUES (NEW.`id`, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL UNIX_TIMESTAMP() DIV 3600 * 3600 SECOND, "+
+		"CAST(COALESCE(NEW.`likes`, 0) AS SIGNED) - CAST(COALESCE(OLD.`likes`, 0) AS SIGNED), CAST(COALESCE(NEW.`views`, 0) AS DECIMAL(22,0)) - CAST(COALESCE(OLD.`views`, 0) AS DECIMAL(22,0))) "+
+		"ON DUPLICATE KEY UPDATE "+
 		"`likes` = `post_history`.`likes` + CAST(COALESCE(NEW.`likes`, 0) AS SIGNED) - CAST(COALESCE(OLD.`likes`, 0) AS SIGNED), "+
-		"`views` = `post_history`.`views` + CAST(COALESCE(NEW.`views`, 0) AS DECIMAL(22,0)) - CAST(COALESCE(OLD.`views`, 0) AS DECIMAL(22,0))", body)
+		"`views` = `post_history`.`views` + CAST(COALESCE(NEW.`views`, 0) AS DECIMAL(22,0)) - CAST(COALESCE(OLD.`views`, 0) AS DECIMAL(22,0)); END IF", body)
 
 	var h HistoryState
 	require.True(t, h.note(post, "UPDATE", "AFTER", body+" \n"))
