@@ -223,13 +223,14 @@ func (g *gen) digits() value {
 	return value{lit: s, args: []any{s, []byte(s)}}
 }
 
-// huge is a number that floating-point ones can't tell from its neighbours.
+// huge is a number that floating-point ones can't tell from its neighbours, so far from the end of its
+// type that a script does not get there by adding some: semantics.md, 6.
 func (g *gen) huge(sign int, unsigned bool) value {
-	n := int64(sign) * pick[int64](g, 1<<53+1, 1<<53+3, 1<<62+1, 9_000_000_000_000_000_001)
+	n := int64(sign) * pick[int64](g, 1<<53+1, 1<<53+3, 1<<57+1, 100_000_000_000_000_001)
 	s := strconv.FormatInt(n, 10)
 	v := value{lit: s, args: []any{n, s, []byte(s), sql.NullInt64{Int64: n, Valid: true}}}
 	if unsigned {
-		big := pick(g, uint64(n), 1<<63+5, 18_000_000_000_000_000_001)
+		big := pick(g, uint64(n), 1<<63+5, 17_000_000_000_000_000_001)
 		s := strconv.FormatUint(big, 10)
 		v = value{lit: s, args: []any{big, s, []byte(s)}}
 	}
