@@ -106,7 +106,7 @@ const roundOverhead = 250 * time.Millisecond
 
 const (
 	warmUpShare   = 0.3 // of a round
-	goalFactor    = 4   // a point with a goal has rounds of so many times the usual length
+	goalFactor    = 4   // a point where something must be shown has rounds of so many times the usual length
 	shortestRound = 50 * time.Millisecond
 	longestRound  = 2 * time.Second // a longer one tells no more
 )
@@ -125,7 +125,7 @@ func newSchedule(s settings, all *servers, chosen []*workload) (sched schedule) 
 			list, _ := contestants(all, w, p)
 			n := len(list) * w.roundsOf(s)
 			sched.rounds += n
-			if w.hasGoal(p) {
+			if w.shows(p) {
 				n *= goalFactor
 			}
 			if w.ways {
@@ -144,13 +144,13 @@ func newSchedule(s settings, all *servers, chosen []*workload) (sched schedule) 
 
 func (w *workload) roundsOf(s settings) int { return s.rounds * max(w.rounds, 1) }
 
-// hasGoal reports whether something must be shown at a point.
-func (w *workload) hasGoal(p point) bool {
-	return slices.ContainsFunc(goals, func(g goal) bool { return g.workload == w.name && g.x == p.x })
+// shows reports whether something must be shown at a point, be it for who has to choose a way.
+func (w *workload) shows(p point) bool {
+	return w.ways || slices.ContainsFunc(goals, func(g goal) bool { return g.workload == w.name && g.x == p.x })
 }
 
 func (s schedule) length(w *workload, p point) time.Duration {
-	if w.hasGoal(p) {
+	if w.shows(p) {
 		return s.goal
 	}
 	return s.usual

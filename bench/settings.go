@@ -50,7 +50,7 @@ func parseFlags(args []string, stderr io.Writer) (settings, error) {
 	f.StringVar(&s.out, "out", "../docs", "write the report into this `directory`")
 	f.BoolVar(&s.quick, "quick", false, "a few minutes: fewer points, shorter rounds")
 	f.BoolVar(&s.render, "render", false, "measure nothing: write the pages again, of the figures in benchmark/README.md")
-	f.DurationVar(&s.budget, "budget", 0, "`time` for all of it, which sets the length of a round (default 25m, with -quick 6m)")
+	f.DurationVar(&s.budget, "budget", 0, "`time` for all of it, which sets the length of a round (default 30m, with -quick 6m)")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
@@ -89,7 +89,7 @@ func (s *settings) extend() {
 		s.kills = 2
 	}
 	if s.budget == 0 {
-		s.budget = 25 * time.Minute
+		s.budget = 30 * time.Minute
 		if s.quick {
 			s.budget = 6 * time.Minute
 		}
