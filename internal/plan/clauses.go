@@ -38,7 +38,7 @@ func (st *statement) tail(where bool) (f Template, ok bool) {
 		case start >= 0:
 		case where && t.Is("WHERE"):
 			start = t.End
-		case !where && (t.Is("ORDER") || t.Is("LIMIT") || t.Is("FETCH")):
+		case !where && (sqltext.Orders(st.toks, i) || t.Is("LIMIT") || t.Is("FETCH")):
 			start = t.Start
 		}
 	}
@@ -58,7 +58,7 @@ func (st *statement) clauses() (from, where, order Template, ok bool) {
 	at := map[string]int{}
 	for i, t := range sqltext.Outermost(st.toks) {
 		for _, word := range []string{"FROM", "WHERE", "ORDER", "LIMIT"} {
-			if _, found := at[word]; !found && t.Is(word) && (word == "FROM" || at["FROM"] > 0) {
+			if _, found := at[word]; !found && t.Is(word) && (word == "FROM" || at["FROM"] > 0) && (word != "ORDER" || sqltext.Orders(st.toks, i)) {
 				at[word] = i
 			}
 		}

@@ -38,7 +38,7 @@ func (rw rewriter) look(stmt ast.StmtNode, top *topRead) *look {
 		switch {
 		case at < 0 && t.Is("FROM"):
 			at, from = t.Start, i
-		case at >= 0 && (t.Is("ORDER") || t.Is("LIMIT")):
+		case at >= 0 && (sqltext.Orders(rw.toks, i) || t.Is("LIMIT")):
 			until = min(until, i)
 		}
 	}
