@@ -119,6 +119,32 @@ func TestAcceptedFloatingLater(t *testing.T) {
 	})
 }
 
+// TestAcceptedFloatingError pins that of the two errors of a number that is out of range, 1264 and 1690,
+// MySQL chooses by the types that a statement's parameters have had before: with floating-point
+// arguments ours is one that is prepared for that execution alone.
+func TestAcceptedFloatingError(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT UNSIGNED NOT NULL, n INT NULL);\nINSERT INTO post VALUES (1, 1, 0)", harness.Counters("post", "likes"))
+		var numbers []int
+		for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
+			stmt, err := db.PrepareContext(t.Context(), "UPDATE post SET likes = likes + ?, n = ? WHERE id = ?")
+			require.NoError(t, err)
+			for _, args := range [][]any{{"-1", 4, 1}, {-1, 4.0, 5}} {
+				_, err = stmt.ExecContext(t.Context(), args...)
+				require.NoError(t, err)
+			}
+			_, err = stmt.ExecContext(t.Context(), -1, 2, 1)
+			numbers = append(numbers, harness.ErrorNumber(err))
+			require.NoError(t, stmt.Close())
+		}
+		if harness.MariaDB(srv) {
+			require.Equal(t, []int{1690, 1690}, numbers)
+		} else {
+			require.Equal(t, []int{1690, 1264}, numbers)
+		}
+	})
+}
+
 // TestAcceptedEarlierTypes pins that what a prepared query computes from a parameter has
 // the type that its own argument makes of it where another text is sent than before: to
 // plain MySQL the parameter stays what it was. The number is the same.

@@ -113,7 +113,17 @@ func (g *gen) hint(s source) string {
 	if name == "" {
 		name = s.t.name
 	}
-	return pick(g, "", "", "", "", "", "", "SQL_NO_CACHE ", "STRAIGHT_JOIN ", "/*+ MAX_EXECUTION_TIME(10000) */ ", "/*+ NO_INDEX_MERGE(`"+name+"`) */ ", "ALL ", "SQL_BUFFER_RESULT ")
+	return pick(g, "", "", "", "", "", "", "SQL_NO_CACHE ", "STRAIGHT_JOIN ", "/*+ MAX_EXECUTION_TIME(10000) */ ", "/*+ NO_INDEX_MERGE(`"+name+"`) */ ", "ALL ", "SQL_BUFFER_RESULT ",
+		"HIGH_PRIORITY ", "SQL_SMALL_RESULT ", "/*!40001 SQL_NO_CACHE */ ")
+}
+
+// indexHint is none most of the time, as in tables without a primary key.
+func (g *gen) indexHint(t *table) string {
+	if !g.chance(8) || len(t.key) == 0 || strings.Contains(strings.Join(g.script.Setup, ""), "UNIQUE KEY uk") {
+		return ""
+	}
+	return pick(g, " USE INDEX (PRIMARY)", " FORCE INDEX (PRIMARY)", " IGNORE INDEX (PRIMARY)", " USE INDEX ()", " FORCE INDEX FOR ORDER BY (PRIMARY)", " FORCE KEY FOR JOIN (PRIMARY)",
+		" IGNORE INDEX FOR GROUP BY (PRIMARY)", " USE INDEX FOR ORDER BY (PRIMARY) IGNORE KEY FOR JOIN (PRIMARY)")
 }
 
 // simple is a SELECT from one table.
@@ -123,12 +133,7 @@ func (g *gen) simple() (string, bool) {
 		t = g.counted()
 	}
 	s := g.from(t)
-	from := s.text
-	if len(t.key) > 0 && g.chance(6) && !t.has("uk") {
-		if !strings.Contains(strings.Join(g.script.Setup, ""), "UNIQUE KEY uk") {
-			from += pick(g, " USE INDEX (PRIMARY)", " FORCE INDEX (PRIMARY)", " IGNORE INDEX (PRIMARY)", " USE INDEX ()", " FORCE INDEX FOR ORDER BY (PRIMARY)")
-		}
-	}
+	from := s.text + g.indexHint(t)
 	distinct := ""
 	if g.chance(6) {
 		distinct = "DISTINCT "
@@ -188,7 +193,7 @@ func (g *gen) top() (string, bool) {
 	if strings.Count(list, by.name) > 1 {
 		list = "*" // MySQL may find the order ambiguous
 	}
-	text := "SELECT " + list + " FROM " + s.text
+	text := "SELECT " + g.hint(s) + list + " FROM " + s.text + g.indexHint(t)
 	switch g.IntN(5) {
 	case 0, 1:
 		text += " WHERE " + g.condition(s, false)
@@ -251,6 +256,7 @@ func (g *gen) order(s source, list string) string {
 func (g *gen) aggregate() (string, bool) {
 	t := g.counted()
 	s := g.from(t)
+	s.text += g.indexHint(t)
 	agg := func() string {
 		c := pick(g, t.counters()...)
 		r := g.ref(s, c)

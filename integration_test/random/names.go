@@ -29,7 +29,7 @@ func (g *gen) from(t *table) source {
 	default:
 		s.text, s.full = name, true
 	}
-	if t.partitioned && g.chance(25) {
+	if t.partitioned && !(g.d.mariaDB && g.inside()) && g.chance(25) { // TestForgottenPartitions: nobody opens the table anew there
 		partition := pick(g, " PARTITION (p0)", " PARTITION (p0, p2)", " partition(p1)")
 		s.text, s.alias, s.full = name+partition, "", true
 		if g.chance(30) {
