@@ -163,6 +163,9 @@ func (k *call) explainSum(out *Explanation, args []any) {
 	q := k.Plan.Sum()
 	if look := q.Look; look != nil {
 		out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.Own(look.Text), args)
+		if look.Rows.Any != "" {
+			out.step("while the row has none, as the last hidden column tells, this is the answer", k.Own(look.Rows.Any), args)
+		}
 		if look.Rows.Few != "" {
 			few := "while there are few, this is the answer: the hidden columns tell what to add to which row"
 			if look.Rows.First != nil {

@@ -31,3 +31,27 @@ func TestForeignComments(t *testing.T) {
 		}
 	})
 }
+
+// TestHintComments proves that /*+ … */ is a comment but behind the words that have hints: a * before
+// one was none, and no sum was read.
+func TestHintComments(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, title VARCHAR(9), likes INT NOT NULL DEFAULT 0, views INT NOT NULL DEFAULT 0, KEY (likes));\n"+
+			"INSERT INTO post (id, title) VALUES (1, 'a'), (2, 'b'), (3, 'c');\nCREATE TABLE copied LIKE post;\n", harness.Counters("post", "likes", "views"))
+		for range 2 { // the second meets the first
+			tw.Play(t, "A: UPDATE post SET likes = likes + 3, views = views + 7 WHERE id IN (2, 3)", "A: UPDATE post SET likes = likes + 1 WHERE id = 3")
+		}
+		for _, query := range []string{
+			"SELECT * /*+ c */ FROM post WHERE id = 3",
+			"SELECT * /*+ c */ FROM post ORDER BY id",
+			"SELECT p.* /*+ c */ , 1 FROM post p ORDER BY p.id",
+			"SELECT id, title FROM post p FORCE INDEX FOR /*+ c */ ORDER BY (likes) WHERE p.likes > 6 ORDER BY id",
+			"SELECT /*+ NO_ICP(post) */ * /*+ c */ FROM post WHERE likes > 6",
+			"SELECT MAX /*+ c */ (likes) FROM post",
+		} {
+			tw.Same(t, query)
+			tw.Play(t, "A: begin", "A: "+query, "A: UPDATE post SET likes = likes + 1 WHERE id = 3", "A: "+query, "A: rollback")
+		}
+		tw.Play(t, "A: INSERT INTO copied SELECT * /*+ c */ FROM post", "A: SELECT * FROM copied ORDER BY id")
+	})
+}

@@ -3,6 +3,7 @@ package fold
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -27,7 +28,7 @@ func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes bool, b p
 					return err
 				}
 			}
-			if err := f.FoldTable(ctx, s.Table, writes); err != nil {
+			if err := f.foldAll(ctx, s.Table, writes); err != nil {
 				return err
 			}
 			continue
@@ -37,13 +38,50 @@ func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes bool, b p
 		case err == nil:
 			err = f.FoldRows(ctx, s.Table, rows)
 		case mysqlerr.BadValue[mysqlerr.Number(err)]: // as a query says it; the statement itself says what is wrong with it
-			err = f.FoldTable(ctx, s.Table, writes)
+			err = f.foldAll(ctx, s.Table, writes)
+		}
+		if err == nil && !writes {
+			err = f.sees(ctx, s, where, nil)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// foldAll is FoldTable for a statement, which is a mere query unless it writes.
+func (f *Folder) foldAll(ctx context.Context, t *catalog.Table, writes bool) error {
+	fold := func() error { return f.FoldTable(ctx, t, writes) }
+	if err := fold(); err != nil || writes {
+		return err
+	}
+	return f.sees(ctx, plan.RowSet{Table: t, Name: t.Spec.Name}, "TRUE", fold)
+}
+
+// sees fails where a row of the transaction's snapshot that meets a condition has slots there: others
+// have rolled them up since, to a version of the row that the snapshot does not have, or it meets the
+// condition no more, so that it was not folded. again folds what may have come between, where there was
+// no snapshot yet.
+func (f *Folder) sees(ctx context.Context, s plan.RowSet, where string, again func() error) error {
+	t := s.Table
+	if !f.InTransaction() || !f.HasSnapshot || f.Level() != sqltext.RepeatableRead || len(t.Key) == 0 {
+		return nil
+	}
+	for {
+		rows, err := f.Read(ctx, "SELECT 1 FROM (SELECT "+strings.Join(catalog.QuoteNames(t.Key), ", ")+" FROM "+s.From()+" WHERE "+where+") AS "+sqltext.Quote(s.Name)+" WHERE "+slotsql.CountSlots(t, s.Name)+" > 0 LIMIT 1")
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		if again == nil {
+			return &catalog.RefusedError{Table: t.String(), What: "a query that needs all in the base rows",
+				Reason: "others have rolled up since the transaction's snapshot, which lacks what they have", Remedy: "let it be the first that reads in its transaction, or use READ COMMITTED"}
+		}
+		if err := again(); err != nil {
+			return err
+		}
+		again = nil
+	}
 }
 
 // FoldTable takes every key of a table that has slots or pending increments. For a

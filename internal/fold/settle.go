@@ -27,7 +27,11 @@ func (f *Folder) SettleAll(ctx context.Context, p *plan.Plan) error {
 		return nil
 	}
 	for _, s := range x.Rows {
-		if err := f.FoldTableAlone(ctx, s.Table); err != nil {
+		fold := func() error { return f.FoldTableAlone(ctx, s.Table) }
+		if err := fold(); err != nil {
+			return err
+		}
+		if err := f.sees(ctx, s, "TRUE", fold); err != nil {
 			return err
 		}
 	}

@@ -15,12 +15,14 @@ import (
 // RowLook is a look whose hidden columns tell what the slots of each row come to, which is
 // added to its counters when it is read: that takes half the time, or less, of having the server
 // add it up in views. Either they are all slots that there are, if these are few, or the sums of
-// each row's.
+// each row's. Of a row or two that are given by their keys it is asked first whether they have any:
+// most have none, and the sums of nine counters take as long to ask for as the row.
 type RowLook struct {
-	Few, Each string     // the texts; "": there is none
-	Hidden    int        // columns of Few
-	Slots     []RowSlots // of the counter tables
-	First     *FirstRows // by Few alone; nil: which rows there are depends on no counter
+	Any, Few, Each string // the texts; "": there is none
+
+	Hidden int        // columns of Few
+	Slots  []RowSlots // of the counter tables
+	First  *FirstRows // by Few alone; nil: which rows there are depends on no counter
 }
 
 // RowSlots says where the sums of a row's slots belong.
@@ -59,7 +61,7 @@ func (rw rewriter) rowsLooked(s *ast.SelectStmt, top *topRead, text func(hidden 
 	} else if countersNamed(s.Fields, rw.named) < 2 {
 		return RowLook{}
 	}
-	var each, few []string // columns
+	var anySlot, each, few []string // columns
 	all, numbers := rw.sources(s), true
 	for _, src := range all {
 		if src.t == nil || !slices.Contains(read, src.t) {
@@ -77,6 +79,7 @@ func (rw rewriter) rowsLooked(s *ast.SelectStmt, top *topRead, text func(hidden 
 			f.Slots, f.Sum = len(l.Slots), slots.add(by)
 		}
 		l.Slots = append(l.Slots, slots)
+		anySlot = append(anySlot, slotsql.RowHasSlots(src.t, src.name))
 		each = append(each, slotsql.RowSums(src.t, src.name, slots.sums))
 		few = append(few, slotsql.AllSlots(src.t, slots.sums, by), slotsql.KeyOf(src.t, src.name))
 		l.Hidden += 1 + len(src.t.Key)
@@ -85,7 +88,7 @@ func (rw rewriter) rowsLooked(s *ast.SelectStmt, top *topRead, text func(hidden 
 		few = append(few, slotsql.ValueOf(top.name, top.order[0].C))
 		l.Hidden++
 	} else if each != nil {
-		l.Each = text(each)
+		l.Any, l.Each = text(anySlot), text(each)
 	}
 	// Rows of several tables may be put in order in a temporary table, with the hidden columns.
 	if numbers && few != nil && (l.First != nil || s.OrderBy == nil || len(all) == 1) {
@@ -95,6 +98,15 @@ func (rw rewriter) rowsLooked(s *ast.SelectStmt, top *topRead, text func(hidden 
 		}
 	}
 	return l
+}
+
+// of leaves the texts that pay where the keys of all rows are given, or are not.
+func (l *RowLook) of(keyed bool) {
+	if keyed { // a row or two: all slots there are would take longer
+		l.Few = ""
+	} else {
+		l.Any = ""
+	}
 }
 
 // hint writes a hint behind the SELECT that the statement, of which text is a longer version, begins

@@ -37,6 +37,7 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 	}
 	q.Look, q.Apart = rw.look(stmt, q.Top), rw.apart(stmt)
 	q.NamedByArgs = q.Renamed && namedByArgs(stmt)
+	keyed := false
 	switch {
 	case !isOne:
 	case q.Locking:
@@ -44,9 +45,10 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 		q.Exact.Rows, q.First = one.lockedRows(a.parsed.into)
 	default:
 		q.Keys, q.Keyed = one.numericKeys(), one.keyedRows()
-		if q.Look != nil && (q.Keys != nil || q.Keyed != nil) { // a row or two: all slots there are would take longer
-			q.Look.Rows.Few = ""
-		}
+		keyed = q.Keys != nil || q.Keyed != nil
+	}
+	if l := q.Look; l != nil {
+		l.Rows.of(keyed)
 	}
 	return &Plan{Work: q}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -35,10 +36,27 @@ func (r *Reader) looks(ctx context.Context, x *Execution) lookKind {
 			return tableLook
 		}
 	case x.Temporary:
+	case l.Rows.Any != "" && x.State.anyLook.Pays(now):
+		return anyLook
 	case l.Rows.Few != "" && x.asksFew() && r.few(ctx, l.Rows.Slots) && x.State.fewLook.Pays(now):
 		return fewLook
-	case l.Rows.Each != "" && x.State.eachLook.Pays(now):
+	default:
+		return x.looksAtEach(now)
+	}
+	return noLook
+}
+
+func (x *Execution) looksAtEach(now time.Duration) lookKind {
+	if x.Plan.Sum().Look.Rows.Each != "" && x.State.eachLook.Pays(now) {
 		return eachLook
+	}
+	return noLook
+}
+
+// looksAgain is the look that follows one which was no answer.
+func (x *Execution) looksAgain(behind lookKind) lookKind {
+	if behind == anyLook {
+		return x.looksAtEach(catalog.Clock())
 	}
 	return noLook
 }
@@ -79,6 +97,7 @@ type lookKind int
 const (
 	noLook    lookKind = iota
 	tableLook          // has a table slots?
+	anyLook            // has a row of the answer slots?
 	fewLook            // which slots are there?
 	eachLook           // what do the slots of each row of the answer come to?
 )
@@ -89,6 +108,8 @@ func (r *Reader) lookFirst(ctx context.Context, x *Execution, kind lookKind) (ou
 	l := x.Plan.Sum().Look
 	text, hidden, most, pays := l.Text, len(l.Tables), maxLooked+1, &x.State.tableLook
 	switch kind {
+	case anyLook:
+		text, hidden, pays = l.Rows.Any, len(l.Rows.Slots), &x.State.anyLook
 	case fewLook:
 		text, hidden, pays = l.Rows.Few, l.Rows.Hidden, &x.State.fewLook
 	case eachLook:
@@ -118,7 +139,7 @@ func (r *Reader) lookFirst(ctx context.Context, x *Execution, kind lookKind) (ou
 		_ = rows.Close() // if it fails, so does what is sent next
 		return answer.Outcome{}, false, nil
 	}
-	if out.Rows = rows; kind == eachLook && !r.Settings.MariaDB { // MySQL takes a column that an aggregate of another query refers to for one that can be NULL
+	if out.Rows = rows; (kind == anyLook || kind == eachLook) && !r.Settings.MariaDB { // MySQL takes a column that an aggregate of another query refers to for one that can be NULL
 		plain, w := answer.Over(rows), x.written(r)
 		plain.Plain = answer.Plain{Types: w.types, Whole: w.whole}
 		out.Rows = plain
@@ -150,12 +171,18 @@ func (r *Reader) told(x *Execution, rows *lookedRows) (answered bool) {
 func (r *Reader) added(x *Execution, kind lookKind, rows *lookedRows, pays *traffic.Look) (answered bool) {
 	of := &x.Plan.Sum().Look.Rows
 	if len(rows.ahead) > maxLooked {
+		x.State.anyLook.TooMany()
 		x.State.fewLook.TooMany()
 		x.State.eachLook.TooMany()
 		return false
 	}
 	if len(rows.ahead) == 0 {
 		return true
+	}
+	if kind == anyLook {
+		answered = !rows.hasAny()
+		pays.Told(answered)
+		return answered
 	}
 	slots, ok := rows.slots(kind, of, r.Traffic)
 	if !ok {
@@ -227,6 +254,13 @@ func cloned(row []driver.Value) {
 func (a *lookedRows) has(i int) bool {
 	values := a.ahead[0]
 	return values[len(values)-a.hidden+i] != int64(0)
+}
+
+// hasAny reports whether any hidden column of any row is true.
+func (a *lookedRows) hasAny() bool {
+	return slices.ContainsFunc(a.ahead, func(row []driver.Value) bool {
+		return slices.ContainsFunc(row[len(row)-a.hidden:], func(v driver.Value) bool { return v != int64(0) })
+	})
 }
 
 func (a *lookedRows) Next(dest []driver.Value) error {

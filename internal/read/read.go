@@ -40,8 +40,8 @@ type Execution struct {
 
 // State is what the executions of one plan have in common.
 type State struct {
-	tableLook, fewLook, eachLook traffic.Look
-	types                        answer.KeptTypes // of the query as it was written
+	tableLook, anyLook, fewLook, eachLook traffic.Look
+	types                                 answer.KeptTypes // of the query as it was written
 }
 
 // Reader answers queries in one session.
@@ -60,7 +60,7 @@ func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) 
 		return answer.Outcome{}, err
 	}
 	if plain {
-		if kind := r.looks(ctx, x); kind != noLook {
+		for kind := r.looks(ctx, x); kind != noLook; kind = x.looksAgain(kind) {
 			out, answered, err := r.lookFirst(ctx, x, kind)
 			r.HasSnapshot = r.HasSnapshot || p.Fixes && err == nil
 			if answered {

@@ -21,6 +21,11 @@ func HasSlots(t *catalog.Table) string {
 	return "(SELECT MIN(" + catalog.PrivateName + "." + sqltext.Quote(first) + ") IS NOT NULL FROM " + t.Slots() + " AS " + catalog.PrivateName + ")"
 }
 
+// RowHasSlots says whether a row of the table called name, which has a key, has slots.
+func RowHasSlots(t *catalog.Table, name string) string {
+	return "(SELECT MIN(" + catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + ") IS NOT NULL FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + t.Key.Same(catalog.PrivateName, sqltext.Quote(name)) + ")"
+}
+
 // CountSlots is how many slots a row of the table called name has.
 func CountSlots(t *catalog.Table, name string) string {
 	return "(SELECT COUNT(*)" + slotsOfRow(t, name) + ")"

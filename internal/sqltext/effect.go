@@ -79,6 +79,9 @@ var implicit = WordSet(`ALTER CREATE DROP RENAME TRUNCATE GRANT REVOKE ANALYZE C
 // begins with another word may do anything.
 var dataWords = WordSet(`SELECT INSERT UPDATE DELETE REPLACE WITH TABLE VALUES KILL DEALLOCATE SIGNAL GET CHECKSUM`)
 
+// ofSession begin those whose words say what becomes of the session and its transaction.
+var ofSession = WordSet(`SAVEPOINT RELEASE ROLLBACK COMMIT XA SET USE`)
+
 var ddl = WordSet(`ALTER CREATE DROP RENAME TRUNCATE`)
 
 // EffectOf classifies by the first words.
@@ -89,7 +92,8 @@ func EffectOf(toks []Token) Effect {
 	if len(toks) == 0 {
 		return nil
 	}
-	if toks[0].Kind == Versioned {
+	versioned := slices.ContainsFunc(toks, func(t Token) bool { return t.Kind == Versioned })
+	if toks[0].Kind == Versioned || versioned && toks[0].In(ofSession) {
 		return Call{} // code that only some servers run
 	}
 	switch first := strings.ToUpper(toks[0].Name); first {
@@ -99,7 +103,7 @@ func EffectOf(toks []Token) Effect {
 		}
 		return Begin{}
 	case "START":
-		return effectOfStart(toks)
+		return effectOfStart(toks, versioned)
 	case "COMMIT":
 		return Commit{}
 	case "ROLLBACK":
@@ -167,11 +171,11 @@ func nameAt(toks []Token, i int) string {
 	return ""
 }
 
-func effectOfStart(toks []Token) Effect {
+func effectOfStart(toks []Token, versioned bool) Effect {
 	if !WordAt(toks, 1, "TRANSACTION") {
 		return Implicit{}
 	}
-	return Begin{Snapshot: HasWord(toks, "SNAPSHOT")}
+	return Begin{Snapshot: versioned || HasWord(toks, "SNAPSHOT")}
 }
 
 func effectOfRollback(toks []Token) Effect {

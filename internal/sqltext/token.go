@@ -22,7 +22,7 @@ const (
 	Param                        // ?
 	Variable                     // @v, @@v
 	Punctuation                  // any other single byte
-	Hint                         // /*+ … */
+	Hint                         // /*+ … */ behind a word that it is for; elsewhere that is a comment
 	Versioned                    // /*! … */ and /*M! … */: code for some servers
 )
 
@@ -120,6 +120,10 @@ func Tokenize(text string, mode Mode) []Token {
 			continue
 		}
 		t := nextToken(text, i, mode)
+		if n := len(toks); t.Kind == Hint && (n == 0 || !toks[n-1].In(hinted)) {
+			i = t.End
+			continue
+		}
 		if n := len(toks); n > 0 && t.Kind == Word && toks[n-1].Punct('.') && toks[n-1].End == t.Start {
 			t.Kind = Name // even if it is a reserved word
 		}
@@ -128,6 +132,10 @@ func Tokenize(text string, mode Mode) []Token {
 	}
 	return toks
 }
+
+// hinted are the words behind which MySQL's lexer looks for hints
+// (https://dev.mysql.com/doc/refman/8.4/en/optimizer-hints.html).
+var hinted = WordSet(`SELECT INSERT REPLACE UPDATE DELETE`)
 
 // skipBlank returns the end of the white space or ordinary comment at i, or i.
 func skipBlank(s string, i int) int {
@@ -232,13 +240,11 @@ func variable(s string, i int) Token {
 // number reads a number, or an identifier that begins with digits. A point goes with
 // digits alone: in 0a.likes it stands behind a table's name.
 func number(s string, i int) Token {
-	end := i
-	for end < len(s) && isWordByte(s[end]) {
-		if isExponent(s, end, true) && strings.Trim(s[i:end], "0123456789") == "" { // or it is 0x1e-2
-			end++
-		}
-		end++
+	if end := endOfDigits(s, i); end > i && (i == 0 || s[i-1] != '.') && (isExponent(s, end, true) || isExponent(s, end, false)) { // 1e0WHERE is two
+		end = endOfDigits(s, end+2)
+		return Token{Number, i, end, s[i:end]}
 	}
+	end := endOfWord(s, i)
 	if end < len(s) && s[end] == '.' && (i == 0 || s[i-1] != '.') && strings.Trim(s[i:end], "0123456789") == "" {
 		end = endOfDigits(s, end+1)
 		if isExponent(s, end, true) || isExponent(s, end, false) {
