@@ -114,7 +114,7 @@ func (g *gen) hint(s source) string {
 		name = s.t.name
 	}
 	return pick(g, "", "", "", "", "", "", "SQL_NO_CACHE ", "STRAIGHT_JOIN ", "/*+ MAX_EXECUTION_TIME(10000) */ ", "/*+ NO_INDEX_MERGE(`"+name+"`) */ ", "ALL ", "SQL_BUFFER_RESULT ",
-		"HIGH_PRIORITY ", "SQL_SMALL_RESULT ", "/*!40001 SQL_NO_CACHE */ ")
+		"HIGH_PRIORITY ", "SQL_SMALL_RESULT ", "/* c */ ")
 }
 
 // indexHint is none most of the time, as in tables without a primary key.
