@@ -19,11 +19,12 @@ var few = []workload{
 		"SELECT q.id, q.title, q.score, q.answers FROM question q JOIN tag t ON t.question_id = q.id WHERE t.name IN (3, 4) GROUP BY q.id ORDER BY q.score DESC LIMIT 20"),
 	readOnly("fewjoin", "Few rows with slots: 20 first by date, with their authors",
 		"SELECT q.id, q.title, q.score, m.name, m.points FROM question q JOIN member m ON m.id = q.member_id ORDER BY q.created DESC LIMIT 20"),
-	readByKey("keynine", "By key, a row with nine counters", "SELECT * FROM question WHERE id = ?", false),
-	readByKey("keyone", "By key, one counter, prepared", "SELECT score FROM question WHERE id = ?", true),
-	readByKey("pageone", "A page of 20 rows, one counter", "SELECT id, title, score FROM question WHERE id BETWEEN ? AND ? + 19", false),
-	readByKey("pagenine", "A page of 20 rows, nine counters", "SELECT * FROM question WHERE id BETWEEN ? AND ? + 19", false),
-	readByKey("keytitle", "By key, a column that is no counter", "SELECT title FROM question WHERE id = ?", false),
+	readByKey("keynine", "By key, a row with nine counters", "SELECT * FROM question WHERE id = ?", 0),
+	readByKey("keybeside", "By key, a row with nine counters beside rows with slots", "SELECT * FROM question WHERE id = ?", 1),
+	prepared(readByKey("keyone", "By key, one counter, prepared", "SELECT score FROM question WHERE id = ?", 0)),
+	readByKey("pageone", "A page of 20 rows, one counter", "SELECT id, title, score FROM question WHERE id BETWEEN ? AND ? + 19", 0),
+	readByKey("pagenine", "A page of 20 rows, nine counters", "SELECT * FROM question WHERE id BETWEEN ? AND ? + 19", 0),
+	readByKey("keytitle", "By key, a column that is no counter", "SELECT title FROM question WHERE id = ?", 0),
 }
 
 var fewPeers = []peer{plain, counterMySQL, rolledUp}
@@ -49,27 +50,40 @@ func readOnly(name, title, query string) workload {
 	}
 }
 
-func readByKey(name, title, query string, prepared bool) workload {
+// readByKey begins at a row with 16 slots, or so many rows behind it.
+func readByKey(name, title, query string, behind int) workload {
+	begins := "begins at a row with 16 slots"
+	if behind > 0 {
+		begins = "is of a row that has none"
+	}
 	return workload{
 		name: name, title: title, axis: noAxis, peers: fewPeers, points: fewPoint(defaultSlots), rounds: 2, forum: true, kept: true,
-		about: query + ". Where it begins at a row with 16 slots; rolled up: none.",
+		about: query + ". 500 of 50,000 rows have slots, and it " + begins + "; rolled up: none has.",
 		fill:  fillFew,
 		do: func(ctx context.Context, c *client) error {
-			id := (c.rng.IntN(c.counters()/fewEvery-1) + 1) * fewEvery
-			args := []any{id, id}[:strings.Count(query, "?")]
-			if !prepared {
-				return readAll(ctx, c.sql().db, query, args...)
-			}
-			if c.prepared == nil {
-				var err error
-				if c.prepared, err = c.sql().db.PrepareContext(ctx, query); err != nil {
-					return err
-				}
-			}
-			var value int64
-			return c.prepared.QueryRowContext(ctx, args...).Scan(&value)
+			id := c.slotted() + behind
+			return readAll(ctx, c.sql().db, query, []any{id, id}[:strings.Count(query, "?")]...)
 		},
 	}
+}
+
+// slotted is the id of a question with slots.
+func (c *client) slotted() int { return (c.rng.IntN(c.counters()/fewEvery-1) + 1) * fewEvery }
+
+// prepared is a workload that reads one number by a statement prepared once.
+func prepared(w workload) workload {
+	query, _, _ := strings.Cut(w.about, ". ")
+	w.do = func(ctx context.Context, c *client) error {
+		if c.prepared == nil {
+			var err error
+			if c.prepared, err = c.sql().db.PrepareContext(ctx, query); err != nil {
+				return err
+			}
+		}
+		var value int64
+		return c.prepared.QueryRowContext(ctx, c.slotted()).Scan(&value)
+	}
+	return w
 }
 
 // fillFew gives every hundredth question 1 in each slot of each counter, or as
