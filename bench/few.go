@@ -21,7 +21,7 @@ var few = []workload{
 		"SELECT q.id, q.title, q.score, m.name, m.points FROM question q JOIN member m ON m.id = q.member_id ORDER BY q.created DESC LIMIT 20"),
 	readByKey("keynine", "By key, a row with nine counters", "SELECT * FROM question WHERE id = ?", 0),
 	readByKey("keybeside", "By key, a row with nine counters beside rows with slots", "SELECT * FROM question WHERE id = ?", 1),
-	prepared(readByKey("keyone", "By key, one counter, prepared", "SELECT score FROM question WHERE id = ?", 0)),
+	readPrepared("keyone", "By key, one counter, prepared", "SELECT score FROM question WHERE id = ?"),
 	readByKey("pageone", "A page of 20 rows, one counter", "SELECT id, title, score FROM question WHERE id BETWEEN ? AND ? + 19", 0),
 	readByKey("pagenine", "A page of 20 rows, nine counters", "SELECT * FROM question WHERE id BETWEEN ? AND ? + 19", 0),
 	readByKey("keytitle", "By key, a column that is no counter", "SELECT title FROM question WHERE id = ?", 0),
@@ -70,9 +70,9 @@ func readByKey(name, title, query string, behind int) workload {
 // slotted is the id of a question with slots.
 func (c *client) slotted() int { return (c.rng.IntN(c.counters()/fewEvery-1) + 1) * fewEvery }
 
-// prepared is a workload that reads one number by a statement prepared once.
-func prepared(w workload) workload {
-	query, _, _ := strings.Cut(w.about, ". ")
+// readPrepared is readByKey of one number, by a statement that a client prepares once.
+func readPrepared(name, title, query string) workload {
+	w := readByKey(name, title, query, 0)
 	w.do = func(ctx context.Context, c *client) error {
 		if c.prepared == nil {
 			var err error
