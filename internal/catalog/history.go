@@ -12,6 +12,8 @@ import (
 )
 
 // History says how a table's counters are kept as time series; the zero value: they are not.
+// Triggers of the base table write it, and no slot carries its interval: most increments have no
+// slot, what others write has none, and a hot key would have some of each interval to add up.
 type History struct {
 	Every time.Duration // the length of an interval
 	Keep  time.Duration // how long intervals are kept; 0: for ever
