@@ -177,7 +177,8 @@ func (s *Script) skipsIDs(step Step, err int) bool {
 
 // begins reports whether it is only in countermysql that a transaction has begun, by a
 // statement on a partitioned table, or the last one, which the server has refused because it reads the
-// table that it writes: TestAcceptedBeginOfPartition, TestAcceptedBeginOfRefused.
+// table that it writes, or because it makes no sense: TestAcceptedBeginOfPartition,
+// TestAcceptedBeginOfRefused, TestAcceptedNonsense.
 func (s *Script) begins(refused bool, x, y *outcome) bool {
 	return x.err == 0 && y.err == 1568 && (refused || slices.ContainsFunc(s.Setup, partitioned.MatchString))
 }
