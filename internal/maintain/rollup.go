@@ -148,16 +148,18 @@ func (r *rollup) run(ctx context.Context, progress func(slots, total int64)) err
 		if next = keys[len(keys)-1]; len(r.table.Key) == 0 {
 			return nil
 		}
-		if err := r.rest(ctx, begun); err != nil {
+		if err := r.rest(ctx, begun, rollupRest); err != nil {
 			return err
 		}
 	}
 }
 
-// rollupRest is for how many times as long as a transaction took a rollup rests that does, and maxRest bounds it:
-// for most of a long one it was the rollup that waited.
+// rollupRest is for how many times as long as a transaction took a rollup rests that does, forgetRest as a
+// removal of old intervals, which the server's purge works at as long again. maxRest bounds it: for most of
+// a long one it was the rollup that waited.
 const (
 	rollupRest = 9
+	forgetRest = 2 * rollupRest
 	maxRest    = time.Second
 )
 
@@ -166,7 +168,7 @@ var errTaken = errors.New("another rollup works on the table")
 
 // rest leaves the server to others for a multiple of the time since then, and the table to a rollup that does not
 // rest: errTaken.
-func (r *rollup) rest(ctx context.Context, since time.Time) error {
+func (r *rollup) rest(ctx context.Context, since time.Time, times time.Duration) error {
 	if !r.rests {
 		return nil
 	}
@@ -174,7 +176,7 @@ func (r *rollup) rest(ctx context.Context, since time.Time) error {
 	if _, err := r.folder.Read(ctx, "SELECT RELEASE_LOCK('"+r.lockName()+"')"); err != nil && mysqlerr.Number(err) == 0 {
 		return err
 	}
-	session.Pause(ctx, min(rollupRest*took, maxRest))
+	session.Pause(ctx, min(times*took, maxRest))
 	if mine, err := r.reserve(ctx, false); err != nil || mine {
 		return err
 	}
