@@ -193,7 +193,7 @@ func (g *gen) top() (string, bool) {
 	if strings.Count(list, by.name) > 1 {
 		list = "*" // MySQL may find the order ambiguous
 	}
-	text := "SELECT " + g.hint(s) + list + " FROM " + s.text + g.indexHint(t)
+	text := "SELECT " + list + " FROM " + s.text + g.indexHint(t)
 	switch g.IntN(5) {
 	case 0, 1:
 		text += " WHERE " + g.condition(s, false)
