@@ -84,6 +84,24 @@ func TestDerived(t *testing.T) {
 	})
 }
 
+// TestExactReadBesideComments proves that a query which needs all in the base rows sees the comments of now
+// also behind an old snapshot, with what was in slots then and what has come since.
+func TestExactReadBesideComments(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newPosts(t, srv)
+		harness.Affected(t, tw.Direct, "INSERT INTO comment (post_id) VALUES (1)")
+		for range 2 {
+			reader := harness.Session(t, tw.Ours)
+			harness.Affected(t, reader, "BEGIN")
+			before := comments(t, reader, 1)
+			harness.Affected(t, tw.Direct, "INSERT INTO comment (post_id) VALUES (1), (2)")
+			require.EqualValues(t, before+1, harness.Number(t, reader, "SELECT comments FROM post, JSON_TABLE('[1]', '$[*]' COLUMNS (a INT PATH '$')) j WHERE id = 1"))
+			harness.Affected(t, reader, "COMMIT")
+			requireExact(t, tw)
+		}
+	})
+}
+
 // TestOwnComment proves that a transaction sees the effect of what it has written, at every
 // isolation level, behind an old snapshot, a rollup by others, an exact statement and ROLLBACK TO.
 func TestOwnComment(t *testing.T) {

@@ -3,7 +3,6 @@ package fold
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -59,22 +58,20 @@ func (f *Folder) foldAll(ctx context.Context, t *catalog.Table, writes bool) err
 	return f.sees(ctx, plan.RowSet{Table: t, Name: t.Spec.Name}, "TRUE", fold)
 }
 
-// sees fails where a row of the transaction's snapshot that meets a condition has slots there: others
-// have rolled them up since, to a version of the row that the snapshot does not have, or it meets the
-// condition no more, so that it was not folded. again folds what may have come between, where there was
-// no snapshot yet.
+// sees fails where the transaction's snapshot lacks what somebody has rolled up since, or what a row has
+// in slots that meets a condition in the snapshot alone and so was not folded. again folds what may have
+// come between, where there was no snapshot yet.
 func (f *Folder) sees(ctx context.Context, s plan.RowSet, where string, again func() error) error {
-	t := s.Table
-	if !f.InTransaction() || !f.HasSnapshot || f.Level() != sqltext.RepeatableRead || len(t.Key) == 0 {
+	if !f.InTransaction() || !f.HasSnapshot || f.Level() != sqltext.RepeatableRead || len(s.Table.Key) == 0 {
 		return nil
 	}
 	for {
-		rows, err := f.Read(ctx, "SELECT 1 FROM (SELECT "+strings.Join(catalog.QuoteNames(t.Key), ", ")+" FROM "+s.From()+" WHERE "+where+") AS "+sqltext.Quote(s.Name)+" WHERE "+slotsql.CountSlots(t, s.Name)+" > 0 LIMIT 1")
-		if err != nil || len(rows) == 0 {
+		lacks, err := f.lacks(ctx, s, where)
+		if err != nil || !lacks {
 			return err
 		}
 		if again == nil {
-			return &catalog.RefusedError{Table: t.String(), What: "a query that needs all in the base rows",
+			return &catalog.RefusedError{Table: s.Table.String(), What: "a query that needs all in the base rows",
 				Reason: "others have rolled up since the transaction's snapshot, which lacks what they have", Remedy: "let it be the first that reads in its transaction, or use READ COMMITTED"}
 		}
 		if err := again(); err != nil {
@@ -82,6 +79,27 @@ func (f *Folder) sees(ctx context.Context, s plan.RowSet, where string, again fu
 		}
 		again = nil
 	}
+}
+
+// lacks reports whether a row that meets a condition has slots in the transaction's snapshot, and another
+// value there than it has now.
+func (f *Folder) lacks(ctx context.Context, s plan.RowSet, where string) (bool, error) {
+	t := s.Table
+	seen, err := f.LockRowsAs(ctx, t, sqltext.Quote(s.Name), slotsql.WithSlots(t, s.Name), where, "")
+	if err != nil {
+		return false, err
+	}
+	for batch := range slices.Chunk(seen, f.Settings.Several(t, BatchKeys, session.EachOf(seen, slotsql.LockedRow.KeyOf))) {
+		values, keys := map[string][]string{}, make([]catalog.Key, len(batch))
+		for i, r := range batch {
+			keys[i], values[r.Key.ID()] = r.Key, r.Counters
+		}
+		now, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.WhereAny(keys, t.Ref()))
+		if err != nil || len(now) < len(batch) || slices.ContainsFunc(now, func(r slotsql.LockedRow) bool { return !slices.Equal(values[r.Key.ID()], r.Counters) }) {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // FoldTable takes every key of a table that has slots or pending increments. For a

@@ -82,3 +82,9 @@ func (g *Gathered) On() string {
 func (g *Gathered) Joined() string {
 	return g.Table.Base() + " AS " + sqltext.Quote(g.Name) + " LEFT JOIN (" + g.Slots() + ") AS " + catalog.PrivateName + " ON " + g.On()
 }
+
+// WithSlots is a FROM clause of the rows of a table called name whose slots do not come to nothing.
+func WithSlots(t *catalog.Table, name string) string {
+	g := &Gathered{Table: t, Name: name, Columns: t.Counters}
+	return "(" + g.Slots() + g.Changed() + ") AS " + catalog.PrivateName + " STRAIGHT_JOIN " + t.Base() + " AS " + sqltext.Quote(name) + " ON " + g.On()
+}
