@@ -43,6 +43,21 @@ func TestSavepointComments(t *testing.T) {
 	})
 }
 
+// TestVersionedStart proves that a transaction is a new one whose beginning stands in a version comment, and
+// that one of a later statement in the text is no matter of the first.
+func TestVersionedStart(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewBlog(t, srv, harness.BlogCounters(), "multiStatements=true")
+		const after = "B: SELECT id, likes, views FROM post ORDER BY id"
+		tw.Play(t, "A: START TRANSACTION", "A: UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE id = 1", "A: START /*!50000 TRANSACTION */",
+			"B: UPDATE post SET likes = likes + 7 WHERE id = 1", "A: UPDATE post SET likes = 0 WHERE id = 1", "A: COMMIT", after)
+		tw.Play(t, "A: BEGIN", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SAVEPOINT a", "A: UPDATE post SET likes = likes + 10 WHERE id = 1",
+			"A: ROLLBACK TO a; UPDATE post SET views = views /*!40001 + 1 */ WHERE id = 1", "A: COMMIT", after)
+		tw.Play(t, "A: START TRANSACTION /*!50600 READ WRITE */", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: SAVEPOINT a", "A: SELECT 1", "A: ROLLBACK TO a",
+			"O: UPDATE post SET title = 'new' WHERE id = 2", "A: SELECT title FROM post WHERE id = 2", "A: COMMIT", after)
+	})
+}
+
 // TestSavepointNames proves that names of savepoints are compared as the servers
 // do: an increment behind a savepoint stayed pending where ROLLBACK TO spelled it
 // otherwise.

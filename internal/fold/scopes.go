@@ -39,9 +39,6 @@ func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes bool, b p
 		case mysqlerr.BadValue[mysqlerr.Number(err)]: // as a query says it; the statement itself says what is wrong with it
 			err = f.foldAll(ctx, s.Table, writes)
 		}
-		if err == nil && !writes {
-			err = f.sees(ctx, s, where, nil)
-		}
 		if err != nil {
 			return err
 		}
@@ -51,55 +48,54 @@ func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes bool, b p
 
 // foldAll is FoldTable for a statement, which is a mere query unless it writes.
 func (f *Folder) foldAll(ctx context.Context, t *catalog.Table, writes bool) error {
-	fold := func() error { return f.FoldTable(ctx, t, writes) }
-	if err := fold(); err != nil || writes {
+	if err := f.FoldTable(ctx, t, writes); err != nil || writes {
 		return err
 	}
-	return f.sees(ctx, plan.RowSet{Table: t, Name: t.Spec.Name}, "TRUE", fold)
+	return f.reveal(ctx, t)
 }
 
-// sees fails where the transaction's snapshot lacks what somebody has rolled up since, or what a row has
-// in slots that meets a condition in the snapshot alone and so was not folded. again folds what may have
-// come between, where there was no snapshot yet.
-func (f *Folder) sees(ctx context.Context, s plan.RowSet, where string, again func() error) error {
-	if !f.InTransaction() || !f.HasSnapshot || f.Level() != sqltext.RepeatableRead || len(s.Table.Key) == 0 {
+// reveal has the transaction see as they are now the rows that have slots in its snapshot and were
+// rolled up by others since: as of the snapshot they lack those. It sees what it has written itself.
+func (f *Folder) reveal(ctx context.Context, t *catalog.Table) error {
+	if !f.InTransaction() || f.Level() != sqltext.RepeatableRead {
 		return nil
 	}
-	for {
-		lacks, err := f.lacks(ctx, s, where)
-		if err != nil || !lacks {
-			return err
-		}
-		if again == nil {
-			return &catalog.RefusedError{Table: s.Table.String(), What: "a query that needs all in the base rows",
-				Reason: "others have rolled up since the transaction's snapshot, which lacks what they have", Remedy: "let it be the first that reads in its transaction, or use READ COMMITTED"}
-		}
-		if err := again(); err != nil {
-			return err
-		}
-		again = nil
-	}
-}
-
-// lacks reports whether a row that meets a condition has slots in the transaction's snapshot, and another
-// value there than it has now.
-func (f *Folder) lacks(ctx context.Context, s plan.RowSet, where string) (bool, error) {
-	t := s.Table
-	seen, err := f.LockRowsAs(ctx, t, sqltext.Quote(s.Name), slotsql.WithSlots(t, s.Name), where, "")
+	seen, err := f.LockRowsAs(ctx, t, t.Ref(), slotsql.WithSlots(t), "TRUE", "")
 	if err != nil {
-		return false, err
+		return err
 	}
-	for batch := range slices.Chunk(seen, f.Settings.Several(t, BatchKeys, session.EachOf(seen, slotsql.LockedRow.KeyOf))) {
-		values, keys := map[string][]string{}, make([]catalog.Key, len(batch))
-		for i, r := range batch {
-			keys[i], values[r.Key.ID()] = r.Key, r.Counters
+	for then := range slices.Chunk(seen, f.Settings.Several(t, BatchKeys, session.EachOf(seen, slotsql.LockedRow.KeyOf))) {
+		keys := make([]catalog.Key, len(then))
+		for i, r := range then {
+			keys[i] = r.Key
 		}
 		now, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.WhereAny(keys, t.Ref()))
-		if err != nil || len(now) < len(batch) || slices.ContainsFunc(now, func(r slotsql.LockedRow) bool { return !slices.Equal(values[r.Key.ID()], r.Counters) }) {
-			return true, err
+		if err != nil {
+			return err
+		}
+		if len(now) < len(then) {
+			return &catalog.RefusedError{Table: t.String(), What: "a query that needs all in the base rows",
+				Reason: "others have deleted rows since the transaction's snapshot, which has them without what was in their slots", Remedy: "let it be the first that reads in its transaction, or use READ COMMITTED"}
+		}
+		there, back := slotsql.NewFolding(t), slotsql.NewFolding(t)
+		for i, r := range now { // both in the order of their keys
+			if !slices.Equal(r.Counters, then[i].Counters) {
+				there.Set(then[i])
+				back.Set(r)
+			}
+		}
+		for _, folding := range []*slotsql.Folding{there, back} { // an UPDATE that changes nothing makes no version of its own
+			if update := folding.UpdateSQL(); update != "" && folding.Folded != nil {
+				if _, err := f.Do(ctx, f.Settings.Unsnapshot()+update); err != nil {
+					return err
+				}
+			}
+		}
+		for _, row := range back.Folded {
+			f.noteFolded(t, row)
 		}
 	}
-	return false, nil
+	return nil
 }
 
 // FoldTable takes every key of a table that has slots or pending increments. For a

@@ -100,8 +100,8 @@ func (rw rewriter) rowsLooked(s *ast.SelectStmt, top *topRead, text func(hidden 
 	return l
 }
 
-// of leaves the texts that pay where the keys of all rows are given, or are not.
-func (l *RowLook) of(keyed bool) {
+// keepFor leaves the texts that pay where the keys of all rows are given, or are not.
+func (l *RowLook) keepFor(keyed bool) {
 	if keyed { // a row or two: all slots there are would take longer
 		l.Few = ""
 	} else {

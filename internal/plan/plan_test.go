@@ -36,6 +36,9 @@ func describe(p *Plan) string {
 				always = ", and no row is an answer"
 			}
 			line("  looks by %s%s", look.Text, always)
+			if look.Rows.Any != "" {
+				line("  or by %s", look.Rows.Any)
+			}
 			if look.Rows.Few != "" {
 				line("  or by %s", look.Rows.Few)
 			}

@@ -48,7 +48,7 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 		keyed = q.Keys != nil || q.Keyed != nil
 	}
 	if l := q.Look; l != nil {
-		l.Rows.of(keyed)
+		l.Rows.keepFor(keyed)
 	}
 	return &Plan{Work: q}
 }

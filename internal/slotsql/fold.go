@@ -24,6 +24,24 @@ type Folding struct {
 	Folded []FoldedRow // to which rows
 }
 
+// NewFolding is one of nothing.
+func NewFolding(t *catalog.Table) *Folding {
+	return &Folding{Table: t, Whens: make([][]string, len(t.Counters)+len(t.Touch))}
+}
+
+// Set gives a row the counters that it has been read with.
+func (f *Folding) Set(r LockedRow) {
+	where := f.Table.Key.Where(r.Key, f.Table.Ref())
+	for i, n := range r.Counters {
+		if n == "" {
+			n = "NULL"
+		}
+		f.Whens[i] = append(f.Whens[i], " WHEN "+where+" THEN "+n)
+	}
+	f.rows = append(f.rows, "("+where+")")
+	f.Folded = append(f.Folded, FoldedRow{r.Key, true})
+}
+
 // Add folds a row, if there is anything to fold.
 func (f *Folding) Add(r LockedRow, slots []SlotRow, e *RowIncrement) error {
 	if len(slots) == 0 && e == nil {

@@ -83,8 +83,17 @@ func (g *Gathered) Joined() string {
 	return g.Table.Base() + " AS " + sqltext.Quote(g.Name) + " LEFT JOIN (" + g.Slots() + ") AS " + catalog.PrivateName + " ON " + g.On()
 }
 
-// WithSlots is a FROM clause of the rows of a table called name whose slots do not come to nothing.
-func WithSlots(t *catalog.Table, name string) string {
-	g := &Gathered{Table: t, Name: name, Columns: t.Counters}
-	return "(" + g.Slots() + g.Changed() + ") AS " + catalog.PrivateName + " STRAIGHT_JOIN " + t.Base() + " AS " + sqltext.Quote(name) + " ON " + g.On()
+// WithSlots is a FROM clause of a table's rows whose slots do not come to nothing.
+func WithSlots(t *catalog.Table) string {
+	keys, by := "1", ""
+	if len(t.Key) > 0 {
+		keys = strings.Join(catalog.QuoteNames(t.Key), ", ")
+		by = " GROUP BY " + keys
+	}
+	sums := make([]string, len(t.Counters))
+	for i, c := range t.Counters {
+		sums[i] = "SUM(" + sqltext.Quote(c.Name) + ") <> 0"
+	}
+	return "(SELECT " + keys + " FROM " + t.Slots() + " WHERE " + sqltext.Quote(t.SlotCol) + " IS NOT NULL" + by + " HAVING " + strings.Join(sums, " OR ") + ") AS " + catalog.PrivateName +
+		" STRAIGHT_JOIN " + t.From() + " ON " + t.Key.Same(catalog.PrivateName, t.Ref())
 }

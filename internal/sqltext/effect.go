@@ -92,8 +92,7 @@ func EffectOf(toks []Token) Effect {
 	if len(toks) == 0 {
 		return nil
 	}
-	versioned := slices.ContainsFunc(toks, func(t Token) bool { return t.Kind == Versioned })
-	if toks[0].Kind == Versioned || versioned && toks[0].In(ofSession) {
+	if toks[0].Kind == Versioned || toks[0].In(ofSession) && versioned(toks) {
 		return Call{} // code that only some servers run
 	}
 	switch first := strings.ToUpper(toks[0].Name); first {
@@ -103,7 +102,7 @@ func EffectOf(toks []Token) Effect {
 		}
 		return Begin{}
 	case "START":
-		return effectOfStart(toks, versioned)
+		return effectOfStart(toks)
 	case "COMMIT":
 		return Commit{}
 	case "ROLLBACK":
@@ -171,11 +170,20 @@ func nameAt(toks []Token, i int) string {
 	return ""
 }
 
-func effectOfStart(toks []Token, versioned bool) Effect {
-	if !WordAt(toks, 1, "TRANSACTION") {
-		return Implicit{}
+// versioned reports whether the first statement of a text has code that only some servers run.
+func versioned(toks []Token) bool {
+	i := slices.IndexFunc(toks, func(t Token) bool { return t.Kind == Versioned || t.Punct(';') })
+	return i >= 0 && toks[i].Kind == Versioned
+}
+
+func effectOfStart(toks []Token) Effect {
+	switch {
+	case WordAt(toks, 1, "TRANSACTION"):
+		return Begin{Snapshot: HasWord(toks, "SNAPSHOT")}
+	case versioned(toks):
+		return Call{}
 	}
-	return Begin{Snapshot: versioned || HasWord(toks, "SNAPSHOT")}
+	return Implicit{}
 }
 
 func effectOfRollback(toks []Token) Effect {
