@@ -17,8 +17,14 @@ const BatchKeys = 100
 
 // FoldScopes locks the base rows that a statement needs and rolls up their slots, together
 // with what the transaction has pending for them: after it the base rows say all. writes
-// says that the statement is no mere query.
-func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes bool, b plan.Binder) error {
+// says that the statement may change rows, reads that it may show some.
+func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes, reads bool, b plan.Binder) error {
+	whole := func(t *catalog.Table) error {
+		if err := f.FoldTable(ctx, t, writes); err != nil || !reads {
+			return err
+		}
+		return reveal(ctx, f, t)
+	}
 	for _, s := range x.Rows {
 		where, ok := s.Bind(b)
 		if !ok || s.Where == nil && s.Keys == nil {
@@ -27,7 +33,7 @@ func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes bool, b p
 					return err
 				}
 			}
-			if err := f.foldAll(ctx, s.Table, writes); err != nil {
+			if err := whole(s.Table); err != nil {
 				return err
 			}
 			continue
@@ -37,62 +43,10 @@ func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes bool, b p
 		case err == nil:
 			err = f.FoldRows(ctx, s.Table, rows)
 		case mysqlerr.BadValue[mysqlerr.Number(err)]: // as a query says it; the statement itself says what is wrong with it
-			err = f.foldAll(ctx, s.Table, writes)
+			err = whole(s.Table)
 		}
 		if err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// foldAll is FoldTable for a statement, which is a mere query unless it writes.
-func (f *Folder) foldAll(ctx context.Context, t *catalog.Table, writes bool) error {
-	if err := f.FoldTable(ctx, t, writes); err != nil || writes {
-		return err
-	}
-	return f.reveal(ctx, t)
-}
-
-// reveal has the transaction see as they are now the rows that have slots in its snapshot and were
-// rolled up by others since: as of the snapshot they lack those. It sees what it has written itself.
-func (f *Folder) reveal(ctx context.Context, t *catalog.Table) error {
-	if !f.InTransaction() || f.Level() != sqltext.RepeatableRead {
-		return nil
-	}
-	seen, err := f.LockRowsAs(ctx, t, t.Ref(), slotsql.WithSlots(t), "TRUE", "")
-	if err != nil {
-		return err
-	}
-	for then := range slices.Chunk(seen, f.Settings.Several(t, BatchKeys, session.EachOf(seen, slotsql.LockedRow.KeyOf))) {
-		keys := make([]catalog.Key, len(then))
-		for i, r := range then {
-			keys[i] = r.Key
-		}
-		now, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.WhereAny(keys, t.Ref()))
-		if err != nil {
-			return err
-		}
-		if len(now) < len(then) {
-			return &catalog.RefusedError{Table: t.String(), What: "a query that needs all in the base rows",
-				Reason: "others have deleted rows since the transaction's snapshot, which has them without what was in their slots", Remedy: "let it be the first that reads in its transaction, or use READ COMMITTED"}
-		}
-		there, back := slotsql.NewFolding(t), slotsql.NewFolding(t)
-		for i, r := range now { // both in the order of their keys
-			if !slices.Equal(r.Counters, then[i].Counters) {
-				there.Set(then[i])
-				back.Set(r)
-			}
-		}
-		for _, folding := range []*slotsql.Folding{there, back} { // an UPDATE that changes nothing makes no version of its own
-			if update := folding.UpdateSQL(); update != "" && folding.Folded != nil {
-				if _, err := f.Do(ctx, f.Settings.Unsnapshot()+update); err != nil {
-					return err
-				}
-			}
-		}
-		for _, row := range back.Folded {
-			f.noteFolded(t, row)
 		}
 	}
 	return nil

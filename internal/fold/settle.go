@@ -31,7 +31,7 @@ func (f *Folder) SettleAll(ctx context.Context, p *plan.Plan) error {
 			return err
 		}
 		if f.HasSnapshot { // else it would get one, which the statement may not need
-			if err := f.reveal(ctx, s.Table); err != nil {
+			if err := reveal(ctx, f, s.Table); err != nil {
 				return err
 			}
 		}
