@@ -16,7 +16,9 @@ import (
 // locked here.
 func (r *Runner) takeFor(ctx context.Context, x Execution) (string, error) {
 	n, b, locksGaps := x.Restriction, x.Arguments.Binder, r.LocksGaps()
-	asItIs := func() (string, error) { return x.Text, r.FoldScopes(ctx, x.Exact, x.Plan.Writes != nil, x.Plan.Writes == nil || x.Asked, b) }
+	asItIs := func() (string, error) {
+		return x.Text, r.FoldScopes(ctx, x.Exact, x.Plan.Writes != nil, x.Plan.Writes == nil || x.Asked, b)
+	}
 	if n == nil || locksGaps && n.By == nil && n.First == nil {
 		return asItIs()
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -17,7 +18,7 @@ func reveal(ctx context.Context, f *Folder, t *catalog.Table) error {
 		return nil
 	}
 	seen, err := f.LockRowsAs(ctx, t, t.Ref(), slotsql.WithSlots(t), "TRUE", "")
-	if err != nil {
+	if err != nil && mysqlerr.Number(err) != mysqlerr.ErrYounger {
 		return err
 	}
 	for then := range slices.Chunk(seen, f.Settings.Several(t, BatchKeys, session.EachOf(seen, slotsql.LockedRow.KeyOf))) {

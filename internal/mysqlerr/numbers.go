@@ -36,6 +36,7 @@ const (
 	ErrNoIndex         = 1176
 	ErrNotLocked       = 1100
 	ErrNoSavepoint     = 1305
+	ErrYounger         = 1412 // a table is younger than the snapshot
 	ErrNoStatement     = 1243 // that was prepared
 	ErrManyStatements  = 1461 // are prepared on the server
 	ErrReprepare       = 1615 // its tables are being altered all the time
