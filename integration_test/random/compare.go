@@ -194,12 +194,20 @@ type lenient struct {
 	mariaDB bool
 	copies  bool // columns of copied rows can be of another size than the expressions that they hold
 	outer   bool // a row that the server has read beforehand can't be missing
-	digits  bool // TestAcceptedDigits, TestAcceptedDigitsOfParameters
+	digits  bool // TestAcceptedDigits, TestAcceptedDigitsOfParameters, TestAcceptedUnsignedArgument
 }
 
 func leniency(s Step, mariaDB bool) lenient {
 	copies := copying.MatchString(s.SQL)
-	return lenient{mariaDB, copies, outerJoin.MatchString(s.SQL), !mariaDB && (copies || parameterInside.MatchString(s.SQL)) && choosing.MatchString(s.SQL)}
+	return lenient{mariaDB, copies, outerJoin.MatchString(s.SQL), !mariaDB && (copies || parameterInside.MatchString(s.SQL) || s.unsigned()) && choosing.MatchString(s.SQL)}
+}
+
+// unsigned reports whether an argument is a uint64.
+func (s Step) unsigned() bool {
+	return slices.ContainsFunc(slices.Concat(s.Args...), func(arg any) bool {
+		_, is := arg.(uint64)
+		return is
+	})
 }
 
 // kept is what has to be equal of a column's type.
