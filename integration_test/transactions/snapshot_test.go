@@ -280,3 +280,12 @@ func TestReadOwnSnapshot(t *testing.T) {
 		}
 	})
 }
+
+// TestNamedTableBeginsNothing proves that a query which names a counter table and reads none begins no
+// transaction where autocommit is off and nothing is in slots.
+func TestNamedTableBeginsNothing(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL)", harness.Counters("post", "likes"), "autocommit=0")
+		tw.Play(t, "A: WITH post AS (SELECT 1 AS views) SELECT * FROM post", "A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "A: COMMIT")
+	})
+}

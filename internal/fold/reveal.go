@@ -14,7 +14,7 @@ import (
 // reveal has the transaction see as they are now the rows that have slots in its snapshot and were
 // rolled up by others since: as of the snapshot they lack those. It sees what it has written itself.
 func reveal(ctx context.Context, f *Folder, t *catalog.Table) error {
-	if !f.InTransaction() || f.Level() != sqltext.RepeatableRead {
+	if !f.InTransaction() || !f.Begun() || f.Level() != sqltext.RepeatableRead {
 		return nil
 	}
 	seen, err := f.LockRowsAs(ctx, t, t.Ref(), slotsql.WithSlots(t), "TRUE", "")
