@@ -44,6 +44,8 @@ func (r *Runner) owned(ctx context.Context, s *Script, d *Difference) bool {
 		ways = append(ways, repreparing)
 	} else if !r.MariaDB && (d.Kind == "rows" || d.Kind == "affected") && slices.ContainsFunc(s.Steps[:step], s.floats) {
 		ways = append(ways, repreparing)
+	} else if !r.MariaDB && d.What == "1690 against 0" && s.Steps[step].Prepared { // a parameter that has been UNSIGNED before
+		ways = append(ways, repreparing)
 	}
 	if d.Kind == "final rows" {
 		return r.writesOwn(ctx, s)
