@@ -21,36 +21,55 @@ func reveal(ctx context.Context, f *Folder, t *catalog.Table) error {
 	if err != nil && mysqlerr.Number(err) != mysqlerr.ErrYounger {
 		return err
 	}
-	for then := range slices.Chunk(seen, f.Settings.Several(t, BatchKeys, session.EachOf(seen, slotsql.LockedRow.KeyOf))) {
-		keys := make([]catalog.Key, len(then))
-		for i, r := range then {
-			keys[i] = r.Key
+	for batch := range slices.Chunk(seen, f.Settings.Several(t, BatchKeys, session.EachOf(seen, slotsql.LockedRow.KeyOf))) {
+		keys, then := make([]catalog.Key, len(batch)), map[string][]string{}
+		for i, r := range batch {
+			keys[i], then[r.Key.ID()] = r.Key, r.Counters
 		}
 		now, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.WhereAny(keys, t.Ref()))
 		if err != nil {
 			return err
 		}
-		if len(now) < len(then) {
-			return &catalog.RefusedError{Table: t.String(), What: "a query that needs all in the base rows",
-				Reason: "others have deleted rows since the transaction's snapshot, which has them without what was in their slots", Remedy: "let it be the first that reads in its transaction, or use READ COMMITTED"}
+		if len(now) != len(batch) {
+			return notRevealed(t)
 		}
 		there, back := slotsql.NewFolding(t), slotsql.NewFolding(t)
-		for i, r := range now { // both in the order of their keys
-			if !slices.Equal(r.Counters, then[i].Counters) {
-				there.Set(then[i])
+		for _, r := range now {
+			switch counters, known := then[r.Key.ID()]; {
+			case !known:
+				return notRevealed(t)
+			case slices.Equal(r.Counters, counters):
+			case t.Degraded != nil:
+				return notRevealed(t)
+			default:
+				there.Set(slotsql.LockedRow{Key: r.Key, Counters: counters})
 				back.Set(r)
 			}
 		}
-		for _, folding := range []*slotsql.Folding{there, back} { // an UPDATE that changes nothing makes no version of its own
-			if update := folding.UpdateSQL(); update != "" && folding.Folded != nil {
-				if _, err := f.Do(ctx, f.Settings.Unsnapshot()+update); err != nil {
-					return err
-				}
-			}
+		if back.Folded == nil {
+			continue
+		}
+		// An UPDATE that changes nothing makes no version of its own.
+		_, err = f.Do(ctx, f.Settings.Unsnapshot()+there.UpdateSQL())
+		switch {
+		case mysqlerr.Constraint[mysqlerr.Number(err)]:
+			return notRevealed(t)
+		case err != nil:
+			return err
+		}
+		if _, err := f.Do(context.WithoutCancel(ctx), f.Settings.Unsnapshot()+back.UpdateSQL()); err != nil {
+			_ = f.Raw.Close() // or the application might commit what the snapshot has
+			return err
 		}
 		for _, row := range back.Folded {
 			f.noteFolded(t, row)
 		}
 	}
 	return nil
+}
+
+// notRevealed is for rows that are gone, or have another key, or that nothing but their own statements may change.
+func notRevealed(t *catalog.Table) error {
+	return &catalog.RefusedError{Table: t.String(), What: "a query that needs all in the base rows",
+		Reason: "others have rolled up, deleted or renamed rows since the transaction's snapshot, which lacks what was in their slots", Remedy: "let it be the first that reads in its transaction, or use READ COMMITTED"}
 }

@@ -39,7 +39,8 @@ func (f *Folder) FoldSlots(ctx context.Context, t *catalog.Table, rows []slotsql
 			found[id] = slices.DeleteFunc(slots, func(s slotsql.SlotRow) bool { return !s.Offset && (w.Folded[id] || w.Folded[s.Key.ID()]) })
 		}
 	}
-	folding := slotsql.Folding{Table: t, Strict: f.Settings.Strict, Whens: make([][]string, len(t.Counters)+len(t.Touch))}
+	folding := slotsql.NewFolding(t)
+	folding.Strict = f.Settings.Strict
 	if f.discarding != nil {
 		folding.Discards = f.discarding.Counters
 	}
@@ -55,7 +56,7 @@ func (f *Folder) FoldSlots(ctx context.Context, t *catalog.Table, rows []slotsql
 		return &catalog.UnfitError{Table: t.String(), Reasons: t.Degraded}
 	}
 	if folding.Stands != nil {
-		if err := f.stand(ctx, &folding); err != nil {
+		if err := f.stand(ctx, folding); err != nil {
 			return err
 		}
 	}
