@@ -161,23 +161,8 @@ func (k *call) explain(ctx context.Context, out *Explanation, args []any) (*Expl
 
 func (k *call) explainSum(out *Explanation, args []any) {
 	q := k.Plan.Sum()
-	if look := q.Look; look != nil {
-		out.step("while its tables have no slots, as the last hidden columns tell, this is the answer", k.Own(look.Text), args)
-		if look.Rows.Any != "" {
-			out.step("while the row has none, as the last hidden column tells, this is the answer", k.Own(look.Rows.Any), args)
-		}
-		if look.Rows.Few != "" {
-			few := "while there are few, this is the answer: the hidden columns tell what to add to which row"
-			if look.Rows.First != nil {
-				few += ", unless another row comes among the first by that"
-			}
-			out.step(few, k.Own(look.Rows.Few), args)
-		}
-		if look.Rows.Each != "" {
-			out.step("while there are many, this is the answer: the last hidden columns tell what to add to each row", k.Own(look.Rows.Each), args)
-		}
-	}
 	x := k.query()
+	x.ExplainLooks(func(when, text string) { out.step(when, k.Own(text), args) })
 	text, sent := x.Summed(k.conn.Settings.WholeDates)
 	if q.Top != nil || q.Short != nil {
 		args = make([]any, len(sent))

@@ -10,10 +10,13 @@ import (
 )
 
 // Changed leaves out the keys whose counters slots do not change.
-func (g *Gathered) Changed() string {
-	conds := make([]string, len(g.Columns))
-	for i, c := range g.Columns {
-		conds[i] = "SUM(" + sqltext.Quote(g.Name) + "." + sqltext.Quote(c.Name) + ") <> 0"
+func (g *Gathered) Changed() string { return someSum(sqltext.Quote(g.Name)+".", g.Columns) }
+
+// someSum leaves out the groups of slots that add nothing to any counter.
+func someSum(of string, counters []*catalog.Column) string {
+	conds := make([]string, len(counters))
+	for i, c := range counters {
+		conds[i] = "SUM(" + of + sqltext.Quote(c.Name) + ") <> 0"
 	}
 	return " HAVING " + strings.Join(conds, " OR ")
 }
@@ -90,10 +93,6 @@ func WithSlots(t *catalog.Table) string {
 		keys = strings.Join(catalog.QuoteNames(t.Key), ", ")
 		by = " GROUP BY " + keys
 	}
-	sums := make([]string, len(t.Counters))
-	for i, c := range t.Counters {
-		sums[i] = "SUM(" + sqltext.Quote(c.Name) + ") <> 0"
-	}
-	return "(SELECT " + keys + " FROM " + t.Slots() + " WHERE " + sqltext.Quote(t.SlotCol) + " IS NOT NULL" + by + " HAVING " + strings.Join(sums, " OR ") + ") AS " + catalog.PrivateName +
+	return "(SELECT " + keys + " FROM " + t.Slots() + " WHERE " + sqltext.Quote(t.SlotCol) + " IS NOT NULL" + by + someSum("", t.Counters) + ") AS " + catalog.PrivateName +
 		" STRAIGHT_JOIN " + t.From() + " ON " + t.Key.Same(catalog.PrivateName, t.Ref())
 }

@@ -36,9 +36,6 @@ type Locking struct {
 	Shared bool   // the statement asks for shared locks
 }
 
-// Orders reports whether ORDER BY begins at token i, and no index hint's FOR ORDER BY.
-func Orders(toks []Token, i int) bool { return toks[i].Is("ORDER") && (i == 0 || !toks[i-1].Is("FOR")) }
-
 // Locks reports whether a locking clause begins at token i.
 func Locks(toks []Token, i int) bool {
 	next := func(w string) bool { return i+1 < len(toks) && toks[i+1].Is(w) }

@@ -36,6 +36,9 @@ func WithoutLocks(query string, mode Mode) string {
 	return string(text)
 }
 
+// Orders reports whether ORDER BY begins at token i, and no index hint's FOR ORDER BY.
+func Orders(toks []Token, i int) bool { return toks[i].Is("ORDER") && (i == 0 || !toks[i-1].Is("FOR")) }
+
 // endsRows reports whether what follows says only which rows are returned, and how.
 func endsRows(toks []Token, i int) bool {
 	t := toks[i]
