@@ -2,6 +2,7 @@ package random
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"regexp"
 	"slices"
@@ -65,7 +66,17 @@ func (u untold) explains(ctx context.Context, d *Difference, step Step, plain *s
 	if _, err := c.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED"); err != nil {
 		return false
 	}
-	now := (&outcome{}).rows(c.QueryContext(ctx, strings.ReplaceAll(step.SQL, "{db}", plain.db), args...))
+	query := strings.ReplaceAll(step.SQL, "{db}", plain.db)
+	ask := func() (*sql.Rows, error) { return c.QueryContext(ctx, query, args...) }
+	if step.Prepared { // which has other types
+		stmt, err := c.PrepareContext(ctx, query)
+		if err != nil {
+			return false
+		}
+		defer stmt.Close()
+		ask = func() (*sql.Rows, error) { return stmt.QueryContext(ctx, args...) }
+	}
+	now := (&outcome{}).rows(ask())
 	now.rename(plain.db)
 	either := slices.Concat(x.lines(true), now.lines(true))
 	return !slices.ContainsFunc(y.lines(true), func(line string) bool { return !slices.Contains(either, line) })

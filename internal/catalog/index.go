@@ -7,10 +7,13 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// index is what an index of a base table sorts by, as far as that is whole
+// index is one of a base table, and what it sorts by, as far as that is whole
 // columns. The primary key comes after its own
 // (https://dev.mysql.com/doc/refman/8.4/en/index-extensions.html).
-type index []SortKey
+type index struct {
+	Name string
+	By   []SortKey
+}
 
 type SortKey struct {
 	C    *Column
@@ -37,16 +40,16 @@ func (t *Table) Indexes(create string, toks []sqltext.Token) []index {
 			}
 			hidden = hidden || tok.Is("IGNORED") || tok.Kind == sqltext.Versioned && strings.Contains(create[tok.Start:tok.End], "INVISIBLE")
 		}
-		if x := t.sorts(toks[open+1 : end]); len(x) > 0 && !hidden {
-			found = append(found, x)
+		if by := t.sorts(toks[open+1 : end]); len(by) > 0 && !hidden {
+			found = append(found, index{toks[i+1].Name, by})
 		}
 	}
 	return found
 }
 
 // sorts reads an index's columns up to one that is a prefix or an expression.
-func (t *Table) sorts(toks []sqltext.Token) index {
-	var x index
+func (t *Table) sorts(toks []sqltext.Token) []SortKey {
+	var x []SortKey
 	for i := 0; i < len(toks); i += 2 {
 		c := t.Column(toks[i].Name)
 		if !toks[i].Ident() || c == nil {
@@ -73,13 +76,13 @@ func (t *Table) sorts(toks []sqltext.Token) index {
 // backwards.
 func (t *Table) SortedBy(order []SortKey) bool {
 	return slices.ContainsFunc(t.Indexed, func(x index) bool {
-		return len(order) <= len(x) && slices.EqualFunc(order, x[:len(order)], func(by, of SortKey) bool {
-			return by.C == of.C && (by.Desc != of.Desc) == (order[0].Desc != x[0].Desc)
+		return len(order) <= len(x.By) && slices.EqualFunc(order, x.By[:len(order)], func(by, of SortKey) bool {
+			return by.C == of.C && (by.Desc != of.Desc) == (order[0].Desc != x.By[0].Desc)
 		})
 	})
 }
 
 // Finds reports whether an index leads to rows by the column.
 func (t *Table) Finds(c *Column) bool {
-	return slices.ContainsFunc(t.Indexed, func(x index) bool { return x[0].C == c })
+	return slices.ContainsFunc(t.Indexed, func(x index) bool { return x.By[0].C == c })
 }

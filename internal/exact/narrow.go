@@ -34,7 +34,7 @@ func (r *Runner) takeFor(ctx context.Context, x Execution) (string, error) {
 	var rows []slotsql.LockedRow
 	if ok {
 		var err error
-		rows, err = r.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where)
+		rows, err = r.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.Locking(), where)
 		if ok = !mysqlerr.BadValue[mysqlerr.Number(err)]; ok && err != nil {
 			return "", err
 		}

@@ -141,7 +141,7 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 		if !ok {
 			return answer.Outcome{}, false, nil
 		}
-		rows, err := r.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where)
+		rows, err := r.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.Locking(), where)
 		switch {
 		case mysqlerr.BadValue[mysqlerr.Number(err)], err == nil && len(rows) == 0 && r.Settings.SafeUpdates:
 			return answer.Outcome{}, false, nil

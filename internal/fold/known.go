@@ -50,7 +50,7 @@ var ErrOtherSlots = errors.New("countermysql: the key or the slots table has got
 // once in a second at most: the statement may be wrong itself.
 func (f *Folder) Outdated(ctx context.Context, p *plan.Plan, err error) bool {
 	switch n := mysqlerr.Number(err); {
-	case n == mysqlerr.ErrNoColumn, n == mysqlerr.ErrNoTable, n == mysqlerr.ErrLockWait && p.Class() == plan.ClassRefused, (n == mysqlerr.ErrNoDefault || n == mysqlerr.ErrNoIndex) && p.Increment() != nil:
+	case n == mysqlerr.ErrNoColumn, n == mysqlerr.ErrNoTable, n == mysqlerr.ErrNoIndex, n == mysqlerr.ErrLockWait && p.Class() == plan.ClassRefused, n == mysqlerr.ErrNoDefault && p.Increment() != nil:
 	default:
 		return false
 	}

@@ -38,7 +38,7 @@ func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes, reads bo
 			}
 			continue
 		}
-		rows, err := f.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.From(), where)
+		rows, err := f.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.Locking(), where)
 		switch {
 		case err == nil:
 			err = f.FoldRows(ctx, s.Table, rows)

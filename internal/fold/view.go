@@ -69,7 +69,7 @@ func (f *Folder) keyedView(ctx context.Context, t *catalog.Table, s slotsql.Read
 		if rows.Table != t || !ok {
 			continue
 		}
-		locked, err := f.LockRows(ctx, t, sqltext.Quote(rows.Name), rows.From(), where)
+		locked, err := f.LockRows(ctx, t, sqltext.Quote(rows.Name), rows.Locking(), where)
 		switch n := mysqlerr.Number(err); {
 		case mysqlerr.BadValue[n], mysqlerr.Denied[n]: // the query itself says what is wrong with it, or may do with shared locks
 			continue
@@ -151,10 +151,10 @@ func (f *Folder) lockingView(ctx context.Context, t *catalog.Table, l sqltext.Lo
 		if rows.Table != t || !ok || where == "" {
 			continue
 		}
-		if err := f.Reserved(t).lockOf(ctx, sqltext.Quote(rows.Name), rows.From(), where, s.Locks); err != nil {
+		if err := f.Reserved(t).lockOf(ctx, sqltext.Quote(rows.Name), rows.Locking(), where, s.Locks); err != nil {
 			return s, err
 		}
-		locked, err := f.LockRowsAs(ctx, t, sqltext.Quote(rows.Name), rows.From(), where, s.Locks)
+		locked, err := f.LockRowsAs(ctx, t, sqltext.Quote(rows.Name), rows.Locking(), where, s.Locks)
 		if err != nil || len(locked) > txn.MaxWritten {
 			return s, err
 		}

@@ -55,7 +55,7 @@ func (n *RestrictToLocked) Rows(all RowSet, b Binder, locksGaps bool) (s RowSet,
 	s = all
 	switch {
 	case n.By != nil:
-		s.Where = n.By
+		s.Where, s.byCounters = n.By, true
 	case n.First != nil:
 		s = *n.First
 	}

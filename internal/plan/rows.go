@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -14,8 +15,9 @@ type RowSet struct {
 	Where *Template  // nil: every row
 	Keys  []KeyValue // where, if the statement gives the keys
 
-	Collides bool      // the keys are those of new rows: mostly there is none
-	limits   []Operand // of the rows, if where holds them: an argument that is no number may mean anything
+	Collides   bool      // the keys are those of new rows: mostly there is none
+	byCounters bool      // where reads counters
+	limits     []Operand // of the rows, if where holds them: an argument that is no number may mean anything
 }
 
 // Bind writes the condition of a scope; "" selects every row.
@@ -43,6 +45,14 @@ func (b Binder) counts(limits []Operand) bool {
 }
 
 func (s RowSet) From() string { return s.Table.Base() + " AS " + sqltext.Quote(s.Name) }
+
+// Locking is From where the rows are locked.
+func (s RowSet) Locking() string {
+	if s.Keys != nil || s.byCounters { // by the best index that there is
+		return s.From()
+	}
+	return s.From() + slotsql.NotByCounters(s.Table)
+}
 
 // all is the scope of every row of the table.
 func all(t *catalog.Table) RowSet { return RowSet{Table: t, Name: t.Spec.Name} }

@@ -264,7 +264,7 @@ func (s *seller) each(ctx context.Context, batch []*saleRequest) {
 
 // lock locks a row, and adds its slots to it; false where there is none.
 func (s *seller) lock(ctx context.Context, row plan.RowSet, key string) (found bool, err error) {
-	locked, err := s.LockRows(ctx, row.Table, sqltext.Quote(row.Name), row.From(), key)
+	locked, err := s.LockRows(ctx, row.Table, sqltext.Quote(row.Name), row.Locking(), key)
 	switch {
 	case err != nil || len(locked) == 0:
 		return false, err

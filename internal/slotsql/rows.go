@@ -99,6 +99,22 @@ func Force(t *catalog.Table, cols []*catalog.Column) string {
 	return ""
 }
 
+// NotByCounters keeps the optimizer from the indexes that begin with a counter. They may hold all
+// that rows are locked by, and then it would rather go through all of one, and lock its entries
+// before the rows, while a rollup that has a row waits for its entry.
+func NotByCounters(t *catalog.Table) string {
+	var names []string
+	for _, x := range t.Indexed {
+		if t.Counter(x.By[0].C.Name) != nil {
+			names = append(names, sqltext.Quote(x.Name))
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return " IGNORE INDEX (" + strings.Join(names, ", ") + ")"
+}
+
 // LockSQL locks base rows and reads their keys and counters, and last whether the key is one
 // of the known type, where it takes the server to tell.
 func LockSQL(t *catalog.Table, name, from, where, how string) string {
