@@ -30,6 +30,8 @@ func TestGalera(t *testing.T) {
 	t.Run("schedules", func(t *testing.T) { galeraSchedules(t, nodes) })
 	t.Run("rollups", func(t *testing.T) { galeraRollups(t, nodes) })
 	t.Run("load", func(t *testing.T) { galeraLoad(t, nodes) })
+	t.Run("drop", func(t *testing.T) { galeraDrop(t, nodes) })
+	t.Run("definitions", func(t *testing.T) { galeraDDL(t, nodes) })
 	t.Run("check", func(t *testing.T) { galeraCheck(t, nodes) })
 }
 

@@ -11,6 +11,8 @@ import (
 // ClosedComment marks a slots table that takes no more increments.
 const ClosedComment = "countermysql: closed"
 
+const shut = "countermysql_shut"
+
 // SlotColumn is how the name of the slot number's column ends.
 const SlotColumn = "slot"
 
@@ -152,6 +154,23 @@ func (q DDL) Steps() []string {
 		return []string{drop, create}
 	}
 	return []string{q.t.Missing}
+}
+
+// Shut keeps rows out of a slots table on a Galera cluster, where nobody can lock it, and fails if
+// it has some; elsewhere it is "". Open is its opposite, and that of the comment.
+func (q DDL) Shut() string {
+	if !q.t.Galera {
+		return ""
+	}
+	return "ALTER TABLE " + q.t.Slots() + " ADD CONSTRAINT IF NOT EXISTS " + shut + " CHECK (FALSE)"
+}
+
+func (q DDL) Open() string {
+	open := "ALTER TABLE " + q.t.Slots() + " COMMENT = ''"
+	if q.t.Galera {
+		open += ", DROP CONSTRAINT IF EXISTS " + shut
+	}
+	return open
 }
 
 // End ends the slots as TRUNCATE or DROP TABLE has ended the base rows.

@@ -78,9 +78,12 @@ func mayNotLock(err error) bool {
 }
 
 // lockOut keeps everybody else from a table and its slots table, which it leaves
-// empty, until UNLOCK TABLES; locked is false where that is not allowed. Where there is no
+// empty, until UNLOCK TABLES; locked is false where that can't be had. Where there is no
 // slots table, none can be made meanwhile for the key that the table has now.
 func (d *Definer) lockOut(ctx context.Context, t *catalog.Table) (locked, slotted bool, err error) {
+	if t.Galera { // see [session.Session.DropEmpty]
+		return false, false, nil
+	}
 	both := ", " + t.Slots() + " WRITE, " + t.Slots() + " AS " + catalog.PrivateName + " WRITE"
 	for slotted = true; ; slotted = !slotted {
 		others := ""
@@ -131,27 +134,10 @@ func (d *Definer) follow(ctx context.Context, t *catalog.Table, to []sqltext.Tok
 		d.warn("renamed "+t.String(), "countermysql: slots of a renamed table are left", "table", t.String(), "error", err)
 	}
 	if d.createSlots { // what others have planned for the old name, a view of the table perhaps, then fails
-		if err := d.dropEmpty(ctx, t); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable {
+		if _, err := d.DropEmpty(ctx, t.Slots(), t.DDL().Shut()); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable {
 			d.warn("renamed "+t.String(), "countermysql: the slots table of a renamed table is left", "table", t.String(), "error", err)
 		}
 	}
-}
-
-// dropEmpty drops the slots table if nothing is in it.
-func (d *Definer) dropEmpty(ctx context.Context, t *catalog.Table) (err error) {
-	if _, err := d.Do(ctx, "LOCK TABLES "+t.Slots()+" WRITE"); err != nil {
-		return err
-	}
-	defer func() {
-		if _, uerr := d.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
-			err = uerr
-		}
-	}()
-	if rows, err := d.Read(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1"); err != nil || len(rows) > 0 {
-		return err
-	}
-	_, err = d.Do(ctx, "DROP TABLE "+t.Slots())
-	return err
 }
 
 // foldLocked rolls up a table that this session has locked, with its slots

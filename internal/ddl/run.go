@@ -136,7 +136,7 @@ func Truncates(toks []sqltext.Token) bool { return strings.EqualFold(toks[0].Nam
 // to fill an emptied table, whose increments would go with the slots.
 func (d *Definer) drop(ctx context.Context, x Statement, tables []*catalog.Table, toks []sqltext.Token) (err error) {
 	truncate := Truncates(toks)
-	if truncate && len(tables) == 1 {
+	if truncate && len(tables) == 1 && !tables[0].Galera { // see [session.Session.DropEmpty]
 		t := tables[0]
 		switch _, lerr := d.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE"); {
 		case mayNotLock(lerr): // then it has to do without

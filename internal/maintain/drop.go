@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -116,7 +115,7 @@ func (m *Maintainer) dropSlots(ctx context.Context, t *catalog.Table) error {
 	}
 	defer r.close()
 	for range session.MaxRetries {
-		dropped, err := dropEmpty(ctx, r.folder.Session, t.Slots(), t.Base())
+		dropped, err := r.folder.DropEmpty(ctx, t.Slots(), t.DDL().Shut(), t.Base())
 		if mysqlerr.Number(err) == mysqlerr.ErrLockWait {
 			continue // a long transaction uses them
 		}
@@ -128,21 +127,4 @@ func (m *Maintainer) dropSlots(ctx context.Context, t *catalog.Table) error {
 		}
 	}
 	return errors.New("its tables stay in use: a transaction is open for long, or a process has not noticed that the slots table is closed; try again")
-}
-
-// dropEmpty drops a table, if it is empty, while nobody can write to it or to others that are
-// locked beside it.
-func dropEmpty(ctx context.Context, s *session.Session, table string, beside ...string) (dropped bool, err error) {
-	if _, err := s.Do(ctx, "LOCK TABLES "+strings.Join(append(beside, table), " WRITE, ")+" WRITE"); err != nil {
-		return false, err
-	}
-	rows, err := s.Read(ctx, "SELECT 1 FROM "+table+" LIMIT 1")
-	if err == nil && len(rows) == 0 {
-		_, err = s.Do(ctx, "DROP TABLE "+table)
-		dropped = err == nil
-	}
-	if _, uerr := s.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
-		err = uerr
-	}
-	return dropped, err
 }

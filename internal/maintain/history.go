@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -57,7 +58,16 @@ func (m *Maintainer) makeHistory(ctx context.Context, t *catalog.Table, dry bool
 func historyTriggers(t *catalog.Table) []string {
 	q := t.HistoryDDL()
 	stmts := []string{q.Trigger("INSERT"), q.Trigger("UPDATE")}
-	if t.History != (catalog.HistoryState{}) {
+	switch {
+	case t.History == (catalog.HistoryState{}):
+	case t.Galera: // one after the other, as nobody else can be kept out: see [session.Session.DropEmpty]
+		for i, stmt := range stmts {
+			stmts[i] = strings.Replace(stmt, "CREATE", "CREATE OR REPLACE", 1)
+		}
+		stmts = append(stmts, slices.DeleteFunc(dropHistoryTriggers(t), func(drop string) bool {
+			return drop == q.DropTrigger("INSERT") || drop == q.DropTrigger("UPDATE")
+		})...)
+	default:
 		stmts = slices.Concat([]string{"LOCK TABLES " + t.Base() + " WRITE"}, dropHistoryTriggers(t), stmts, []string{"UNLOCK TABLES"})
 	}
 	return inMode("", stmts...)

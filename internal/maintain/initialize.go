@@ -93,7 +93,7 @@ func (i *initialization) fit(ctx context.Context, srv catalog.Server, t *catalog
 		i.run(ctx, t, t.Narrow)
 	}
 	if t.Closed {
-		i.run(ctx, t, "ALTER TABLE "+t.Slots()+" COMMENT = ''")
+		i.run(ctx, t, t.DDL().Open())
 	}
 	return nil
 }

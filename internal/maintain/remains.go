@@ -100,7 +100,7 @@ func (m *Maintainer) leaveFlushes(ctx context.Context, srv catalog.Server, db st
 		}
 		defer s.Close()
 		err = patiently(func() (err error) {
-			dropped, err = dropEmpty(ctx, s, flushes)
+			dropped, err = s.DropEmpty(ctx, flushes, "")
 			return err
 		})
 		if err != nil {

@@ -74,7 +74,9 @@ func (w *Watcher) MakeSlots(ctx context.Context, srv catalog.Server, t *catalog.
 		return err
 	}
 	defer conn.Close()
-	switch _, err := conn.ExecContext(ctx, "LOCK TABLES "+t.Slots()+" WRITE"); {
+	switch _, err := conn.ExecContext(ctx, cmp.Or(t.DDL().Shut(), "LOCK TABLES "+t.Slots()+" WRITE")); {
+	case mysqlerr.Constraint[mysqlerr.Number(err)]:
+		return t.SlotsError()
 	case err == nil:
 		defer func() {
 			if _, uerr := conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
