@@ -231,6 +231,9 @@ func (k *call) explainParts(out *Explanation, args []any) {
 func (k *call) explainExact(out *Explanation, args []any) {
 	p := k.Plan.Exactly()
 	if p.Guarded != "" {
+		if p.Guard != nil && sale.Sells(k.conn.Caller) && p.Guard.TakesFrom(k.binder()) {
+			out.step("as it is, if its base row may be expected to have enough by itself", k.text, args)
+		}
 		out.step("in one round trip, if the rows have no slots", k.Own(p.Guarded), args)
 	}
 	if !k.explainTogether(out, "while another one of its row is under way: together with those that wait, if there is enough for all (else one after the other)") {

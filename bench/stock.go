@@ -42,17 +42,25 @@ var shop = []workload{
 		points: func(settings) []point { return append(loneClient(settings{}), buyers(settings{})[0]) }, unsigned: true, logs: true,
 		fill: fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.orderOne(ctx, hotID) },
 	},
-	{
-		name: "stocklone", title: "A lone buyer", axis: noAxis, peers: []peer{plain, counterMySQL}, points: loneClient, rounds: 4,
-		about: "The same by one client, where there is enough.",
-		fill:  fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.buy(ctx, hotID, true) },
-	},
-	{
-		name: "stockuniform", title: "10,000 items, each as often", axis: clientsAxis, peers: []peer{plain, counterMySQL}, rounds: 4,
-		about:  "The same by 16 clients, over 10,000 items, where there is enough.",
+	loneBuyer("stocklone", "A lone buyer", true, "The same by one client, where there is enough. The counter is UNSIGNED: a base row that has enough tells that by itself."),
+	loneBuyer("stocklonesigned", "A lone buyer, signed counter", false, "The same of a signed counter, which may be less than its base row."),
+	manyItems("stockuniform", "10,000 items, each as often", true, "By 16 clients, over 10,000 items, where there is enough. The counter is UNSIGNED."),
+	manyItems("stockuniformsigned", "10,000 items, signed counter", false, "The same of a signed counter."),
+}
+
+func loneBuyer(name, title string, unsigned bool, about string) workload {
+	return workload{
+		name: name, title: title, axis: noAxis, peers: []peer{plain, counterMySQL}, points: loneClient, rounds: 4, about: about, unsigned: unsigned,
+		fill: fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.buy(ctx, hotID, true) },
+	}
+}
+
+func manyItems(name, title string, unsigned bool, about string) workload {
+	return workload{
+		name: name, title: title, axis: clientsAxis, peers: []peer{plain, counterMySQL}, rounds: 4, about: about, unsigned: unsigned,
 		points: func(s settings) []point { return []point{{x: 16, clients: 16, slots: defaultSlots, counters: s.rows}} },
 		fill:   fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.buy(ctx, c.uniform(), true) },
-	},
+	}
 }
 
 func buyers(settings) (points []point) {

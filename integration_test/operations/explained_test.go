@@ -212,6 +212,6 @@ func sameAsExplained(t *testing.T, text string, e *countermysql.Explanation, sen
 			require.True(t, own.MatchString(s) || slices.Contains(steps, s), told+"\n"+s, text)
 		}
 		require.True(t, slices.ContainsFunc(sent, func(s string) bool { return slices.Contains(steps, s) }), told, text)
-		require.NotEqual(t, []string{text}, sent, told, text)
+		require.True(t, steps[0] == text || !slices.Equal([]string{text}, sent), told, text)
 	}
 }

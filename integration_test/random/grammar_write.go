@@ -225,8 +225,8 @@ func (g *gen) edit() string {
 		return "UPDATE note SET " + pick(g, "likes = likes + 1", "likes = "+g.i(3), "n = n + 1", "title = "+g.v(g.str("z"))) + pick(g, "", " WHERE id = "+g.i(1+g.IntN(6)))
 	}
 	set := g.ordinarySet(s)
-	if g.chance(20) {
-		set += ", " + g.ordinarySet(s)
+	if g.chance(20) { // as in absolute
+		return "UPDATE " + s.text + " SET " + set + ", " + g.ordinarySet(s) + " WHERE " + g.pin(s, false)
 	}
 	if g.chance(15) {
 		return "UPDATE " + s.text + " SET " + set

@@ -63,6 +63,9 @@ func TestSoldOut(t *testing.T) {
 			config := harness.Counters("item", "stock", "spare")
 			tw := harness.NewTwin(t, srv, stockroom, config, params...)
 			for _, sale := range sales {
+				for range 2 { // after which no row is expected to have enough, and to be told by that
+					harness.Affected(t, tw.Ours, "UPDATE item SET spare = spare - 9 WHERE id = 1 AND spare >= 9")
+				}
 				for _, id := range []string{"1", "2", "3", "4", "5", "6", "7"} {
 					for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
 						harness.ExecAll(t, db, "DELETE FROM item;\n"+stockroom[strings.Index(stockroom, "INSERT"):])

@@ -165,12 +165,35 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 	return out, true, err
 }
 
-// sendGuarded sends the statement in one round trip, with its numbers apart where that means
-// the same: to parse its text takes the server about as long as to find the row.
+// sendGuarded sends the statement in one round trip. Outside transactions, one that takes from what
+// is never below zero goes as it is, and is told by its base row alone if that has enough: then the
+// whole has. Where rows of late had not, it is not tried.
 func (r *Runner) sendGuarded(ctx context.Context, x Execution) (answer.Outcome, error) {
+	if x.Guard == nil || !r.standsAlone(x) || !sale.Sells(r.Caller) || !x.Guard.TakesFrom(x.Arguments.Binder) {
+		return r.sendApart(ctx, x, x.Guarded)
+	}
+	supply := r.sales.Supply(x.Guard.Table)
+	if supply.Suffices() {
+		out, err := r.sendApart(ctx, x, x.Guard.Text)
+		switch n := mysqlerr.Number(err); {
+		case n == mysqlerr.ErrDataRange, n == mysqlerr.ErrOutOfRange, n == mysqlerr.ErrDeadlock:
+			r.Stats.Unheard(n)
+		case err != nil || out.Affected() > 0:
+			supply.Note(true)
+			return out, err
+		}
+	}
+	out, err := r.sendApart(ctx, x, x.Guarded)
+	supply.Note(err == nil && out.Affected() > 0)
+	return out, err
+}
+
+// sendApart sends a text of the statement's, with its numbers apart where that means the same: to
+// parse it takes the server about as long as to find the row.
+func (r *Runner) sendApart(ctx context.Context, x Execution, text string) (answer.Outcome, error) {
 	if x.Guard != nil && r.standsAlone(x) && sale.Sells(r.Caller) && !x.Arguments.Binary {
 		if numbers := x.Guard.Numbers(x.Arguments.Binder); numbers != nil {
-			switch affected, sent, err := r.DoPrepared(ctx, "", x.Guarded, numbers); {
+			switch affected, sent, err := r.DoPrepared(ctx, "", text, numbers); {
 			case NamesSlots(err): // which is an answer
 				return answer.Outcome{}, err
 			case err != nil && mysqlerr.Number(err) != mysqlerr.ErrOutOfRange: // which quotes the text
@@ -180,7 +203,7 @@ func (r *Runner) sendGuarded(ctx context.Context, x Execution) (answer.Outcome, 
 			}
 		}
 	}
-	return x.Send(ctx, x.Own(x.Guarded))
+	return x.Send(ctx, x.Own(text))
 }
 
 // hasSlots reports whether a guarded statement has failed because its row has slots, or

@@ -20,6 +20,7 @@ type Guard struct {
 	Other   *catalog.Column // what the bound is relative to; nil: nothing
 	sign    int64           // of Other
 	Name    string          // what the statement calls the table
+	Text    string          // the statement
 	key     KeyValue
 	delta   Delta
 	bound   *bound   // nil: what the column can hold, or a CHECK constraint lets it
@@ -49,7 +50,7 @@ func (up singleUpdate) bounded(x *Exact) *Guard {
 	if x.Guarded == "" || t.UpdateTriggers || t.CheckedBy != "" && !t.Bounded || t.Degraded != nil || t.Galera || len(x.Key.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
 		return nil
 	}
-	g := &Guard{Table: t, Name: name, key: *x.Key, free: freeOfSlots(t, name)}
+	g := &Guard{Table: t, Name: name, Text: up.text, key: *x.Key, free: freeOfSlots(t, name)}
 	for _, set := range up.List {
 		if !up.setsBounded(g, set) {
 			return nil

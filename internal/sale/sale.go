@@ -70,6 +70,9 @@ type Statement struct {
 // nothing is there for others to come along with, without.
 func (q Queues) Some(t *catalog.Table) bool { return q.of.Of(t).Some() }
 
+// Supply says whether most rows of the table had enough of late.
+func (q Queues) Supply(t *catalog.Table) *stock.Supply { return &q.of.Of(t).Supply }
+
 // Run runs a statement when its row is free: by itself where nobody else waits for it, or
 // together with those that do. done is false where neither is so, and it has to go by
 // itself beside them; where byItself has run, its caller knows.

@@ -11,10 +11,11 @@ import (
 // Queues are where updates of rows wait for those that are under way. The zero value is
 // ready. A row has one for as long as somebody is in it, and until it is looked for.
 type Queues[P any] struct {
-	last  atomic.Int64 // when somebody was in one of them who has to wait, in nanoseconds
-	mu    sync.Mutex
-	all   map[string]*Queue[P]
-	swept time.Time
+	Supply Supply
+	last   atomic.Int64 // when somebody was in one of them who has to wait, in nanoseconds
+	mu     sync.Mutex
+	all    map[string]*Queue[P]
+	swept  time.Time
 }
 
 // Queue is that of one row.
