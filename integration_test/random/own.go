@@ -181,8 +181,8 @@ func (s *Script) skipsIDs(step Step, err int) bool {
 // statement on a partitioned table, or the last one, which the server has refused because it reads the
 // table that it writes, or because it makes no sense: TestAcceptedBeginOfPartition,
 // TestAcceptedBeginOfRefused, TestAcceptedNonsense.
-func (s *Script) begins(refused bool, x, y *outcome) bool {
-	return x.err == 0 && y.err == 1568 && (refused || slices.ContainsFunc(s.Setup, partitioned.MatchString))
+func (s *Script) begins(mariaDB, refused bool, x, y *outcome) bool {
+	return x.err == 0 && y.err == 1568 && (refused || !mariaDB && slices.ContainsFunc(s.Setup, partitioned.MatchString))
 }
 
 // prepareAnew forgets a statement for a repreparing side.

@@ -166,13 +166,13 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 			x.rename(plain.db)
 			y.rename(ours.db)
 			r.Steps++
-			refused := last == 1093 || last == 1052 || last == 1054 || last == 1364
+			refused := last == 1364 || !r.MariaDB && (last == 1093 || last == 1052 || last == 1054)
 			last = x.err
 			failed = x.err != 0
 			if failed {
 				r.Failed++
 			}
-			if !r.MariaDB && s.begins(refused, x, y) || s.folded(ctx, ours, step, args, x, y) {
+			if s.begins(r.MariaDB, refused, x, y) || s.folded(ctx, ours, step, args, x, y) {
 				return nil, nil
 			}
 			blurred.note(s, step, x)
