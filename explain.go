@@ -250,7 +250,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 	locked := func(s plan.RowSet, where, when string) {
 		out.step(when, slotsql.LockSQL(s.Table, sqltext.Quote(s.Name), s.Locking(), where, "FOR UPDATE"), nil)
 	}
-	n, locksGaps, kept, itself, behind := p.Restriction, k.conn.LocksGaps(), false, "then the statement itself", func() {}
+	n, locksGaps, kept, itself, behind := p.Restriction, k.exactly().LocksGaps(k.conn.LocksGaps()), false, "then the statement itself", func() {}
 	if n != nil && !(locksGaps && n.By == nil && n.First == nil) {
 		var s plan.RowSet
 		var where string

@@ -35,3 +35,31 @@ func TestCounterIndex(t *testing.T) {
 		}
 	})
 }
+
+// TestSlotsOfOthers proves that a locking read, or a guarded update, waits for nobody who has
+// locked other rows' slots: a server would rather go through all of a small slots table than by its key.
+func TestSlotsOfOthers(t *testing.T) {
+	const schema = "CREATE TABLE job (id INT PRIMARY KEY, attempts INT NOT NULL DEFAULT 5);\nINSERT INTO job (id) VALUES (1), (2), (3);\n"
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, stmt := range []string{
+			"SELECT id, attempts FROM job WHERE id IN (2, 3) ORDER BY id FOR UPDATE",
+			"SELECT id, attempts FROM job ORDER BY id FOR UPDATE SKIP LOCKED",
+			"UPDATE job SET attempts = attempts - 1 WHERE id = 2 AND attempts >= 1",
+		} {
+			tw := harness.NewTwin(t, srv, schema, harness.Counters("job", "attempts"))
+			var answers []string
+			for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
+				for id := range 3 {
+					harness.Affected(t, db, "UPDATE job SET attempts = attempts + 1 WHERE id = ?", id+1)
+				}
+				tx, err := db.BeginTx(t.Context(), nil)
+				require.NoError(t, err)
+				harness.Affected(t, tx, "UPDATE job SET attempts = 0 WHERE id = 1")
+				c := harness.Session(t, db)
+				answers = append(answers, harness.Queried(t.Context(), c, stmt))
+				require.NoError(t, tx.Commit())
+			}
+			require.Equal(t, answers[0], answers[1], stmt)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 
+	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
@@ -14,10 +15,11 @@ import (
 // Where nothing keeps other rows from coming to meet its condition meanwhile, whose
 // slots would stay standing, or where it has a limit, the statement is kept to the rows
 // locked here.
-func (r *Runner) takeFor(ctx context.Context, x Execution) (string, error) {
-	n, b, locksGaps := x.Restriction, x.Arguments.Binder, r.LocksGaps()
-	asItIs := func() (string, error) {
-		return x.Text, r.FoldScopes(ctx, x.Exact, x.Plan.Writes != nil, x.Plan.Writes == nil || x.Asked, b)
+func (r *Runner) takeFor(ctx context.Context, x Execution) (text string, taken fold.Taken, err error) {
+	n, b, locksGaps := x.Restriction, x.Arguments.Binder, x.LocksGaps(r.LocksGaps())
+	asItIs := func() (string, fold.Taken, error) {
+		taken, err := r.FoldScopes(ctx, x.Exact, x.Plan.Writes, x.Plan.Writes == nil || x.Asked, b)
+		return x.Text, taken, err
 	}
 	if n == nil || locksGaps && n.By == nil && n.First == nil {
 		return asItIs()
@@ -25,37 +27,40 @@ func (r *Runner) takeFor(ctx context.Context, x Execution) (string, error) {
 	s, where, ok := n.Rows(x.Rows[0], b, locksGaps)
 	switch {
 	case n.By != nil:
-		if _, err := asItIs(); err != nil {
-			return "", err
+		if _, _, err := asItIs(); err != nil {
+			return "", nil, err
 		}
 	case !ok:
 		return asItIs()
 	}
 	var rows []slotsql.LockedRow
 	if ok {
-		var err error
 		rows, err = r.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.Locking(), where)
 		if ok = !mysqlerr.BadValue[mysqlerr.Number(err)]; ok && err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 	tooMany := len(rows) > plan.MaxNarrowed || len(rows) > plan.MaxNarrowedOr && len(s.Table.Key) > 1 || len(rows) > r.Settings.Several(s.Table, len(rows), session.EachOf(rows, slotsql.LockedRow.KeyOf))
 	refusable := r.Settings.SafeUpdates && n.First == nil // as it is, but not by keys, nor with a limit
 	switch {
-	case locksGaps && ok && n.By != nil:
-		return x.Text, r.FoldRows(ctx, s.Table, rows)
+	case ok && (locksGaps && n.By != nil || n.Most > 0 && len(rows) == n.Most):
+		return x.Text, nil, r.FoldRows(ctx, s.Table, rows)
 	case locksGaps && tooMany:
 		return asItIs()
 	case !ok, tooMany, n.Before == "", refusable: // no other row changes then, and a new one has no slots
 		if err := r.LockTable(ctx, s.Table); err != nil {
-			return "", err
+			return "", nil, err
 		}
 		return asItIs()
 	}
-	if err := r.FoldRows(ctx, s.Table, rows); err != nil || n.Most > 0 && len(rows) == n.Most {
-		return x.Text, err
-	}
-	return x.keptTo(s, rows), nil
+	return x.keptTo(s, rows), nil, r.FoldRows(ctx, s.Table, rows)
+}
+
+// LocksGaps reports whether no other row can come to meet the statement's condition. By a unique
+// key the servers lock nothing but the row that has it, and miss it if its primary key becomes a
+// lower one while they wait for it.
+func (x Execution) LocksGaps(session bool) bool {
+	return session && (x.Restriction == nil || !x.Restriction.ByUnique)
 }
 
 // keptTo is the statement for none but the given rows of its scope.

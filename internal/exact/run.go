@@ -7,6 +7,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/maintain"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -221,6 +222,9 @@ func NamesSlots(err error) bool {
 func (r *Runner) runAlone(ctx context.Context, x Execution) (out answer.Outcome, err error) {
 	err = session.Again(ctx, func() (err error) {
 		out, err = r.Alone(ctx, func() (answer.Outcome, error) { return r.takeAndRun(ctx, x) })
+		if mysqlerr.Number(err) == mysqlerr.ErrDeadlock { // or others may come between again
+			x.Exact = x.LockingAll()
+		}
 		return err
 	})
 	return out, err
@@ -259,11 +263,24 @@ func (r *Runner) takeAndRun(ctx context.Context, x Execution) (answer.Outcome, e
 func (r *Runner) takeThenRun(ctx context.Context, x Execution) (answer.Outcome, error) {
 	where, ok := r.Collisions(x)
 	if !ok {
-		text, err := r.takeFor(ctx, x)
+		text, taken, err := r.takeFor(ctx, x)
 		if err != nil {
 			return answer.Outcome{}, err
 		}
-		return x.Send(ctx, text)
+		out, err := x.Send(ctx, text)
+		if err != nil || len(taken) == 0 {
+			return out, err
+		}
+		if out.Rows != nil {
+			out.Rows = answer.Over(out.Rows).Then(func(err error) error {
+				if err == nil {
+					err = fold.NoneBetween(ctx, r.Folder, taken)
+				}
+				return err
+			})
+			return out, nil
+		}
+		return out, fold.NoneBetween(ctx, r.Folder, taken)
 	}
 	s := x.Rows[0]
 	met, err := r.KeysOf(ctx, s, where)

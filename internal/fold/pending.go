@@ -7,6 +7,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -108,7 +109,7 @@ func (f *Folder) AddToBase(ctx context.Context, t *catalog.Table, e *slotsql.Row
 func (f *Folder) Relocate(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) ([]*slotsql.RowIncrement, error) {
 	var moved []*slotsql.RowIncrement
 	for _, found := range e.Finds {
-		rows, err := f.LockRows(ctx, t, sqltext.Quote(found.Name), t.Base()+" AS "+sqltext.Quote(found.Name), found.Where)
+		rows, err := lockFound(ctx, f, t, found)
 		if err != nil {
 			return nil, err
 		}
@@ -133,6 +134,22 @@ func (f *Folder) Relocate(ctx context.Context, t *catalog.Table, e *slotsql.RowI
 		}
 	}
 	return moved, nil
+}
+
+// lockFound locks the rows that a locator finds now. A query that waits for a row misses it if it
+// gets a lower key meanwhile.
+func lockFound(ctx context.Context, f *Folder, t *catalog.Table, found slotsql.Locator) ([]slotsql.LockedRow, error) {
+	from := t.Base() + " AS " + sqltext.Quote(found.Name)
+	for range session.MaxRetries {
+		rows, err := f.LockRows(ctx, t, sqltext.Quote(found.Name), from, found.Where)
+		if err != nil || len(rows) > 0 {
+			return rows, err
+		}
+		if there, err := f.Outside(ctx, "SELECT 1 FROM "+from+" WHERE "+found.Where+" LIMIT 1"); err != nil || len(there) == 0 {
+			return nil, err
+		}
+	}
+	return nil, f.AsDeadlock("a row of " + t.String() + " gets one key after the other")
 }
 
 // without leaves out some keys.

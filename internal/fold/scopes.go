@@ -16,11 +16,17 @@ import (
 const BatchKeys = 100
 
 // FoldScopes locks the base rows that a statement needs and rolls up their slots, together
-// with what the transaction has pending for them: after it the base rows say all. writes
-// says that the statement may change rows, reads that it may show some.
-func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes, reads bool, b plan.Binder) error {
+// with what the transaction has pending for them: after it the base rows say all. reads
+// says that the statement may show some. What it writes of rows that are not known is taken,
+// and none of them locked: NoneBetween is to be asked behind it.
+func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes []plan.WriteTarget, reads bool, b plan.Binder) (taken Taken, err error) {
+	taken = Taken{}
 	whole := func(t *catalog.Table) error {
-		if err := f.FoldTable(ctx, t, writes); err != nil || !reads {
+		keys, err := takeTable(ctx, f, t, writes != nil)
+		if slices.ContainsFunc(writes, func(w plan.WriteTarget) bool { return w.Table == t }) {
+			taken[t] = keys
+		}
+		if err != nil || !reads {
 			return err
 		}
 		return reveal(ctx, f, t)
@@ -30,11 +36,11 @@ func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes, reads bo
 		if !ok || s.Where == nil && s.Keys == nil {
 			if x.Whole {
 				if err := f.LockTable(ctx, s.Table); err != nil {
-					return err
+					return nil, err
 				}
 			}
 			if err := whole(s.Table); err != nil {
-				return err
+				return nil, err
 			}
 			continue
 		}
@@ -46,10 +52,10 @@ func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes, reads bo
 			err = whole(s.Table)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return taken, nil
 }
 
 // FoldTable takes every key of a table that has slots or pending increments. For a
@@ -57,24 +63,30 @@ func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes, reads bo
 // listed are locked, others may get their first slots, and then a listed one more: so
 // it lists again until all that have slots are locked, which is one moment.
 func (f *Folder) FoldTable(ctx context.Context, t *catalog.Table, writes bool) error {
-	keys, taken := map[string]catalog.Key{}, map[string]bool{}
+	_, err := takeTable(ctx, f, t, writes)
+	return err
+}
+
+func takeTable(ctx context.Context, f *Folder, t *catalog.Table, writes bool) (taken map[string]bool, err error) {
+	keys := map[string]catalog.Key{}
+	taken = map[string]bool{}
 	if x := f.Open(); x.HasPending(t) {
 		for id, e := range x.Pending[t.String()].Entries {
 			keys[id] = e.Key
 		}
 	}
 	for {
-		found, err := f.Outside(ctx, "SELECT DISTINCT "+t.Key.Select(catalog.PrivateName)+" FROM "+t.Slots()+" AS "+catalog.PrivateName)
+		found, err := slotted(ctx, f, t)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, r := range found {
-			if k := catalog.Key(r[:len(t.Key)]); !taken[k.ID()] {
+		for _, k := range found {
+			if !taken[k.ID()] {
 				keys[k.ID()] = k
 			}
 		}
 		if len(keys) == 0 {
-			return nil
+			return taken, nil
 		}
 		gone, err := f.FoldKeys(ctx, t, keys)
 		for batch := range slices.Chunk(gone, f.Settings.Several(t, BatchKeys, slices.Values(gone))) {
@@ -83,7 +95,7 @@ func (f *Folder) FoldTable(ctx context.Context, t *catalog.Table, writes bool) e
 			}
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for id := range keys {
 			taken[id] = true

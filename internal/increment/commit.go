@@ -1,10 +1,13 @@
 package increment
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
+	"slices"
 
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
@@ -29,6 +32,9 @@ func (c *Caller) CommitInOnePacket(ctx context.Context) (done bool, err error) {
 		return false, nil // after an error it could not be told what was done
 	}
 	t, entries := unsent[0].Table, unsent[0].Sorted()
+	if slices.ContainsFunc(entries, func(e *slotsql.RowIncrement) bool { return e.Finds != nil }) { // see areWhereFound
+		return false, nil
+	}
 	_, err = c.Do(ctx, c.upsert(t, entries).Strict()+"; COMMIT")
 	switch {
 	case err == nil:
@@ -54,14 +60,37 @@ func (c *Caller) CommitTogether(ctx context.Context) (done bool, err error) {
 		return true, nil
 	}
 	t := unsent[0].Table
-	u := c.request(unsent[0].Sorted())
-	if len(unsent) > 1 || !u.Fits() {
+	name, entries, ok := asFound(t, unsent[0].Sorted())
+	u := c.request(entries)
+	if len(unsent) > 1 || !ok || !u.Fits() {
 		return false, nil
 	}
 	h, tx := c.Unbegun, c.Tx
 	c.Unbegun, c.Tx = nil, nil                 // the batch is no part of the transaction,
 	defer func() { c.Unbegun, c.Tx = h, tx }() // which a deadlock of the batch leaves as it is
-	v := c.together(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), u, AsCounted)
+	v := c.together(ctx, c.shared.Batch(t, name, t.Key), u, AsCounted)
 	tx.Sent = !v.Alone && v.Err == nil
 	return !v.Alone, v.Err
+}
+
+// asFound are the entries with the conditions by which their rows were found, which others may have
+// changed since, and what these call the table; ok is false where one row has several.
+func asFound(t *catalog.Table, entries []*slotsql.RowIncrement) (name string, conditional []*slotsql.RowIncrement, ok bool) {
+	for _, e := range entries {
+		for _, f := range e.Finds {
+			if f.Where != e.Finds[0].Where || name != "" && f.Name != name {
+				return "", nil, false
+			}
+			name = f.Name
+		}
+	}
+	name = cmp.Or(name, t.Spec.Name)
+	for _, e := range entries {
+		if e.Finds != nil {
+			e = e.Clone()
+			e.OnlyIf(t, name, e.Finds[0].Where)
+		}
+		conditional = append(conditional, e)
+	}
+	return name, conditional, true
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
-	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/traffic"
 	"github.com/countermysql/countermysql/internal/txn"
 )
@@ -88,9 +87,7 @@ func merged(b *plan.BoundIncrement, hits []slotsql.RowIncrement) (entries []*slo
 	p := &txn.Pending{Table: b.Table}
 	for _, h := range hits {
 		if !b.ByKey || b.Narrowed { // others may change the row before it is locked
-			h.Rest = b.Conditions[0]
-			h.ID += "\x01" + h.Rest
-			h.Where = b.Table.Key.Where(h.Key, sqltext.Quote(b.Name)) + " AND (" + h.Rest + ")"
+			h.OnlyIf(b.Table, b.Name, b.Conditions[0])
 		}
 		if !p.Add(h) {
 			return nil, false

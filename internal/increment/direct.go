@@ -135,6 +135,9 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 		return c.AsDeadlock("a key names several rows meanwhile")
 	case err == nil:
 		for _, r := range rows {
+			if err := areWhereFound(ctx, c, r.Table, []*slotsql.RowIncrement{r.Increment}); err != nil {
+				return err
+			}
 			if !r.Shared {
 				c.Transaction().PendingFor(r.Table).Remove(r.Increment.ID)
 				c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key).keys.Pass(r.Increment.KeyOf)

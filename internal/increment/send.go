@@ -11,6 +11,7 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // errRowGone says that a row to be incremented is missing or has become NULL.
@@ -39,7 +40,9 @@ func (c *Caller) Send(ctx context.Context) error {
 		for batch := range slices.Chunk(sorted, c.Settings.Several(t, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf))) {
 			err := errNotDirect
 			if i == len(unsent)-1 && len(sorted) == 1 { // behind it no base row is waited for, with this one locked
-				err = c.sendDirect(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), batch[0], false, "")
+				if err = c.sendDirect(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), batch[0], false, ""); err == nil {
+					err = areWhereFound(ctx, c, t, batch)
+				}
 			}
 			if errors.Is(err, errNotDirect) {
 				err = c.sendTable(ctx, t, batch)
@@ -85,11 +88,44 @@ func (c *Caller) sendTable(ctx context.Context, t *catalog.Table, entries []*slo
 	switch {
 	case err == nil:
 		c.shared.Background.Slotted(&c.shared.Batch(t, t.Spec.Name, t.Key).keys, entries)
+		return areWhereFound(ctx, c, t, entries)
 	case otherKey[mysqlerr.Number(err)] && c.InTransaction():
 		c.Watcher.NoteChange()
 		return c.AsDeadlock("the table " + t.String() + " has got another key meanwhile")
 	}
 	return err
+}
+
+// areWhereFound fails, as by a deadlock, where a row that was found by another key than the table's
+// has got another one of that, and a different row has the one that it had: what was meant for the
+// first was added to the second, which is locked, so that it stays so.
+func areWhereFound(ctx context.Context, c *Caller, t *catalog.Table, entries []*slotsql.RowIncrement) error {
+	for _, e := range entries {
+		for _, found := range e.Finds {
+			name := sqltext.Quote(found.Name)
+			now, err := c.Outside(ctx, "SELECT "+t.Key.Select(name)+" FROM "+t.Base()+" AS "+name+" WHERE "+found.Where)
+			if err != nil {
+				return err
+			}
+			is := func(k catalog.Key) func(row []string) bool {
+				return func(row []string) bool { return slices.Equal(row[:len(t.Key)], k) }
+			}
+			moved := slices.DeleteFunc(slices.Clone(now), func(row []string) bool {
+				return slices.ContainsFunc(found.Keys, func(k catalog.Key) bool { return is(k)(row) })
+			})
+			if len(moved) == 0 || slices.ContainsFunc(now, is(e.Key)) {
+				continue
+			}
+			left, err := c.Outside(ctx, "SELECT 1 FROM "+t.Base()+" WHERE "+t.Key.WhereAny(found.Keys, t.Ref()))
+			switch {
+			case err != nil:
+				return err
+			case len(left)+len(moved) > len(found.Keys):
+				return c.AsDeadlock("another row of " + t.String() + " has got the key of one that was incremented")
+			}
+		}
+	}
+	return nil
 }
 
 // otherKey are the errors of an upsert that was planned for another key.

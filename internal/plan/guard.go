@@ -53,7 +53,7 @@ func (src source) guard(where ast.ExprNode) string {
 // statement got its row.
 func freeOfSlots(t *catalog.Table, name string) string {
 	return "(SELECT 18446744073709551615 + (1 + 0 * " + catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + ") FROM " + t.Slots() + " AS " + catalog.PrivateName +
-		" WHERE " + t.Key.Same(catalog.PrivateName, sqltext.Quote(name)) + " LOCK IN SHARE MODE) IS NULL"
+		" FORCE INDEX (PRIMARY) WHERE " + t.Key.Same(catalog.PrivateName, sqltext.Quote(name)) + " LOCK IN SHARE MODE) IS NULL"
 }
 
 // askingCounters finds the conditions, all of which must hold, that read counters or

@@ -27,7 +27,7 @@ func guarded(t *testing.T, text string, args ...any) (*Guarded, bool) {
 // TestGuarded proves which statements are sent for several guarded updates, and that they
 // have one shape if they differ in amounts, thresholds and present times alone.
 func TestGuarded(t *testing.T) {
-	free := "(SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL"
+	free := "(SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL"
 	const sell = "UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ? AND name = ?"
 	a, ok := guarded(t, sell, int64(2), int64(7), int64(3), "x")
 	require.True(t, ok)

@@ -119,8 +119,8 @@ func (up singleUpdate) exactly(p *Plan, x *Exact) {
 	t, rows, keys := up.t, x.Rows[0], p.Writes[0].Keys
 	x.Discards = up.overwritten(t, up.List, up.Where, up.Order, up.Limit)
 	x.Restriction = up.restriction(rows, up.Where, up.Order, up.Limit)
+	x.Whole = rows.Where == nil && rows.Keys == nil && (up.sets.rekeyed || up.Where == nil && up.Limit == nil)
 	if up.sets.rekeyed {
-		x.Whole = rows.Where == nil && rows.Keys == nil
 		to := up.newKey(up.List)
 		p.Sweep = &OrphanSweep{Table: t, Keys: to}
 		if to == nil || !slices.Equal(t.Key, keyColumns(keys)) {
@@ -131,7 +131,7 @@ func (up singleUpdate) exactly(p *Plan, x *Exact) {
 	}
 	if len(keys) == 1 && up.Where != nil && !up.sets.rekeyed {
 		up.ofOneRow(x, keys[0])
-		if x.Restriction == nil && !keys[0].Momentary() && up.meansTheSame() {
+		if slices.Equal(keys[0].Columns, t.Key) && !keys[0].Momentary() && up.meansTheSame() {
 			text := up.template(0, len(up.text))
 			x.Elsewhere = &text
 		}

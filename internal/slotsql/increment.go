@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // Apart takes out of a sum what cancels out in it, although e adds to it: the sum gets
@@ -32,6 +33,13 @@ type RowIncrement struct {
 	Finds  []Locator // how the application found the row, should others re-key it
 	Held   bool      // its transaction has locked the row, shared
 	Slot   int       // a reserved one that its transaction has locked, to which all of it goes; 0: any, by an upsert
+}
+
+// OnlyIf has the row meet a condition besides, which calls the table so.
+func (e *RowIncrement) OnlyIf(t *catalog.Table, name, condition string) {
+	e.Rest = condition
+	e.ID += "\x01" + condition
+	e.Where = t.Key.Where(e.Key, sqltext.Quote(name)) + " AND (" + condition + ")"
 }
 
 // Counts reports whether it adds to a counter: all of it may have cancelled out but a time.

@@ -122,7 +122,11 @@ func cast(t *catalog.Table, c *catalog.Column, sum string) string {
 
 // fromSlots selects the slots of the current base row.
 func fromSlots(t *catalog.Table, name string, s ReadView) string {
-	from := " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE "
+	from := " FROM " + t.Slots() + " AS " + catalog.PrivateName
+	if s.Locks != "" && len(t.Key) > 0 { // or all of a small table, and wait for whoever has some of it
+		from += " FORCE INDEX (PRIMARY)"
+	}
+	from += " WHERE "
 	if len(t.Key) > 0 {
 		from += t.Key.Same(catalog.PrivateName, sqltext.Quote(name)) + " AND "
 	}

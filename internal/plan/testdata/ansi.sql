@@ -1,6 +1,6 @@
 UPDATE "post" SET "likes" = "likes" + 1 WHERE "id" = 1
 => increment
-  tries UPDATE "post" SET "likes" = "likes" + 1 WHERE ( "id" = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE "post" SET "likes" = "likes" + 1 WHERE ( "id" = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   where "id" = 1
   exact for forum.post: "id" = 1
@@ -8,7 +8,7 @@ UPDATE "post" SET "likes" = "likes" + 1 WHERE "id" = 1
 
 UPDATE post SET likes = likes + 1 WHERE slug = 'a\'
 => increment
-  tries UPDATE post SET likes = likes + 1 WHERE ( slug = 'a\') AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post SET likes = likes + 1 WHERE ( slug = 'a\') AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   where slug = 'a\'
   exact for forum.post: slug = 'a\'

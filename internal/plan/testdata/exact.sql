@@ -2,7 +2,7 @@ UPDATE post SET likes = 0 WHERE id = ?
 => exact
   because it overwrites counter likes
   may share a transaction
-  tries UPDATE post SET likes = 0 WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post SET likes = 0 WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.post: id = {argument 1}
   writes forum.post: (id = argument 1)
 
@@ -10,7 +10,7 @@ UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE id = ?
 => exact
   because it overwrites counter likes
   may share a transaction
-  tries UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post SET likes = GREATEST(likes - 1, 0) WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.post: id = {argument 1}
   writes forum.post: (id = argument 1)
 
@@ -18,7 +18,7 @@ UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ?
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE))
+  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE))
   goes with others: stock >= argument 3
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
@@ -32,14 +32,14 @@ UPDATE post SET likes = likes * 2 WHERE title = 'x'
 UPDATE post SET likes = LAST_INSERT_ID(likes + 1) WHERE id = 1
 => exact
   because it overwrites counter likes
-  tries UPDATE post SET likes = LAST_INSERT_ID(likes + 1) WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post SET likes = LAST_INSERT_ID(likes + 1) WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.post: id = 1
   writes forum.post: (id = 1)
 
 UPDATE post SET title = likes WHERE id = 1
 => exact
   because column title is set from a counter
-  tries UPDATE post SET title = likes WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post SET title = likes WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.post: id = 1
   writes forum.post: (id = 1)
 
@@ -60,7 +60,7 @@ UPDATE item SET updated_at = NULL WHERE id = 1
 => exact
   because it sets touch column updated_at to another time than now
   may share a transaction
-  tries UPDATE item SET updated_at = NULL WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE item SET updated_at = NULL WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.item: id = 1
   writes forum.item: (id = 1)
 
@@ -77,7 +77,7 @@ UPDATE post p JOIN user u ON u.id = p.id SET u.karma = p.likes
 DELETE FROM post WHERE id = ?
 => exact
   because the slots go with the row
-  tries DELETE FROM post WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries DELETE FROM post WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   exact for forum.post: id = {argument 1}
   writes forum.post: (id = argument 1)
 
@@ -216,14 +216,14 @@ UPDATE item SET stock = stock - 1 WHERE (id = ? AND stock >= 1) AND name <> 'x'
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE item SET stock = stock - 1 WHERE ( (id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= 1) IS TRUE, FALSE)) AND name <> 'x')
+  tries UPDATE item SET stock = stock - 1 WHERE ( (id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= 1) IS TRUE, FALSE)) AND name <> 'x')
   exact for forum.item: (id = argument 1)
   writes forum.item: (id = argument 1)
 
 UPDATE item SET stock = stock - 1 WHERE stock BETWEEN 1 AND 9 AND id = 3 AND CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END && stock <> 7 LIMIT 1
 => exact
   because its condition or order needs a counter
-  tries UPDATE item SET stock = stock - 1 WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock BETWEEN 1 AND 9) IS TRUE, FALSE) AND id = 3 AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END) IS TRUE, FALSE) && IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 7) IS TRUE, FALSE)) LIMIT 1
+  tries UPDATE item SET stock = stock - 1 WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock BETWEEN 1 AND 9) IS TRUE, FALSE) AND id = 3 AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END) IS TRUE, FALSE) && IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 7) IS TRUE, FALSE)) LIMIT 1
   exact for forum.item: (id = 3)
   writes forum.item: (id = 3)
 
@@ -231,7 +231,7 @@ UPDATE item SET stock = stock - 1 WHERE stock BETWEEN 1 AND 9 AND id = 3 AND CAS
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE item SET stock = stock - 1 WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock BETWEEN 1 AND 9) IS TRUE, FALSE) AND id = 3 AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END) IS TRUE, FALSE) && IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 7) IS TRUE, FALSE))
+  tries UPDATE item SET stock = stock - 1 WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock BETWEEN 1 AND 9) IS TRUE, FALSE) AND id = 3 AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (CASE WHEN stock > 1 AND id > 2 THEN 1 ELSE 0 END) IS TRUE, FALSE) && IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 7) IS TRUE, FALSE))
   exact for forum.item: (id = 3)
   writes forum.item: (id = 3)
 
@@ -239,14 +239,14 @@ UPDATE item SET stock = stock - 1 WHERE id = 3 AND (stock > 1 OR name = 'x')
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE item SET stock = stock - 1 WHERE ( id = 3 AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock > 1 OR name = 'x') IS TRUE, FALSE)))
+  tries UPDATE item SET stock = stock - 1 WHERE ( id = 3 AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock > 1 OR name = 'x') IS TRUE, FALSE)))
   exact for forum.item: (id = 3)
   writes forum.item: (id = 3)
 
 DELETE FROM post WHERE likes <= 0 AND id = ?
 => exact
   because the slots go with the row
-  tries DELETE FROM post WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (likes <= 0) IS TRUE, FALSE) AND id = ?)
+  tries DELETE FROM post WHERE ( IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (likes <= 0) IS TRUE, FALSE) AND id = ?)
   exact for forum.post: (id = argument 1)
   writes forum.post: (id = argument 1)
 
@@ -264,7 +264,7 @@ UPDATE item SET stock = stock - ?, updated_at = NOW() WHERE id = ? AND stock > 0
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE item SET stock = stock - ?, updated_at = NOW() WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock > 0) IS TRUE, FALSE))
+  tries UPDATE item SET stock = stock - ?, updated_at = NOW() WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock > 0) IS TRUE, FALSE))
   goes with others: stock > 0
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
@@ -273,7 +273,7 @@ UPDATE item SET stock = stock - ?, updated_at = ? WHERE (id = ?) AND (? <= stock
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE item SET stock = stock - ?, updated_at = ? WHERE ( (id = ?) AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (? <= stock) IS TRUE, FALSE)))
+  tries UPDATE item SET stock = stock - ?, updated_at = ? WHERE ( (id = ?) AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (? <= stock) IS TRUE, FALSE)))
   goes with others: stock >= argument 4
   exact for forum.item: (id = argument 3)
   writes forum.item: (id = argument 3)
@@ -281,7 +281,7 @@ UPDATE item SET stock = stock - ?, updated_at = ? WHERE (id = ?) AND (? <= stock
 UPDATE item i SET i.stock = i.stock + -? WHERE i.id = ? AND i.stock - ? >= 0 LIMIT 1
 => exact
   because its condition or order needs a counter
-  tries UPDATE item i SET i.stock = i.stock + -? WHERE ( i.id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `i`.`id` LOCK IN SHARE MODE) IS NULL, (i.stock - ? >= 0) IS TRUE, FALSE)) LIMIT 1
+  tries UPDATE item i SET i.stock = i.stock + -? WHERE ( i.id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `i`.`id` LOCK IN SHARE MODE) IS NULL, (i.stock - ? >= 0) IS TRUE, FALSE)) LIMIT 1
   goes with others: stock >= argument 3 + 0, or it may fail
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
@@ -290,7 +290,7 @@ UPDATE post SET views = ? + views WHERE id = ? AND views + ? <= likes AND title 
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE post SET views = ? + views WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views + ? <= likes) IS TRUE, FALSE) AND title = 'x')
+  tries UPDATE post SET views = ? + views WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views + ? <= likes) IS TRUE, FALSE) AND title = 'x')
   goes with others: views <= likes - argument 3
   exact for forum.post: (id = argument 2)
   writes forum.post: (id = argument 2)
@@ -299,7 +299,7 @@ UPDATE post SET views = views + ? WHERE id = ? AND likes - views >= ?
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE post SET views = views + ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (likes - views >= ?) IS TRUE, FALSE))
+  tries UPDATE post SET views = views + ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (likes - views >= ?) IS TRUE, FALSE))
   goes with others: views <= likes - argument 3, or it may fail
   exact for forum.post: (id = argument 2)
   writes forum.post: (id = argument 2)
@@ -308,7 +308,7 @@ UPDATE post SET views = views + ? WHERE id = ? AND views < ?
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE post SET views = views + ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
+  tries UPDATE post SET views = views + ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
   goes with others: views < argument 3
   exact for forum.post: (id = argument 2)
   writes forum.post: (id = argument 2)
@@ -316,7 +316,7 @@ UPDATE post SET views = views + ? WHERE id = ? AND views < ?
 UPDATE post SET views = views + ?, title = 'hot' WHERE slug = ? AND views < ?
 => exact
   because its condition or order needs a counter
-  tries UPDATE post SET views = views + ?, title = 'hot' WHERE ( slug = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
+  tries UPDATE post SET views = views + ?, title = 'hot' WHERE ( slug = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
   goes with others: views < argument 3
   exact for forum.post: (slug = argument 2)
   writes forum.post: (slug = argument 2)
@@ -324,14 +324,14 @@ UPDATE post SET views = views + ?, title = 'hot' WHERE slug = ? AND views < ?
 UPDATE post SET views = views + ?, title = 'hot' WHERE id = ? AND views < ? AND title <> 'hot'
 => exact
   because its condition or order needs a counter
-  tries UPDATE post SET views = views + ?, title = 'hot' WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE) AND title <> 'hot')
+  tries UPDATE post SET views = views + ?, title = 'hot' WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE) AND title <> 'hot')
   exact for forum.post: (id = argument 2)
   writes forum.post: (id = argument 2)
 
 UPDATE post SET views = views + ?, title = CONCAT(title, 'x') WHERE id = ? AND views < ?
 => exact
   because its condition or order needs a counter
-  tries UPDATE post SET views = views + ?, title = CONCAT(title, 'x') WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
+  tries UPDATE post SET views = views + ?, title = CONCAT(title, 'x') WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
   exact for forum.post: (id = argument 2)
   writes forum.post: (id = argument 2)
 
@@ -339,7 +339,7 @@ UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ? AND stock <= 1000
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE) AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <= 1000) IS TRUE, FALSE))
+  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE) AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <= 1000) IS TRUE, FALSE))
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
 
@@ -347,7 +347,7 @@ UPDATE item SET stock = stock - ? WHERE id = ? AND stock <> 0
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 0) IS TRUE, FALSE))
+  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock <> 0) IS TRUE, FALSE))
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
 
@@ -355,7 +355,7 @@ UPDATE item SET stock = stock - ? WHERE id = ? AND (stock >= ? OR id = 3)
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ? OR id = 3) IS TRUE, FALSE)))
+  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND (IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ? OR id = 3) IS TRUE, FALSE)))
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
 
@@ -363,7 +363,7 @@ UPDATE item SET stock = stock - ? WHERE id = ? AND stock * 2 >= ?
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock * 2 >= ?) IS TRUE, FALSE))
+  tries UPDATE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock * 2 >= ?) IS TRUE, FALSE))
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
 
@@ -371,14 +371,14 @@ UPDATE item SET stock = stock - 1 WHERE id = ? AND stock >= ?
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE item SET stock = stock - 1 WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE))
+  tries UPDATE item SET stock = stock - 1 WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE))
   exact for forum.item: (id = argument 1)
   writes forum.item: (id = argument 1)
 
 UPDATE IGNORE item SET stock = stock - ? WHERE id = ? AND stock >= ?
 => exact
   because its condition or order needs a counter
-  tries UPDATE IGNORE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE))
+  tries UPDATE IGNORE item SET stock = stock - ? WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, (stock >= ?) IS TRUE, FALSE))
   exact for forum.item: (id = argument 2)
   writes forum.item: (id = argument 2)
 
@@ -386,7 +386,7 @@ UPDATE post SET views = views + ?, likes = likes + 1 WHERE id = ? AND views < ?
 => exact
   because its condition or order needs a counter
   may share a transaction
-  tries UPDATE post SET views = views + ?, likes = likes + 1 WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
+  tries UPDATE post SET views = views + ?, likes = likes + 1 WHERE ( id = ? AND IF((SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL, (views < ?) IS TRUE, FALSE))
   exact for forum.post: (id = argument 2)
   writes forum.post: (id = argument 2)
 
@@ -398,7 +398,7 @@ UPDATE item SET stock = stock - ? WHERE id IN (?, ?) AND stock >= ?
 
 UPDATE item SET stock = stock - ? WHERE id = ?
 => increment
-  tries UPDATE item SET stock = stock - ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE item SET stock = stock - ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
   goes with others: stock >= argument 1, or it fails
   adds to forum.item.stock: - argument 1
   where id = {argument 2}

@@ -1,6 +1,6 @@
 UPDATE post SET likes = likes + ? WHERE id = ?
 => increment
-  tries UPDATE post SET likes = likes + ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post SET likes = likes + ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   goes with others: likes has no bound
   adds to forum.post.likes: + argument 1
   where id = {argument 2}
@@ -9,7 +9,7 @@ UPDATE post SET likes = likes + ? WHERE id = ?
 
 UPDATE post SET likes = likes - 1 WHERE id = 7
 => increment
-  tries UPDATE post SET likes = likes - 1 WHERE ( id = 7) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post SET likes = likes - 1 WHERE ( id = 7) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: - 1
   where id = 7
   exact for forum.post: id = 7
@@ -17,7 +17,7 @@ UPDATE post SET likes = likes - 1 WHERE id = 7
 
 UPDATE post SET likes = ? + likes WHERE id = ?
 => increment
-  tries UPDATE post SET likes = ? + likes WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post SET likes = ? + likes WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   goes with others: likes has no bound
   adds to forum.post.likes: + argument 1
   where id = {argument 2}
@@ -26,7 +26,7 @@ UPDATE post SET likes = ? + likes WHERE id = ?
 
 UPDATE post SET likes = likes + 1, views = views + ? WHERE id = ?
 => increment
-  tries UPDATE post SET likes = likes + 1, views = views + ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post SET likes = likes + 1, views = views + ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   adds to forum.post.views: + argument 1
   where id = {argument 2}
@@ -35,7 +35,7 @@ UPDATE post SET likes = likes + 1, views = views + ? WHERE id = ?
 
 UPDATE `forum`.`post` SET `likes` = `likes` + 1 WHERE `id` = 1;
 => increment
-  tries UPDATE `forum`.`post` SET `likes` = `likes` + 1 WHERE ( `id` = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL;
+  tries UPDATE `forum`.`post` SET `likes` = `likes` + 1 WHERE ( `id` = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL;
   adds to forum.post.likes: + 1
   where `id` = 1
   exact for forum.post: `id` = 1
@@ -46,7 +46,7 @@ update POST set LIKES = LIKES + 1 where ID = 1
 
 update post set LIKES = LIKES + 1 where ID = 1
 => increment
-  tries update post set LIKES = LIKES + 1 where ( ID = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries update post set LIKES = LIKES + 1 where ( ID = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   where ID = 1
   exact for forum.post: ID = 1
@@ -54,7 +54,7 @@ update post set LIKES = LIKES + 1 where ID = 1
 
 UPDATE post AS p SET p.likes = p.likes + 1 WHERE (p.id = 1)
 => increment
-  tries UPDATE post AS p SET p.likes = p.likes + 1 WHERE ( (p.id = 1)) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `p`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post AS p SET p.likes = p.likes + 1 WHERE ( (p.id = 1)) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `p`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   where (p.id = 1)
   exact for forum.post: (p.id = 1)
@@ -62,7 +62,7 @@ UPDATE post AS p SET p.likes = p.likes + 1 WHERE (p.id = 1)
 
 UPDATE post SET likes = likes + 1 WHERE slug = ?
 => increment
-  tries UPDATE post SET likes = likes + 1 WHERE ( slug = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post SET likes = likes + 1 WHERE ( slug = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   where slug = {argument 1}
   exact for forum.post: slug = {argument 1}
@@ -77,7 +77,7 @@ UPDATE post SET likes = likes + 1 WHERE id IN (?, ?, 3)
 
 UPDATE page SET hits = hits + 1.50 WHERE day = ? AND page = ?
 => increment
-  tries UPDATE page SET hits = hits + 1.50 WHERE ( day = ? AND page = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`page_slots` AS countermysql_slots WHERE countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE page SET hits = hits + 1.50 WHERE ( day = ? AND page = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`page_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page` LOCK IN SHARE MODE) IS NULL
   adds to forum.page.hits: + 1.50
   where day = {argument 1} AND page = {argument 2}
   exact for forum.page: day = {argument 1} AND page = {argument 2}
@@ -92,7 +92,7 @@ UPDATE hits SET cnt = cnt + 1
 
 UPDATE `post` SET `likes`=likes + ? WHERE `post`.`deleted_at` IS NULL AND `id` = ?
 => increment
-  tries UPDATE `post` SET `likes`=likes + ? WHERE ( `post`.`deleted_at` IS NULL AND `id` = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE `post` SET `likes`=likes + ? WHERE ( `post`.`deleted_at` IS NULL AND `id` = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   goes with others: likes has no bound
   adds to forum.post.likes: + argument 1
   where `post`.`deleted_at` IS NULL AND `id` = {argument 2}
@@ -101,7 +101,7 @@ UPDATE `post` SET `likes`=likes + ? WHERE `post`.`deleted_at` IS NULL AND `id` =
 
 UPDATE post SET likes = COALESCE(`post`.`likes`, 0) + ? WHERE id = ?
 => increment
-  tries UPDATE post SET likes = COALESCE(`post`.`likes`, 0) + ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post SET likes = COALESCE(`post`.`likes`, 0) + ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + argument 1
   where id = {argument 2}
   exact for forum.post: id = {argument 2}
@@ -109,7 +109,7 @@ UPDATE post SET likes = COALESCE(`post`.`likes`, 0) + ? WHERE id = ?
 
 UPDATE post SET likes = IFNULL(likes, 0) + 1 WHERE id = ?
 => increment
-  tries UPDATE post SET likes = IFNULL(likes, 0) + 1 WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post SET likes = IFNULL(likes, 0) + 1 WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   where id = {argument 1}
   exact for forum.post: id = {argument 1}
@@ -119,7 +119,7 @@ UPDATE post SET likes = IFNULL(likes, 0) + 1 WHERE id = ?
 UPDATE post SET likes = likes + 1 WHERE id = ?
 => increment
   tries -- name: LikePost :exec
-UPDATE post SET likes = likes + 1 WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+UPDATE post SET likes = likes + 1 WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   where id = {argument 1}
   exact for forum.post: id = {argument 1}
@@ -127,7 +127,7 @@ UPDATE post SET likes = likes + 1 WHERE ( id = ?) AND (SELECT 184467440737095516
 
 UPDATE post SET likes = (likes + (1)) WHERE (id = 1) /* hot */
 => increment
-  tries UPDATE post SET likes = (likes + (1)) WHERE ( (id = 1)) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL /* hot */
+  tries UPDATE post SET likes = (likes + (1)) WHERE ( (id = 1)) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL /* hot */
   adds to forum.post.likes: + 1
   where (id = 1)
   exact for forum.post: (id = 1)
@@ -135,7 +135,7 @@ UPDATE post SET likes = (likes + (1)) WHERE (id = 1) /* hot */
 
 UPDATE post SET likes = likes + -1 WHERE id = 1
 => increment
-  tries UPDATE post SET likes = likes + -1 WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post SET likes = likes + -1 WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + -1
   where id = 1
   exact for forum.post: id = 1
@@ -143,7 +143,7 @@ UPDATE post SET likes = likes + -1 WHERE id = 1
 
 UPDATE item SET stock = stock + ?, updated_at = NOW() WHERE id = ?
 => increment
-  tries UPDATE item SET stock = stock + ?, updated_at = NOW() WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE item SET stock = stock + ?, updated_at = NOW() WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
   goes with others: stock has no bound
   adds to forum.item.stock: + argument 1
   touches updated_at
@@ -153,7 +153,7 @@ UPDATE item SET stock = stock + ?, updated_at = NOW() WHERE id = ?
 
 UPDATE item SET stock = stock + ?, updated_at = ? WHERE id = ?
 => increment
-  tries UPDATE item SET stock = stock + ?, updated_at = ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE item SET stock = stock + ?, updated_at = ? WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
   goes with others: stock has no bound
   adds to forum.item.stock: + argument 1
   touches updated_at
@@ -163,7 +163,7 @@ UPDATE item SET stock = stock + ?, updated_at = ? WHERE id = ?
 
 UPDATE item SET stock = stock - 1 WHERE id = ?
 => increment
-  tries UPDATE item SET stock = stock - 1 WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE item SET stock = stock - 1 WHERE ( id = ?) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.item.stock: - 1
   where id = {argument 1}
   exact for forum.item: id = {argument 1}
@@ -204,7 +204,7 @@ INSERT INTO page (day, page, hits) VALUES (CURRENT_DATE, ?, 1) ON DUPLICATE KEY 
 
 UPDATE page SET hits = hits + 1 WHERE day = CURDATE() AND page = 'x'
 => increment
-  tries UPDATE page SET hits = hits + 1 WHERE ( day = CURDATE() AND page = 'x') AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`page_slots` AS countermysql_slots WHERE countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE page SET hits = hits + 1 WHERE ( day = CURDATE() AND page = 'x') AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`page_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page` LOCK IN SHARE MODE) IS NULL
   adds to forum.page.hits: + 1
   where day = CURDATE() AND page = 'x'
   exact for forum.page: day = CURDATE() AND page = 'x'
@@ -212,7 +212,7 @@ UPDATE page SET hits = hits + 1 WHERE day = CURDATE() AND page = 'x'
 
 UPDATE post SET likes = likes + 1 /*T! , views = views + 7 */ WHERE id = 1
 => increment
-  tries UPDATE post SET likes = likes + 1 /*T! , views = views + 7 */ WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
+  tries UPDATE post SET likes = likes + 1 /*T! , views = views + 7 */ WHERE ( id = 1) AND (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`post_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `post`.`id` LOCK IN SHARE MODE) IS NULL
   adds to forum.post.likes: + 1
   where id = 1
   exact for forum.post: id = 1
