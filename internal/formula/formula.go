@@ -158,10 +158,12 @@ func note(columns *[]string, column string) {
 const rowName = "countermysql_row"
 
 // ofRow writes an expression over one row, whose columns get the row's name. counted says that
-// it only matters whether it is NULL.
+// it only matters whether it is NULL. It does not depend on the sql_mode, as the text does: of
+// a || b and "x" the parser reads what they are by default.
 func (f *Formula) ofRow(e ast.ExprNode, alias string, counted bool) (string, error) {
 	v := &rowVisitor{formula: f, alias: alias}
 	if counted {
+		e = grouped(e) // IS NULL follows it
 		v.asked = e
 	}
 	e.Accept(v)
@@ -191,6 +193,7 @@ var pure = sqltext.WordSet(`ABS CEIL CEILING CHAR_LENGTH CHARACTER_LENGTH COALES
  REPLACE RIGHT ROUND RTRIM SECOND SIGN SUBSTR SUBSTRING SUBSTRING_INDEX TIMESTAMPDIFF TRIM TRUNCATE UCASE UPPER WEEKDAY YEAR`)
 
 func (v *rowVisitor) Enter(n ast.Node) (ast.Node, bool) {
+	group(n)
 	switch n := n.(type) {
 	case *ast.ColumnName:
 		if n.Table.O != "" && !strings.EqualFold(n.Table.O, v.alias) {
@@ -206,7 +209,7 @@ func (v *rowVisitor) Enter(n ast.Node) (ast.Node, bool) {
 	case *ast.AggregateFuncExpr, *ast.WindowFuncExpr:
 		v.err = no("it has an aggregate within another, or in its WHERE")
 	case *ast.FuncCallExpr:
-		if !pure[strings.ToUpper(n.FnName.O)] {
+		if !pure[strings.ToUpper(n.FnName.O)] && !isLiteral(n) {
 			v.err = no("it calls %s, which is not known to depend on its arguments alone", strings.ToUpper(n.FnName.O))
 		}
 	case *ast.IsNullExpr:
@@ -221,6 +224,52 @@ func (v *rowVisitor) Enter(n ast.Node) (ast.Node, bool) {
 		v.err = no("it has an expression that can't be followed")
 	}
 	return n, v.err != nil
+}
+
+// isLiteral is true of DATE '2020-01-01' and the like.
+func isLiteral(n *ast.FuncCallExpr) bool {
+	return n.FnName.L == ast.DateLiteral || n.FnName.L == ast.TimeLiteral || n.FnName.L == ast.TimestampLiteral
+}
+
+// group puts the operands of an operator in parentheses, which Restore leaves out where the
+// text needs none: in MOD(a + 1, b), which it writes with an operator.
+func group(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.BinaryOperationExpr:
+		if l, ok := n.L.(*ast.BinaryOperationExpr); !ok || l.Op != n.Op {
+			n.L = grouped(n.L)
+		}
+		n.R = grouped(n.R)
+	case *ast.UnaryOperationExpr:
+		n.V = grouped(n.V)
+	case *ast.BetweenExpr:
+		n.Expr, n.Left, n.Right = grouped(n.Expr), grouped(n.Left), grouped(n.Right)
+	case *ast.PatternInExpr:
+		n.Expr = grouped(n.Expr)
+	case *ast.PatternLikeOrIlikeExpr:
+		n.Expr, n.Pattern = grouped(n.Expr), grouped(n.Pattern)
+	case *ast.IsNullExpr:
+		n.Expr = grouped(n.Expr)
+	case *ast.IsTruthExpr:
+		n.Expr = grouped(n.Expr)
+	case *ast.FuncCastExpr:
+		if n.FunctionType == ast.CastBinaryOperator {
+			n.Expr = grouped(n.Expr)
+		}
+	}
+}
+
+func grouped(e ast.ExprNode) ast.ExprNode {
+	switch e := e.(type) {
+	case *ast.FuncCastExpr:
+		if e.FunctionType != ast.CastBinaryOperator {
+			return e
+		}
+	case *ast.BinaryOperationExpr, *ast.UnaryOperationExpr, *ast.BetweenExpr, *ast.PatternInExpr, *ast.PatternLikeOrIlikeExpr, *ast.IsNullExpr, *ast.IsTruthExpr:
+	default:
+		return e
+	}
+	return &ast.ParenthesesExpr{Expr: e}
 }
 
 func (v *rowVisitor) Leave(n ast.Node) (ast.Node, bool) { return n, v.err == nil }

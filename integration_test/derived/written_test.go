@@ -1,0 +1,60 @@
+package derived
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/integration_test/harness"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestFormulasAsWritten proves that triggers and recounts compute what plain MySQL computes of
+// the text of a formula, whatever operators and literals it has.
+func TestFormulasAsWritten(t *testing.T) {
+	formulas := []string{
+		"SUM(MOD(a + 1, b + 2))", "SUM(MOD(a, b) * 3)", "SUM(-MOD(a + 1, b))", "SUM(a - (b - 3))", "SUM(a - b - 3)", "SUM(- -a)", "SUM(-(a + b))", "SUM(~(a + b) & 255)", "SUM(- a ^ 2 & 7)", "SUM((a + 7) DIV b DIV 2)",
+		"SUM(NOT a = 1)", "SUM((NOT a) = 1)", "SUM(!a + 1)", "SUM(!(a = 1) + 1)", "SUM(NOT a OR b)", "SUM(a OR b AND a)", "SUM(a || b)", "SUM(a = b = 1)", "SUM(a = (1 IS TRUE))", "SUM((a BETWEEN 1 AND 3) = b)",
+		"SUM(CASE NOT a WHEN 1 THEN 5 WHEN b - 1 THEN 7 ELSE 2 END)", "SUM((CASE WHEN a THEN 1 END) IS NULL)", "SUM((a & b) = 1)", "SUM((a << 1 + 1) & 255)", "SUM(a + 1.50 > 3.5)",
+		"SUM(s LIKE 'x|%' ESCAPE '|')", "SUM(s NOT LIKE CONCAT('%', '''', '%'))", "SUM(s = \"it's\")", "SUM(s = 'it' '''s')", "SUM(s = _utf8mb4'ä')", "SUM(s = _latin1'ä')", "SUM(s = X'78')", "SUM(BINARY s = 'x')", "SUM(BINARY CONCAT(s, 'x') = 'xx')", "SUM(CHAR_LENGTH(TRIM(LEADING 'x' FROM s)))", "SUM(CHAR_LENGTH(SUBSTRING(s FROM 2 FOR 1)))",
+		"SUM(d > DATE '2020-06-01')", "SUM(d = TIMESTAMP'2020-06-01 00:00:00')", "SUM(EXTRACT(YEAR FROM d))", "SUM(TIMESTAMPDIFF(DAY, '2020-01-01', d))",
+		"COUNT(NOT a)", "COUNT(a AND b)", "COUNT(a = b)", "COUNT(NULLIF(a, b))", "COUNT(a IS NULL)",
+		"COUNT(*)" + " FROM c WHERE MOD(a + 1, b + 2) = 1", "COUNT(*) FROM c WHERE NOT (a = 1 AND b = 2)", "COUNT(*) FROM c WHERE a IS NOT TRUE",
+	}
+	text := func(f string) string {
+		if !strings.Contains(f, " FROM c ") {
+			f += " FROM c"
+		}
+		return "SELECT pid, " + f + " GROUP BY pid"
+	}
+	config := harness.Counters("p")
+	config.Tables[0].Derived = map[string]string{}
+	columns := "id INT PRIMARY KEY"
+	for i, f := range formulas {
+		name := fmt.Sprintf("n%d", i)
+		columns += ", " + name + " BIGINT NOT NULL DEFAULT 0"
+		config.Tables[0].Counters = append(config.Tables[0].Counters, name)
+		config.Tables[0].Derived[name] = text(f)
+	}
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE p ("+columns+");\nINSERT INTO p (id) VALUES (1);\nCREATE TABLE c (pid INT, a INT, b INT, s VARCHAR(20), d DATETIME) CHARACTER SET utf8mb4;\nINSERT INTO c VALUES (1, 9, 1, 'x', '2020-06-01')", config)
+		initialized(t, tw.Ours)
+		for _, stmt := range []string{
+			"INSERT INTO c VALUES (1, 9, 1, 'x', '2020-06-01'), (1, 0, 0, 'it''s', '2021-02-03'), (1, 1, 2, 'ä', '2020-01-01'), (1, NULL, 3, 'X', NULL), (1, 4, NULL, NULL, '2020-07-01'), (1, -3, 2, 'xä', '2020-06-01')",
+			"UPDATE c SET a = a + 1, b = 3 WHERE s = 'x'",
+		} {
+			harness.Affected(t, tw.Plain, stmt)
+			harness.Affected(t, tw.Ours, stmt)
+		}
+		for i, f := range formulas {
+			want := harness.QueriedValue(t, tw.Plain, "SELECT CAST(n AS SIGNED) FROM ("+strings.Replace(text(f), " FROM c", " AS n FROM c", 1)+") AS counted")
+			require.Equal(t, want, harness.QueriedValue(t, tw.Ours, fmt.Sprintf("SELECT n%d FROM p", i)), f)
+		}
+		drifts, err := countermysql.Recount(t.Context(), tw.Ours, nil)
+		require.NoError(t, err)
+		require.Empty(t, drifts)
+	})
+}
