@@ -58,3 +58,27 @@ func TestFormulasAsWritten(t *testing.T) {
 		require.Empty(t, drifts)
 	})
 }
+
+// TestSummedTypes proves that a trigger adds the number that SUM takes a value for, of types
+// that are texts to other functions, or that Init refuses the sum.
+func TestSummedTypes(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, of := range []string{"e", "st", "tm", "y", "b", "0x10", "IF(pid > 0, e, NULL)", "COALESCE(tm, '00:00:00')"} {
+			t.Run(of, func(t *testing.T) {
+				config := harness.Counters("p", "n")
+				config.Tables[0].Derived = map[string]string{"n": "SELECT pid, SUM(" + of + ") FROM c GROUP BY pid"}
+				tw := harness.NewTwin(t, srv, "CREATE TABLE p (id INT PRIMARY KEY, n BIGINT NOT NULL DEFAULT 0);\nINSERT INTO p (id) VALUES (1);\nCREATE TABLE c (pid INT, e ENUM('five','six'), st SET('5','6'), tm TIME, y YEAR, b BIT(4))", config)
+				if _, err := countermysql.Init(t.Context(), tw.Ours, nil); err != nil {
+					require.ErrorContains(t, err, "its formula's sum is a ")
+					return
+				}
+				harness.Affected(t, tw.Ours, "INSERT INTO c VALUES (1, 'six', '5,6', '10:20:30', 2020, b'101'), (1, NULL, NULL, NULL, NULL, NULL)")
+				want := harness.QueriedValue(t, tw.Direct, "SELECT CAST(SUM("+of+") AS SIGNED) FROM c")
+				require.Equal(t, want, harness.QueriedValue(t, tw.Ours, "SELECT n FROM p"))
+				drifts, err := countermysql.Recount(t.Context(), tw.Ours, nil)
+				require.NoError(t, err)
+				require.Empty(t, drifts)
+			})
+		}
+	})
+}

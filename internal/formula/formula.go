@@ -280,7 +280,7 @@ func (f *Formula) Part(row, cast string) string {
 	part := "1"
 	switch {
 	case f.IsSum:
-		part = "CAST(COALESCE(" + f.of + ", 0) AS " + cast + ")"
+		part = "COALESCE(CAST(" + f.of + " AS " + cast + "), 0)" // as SUM does: COALESCE(x, 0) may be of another type than x
 	case f.of != "":
 		part = "IF(" + f.of + " IS NULL, 0, 1)"
 	}

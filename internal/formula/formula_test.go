@@ -21,7 +21,7 @@ func TestParse(t *testing.T) {
 			"SELECT `countermysql_row`.`blog`, `countermysql_row`.`post`, COUNT(`countermysql_row`.`mail`) FROM `blog`.`comment` AS `countermysql_row` GROUP BY `countermysql_row`.`blog`, `countermysql_row`.`post`",
 			[]string{"blog", "post"}, []string{"mail", "blog", "post"}},
 		{"SELECT `account`, SUM(IF(kind = 'in', amount, -amount)) FROM booking WHERE NOT deleted AND at >= '2020-01-01' GROUP BY account", "bank",
-			"IF((NOT NEW.`deleted`) AND (NEW.`at` >= '2020-01-01'), CAST(COALESCE(IF(NEW.`kind` = 'in', NEW.`amount`, -NEW.`amount`), 0) AS SIGNED), 0)",
+			"IF((NOT NEW.`deleted`) AND (NEW.`at` >= '2020-01-01'), COALESCE(CAST(IF(NEW.`kind` = 'in', NEW.`amount`, -NEW.`amount`) AS SIGNED), 0), 0)",
 			"SELECT `countermysql_row`.`account`, SUM(IF(`countermysql_row`.`kind` = 'in', `countermysql_row`.`amount`, -`countermysql_row`.`amount`)) FROM `bank`.`booking` AS `countermysql_row` WHERE (NOT `countermysql_row`.`deleted`) AND (`countermysql_row`.`at` >= '2020-01-01') GROUP BY `countermysql_row`.`account`",
 			[]string{"account"}, []string{"kind", "amount", "deleted", "at", "account"}},
 		{`SELECT a, COUNT(*) FROM t WHERE b LIKE 'it''s_%' OR c IN (1, 2) OR d IS NULL OR e BETWEEN 1 AND 2 GROUP BY a`, "x",
