@@ -82,3 +82,48 @@ func TestSummedTypes(t *testing.T) {
 		}
 	})
 }
+
+// TestFailingFormulas proves that a formula is refused, with what to write, by Init and Check,
+// if its trigger could fail a write that plain MySQL takes: a query only warns of a text that
+// is no number. What is to be written instead fails none.
+func TestFailingFormulas(t *testing.T) {
+	const number, moment, unsigned = "its formula takes the text %s for a number", "its formula takes the text %s for a time", "its formula subtracts with %s, which is UNSIGNED"
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, test := range [][2]string{
+			{"COUNT(*) FROM c WHERE kind = 0", fmt.Sprintf(number, "`kind`")},
+			{"COUNT(*) FROM c WHERE kind IN ('a', 0)", fmt.Sprintf(number, "`kind`")},
+			{"COUNT(*) FROM c WHERE up = 'x'", fmt.Sprintf(number, "'x'")},
+			{"COUNT(*) FROM c WHERE up > 0 AND kind", fmt.Sprintf(number, "`kind`")},
+			{"COUNT(*) FROM c WHERE kind", fmt.Sprintf(number, "`kind`")},
+			{"SUM(CAST(kind AS SIGNED)) FROM c", fmt.Sprintf(number, "`kind`")},
+			{"SUM(IF(kind, 1, 0)) FROM c", fmt.Sprintf(number, "`kind`")},
+			{"SUM(CASE kind WHEN 1 THEN 2 ELSE 0 END) FROM c", fmt.Sprintf(number, "`kind`")},
+			{"COUNT(*) FROM c WHERE at = kind", fmt.Sprintf(moment, "`kind`")},
+			{"SUM(YEAR(kind)) FROM c", fmt.Sprintf(moment, "`kind`")},
+			{"SUM(up - down) FROM c", fmt.Sprintf(unsigned, "`up`")},
+			{"SUM(1 - down) FROM c", fmt.Sprintf(unsigned, "`down`")},
+			{"SUM(CAST(up AS SIGNED) - CAST(down AS SIGNED)) FROM c WHERE kind <> '0' AND up <> '7' AND at > '2020-01-01' AND kind NOT LIKE 1", ""},
+		} {
+			t.Run(test[0], func(t *testing.T) {
+				config := harness.Counters("p", "n")
+				config.Tables[0].Derived = map[string]string{"n": "SELECT pid, " + test[0] + " GROUP BY pid"}
+				tw := harness.NewTwin(t, srv, "CREATE TABLE p (id INT PRIMARY KEY, n BIGINT NOT NULL DEFAULT 0);\nINSERT INTO p (id) VALUES (1);\nCREATE TABLE c (pid INT, kind VARCHAR(20), up INT UNSIGNED, down INT UNSIGNED, at DATETIME)", config)
+				_, err := countermysql.Init(t.Context(), tw.Ours, nil)
+				if test[1] != "" {
+					require.ErrorContains(t, err, test[1])
+					require.Contains(t, strings.Join(problems(t, tw), "\n"), test[1])
+					return
+				}
+				require.NoError(t, err)
+				for _, mode := range []string{"", "STRICT_TRANS_TABLES,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO"} {
+					conn, err := tw.Direct.Conn(t.Context())
+					require.NoError(t, err)
+					defer conn.Close()
+					harness.Affected(t, conn, "SET SESSION sql_mode = '"+mode+"'")
+					harness.Affected(t, conn, "INSERT INTO c VALUES (1, 'public', 2, 5, '2020-02-03')")
+				}
+				require.EqualValues(t, -6, harness.Number(t, tw.Ours, "SELECT n FROM p"))
+			})
+		}
+	})
+}

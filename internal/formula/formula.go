@@ -24,6 +24,7 @@ type Formula struct {
 
 	of    string // what is counted or summed, for a row called {}; "" for COUNT(*)
 	where string // likewise; "": all rows
+	uses  []use
 }
 
 // Error is what a formula can't be, and what to do.
@@ -60,18 +61,24 @@ func Parse(text string) (*Formula, error) {
 	if err := f.shape(s); err != nil {
 		return nil, err
 	}
-	alias, err := f.from(s)
+	alias, err := f.source(s)
 	if err != nil {
 		return nil, err
 	}
 	counted := s.Fields.Fields[len(s.Fields.Fields)-1].Expr.(*ast.AggregateFuncExpr)
 	if f.IsSum = strings.EqualFold(counted.F, ast.AggFuncSum); f.IsSum || !star(counted) {
-		if f.of, err = f.ofRow(counted.Args[0], alias, !f.IsSum); err != nil {
+		of, v := grouped(counted.Args[0]), &rowVisitor{formula: f, alias: alias} // IS NULL follows it
+		if !f.IsSum {
+			v.asked = of
+		}
+		if f.of, err = v.ofRow(of); err != nil {
 			return nil, err
 		}
 	}
 	if s.Where != nil {
-		f.where, err = f.ofRow(s.Where, alias, false)
+		v := &rowVisitor{formula: f, alias: alias}
+		v.use(asNumbers, s.Where)
+		f.where, err = v.ofRow(s.Where)
 	}
 	for _, k := range f.Key {
 		note(&f.Columns, k)
@@ -127,8 +134,8 @@ func (f *Formula) shape(s *ast.SelectStmt) error {
 	return nil
 }
 
-// from reads the table, and what the formula calls it.
-func (f *Formula) from(s *ast.SelectStmt) (alias string, err error) {
+// source reads the table, and what the formula calls it.
+func (f *Formula) source(s *ast.SelectStmt) (alias string, err error) {
 	join := s.From.TableRefs
 	source, ok := join.Left.(*ast.TableSource)
 	if join.Right != nil || !ok {
@@ -157,19 +164,22 @@ func note(columns *[]string, column string) {
 // rowName stands for the row's name in the texts of a formula.
 const rowName = "countermysql_row"
 
-// ofRow writes an expression over one row, whose columns get the row's name. counted says that
-// it only matters whether it is NULL. It does not depend on the sql_mode, as the text does: of
-// a || b and "x" the parser reads what they are by default.
-func (f *Formula) ofRow(e ast.ExprNode, alias string, counted bool) (string, error) {
-	v := &rowVisitor{formula: f, alias: alias}
-	if counted {
-		e = grouped(e) // IS NULL follows it
-		v.asked = e
-	}
+// ofRow writes an expression over one row, whose columns get the row's name. It does not depend
+// on the sql_mode, as the text does: of a || b and "x" the parser reads what they are by default.
+func (v *rowVisitor) ofRow(e ast.ExprNode) (string, error) {
 	e.Accept(v)
 	if v.err != nil {
 		return "", v.err
 	}
+	for _, note := range v.uses { // now that all columns have the row's name
+		if err := note(); err != nil {
+			return "", err
+		}
+	}
+	return restored(e)
+}
+
+func restored(e ast.ExprNode) (string, error) {
 	var b strings.Builder
 	ctx := format.NewRestoreCtx(format.RestoreStringSingleQuotes|format.RestoreStringEscapeBackslash|format.RestoreKeyWordUppercase|
 		format.RestoreNameBackQuotes|format.RestoreSpacesAroundBinaryOperation|format.RestoreStringWithoutDefaultCharset, &b)
@@ -184,6 +194,7 @@ type rowVisitor struct {
 	formula *Formula
 	alias   string
 	asked   ast.ExprNode // whether it is NULL
+	uses    []func() error
 	err     error
 }
 
@@ -194,6 +205,7 @@ var pure = sqltext.WordSet(`ABS CEIL CEILING CHAR_LENGTH CHARACTER_LENGTH COALES
 
 func (v *rowVisitor) Enter(n ast.Node) (ast.Node, bool) {
 	group(n)
+	v.noteUses(n)
 	switch n := n.(type) {
 	case *ast.ColumnName:
 		if n.Table.O != "" && !strings.EqualFold(n.Table.O, v.alias) {
@@ -304,11 +316,15 @@ func (f *Formula) Query() string {
 		counted = "COUNT(" + f.of + ")"
 	}
 	list := strings.Join(keys, ", ")
-	q := "SELECT " + list + ", " + counted + " FROM " + sqltext.Quote(f.DB) + "." + sqltext.Quote(f.Table) + " AS " + sqltext.Quote(rowName)
+	q := "SELECT " + list + ", " + counted + " FROM " + f.from()
 	if f.where != "" {
 		q += " WHERE " + f.where
 	}
 	return q + " GROUP BY " + list
+}
+
+func (f *Formula) from() string {
+	return sqltext.Quote(f.DB) + "." + sqltext.Quote(f.Table) + " AS " + sqltext.Quote(rowName)
 }
 
 // In is the formula with the database that its table is in, where the text names none.

@@ -34,7 +34,14 @@ func (k *inspection) derived(t *catalog.Table) {
 		if k.in.Overridden(t, c) {
 			k.warn(t.String(), "statements of this process set derived counter "+c.Name+", which then is not what its formula says", "leave it out of them (the log has one), and run countermysql recount --repair", "")
 		}
-		all, _ := misfits(k.in.Schema, t, c, f, query)
+		all, err := misfits(k.in.Schema, t, c, f, query)
+		if err == nil && all == nil {
+			if all, err = mistyped(k.ctx, k.in.Lookups, c, f); mysqlerr.Number(err) != 0 {
+				all = []string{fmt.Sprintf("its formula can't be read (%v); correct it, or what it reads", err)}
+			} else if err != nil {
+				k.err = err
+			}
+		}
 		for _, misfit := range all {
 			problem, remedy, _ := strings.Cut(misfit, "; ")
 			k.fail(t.String(), "derived counter "+c.Name+" is not kept: "+problem, remedy, "")

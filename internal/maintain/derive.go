@@ -8,6 +8,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/formula"
+	"github.com/countermysql/countermysql/internal/lookups"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -26,7 +27,7 @@ func (m *Maintainer) derive(ctx context.Context, s *catalog.Schema, dry bool) (s
 			}
 			misfits, err := misfits(s, t, c, f, query)
 			if err == nil && misfits == nil {
-				misfits, err = m.mistyped(ctx, t, c, f)
+				misfits, err = mistyped(ctx, m.Shared.Lookups, c, f)
 			}
 			if err != nil {
 				return statements, err
@@ -111,26 +112,52 @@ func misfits(s *catalog.Schema, t *catalog.Table, c *catalog.Column, f *formula.
 	return all, nil
 }
 
-// mistyped tells a sum that the counter can't hold digit by digit.
-func (m *Maintainer) mistyped(ctx context.Context, t *catalog.Table, c *catalog.Column, f *formula.Formula) ([]string, error) {
-	db, err := m.Shared.Lookups.DB()
-	if err != nil || !f.IsSum {
-		return nil, err
-	}
-	rows, err := db.QueryContext(ctx, f.Query()+" LIMIT 0")
+// mistyped tells of a formula that may fail a write, or whose sum the counter can't hold digit
+// by digit.
+func mistyped(ctx context.Context, pool *lookups.Pool, c *catalog.Column, f *formula.Formula) ([]string, error) {
+	names, _, err := columnTypes(ctx, pool, f.TypesQuery())
 	if err != nil {
 		return nil, err
+	}
+	if problem := f.Mistyped(names); problem != "" {
+		return []string{problem}, nil
+	}
+	if !f.IsSum {
+		return nil, nil
+	}
+	names, scales, err := columnTypes(ctx, pool, f.Query()+" LIMIT 0")
+	if err != nil {
+		return nil, err
+	}
+	if sum := len(names) - 1; names[sum] != "DECIMAL" || scales[sum] > c.Fraction() {
+		return []string{fmt.Sprintf("its formula's sum is a %s, whose digits %s can't hold; sum up integers, or DECIMALs with no more digits behind the point", names[sum], c.ColumnType)}, nil
+	}
+	return nil, nil
+}
+
+// columnTypes are those of a query's columns, with the digits behind a DECIMAL's point.
+func columnTypes(ctx context.Context, pool *lookups.Pool, query string) (names []string, scales []int, err error) {
+	if query == "" {
+		return nil, nil, nil
+	}
+	db, err := pool.DB()
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, nil, err
 	}
 	defer rows.Close()
 	types, err := rows.ColumnTypes()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	sum := types[len(types)-1]
-	if _, scale, ok := sum.DecimalSize(); !ok || sum.DatabaseTypeName() != "DECIMAL" || int(scale) > c.Fraction() {
-		return []string{fmt.Sprintf("its formula's sum is a %s, whose digits %s can't hold; sum up integers, or DECIMALs with no more digits behind the point", sum.DatabaseTypeName(), c.ColumnType)}, rows.Err()
+	for _, t := range types {
+		_, scale, _ := t.DecimalSize()
+		names, scales = append(names, t.DatabaseTypeName()), append(scales, int(scale))
 	}
-	return nil, rows.Err()
+	return names, scales, rows.Err()
 }
 
 // ownTriggers are those of ours that write the slots of a table, or have the name of one that
