@@ -143,7 +143,7 @@ func (f *Formula) Mistyped(of []string) string {
 }
 
 func (u use) problem(of []string) string {
-	numbers := u.how == asNumbers || u.how == compared && slices.ContainsFunc(of, isNumber)
+	numbers := u.how == asNumbers || u.how == compared && slices.ContainsFunc(of, IsNumber)
 	times := u.how == asTimes || u.how == compared && slices.ContainsFunc(of, isTime)
 	for i, e := range u.exprs {
 		shown := strings.ReplaceAll(e.text, sqltext.Quote(rowName)+".", "")
@@ -171,7 +171,8 @@ func isText(t string) bool {
 
 func isTime(t string) bool { return t == "DATE" || t == "DATETIME" || t == "TIMESTAMP" || t == "TIME" }
 
-func isNumber(t string) bool {
+// IsNumber is true of types that are numbers, as go-sql-driver names them.
+func IsNumber(t string) bool {
 	return strings.HasSuffix(t, "INT") || t == "BIT" || t == "YEAR" || hasFraction(t)
 }
 

@@ -2,14 +2,17 @@ package maintain
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
+	"github.com/countermysql/countermysql/internal/formula"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -135,31 +138,79 @@ type recount struct {
 
 // describe learns the query's columns: the key and the value.
 func (n *recount) describe(ctx context.Context, c *fold.Folder) error {
-	rows, err := c.Queryer.QueryContext(ctx, "SELECT * FROM ("+n.query+") AS "+catalog.PrivateName+" LIMIT 0", nil)
+	rows, err := c.Queryer.QueryContext(ctx, "SELECT * FROM ("+n.query+"\n) AS "+catalog.PrivateName+" LIMIT 0", nil)
 	if err != nil {
 		return fmt.Errorf("the query of counter %s: %w", n.counter.Name, err)
 	}
-	n.columns = slices.Clone(rows.Columns())
+	for _, name := range rows.Columns() {
+		n.columns = append(n.columns, strings.TrimPrefix(name, catalog.PrivateName+".")) // columnsWithAlias
+	}
+	of := ""
+	if types, ok := rows.(driver.RowsColumnTypeDatabaseTypeName); ok && len(n.columns) > 0 {
+		of = types.ColumnTypeDatabaseTypeName(len(n.columns) - 1)
+	}
 	if err := rows.Close(); err != nil {
 		return err
 	}
 	if want := len(n.table.Key) + 1; len(n.columns) != want {
 		return fmt.Errorf("the query of counter %s returns %d columns: it has to return the key (%s) and the value", n.counter.Name, len(n.columns), strings.Join(catalog.QuoteNames(n.table.Key), ", "))
 	}
+	if of != "" && of != "NULL" && !formula.IsNumber(of) {
+		return fmt.Errorf("the query of counter %s returns a %s as the value: it has to be a number, as CAST(… AS SIGNED) is", n.counter.Name, of)
+	}
 	return nil
+}
+
+// valued fails where the query gives a row no value that the counter can have, or several. Of
+// a formula it is known that it does not.
+func (n *recount) valued(ctx context.Context, c *fold.Folder, where string) error {
+	t := n.table
+	if t.Spec.FormulaOf(n.counter) != nil {
+		return nil
+	}
+	name, truth := sqltext.Quote(t.Spec.Name), n.truth()
+	group := ""
+	if len(t.Key) > 0 {
+		group = " GROUP BY " + name + "." + strings.Join(catalog.QuoteNames(t.Key), ", "+name+".")
+	}
+	bad := truth + " <> CAST(" + truth + " AS DECIMAL(65," + strconv.Itoa(n.counter.Fraction()) + "))"
+	if low, high := n.counter.Limits(); low != nil {
+		bad += " OR " + truth + " NOT BETWEEN " + n.counter.FormatBig(low) + " AND " + n.counter.FormatBig(high)
+	}
+	rows, err := c.Read(ctx, "SELECT "+t.Key.Select(name)+", COUNT(*), CAST(MAX(CASE WHEN "+bad+" THEN "+truth+" END) AS CHAR) FROM "+t.Base()+" AS "+name+
+		" JOIN ("+n.query+"\n) AS "+slotsql.PrivateRows+" ON "+n.matches()+where+group+" HAVING COUNT(*) > 1 OR MAX("+bad+") LIMIT 1")
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	row := rows[0]
+	key, times, value := t.Key.Describe(catalog.Key(row[:len(t.Key)])), row[len(row)-2], row[len(row)-1]
+	if times != "1" {
+		return fmt.Errorf("the query of counter %s returns row %s %s times: it has to return a key once, as GROUP BY does", n.counter.Name, key, times)
+	}
+	return fmt.Errorf("the query of counter %s returns %s for row %s, which %s can't hold", n.counter.Name, value, key, n.counter.ColumnType)
+}
+
+// matches joins the query's rows with the table's.
+func (n *recount) matches() string {
+	on := []string{"TRUE"}
+	for i, k := range n.table.Key {
+		on = append(on, slotsql.PrivateRows+"."+sqltext.Quote(n.columns[i])+" = "+sqltext.Quote(n.table.Spec.Name)+"."+sqltext.Quote(k.Name))
+	}
+	return strings.Join(on, " AND ")
+}
+
+// truth is the value that the query has for a row.
+func (n *recount) truth() string {
+	return slotsql.PrivateRows + "." + sqltext.Quote(n.columns[len(n.columns)-1])
 }
 
 // sql selects the rows, of all or of some keys, whose value is another.
 func (n *recount) sql(where string) string {
 	name := sqltext.Quote(n.table.Spec.Name)
-	on := []string{"TRUE"}
-	for i, k := range n.table.Key {
-		on = append(on, slotsql.PrivateRows+"."+sqltext.Quote(n.columns[i])+" = "+name+"."+sqltext.Quote(k.Name))
-	}
 	value := "(" + slotsql.Sum(n.table, n.counter) + ")"
-	truth := "COALESCE(" + slotsql.PrivateRows + "." + sqltext.Quote(n.columns[len(n.columns)-1]) + ", 0)"
+	truth := "COALESCE(" + n.truth() + ", 0)"
 	return "SELECT " + n.table.Key.Select(name) + ", CAST(" + value + " AS CHAR), CAST(" + truth + " AS CHAR), CAST(" + truth + " - " + value + " AS CHAR) FROM " +
-		n.table.Base() + " AS " + name + " LEFT JOIN (" + n.query + ") AS " + slotsql.PrivateRows + " ON " + strings.Join(on, " AND ") +
+		n.table.Base() + " AS " + name + " LEFT JOIN (" + n.query + "\n) AS " + slotsql.PrivateRows + " ON " + n.matches() +
 		" WHERE " + value + " <> " + truth + where
 }
 
@@ -175,7 +226,11 @@ func (n *recount) differences(ctx context.Context, c *fold.Folder) ([][]string, 
 		name := sqltext.Quote(n.table.Spec.Name)
 		order = " ORDER BY " + name + "." + strings.Join(catalog.QuoteNames(n.table.Key), ", "+name+".")
 	}
-	rows, err := c.Read(ctx, n.sql("")+order)
+	err := n.valued(ctx, c, "")
+	var rows [][]string
+	if err == nil {
+		rows, err = c.Read(ctx, n.sql("")+order)
+	}
 	c.Ended()
 	if _, rerr := c.Do(context.WithoutCancel(ctx), session.RollbackOnly); err == nil {
 		err = rerr
@@ -189,7 +244,11 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 	repaired := map[string]bool{}
 	r.correct = func(ctx context.Context, locked []catalog.Key) error {
 		for _, n := range counts {
-			rows, err := r.folder.Read(ctx, n.sql(" AND ("+slotsql.WhereAnyOrAll(t, locked, sqltext.Quote(t.Spec.Name))+")"))
+			these := "(" + slotsql.WhereAnyOrAll(t, locked, sqltext.Quote(t.Spec.Name)) + ")"
+			if err := n.valued(ctx, r.folder, " WHERE "+these); err != nil {
+				return err
+			}
+			rows, err := r.folder.Read(ctx, n.sql(" AND "+these))
 			if err != nil {
 				return err
 			}
