@@ -73,7 +73,7 @@ func (l *loader) describe(ctx context.Context, t *Table) {
 		l.rows(ctx, "SELECT COUNT(*) > 1 FROM (SELECT 1 FROM "+t.Base()+" LIMIT 2) two", func(v []string) { tooMany = v[0] == "1" })
 	}
 	toks := sqltext.Tokenize(create, sqltext.Mode{})
-	_, computed, _ := strings.Cut(create, "PARTITION BY") // what the server computes with
+	computed, _ := sqltext.Behind(create, "PARTITION", "BY") // what the server computes with
 	for i, tok := range toks {
 		what := ""
 		switch {

@@ -64,7 +64,7 @@ func (t draft) nameSlots() {
 // mayTouch finds the columns whose times could be kept in slots: nothing but queries
 // reads them. computed is what the server computes with.
 func (t draft) mayTouch(create, computed string) {
-	if strings.Contains(create, "PERIOD FOR") {
+	if _, period := sqltext.Behind(create, "PERIOD", "FOR"); period {
 		return
 	}
 	names := sqltext.Identifiers(computed)

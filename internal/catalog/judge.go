@@ -26,7 +26,8 @@ func (t draft) judge(engine string, rowsOverOne bool, createSQL string) {
 		t.Unfolded = true
 		t.degrade("its engine %s has no row locks; convert it with ALTER TABLE %s ENGINE=InnoDB", engine, t.Base())
 	}
-	if _, options, _ := strings.Cut(createSQL, "\n) ENGINE="); strings.Contains(options, " WITH SYSTEM VERSIONING") {
+	options, _ := sqltext.Behind(createSQL, "ENGINE")
+	if _, versioned := sqltext.Behind(options, "WITH", "SYSTEM", "VERSIONING"); versioned {
 		t.degrade("it is system-versioned, and increments in slots would make no history; drop the versioning or take the table from the list")
 	}
 	if len(t.Key) == 0 && rowsOverOne {
@@ -61,7 +62,7 @@ func (t draft) judge(engine string, rowsOverOne bool, createSQL string) {
 				t.degrade("generated column %s reads counter %s; compute it in the query", g.Name, name)
 			}
 		}
-		if _, partition, ok := strings.Cut(createSQL, "PARTITION BY"); ok && sqltext.MentionsWord(partition, c.Name) {
+		if partition, _ := sqltext.Behind(options, "PARTITION", "BY"); sqltext.MentionsWord(partition, c.Name) {
 			t.degrade("counter %s is in the partitioning key", name)
 		}
 	}

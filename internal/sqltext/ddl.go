@@ -19,6 +19,33 @@ func UniqueWith(create, column string) (names []string) {
 	return names
 }
 
+// Behind is what follows some bare words in the text that defines a table, be it in a comment
+// that the server reads. Whether a backslash in its strings means something depends on the session
+// that asked for it: it is looked for both ways.
+func Behind(create string, words ...string) (rest string, found bool) {
+	for _, mode := range []Mode{{}, {NoBackslashEscapes: true}} {
+		toks := Tokenize(create, mode)
+		for i, t := range toks {
+			if t.Kind == Versioned {
+				if rest, found = Behind(create[t.Start+3:t.End], words...); found {
+					return rest, true
+				}
+			}
+			n := 0
+			for n < len(words) && WordAt(toks, i+n, words[n]) {
+				n++
+			}
+			if n == len(words) {
+				return create[toks[i+n-1].End:], true
+			}
+		}
+		if !strings.Contains(create, `\`) {
+			break
+		}
+	}
+	return "", false
+}
+
 var MakesTables = WordSet(`CREATE DROP`)
 
 // Definition is what kind of object DDL is about, in upper case, and the tokens behind
