@@ -260,3 +260,26 @@ func TestDDL(t *testing.T) {
 		require.ErrorContains(t, err, "its history table post_history is for another key")
 	})
 }
+
+// TestBackquotedCounter proves that the triggers of a history are known again that name a column
+// with a backquote, which MySQL shows otherwise, and those of a derived counter.
+func TestBackquotedCounter(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := harness.Counters("p", "`n``c`", "m")
+		config.Tables[0].History = &countermysql.History{}
+		config.Tables[0].Derived = map[string]string{"m": "SELECT `p``id`, COUNT(*) FROM c GROUP BY `p``id`"}
+		tw := harness.NewTwin(t, srv, "CREATE TABLE p (id INT PRIMARY KEY, `n``c` INT NOT NULL DEFAULT 0, m INT NOT NULL DEFAULT 0);\nINSERT INTO p (id) VALUES (1);\nCREATE TABLE c (`p``id` INT)", config)
+		_, err := countermysql.Init(t.Context(), tw.Ours, nil)
+		require.NoError(t, err)
+		again, err := countermysql.Init(t.Context(), tw.Ours, nil)
+		require.NoError(t, err)
+		require.Empty(t, again)
+		require.Empty(t, problems(t, tw.Ours))
+		harness.Affected(t, tw.Ours, "UPDATE p SET `n``c` = `n``c` + 3 WHERE id = 1")
+		harness.Affected(t, tw.Ours, "INSERT INTO c VALUES (1), (1)")
+		_, err = countermysql.Rollup(t.Context(), tw.Ours, nil)
+		require.NoError(t, err)
+		require.EqualValues(t, 3, harness.Number(t, tw.Direct, "SELECT CAST(SUM(`n``c`) AS SIGNED) FROM p_history"))
+		require.EqualValues(t, 2, harness.Number(t, tw.Direct, "SELECT CAST(SUM(m) AS SIGNED) FROM p_history"))
+	})
+}

@@ -12,12 +12,14 @@ import (
 
 // originals takes the texts of triggers and routines as they were sent, where what
 // information_schema shows of them may hide a name: MySQL shows apostrophes within a text as
-// they are, so that what stands between two such texts looks like one itself.
+// they are, so that what stands between two such texts looks like one itself, and a name with
+// a backquote, `n“c`, as `nn`cc`.
 func (b *Objects) originals(ctx context.Context, l *loader) {
 	names := wantedNames{words: map[string]bool{}}
 	for _, t := range l.tables {
 		names.add(t.Spec.Name)
 		names.add(t.Spec.SlotsTable)
+		names.quoted = names.quoted || slices.ContainsFunc(t.Columns, func(c *Column) bool { return strings.Contains(c.Name, "`") })
 	}
 	for _, objects := range [][][]string{b.views, b.routines, b.triggers} {
 		for _, v := range objects {
@@ -46,16 +48,18 @@ func (b *Objects) originals(ctx context.Context, l *loader) {
 // ShownOtherwise reports whether what is shown of a trigger of ours may be another text than
 // was sent, to which it is compared: of literals, and of characters that need four bytes.
 func ShownOtherwise(name, body string) bool {
-	return strings.HasPrefix(name, OwnTrigger) && (strings.ContainsAny(body, `'"?`) || strings.ContainsFunc(body, func(r rune) bool { return r >= 0x80 }))
+	return strings.HasPrefix(name, OwnTrigger) && (strings.ContainsAny(body, `'"?`) || torn(body) || strings.ContainsFunc(body, func(r rune) bool { return r >= 0x80 }))
 }
 
 // wantedNames are looked for in texts, in lower case.
 type wantedNames struct {
-	words map[string]bool
-	odd   []string // what is no word unless it is quoted
+	words  map[string]bool
+	odd    []string // what is no word unless it is quoted
+	quoted bool     // one has a backquote, or a column of theirs
 }
 
 func (w *wantedNames) add(name string) {
+	w.quoted = w.quoted || strings.Contains(name, "`")
 	if name = strings.ToLower(name); !strings.ContainsFunc(name, between) {
 		w.words[name] = true
 	} else if !slices.Contains(w.odd, name) {
@@ -63,14 +67,32 @@ func (w *wantedNames) add(name string) {
 	}
 }
 
-// hidden reports whether a text with literals has one of the names, but not as an identifier.
+// hidden reports whether a text with literals has one of the names, but not as an identifier, or
+// has names that are shown as others.
 func (w *wantedNames) hidden(text string) bool {
+	if w.quoted || torn(text) {
+		return true
+	}
 	if !strings.ContainsAny(text, `'"`) {
 		return false
 	}
 	lower, seen := strings.ToLower(text), sqltext.Identifiers(text)
 	return slices.ContainsFunc(strings.FieldsFunc(lower, between), func(word string) bool { return w.words[word] && !seen[word] }) ||
 		slices.ContainsFunc(w.odd, func(name string) bool { return strings.Contains(lower, name) && !seen[name] })
+}
+
+// torn reports whether a quoted name goes on behind its end.
+func torn(text string) bool {
+	if !strings.Contains(text, "`") {
+		return false
+	}
+	toks := sqltext.Tokenize(text, sqltext.Mode{})
+	for i := range len(toks) - 1 {
+		if toks[i].Kind == sqltext.Name && toks[i+1].Start == toks[i].End && (toks[i+1].Ident() || toks[i+1].Kind == sqltext.Number) {
+			return true
+		}
+	}
+	return false
 }
 
 // all is a text in which every word of another, quoted or not, is an identifier.
