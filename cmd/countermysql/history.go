@@ -85,6 +85,9 @@ func (c *historyCommand) run(s *session) error {
 	if err != nil {
 		return err
 	}
+	if err := c.numeral(s, t); err != nil {
+		return err
+	}
 	every := cmp.Or(time.Duration(c.Every), t.History.Every)
 	if every%t.History.Every != 0 {
 		return &exit{exitUsage, fmt.Errorf("--every has to be a multiple of the history's interval, %s", t.History.Every)}
@@ -121,8 +124,7 @@ func (c *historyCommand) find(s *session) (t countermysql.TableInfo, counter str
 	}
 	for _, t = range tables {
 		for _, counter = range t.Counters {
-			name := t.Table + "." + counter
-			if !strings.EqualFold(c.Counter, name) && !strings.EqualFold(c.Counter, t.Database+"."+name) {
+			if !isName(c.Counter, t.Table, counter) && !isName(c.Counter, t.Database, t.Table, counter) {
 				continue
 			}
 			switch {
@@ -135,6 +137,48 @@ func (c *historyCommand) find(s *session) (t countermysql.TableInfo, counter str
 		}
 	}
 	return t, "", &exit{exitUsage, fmt.Errorf("there is no counter %s", c.Counter)}
+}
+
+// isName reports whether a text is a name of these parts, each in backquotes or not.
+func isName(text string, parts ...string) bool {
+	if len(parts) == 0 {
+		return text == ""
+	}
+	for _, part := range []string{parts[0], quote(parts[0])} {
+		if len(parts) > 1 {
+			part += "."
+		}
+		if len(text) >= len(part) && strings.EqualFold(text[:len(part)], part) && isName(text[len(part):], parts[1:]...) {
+			return true
+		}
+	}
+	return false
+}
+
+// numeral refuses a text for a key column that is an integer: the server would take it for 0.
+func (c *historyCommand) numeral(s *session, t countermysql.TableInfo) error {
+	if len(t.Key) == 0 {
+		return nil
+	}
+	columns := make([]string, len(t.Key))
+	for i, k := range t.Key {
+		columns[i] = quote(k)
+	}
+	rows, err := s.db.QueryContext(s.ctx, "SELECT "+strings.Join(columns, ", ")+" FROM "+quote(t.Database)+"."+quote(t.Table)+" LIMIT 0")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return err
+	}
+	for i, key := range types {
+		if _, integer := new(big.Int).SetString(c.Key[i], 10); strings.HasSuffix(key.DatabaseTypeName(), "INT") && !integer {
+			return &exit{exitUsage, fmt.Errorf("--key %s is no integer, as key column %s is", c.Key[i], t.Key[i])}
+		}
+	}
+	return rows.Err()
 }
 
 // read reads the value, what is in slots, and the history, as they are at one moment.

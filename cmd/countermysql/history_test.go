@@ -16,9 +16,10 @@ func TestHistory(t *testing.T) {
 	forEachServer(t, func(t *testing.T, o *tool) {
 		o.t = t
 		o.run(exitUsage, "history", "blog.views", "--key", "1")
-		require.NoError(t, os.WriteFile(o.config, []byte("rollup: {every: never}\ntables: [{table: blog, counters: [posts, views], history: {every: 1h, keep: 24h}}, {table: sum, counters: [n], history: {every: 24h}}]"), 0o600))
+		require.NoError(t, os.WriteFile(o.config, []byte("rollup: {every: never}\ntables: [{table: blog, counters: [posts, views], history: {every: 1h, keep: 24h}}, {table: sum, counters: [n], history: {every: 24h}}, {table: '`a.b`', counters: [n], history: {}}]"), 0o600))
 		o.exec(o.plain, "CREATE TABLE sum (n DECIMAL(10,2) NULL)")
 		o.exec(o.plain, "INSERT INTO sum VALUES (1.5)")
+		o.exec(o.plain, "CREATE TABLE `a.b` (id INT PRIMARY KEY, n INT NOT NULL)")
 		o.run(exitOK, "init", "--yes")
 		o.run(exitOK, "check")
 		o.exec(o.plain, "UPDATE blog SET views = 100 WHERE id = 1")
@@ -62,8 +63,11 @@ func TestHistory(t *testing.T) {
 		out, _ = o.run(exitOK, "history", "sum.n", "--csv", "--since", "0h")
 		require.Regexp(t, `,0\.50,2\.00\n$`, out)
 
+		for _, name := range []string{"a.b.n", "`a.b`.n", "`A.b`.`n`"} {
+			o.run(exitOK, "history", name, "--key", "1")
+		}
 		for _, args := range [][]string{
-			{"blog.none", "--key", "1"}, {"blog.views"}, {"blog.views", "--key", "1", "--key", "2"}, {"blog.views", "--key", "1", "--every", "90m"}, {"blog.views", "--key", "1", "--every", "0d"},
+			{"blog.none", "--key", "1"}, {"blog.views", "--key", "abc"}, {"blog.views", "--key", "1x"}, {"a.`b.n`", "--key", "1"}, {"blog.views"}, {"blog.views", "--key", "1", "--key", "2"}, {"blog.views", "--key", "1", "--every", "90m"}, {"blog.views", "--key", "1", "--every", "0d"},
 			{"blog.views", "--key", "1", "--since", "soon"}, {"blog.views", "--key", "1", "--since", "2999-01-01"}, {"blog.views", "--key", "1", "--since", "2001-01-01"}, {"blog.views", "--key", "1", "--csv", "--json"},
 		} {
 			o.run(exitUsage, append([]string{"history"}, args...)...)
