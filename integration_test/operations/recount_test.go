@@ -1,7 +1,9 @@
 package operations
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -44,6 +46,37 @@ func TestRecountQueries(t *testing.T) {
 				}
 				require.Equal(t, want, harness.Queried(t.Context(), tw.Direct, "SELECT id, n FROM p ORDER BY id"), query)
 			}
+		}
+	})
+}
+
+// TestDropTwice proves that of two drops at once the second, who finds the slots table gone, is
+// done as well.
+func TestDropTwice(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, before := range []string{"ALTER TABLE", "LOCK TABLES"} {
+			tw := harness.NewTwin(t, srv, posts, harness.Counters("p", "n"))
+			harness.Affected(t, tw.Ours, "UPDATE p SET n = n + 1 WHERE id = 1")
+			_, err := countermysql.Rollup(t.Context(), tw.Ours, nil)
+			require.NoError(t, err)
+			config := *tw.Config
+			sent := harness.NewRecorder()
+			config.CreateSlots, config.Interceptor = false, sent
+			tool, _ := harness.OpenOurs(t, tw.OursDSN, &config)
+			require.NoError(t, tool.Ping())
+			other := false
+			sent.Meddle(t, func(text string) error {
+				if !other && strings.HasPrefix(text, before) && strings.Contains(text, "p_slots") {
+					other = true
+					_, err := tw.Direct.Exec("DROP TABLE p_slots")
+					return err
+				}
+				return nil
+			})
+			_, err = countermysql.Drop(t.Context(), tool, &countermysql.DropOptions{Notice: time.Millisecond})
+			require.NoError(t, err)
+			require.True(t, other, before)
+			require.EqualValues(t, 9, harness.Number(t, tw.Direct, "SELECT n FROM p WHERE id = 1"))
 		}
 	})
 }

@@ -23,8 +23,18 @@ type DropOptions struct {
 }
 
 // Drop closes slots tables, waits until every process has noticed that, rolls them up, and
-// drops them while nobody can write to them.
+// drops them while nobody can write to them. Where another one has dropped a table meanwhile, it
+// begins anew: of what is left nothing is to be done for that.
 func (m *Maintainer) Drop(ctx context.Context, options DropOptions) ([]RolledUp, error) {
+	done, err := m.drop(ctx, options)
+	if mysqlerr.Number(err) != mysqlerr.ErrNoTable {
+		return done, err
+	}
+	rest, err := m.drop(ctx, options)
+	return append(done, rest...), err
+}
+
+func (m *Maintainer) drop(ctx context.Context, options DropOptions) ([]RolledUp, error) {
 	if options.History && options.StopOnly {
 		return nil, errors.New("countermysql: histories go on until the slots tables are dropped: leave out History, or StopOnly")
 	}
