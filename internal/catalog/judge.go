@@ -31,7 +31,11 @@ func (t draft) judge(engine string, rowsOverOne bool, createSQL string) {
 		t.degrade("it is system-versioned, and increments in slots would make no history; drop the versioning or take the table from the list")
 	}
 	if len(t.Key) == 0 && rowsOverOne {
-		add("it has no primary key and more than one row; add a primary key")
+		what := "no primary key"
+		if _, prefix := sqltext.Behind(createSQL, "PRIMARY", "KEY"); prefix {
+			what = "a primary key with a part of a column alone"
+		}
+		add("it has %s and more than one row; add a primary key of whole columns", what)
 	}
 	for _, name := range t.Spec.Counters {
 		c := t.Column(name)

@@ -32,6 +32,8 @@ const (
 	ErrUnknownTable    = 1051
 	ErrDuplicateColumn = 1060
 	ErrNoTable         = 1146
+	ErrManyKeyParts    = 1070
+	ErrLongKey         = 1071
 	ErrNoDefault       = 1364
 	ErrNoIndex         = 1176
 	ErrNotLocked       = 1100

@@ -127,5 +127,8 @@ func makeHeld(ctx context.Context, look *sql.DB, srv catalog.Server, t *catalog.
 		return errAltered
 	}
 	_, err = look.ExecContext(ctx, ddl) // on another connection: DDL commits
+	if n := mysqlerr.Number(err); n == mysqlerr.ErrManyKeyParts || n == mysqlerr.ErrLongKey {
+		return fmt.Errorf("its key is too wide, as the slots table's has the slot's number as well; make it narrower, or take the table from the list: %w", err)
+	}
 	return err
 }
