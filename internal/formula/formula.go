@@ -2,6 +2,7 @@ package formula
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -47,6 +48,8 @@ func Parse(text string) (*Formula, error) {
 			return nil, no("it has a comment that servers read")
 		case t.Kind == sqltext.String && strings.Contains(text[t.Start:t.End], "\\"):
 			return nil, no("it has a backslash in a text, which is another text under NO_BACKSLASH_ESCAPES (LIKE has ESCAPE '|')")
+		case t.Kind == sqltext.String && zoned.MatchString(text[t.Start:t.End]):
+			return nil, no("it has a time with an offset, which is another time in each session's time zone")
 		case t.Kind == sqltext.Param:
 			return nil, no("it has a parameter")
 		case t.Kind == sqltext.Variable:
@@ -85,6 +88,9 @@ func Parse(text string) (*Formula, error) {
 	}
 	return f, err
 }
+
+// zoned finds a time with an offset (https://dev.mysql.com/doc/refman/8.4/en/datetime.html).
+var zoned = regexp.MustCompile(`\d:\d\d(\.\d*)?[+-]\d\d:\d\d['"]$`)
 
 func star(f *ast.AggregateFuncExpr) bool {
 	v, ok := f.Args[0].(ast.ValueExpr)
