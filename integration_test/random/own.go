@@ -178,7 +178,7 @@ func (s *Script) skipsIDs(step Step, err int) bool {
 }
 
 // begins reports whether it is only in countermysql that a transaction has begun, by a
-// statement on a partitioned table, or the last one, which the server has refused because it reads the
+// statement on a partitioned table, or one which the server has refused because it reads the
 // table that it writes, or because it makes no sense: TestAcceptedBeginOfPartition,
 // TestAcceptedBeginOfRefused, TestAcceptedNonsense.
 func (s *Script) begins(mariaDB, refused bool, x, y *outcome) bool {

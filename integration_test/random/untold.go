@@ -13,7 +13,7 @@ import (
 
 // untold notes that the open transaction has run a statement behind which countermysql
 // may show rows as they are now, beside others as of the snapshot: one that changed
-// nothing, but has added slots to its rows (TestAcceptedFolded), or of which the server does
+// nothing, but has added slots to its rows, or may have cancelled them out (TestAcceptedFolded), or of which the server does
 // not tell what it has written (TestAcceptedUntold). What is read then is locked.
 type untold bool
 
@@ -21,7 +21,7 @@ type untold bool
 func (u *untold) note(s *Script, step Step, plain *outcome) {
 	switch {
 	case step.Do == "exec" && writes.MatchString(step.SQL):
-		*u = *u || untold(s.concurrent() && (plain.err != 0 || plain.affected == 0 || upserts.MatchString(step.SQL) || slices.Contains(s.Options, "clientFoundRows=true")))
+		*u = *u || untold(s.concurrent() && (plain.err != 0 || plain.affected == 0 || upserts.MatchString(step.SQL) || subtracts.MatchString(step.SQL) || slices.Contains(s.Options, "clientFoundRows=true")))
 	case step.Do == "begin", step.Do == "commit", step.Do == "rollback", step.Do == "exec" && bounds.MatchString(step.SQL):
 		*u = false
 	}
@@ -83,8 +83,9 @@ func (u untold) explains(ctx context.Context, d *Difference, step Step, plain *s
 }
 
 var (
-	writes = regexp.MustCompile(`(?i)^\s*(UPDATE|INSERT|DELETE)\b`)
-	bounds = regexp.MustCompile(`(?i)^\s*(BEGIN|START TRANSACTION|COMMIT|ROLLBACK\s*$)`)
+	writes    = regexp.MustCompile(`(?i)^\s*(UPDATE|INSERT|DELETE)\b`)
+	subtracts = regexp.MustCompile(`-\s*[?\d(]|\+\s*\(?\?`) // perhaps
+	bounds    = regexp.MustCompile(`(?i)^\s*(BEGIN|START TRANSACTION|COMMIT|ROLLBACK\s*$)`)
 )
 
 // concurrent reports whether another client writes.
