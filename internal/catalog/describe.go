@@ -157,5 +157,6 @@ func (l *loader) slotsTables() {
 				t.Touch = append(t.Touch, c)
 			}
 		}
+		draft{t}.findUnclaimed()
 	}
 }

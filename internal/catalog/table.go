@@ -20,6 +20,7 @@ type Table struct {
 	SlotCol  string    // name of the slot number's column
 
 	SlotsWidth int       // columns that SELECT * gives of the slots table
+	Unclaimed  []*Column // those with amounts that no counter of the base table takes: another client has renamed or dropped its column
 	stored     []*Column // all of them
 	bounds     []bound   // of CHECK constraints
 	Checks     []string  // the conditions of all that read a counter
@@ -80,7 +81,7 @@ type ForeignKey struct {
 // At is the table for folds into base rows under another name or lock.
 func (t *Table) At(base string) *Table {
 	return &Table{Spec: t.Spec, Key: t.Key, Unique: t.Unique, Counters: t.Counters, Touch: t.Touch,
-		SlotCol: t.SlotCol, SlotsWidth: t.SlotsWidth, MariaDB: t.MariaDB, elsewhere: base + " AS " + PrivateBase}
+		SlotCol: t.SlotCol, SlotsWidth: t.SlotsWidth, Unclaimed: t.Unclaimed, MariaDB: t.MariaDB, elsewhere: base + " AS " + PrivateBase}
 }
 
 // Ref is what folds call the base row, and from the table that it is in.

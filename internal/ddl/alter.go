@@ -25,7 +25,12 @@ func (d *Definer) alter(ctx context.Context, x Statement, tables []*catalog.Tabl
 			return err
 		}
 	}
-	err = x.Send()
+	if rekeys && slotted {
+		err = d.unclaimed(ctx, t)
+	}
+	if err == nil {
+		err = x.Send()
+	}
 	if locked {
 		if rekeys && err == nil && d.createSlots {
 			d.Watcher.NoteChange()
@@ -45,6 +50,16 @@ func (d *Definer) alter(ctx context.Context, x Statement, tables []*catalog.Tabl
 		d.follow(ctx, t, to)
 	}
 	return err
+}
+
+// unclaimed refuses DDL behind which a slots table is to be empty, if it holds counts that no counter takes.
+func (d *Definer) unclaimed(ctx context.Context, t *catalog.Table) error {
+	holding, err := catalog.HoldingUnclaimed(ctx, t, d.Read)
+	if err != nil || len(holding) == 0 {
+		return err
+	}
+	problem, remedy := catalog.Claimless(t, holding[0])
+	return &catalog.RefusedError{Table: t.String(), What: "another key", Reason: problem, Remedy: remedy}
 }
 
 // mayLeave refuses DDL that gives a counter table's name, or rows of it, to another table

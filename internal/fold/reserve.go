@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/slotsql"
@@ -30,7 +29,7 @@ func (f Reserved) untaken(ctx context.Context, keys []catalog.Key) (map[string][
 	var filled []slotsql.SlotRow
 	for _, rows := range found {
 		for _, s := range rows {
-			if catalog.Reserved(s.Slot) && holds(s) {
+			if catalog.Reserved(s.Slot) && s.Holds() {
 				filled = append(filled, s)
 			}
 		}
@@ -71,11 +70,6 @@ func (f Reserved) lock(ctx context.Context, rows []slotsql.SlotRow, waits string
 		}
 	}
 	return skipped, nil
-}
-
-// holds reports whether a slot has some of any counter.
-func holds(s slotsql.SlotRow) bool {
-	return slices.ContainsFunc(s.Amounts, func(n string) bool { return strings.Trim(n, "0.") != "" })
 }
 
 // reservedRows is how many rows there may be where these were met.
@@ -164,7 +158,7 @@ func (f Reserved) empty(ctx context.Context, gone []slotsql.SlotRow) (rest []slo
 		}
 		id := s.Key.ID()
 		reserved[id] = append(reserved[id], s)
-		if holds(s) || slices.ContainsFunc(s.Touch, func(at string) bool { return at != "" }) {
+		if s.Holds() || s.Touched() {
 			full, filled[id] = append(full, s), true
 		}
 	}
@@ -176,16 +170,21 @@ func (f Reserved) empty(ctx context.Context, gone []slotsql.SlotRow) (rest []slo
 			full = slices.DeleteFunc(full, func(s slotsql.SlotRow) bool { return s.Key.ID() == id })
 		}
 	}
+	return rest, f.drain(ctx, full)
+}
+
+// drain has rows hold nothing that a fold takes.
+func (f Reserved) drain(ctx context.Context, full []slotsql.SlotRow) error {
 	for batch := range slices.Chunk(full, catalog.MaxReserve) {
-		n, err := f.Do(ctx, f.Settings.UnsafeUpdates()+slotsql.EmptySlots(t, batch))
+		n, err := f.Do(ctx, f.Settings.UnsafeUpdates()+slotsql.EmptySlots(f.t, batch))
 		if err == nil && n < int64(len(batch)) {
-			err = f.AsDeadlock("reserved rows of " + t.String() + " have been written although they are locked")
+			err = f.AsDeadlock("slots of " + f.t.String() + " have been written although they are locked")
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return rest, nil
+	return nil
 }
 
 // upset notes that the transaction needs the value of a key that it may have taken units of.

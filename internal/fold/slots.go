@@ -13,9 +13,9 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// SlotRows reads the slots of some keys. Other keys' slots are not looked at,
-// which may be locked. All columns are read, because another process may have added
-// a counter since the schema was learned, which would go with its slots.
+// SlotRows reads the slots of some keys, but for those in which nothing is for a fold. Other keys'
+// slots are not looked at, which may be locked. All columns are read, because another process may
+// have added a counter since the schema was learned, which would go with its slots.
 func (f *Folder) SlotRows(ctx context.Context, t *catalog.Table, keys []catalog.Key, read func(context.Context, string) ([][]string, error)) (map[string][]slotsql.SlotRow, error) {
 	rows, err := f.slotRowsWhere(ctx, t, slotsql.WhereAnyOrAll(t, keys, catalog.PrivateName), read)
 	if err != nil {
@@ -27,6 +27,9 @@ func (f *Folder) SlotRows(ctx context.Context, t *catalog.Table, keys []catalog.
 	}
 	for _, r := range rows {
 		id := r.Key.ID()
+		if r.Keeps() && !r.Holds() && !r.Touched() {
+			continue
+		}
 		if !given[id] { // another client has spelled the base row's key anew
 			if len(keys) > 1 {
 				return f.slotRowsOfEach(ctx, t, keys, read)
@@ -41,7 +44,7 @@ func (f *Folder) SlotRows(ctx context.Context, t *catalog.Table, keys []catalog.
 // slotRowsWhere reads the slots that meet a condition.
 func (f *Folder) slotRowsWhere(ctx context.Context, t *catalog.Table, where string, read func(context.Context, string) ([][]string, error)) (found []slotsql.SlotRow, err error) {
 	var cols []string
-	for _, col := range slices.Concat(t.Counters, t.Touch) {
+	for _, col := range slices.Concat(t.Counters, t.Touch, t.Unclaimed) {
 		cols = append(cols, "CAST("+catalog.PrivateName+"."+sqltext.Quote(col.Name)+" AS CHAR)")
 	}
 	rows, err := read(ctx, "SELECT "+t.Key.Select(catalog.PrivateName)+", "+catalog.PrivateName+"."+sqltext.Quote(t.SlotCol)+", "+strings.Join(cols, ", ")+
@@ -56,7 +59,8 @@ func (f *Folder) slotRowsWhere(ctx context.Context, t *catalog.Table, where stri
 		}
 		k := catalog.Key(r[:len(t.Key)])
 		r = r[max(len(t.Key), 1):]
-		found = append(found, slotsql.SlotRow{Key: k, Slot: r[0], Amounts: r[1 : 1+len(t.Counters)], Touch: r[1+len(t.Counters) : 1+len(cols)]})
+		amounts, times := 1+len(t.Counters), 1+len(t.Counters)+len(t.Touch)
+		found = append(found, slotsql.SlotRow{Key: k, Slot: r[0], Amounts: r[1:amounts], Touch: r[amounts:times], Kept: r[times : 1+len(cols)]})
 	}
 	return found, nil
 }
@@ -77,10 +81,23 @@ func (f *Folder) slotRowsOfEach(ctx context.Context, t *catalog.Table, keys []ca
 // RemoveSlots deletes rows of the slots table that were read before, each by its
 // full primary key: otherwise both servers scan a small table, and lock it all. One
 // that holds something else by now was written by another node of a cluster, which
-// the base row's lock does not keep from it: the transaction is rolled back.
+// the base row's lock does not keep from it: the transaction is rolled back. Those that
+// hold what no counter takes stay with that.
 func (f *Folder) RemoveSlots(ctx context.Context, t *catalog.Table, gone []slotsql.SlotRow) error {
 	offsets, gone := offsetsOf(gone)
 	if err := f.Reserved(t).offset(ctx, offsets); err != nil {
+		return err
+	}
+	var kept []slotsql.SlotRow
+	if t.Unclaimed != nil {
+		for _, s := range gone {
+			if s.Keeps() && (s.Holds() || s.Touched()) {
+				kept = append(kept, s)
+			}
+		}
+		gone = slices.DeleteFunc(gone, slotsql.SlotRow.Keeps)
+	}
+	if err := f.Reserved(t).drain(ctx, kept); err != nil {
 		return err
 	}
 	for batch := range slices.Chunk(gone, f.Settings.Several(t, plan.SendBatch, session.EachOf(gone, func(s slotsql.SlotRow) catalog.Key { return s.Key }))) {

@@ -188,7 +188,7 @@ func (r *rollup) fitsWhole(ctx context.Context, row slotsql.LockedRow) (bool, er
 // inserted meanwhile, so the slots are locked first: who increments the new row
 // then waits for them, and sees the row's lock refused here if it is quicker.
 func (r *rollup) removeOrphan(ctx context.Context, k catalog.Key) error {
-	c, t := r.folder, r.table
+	c, t := r.folder, catalog.KeepingNothing(r.table)
 	if len(t.Key) == 0 {
 		return nil // the table is empty: the next INSERT clears its slots
 	}

@@ -35,6 +35,10 @@ func Check(ctx context.Context, in Inspected) ([]Finding, error) {
 	k.findings = append(k.findings, leftOut(in.Schema)...)
 	for _, t := range in.Schema.All() {
 		k.table(t)
+		k.unclaimed(t)
+	}
+	for _, t := range catalog.InOrder(in.Schema.Bare) {
+		k.unclaimed(t)
 	}
 	return k.findings, k.err
 }

@@ -80,6 +80,11 @@ func (m *Maintainer) drop(ctx context.Context, options DropOptions) ([]RolledUp,
 			return done, fmt.Errorf("countermysql: the slots of %s, row %s, can't be added to it: %s", r.Table, r.Left[0].Key, r.Left[0].Reason)
 		}
 	}
+	for _, t := range tables {
+		if err := m.allClaimed(ctx, t); err != nil {
+			return done, err
+		}
+	}
 	if options.StopOnly {
 		return done, nil
 	}

@@ -1,6 +1,7 @@
 package slotsql
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -121,6 +122,9 @@ func byFullKey(t *catalog.Table, rows []SlotRow) (values, join string) {
 	for i := range rows[0].Amounts {
 		on = append(on, fmt.Sprintf("%s.%s = %s.c%d", catalog.PrivateName, sqltext.Quote(t.Counters[i].Name), v, i))
 	}
+	for i := range rows[0].Kept {
+		on = append(on, fmt.Sprintf("%s.%s <=> %s.u%d", catalog.PrivateName, sqltext.Quote(t.Unclaimed[i].Name), v, i))
+	}
 	selects := make([]string, len(rows))
 	for n, s := range rows {
 		cols := []string{s.Slot + " AS slot"}
@@ -129,6 +133,9 @@ func byFullKey(t *catalog.Table, rows []SlotRow) (values, join string) {
 		}
 		for i, amount := range s.Amounts {
 			cols = append(cols, fmt.Sprintf("%s AS c%d", amount, i))
+		}
+		for i, amount := range s.Kept {
+			cols = append(cols, fmt.Sprintf("%s AS u%d", cmp.Or(amount, "NULL"), i))
 		}
 		selects[n] = "SELECT " + strings.Join(cols, ", ")
 	}

@@ -67,9 +67,23 @@ type SlotRow struct {
 	Slot    string
 	Amounts []string // by counter
 	Touch   []string // by touch column
+	Kept    []string // by unclaimed column: not for folds to take away
 
 	Offset bool // it stands for slots that are not to be locked: to take it away is to add its opposite
 }
+
+// Holds reports whether the row has some of any counter.
+func (s SlotRow) Holds() bool { return slices.ContainsFunc(s.Amounts, isSome) }
+
+// Keeps reports whether the row has amounts that no counter takes.
+func (s SlotRow) Keeps() bool { return slices.ContainsFunc(s.Kept, isSome) }
+
+// Touched reports whether the row has a time.
+func (s SlotRow) Touched() bool {
+	return slices.ContainsFunc(s.Touch, func(at string) bool { return at != "" })
+}
+
+func isSome(amount string) bool { return strings.Trim(amount, "-0.") != "" }
 
 func WhereAnyOrAll(t *catalog.Table, keys []catalog.Key, name string) string {
 	if len(t.Key) == 0 {
