@@ -24,7 +24,7 @@ func TestSlotsWrittenByAnotherNode(t *testing.T) {
 				tw := harness.NewBlog(t, srv, harness.BlogCounters()) // post 1: base row 5, slots 5
 				var hit atomic.Bool
 				tw.Sent.Meddle(t, func(query string) error {
-					if strings.HasPrefix(query, "DELETE ") && strings.Contains(query, "countermysql_slots") && hit.CompareAndSwap(false, true) {
+					if strings.HasPrefix(query, "DELETE `") && strings.Contains(query, "STRAIGHT_JOIN") && hit.CompareAndSwap(false, true) {
 						harness.Affected(t, tw.Direct, "UPDATE post_slots SET likes = likes + 3 WHERE id = 1 ORDER BY slot LIMIT 1")
 					}
 					return nil

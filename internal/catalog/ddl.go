@@ -185,8 +185,8 @@ func (q DDL) End(truncate bool) string {
 func (q DDL) Tie() []string {
 	key := strings.Join(QuoteNames(q.t.Key), ", ")
 	return []string{
-		"DELETE " + PrivateName + " FROM " + q.t.Slots() + " AS " + PrivateName + " LEFT JOIN " + q.t.Base() + " AS base ON " + q.t.Key.Same("base", PrivateName) +
-			" WHERE base." + sqltext.Quote(q.t.Key[0].Name) + " IS NULL",
+		"DELETE " + q.t.Slots() + " FROM " + q.t.Slots() + " LEFT JOIN " + q.t.Base() + " AS " + PrivateBase + " ON " + q.t.Key.Same(PrivateBase, q.t.Slots()) +
+			" WHERE " + PrivateBase + "." + sqltext.Quote(q.t.Key[0].Name) + " IS NULL",
 		"ALTER TABLE " + q.t.Slots() + " ADD FOREIGN KEY (" + key + ") REFERENCES " + q.t.Base() + " (" + key + ") ON DELETE CASCADE",
 	}
 }

@@ -16,14 +16,14 @@ import (
 func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) error {
 	t, where, named := p.Sweep.Table, "TRUE", false
 	if keys := p.Sweep.Keys; keys != nil {
-		if s, ok := plan.BindKeys(keys, catalog.PrivateName, b); ok {
+		if s, ok := plan.BindKeys(keys, t.Spec.SlotsTable, b); ok {
 			where, named = s, true
 		}
 	}
 	some, waits := slotsql.Orphans(t, where), named && !t.Galera // see noWait
 	if waits {
-		some = " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE (" + where + ") AND NOT EXISTS (SELECT 1 FROM " + t.Base() +
-			" AS base WHERE " + t.Key.Same("base", catalog.PrivateName) + " " + t.SkipLocked() + ")"
+		some = " FROM " + t.Slots() + " WHERE (" + where + ") AND NOT EXISTS (SELECT 1 FROM " + t.Base() +
+			" AS " + catalog.PrivateBase + " WHERE " + t.Key.Same(catalog.PrivateBase, t.Slots()) + " " + t.SkipLocked() + ")"
 	}
 	if f.InTransaction() && f.Transaction().WrittenTo(t).Unbounded { // others do not see which rows it has deleted
 		if !named {
@@ -32,9 +32,9 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 			}
 			return f.removeOrphans(ctx, t, where)
 		}
-		some = " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + where
+		some = " FROM " + t.Slots() + " WHERE " + where
 	}
-	found, err := f.Outside(ctx, "SELECT DISTINCT "+t.Key.Select(catalog.PrivateName)+some)
+	found, err := f.Outside(ctx, "SELECT DISTINCT "+t.Key.Select(t.Slots())+some)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 				continue
 			}
 		}
-		if err := f.removeOrphans(ctx, t, t.Key.WhereAny(batch, catalog.PrivateName)); err != nil {
+		if err := f.removeOrphans(ctx, t, t.Key.WhereAny(batch, t.Slots())); err != nil {
 			return err
 		}
 	}
@@ -65,7 +65,7 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 }
 
 func (f *Folder) removeOrphans(ctx context.Context, t *catalog.Table, where string) error {
-	n, err := f.Do(ctx, f.Settings.UnsafeUpdates()+"DELETE "+catalog.PrivateName+slotsql.Orphans(t, where))
+	n, err := f.Do(ctx, f.Settings.UnsafeUpdates()+"DELETE "+t.Slots()+slotsql.Orphans(t, where))
 	if n > 0 && f.InTransaction() {
 		f.Transaction().Inside = true // others still see them
 	}

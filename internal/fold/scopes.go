@@ -91,7 +91,7 @@ func takeTable(ctx context.Context, f *Folder, t *catalog.Table, writes bool) (t
 		gone, err := f.FoldKeys(ctx, t, keys)
 		for batch := range slices.Chunk(gone, f.Settings.Several(t, BatchKeys, slices.Values(gone))) {
 			if err == nil && writes {
-				err = f.removeOrphans(ctx, t, slotsql.WhereAnyOrAll(t, batch, catalog.PrivateName))
+				err = f.removeOrphans(ctx, t, slotsql.WhereAnyOrAll(t, batch, t.Slots()))
 			}
 		}
 		if err != nil {

@@ -89,7 +89,7 @@ func LockSlots(t *catalog.Table, k catalog.Key, slots []string) string {
 		rows[i] = SlotRow{Key: k, Slot: slot}
 	}
 	values, join := byFullKey(t, rows)
-	return "SELECT " + catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + " FROM " + values + join + " FOR UPDATE"
+	return "SELECT " + t.Slots() + "." + sqltext.Quote(t.SlotCol) + " FROM " + values + join + " FOR UPDATE"
 }
 
 // EmptySlots sets rows to what they are without an increment, which hold what was read.
@@ -97,10 +97,10 @@ func EmptySlots(t *catalog.Table, rows []SlotRow) string {
 	values, join := byFullKey(t, rows)
 	var sets []string
 	for _, c := range t.Counters {
-		sets = append(sets, catalog.PrivateName+"."+sqltext.Quote(c.Name)+" = 0")
+		sets = append(sets, t.Slots()+"."+sqltext.Quote(c.Name)+" = 0")
 	}
 	for _, c := range t.Touch { // of a row that may be another soon
-		sets = append(sets, catalog.PrivateName+"."+sqltext.Quote(c.Name)+" = NULL")
+		sets = append(sets, t.Slots()+"."+sqltext.Quote(c.Name)+" = NULL")
 	}
 	return "UPDATE " + values + join + " SET " + strings.Join(sets, ", ")
 }
@@ -108,22 +108,23 @@ func EmptySlots(t *catalog.Table, rows []SlotRow) string {
 // DeleteSlots deletes rows that hold what was read.
 func DeleteSlots(t *catalog.Table, rows []SlotRow) string {
 	values, join := byFullKey(t, rows)
-	return "DELETE " + catalog.PrivateName + " FROM " + values + join
+	return "DELETE " + t.Slots() + " FROM " + values + join
 }
 
 // byFullKey joins slots, by their full primary keys, to values: those of their amounts that are
-// known.
+// known. The slots table goes by its own name: a DELETE by an alias needs a default database (1046).
 func byFullKey(t *catalog.Table, rows []SlotRow) (values, join string) {
 	const v = "countermysql_v"
-	on := []string{catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + " = " + v + ".slot"}
+	slots := t.Slots()
+	on := []string{slots + "." + sqltext.Quote(t.SlotCol) + " = " + v + ".slot"}
 	for i, k := range t.Key {
-		on = append(on, fmt.Sprintf("%s.%s = %s.k%d", catalog.PrivateName, sqltext.Quote(k.Name), v, i))
+		on = append(on, fmt.Sprintf("%s.%s = %s.k%d", slots, sqltext.Quote(k.Name), v, i))
 	}
 	for i := range rows[0].Amounts {
-		on = append(on, fmt.Sprintf("%s.%s = %s.c%d", catalog.PrivateName, sqltext.Quote(t.Counters[i].Name), v, i))
+		on = append(on, fmt.Sprintf("%s.%s = %s.c%d", slots, sqltext.Quote(t.Counters[i].Name), v, i))
 	}
 	for i := range rows[0].Kept {
-		on = append(on, fmt.Sprintf("%s.%s <=> %s.u%d", catalog.PrivateName, sqltext.Quote(t.Unclaimed[i].Name), v, i))
+		on = append(on, fmt.Sprintf("%s.%s <=> %s.u%d", slots, sqltext.Quote(t.Unclaimed[i].Name), v, i))
 	}
 	selects := make([]string, len(rows))
 	for n, s := range rows {
@@ -140,7 +141,7 @@ func byFullKey(t *catalog.Table, rows []SlotRow) (values, join string) {
 		selects[n] = "SELECT " + strings.Join(cols, ", ")
 	}
 	return "(" + strings.Join(selects, " UNION ALL ") + ") AS " + v,
-		" STRAIGHT_JOIN " + t.Slots() + " AS " + catalog.PrivateName + " FORCE INDEX (PRIMARY) ON " + strings.Join(on, " AND ")
+		" STRAIGHT_JOIN " + slots + " FORCE INDEX (PRIMARY) ON " + strings.Join(on, " AND ")
 }
 
 // oneSlot is the condition of one row of a slots table.

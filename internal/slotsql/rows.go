@@ -9,13 +9,14 @@ import (
 )
 
 // Orphans selects slots without a base row, which is missing where its first key column is.
-// A DELETE of them would scan, and lock, all of a small table otherwise.
+// A DELETE of them would scan, and lock, all of a small table otherwise, and by an alias of the
+// slots table it would need a default database.
 func Orphans(t *catalog.Table, where string) string {
 	if len(t.Key) == 0 {
-		return " FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE NOT EXISTS (SELECT 1 FROM " + t.Base() + ")"
+		return " FROM " + t.Slots() + " WHERE NOT EXISTS (SELECT 1 FROM " + t.Base() + ")"
 	}
-	return " FROM " + t.Slots() + " AS " + catalog.PrivateName + " FORCE INDEX (PRIMARY) LEFT JOIN " + t.Base() + " AS base ON " + t.Key.Same("base", catalog.PrivateName) +
-		" WHERE (" + where + ") AND base." + sqltext.Quote(t.Key[0].Name) + " IS NULL"
+	return " FROM " + t.Slots() + " FORCE INDEX (PRIMARY) LEFT JOIN " + t.Base() + " AS " + catalog.PrivateBase + " ON " + t.Key.Same(catalog.PrivateBase, t.Slots()) +
+		" WHERE (" + where + ") AND " + catalog.PrivateBase + "." + sqltext.Quote(t.Key[0].Name) + " IS NULL"
 }
 
 // WhereLocked selects the given rows of the table called name.
