@@ -8,7 +8,7 @@ import (
 // Folder folds slots in one session.
 type Folder struct {
 	*session.Session
-	Tidies     bool             // reserved rows that hold nothing are to go
+	RollsUp    bool             // in transactions of its own, which end with an error; and reserved rows that hold nothing are to go
 	discarding *plan.Discarding // a statement that discards counters runs; nil: another
 }
 

@@ -57,7 +57,7 @@ func (f Reserved) lock(ctx context.Context, rows []slotsql.SlotRow, waits string
 	for _, k := range slices.SortedFunc(maps.Values(keys), t.Key.Compare) {
 		id := k.ID()
 		slices.Sort(slots[id]) // the first one is the gate to all others
-		if !f.Tidies {         // a rollup wants nothing of them: they are to go when nobody does
+		if !f.RollsUp {        // a rollup wants nothing of them: they are to go when nobody does
 			f.Traffic.Of(t).Reserve.Met(id, reservedRows(slots[id]))
 		}
 		f.upset(id)
@@ -164,7 +164,7 @@ func (f Reserved) empty(ctx context.Context, gone []slotsql.SlotRow) (rest []slo
 	}
 	for id, rows := range reserved {
 		f.Traffic.Of(t).Reserve.Emptied(id)
-		if f.Tidies && (t.Closed || !filled[id] && f.Traffic.Of(t).Reserve.Idle(id)) {
+		if f.RollsUp && (t.Closed || !filled[id] && f.Traffic.Of(t).Reserve.Idle(id)) {
 			rest = append(rest, rows...)
 			f.Traffic.Of(t).Reserve.Gone(id)
 			full = slices.DeleteFunc(full, func(s slotsql.SlotRow) bool { return s.Key.ID() == id })

@@ -66,7 +66,7 @@ func (f *Folder) FoldSlots(ctx context.Context, t *catalog.Table, rows []slotsql
 		}
 	}
 	if err := f.Reserved(t).remove(ctx, folding.Gone); err != nil {
-		if f.InTransaction() {
+		if f.InTransaction() && !f.RollsUp {
 			_ = f.Raw.Close() // or the application might commit what is folded by half
 		}
 		return err

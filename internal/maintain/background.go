@@ -83,7 +83,8 @@ func (b *Background) Wait() { b.work.Wait() }
 var mayNotWrite = map[uint16]bool{1044: true, 1142: true, 1143: true, 1227: true, mysqlerr.ErrReadOnlyServer: true, 1836: true}
 
 func (b *Background) note(what string, err error) {
-	if n := mysqlerr.Number(err); !mayNotWrite[n] {
+	n := mysqlerr.Number(err)
+	if cooling := what == coolingSlots; !mayNotWrite[n] || cooling && mysqlerr.Denied[n] { // those are its own
 		b.Warn(fmt.Sprint("background ", n), "countermysql: "+what, "error", err)
 	}
 }

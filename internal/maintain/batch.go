@@ -19,7 +19,7 @@ import (
 func (r *rollup) batch(ctx context.Context, keys []catalog.Key) error {
 	start := time.Now()
 	taken, err := r.fold(ctx, r.table.Key, keys, "FOR UPDATE SKIP LOCKED")
-	if n := mysqlerr.Number(err); err != nil && n == 0 || n == mysqlerr.ErrNoColumn {
+	if n := mysqlerr.Number(err); err != nil && n == 0 || n == mysqlerr.ErrNoColumn || mysqlerr.Denied[n] {
 		return err
 	}
 	switch held := time.Since(start); {
@@ -51,7 +51,8 @@ func (r *rollup) alone(ctx context.Context, k catalog.Key) error {
 		case err == nil:
 			r.failed = 0
 			return nil
-		case n == 0, n == mysqlerr.ErrNoColumn: // the slots table is for another key by now
+		case n == 0, mysqlerr.Denied[n], // it is not the key
+			n == mysqlerr.ErrNoColumn: // the slots table is for another key by now
 			return err
 		case mysqlerr.Passing[n] && n != mysqlerr.ErrLockWait && try < 3:
 		case mysqlerr.Passing[n]:

@@ -78,6 +78,9 @@ func (b *Background) startCooling() {
 	b.work.Go(func() { b.cool(ctx) })
 }
 
+// coolingSlots is what the log says of a fold that fails.
+const coolingSlots = "folding cold slots"
+
 // coolerIdle is for how long the session for folds is kept while there is nothing to fold: where keys get
 // hot again and again, or a buffer is flushed once a second, a new one each time would be most of the work.
 const coolerIdle = 10 * time.Second
@@ -115,7 +118,7 @@ func (b *Background) cool(ctx context.Context) {
 		if err := b.coolAll(ctx, &r); err != nil {
 			end()
 			if ctx.Err() == nil {
-				b.note("folding cold slots", err)
+				b.note(coolingSlots, err)
 			}
 		}
 		idle = time.After(coolerIdle)

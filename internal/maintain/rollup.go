@@ -70,7 +70,7 @@ func (m *Maintainer) open(ctx context.Context, t *catalog.Table, maxLock time.Du
 	if r.maxLock <= 0 {
 		r.maxLock = DefaultMaxLock
 	}
-	r.folder.Tidies = true
+	r.folder.RollsUp = true
 	r.warn = func(k catalog.Key, reason string) { // its table may become another
 		m.Warn("rollup "+r.table.String(), "countermysql: slots can't be rolled up", "table", r.table.String(), "key", r.table.Key.Describe(k), "reason", reason)
 	}
