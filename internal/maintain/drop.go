@@ -115,8 +115,11 @@ func (m *Maintainer) closeSlots(ctx context.Context, tables []*catalog.Table) (n
 		if t.Closed {
 			continue
 		}
-		if err := m.Shared.Lookups.Exec(ctx, "ALTER TABLE "+t.Slots()+" COMMENT = '"+catalog.ClosedComment+"'"); err != nil {
-			return nil, fmt.Errorf("countermysql: closing the slots table of %s: %w", t, err)
+		err := patiently(func() error {
+			return m.Shared.Lookups.Exec(ctx, "ALTER TABLE "+t.Slots()+" COMMENT = '"+catalog.ClosedComment+"'")
+		})
+		if err != nil {
+			return nil, fmt.Errorf("countermysql: closing the slots table of %s: %w", t, whenBusy(err))
 		}
 	}
 	return names, nil

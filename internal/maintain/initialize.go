@@ -51,7 +51,7 @@ func (i *initialization) run(ctx context.Context, t *catalog.Table, stmts ...str
 		if i.dry {
 			continue
 		}
-		if err := i.lookups.Exec(ctx, stmt); err != nil {
+		if err := patiently(func() error { return i.lookups.Exec(ctx, stmt) }); err != nil {
 			i.failed(t, err)
 			return
 		}
@@ -59,7 +59,7 @@ func (i *initialization) run(ctx context.Context, t *catalog.Table, stmts ...str
 }
 
 func (i *initialization) failed(t *catalog.Table, err error) {
-	i.errs = append(i.errs, fmt.Errorf("countermysql: the slots table of %s: %w", t, err))
+	i.errs = append(i.errs, fmt.Errorf("countermysql: the slots table of %s: %w", t, whenBusy(err)))
 }
 
 // fit makes the slots table of a table, or changes it so that it fits.
@@ -84,7 +84,7 @@ func (i *initialization) fit(ctx context.Context, srv catalog.Server, t *catalog
 		}
 		i.statements = append(i.statements, t.DDL().Steps()...)
 		if !i.dry {
-			if err := i.watcher.MakeSlots(ctx, srv, t); err != nil {
+			if err := patiently(func() error { return i.watcher.MakeSlots(ctx, srv, t) }); err != nil {
 				i.failed(t, err)
 			}
 		}

@@ -74,6 +74,14 @@ func (m *Maintainer) ddlSession(ctx context.Context) (*session.Session, error) {
 	return s, nil
 }
 
+// whenBusy says what to do if trying again has not helped.
+func whenBusy(err error) error {
+	if mysqlerr.Number(err) != mysqlerr.ErrLockWait {
+		return err
+	}
+	return fmt.Errorf("%w: the table stays in use; try again when no long transaction is open", err)
+}
+
 // patiently tries again what has waited for long, and lets others pass between.
 func patiently(do func() error) (err error) {
 	for range session.MaxRetries {
