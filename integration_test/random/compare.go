@@ -140,6 +140,8 @@ func differ(x, y *outcome, s Step, mariaDB bool) *Difference {
 	switch {
 	case (x.err == 1052 || x.err == 1054 || x.err == 3569) && y.err == 1792: // TestAcceptedNonsense
 		return nil
+	case x.err == 0 && y.err == 1792 && !mariaDB && having.MatchString(s.SQL): // MySQL takes some only with plain tables: TestAcceptedReadOnly
+		return nil
 	case x.err != y.err:
 		return &Difference{Kind: "error", What: fmt.Sprintf("%d against %d", x.err, y.err), Plain: x.summary(), Ours: y.summary()}
 	case x.err != 0:
@@ -241,6 +243,7 @@ var (
 	distinct     = regexp.MustCompile(`(?i)\bSELECT DISTINCT\b`)
 	rollsBack    = regexp.MustCompile(`(?i)\brollback\b`)
 	touchesAlone = regexp.MustCompile(`(?i)\bupdated_at\W*= (NOW\(\)|CURRENT_TIMESTAMP)`)
+	having       = regexp.MustCompile(`(?i)^\s*SELECT\b.*\bHAVING\b`)
 	outerJoin    = regexp.MustCompile(`(?i)\b(LEFT|RIGHT)\b.*\bJOIN\b`)
 	precision    = regexp.MustCompile(`decimal \d+|\b(VAR)?CHAR\b`)
 	nullable     = regexp.MustCompile(`null (true|false) true`)
