@@ -231,7 +231,7 @@ func (k *call) explainParts(out *Explanation, args []any) {
 func (k *call) explainExact(out *Explanation, args []any) {
 	p := k.Plan.Exactly()
 	if p.Guarded != "" {
-		if p.Guard != nil && sale.Sells(k.conn.Caller) && p.Guard.TakesFrom(k.binder()) {
+		if _, _, ok := k.conn.Part(k.exactly()); ok && sale.Sells(k.conn.Caller) {
 			out.step("as it is, if its base row may be expected to have enough by itself", k.text, args)
 		}
 		out.step("in one round trip, if the rows have no slots", k.Own(p.Guarded), args)
@@ -250,7 +250,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 	locked := func(s plan.RowSet, where, when string) {
 		out.step(when, slotsql.LockSQL(s.Table, sqltext.Quote(s.Name), s.Locking(), where, "FOR UPDATE"), nil)
 	}
-	n, locksGaps, kept, itself, behind := p.Restriction, k.exactly().LocksGaps(k.conn.LocksGaps()), false, "then the statement itself", func() {}
+	n, locksGaps, kept, itself, behind := p.Restriction, k.conn.LocksGaps(), false, "then the statement itself", func() {}
 	if n != nil && !(locksGaps && n.By == nil && n.First == nil) {
 		var s plan.RowSet
 		var where string
@@ -263,6 +263,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 			itself += ", for none but these rows"
 		}
 	}
+	again := p.Moves && !kept
 	for _, s := range p.Rows {
 		where, ok := s.Bind(k.binder())
 		_, collides := k.conn.Collisions(k.exactly())
@@ -271,6 +272,7 @@ func (k *call) explainExact(out *Explanation, args []any) {
 		case collides:
 			out.step("the rows that it meets are locked by their keys", "", nil)
 		case !ok || s.Where == nil && s.Keys == nil:
+			again = k.Plan.Writes != nil
 			out.step("every row of "+s.Table.String()+" that has slots is locked", "", nil)
 		default:
 			locked(s, where, "the rows concerned are locked")
@@ -281,6 +283,9 @@ func (k *call) explainExact(out *Explanation, args []any) {
 		out.step("what triggers have added to their slots is added to them and taken off another slot", "", nil)
 	}
 	out.step("their slots are added to them and deleted", "", nil)
+	if again {
+		itself += ", and again if others have incremented one of its rows meanwhile"
+	}
 	out.step(itself, k.text, args)
 }
 

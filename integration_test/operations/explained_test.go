@@ -103,7 +103,7 @@ var explainedStatements = []struct {
 var lookup = regexp.MustCompile("^SELECT .* IS NULL")
 
 // own are texts of the driver that belong to any exact statement.
-var own = regexp.MustCompile("^(START TRANSACTION|COMMIT AND|ROLLBACK AND|UPDATE .* CASE |DELETE `\\w+`[.]`\\w+_slots` |(SET STATEMENT .* FOR )?(SELECT .*|DELETE FROM .*|UPDATE .*)_slots`|SELECT .* FORCE INDEX \\(`PRIMARY`\\) WHERE .* FOR UPDATE$)")
+var own = regexp.MustCompile("^(START TRANSACTION|SAVEPOINT countermysql_between$|COMMIT AND|ROLLBACK AND|UPDATE .* CASE |DELETE `\\w+`[.]`\\w+_slots` |(SET STATEMENT .* FOR )?(SELECT .*|DELETE FROM .*|UPDATE .*)_slots`|SELECT .* FORCE INDEX \\(`PRIMARY`\\) WHERE .* FOR UPDATE$)")
 
 // TestExplainedIsSent proves that Explain says what is sent: the same route decides.
 func TestExplainedIsSent(t *testing.T) {

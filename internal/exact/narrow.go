@@ -16,9 +16,9 @@ import (
 // slots would stay standing, or where it has a limit, the statement is kept to the rows
 // locked here.
 func (r *Runner) takeFor(ctx context.Context, x Execution) (text string, taken fold.Taken, err error) {
-	n, b, locksGaps := x.Restriction, x.Arguments.Binder, x.LocksGaps(r.LocksGaps())
+	n, b, locksGaps := x.Restriction, x.Arguments.Binder, r.LocksGaps()
 	asItIs := func() (string, fold.Taken, error) {
-		taken, err := r.FoldScopes(ctx, x.Exact, x.Plan.Writes, x.Plan.Writes == nil || x.Asked, b)
+		taken, err := r.FoldScopes(ctx, x.Plan, x.Asked, b)
 		return x.Text, taken, err
 	}
 	if n == nil || locksGaps && n.By == nil && n.First == nil {
@@ -27,7 +27,7 @@ func (r *Runner) takeFor(ctx context.Context, x Execution) (text string, taken f
 	s, where, ok := n.Rows(x.Rows[0], b, locksGaps)
 	switch {
 	case n.By != nil:
-		if _, _, err := asItIs(); err != nil {
+		if _, taken, err = asItIs(); err != nil {
 			return "", nil, err
 		}
 	case !ok:
@@ -43,8 +43,8 @@ func (r *Runner) takeFor(ctx context.Context, x Execution) (text string, taken f
 	tooMany := len(rows) > plan.MaxNarrowed || len(rows) > plan.MaxNarrowedOr && len(s.Table.Key) > 1 || len(rows) > r.Settings.Several(s.Table, len(rows), session.EachOf(rows, slotsql.LockedRow.KeyOf))
 	refusable := r.Settings.SafeUpdates && n.First == nil // as it is, but not by keys, nor with a limit
 	switch {
-	case ok && (locksGaps && n.By != nil || n.Most > 0 && len(rows) == n.Most):
-		return x.Text, nil, r.FoldRows(ctx, s.Table, rows)
+	case locksGaps && ok && n.By != nil:
+		return x.Text, taken, r.FoldRows(ctx, s.Table, rows)
 	case locksGaps && tooMany:
 		return asItIs()
 	case !ok, tooMany, n.Before == "", refusable: // no other row changes then, and a new one has no slots
@@ -53,14 +53,10 @@ func (r *Runner) takeFor(ctx context.Context, x Execution) (text string, taken f
 		}
 		return asItIs()
 	}
-	return x.keptTo(s, rows), nil, r.FoldRows(ctx, s.Table, rows)
-}
-
-// LocksGaps reports whether no other row can come to meet the statement's condition. By a unique
-// key the servers lock nothing but the row that has it, and miss it if its primary key becomes a
-// lower one while they wait for it.
-func (x Execution) LocksGaps(session bool) bool {
-	return session && (x.Restriction == nil || !x.Restriction.ByUnique)
+	if err := r.FoldRows(ctx, s.Table, rows); err != nil || n.Most > 0 && len(rows) == n.Most {
+		return x.Text, nil, err
+	}
+	return x.keptTo(s, rows), nil, nil
 }
 
 // keptTo is the statement for none but the given rows of its scope.

@@ -170,7 +170,7 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 // is never below zero goes as it is, and is told by its base row alone if that has enough: then the
 // whole has. Where rows of late had not, it is not tried.
 func (r *Runner) sendGuarded(ctx context.Context, x Execution) (answer.Outcome, error) {
-	if x.Guard == nil || !r.standsAlone(x) || !sale.Sells(r.Caller) || !x.Guard.TakesFrom(x.Arguments.Binder) {
+	if _, _, ok := r.Part(x); !ok || !r.standsAlone(x) || !sale.Sells(r.Caller) {
 		return r.sendApart(ctx, x, x.Guarded)
 	}
 	supply := r.sales.Supply(x.Guard.Table)
@@ -179,9 +179,11 @@ func (r *Runner) sendGuarded(ctx context.Context, x Execution) (answer.Outcome, 
 		switch n := mysqlerr.Number(err); {
 		case n == mysqlerr.ErrDataRange, n == mysqlerr.ErrOutOfRange, n == mysqlerr.ErrDeadlock:
 			r.Stats.Unheard(n)
-		case err != nil || out.Affected() > 0:
-			supply.Note(true)
+		case err != nil:
 			return out, err
+		case out.Affected() > 0:
+			supply.Note(true)
+			return out, nil
 		}
 	}
 	out, err := r.sendApart(ctx, x, x.Guarded)
@@ -222,9 +224,6 @@ func NamesSlots(err error) bool {
 func (r *Runner) runAlone(ctx context.Context, x Execution) (out answer.Outcome, err error) {
 	err = session.Again(ctx, func() (err error) {
 		out, err = r.Alone(ctx, func() (answer.Outcome, error) { return r.takeAndRun(ctx, x) })
-		if mysqlerr.Number(err) == mysqlerr.ErrDeadlock { // or others may come between again
-			x.Exact = x.LockingAll()
-		}
 		return err
 	})
 	return out, err
@@ -267,20 +266,12 @@ func (r *Runner) takeThenRun(ctx context.Context, x Execution) (answer.Outcome, 
 		if err != nil {
 			return answer.Outcome{}, err
 		}
-		out, err := x.Send(ctx, text)
-		if err != nil || len(taken) == 0 {
-			return out, err
-		}
-		if out.Rows != nil {
-			out.Rows = answer.Over(out.Rows).Then(func(err error) error {
-				if err == nil {
-					err = fold.NoneBetween(ctx, r.Folder, taken)
-				}
-				return err
-			})
-			return out, nil
-		}
-		return out, fold.NoneBetween(ctx, r.Folder, taken)
+		var out answer.Outcome
+		err = fold.Between(ctx, r.Folder, taken, func() (err error) {
+			out, err = x.Send(ctx, text)
+			return err
+		})
+		return out, err
 	}
 	s := x.Rows[0]
 	met, err := r.KeysOf(ctx, s, where)

@@ -16,46 +16,58 @@ import (
 const BatchKeys = 100
 
 // FoldScopes locks the base rows that a statement needs and rolls up their slots, together
-// with what the transaction has pending for them: after it the base rows say all. reads
-// says that the statement may show some. What it writes of rows that are not known is taken,
-// and none of them locked: NoneBetween is to be asked behind it.
-func (f *Folder) FoldScopes(ctx context.Context, x *plan.Exact, writes []plan.WriteTarget, reads bool, b plan.Binder) (taken Taken, err error) {
-	taken = Taken{}
-	whole := func(t *catalog.Table) error {
-		keys, err := takeTable(ctx, f, t, writes != nil)
-		if slices.ContainsFunc(writes, func(w plan.WriteTarget) bool { return w.Table == t }) {
-			taken[t] = keys
-		}
-		if err != nil || !reads {
-			return err
-		}
-		return reveal(ctx, f, t)
-	}
+// with what the transaction has pending for them: after it the base rows say all. asked says
+// that it gives rows out. taken is for Between, where it may write rows that were not locked.
+func (f *Folder) FoldScopes(ctx context.Context, p *plan.Plan, asked bool, b plan.Binder) (taken Taken, err error) {
+	x := p.Exactly()
 	for _, s := range x.Rows {
 		where, ok := s.Bind(b)
-		if !ok || s.Where == nil && s.Keys == nil {
-			if x.Whole {
+		writes := slices.ContainsFunc(p.Writes, func(w plan.WriteTarget) bool { return w.Table == s.Table })
+		var keys map[string]bool
+		if ok && (s.Where != nil || s.Keys != nil) {
+			rows, err := f.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.Locking(), where)
+			if err == nil {
+				err = f.FoldRows(ctx, s.Table, rows)
+			}
+			if keys = ids(rows); !x.Moves {
+				keys = nil
+			}
+			if ok = !mysqlerr.BadValue[mysqlerr.Number(err)]; ok && err != nil {
+				return nil, err
+			}
+		} else {
+			ok = false
+		}
+		if !ok { // or, if a query says so, the statement itself says what is wrong with it
+			if x.Whole || asked && writes { // whose rows are given out before it could be tried again
 				if err := f.LockTable(ctx, s.Table); err != nil {
 					return nil, err
 				}
 			}
-			if err := whole(s.Table); err != nil {
+			if keys, err = takeTable(ctx, f, s.Table, p.Writes != nil); err == nil && (p.Writes == nil || asked) {
+				err = reveal(ctx, f, s.Table)
+			}
+			if err != nil {
 				return nil, err
 			}
-			continue
 		}
-		rows, err := f.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.Locking(), where)
-		switch {
-		case err == nil:
-			err = f.FoldRows(ctx, s.Table, rows)
-		case mysqlerr.BadValue[mysqlerr.Number(err)]: // as a query says it; the statement itself says what is wrong with it
-			err = whole(s.Table)
-		}
-		if err != nil {
-			return nil, err
+		if keys != nil && writes && !asked {
+			if taken == nil {
+				taken = Taken{}
+			}
+			taken[s.Table] = keys
 		}
 	}
 	return taken, nil
+}
+
+// ids are the keys of rows, as [catalog.Key.ID].
+func ids(rows []slotsql.LockedRow) map[string]bool {
+	keys := map[string]bool{}
+	for _, r := range rows {
+		keys[r.Key.ID()] = true
+	}
+	return keys
 }
 
 // FoldTable takes every key of a table that has slots or pending increments. For a
@@ -67,8 +79,9 @@ func (f *Folder) FoldTable(ctx context.Context, t *catalog.Table, writes bool) e
 	return err
 }
 
+// takeTable is FoldTable that tells the keys whose rows are locked.
 func takeTable(ctx context.Context, f *Folder, t *catalog.Table, writes bool) (taken map[string]bool, err error) {
-	keys := map[string]catalog.Key{}
+	keys, tried := map[string]catalog.Key{}, map[string]bool{}
 	taken = map[string]bool{}
 	if x := f.Open(); x.HasPending(t) {
 		for id, e := range x.Pending[t.String()].Entries {
@@ -81,7 +94,7 @@ func takeTable(ctx context.Context, f *Folder, t *catalog.Table, writes bool) (t
 			return nil, err
 		}
 		for _, k := range found {
-			if !taken[k.ID()] {
+			if !tried[k.ID()] {
 				keys[k.ID()] = k
 			}
 		}
@@ -98,7 +111,10 @@ func takeTable(ctx context.Context, f *Folder, t *catalog.Table, writes bool) (t
 			return nil, err
 		}
 		for id := range keys {
-			taken[id] = true
+			tried[id], taken[id] = true, true
+		}
+		for _, k := range gone { // but may come back
+			delete(taken, k.ID())
 		}
 		clear(keys)
 	}
@@ -119,8 +135,18 @@ func (f *Folder) FoldKeys(ctx context.Context, t *catalog.Table, keys map[string
 		if err := f.FoldRows(ctx, t, rows); err != nil {
 			return nil, err
 		}
-		if len(rows) < len(batch) { // a key may be spelled otherwise in its row, which is then left alone
-			gone = append(gone, batch...)
+		have := ids(rows)
+		for _, k := range batch {
+			if len(rows) >= len(batch) || have[k.ID()] {
+				continue
+			}
+			spelled, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.Where(k, t.Ref())) // otherwise, perhaps
+			if err != nil {
+				return nil, err
+			}
+			if len(spelled) == 0 {
+				gone = append(gone, k)
+			}
 		}
 	}
 	return gone, nil

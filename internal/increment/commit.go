@@ -1,17 +1,16 @@
 package increment
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
 	"slices"
 
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/txn"
 )
 
 // CommitInOnePacket sends the pending increments of one table and COMMIT as one
@@ -31,11 +30,11 @@ func (c *Caller) CommitInOnePacket(ctx context.Context) (done bool, err error) {
 	if sorted := unsent[0].Sorted(); len(sorted) > c.Settings.Several(unsent[0].Table, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf)) {
 		return false, nil // after an error it could not be told what was done
 	}
-	t, entries := unsent[0].Table, unsent[0].Sorted()
-	if slices.ContainsFunc(entries, func(e *slotsql.RowIncrement) bool { return e.Finds != nil }) { // see areWhereFound
-		return false, nil
-	}
-	_, err = c.Do(ctx, c.upsert(t, entries).Strict()+"; COMMIT")
+	t := unsent[0].Table
+	name, entries := asFound(c, unsent[0])
+	u := c.upsert(t, entries)
+	u.Name = name
+	_, err = c.Do(ctx, u.Strict()+"; COMMIT")
 	switch {
 	case err == nil:
 		x.Sent = true
@@ -60,9 +59,9 @@ func (c *Caller) CommitTogether(ctx context.Context) (done bool, err error) {
 		return true, nil
 	}
 	t := unsent[0].Table
-	name, entries, ok := asFound(t, unsent[0].Sorted())
+	name, entries := asFound(c, unsent[0])
 	u := c.request(entries)
-	if len(unsent) > 1 || !ok || !u.Fits() {
+	if len(unsent) > 1 || !u.Fits() {
 		return false, nil
 	}
 	h, tx := c.Unbegun, c.Tx
@@ -73,24 +72,34 @@ func (c *Caller) CommitTogether(ctx context.Context) (done bool, err error) {
 	return !v.Alone, v.Err
 }
 
-// asFound are the entries with the conditions by which their rows were found, which others may have
-// changed since, and what these call the table; ok is false where one row has several.
-func asFound(t *catalog.Table, entries []*slotsql.RowIncrement) (name string, conditional []*slotsql.RowIncrement, ok bool) {
+// asFound are a table's entries in the order in which they are sent, and how the conditions call
+// the table by which their rows were found: others may have given such a row another key since, and
+// a different one that. Where the transaction may have done so itself, or the conditions
+// of a row are several, they go by their keys alone.
+func asFound(c *Caller, p *txn.Pending) (name string, entries []*slotsql.RowIncrement) {
+	entries = p.Sorted()
+	var found []*slotsql.RowIncrement
 	for _, e := range entries {
-		for _, f := range e.Finds {
-			if f.Where != e.Finds[0].Where || name != "" && f.Name != name {
-				return "", nil, false
-			}
-			name = f.Name
+		if e.Finds != nil && !e.Held {
+			found = append(found, e)
 		}
 	}
-	name = cmp.Or(name, t.Spec.Name)
-	for _, e := range entries {
-		if e.Finds != nil {
-			e = e.Clone()
-			e.OnlyIf(t, name, e.Finds[0].Where)
-		}
-		conditional = append(conditional, e)
+	if name = p.Table.Spec.Name; found == nil || c.Transaction().WrittenTo(p.Table).Some() {
+		return name, entries
 	}
-	return name, conditional, true
+	for _, e := range found {
+		if slices.ContainsFunc(e.Finds, func(f slotsql.Locator) bool {
+			return f.Where != e.Finds[0].Where || f.Name != found[0].Finds[0].Name
+		}) {
+			return name, entries
+		}
+	}
+	name = found[0].Finds[0].Name
+	for i, e := range entries {
+		if e.Finds != nil && !e.Held {
+			entries[i] = e.Clone()
+			entries[i].OnlyIf(p.Table, name, e.Finds[0].Where)
+		}
+	}
+	return name, entries
 }

@@ -114,7 +114,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 			return nil
 		}
 		for _, e := range p.Sorted() {
-			if e.Key == nil || e.Where != "" {
+			if e.Key == nil || e.Where != "" || e.Finds != nil && !e.Held {
 				return nil
 			}
 			cold := changes == len(rows) && e.Counts() && !b.keys.Hot(e.Key.ID()) // like all before it
@@ -135,9 +135,6 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 		return c.AsDeadlock("a key names several rows meanwhile")
 	case err == nil:
 		for _, r := range rows {
-			if err := areWhereFound(ctx, c, r.Table, []*slotsql.RowIncrement{r.Increment}); err != nil {
-				return err
-			}
 			if !r.Shared {
 				c.Transaction().PendingFor(r.Table).Remove(r.Increment.ID)
 				c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key).keys.Pass(r.Increment.KeyOf)

@@ -11,7 +11,6 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // errRowGone says that a row to be incremented is missing or has become NULL.
@@ -36,19 +35,17 @@ func (c *Caller) Send(ctx context.Context) error {
 	}
 	for i, p := range unsent {
 		t := p.Table
-		sorted := p.Sorted()
+		name, sorted := asFound(c, p)
 		for batch := range slices.Chunk(sorted, c.Settings.Several(t, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf))) {
 			err := errNotDirect
 			if i == len(unsent)-1 && len(sorted) == 1 { // behind it no base row is waited for, with this one locked
-				if err = c.sendDirect(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), batch[0], false, ""); err == nil {
-					err = areWhereFound(ctx, c, t, batch)
-				}
+				err = c.sendDirect(ctx, c.shared.Batch(t, name, t.Key), batch[0], false, batch[0].Further())
 			}
 			if errors.Is(err, errNotDirect) {
-				err = c.sendTable(ctx, t, batch)
+				err = c.sendTable(ctx, t, name, batch)
 			}
 			if errors.Is(err, errRowGone) || mysqlerr.Number(err) == mysqlerr.ErrOutOfRange {
-				err = c.sendEach(ctx, t, batch)
+				err = c.sendEach(ctx, t, name, batch)
 			}
 			if err != nil {
 				return err
@@ -78,8 +75,9 @@ func (c *Caller) SendOrRollBack(ctx context.Context) error {
 }
 
 // sendTable adds sorted entries to their slots in one strict statement.
-func (c *Caller) sendTable(ctx context.Context, t *catalog.Table, entries []*slotsql.RowIncrement) error {
+func (c *Caller) sendTable(ctx context.Context, t *catalog.Table, name string, entries []*slotsql.RowIncrement) error {
 	u := c.upsert(t, entries)
+	u.Name = name
 	text := u.Many
 	if len(entries) == 1 {
 		text = u.One
@@ -88,44 +86,11 @@ func (c *Caller) sendTable(ctx context.Context, t *catalog.Table, entries []*slo
 	switch {
 	case err == nil:
 		c.shared.Background.Slotted(&c.shared.Batch(t, t.Spec.Name, t.Key).keys, entries)
-		return areWhereFound(ctx, c, t, entries)
 	case otherKey[mysqlerr.Number(err)] && c.InTransaction():
 		c.Watcher.NoteChange()
 		return c.AsDeadlock("the table " + t.String() + " has got another key meanwhile")
 	}
 	return err
-}
-
-// areWhereFound fails, as by a deadlock, where a row that was found by another key than the table's
-// has got another one of that, and a different row has the one that it had: what was meant for the
-// first was added to the second, which is locked, so that it stays so.
-func areWhereFound(ctx context.Context, c *Caller, t *catalog.Table, entries []*slotsql.RowIncrement) error {
-	for _, e := range entries {
-		for _, found := range e.Finds {
-			name := sqltext.Quote(found.Name)
-			now, err := c.Outside(ctx, "SELECT "+t.Key.Select(name)+" FROM "+t.Base()+" AS "+name+" WHERE "+found.Where)
-			if err != nil {
-				return err
-			}
-			is := func(k catalog.Key) func(row []string) bool {
-				return func(row []string) bool { return slices.Equal(row[:len(t.Key)], k) }
-			}
-			moved := slices.DeleteFunc(slices.Clone(now), func(row []string) bool {
-				return slices.ContainsFunc(found.Keys, func(k catalog.Key) bool { return is(k)(row) })
-			})
-			if len(moved) == 0 || slices.ContainsFunc(now, is(e.Key)) {
-				continue
-			}
-			left, err := c.Outside(ctx, "SELECT 1 FROM "+t.Base()+" WHERE "+t.Key.WhereAny(found.Keys, t.Ref()))
-			switch {
-			case err != nil:
-				return err
-			case len(left)+len(moved) > len(found.Keys):
-				return c.AsDeadlock("another row of " + t.String() + " has got the key of one that was incremented")
-			}
-		}
-	}
-	return nil
 }
 
 // otherKey are the errors of an upsert that was planned for another key.
@@ -157,10 +122,17 @@ func (c *Caller) sendUpsert(ctx context.Context, stmt string, one bool) error {
 // sendEach sends entries one by one. Where a row does not take one, it may have become
 // NULL in some counter: then the base row takes the others. A row that is gone is
 // looked up again by the application's own condition, in case another transaction has
-// given it a new key; if there is none, the increment went with the row.
-func (c *Caller) sendEach(ctx context.Context, t *catalog.Table, entries []*slotsql.RowIncrement) error {
+// given it a new key; if there is none, the increment went with the row. One that was to be as it
+// was found, and is not, may be under another key, too, and its own be that of a different row.
+func (c *Caller) sendEach(ctx context.Context, t *catalog.Table, name string, entries []*slotsql.RowIncrement) error {
 	for _, e := range entries {
-		err := c.sendOrApply(ctx, t, e)
+		err := c.sendOrApply(ctx, t, name, e)
+		if errors.Is(err, errRowGone) && e.Rest != "" {
+			if err = sendMoved(ctx, c, t, e); errors.Is(err, errRowGone) {
+				e = c.Transaction().PendingFor(t).Get(e.Key.ID())
+				err = c.sendOrApply(ctx, t, t.Spec.Name, e)
+			}
+		}
 		if !errors.Is(err, errRowGone) {
 			if err != nil {
 				return err
@@ -185,32 +157,42 @@ func (c *Caller) sendEach(ctx context.Context, t *catalog.Table, entries []*slot
 				continue
 			}
 		}
-		moved, err := c.Relocate(ctx, t, e)
-		if err != nil {
-			return err
-		}
 		if len(there) == 0 {
 			c.Transaction().Missed(t, e.ID)
 		}
-		for _, m := range moved {
-			err := c.sendOrApply(ctx, t, m)
-			if errors.Is(err, errRowGone) { // it is locked: NULL in some counter
-				err = c.ApplyEntry(ctx, t, m)
-			}
-			if err != nil {
-				return err
-			}
+		if err := sendMoved(ctx, c, t, e); err != nil && !errors.Is(err, errRowGone) {
+			return err
 		}
 	}
 	return nil
 }
 
+// sendMoved adds an entry to the row that its conditions find now; errRowGone if there is none.
+func sendMoved(ctx context.Context, c *Caller, t *catalog.Table, e *slotsql.RowIncrement) error {
+	moved, err := c.Relocate(ctx, t, e)
+	if err == nil && len(moved) == 0 {
+		return errRowGone
+	}
+	for _, m := range moved {
+		if err == nil {
+			err = c.sendOrApply(ctx, t, t.Spec.Name, m)
+		}
+		if errors.Is(err, errRowGone) { // it is locked: NULL in some counter
+			err = c.ApplyEntry(ctx, t, m)
+		}
+	}
+	return err
+}
+
 // sendOrApply sends an entry, or adds it to its base row with all slots where its
 // own slot would leave 64 bits.
-func (c *Caller) sendOrApply(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) error {
-	err := c.sendTable(ctx, t, []*slotsql.RowIncrement{e})
-	if mysqlerr.Number(err) != mysqlerr.ErrOutOfRange {
+func (c *Caller) sendOrApply(ctx context.Context, t *catalog.Table, name string, e *slotsql.RowIncrement) error {
+	err := c.sendTable(ctx, t, name, []*slotsql.RowIncrement{e})
+	switch {
+	case mysqlerr.Number(err) != mysqlerr.ErrOutOfRange:
 		return err
+	case e.Rest != "": // it is looked for, and then applied as what it is pending as
+		return errRowGone
 	}
 	return c.ApplyEntry(ctx, t, e)
 }

@@ -11,27 +11,26 @@ type RestrictToLocked struct {
 	Before, After string // "" if the text may not be changed
 	Most          int    // rows that can meet the statement's own condition; 0: not known
 
-	ByUnique bool // it finds rows by a unique key that is not the table's
-
 	By    *Template // the statement's condition, if it reads counters: the rows are locked by it after all have been rolled up
 	First *RowSet   // the rows that its limit leaves; nil: it has none, or an order by a counter
 }
 
-// restriction prepares the statement to be kept to the rows of its scope, unless that is one, by its
-// key. With a limit, the other rows are left to others.
+// restriction prepares the statement to be kept to the rows of its scope. A condition
+// on nothing but the key needs none: a row that comes to meet it has no slots. With a
+// limit, the other rows are left to others.
 func (src source) restriction(s RowSet, where ast.ExprNode, order *ast.OrderByClause, limit *ast.Limit) *RestrictToLocked {
-	t := s.Table
-	if len(t.Key) == 0 || s.Where == nil && (s.Keys == nil || slices.Equal(keyColumns(s.Keys), t.Key)) {
+	if len(s.Table.Key) == 0 || s.Where == nil && (s.Keys == nil || slices.Equal(keyColumns(s.Keys), s.Table.Key)) {
+		return nil
+	}
+	limited := limit != nil && s.Where != nil && !hinted(src.node) && (order == nil || !slices.ContainsFunc(order.Items, func(item *ast.ByItem) bool {
+		c, ok := columnRef(item.Expr)
+		return !ok || s.Table.Column(c.Name.O) == nil || s.Table.Virtual(c.Name.O)
+	}))
+	if !limited && !some(where, func(c *ast.ColumnName) bool { return !s.Table.Key.Has(c.Name.O) }) {
 		return nil
 	}
 	n := src.restrict(where)
-	if keys := src.keys(where); keys != nil {
-		n.ByUnique = !slices.Equal(keyColumns(keys), t.Key)
-	}
-	if limit != nil && s.Where != nil && !hinted(src.node) && (order == nil || !slices.ContainsFunc(order.Items, func(item *ast.ByItem) bool {
-		c, ok := columnRef(item.Expr)
-		return !ok || t.Column(c.Name.O) == nil || t.Virtual(c.Name.O)
-	})) {
+	if limited {
 		n.First = src.few(true, limit)
 	}
 	return n

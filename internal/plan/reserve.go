@@ -13,19 +13,6 @@ func (g *Guard) TakesFromParts() bool {
 	return g.Counter.Unsigned() && g.Other == nil && g.floor == nil && (g.bound == nil || g.bound.lower) && g.Table.CheckedBy == "" && slices.Equal(g.key.Columns, g.Table.Key)
 }
 
-// TakesFrom reports whether it is one by its arguments.
-func (g *Guard) TakesFrom(b Binder) bool {
-	if !g.TakesFromParts() || slices.ContainsFunc(g.times, func(at Touch) bool { _, ok := at.SQL(b); return !ok }) {
-		return false
-	}
-	_, how, ok := b.whole(g.delta.v)
-	if !ok || how != 0 {
-		return false
-	}
-	_, how, ok = g.limit(b, 0)
-	return ok && how == 0
-}
-
 // Reserves reports whether such a one may take from a reserved row: its counter has some, and it
 // neither asks nor writes anything else of the base row.
 func (g *Guard) Reserves() bool {

@@ -120,6 +120,7 @@ func (up singleUpdate) exactly(p *Plan, x *Exact) {
 	x.Discards = up.overwritten(t, up.List, up.Where, up.Order, up.Limit)
 	x.Restriction = up.restriction(rows, up.Where, up.Order, up.Limit)
 	x.Whole = rows.Where == nil && rows.Keys == nil && (up.sets.rekeyed || up.Where == nil && up.Limit == nil)
+	x.Moves = up.sets.rekeyed
 	if up.sets.rekeyed {
 		to := up.newKey(up.List)
 		p.Sweep = &OrphanSweep{Table: t, Keys: to}

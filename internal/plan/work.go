@@ -51,20 +51,14 @@ func (*BaseRead) exactly() *Exact { return nil }
 type Exact struct {
 	Rows        []RowSet          // to fold before
 	Whole       bool              // all base rows are locked: what is added to one that goes, or gets another key, would be lost
+	Moves       bool              // it gives rows other keys, with which their slots do not go
 	Key         *KeyValue         // of the only row, in whose queue it waits; nil: it concerns others
 	Guarded     string            // the statement in one round trip; "" if there is none
 	Guard       *Guard            // by which it may be one statement with others of the row; nil: it may not
 	Elsewhere   *Template         // the statement, where it means the same on another connection; nil: it may not
 	Discards    []*catalog.Column // counters whose values it does away with unread
 	Overwrites  bool              // it gives counters of one row other values, unread, and does nothing else
-	Restriction *RestrictToLocked // keeps the statement to given rows; nil: others than those that were locked can't come to meet its condition, or all may
-}
-
-// LockingAll is it with all base rows locked, where its rows are not known.
-func (ex *Exact) LockingAll() *Exact {
-	all := *ex
-	all.Whole = true
-	return &all
+	Restriction *RestrictToLocked // keeps the statement to given rows; nil: others than those that were locked can't come to meet its condition, or all may be written
 }
 
 func (*Exact) class() Class       { return ClassExact }

@@ -28,6 +28,16 @@ func (s *Session) Outside(ctx context.Context, query string) ([][]string, error)
 	return s.Read(ctx, query+" "+catalog.ShareMode)
 }
 
+// Elsewhere is Outside for a query that is to see the session's own locks; ok is false where no
+// other connection answers.
+func (s *Session) Elsewhere(ctx context.Context, query string) (rows [][]string, ok bool) {
+	if s.Unbegun != nil || s.Locks || s.InTransaction() && s.Transaction().Inside {
+		return nil, false
+	}
+	rows, err := s.Lookups.QueryAs(ctx, s.Initial.Kin, s.inZone(query))
+	return rows, err == nil
+}
+
 // Uncommitted is Outside for what is not committed as well, whoever has written it. Where
 // none of the session's kin answers it is nothing, and the session reads from then on.
 func (s *Session) Uncommitted(ctx context.Context, query string) ([][]string, error) {

@@ -42,6 +42,14 @@ func (e *RowIncrement) OnlyIf(t *catalog.Table, name, condition string) {
 	e.Where = t.Key.Where(e.Key, sqltext.Quote(name)) + " AND (" + condition + ")"
 }
 
+// Further is that condition, to stand behind others.
+func (e *RowIncrement) Further() string {
+	if e.Rest == "" {
+		return ""
+	}
+	return " AND (" + e.Rest + ")"
+}
+
 // Counts reports whether it adds to a counter: all of it may have cancelled out but a time.
 func (e *RowIncrement) Counts() bool {
 	return slices.ContainsFunc(e.Deltas, func(d int64) bool { return d != 0 })
