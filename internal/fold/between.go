@@ -41,13 +41,17 @@ func Between(ctx context.Context, f *Folder, taken Taken, send func() error) err
 			if err != nil {
 				return err
 			}
-			for _, k := range gone {
-				if !f.Tx.Inside { // else nothing tells it from one whose row the statement moves
-					delete(keys, k.ID())
-				}
-			}
 			for id := range keys {
 				taken[t][id] = true
+			}
+			if gone == nil {
+				continue
+			}
+			// What others still see the transaction had deleted before. The rest they may bring back.
+			if there, ok := f.Elsewhere(ctx, "SELECT "+t.Key.Select(t.Ref())+" FROM "+t.From()+" WHERE "+slotsql.WhereAnyOrAll(t, gone, t.Ref())); ok {
+				for _, k := range without(gone, keysOf(t, there)) {
+					delete(taken[t], k.ID())
+				}
 			}
 		}
 	}
