@@ -82,7 +82,8 @@ func written(ctx context.Context, f *Folder, taken Taken) (late map[*catalog.Tab
 		if err != nil {
 			return nil, err
 		}
-		slotted = slices.DeleteFunc(slotted, func(k catalog.Key) bool { return keys[k.ID()] })
+		folded := f.Transaction().WrittenTo(t).Folded // before, which others do not see
+		slotted = slices.DeleteFunc(slotted, func(k catalog.Key) bool { return keys[k.ID()] || folded[k.ID()] })
 		for batch := range slices.Chunk(slotted, f.Settings.Several(t, BatchKeys, slices.Values(slotted))) {
 			own, err := locked(ctx, f, t, batch)
 			if err != nil {

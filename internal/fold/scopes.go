@@ -23,6 +23,7 @@ func (f *Folder) FoldScopes(ctx context.Context, p *plan.Plan, asked bool, b pla
 	for _, s := range x.Rows {
 		where, ok := s.Bind(b)
 		writes := slices.ContainsFunc(p.Writes, func(w plan.WriteTarget) bool { return w.Table == s.Table })
+		changes := slices.ContainsFunc(p.Writes, func(w plan.WriteTarget) bool { return w.Table == s.Table && (w.Updates || w.Upserts) })
 		var keys map[string]bool
 		if ok && (s.Where != nil || s.Keys != nil) {
 			rows, err := f.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.Locking(), where)
@@ -39,7 +40,7 @@ func (f *Folder) FoldScopes(ctx context.Context, p *plan.Plan, asked bool, b pla
 			ok = false
 		}
 		if !ok { // or, if a query says so, the statement itself says what is wrong with it
-			if x.Whole || asked && writes { // whose rows are given out before it could be tried again
+			if x.Whole || asked && changes { // whose rows are given out before it could be sent again
 				if err := f.LockTable(ctx, s.Table); err != nil {
 					return nil, err
 				}

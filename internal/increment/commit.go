@@ -5,7 +5,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"slices"
+	"strings"
 
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
@@ -74,8 +76,8 @@ func (c *Caller) CommitTogether(ctx context.Context) (done bool, err error) {
 
 // asFound are a table's entries in the order in which they are sent, and how the conditions call
 // the table by which their rows were found: others may have given such a row another key since, and
-// a different one that. Where the transaction may have done so itself, or the conditions
-// of a row are several, they go by their keys alone.
+// a different one that. Where the transaction may have done so itself, the conditions
+// of a row are several, or a column has a name like those of ours, they go by their keys alone.
 func asFound(c *Caller, p *txn.Pending) (name string, entries []*slotsql.RowIncrement) {
 	entries = p.Sorted()
 	var found []*slotsql.RowIncrement
@@ -84,7 +86,8 @@ func asFound(c *Caller, p *txn.Pending) (name string, entries []*slotsql.RowIncr
 			found = append(found, e)
 		}
 	}
-	if name = p.Table.Spec.Name; found == nil || c.Transaction().WrittenTo(p.Table).Some() {
+	ours := func(c *catalog.Column) bool { return strings.HasPrefix(strings.ToLower(c.Name), "countermysql_") }
+	if name = p.Table.Spec.Name; found == nil || c.Transaction().WrittenTo(p.Table).Some() || slices.ContainsFunc(p.Table.Columns, ours) {
 		return name, entries
 	}
 	for _, e := range found {
