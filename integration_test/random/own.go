@@ -64,7 +64,9 @@ func (r *Runner) owned(ctx context.Context, s *Script, d *Difference) bool {
 	return false
 }
 
-func isUnsigned(arg any) bool { return arg != nil && strings.HasPrefix(reflect.TypeOf(arg).Name(), "uint") }
+func isUnsigned(arg any) bool {
+	return arg != nil && strings.HasPrefix(reflect.TypeOf(arg).Name(), "uint")
+}
 
 // Alive reports whether the server answers.
 func (r *Runner) Alive(ctx context.Context) bool { return r.admin.PingContext(ctx) == nil }
