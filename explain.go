@@ -9,14 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/ddl"
+	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/plan"
-	"github.com/countermysql/countermysql/internal/sale"
-	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
-	"github.com/countermysql/countermysql/internal/stock"
 )
 
 // Class is what becomes of a statement.
@@ -141,7 +138,7 @@ func (k *call) explain(ctx context.Context, out *Explanation, args []any) (*Expl
 	}
 	switch r.Class {
 	case plan.ClassExact:
-		k.explainExact(out, args)
+		k.conn.ExplainExact(k.exactly(), out.teller(args))
 	case plan.ClassSum:
 		k.explainSum(out, args)
 	default:
@@ -180,6 +177,17 @@ func (e *Explanation) step(when, sql string, args []any) {
 	e.Steps = append(e.Steps, ExplainedStep{when, sql, args})
 }
 
+// teller adds steps whose texts have the statement's arguments, or none.
+func (e *Explanation) teller(args []any) exact.Tell {
+	return func(when, text string, own bool) {
+		if own {
+			e.step(when, text, args)
+		} else {
+			e.step(when, text, nil)
+		}
+	}
+}
+
 func (k *call) explainIncrement(out *Explanation, x increment.Explanation, args []any) {
 	if x.Direct != "" {
 		out.step("on the base row, unless increments of it have met within a second or somebody has it locked", x.Direct, nil)
@@ -195,98 +203,7 @@ func (k *call) explainIncrement(out *Explanation, x increment.Explanation, args 
 		itself += ", in a transaction that locks its row first"
 	}
 	out.step("if no row takes it (there is none, its counter is NULL, its time is later): "+itself, k.text, args)
-	k.explainTogether(out, "while updates of its row that need its value are under way, or were a moment ago: on the base row, with the increments that come meanwhile")
-}
-
-// explainTogether adds the statement for it and others of its row, if there is one.
-func (k *call) explainTogether(out *Explanation, when string) bool {
-	g := k.Plan.Exactly().Guard
-	if g == nil || !sale.Sells(k.conn.Caller) {
-		return false
-	}
-	x, ok := g.Bind(k.binder())
-	if ok {
-		out.step(when, x.Together(stock.Enough([]stock.Want{x.Want})), nil)
-	}
-	return ok
-}
-
-// explainParts adds what a guarded update does first inside a transaction.
-func (k *call) explainParts(out *Explanation, args []any) {
-	x := k.exactly()
-	e, _, ok := k.conn.Part(x)
-	if !ok {
-		return
-	}
-	when := "else, inside a transaction: on the base row, if it has enough by itself"
-	if g := x.Guard; g.Reserves() {
-		e.Slot = catalog.FirstReserved
-		out.step("inside a transaction, while several want the row: locked is a row of its reserve that has enough", slotsql.LockReserved(g.Table, e.Key, e.Slot, g.Counter, e.Touch), nil)
-		out.step("and written before COMMIT, with the increments of its row that are pending", slotsql.TakeReserved(g.Table, &e), nil)
-		when += "; behind the first row of its reserve, if it has one"
-	}
-	out.step(when, k.text, args)
-}
-
-func (k *call) explainExact(out *Explanation, args []any) {
-	p := k.Plan.Exactly()
-	if p.Guarded != "" {
-		if _, _, ok := k.conn.Part(k.exactly()); ok && sale.Sells(k.conn.Caller) {
-			out.step("as it is, if its base row may be expected to have enough by itself", k.text, args)
-		}
-		out.step("in one round trip, if the rows have no slots", k.Own(p.Guarded), args)
-	}
-	if !k.explainTogether(out, "while another one of its row is under way: together with those that wait, if there is enough for all (else one after the other)") {
-		if _, ok := p.TextElsewhere(k.text, k.arguments()); ok && sale.Sells(k.conn.Caller) {
-			out.step("while another one of its row is under way: behind it, in one transaction with those that wait", k.text, args)
-		}
-	}
-	k.explainParts(out, args)
-	if p.Guarded != "" {
-		out.step("else, in a transaction:", "", nil)
-	} else {
-		out.step("in a transaction:", "", nil)
-	}
-	locked := func(s plan.RowSet, where, when string) {
-		out.step(when, slotsql.LockSQL(s.Table, sqltext.Quote(s.Name), s.Locking(), where, "FOR UPDATE"), nil)
-	}
-	n, locksGaps, kept, itself, behind := p.Restriction, k.conn.LocksGaps(), false, "then the statement itself", func() {}
-	if n != nil && !(locksGaps && n.By == nil && n.First == nil) {
-		var s plan.RowSet
-		var where string
-		if s, where, kept = n.Rows(p.Rows[0], k.binder(), locksGaps); kept && n.By == nil {
-			locked(s, where, "the rows that it changes are locked")
-		} else if kept {
-			behind = func() { locked(s, where, "and those that its condition matches then") }
-		}
-		if kept && !locksGaps {
-			itself += ", for none but these rows"
-		}
-	}
-	again := p.Moves && !kept
-	for _, s := range p.Rows {
-		where, ok := s.Bind(k.binder())
-		_, collides := k.conn.Collisions(k.exactly())
-		switch {
-		case kept && n.By == nil:
-		case collides:
-			out.step("the rows that it meets are locked by their keys", "", nil)
-		case !ok || s.Where == nil && s.Keys == nil:
-			again = k.Plan.Writes != nil
-			out.step("every row of "+s.Table.String()+" that has slots is locked", "", nil)
-		default:
-			locked(s, where, "the rows concerned are locked")
-		}
-	}
-	behind()
-	if slices.ContainsFunc(p.Rows, func(s plan.RowSet) bool { return s.Table.Fed }) {
-		out.step("what triggers have added to their slots is added to them and taken off another slot", "", nil)
-	}
-	out.step("their slots are added to them and deleted", "", nil)
-	if again {
-		itself += ", and again if others have incremented one of its rows meanwhile"
-	}
-	out.step(itself, k.text, args)
+	k.conn.ExplainTogether(k.exactly(), "while updates of its row that need its value are under way, or were a moment ago: on the base row, with the increments that come meanwhile", out.teller(args))
 }
 
 // String writes the explanation for people.

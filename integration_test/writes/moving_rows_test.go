@@ -76,7 +76,7 @@ INSERT INTO c (pid, k) VALUES (1, 0), (1, 1), (2, 2), (2, 3)`
 						if i < 2 {
 							_, err = tx.Exec("UPDATE p SET id = ? WHERE n = ?", last.Add(1), rand.IntN(2))
 						} else {
-							_, err = tx.Exec("UPDATE c SET pid = (SELECT id FROM p WHERE n = ?) WHERE k = ?", rand.IntN(2), rand.IntN(4))
+							_, err = tx.Exec("UPDATE c SET pid = COALESCE((SELECT id FROM p WHERE n = ?), pid) WHERE k = ?", rand.IntN(2), rand.IntN(4))
 						}
 						if err == nil {
 							err = tx.Commit()

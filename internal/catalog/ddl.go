@@ -11,6 +11,7 @@ import (
 // ClosedComment marks a slots table that takes no more increments.
 const ClosedComment = "countermysql: closed"
 
+// shut is the constraint that keeps rows out of one.
 const shut = "countermysql_shut"
 
 // SlotColumn is how the name of the slot number's column ends.
@@ -157,7 +158,7 @@ func (q DDL) Steps() []string {
 }
 
 // Shut keeps rows out of a slots table on a Galera cluster, where nobody can lock it, and fails if
-// it has some; elsewhere it is "". Open is its opposite, and that of the comment.
+// it has some; elsewhere it is "".
 func (q DDL) Shut() string {
 	if !q.t.Galera {
 		return ""
@@ -165,6 +166,7 @@ func (q DDL) Shut() string {
 	return "ALTER TABLE " + q.t.Slots() + " ADD CONSTRAINT IF NOT EXISTS " + shut + " CHECK (FALSE)"
 }
 
+// Open has a slots table take increments again that is closed, or shut.
 func (q DDL) Open() string {
 	open := "ALTER TABLE " + q.t.Slots() + " COMMENT = ''"
 	if q.t.Galera {

@@ -218,9 +218,9 @@ func (q HistoryDDL) Fit(columns [][]string, comment string) (ddl, why string) {
 	return "ALTER TABLE " + q.Name() + " " + strings.Join(changes, ", "), ""
 }
 
-// Trigger makes one.
-func (q HistoryDDL) Trigger(event string) string {
-	return "CREATE TRIGGER " + q.trigger(event) + " AFTER " + event + " ON " + q.t.Base() + " FOR EACH ROW " + q.t.historyBody(event, q.name, q.every)
+// Trigger makes one, by CREATE or CREATE OR REPLACE.
+func (q HistoryDDL) Trigger(create, event string) string {
+	return create + " TRIGGER " + q.trigger(event) + " AFTER " + event + " ON " + q.t.Base() + " FOR EACH ROW " + q.t.historyBody(event, q.name, q.every)
 }
 
 // DropTrigger drops it.

@@ -149,7 +149,7 @@ func (d *Definer) follow(ctx context.Context, t *catalog.Table, to []sqltext.Tok
 		d.warn("renamed "+t.String(), "countermysql: slots of a renamed table are left", "table", t.String(), "error", err)
 	}
 	if d.createSlots && !t.Galera { // where it could stay shut; what others have planned for the old name, a view of the table perhaps, then fails
-		if _, err := d.DropEmpty(ctx, t.Slots(), t.DDL().Shut()); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable {
+		if _, err := d.DropEmpty(ctx, t.Slots(), ""); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable {
 			d.warn("renamed "+t.String(), "countermysql: the slots table of a renamed table is left", "table", t.String(), "error", err)
 		}
 	}

@@ -6,7 +6,8 @@
 //	                       inside a transaction from a part of the value that has enough, or
 //	                       in one round trip, with a guard that fails if the row has slots, or
 //	                       first, and looked at behind (internal/fold: HadSlots), or
-//	                       folded before, in the open transaction or one of its own
+//	                       folded before, in the open transaction or one of its own, and sent again
+//	                       if a row that it has written got slots meanwhile (internal/fold: Between)
 //	[Runner.Alone]         the last, for what is a transaction by itself
 //	[Runner.RunBeside]     an increment, with those others
 //

@@ -170,7 +170,11 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 // is never below zero goes as it is, and is told by its base row alone if that has enough: then the
 // whole has. Where rows of late had not, it is not tried.
 func (r *Runner) sendGuarded(ctx context.Context, x Execution) (answer.Outcome, error) {
-	if _, _, ok := r.Part(x); !ok || !r.standsAlone(x) || !sale.Sells(r.Caller) {
+	takes := r.standsAlone(x) && sale.Sells(r.Caller)
+	if takes {
+		_, _, takes = r.Part(x)
+	}
+	if !takes {
 		return r.sendApart(ctx, x, x.Guarded)
 	}
 	supply := r.sales.Supply(x.Guard.Table)

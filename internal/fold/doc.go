@@ -13,6 +13,7 @@
 //
 //	[Folder.FoldScopes]    the rows that a statement concerns
 //	[Folder.FoldTable]     all of a table's, until none with slots is left: one moment
+//	[Between]              the statement itself, where it may write rows that were not locked
 //	reveal                 and what others have folded since the transaction's snapshot
 //	[Folder.ApplyPending]  what the transaction has not sent yet, with the slots of its rows
 //	[Folder.View]          how a query is to see a table beside what the transaction has written

@@ -19,47 +19,43 @@ const BatchKeys = 100
 // with what the transaction has pending for them: after it the base rows say all. asked says
 // that it gives rows out. taken is for Between, where it may write rows that were not locked.
 func (f *Folder) FoldScopes(ctx context.Context, p *plan.Plan, asked bool, b plan.Binder) (taken Taken, err error) {
-	x := p.Exactly()
-	for _, s := range x.Rows {
-		where, ok := s.Bind(b)
-		writes := slices.ContainsFunc(p.Writes, func(w plan.WriteTarget) bool { return w.Table == s.Table })
-		changes := slices.ContainsFunc(p.Writes, func(w plan.WriteTarget) bool { return w.Table == s.Table && (w.Updates || w.Upserts) })
-		var keys map[string]bool
-		if ok && (s.Where != nil || s.Keys != nil) {
-			rows, err := f.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.Locking(), where)
-			if err == nil {
-				err = f.FoldRows(ctx, s.Table, rows)
-			}
-			if keys = ids(rows); !x.Moves {
-				keys = nil
-			}
-			if ok = !mysqlerr.BadValue[mysqlerr.Number(err)]; ok && err != nil {
-				return nil, err
-			}
-		} else {
-			ok = false
+	taken = Taken{}
+	for _, s := range p.Exactly().Rows {
+		keys, err := foldScope(ctx, f, p, s, asked, b)
+		if err != nil {
+			return nil, err
 		}
-		if !ok { // or, if a query says so, the statement itself says what is wrong with it
-			if x.Whole || asked && changes { // whose rows are given out before it could be sent again
-				if err := f.LockTable(ctx, s.Table); err != nil {
-					return nil, err
-				}
-			}
-			if keys, err = takeTable(ctx, f, s.Table, p.Writes != nil); err == nil && (p.Writes == nil || asked) {
-				err = reveal(ctx, f, s.Table)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		if keys != nil && writes && !asked {
-			if taken == nil {
-				taken = Taken{}
-			}
+		if keys != nil && !asked && slices.ContainsFunc(p.Writes, func(w plan.WriteTarget) bool { return w.Table == s.Table }) {
 			taken[s.Table] = keys
 		}
 	}
 	return taken, nil
+}
+
+// foldScope does so for one scope. It returns the keys whose rows are locked, nil if the statement
+// touches no others.
+func foldScope(ctx context.Context, f *Folder, p *plan.Plan, s plan.RowSet, asked bool, b plan.Binder) (keys map[string]bool, err error) {
+	x := p.Exactly()
+	if where, ok := s.Bind(b); ok && (s.Where != nil || s.Keys != nil) {
+		rows, err := f.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.Locking(), where)
+		switch {
+		case err == nil && x.Moves:
+			return ids(rows), f.FoldRows(ctx, s.Table, rows)
+		case err == nil:
+			return nil, f.FoldRows(ctx, s.Table, rows)
+		case !mysqlerr.BadValue[mysqlerr.Number(err)]: // as a query says it; the statement itself says what is wrong with it
+			return nil, err
+		}
+	} else if x.Whole || asked && slices.ContainsFunc(p.Writes, func(w plan.WriteTarget) bool { return w.Table == s.Table && (w.Updates || w.Upserts) }) {
+		// What it gives out could not be taken back to send it again.
+		if err := f.LockTable(ctx, s.Table); err != nil {
+			return nil, err
+		}
+	}
+	if keys, err = takeTable(ctx, f, s.Table, p.Writes != nil); err == nil && (p.Writes == nil || asked) {
+		err = reveal(ctx, f, s.Table)
+	}
+	return keys, err
 }
 
 // ids are the keys of rows, as [catalog.Key.ID].
@@ -137,11 +133,13 @@ func (f *Folder) FoldKeys(ctx context.Context, t *catalog.Table, keys map[string
 			return nil, err
 		}
 		have := ids(rows)
-		for _, k := range batch {
-			if len(rows) >= len(batch) || have[k.ID()] {
-				continue
-			}
-			spelled, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.Where(k, t.Ref())) // otherwise, perhaps
+		absent := slices.DeleteFunc(slices.Clone(batch), func(k catalog.Key) bool { return have[k.ID()] })
+		if len(absent)+len(rows) == len(batch) {
+			gone = append(gone, absent...)
+			continue
+		}
+		for _, k := range absent { // some row spells one of them otherwise
+			spelled, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.Where(k, t.Ref()))
 			if err != nil {
 				return nil, err
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -57,16 +56,17 @@ func (m *Maintainer) makeHistory(ctx context.Context, t *catalog.Table, dry bool
 // they could refuse what the application may write.
 func historyTriggers(t *catalog.Table) []string {
 	q := t.HistoryDDL()
-	stmts := []string{q.Trigger("INSERT"), q.Trigger("UPDATE")}
+	create := func(how string) []string { return []string{q.Trigger(how, "INSERT"), q.Trigger(how, "UPDATE")} }
+	stmts := create("CREATE")
 	switch {
 	case t.History == (catalog.HistoryState{}):
-	case t.Galera: // one after the other, as nobody else can be kept out: see [session.Session.DropEmpty]
-		for i, stmt := range stmts {
-			stmts[i] = strings.Replace(stmt, "CREATE", "CREATE OR REPLACE", 1)
+	case t.Galera: // nobody else can be kept out: see [session.Session.DropEmpty]
+		stmts = create("CREATE OR REPLACE")
+		for _, drop := range dropHistoryTriggers(t) {
+			if drop != q.DropTrigger("INSERT") && drop != q.DropTrigger("UPDATE") { // of another history
+				stmts = append(stmts, drop)
+			}
 		}
-		stmts = append(stmts, slices.DeleteFunc(dropHistoryTriggers(t), func(drop string) bool {
-			return drop == q.DropTrigger("INSERT") || drop == q.DropTrigger("UPDATE")
-		})...)
 	default:
 		stmts = slices.Concat([]string{"LOCK TABLES " + t.Base() + " WRITE"}, dropHistoryTriggers(t), stmts, []string{"UNLOCK TABLES"})
 	}

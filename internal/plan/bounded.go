@@ -20,7 +20,7 @@ type Guard struct {
 	Other   *catalog.Column // what the bound is relative to; nil: nothing
 	sign    int64           // of Other
 	Name    string          // what the statement calls the table
-	Text    string          // the statement
+	Text    string          // the statement, whose literals are parameters
 	key     KeyValue
 	delta   Delta
 	bound   *bound   // nil: what the column can hold, or a CHECK constraint lets it

@@ -1,0 +1,112 @@
+package exact
+
+import (
+	"slices"
+
+	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/sale"
+	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/stock"
+)
+
+// Tell takes what is sent, and when; own says that the text is the user's, with his arguments.
+type Tell func(when, text string, own bool)
+
+// ExplainExact tells what becomes of a statement that runs the exact way.
+func (r *Runner) ExplainExact(x Execution, tell Tell) {
+	alone := sale.Sells(r.Caller)
+	if x.Guarded != "" {
+		if _, _, ok := r.Part(x); ok && alone {
+			tell("as it is, if its base row may be expected to have enough by itself", x.Text, true)
+		}
+		tell("in one round trip, if the rows have no slots", x.Own(x.Guarded), true)
+	}
+	if !r.ExplainTogether(x, "while another one of its row is under way: together with those that wait, if there is enough for all (else one after the other)", tell) {
+		if _, ok := x.TextElsewhere(x.Text, x.Arguments); ok && alone {
+			tell("while another one of its row is under way: behind it, in one transaction with those that wait", x.Text, true)
+		}
+	}
+	r.explainParts(x, tell)
+	if x.Guarded != "" {
+		tell("else, in a transaction:", "", false)
+	} else {
+		tell("in a transaction:", "", false)
+	}
+	itself := r.explainFolds(x, tell)
+	if slices.ContainsFunc(x.Rows, func(s plan.RowSet) bool { return s.Table.Fed }) {
+		tell("what triggers have added to their slots is added to them and taken off another slot", "", false)
+	}
+	tell("their slots are added to them and deleted", "", false)
+	tell(itself, x.Text, true)
+}
+
+// ExplainTogether tells the statement for it and others of its row; false if there is none.
+func (r *Runner) ExplainTogether(x Execution, when string, tell Tell) bool {
+	if x.Guard == nil || !sale.Sells(r.Caller) {
+		return false
+	}
+	g, ok := x.Guard.Bind(x.Arguments.Binder)
+	if ok {
+		tell(when, g.Together(stock.Enough([]stock.Want{g.Want})), false)
+	}
+	return ok
+}
+
+// explainParts tells what a guarded update does first inside a transaction.
+func (r *Runner) explainParts(x Execution, tell Tell) {
+	e, _, ok := r.Part(x)
+	if !ok {
+		return
+	}
+	when := "else, inside a transaction: on the base row, if it has enough by itself"
+	if g := x.Guard; g.Reserves() {
+		e.Slot = catalog.FirstReserved
+		tell("inside a transaction, while several want the row: locked is a row of its reserve that has enough", slotsql.LockReserved(g.Table, e.Key, e.Slot, g.Counter, e.Touch), false)
+		tell("and written before COMMIT, with the increments of its row that are pending", slotsql.TakeReserved(g.Table, &e), false)
+		when += "; behind the first row of its reserve, if it has one"
+	}
+	tell(when, x.Text, true)
+}
+
+// explainFolds tells which rows are locked, as takeThenRun does, and when the statement comes then.
+func (r *Runner) explainFolds(x Execution, tell Tell) (itself string) {
+	locked := func(s plan.RowSet, where, when string) {
+		tell(when, slotsql.LockSQL(s.Table, sqltext.Quote(s.Name), s.Locking(), where, "FOR UPDATE"), false)
+	}
+	n, b, locksGaps, kept, behind := x.Restriction, x.Arguments.Binder, r.LocksGaps(), false, func() {}
+	itself = "then the statement itself"
+	if n != nil && !(locksGaps && n.By == nil && n.First == nil) {
+		var s plan.RowSet
+		var where string
+		if s, where, kept = n.Rows(x.Rows[0], b, locksGaps); kept && n.By == nil {
+			locked(s, where, "the rows that it changes are locked")
+		} else if kept {
+			behind = func() { locked(s, where, "and those that its condition matches then") }
+		}
+		if kept && !locksGaps {
+			itself += ", for none but these rows"
+		}
+	}
+	again := x.Moves && !kept
+	for _, s := range x.Rows {
+		where, ok := s.Bind(b)
+		_, collides := r.Collisions(x)
+		switch {
+		case kept && n.By == nil:
+		case collides:
+			tell("the rows that it meets are locked by their keys", "", false)
+		case !ok || s.Where == nil && s.Keys == nil:
+			again = again || x.Plan.Writes != nil
+			tell("every row of "+s.Table.String()+" that has slots is locked", "", false)
+		default:
+			locked(s, where, "the rows concerned are locked")
+		}
+	}
+	behind()
+	if again {
+		itself += ", and again if others have incremented one of its rows meanwhile"
+	}
+	return itself
+}
