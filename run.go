@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -181,22 +182,26 @@ func (c *conn) runAnything(ctx context.Context, k *call) (answer.Outcome, error)
 	if err := c.MayChange(ctx, k.text); err != nil {
 		return answer.Outcome{}, err
 	}
-	if err := c.SettleAll(ctx, k.Plan); err != nil {
+	taken, err := c.SettleAll(ctx, k.Plan)
+	if err != nil {
 		return answer.Outcome{}, err
 	}
 	out, err := k.sendWatched(ctx)
 	if k.Plan.Effect == (sqltext.Execute{}) && !sqltext.Tokenize(k.text, c.Settings.Mode)[0].Is("PREPARE") {
 		c.connector.watcher.NoteChange()
 	}
+	behind := func(err error) (moved error) {
+		if err == nil && c.InTransaction() && k.Plan.Writes != nil {
+			moved = fold.NoneMoved(ctx, c.Folder, taken)
+		}
+		c.NoteAnything(k.Plan)
+		return moved
+	}
 	if out.Rows != nil { // the server tells only behind them whether the transaction is over
-		out.Rows = answer.Over(out.Rows).Then(func(error) error {
-			c.NoteAnything(k.Plan)
-			return nil
-		})
+		out.Rows = answer.Over(out.Rows).Then(behind)
 		return out, err
 	}
-	c.NoteAnything(k.Plan)
-	return out, err
+	return out, cmp.Or(err, behind(err))
 }
 
 // route is what becomes of this execution.

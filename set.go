@@ -55,7 +55,7 @@ func (c *conn) runSetTransaction(ctx context.Context, k *call, e sqltext.SetTran
 		}
 		level = c.NextLevel(ctx, k.text)
 		if k.Plan.Class() == plan.ClassExact {
-			if err := c.SettleAll(ctx, k.Plan); err != nil {
+			if _, err := c.SettleAll(ctx, k.Plan); err != nil {
 				return answer.Outcome{}, err
 			}
 		}

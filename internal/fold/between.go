@@ -58,6 +58,26 @@ func Between(ctx context.Context, f *Folder, taken Taken, send func() error) err
 	return f.AsDeadlock("others go on to increment rows that the statement writes")
 }
 
+// NoneMoved fails, as by a deadlock, where a routine, which can't be sent again, has given another
+// key to a row that had got slots after all had been taken, or has deleted it: what they hold would be lost.
+func NoneMoved(ctx context.Context, f *Folder, taken Taken) error {
+	for t, keys := range taken {
+		late, err := lateKeys(ctx, f, t, keys)
+		if err != nil {
+			return err
+		}
+		for batch := range slices.Chunk(late, f.Settings.Several(t, BatchKeys, slices.Values(late))) {
+			switch _, moved, err := locked(ctx, f, t, batch); {
+			case err != nil:
+				return err
+			case len(moved) > 0:
+				return f.AsDeadlock("others have incremented rows of " + t.String() + " that a routine has moved")
+			}
+		}
+	}
+	return nil
+}
+
 // sendUnlessLate sends the statement, and undoes it if there are rows to be taken before.
 func sendUnlessLate(ctx context.Context, f *Folder, taken Taken, send func() error) (map[*catalog.Table]map[string]catalog.Key, error) {
 	if err := send(); err != nil {
@@ -78,18 +98,16 @@ func sendUnlessLate(ctx context.Context, f *Folder, taken Taken, send func() err
 // written are the rows that have got slots since and that the transaction has locked exclusively.
 func written(ctx context.Context, f *Folder, taken Taken) (late map[*catalog.Table]map[string]catalog.Key, err error) {
 	for t, keys := range taken {
-		slotted, err := slotted(ctx, f, t)
+		slotted, err := lateKeys(ctx, f, t, keys)
 		if err != nil {
 			return nil, err
 		}
-		folded := f.Transaction().WrittenTo(t).Folded // before, which others do not see
-		slotted = slices.DeleteFunc(slotted, func(k catalog.Key) bool { return keys[k.ID()] || folded[k.ID()] })
 		for batch := range slices.Chunk(slotted, f.Settings.Several(t, BatchKeys, slices.Values(slotted))) {
-			own, err := locked(ctx, f, t, batch)
+			own, moved, err := locked(ctx, f, t, batch)
 			if err != nil {
 				return nil, err
 			}
-			for _, k := range own {
+			for _, k := range append(own, moved...) {
 				if late == nil {
 					late = map[*catalog.Table]map[string]catalog.Key{}
 				}
@@ -103,6 +121,13 @@ func written(ctx context.Context, f *Folder, taken Taken) (late map[*catalog.Tab
 	return late, nil
 }
 
+// lateKeys are those that have slots, and were not taken.
+func lateKeys(ctx context.Context, f *Folder, t *catalog.Table, taken map[string]bool) ([]catalog.Key, error) {
+	late, err := slotted(ctx, f, t)
+	folded := f.Transaction().WrittenTo(t).Folded // before, which others do not see
+	return slices.DeleteFunc(late, func(k catalog.Key) bool { return taken[k.ID()] || folded[k.ID()] }), err
+}
+
 // slotted are the keys that have slots, as others see them.
 func slotted(ctx context.Context, f *Folder, t *catalog.Table) (keys []catalog.Key, err error) {
 	found, err := f.Outside(ctx, "SELECT DISTINCT "+t.Key.Select(catalog.PrivateName)+" FROM "+t.Slots()+" AS "+catalog.PrivateName)
@@ -110,8 +135,9 @@ func slotted(ctx context.Context, f *Folder, t *catalog.Table) (keys []catalog.K
 }
 
 // locked are those of some keys whose rows the transaction has locked exclusively: others can't lock
-// them, and it can. What it has itself given another key, or deleted, it does not find any more.
-func locked(ctx context.Context, f *Folder, t *catalog.Table, keys []catalog.Key) ([]catalog.Key, error) {
+// them, and it can, or, where it has itself given them another key, or deleted them, does not find
+// them any more.
+func locked(ctx context.Context, f *Folder, t *catalog.Table, keys []catalog.Key) (own, moved []catalog.Key, err error) {
 	from, where := t.From()+slotsql.ForceKey(t), slotsql.WhereAnyOrAll(t, keys, t.Ref())
 	visible := "SELECT " + t.Key.Select(t.Ref()) + " FROM " + from + " WHERE "
 	rows := keys
@@ -120,28 +146,21 @@ func locked(ctx context.Context, f *Folder, t *catalog.Table, keys []catalog.Key
 		rows = without(keysOf(t, there), keysOf(t, free))
 	}
 	if len(rows) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	where = slotsql.WhereAnyOrAll(t, rows, t.Ref())
 	held, err := f.LockRowsAs(ctx, t, t.Ref(), from, where, "FOR UPDATE SKIP LOCKED")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	own := make([]catalog.Key, len(held))
-	for i, r := range held {
-		own[i] = r.Key
+	for _, r := range held {
+		own = append(own, r.Key)
 	}
-	if rows = without(rows, own); len(rows) == 0 {
-		return own, nil
+	if moved = without(rows, own); len(moved) == 0 || f.Level() == sqltext.Serializable { // where to look would be to wait
+		return own, moved, nil
 	}
-	if f.Level() != sqltext.Serializable { // where to look would be to wait
-		there, err := f.Read(ctx, visible+slotsql.WhereAnyOrAll(t, rows, t.Ref()))
-		if err != nil {
-			return nil, err
-		}
-		rows = without(rows, keysOf(t, there))
-	}
-	return append(own, rows...), nil
+	there, err := f.Read(ctx, visible+slotsql.WhereAnyOrAll(t, moved, t.Ref()))
+	return own, without(moved, keysOf(t, there)), err
 }
 
 func keysOf(t *catalog.Table, rows [][]string) (keys []catalog.Key) {

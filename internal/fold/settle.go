@@ -14,29 +14,31 @@ import (
 	"github.com/countermysql/countermysql/internal/txn"
 )
 
-// SettleAll makes the base rows say all of what a statement may read that may read anything.
-func (f *Folder) SettleAll(ctx context.Context, p *plan.Plan) error {
+// SettleAll makes the base rows say all of what a statement may read that may read anything. taken is
+// for NoneMoved, inside a transaction.
+func (f *Folder) SettleAll(ctx context.Context, p *plan.Plan) (taken Taken, err error) {
 	if err := f.ApplyAll(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := f.Hold(ctx, p, true); err != nil {
-		return err
+		return nil, err
 	}
 	x := p.Exactly()
 	if x == nil || f.Locks { // to roll up would unlock
-		return nil
+		return nil, nil
 	}
+	taken = Taken{}
 	for _, s := range x.Rows {
-		if err := f.FoldTableAlone(ctx, s.Table); err != nil {
-			return err
+		if !f.InTransaction() {
+			err = f.FoldTableAlone(ctx, s.Table)
+		} else if taken[s.Table], err = takeTable(ctx, f, s.Table, true); err == nil && f.HasSnapshot { // else it would get one, which the statement may not need
+			err = reveal(ctx, f, s.Table)
 		}
-		if f.HasSnapshot { // else it would get one, which the statement may not need
-			if err := reveal(ctx, f, s.Table); err != nil {
-				return err
-			}
+		if err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return taken, nil
 }
 
 // NoteAnything notes that a statement ran which may have done anything.
