@@ -5,7 +5,7 @@ import "strings"
 // rowConstructors compares rows that have a counter.
 func (g *gen) rowConstructors() {
 	t := g.counted()
-	s := g.from(t)
+	s := g.written(t)
 	c := pick(g, t.counters()...)
 	r, n := g.ref(s, c), g.ref(s, t.col("n"))
 	other := pick(g, g.tables...)

@@ -87,7 +87,7 @@ func (g *gen) tail(s source) string {
 
 // increment is an UPDATE that adds to counters.
 func (g *gen) increment() string {
-	s := g.from(g.counted())
+	s := g.written(g.counted())
 	set := g.relatives(s, false)
 	if counts := g.counts(s); counts != "" && g.chance(60) {
 		set = counts + g.touches(s)
@@ -124,7 +124,7 @@ func (g *gen) ordinarySet(s source) string {
 
 // absolute is an UPDATE that needs or overwrites a counter's value.
 func (g *gen) absolute() string {
-	s := g.from(g.counted())
+	s := g.written(g.counted())
 	c := pick(g, s.t.counters()...)
 	r := func() string { return g.ref(s, c) }
 	other := pick(g, s.t.counters()...)
@@ -164,7 +164,7 @@ func (g *gen) absolute() string {
 
 // conditional is a write whose condition or order reads a counter.
 func (g *gen) conditional() string {
-	s := g.from(g.counted())
+	s := g.written(g.counted())
 	c := pick(g, s.t.counters()...)
 	cond := g.counterCondition(s, c, false)
 	if g.chance(70) {
@@ -210,7 +210,7 @@ func (g *gen) counterCondition(s source, c *col, must bool) string {
 // edit writes ordinary columns, or the key.
 func (g *gen) edit() string {
 	t := pick(g, g.tables...)
-	s := g.from(t)
+	s := g.written(t)
 	if t.configured && len(t.key) > 0 && g.chance(15) {
 		k := pick(g, t.key...)
 		set := g.ref(s, k) + " = "

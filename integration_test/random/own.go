@@ -41,7 +41,7 @@ func (r *Runner) owned(ctx context.Context, s *Script, d *Difference) bool {
 	if r.reopen(s) != "" && d.mayBeReopening() {
 		ways = append(ways, reopening)
 	}
-	if (d.Kind == "rows" || d.What == "1690 against 0") && len(selects.FindAllString(s.Steps[d.Step].SQL, 2)) == 2 {
+	if (d.Kind == "rows" || d.Kind == "affected" || d.What == "1690 against 0") && len(selects.FindAllString(s.Steps[d.Step].SQL, 2)) == 2 {
 		ways = append(ways, viewing, computing, replanning)
 	}
 	if step := max(d.Step, 0); !r.MariaDB && step < len(s.Steps) && s.Steps[step].Prepared && (d.What == "0 against 1690" || (d.Kind == "rows" || d.Kind == "affected") && slices.ContainsFunc(s.Setup, partitioned.MatchString)) {
