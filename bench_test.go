@@ -96,6 +96,19 @@ func BenchmarkBind(b *testing.B) {
 	}
 }
 
+// BenchmarkGuard binds what many buyers of one item send.
+func BenchmarkGuard(b *testing.B) {
+	c := benchConn(b)
+	p, _ := c.plan(context.Background(), "UPDATE post SET likes = likes - ? WHERE id = ? AND likes >= ?")
+	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: int64(123456)}, {Ordinal: 3, Value: int64(1)}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := p.Exactly().Guard.Bind(plan.Binder{Encoder: c.Literals, Args: args}); !ok {
+			b.Fatal("not bound")
+		}
+	}
+}
+
 // BenchmarkLiterals looks up texts that differ in their literals, as ORMs that
 // write values into the text send them.
 func BenchmarkLiterals(b *testing.B) {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -23,7 +22,7 @@ type Guarded struct {
 	texts       []string  // the statement, cut at the amount and at the condition
 	own         string    // the condition
 	row         string    // that of the key
-	rest        string    // WHERE without the condition
+	from, to    string    // WHERE before the condition and behind it
 }
 
 // Numbers are the arguments where all of them are amounts, thresholds and integers of the key, none
@@ -58,18 +57,20 @@ func (g *Guard) Bind(b Binder) (*Guarded, bool) {
 	if out.Limit = limit; !ok || g.floor != nil && how|limited != 0 || out.Delta == 0 || !g.goes(out.Delta) || !out.computes(how|limited) {
 		return nil, false
 	}
-	way := []byte{'0' + byte(out.how), '+'}
-	if out.Delta < 0 {
-		way[1] = '-'
-	}
 	var known [5]bool
-	var after, to string
-	out.texts, out.Shape, known[0] = g.cut(g.before, b)
-	texts, shape, more := g.cut(g.after, b)
-	after, known[1] = texts[0], more
-	out.texts, out.Shape = append(out.texts, after), strings.Join(append([]string{out.Shape, shape, string(way)}, g.own.pieces...), "\x00")
+	shape := make([]byte, 0, 256)
+	out.texts, shape, known[0] = g.cut(make([]string, 0, 3), shape, g.before, b)
+	out.texts, shape, known[1] = g.cut(out.texts, append(shape, 0), g.after, b)
+	shape = append(shape, 0, '0'+byte(out.how))
+	if out.Delta < 0 {
+		shape = append(shape, '-')
+	}
+	for _, piece := range g.own.pieces {
+		shape = append(append(shape, 0), piece...)
+	}
+	out.Shape = string(shape)
 	out.row, known[2] = g.key.Bind(g.Name, b)
-	out.rest, known[3] = g.from.bind(b)
+	out.from, known[3] = g.from.bind(b)
 	known[4] = true
 	if g.bound != nil {
 		var bound bool
@@ -77,8 +78,8 @@ func (g *Guard) Bind(b Binder) (*Guarded, bool) {
 			b = g.inIntegers(b)
 		}
 		out.own, bound = g.own.bind(b)
-		to, known[4] = g.to.bind(b)
-		out.rest, known[4] = out.rest+"TRUE"+to, known[4] && bound
+		out.to, known[4] = g.to.bind(b)
+		known[4] = known[4] && bound
 	}
 	return out, !slices.Contains(known[:], false)
 }
@@ -110,26 +111,27 @@ func (g *Guard) goes(delta int64) bool {
 	return g.bound == nil || g.bound.lower == (delta < 0)
 }
 
-// cut writes a piece of the statement, cut at the amount, and what it has in common with
-// those that can go together with it.
-func (g *Guard) cut(f Template, b Binder) (texts []string, shape string, ok bool) {
-	var text, all []byte
+// cut adds a piece of the statement, cut at the amount, to texts, and what it has in common with
+// those that can go together with it to shape.
+func (g *Guard) cut(texts []string, shape []byte, f Template, b Binder) (_ []string, _ []byte, ok bool) {
+	var text []byte
 	for i, p := range f.params {
-		text, all = append(text, f.pieces[i]...), append(append(all, f.pieces[i]...), 0)
+		shape = append(append(shape, f.pieces[i]...), 0)
 		if p == g.delta.v.param {
-			texts, text = append(texts, string(text)), nil
+			texts, text = append(texts, string(text)+f.pieces[i]), nil
 			continue
 		}
+		text = append(text, f.pieces[i]...)
 		at := len(text)
 		if text, ok = b.value(text, Operand{param: p}); !ok {
-			return []string{""}, "", false
+			return texts, shape, false
 		}
 		if !slices.ContainsFunc(g.times, func(at Touch) bool { return at.v.param == p && !at.now }) {
-			all = append(all, text[at:]...)
+			shape = append(shape, text[at:]...)
 		}
 	}
 	last := f.pieces[len(f.pieces)-1]
-	return append(texts, string(text)+last), string(all) + last, true
+	return append(texts, string(text)+last), append(shape, last...), true
 }
 
 // amount is what stands in place of the statement's to add delta.
@@ -228,7 +230,11 @@ func (x *Guarded) Look() string {
 	if g.Other != nil {
 		fields += ", " + sqltext.Quote(g.Name) + "." + sqltext.Quote(g.Other.Name)
 	}
-	return "SELECT " + fields + " FROM " + g.From() + " WHERE " + x.rest + " FOR UPDATE"
+	where := x.from
+	if g.bound != nil {
+		where += "TRUE" + x.to
+	}
+	return "SELECT " + fields + " FROM " + g.From() + " WHERE " + where + " FOR UPDATE"
 }
 
 // Base is what limits are relative to, by the value of Other.
