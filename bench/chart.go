@@ -73,6 +73,7 @@ var looks = map[peer]look{
 	reserving:        {color: rgb(0x009E73), dashed: true},
 	withHistory:      {color: rgb(0x0072B2), dashed: true},
 	withBuffer:       {color: rgb(0x56B4E9)},
+	historyByHand:    {color: rgb(0x444444), dashed: true},
 	byTrigger:        {color: rgb(0x444444)},
 	derived:          {color: rgb(0x56B4E9), dashed: true},
 }

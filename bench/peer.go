@@ -38,6 +38,7 @@ var (
 	rollingUp       = peer{name: "the same, rolled up beside", driver: "countermysql"}
 	forgetting      = peer{name: "the same, forgotten beside", driver: "countermysql"}
 	reserving       = peer{name: "countermysql, reserve", driver: "countermysql", params: "counterReserve=64"}
+	historyByHand   = peer{name: "plain, history by hand", driver: "mysql"}
 	byTrigger       = peer{name: "trigger on the base row", driver: "mysql"}
 	derived         = peer{name: "countermysql, derived", driver: "countermysql"}
 )
