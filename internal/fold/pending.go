@@ -58,6 +58,34 @@ func (f *Folder) ApplyPending(ctx context.Context, t *catalog.Table, ids []strin
 	return nil
 }
 
+// ApplyMoved takes the pending increments of rows that others have given another key since: the
+// rows that a statement has locked may be among them, and it has to come behind the increments.
+func ApplyMoved(ctx context.Context, f *Folder, t *catalog.Table) error {
+	if !f.Open().HasPending(t) {
+		return nil
+	}
+	var found []catalog.Key
+	for _, e := range f.Tx.Pending[t.String()].Entries {
+		if e.Finds != nil && !e.Held {
+			found = append(found, e.Key)
+		}
+	}
+	var moved []string
+	for batch := range slices.Chunk(found, f.Settings.Several(t, BatchKeys, slices.Values(found))) {
+		there, err := f.Outside(ctx, "SELECT "+t.Key.Select(t.Ref())+" FROM "+t.From()+slotsql.ForceKey(t)+" WHERE "+t.Key.WhereAny(batch, t.Ref()))
+		if err != nil {
+			return err
+		}
+		for _, k := range without(batch, there) {
+			moved = append(moved, k.ID())
+		}
+	}
+	if moved == nil {
+		return nil
+	}
+	return f.ApplyPending(ctx, t, moved)
+}
+
 // ApplyAll takes every pending increment the exact way, before a statement that
 // may end the transaction or not.
 func (f *Folder) ApplyAll(ctx context.Context) error {
