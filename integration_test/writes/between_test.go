@@ -99,6 +99,12 @@ func TestIncrementedBetween(t *testing.T) {
 		"row that moves before COMMIT": {slugs, []string{"A: RC", "A: INSERT INTO note VALUES (1)", "A: UPDATE c SET hits = hits + 2 WHERE slug = 'b'", "B& UPDATE c SET id = 30 WHERE slug = 'b'",
 			"C: RC", "C& SELECT * FROM c WHERE slug = 'b' FOR UPDATE", "A& COMMIT", "C!", "C: UPDATE c SET id = 10 WHERE slug = 'b'", "C: COMMIT", "A!", "B!"}, true},
 	}
+	for name, ranks := range map[string]string{ // which are sent once
+		"variables": "UPDATE c SET pid = (@r := @r + 1), hits = hits * 2 WHERE hits > 1 ORDER BY id", "variables of a join": "UPDATE c JOIN p ON p.id = c.pid SET c.pid = (@r := @r + 1), c.hits = 0",
+	} {
+		schedules[name] = schedule{children, []string{"A: SET @r = 0", "B: BEGIN", "B: SELECT id FROM c WHERE id = 2 FOR UPDATE", "A& " + ranks,
+			"C: UPDATE c SET hits = hits + 5 WHERE id = 5", "B: COMMIT", "A!", "A: SELECT @r"}, false}
+	}
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for name, s := range schedules {
 			if strings.Contains(name, "MySQL") && harness.MariaDB(srv) {

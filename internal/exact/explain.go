@@ -105,7 +105,7 @@ func (r *Runner) explainFolds(x Execution, tell Tell) (itself string) {
 		}
 	}
 	behind()
-	if again {
+	if again && !x.Once {
 		itself += ", and again if others have incremented one of its rows meanwhile"
 	}
 	return itself

@@ -226,10 +226,15 @@ func NamesSlots(err error) bool {
 
 // runAlone is the exact way outside a transaction.
 func (r *Runner) runAlone(ctx context.Context, x Execution) (out answer.Outcome, err error) {
-	err = session.Again(ctx, func() (err error) {
+	alone := func() (err error) {
 		out, err = r.Alone(ctx, func() (answer.Outcome, error) { return r.takeAndRun(ctx, x) })
 		return err
-	})
+	}
+	if x.Once {
+		err = alone()
+	} else {
+		err = session.Again(ctx, alone)
+	}
 	return out, err
 }
 

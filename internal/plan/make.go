@@ -33,6 +33,9 @@ func NewPlan(s *catalog.Schema, text string, mode sqltext.Mode, db string) *Plan
 	if !split {
 		p.Encounter = e
 	}
+	if x := p.Exactly(); x != nil {
+		x.Once = sqltext.AssignsAny(a.toks)
+	}
 	p.Effect, p.Params = effect, len(a.params)
 	return p
 }

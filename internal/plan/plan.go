@@ -81,7 +81,7 @@ func (p *Plan) AsPrepared() *Plan {
 		return p
 	}
 	was := p.Exactly()
-	own := &Exact{Rows: was.Rows, Whole: was.Whole, Discards: was.Discards} // with no text but its own
+	own := &Exact{Rows: was.Rows, Whole: was.Whole, Once: was.Once, Discards: was.Discards} // with no text but its own
 	if was.Restriction != nil {
 		own.Restriction = &RestrictToLocked{By: was.Restriction.By}
 	}

@@ -109,6 +109,16 @@ func Assigns(toks []Token, i int) bool {
 	return toks[i].Punct(':') && i+1 < len(toks) && toks[i+1].Punct('=')
 }
 
+// AssignsAny reports whether a statement assigns variables.
+func AssignsAny(toks []Token) bool {
+	for i := range toks {
+		if Assigns(toks, i) {
+			return true
+		}
+	}
+	return false
+}
+
 // Tokenize splits a statement as the server's lexer does
 // (https://dev.mysql.com/doc/refman/8.4/en/language-structure.html).
 // It never fails: what is left open runs to the end of the text.
