@@ -270,6 +270,9 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 		if err := c.Hold(ctx, p, takes); err != nil {
 			return answer.Outcome{}, err
 		}
+		if err := fold.FollowFor(ctx, c.Folder, p); err != nil {
+			return answer.Outcome{}, err
+		}
 	}
 	for _, t := range p.Deletes {
 		if c.Open().HasPending(t) {

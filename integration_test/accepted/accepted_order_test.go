@@ -103,21 +103,3 @@ func TestAcceptedCopiedThenWritten(t *testing.T) {
 		}
 	})
 }
-
-// TestAcceptedReusedKey pins which row gets an increment by another unique key, if others give that
-// row another primary key, and its own to a different row, before the transaction reads or
-// decides by what it has counted. At COMMIT the row is looked for.
-func TestAcceptedReusedKey(t *testing.T) {
-	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		for _, reads := range []bool{true, false} {
-			tw := harness.NewTwin(t, srv, "CREATE TABLE acct (id INT PRIMARY KEY, ref INT NOT NULL UNIQUE, n INT NOT NULL);\nCREATE TABLE note (id INT PRIMARY KEY);\nINSERT INTO acct VALUES (2, 2, 1000), (3, 3, 1000)", harness.Counters("acct", "n"), "innodb_lock_wait_timeout=1")
-			read, end := "A: SELECT n FROM acct WHERE ref = 2 ⇒ [1003] ⇒ [1000]", " ⇒ [2 1003][3 1000] ⇒ [2 1000][3 1003]"
-			if !reads {
-				read, end = "A: SELECT 1", ""
-			}
-			tw.Accepted(t, "A: begin", "A: INSERT INTO note VALUES (1)", "A: UPDATE acct SET n = n + 3 WHERE ref = 2",
-				"B: UPDATE acct SET id = 50 WHERE ref = 2 ⇒ error 1205 ⇒ affected 1", "B: UPDATE acct SET id = 2 WHERE ref = 3 ⇒ error 1205 ⇒ affected 1",
-				read, "A: commit", "A: SELECT ref, n FROM acct ORDER BY ref"+end)
-		}
-	})
-}

@@ -275,9 +275,6 @@ func (r *Runner) takeThenRun(ctx context.Context, x Execution) (answer.Outcome, 
 		if err != nil {
 			return answer.Outcome{}, err
 		}
-		if err := r.applyMoved(ctx, x); err != nil {
-			return answer.Outcome{}, err
-		}
 		var out answer.Outcome
 		err = fold.Between(ctx, r.Folder, taken, func() (err error) {
 			out, err = x.Send(ctx, text)
@@ -293,24 +290,11 @@ func (r *Runner) takeThenRun(ctx context.Context, x Execution) (answer.Outcome, 
 	if _, err := r.FoldKeys(ctx, s.Table, met); err != nil {
 		return answer.Outcome{}, err
 	}
-	if err := r.applyMoved(ctx, x); err != nil {
-		return answer.Outcome{}, err
-	}
 	out, err := x.Send(ctx, x.Text)
 	if err != nil || s.Table.AllUnique == 1 {
 		return out, err // a row that was inserted meanwhile by its primary key has nothing in its slots
 	}
 	return out, r.MetNoOther(ctx, s, where, met)
-}
-
-// applyMoved is for the statement's tables, when its rows are locked.
-func (r *Runner) applyMoved(ctx context.Context, x Execution) error {
-	for _, s := range x.Rows {
-		if err := fold.ApplyMoved(ctx, r.Folder, s.Table); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // discard runs f, which folds for a statement and runs it. The values that stand-ins were

@@ -33,7 +33,10 @@ func (c *Caller) CommitInOnePacket(ctx context.Context) (done bool, err error) {
 		return false, nil // after an error it could not be told what was done
 	}
 	t := unsent[0].Table
-	name, entries := asFound(c, unsent[0])
+	name, entries, ok := asFound(unsent[0])
+	if !ok {
+		return false, nil
+	}
 	u := c.upsert(t, entries)
 	u.Name = name
 	_, err = c.Do(ctx, u.Strict()+"; COMMIT")
@@ -61,9 +64,12 @@ func (c *Caller) CommitTogether(ctx context.Context) (done bool, err error) {
 		return true, nil
 	}
 	t := unsent[0].Table
-	name, entries := asFound(c, unsent[0])
+	name, entries, ok := asFound(unsent[0])
+	if !ok || len(unsent) > 1 {
+		return false, nil
+	}
 	u := c.request(entries)
-	if len(unsent) > 1 || !u.Fits() {
+	if !u.Fits() {
 		return false, nil
 	}
 	h, tx := c.Unbegun, c.Tx
@@ -74,35 +80,35 @@ func (c *Caller) CommitTogether(ctx context.Context) (done bool, err error) {
 	return !v.Alone, v.Err
 }
 
-// asFound are a table's entries in the order in which they are sent, and how the conditions call
-// the table by which their rows were found: others may have given such a row another key since, and
-// a different one that. Where the transaction may have done so itself, the conditions
-// of a row are several, or a column has a name like those of ours, they go by their keys alone.
-func asFound(c *Caller, p *txn.Pending) (name string, entries []*slotsql.RowIncrement) {
+// asFound are a table's entries in the order in which they are sent, each by its key and by the
+// conditions by which its row was found, if it was not by the key, and how these call the table:
+// others may have given such a row another key since, and a different one that. (Before the
+// transaction changes it itself it has it locked: [fold.Follow].) ok is false if they call it in
+// several ways, or a column has a name like those of ours.
+func asFound(p *txn.Pending) (name string, entries []*slotsql.RowIncrement, ok bool) {
 	entries = p.Sorted()
-	var found []*slotsql.RowIncrement
-	for _, e := range entries {
-		if e.Finds != nil && !e.Held {
-			found = append(found, e)
+	found := false
+	for i, e := range entries {
+		if e.Finds == nil || e.Held {
+			continue
 		}
+		var conditions []string
+		for _, f := range e.Finds {
+			if !found {
+				found, name = true, f.Name
+			} else if f.Name != name {
+				return "", nil, false
+			}
+			if !slices.Contains(conditions, f.Where) {
+				conditions = append(conditions, f.Where)
+			}
+		}
+		entries[i] = e.Clone()
+		entries[i].OnlyIf(p.Table, name, strings.Join(conditions, ") AND ("))
+	}
+	if !found {
+		return p.Table.Spec.Name, entries, true
 	}
 	ours := func(c *catalog.Column) bool { return strings.HasPrefix(strings.ToLower(c.Name), "countermysql_") }
-	if name = p.Table.Spec.Name; found == nil || c.Transaction().WrittenTo(p.Table).Some() || slices.ContainsFunc(p.Table.Columns, ours) {
-		return name, entries
-	}
-	for _, e := range found {
-		if slices.ContainsFunc(e.Finds, func(f slotsql.Locator) bool {
-			return f.Where != e.Finds[0].Where || f.Name != found[0].Finds[0].Name
-		}) {
-			return name, entries
-		}
-	}
-	name = found[0].Finds[0].Name
-	for i, e := range entries {
-		if e.Finds != nil && !e.Held {
-			entries[i] = e.Clone()
-			entries[i].OnlyIf(p.Table, name, e.Finds[0].Where)
-		}
-	}
-	return name, entries
+	return name, entries, !slices.ContainsFunc(p.Table.Columns, ours)
 }

@@ -35,7 +35,13 @@ func (c *Caller) Send(ctx context.Context) error {
 	}
 	for i, p := range unsent {
 		t := p.Table
-		name, sorted := asFound(c, p)
+		name, sorted, ok := asFound(p)
+		if !ok {
+			if err := fold.Follow(ctx, c.Folder, t); err != nil {
+				return err
+			}
+			name, sorted = t.Spec.Name, p.Sorted()
+		}
 		for batch := range slices.Chunk(sorted, c.Settings.Several(t, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf))) {
 			err := errNotDirect
 			if i == len(unsent)-1 && len(sorted) == 1 { // behind it no base row is waited for, with this one locked
@@ -119,21 +125,23 @@ func (c *Caller) sendUpsert(ctx context.Context, stmt string, one bool) error {
 	}
 }
 
-// sendEach sends entries one by one. Where a row does not take one, it may have become
-// NULL in some counter: then the base row takes the others. A row that is gone is
-// looked up again by the application's own condition, in case another transaction has
-// given it a new key; if there is none, the increment went with the row. One that was to be as it
-// was found, and is not, may be under another key, too, and its own be that of a different row.
+// sendEach sends entries one by one. Where a row does not take one, it may have become NULL in some
+// counter: then the base row takes the others. One that was found by other keys, and is not any
+// more, may be under another one, and its own that of a different row. Where there is none the
+// increment went with the row.
 func (c *Caller) sendEach(ctx context.Context, t *catalog.Table, name string, entries []*slotsql.RowIncrement) error {
 	for _, e := range entries {
 		err := c.sendOrApply(ctx, t, name, e)
-		if errors.Is(err, errRowGone) && e.Rest != "" {
-			if err = sendMoved(ctx, c, t, e); errors.Is(err, errRowGone) {
-				e = c.Transaction().PendingFor(t).Get(e.Key.ID())
-				err = c.sendOrApply(ctx, t, t.Spec.Name, e)
+		switch {
+		case err == nil:
+			continue
+		case !errors.Is(err, errRowGone):
+			return err
+		case e.Rest != "":
+			parts, err := c.Relocate(ctx, t, e)
+			if err == nil {
+				err = c.sendEach(ctx, t, t.Spec.Name, parts)
 			}
-		}
-		if !errors.Is(err, errRowGone) {
 			if err != nil {
 				return err
 			}
@@ -143,45 +151,18 @@ func (c *Caller) sendEach(ctx context.Context, t *catalog.Table, name string, en
 		if err != nil {
 			return err
 		}
-		if len(there) > 0 {
-			switch _, err := c.FoldKeys(ctx, t, map[string]catalog.Key{e.ID: e.Key}); {
-			case errors.Is(err, fold.ErrOtherSlots):
-				if _, err := c.AddToBase(ctx, t, e); err != nil {
-					return err
-				}
-				continue
-			case err != nil:
-				return err
-			}
-			if c.Transaction().PendingFor(t).Get(e.ID) == nil {
-				continue
-			}
-		}
 		if len(there) == 0 {
 			c.Transaction().Missed(t, e.ID)
+			continue
 		}
-		if err := sendMoved(ctx, c, t, e); err != nil && !errors.Is(err, errRowGone) {
+		if err = c.ApplyEntry(ctx, t, e); errors.Is(err, fold.ErrOtherSlots) {
+			_, err = c.AddToBase(ctx, t, e)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// sendMoved adds an entry to the row that its conditions find now; errRowGone if there is none.
-func sendMoved(ctx context.Context, c *Caller, t *catalog.Table, e *slotsql.RowIncrement) error {
-	moved, err := c.Relocate(ctx, t, e)
-	if err == nil && len(moved) == 0 {
-		return errRowGone
-	}
-	for _, m := range moved {
-		if err == nil {
-			err = c.sendOrApply(ctx, t, t.Spec.Name, m)
-		}
-		if errors.Is(err, errRowGone) { // it is locked: NULL in some counter
-			err = c.ApplyEntry(ctx, t, m)
-		}
-	}
-	return err
 }
 
 // sendOrApply sends an entry, or adds it to its base row with all slots where its
