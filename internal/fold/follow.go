@@ -35,7 +35,7 @@ func Follow(ctx context.Context, f *Folder, t *catalog.Table) error {
 		return nil
 	}
 	p := x.Pending[t.String()]
-	known := map[string][]slotsql.LockedRow{}
+	known := map[string]moves{}
 	var was, now []*slotsql.RowIncrement
 	for _, e := range p.Sorted() {
 		if e.Finds == nil || e.Held {
@@ -61,23 +61,23 @@ func Follow(ctx context.Context, f *Folder, t *catalog.Table) error {
 // Relocate is an entry by the keys that its rows have now, which it locks. What is no longer found
 // is known by its key alone.
 func (f *Folder) Relocate(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) ([]*slotsql.RowIncrement, error) {
-	return relocate(ctx, f, t, e, map[string][]slotsql.LockedRow{})
+	return relocate(ctx, f, t, e, map[string]moves{})
 }
 
-// relocate is Relocate with the rows that locators are known to find.
-func relocate(ctx context.Context, f *Folder, t *catalog.Table, e *slotsql.RowIncrement, known map[string][]slotsql.LockedRow) (parts []*slotsql.RowIncrement, err error) {
+// relocate is Relocate with what is known of locators.
+func relocate(ctx context.Context, f *Folder, t *catalog.Table, e *slotsql.RowIncrement, known map[string]moves) (parts []*slotsql.RowIncrement, err error) {
 	stays := e.Clone()
 	stays.ID, stays.Where, stays.Rest, stays.Finds = e.Key.ID(), "", "", nil
 	for _, found := range e.Finds {
 		text := found.Name + "\x00" + found.Where
-		rows, ok := known[text]
+		m, ok := known[text]
 		if !ok {
-			if rows, err = lockFound(ctx, f, t, found); err != nil {
+			if m, err = movesOf(ctx, f, t, found); err != nil {
 				return nil, err
 			}
-			known[text] = rows
+			known[text] = m
 		}
-		switch to, ok := placeOf(found, rows, e.Key); {
+		switch to, ok := m.of(e.Key); {
 		case !ok:
 		case slices.Equal(to, e.Key):
 			stays.Held = true
@@ -94,20 +94,42 @@ func relocate(ctx context.Context, f *Folder, t *catalog.Table, e *slotsql.RowIn
 	return parts, nil
 }
 
-// placeOf is the key that a row has now which was found under k, by the rows that are found now.
-// Which of several has gone where can't be told, nor does it matter: each was added the same.
-func placeOf(found slotsql.Locator, rows []slotsql.LockedRow, k catalog.Key) (now catalog.Key, ok bool) {
-	keys := make([]catalog.Key, len(rows))
-	for i, r := range rows {
-		keys[i] = r.Key
+// moves are the keys that a locator finds now, and those that it no longer does beside new ones.
+type moves struct{ now, from, to []catalog.Key }
+
+// movesOf locks what a locator finds now, and tells what became of what it has found.
+func movesOf(ctx context.Context, f *Folder, t *catalog.Table, found slotsql.Locator) (m moves, err error) {
+	rows, err := lockFound(ctx, f, t, found)
+	if err != nil {
+		return m, err
 	}
+	for _, r := range rows {
+		m.now = append(m.now, r.Key)
+	}
+	m.from, m.to = without(found.Keys, m.now), without(m.now, found.Keys)
+	if len(m.to) == 0 || len(m.from) <= len(m.to) {
+		return m, nil
+	}
+	// Some have lost what they were found by: those that are still under their keys.
+	for batch := range slices.Chunk(m.from, f.Settings.Several(t, BatchKeys, slices.Values(m.from))) {
+		there, err := f.Outside(ctx, "SELECT "+t.Key.Select(t.Ref())+" FROM "+t.From()+slotsql.ForceKey(t)+" WHERE "+t.Key.WhereAny(batch, t.Ref()))
+		if err != nil {
+			return m, err
+		}
+		m.from = without(m.from, there)
+	}
+	return m, nil
+}
+
+// of is the key that a row has now which was found under k. Which of several has gone where can't
+// be told, nor does it matter: each was added the same.
+func (m moves) of(k catalog.Key) (now catalog.Key, ok bool) {
 	is := func(o catalog.Key) bool { return slices.Equal(o, k) }
-	if slices.ContainsFunc(keys, is) {
+	if slices.ContainsFunc(m.now, is) {
 		return k, true
 	}
-	left, to := without(found.Keys, keys), without(keys, found.Keys)
-	if i := slices.IndexFunc(left, is); i >= 0 && i < len(to) {
-		return to[i], true
+	if i := slices.IndexFunc(m.from, is); i >= 0 && i < len(m.to) {
+		return m.to[i], true
 	}
 	return nil, false
 }
