@@ -171,29 +171,6 @@ func TestAcceptedEarlierTypes(t *testing.T) {
 	})
 }
 
-// TestAcceptedUnsignedArgument pins that MySQL, asked for the types of a query without running it, makes
-// a DECIMAL with all digits of an expression of a small counter and a uint64.
-func TestAcceptedUnsignedArgument(t *testing.T) {
-	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes TINYINT UNSIGNED NOT NULL)", harness.Counters("post", "likes"))
-		var sizes [][2]int64
-		for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
-			rows, err := db.QueryContext(t.Context(), "SELECT COALESCE(COALESCE(ABS(4), likes), ?) FROM post WHERE NOT (id <> likes)", uint64(2))
-			require.NoError(t, err)
-			types, err := rows.ColumnTypes()
-			require.NoError(t, err)
-			precision, scale, _ := types[0].DecimalSize()
-			sizes = append(sizes, [2]int64{precision, scale})
-			require.NoError(t, rows.Close())
-		}
-		if harness.MariaDB(srv) {
-			require.Equal(t, sizes[0], sizes[1])
-		} else {
-			require.Equal(t, [][2]int64{{21, 0}, {65, 30}}, sizes)
-		}
-	})
-}
-
 // TestAcceptedPrecision pins that an expression's types are asked once: with other
 // arguments or settings than those of the first who asked, a DECIMAL's precision may be the
 // sum's. Its digits are plain's.

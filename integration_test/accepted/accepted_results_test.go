@@ -294,20 +294,20 @@ func TestAcceptedDigits(t *testing.T) {
 }
 
 // TestAcceptedDigitsOfParameters pins that to MySQL a parameter which a derived table adds to
-// an UNSIGNED counter or another number is a DECIMAL of all digits, where it is not chosen by the
-// text. Interpolated it is what it is.
+// an UNSIGNED counter or another number is a DECIMAL of all digits, where another argument is no
+// integer. Interpolated it is what it is.
 func TestAcceptedDigitsOfParameters(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		const query = "SELECT SUM(c) FROM (SELECT COALESCE(MAX(likes), 0) + ? AS c FROM hits) d"
+		const query = "SELECT SUM(c) FROM (SELECT COALESCE(MAX(likes), 0) + ? AS c FROM hits WHERE 'a' <> ?) d"
 		for _, interpolate := range []string{"true", "false"} {
 			tw := harness.NewTwin(t, srv, "CREATE TABLE hits (id INT PRIMARY KEY, likes MEDIUMINT UNSIGNED NOT NULL);\nINSERT INTO hits VALUES (1, 4)", harness.Counters("hits", "likes"), "interpolateParams="+interpolate)
 			harness.Affected(t, tw.Direct, "INSERT INTO hits_slots (id, slot) VALUES (1, 0)")
-			want := harness.Queried(t.Context(), tw.Plain, query, 3)
+			want := harness.Queried(t.Context(), tw.Plain, query, 3, "b")
 			require.Equal(t, "SUM(c) DECIMAL, [7]", want)
 			if interpolate == "false" && !harness.MariaDB(srv) {
 				want = "SUM(c) DECIMAL, [7.000000000000000000000000000000]"
 			}
-			require.Equal(t, want, harness.Queried(t.Context(), tw.Ours, query, 3))
+			require.Equal(t, want, harness.Queried(t.Context(), tw.Ours, query, 3, "b"))
 		}
 	})
 }

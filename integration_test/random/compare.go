@@ -196,19 +196,22 @@ type lenient struct {
 	mariaDB bool
 	copies  bool // columns of copied rows can be of another size than the expressions that they hold
 	outer   bool // a row that the server has read beforehand can't be missing
-	digits  bool // TestAcceptedDigits, TestAcceptedDigitsOfParameters, TestAcceptedUnsignedArgument
+	digits  bool // TestAcceptedDigits, TestAcceptedDigitsOfParameters
 }
 
 func leniency(s Step, mariaDB bool) lenient {
 	copies := copying.MatchString(s.SQL)
-	return lenient{mariaDB, copies, outerJoin.MatchString(s.SQL), !mariaDB && (copies || parameterInside.MatchString(s.SQL) || s.unsigned()) && choosing.MatchString(s.SQL)}
+	return lenient{mariaDB, copies, outerJoin.MatchString(s.SQL), !mariaDB && (copies || parameterInside.MatchString(s.SQL) && !s.whole()) && choosing.MatchString(s.SQL)}
 }
 
-// unsigned reports whether an argument is a uint64.
-func (s Step) unsigned() bool {
-	return slices.ContainsFunc(slices.Concat(s.Args...), func(arg any) bool {
-		_, is := arg.(uint64)
-		return is
+// whole reports whether all arguments are integers.
+func (s Step) whole() bool {
+	return !slices.ContainsFunc(slices.Concat(s.Args...), func(arg any) bool {
+		switch arg.(type) {
+		case int, int64, uint64, bool:
+			return false
+		}
+		return true
 	})
 }
 

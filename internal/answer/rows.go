@@ -106,8 +106,8 @@ func (r *Rows) asPlain(dest []driver.Value) {
 	if r.converted == nil {
 		r.converted = make([]*column, len(dest))
 		for i := range dest {
-			sent := column{database: r.Physical.ColumnTypeDatabaseTypeName(i)}
-			if c := r.column(i); c != nil && c.number(r.Binary) != sent.number(r.Binary) {
+			sent := r.sent(i)
+			if c := r.column(i); c != nil && (c.number(r.Binary) != sent.number(r.Binary) || c.scale != sent.scale) {
 				r.converted[i] = c
 			}
 		}
@@ -160,12 +160,18 @@ func (r *Rows) column(i int) *column {
 	if r.ask(); i >= len(r.known) || len(r.known) != len(r.Physical.Columns()) {
 		return nil
 	}
-	sent := column{database: r.Physical.ColumnTypeDatabaseTypeName(i)}
-	_, sent.scale, _ = r.Physical.ColumnTypePrecisionScale(i)
+	sent := r.sent(i)
 	if c := &r.known[i]; c.narrows(&sent, r.Whole) {
 		return c
 	}
 	return nil
+}
+
+// sent is what the server says of a column's numbers as they come.
+func (r *Rows) sent(i int) column {
+	c := column{database: r.Physical.ColumnTypeDatabaseTypeName(i)}
+	_, c.scale, _ = r.Physical.ColumnTypePrecisionScale(i)
+	return c
 }
 
 func (r *Rows) ColumnTypeDatabaseTypeName(i int) string {

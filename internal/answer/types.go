@@ -54,7 +54,7 @@ func (c *column) narrows(sent *column, whole func() bool) bool {
 	switch is := c.number(false); sent.number(false) {
 	case 'd':
 		digits := sent.scale != 0 && !(sent.scale == parameterScale && whole())
-		return sent.scale == c.scale && is == 'd' || !digits && (is == 'i' || is == 'u')
+		return is == 'd' && (sent.scale == c.scale || !digits && c.scale == 0) || !digits && (is == 'i' || is == 'u')
 	case 'u', 'i': // what is computed from a sum has a sign
 		return is == 'u' || is == 'i'
 	case 'g':
@@ -92,6 +92,9 @@ func (c *column) convert(v driver.Value, binary bool) driver.Value {
 		digits := string(v)
 		if whole, behind, ok := strings.Cut(digits, "."); ok && strings.Trim(behind, "0") == "" {
 			digits = whole
+		}
+		if c.number(binary) == 'd' {
+			return []byte(digits)
 		}
 		if c.number(binary) == 'u' {
 			if n, err := strconv.ParseUint(digits, 10, 64); err == nil {
