@@ -26,7 +26,7 @@ var (
 	noCounter = peer{name: "no counter", driver: "mysql"}
 	rolledUp  = peer{name: "countermysql, rolled up", driver: "countermysql"}
 	noIndex   = peer{name: "plain, no index", driver: "mysql"}
-	slotsOnly = peer{name: "the slots alone, read once", driver: "mysql"}
+	slotsOnly = peer{name: "slots with base rows, once", driver: "mysql"}
 
 	// Ways of counting.
 	rowsCounted     = peer{name: "rows, counted on read", driver: "mysql"}
