@@ -2,6 +2,8 @@ package writes
 
 import (
 	"database/sql"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +116,83 @@ func TestExactBehindRekeyed(t *testing.T) {
 					tw.Same(t, "SELECT * FROM note ORDER BY x")
 				}
 			}
+		}
+	})
+}
+
+// TestFollowedRows proves that what a transaction adds to rows that it finds by other unique keys is
+// counted for them, once, where others give these other primary keys meanwhile, again and again, and
+// theirs to different rows: whatever several such increments have in common, a key at different times,
+// a condition, or a sum of nothing.
+func TestFollowedRows(t *testing.T) {
+	const (
+		keyed = "CREATE TABLE c (id INT PRIMARY KEY, slug VARCHAR(10) NOT NULL UNIQUE, u INT NOT NULL UNIQUE, hits INT NOT NULL);\nCREATE TABLE note (x INT)"
+		rows  = "INSERT INTO c VALUES (1, 'a', 101, 10), (20, 'b', 120, 20), (300, 'c', 400, 30)"
+	)
+	lower, reuse := "O: UPDATE c SET id = 5 WHERE slug = 'b'", "O: UPDATE c SET id = 20 WHERE slug = 'a'"
+	cases := map[string]struct {
+		steps []string
+		want  string // slug and hits
+	}{
+		"by one condition, before and after":      {[]string{"T: UPDATE c SET hits = hits + 1 WHERE slug = 'b'", lower, "T: UPDATE c SET hits = hits + 2 WHERE slug = 'b'"}, "[a10 b23 c30]"},
+		"by one condition, and the key is reused": {[]string{"T: UPDATE c SET hits = hits + 1 WHERE slug = 'b'", lower, reuse, "T: UPDATE c SET hits = hits + 2 WHERE slug = 'b'"}, "[a10 b23 c30]"},
+		"alone":                       {[]string{"T: UPDATE c SET hits = hits + 1 WHERE slug = 'b'", lower, reuse}, "[a10 b21 c30]"},
+		"by two conditions":           {[]string{"T: UPDATE c SET hits = hits + 1 WHERE slug = 'b'", "T: UPDATE c SET hits = hits + 2 WHERE u = 120", "T: UPDATE c SET hits = hits + 4 WHERE slug = 'c'", lower, reuse}, "[a10 b23 c34]"},
+		"two rows, one key, no sum":   {[]string{"T: UPDATE c SET hits = hits + 1 WHERE slug = 'b'", lower, reuse, "T: UPDATE c SET hits = hits - 1 WHERE slug = 'a'"}, "[a9 b21 c30]"},
+		"one row, two names, no sum":  {[]string{"T: UPDATE c SET hits = hits + 1 WHERE slug = 'b'", lower, "T: UPDATE c AS x SET x.hits = x.hits - 1 WHERE x.slug = 'b'"}, "[a10 b20 c30]"},
+		"like and unlike":             {[]string{"T: UPDATE c SET hits = hits + 1 WHERE slug = 'b'", "T: UPDATE c SET hits = hits - 1 WHERE slug = 'b'"}, "[a10 b20 c30]"},
+		"like by slug, unlike by key": {[]string{"T: UPDATE c SET hits = hits + 1 WHERE slug = 'b'", "T: UPDATE c SET hits = hits - 1 WHERE id = 20"}, "[a10 b20 c30]"},
+	}
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, params := range []string{"multiStatements=false", "multiStatements=true"} {
+			tw := harness.NewTwin(t, srv, keyed, harness.Counters("c", "hits"), params)
+			run := func(t *testing.T, steps []string) string {
+				harness.Affected(t, tw.Ours, "DELETE FROM c")
+				harness.Affected(t, tw.Ours, rows)
+				tx, err := tw.Ours.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+				require.NoError(t, err)
+				for _, step := range steps {
+					switch text := step[3:]; {
+					case step[0] == 'O':
+						harness.Affected(t, tw.Ours, text)
+					case harness.IsQuery.MatchString(text):
+						harness.Number(t, tx, text)
+					default:
+						harness.Affected(t, tx, text)
+					}
+				}
+				require.NoError(t, tx.Commit())
+				return fmt.Sprint(harness.QueriedList(t, tw.Ours, "SELECT CONCAT(slug, hits) FROM c ORDER BY slug"))
+			}
+			for name, c := range cases {
+				for _, first := range []string{"T: INSERT INTO note VALUES (1)", ""} {
+					for _, last := range []string{"", "T: SELECT SUM(hits) FROM c", "T: UPDATE c SET hits = hits + 0 * hits WHERE slug = 'c'"} {
+						t.Run(strings.Join([]string{name, params, first, last}, "/"), func(t *testing.T) {
+							steps := slices.DeleteFunc(slices.Concat([]string{first}, c.steps, []string{last}), func(s string) bool { return s == "" })
+							require.Equal(t, c.want, run(t, steps))
+						})
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestFollowedWhileItMoves proves that of several rows that an increment has found by another unique
+// key none is missed which gets a lower primary key while the transaction waits for it.
+func TestFollowedWhileItMoves(t *testing.T) {
+	var rows []string
+	for i := range 500 { // or the server reads the table by its primary key
+		rows = append(rows, fmt.Sprintf("(%d, 'x%d', 0)", 1000+i, i))
+	}
+	many := slugs + ";\nINSERT INTO c VALUES " + strings.Join(rows, ", ") + ";\nANALYZE TABLE c"
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, stmt := range []string{"SELECT SUM(hits) FROM c", "UPDATE c SET slug = 'z' WHERE id = 300"} {
+			tw := harness.NewTwin(t, srv, many, harness.Counters("c", "hits"))
+			s := schedule{steps: []string{"A: RC", "A: UPDATE c SET hits = hits + 1 WHERE slug IN ('b', 'c')", "B: BEGIN", "B: SELECT * FROM c WHERE slug = 'b' FOR UPDATE",
+				"A& " + stmt, "B: UPDATE c SET id = 5 WHERE slug = 'b'", "B: COMMIT", "A!", "A: COMMIT"}}
+			answers := s.play(t, tw.Ours)
+			require.Equal(t, "[10 21 31]", fmt.Sprint(harness.QueriedList(t, tw.Ours, "SELECT hits FROM c WHERE id < 1000 ORDER BY hits")), answers)
 		}
 	})
 }

@@ -69,7 +69,10 @@ func relocate(ctx context.Context, f *Folder, t *catalog.Table, e *slotsql.RowIn
 	stays := e.Clone()
 	stays.ID, stays.Where, stays.Rest, stays.Finds = e.Key.ID(), "", "", nil
 	for _, found := range e.Finds {
-		text := found.Name + "\x00" + found.Where
+		text := found.Name + "\x00" + found.Where // and what it found: others may have given its rows other keys before it was used again
+		for _, k := range found.Keys {
+			text += "\x00" + k.ID()
+		}
 		m, ok := known[text]
 		if !ok {
 			if m, err = movesOf(ctx, f, t, found); err != nil {
@@ -137,14 +140,23 @@ func (m moves) of(k catalog.Key) (now catalog.Key, ok bool) {
 // lockFound locks the rows that a locator finds now. A query that waits for a row misses it if it
 // gets a lower key meanwhile.
 func lockFound(ctx context.Context, f *Folder, t *catalog.Table, found slotsql.Locator) ([]slotsql.LockedRow, error) {
-	from := t.Base() + " AS " + sqltext.Quote(found.Name)
+	name := sqltext.Quote(found.Name)
+	from := t.Base() + " AS " + name
 	for range session.MaxRetries {
-		rows, err := f.LockRows(ctx, t, sqltext.Quote(found.Name), from, found.Where)
-		if err != nil || len(rows) > 0 {
+		rows, err := f.LockRows(ctx, t, name, from, found.Where)
+		if err != nil || len(rows) >= len(found.Keys) { // it can find no more
 			return rows, err
 		}
-		if there, err := f.Outside(ctx, "SELECT 1 FROM "+from+" WHERE "+found.Where+" LIMIT 1"); err != nil || len(there) == 0 {
+		have := make([]catalog.Key, len(rows))
+		for i, r := range rows {
+			have[i] = r.Key
+		}
+		there, err := f.Outside(ctx, "SELECT "+t.Key.Select(name)+" FROM "+from+" WHERE "+found.Where)
+		if err != nil {
 			return nil, err
+		}
+		if len(without(keysOf(t, there), have)) == 0 {
+			return rows, nil
 		}
 	}
 	return nil, f.AsDeadlock("a row of " + t.String() + " gets one key after the other")

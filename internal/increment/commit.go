@@ -84,13 +84,16 @@ func (c *Caller) CommitTogether(ctx context.Context) (done bool, err error) {
 // conditions by which its row was found, if it was not by the key, and how these call the table:
 // others may have given such a row another key since, and a different one that. (Before the
 // transaction changes it itself it has it locked: [fold.Follow].) ok is false if they call it in
-// several ways, or a column has a name like those of ours.
+// several ways, or a column has a name like those of ours, or what cancels out may be of several rows.
 func asFound(p *txn.Pending) (name string, entries []*slotsql.RowIncrement, ok bool) {
 	entries = p.Sorted()
 	found := false
 	for i, e := range entries {
 		if e.Finds == nil || e.Held {
 			continue
+		}
+		if e.Cancels() {
+			return "", nil, false
 		}
 		var conditions []string
 		for _, f := range e.Finds {
@@ -104,7 +107,7 @@ func asFound(p *txn.Pending) (name string, entries []*slotsql.RowIncrement, ok b
 			}
 		}
 		entries[i] = e.Clone()
-		entries[i].OnlyIf(p.Table, name, strings.Join(conditions, ") AND ("))
+		entries[i].OnlyIf(p.Table, name, "("+strings.Join(conditions, ") AND (")+")")
 	}
 	if !found {
 		return p.Table.Spec.Name, entries, true

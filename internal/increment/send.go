@@ -40,6 +40,7 @@ func (c *Caller) Send(ctx context.Context) error {
 			if err := fold.Follow(ctx, c.Folder, t); err != nil {
 				return err
 			}
+			x.DropEmpty() // what cancels out now that several have the same key
 			name, sorted = t.Spec.Name, p.Sorted()
 		}
 		for batch := range slices.Chunk(sorted, c.Settings.Several(t, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf))) {

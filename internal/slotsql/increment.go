@@ -55,9 +55,33 @@ func (e *RowIncrement) Counts() bool {
 	return slices.ContainsFunc(e.Deltas, func(d int64) bool { return d != 0 })
 }
 
-// Empty reports whether the entry's increments cancelled out.
-func (e *RowIncrement) Empty() bool {
+// Cancels reports whether all that it adds cancelled out, if it does not even touch its row.
+func (e *RowIncrement) Cancels() bool {
 	return !e.Counts() && !slices.ContainsFunc(e.Touch, func(at string) bool { return at != "" })
+}
+
+// Empty reports whether the entry's increments cancelled out, in each row that may be meant: what
+// was found in several ways may be several rows that had the key one after the other.
+func (e *RowIncrement) Empty() bool {
+	if !e.Cancels() || e.Held {
+		return e.Cancels()
+	}
+	sums := map[string]*RowIncrement{}
+	for _, f := range e.Finds {
+		way := f.Name + "\x00" + f.Where
+		if sums[way] == nil {
+			sums[way] = &RowIncrement{Deltas: make([]int64, len(f.Deltas))}
+		}
+		if !sums[way].Add(&RowIncrement{Deltas: f.Deltas}) {
+			return false
+		}
+	}
+	for _, sum := range sums {
+		if sum.Counts() {
+			return false
+		}
+	}
+	return true
 }
 
 // Add sums another entry of the same id into this one; false, and as before, if a

@@ -104,7 +104,7 @@ func (u *Upsert) Strict() string {
 	}
 	e := u.Entries[0]
 	used, touched := u.Used()
-	there := strings.Join(append([]string{t.Key.Where(e.Key, name)}, t.Key.AsKnown(name, true)...), " AND ")
+	there := strings.Join(append([]string{t.Key.Where(e.Key, name)}, t.Key.AsKnown(name, true)...), " AND ") + e.Further()
 	var cols, vals, updates []string
 	set := func(c *catalog.Column, value string) {
 		cols, vals = append(cols, sqltext.Quote(c.Name)), append(vals, value)
