@@ -103,3 +103,21 @@ func TestAcceptedCopiedThenWritten(t *testing.T) {
 		}
 	})
 }
+
+// TestAcceptedRekeyed pins what can't be told of increments by another unique key, if others give their
+// rows other primary keys before the transaction has come to its COMMIT.
+func TestAcceptedRekeyed(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		const schema = "CREATE TABLE acct (id INT PRIMARY KEY, ref INT NOT NULL UNIQUE, n INT NOT NULL);\nCREATE TABLE note (id INT PRIMARY KEY);\nINSERT INTO acct VALUES (1, 1, 10), (2, 2, 20), (3, 3, 30)"
+		accepted := func(increment string, rest ...string) {
+			tw := harness.NewTwin(t, srv, schema, harness.Counters("acct", "n"), "innodb_lock_wait_timeout=1")
+			tw.Accepted(t, append([]string{"A: begin", "A: INSERT INTO note VALUES (1)", "A: " + increment}, rest...)...)
+		}
+		accepted("UPDATE acct SET n = n + 3 WHERE ref = 2", "B: UPDATE acct SET id = 50 WHERE ref = 2 ⇒ error 1205 ⇒ affected 1",
+			"A: SELECT n FROM acct WHERE id = 50 ⇒ no rows ⇒ [20]", "A: SELECT n FROM acct WHERE ref = 2", "A: commit", "A: SELECT ref, n FROM acct ORDER BY ref")
+		accepted("UPDATE acct SET n = n + 3 WHERE ref = 2 AND id = 2", "B: UPDATE acct SET id = 50 WHERE ref = 2 ⇒ error 1205 ⇒ affected 1",
+			"A: commit", "A: SELECT ref, n FROM acct ORDER BY ref ⇒ [1 10][2 23][3 30] ⇒ [1 10][2 20][3 30]")
+		accepted("UPDATE acct SET n = n + 3 WHERE ref IN (1, 2)", "B: UPDATE acct SET id = 50 WHERE ref = 1 ⇒ error 1205 ⇒ affected 1", "B: DELETE FROM acct WHERE ref = 2 ⇒ error 1205 ⇒ affected 1",
+			"B: UPDATE acct SET id = 1 WHERE ref = 3 ⇒ error 1205 ⇒ affected 1", "A: commit", "A: SELECT ref, n FROM acct ORDER BY ref ⇒ [1 13][2 23][3 30] ⇒ [1 13][3 33]")
+	})
+}

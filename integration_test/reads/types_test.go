@@ -149,7 +149,7 @@ func TestTypesOfMixedSigns(t *testing.T) {
 		for _, form := range []string{"SELECT SUM(x) FROM (SELECT COALESCE(MAX(%s), 0) + ? AS x FROM c) d", "SELECT COALESCE(IF(id < 2, %s, -i), ?) FROM c", "SELECT COALESCE(IF(%s <= i, i, u), ?) FROM c WHERE b = 77", "SELECT COALESCE(COALESCE(ABS(4), %s), ?) FROM c WHERE id <> 2"} {
 			for _, arg := range []any{int64(7), uint64(7)} {
 				for _, counter := range []string{"i", "u", "s", "b"} {
-					query := fmt.Sprintf(form+" /* %T */", counter, arg) // a text of its own: types are asked once
+					query := fmt.Sprintf(form+" /* %T */", counter, arg)        // a text of its own: types are asked once
 					tw.SameTypes(t, !strings.Contains(form, "SUM"), query, arg) // SUM: TestAcceptedPrecision
 					tw.Same(t, query, arg)
 				}

@@ -69,8 +69,8 @@ func relocate(ctx context.Context, f *Folder, t *catalog.Table, e *slotsql.RowIn
 	stays := e.Clone()
 	stays.ID, stays.Where, stays.Rest, stays.Finds = e.Key.ID(), "", "", nil
 	for _, found := range e.Finds {
-		text := found.Name + "\x00" + found.Where // and what it found: others may have given its rows other keys before it was used again
-		for _, k := range found.Keys {
+		text := found.Name + "\x00" + found.Where
+		for _, k := range found.Keys { // the same condition may have found the row under another key before
 			text += "\x00" + k.ID()
 		}
 		m, ok := known[text]
@@ -102,12 +102,8 @@ type moves struct{ now, from, to []catalog.Key }
 
 // movesOf locks what a locator finds now, and tells what became of what it has found.
 func movesOf(ctx context.Context, f *Folder, t *catalog.Table, found slotsql.Locator) (m moves, err error) {
-	rows, err := lockFound(ctx, f, t, found)
-	if err != nil {
+	if m.now, err = lockFound(ctx, f, t, found); err != nil {
 		return m, err
-	}
-	for _, r := range rows {
-		m.now = append(m.now, r.Key)
 	}
 	m.from, m.to = without(found.Keys, m.now), without(m.now, found.Keys)
 	if len(m.to) == 0 || len(m.from) <= len(m.to) {
@@ -137,26 +133,29 @@ func (m moves) of(k catalog.Key) (now catalog.Key, ok bool) {
 	return nil, false
 }
 
-// lockFound locks the rows that a locator finds now. A query that waits for a row misses it if it
+// lockFound locks the rows that a locator finds now, and returns their keys. A query that waits for a row misses it if it
 // gets a lower key meanwhile.
-func lockFound(ctx context.Context, f *Folder, t *catalog.Table, found slotsql.Locator) ([]slotsql.LockedRow, error) {
+func lockFound(ctx context.Context, f *Folder, t *catalog.Table, found slotsql.Locator) ([]catalog.Key, error) {
 	name := sqltext.Quote(found.Name)
 	from := t.Base() + " AS " + name
 	for range session.MaxRetries {
 		rows, err := f.LockRows(ctx, t, name, from, found.Where)
-		if err != nil || len(rows) >= len(found.Keys) { // it can find no more
-			return rows, err
+		if err != nil {
+			return nil, err
 		}
-		have := make([]catalog.Key, len(rows))
+		now := make([]catalog.Key, len(rows))
 		for i, r := range rows {
-			have[i] = r.Key
+			now[i] = r.Key
+		}
+		if len(without(found.Keys, now)) == 0 {
+			return now, nil
 		}
 		there, err := f.Outside(ctx, "SELECT "+t.Key.Select(name)+" FROM "+from+" WHERE "+found.Where)
 		if err != nil {
 			return nil, err
 		}
-		if len(without(keysOf(t, there), have)) == 0 {
-			return rows, nil
+		if len(without(keysOf(t, there), now)) == 0 {
+			return now, nil
 		}
 	}
 	return nil, f.AsDeadlock("a row of " + t.String() + " gets one key after the other")
