@@ -14,6 +14,9 @@ import (
 // FollowFor follows the rows of the tables that a statement needs or writes: before it may change
 // what they were found by, and before what it locks and folds goes by their keys.
 func FollowFor(ctx context.Context, f *Folder, p *plan.Plan) error {
+	if x := f.Open(); x == nil || len(x.Pending) == 0 {
+		return nil
+	}
 	tables := p.Tables()
 	for _, w := range p.Writes {
 		tables = append(tables, w.Table)
