@@ -266,10 +266,13 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 		}
 	}
 	exactly := r.Class == plan.ClassExact
-	if takes := exactly || p.Locking; takes || inc == nil && p.Writes != nil {
+	takes := exactly || p.Locking
+	if takes || inc == nil && p.Writes != nil {
 		if err := c.Hold(ctx, p, takes); err != nil {
 			return answer.Outcome{}, err
 		}
+	}
+	if takes || inc != nil || p.Writes != nil {
 		if err := fold.FollowFor(ctx, c.Folder, p); err != nil {
 			return answer.Outcome{}, err
 		}

@@ -148,6 +148,7 @@ func TestFoundByAnotherKey(t *testing.T) {
 		}
 		tw := harness.NewTwin(t, srv, slugs, harness.Counters("c", "hits"))
 		for _, steps := range [][]string{
+			{"UPDATE c SET hits = hits + 2 WHERE slug = 'b'", "UPDATE c SET hits = hits - 1, slug = 'v' WHERE id = 20", "UPDATE c SET hits = hits * 2 WHERE id = 20"},
 			{"UPDATE c SET slug = 't' WHERE id = 20", "UPDATE c SET slug = 'b' WHERE id = 300", "UPDATE c SET hits = hits + 2 WHERE slug = 'b'"},
 			{"UPDATE c SET hits = hits + 2 WHERE slug = 'b'", "UPDATE c SET slug = 'u' WHERE id = 300", "UPDATE c SET slug = 'b' WHERE id = 1"},
 		} {

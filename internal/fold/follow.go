@@ -18,6 +18,9 @@ func FollowFor(ctx context.Context, f *Folder, p *plan.Plan) error {
 		return nil
 	}
 	tables := p.Tables()
+	if inc := p.Increment(); inc != nil {
+		tables = append(tables, inc.Table)
+	}
 	for _, w := range p.Writes {
 		tables = append(tables, w.Table)
 	}
@@ -157,7 +160,7 @@ func lockFound(ctx context.Context, f *Folder, t *catalog.Table, found slotsql.L
 		if err != nil {
 			return nil, err
 		}
-		if len(without(keysOf(t, there), now)) == 0 {
+		if len(without(without(keysOf(t, there), now), found.Keys)) == 0 { // at most what the transaction itself has changed is missing
 			return now, nil
 		}
 	}
