@@ -308,8 +308,8 @@ func TestFloatsOfOtherTables(t *testing.T) {
 // counter stays one: it was a DOUBLE, and 0.1 was 0.10000000149011612.
 func TestFloatsBesideCounters(t *testing.T) {
 	const schema = `
-CREATE TABLE c (id INT PRIMARY KEY, t TINYINT NOT NULL, s SMALLINT NULL, m MEDIUMINT UNSIGNED NOT NULL, d DECIMAL(4,1) NOT NULL, price FLOAT NULL);
-INSERT INTO c VALUES (1, 1, 2, 3, 1.5, 0.1), (2, 4, NULL, 6, 2.5, NULL);
+CREATE TABLE c (id INT PRIMARY KEY, t TINYINT NOT NULL, s SMALLINT NULL, m MEDIUMINT UNSIGNED NOT NULL, d DECIMAL(4,1) NOT NULL, price FLOAT NULL, cost DOUBLE(10,2) NOT NULL DEFAULT 0.5);
+INSERT INTO c (id, t, s, m, d, price) VALUES (1, 1, 2, 3, 1.5, 0.1), (2, 4, NULL, 6, 2.5, NULL);
 `
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, interpolated := range []string{"interpolateParams=false", "interpolateParams=true"} {
@@ -323,6 +323,16 @@ INSERT INTO c VALUES (1, 1, 2, 3, 1.5, 0.1), (2, 4, NULL, 6, 2.5, NULL);
 				"SELECT t FROM c UNION SELECT price FROM c WHERE id >= ? ORDER BY 1",
 			} {
 				tw.Same(t, query, 1)
+			}
+			for _, expr := range []string{"cost", "cost + t", "COALESCE(cost, m)", "IF(id = 1, cost, t + 1)", "GREATEST(cost, m / 2)", "COALESCE(m, -1) + ? + cost", "COALESCE(IF(id < 2, m, -t), ?) + cost", "cost - (m - ?)"} {
+				var types [2][]string
+				for i, db := range []*sql.DB{tw.Plain, tw.Ours} {
+					stmt, err := db.PrepareContext(t.Context(), "SELECT "+expr+" FROM c ORDER BY id")
+					require.NoError(t, err)
+					types[i] = values(t, stmt, []any{int64(1)}[:strings.Count(expr, "?")]...)
+					require.NoError(t, stmt.Close())
+				}
+				require.Equal(t, types[0], types[1], expr)
 			}
 		}
 	})

@@ -107,7 +107,7 @@ func (r *Rows) asPlain(dest []driver.Value) {
 		r.converted = make([]*column, len(dest))
 		for i := range dest {
 			sent := r.sent(i)
-			if c := r.column(i); c != nil && (c.number(r.Binary) != sent.number(r.Binary) || c.scale != sent.scale) {
+			if c := r.column(i); c != nil && (c.number(r.Binary) != sent.number(r.Binary) || c.number(r.Binary) == 'd' && c.scale != sent.scale) {
 				r.converted[i] = c
 			}
 		}

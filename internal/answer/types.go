@@ -93,15 +93,17 @@ func (c *column) convert(v driver.Value, binary bool) driver.Value {
 		if whole, behind, ok := strings.Cut(digits, "."); ok && strings.Trim(behind, "0") == "" {
 			digits = whole
 		}
-		if c.number(binary) == 'd' {
+		switch c.number(binary) {
+		case 'd':
 			return []byte(digits)
-		}
-		if c.number(binary) == 'u' {
+		case 'u':
 			if n, err := strconv.ParseUint(digits, 10, 64); err == nil {
 				return n
 			}
-		} else if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
-			return n
+		default:
+			if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
+				return n
+			}
 		}
 	}
 	return v
