@@ -103,8 +103,12 @@ func relocate(ctx context.Context, f *Folder, t *catalog.Table, e *slotsql.RowIn
 	return parts, nil
 }
 
-// moves are the keys that a locator finds now, and those that it no longer does beside new ones.
-type moves struct{ now, from, to []catalog.Key }
+// moves are what became of the rows that a locator had found.
+type moves struct {
+	now  []catalog.Key // what it finds now
+	from []catalog.Key // what it had found and finds no longer
+	to   []catalog.Key // what it finds and had not found
+}
 
 // movesOf locks what a locator finds now, and tells what became of what it has found.
 func movesOf(ctx context.Context, f *Folder, t *catalog.Table, found slotsql.Locator) (m moves, err error) {
