@@ -295,7 +295,8 @@ func TestAcceptedDigits(t *testing.T) {
 
 // TestAcceptedDigitsOfParameters pins that to MySQL a parameter which a derived table adds to
 // an UNSIGNED counter or another number is a DECIMAL of all digits, where another argument is no
-// integer. Interpolated it is what it is.
+// integer, and beside a DECIMAL that has digits always: plain's rows, which it does not copy,
+// have them all the same by their type alone. Interpolated it is what it is.
 func TestAcceptedDigitsOfParameters(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		const query = "SELECT SUM(c) FROM (SELECT COALESCE(MAX(likes), 0) + ? AS c FROM hits WHERE 'a' <> ?) d"
@@ -308,6 +309,17 @@ func TestAcceptedDigitsOfParameters(t *testing.T) {
 				want = "SUM(c) DECIMAL, [7.000000000000000000000000000000]"
 			}
 			require.Equal(t, want, harness.Queried(t.Context(), tw.Ours, query, 3, "b"))
+
+			tw = harness.NewTwin(t, srv, "CREATE TABLE item (id INT PRIMARY KEY, price DECIMAL(10,2) NOT NULL);\nINSERT INTO item VALUES (1, 4)", harness.Counters("item", "price"), "interpolateParams="+interpolate)
+			harness.Affected(t, tw.Direct, "INSERT INTO item_slots (id, slot) VALUES (1, 0)")
+			for _, query := range []string{"SELECT c FROM (SELECT NULLIF(?, price) AS c FROM item) d", "WITH d AS (SELECT NULLIF(?, price) AS c FROM item) SELECT c FROM d"} {
+				want := harness.Queried(t.Context(), tw.Plain, query, 3)
+				if interpolate == "false" && !harness.MariaDB(srv) {
+					require.Equal(t, "c DECIMAL, [3]", want)
+					want = "c DECIMAL, [3.000000000000000000000000000000]"
+				}
+				require.Equal(t, want, harness.Queried(t.Context(), tw.Ours, query, 3))
+			}
 		}
 	})
 }

@@ -181,7 +181,7 @@ func differ(x, y *outcome, s Step, mariaDB bool) *Difference {
 			return nil
 		}
 	}
-	if l.digits && slices.Equal(shortened(a, s.Ordered), shortened(b, s.Ordered)) {
+	if (l.digits || l.inside && slices.ContainsFunc(x.types, allDigits.MatchString)) && slices.Equal(shortened(a, s.Ordered), shortened(b, s.Ordered)) {
 		return nil
 	}
 	if !s.Ordered && distinct.MatchString(s.SQL) && slices.Equal(folded(a), folded(b)) {
@@ -197,11 +197,13 @@ type lenient struct {
 	copies  bool // columns of copied rows can be of another size than the expressions that they hold
 	outer   bool // a row that the server has read beforehand can't be missing
 	digits  bool // TestAcceptedDigits, TestAcceptedDigitsOfParameters
+	inside  bool // plain may leave out digits that its type has: TestAcceptedDigitsOfParameters
 }
 
 func leniency(s Step, mariaDB bool) lenient {
 	copies := copying.MatchString(s.SQL)
-	return lenient{mariaDB, copies, outerJoin.MatchString(s.SQL), !mariaDB && (copies || parameterInside.MatchString(s.SQL) && !s.whole()) && choosing.MatchString(s.SQL)}
+	inside := !mariaDB && parameterInside.MatchString(s.SQL)
+	return lenient{mariaDB, copies, outerJoin.MatchString(s.SQL), (!mariaDB && copies || inside && !s.whole()) && choosing.MatchString(s.SQL), inside}
 }
 
 // whole reports whether all arguments are integers.
@@ -240,8 +242,10 @@ var (
 	choosing       = regexp.MustCompile(`(?i)\b(IF|CASE|COALESCE)\b`)
 	digits         = regexp.MustCompile(`decimal \d+ \d+`)
 
-	// A parameter that a derived table may compute with.
-	parameterInside = regexp.MustCompile(`(?is)\bFROM\b.*\(\s*SELECT\b.*\?`)
+	// A parameter that a derived table may compute with, and the type that it gives to numbers
+	// with digits.
+	parameterInside = regexp.MustCompile(`(?is)\b(FROM|WITH)\b.*\(\s*SELECT\b.*\?`)
+	allDigits       = regexp.MustCompile(`decimal \d+ 30`)
 
 	distinct     = regexp.MustCompile(`(?i)\bSELECT DISTINCT\b`)
 	rollsBack    = regexp.MustCompile(`(?i)\brollback\b`)
