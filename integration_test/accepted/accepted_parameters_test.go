@@ -252,3 +252,20 @@ func queriedStmt(t *testing.T, stmt *sql.Stmt, args ...any) string {
 	}
 	return fmt.Sprint(all, harness.Told(rows.Err()))
 }
+
+// TestAcceptedUnion pins that MySQL takes NULLIF of a derived table's number for UNSIGNED, as the
+// counter behind it is, which a sum is not: a UNION with a number that has a sign is a DECIMAL.
+func TestAcceptedUnion(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE hits (id INT PRIMARY KEY, views BIGINT UNSIGNED NOT NULL);\nINSERT INTO hits VALUES (4, 7)", harness.Counters("hits", "views"))
+		harness.Affected(t, tw.Direct, "INSERT INTO hits_slots (id, slot) VALUES (4, 0)")
+		const query = "SELECT NULLIF(d.n, views) AS c FROM (SELECT 3 AS n FROM hits h) d CROSS JOIN hits"
+		tw.Same(t, query)
+		want := harness.Queried(t.Context(), tw.Plain, query+" UNION ALL SELECT COUNT(*) FROM hits")
+		if !harness.MariaDB(srv) {
+			require.Equal(t, "c DECIMAL, [3][1]", want)
+			want = "c BIGINT, [3][1]"
+		}
+		require.Equal(t, want, harness.Queried(t.Context(), tw.Ours, query+" UNION ALL SELECT COUNT(*) FROM hits"))
+	})
+}
