@@ -160,7 +160,7 @@ func differ(x, y *outcome, s Step, mariaDB bool) *Difference {
 	}
 	l := leniency(s, mariaDB)
 	for i := range x.types {
-		if a, b := l.kept(x.types[i]), l.kept(y.types[i]); a != b && s.Lax != "types" && s.Lax != "numbers" && !(l.united && wholeDecimal.MatchString(x.types[i]) && strings.HasPrefix(b, "BIGINT ")) {
+		if a, b := l.kept(x.types[i]), l.kept(y.types[i]); a != b && s.Lax != "types" && s.Lax != "numbers" && !(l.united && wholeDecimal.MatchString(x.types[i]) && strings.HasPrefix(y.types[i], "BIGINT ")) {
 			return &Difference{Kind: "types", What: x.columns[i], Plain: x.types[i], Ours: y.types[i]}
 		}
 	}
