@@ -253,6 +253,36 @@ func queriedStmt(t *testing.T, stmt *sql.Stmt, args ...any) string {
 	return fmt.Sprint(all, harness.Told(rows.Err()))
 }
 
+// TestAcceptedEarlierSigns pins that to MySQL a text is a number with or without a sign, as the last
+// number was that a prepared statement was executed with: of one that was counted without it
+// nothing is known.
+func TestAcceptedEarlierSigns(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes SMALLINT NOT NULL, n INT NULL, title VARCHAR(9) NOT NULL);\nINSERT INTO post VALUES (1, 2, 3, 'x')", harness.Counters("post", "likes"))
+		var numbers []int
+		for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
+			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+			require.NoError(t, err)
+			stmt, err := tx.PrepareContext(t.Context(), "UPDATE post SET likes = likes - ? WHERE id = 1 AND (n > 1 OR title LIKE ?)")
+			require.NoError(t, err)
+			for _, args := range [][]any{{uint64(2), []byte("%a%")}, {5, sql.NullString{String: "%a%", Valid: true}}} {
+				res, err := stmt.ExecContext(t.Context(), args...)
+				require.NoError(t, err)
+				_, err = res.RowsAffected()
+				require.NoError(t, err)
+			}
+			_, err = stmt.ExecContext(t.Context(), []byte("1"), "%a%")
+			numbers = append(numbers, harness.ErrorNumber(err))
+			require.NoError(t, tx.Rollback())
+		}
+		if harness.MariaDB(srv) {
+			require.Equal(t, []int{0, 0}, numbers)
+		} else {
+			require.Equal(t, []int{0, 1690}, numbers)
+		}
+	})
+}
+
 // TestAcceptedUnion pins that MySQL takes NULLIF of a derived table's number for UNSIGNED, as the
 // counter behind it is, which a sum is not: a UNION with a number that has a sign is a DECIMAL.
 func TestAcceptedUnion(t *testing.T) {

@@ -239,7 +239,7 @@ var (
 	copying        = regexp.MustCompile(`(?i)\b(GROUP BY|DISTINCT|DISTINCTROW|SQL_BUFFER_RESULT|OVER|ORDER BY)\b`)
 	changing       = regexp.MustCompile(`(?i)^\s*(SET\b.*\bsql_mode\b|USE\b)`)
 	grouping       = regexp.MustCompile(`(?is)\bSELECT\b.*\bSELECT\b.*\bGROUP BY\b`)
-	nestedDistinct = regexp.MustCompile(`(?is)\bSELECT DISTINCT.*\bSELECT\b`)
+	nestedDistinct = regexp.MustCompile(`(?is)\bSELECT DISTINCT.*\bSELECT\b|\bSELECT\b.*\bSELECT DISTINCT`)
 	united         = regexp.MustCompile(`(?is)\bNULLIF\b.*\bUNION\b|\bUNION\b.*\bNULLIF\b`)
 	wholeDecimal   = regexp.MustCompile(`^DECIMAL .*decimal \d+ 0 `)
 	choosing       = regexp.MustCompile(`(?i)\b(IF|CASE|COALESCE)\b`)

@@ -193,6 +193,30 @@ func (s *Script) begins(mariaDB, refused bool, x, y *outcome) bool {
 	return x.err == 0 && y.err == 1568 && (refused || !mariaDB && slices.ContainsFunc(s.Setup, partitioned.MatchString))
 }
 
+// takesEarlier reports whether a text of a prepared statement's was taken for an unsigned number, as one
+// of its arguments was that in the execution before of what was sent: TestAcceptedEarlierSigns.
+func (s *Script) takesEarlier(step Step, args []any, x, y *outcome) bool {
+	if !step.Prepared || x.err != 0 || y.err != 1690 {
+		return false
+	}
+	texts := slices.ContainsFunc(args, func(arg any) bool {
+		switch arg.(type) {
+		case string, []byte:
+			return true
+		}
+		return false
+	})
+	return texts && slices.ContainsFunc(s.Steps, func(earlier Step) bool {
+		return earlier.SQL == step.SQL && slices.ContainsFunc(slices.Concat(earlier.Args...), func(arg any) bool {
+			switch arg.(type) {
+			case uint8, uint16, uint32, uint, uint64:
+				return true
+			}
+			return false
+		})
+	})
+}
+
 // prepareAnew forgets a statement for a repreparing side.
 //
 // MySQL finds no row of a partitioned table by a list of rows of parameters the first time
