@@ -64,6 +64,7 @@ var looks = map[peer]look{
 	redisEverySecond: {color: rgb(0xCC79A7), dashed: true},
 	noCounter:        {color: rgb(0x009E73), dashed: true},
 	rolledUp:         {color: rgb(0x56B4E9)},
+	looking:          {color: rgb(0xE69F00), dashed: true},
 	slotsOnly:        {color: rgb(0xE69F00), dashed: true},
 	noIndex:          {color: rgb(0x999999)},
 	rowsCounted:      {color: rgb(0x009E73)},

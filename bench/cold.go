@@ -9,7 +9,12 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-var pair = []peer{plain, counterMySQL}
+var (
+	pair = []peer{plain, counterMySQL}
+
+	// forumPeers show besides what is gained if nobody counts, and what it takes to look for slots.
+	forumPeers = []peer{plain, looking, counterMySQL, noCounter}
+)
 
 const forumQuestions = 20_000
 
@@ -83,12 +88,12 @@ var cold = []workload{
 		},
 	},
 	{
-		name: "forum", title: "A forum, nothing hot", axis: clientsAxis, peers: pair, points: forumPoint, rounds: 3, forum: true,
-		about: "12 clients: the best and the newest questions, pages with their answers and a view each, votes (a row and two counters), edits, accepted answers, members by points, the number of unanswered questions. 20,000 questions, Zipf.",
+		name: "forum", title: "A forum, nothing hot", axis: clientsAxis, peers: forumPeers, points: forumPoint, rounds: 3, forum: true, fill: fillForum,
+		about: "12 clients: the best and the newest questions, pages with their answers and a view each, votes (a row and two counters), edits, accepted answers, members by points, the number of unanswered questions. 20,000 questions, Zipf. No counter: no view, score or points; slots looked for: plain, whose reads ask `(SELECT MIN(id) IS NOT NULL FROM question_slots)` besides.",
 		do:    mixedForum(false),
 	},
 	{
-		name: "forumhot", title: "A forum with one hot question", axis: clientsAxis, peers: pair, points: forumPoint, rounds: 3, forum: true,
+		name: "forumhot", title: "A forum with one hot question", axis: clientsAxis, peers: forumPeers, points: forumPoint, rounds: 3, forum: true, fill: fillForum,
 		about: "The same; a quarter of the votes go to one question.",
 		do:    mixedForum(true),
 	},

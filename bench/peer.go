@@ -26,6 +26,7 @@ var (
 	noCounter = peer{name: "no counter", driver: "mysql"}
 	rolledUp  = peer{name: "countermysql, rolled up", driver: "countermysql"}
 	noIndex   = peer{name: "plain, no index", driver: "mysql"}
+	looking   = peer{name: "plain, slots looked for", driver: "mysql"}
 	slotsOnly = peer{name: "slots with base rows, once", driver: "mysql"}
 
 	// Ways of counting.
