@@ -100,6 +100,12 @@ func readPrepared(name, title, query string) workload {
 	return w
 }
 
+// slotsByHand makes a slots table that only peers read.
+func slotsByHand(table string, counters ...string) string {
+	return fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL, slot SMALLINT UNSIGNED NOT NULL, %s BIGINT NOT NULL, PRIMARY KEY (id, slot)) ENGINE=InnoDB",
+		table, strings.Join(counters, " BIGINT NOT NULL, "))
+}
+
 // fillFew gives every hundredth question 1 in each slot of each counter, or as
 // much in its row. Then it reads all of them.
 func fillFew(ctx context.Context, c *contestant) error {
@@ -113,8 +119,7 @@ func fillFew(ctx context.Context, c *contestant) error {
 	statements := []string{fmt.Sprintf("UPDATE %s.question SET views = id * %d %% %d", c.database, filledStep, filledBase)}
 	hasSlots := c.peer == counterMySQL || c.peer == slotsOnly
 	if c.peer == slotsOnly {
-		statements = append(statements, fmt.Sprintf("CREATE TABLE %s.question_slots (id INT NOT NULL, slot SMALLINT UNSIGNED NOT NULL, %s BIGINT NOT NULL, PRIMARY KEY (id, slot)) ENGINE=InnoDB",
-			c.database, strings.Join(questionCounters, " BIGINT NOT NULL, ")))
+		statements = append(statements, slotsByHand(c.database+".question_slots", questionCounters...))
 	}
 	if hasSlots {
 		for i := range c.point.slots {

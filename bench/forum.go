@@ -73,6 +73,14 @@ func forumRows(rows func(settings) int, clients ...int) func(settings) []point {
 
 func coldRows(s settings) int { return min(2_000, s.rows) }
 
+// countsForum is how often a contestant counts what there is to count: once, or not at all.
+func (c *contestant) countsForum() int64 {
+	if c.peer == noCounter {
+		return 0
+	}
+	return 1
+}
+
 // checkForum compares the counters of the forum with the rows that they count.
 func checkForum(ctx context.Context, c *contestant) error {
 	var votes, scores, views, points int64
@@ -86,14 +94,10 @@ func checkForum(ctx context.Context, c *contestant) error {
 	if err := db.QueryRowContext(ctx, "SELECT SUM(points) FROM member").Scan(&points); err != nil {
 		return err
 	}
-	counted := votes
-	if c.peer == noCounter {
-		counted = 0
-	}
 	for _, sum := range []struct {
 		what      string
 		is, shall int64
-	}{{"scores", scores, counted}, {"votes", votes, c.votes.Load()}, {"views", views, c.views.Load()}, {"points", points, c.points.Load()}} {
+	}{{"scores", scores, votes * c.countsForum()}, {"votes", votes, c.votes.Load()}, {"views", views, c.views.Load()}, {"points", points, c.points.Load()}} {
 		if sum.is != sum.shall {
 			return fmt.Errorf("%w: %d %s, not %d", errWrongCount, sum.is, sum.what, sum.shall)
 		}
@@ -107,15 +111,15 @@ func mixedForum(hot bool) func(ctx context.Context, c *client) error {
 		db := c.sql().db
 		switch n := c.rng.IntN(100); {
 		case n < 20: // the best
-			return c.look(ctx, "SELECT q.id, q.title, q.score, q.answers, m.name FROM question q JOIN member m ON m.id = q.member_id ORDER BY q.score DESC LIMIT 20")
+			return c.readForum(ctx, "SELECT q.id, q.title, q.score, q.answers, m.name FROM question q JOIN member m ON m.id = q.member_id ORDER BY q.score DESC LIMIT 20")
 		case n < 35: // the newest
-			return c.look(ctx, "SELECT q.id, q.title, q.score, q.answers, q.views FROM question q ORDER BY q.created DESC LIMIT 20")
+			return c.readForum(ctx, "SELECT q.id, q.title, q.score, q.answers, q.views FROM question q ORDER BY q.created DESC LIMIT 20")
 		case n < 70: // a page, with its view
 			id := c.popular()
-			if err := c.look(ctx, "SELECT * FROM question WHERE id = ?", id); err != nil {
+			if err := c.readForum(ctx, "SELECT * FROM question WHERE id = ?", id); err != nil {
 				return err
 			}
-			if err := c.look(ctx, "SELECT a.id, a.body, a.score, m.name, m.points FROM answer a JOIN member m ON m.id = a.member_id WHERE a.question_id = ?", id); err != nil {
+			if err := c.readForum(ctx, "SELECT a.id, a.body, a.score, m.name, m.points FROM answer a JOIN member m ON m.id = a.member_id WHERE a.question_id = ?", id); err != nil {
 				return err
 			}
 			if c.peer == noCounter {
@@ -143,16 +147,16 @@ func mixedForum(hot bool) func(ctx context.Context, c *client) error {
 		case n < 93:
 			return c.accept(ctx, c.popular())
 		case n < 97: // the most eager members
-			return c.look(ctx, "SELECT id, name, points FROM member ORDER BY points DESC LIMIT 20")
+			return c.readForum(ctx, "SELECT id, name, points FROM member ORDER BY points DESC LIMIT 20")
 		default:
-			return c.look(ctx, "SELECT COUNT(*) FROM question WHERE answers = 0")
+			return c.readForum(ctx, "SELECT COUNT(*) FROM question WHERE answers = 0")
 		}
 	}
 }
 
-// look reads all rows of a query; by hand it asks besides whether the tables that have counters
+// readForum reads all rows of a query; by hand it asks besides whether the tables that have counters
 // have slots.
-func (c *client) look(ctx context.Context, query string, args ...any) error {
+func (c *client) readForum(ctx context.Context, query string, args ...any) error {
 	if c.peer == looking {
 		asks := ""
 		for _, name := range forumCounted {
@@ -173,8 +177,7 @@ func fillForum(ctx context.Context, c *contestant) error {
 	var statements []string
 	for _, name := range forumCounted {
 		table := c.database + "." + name + "_slots"
-		statements = append(statements, "CREATE TABLE "+table+" (id INT NOT NULL, slot SMALLINT UNSIGNED NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (id, slot)) ENGINE=InnoDB",
-			"INSERT INTO "+table+" VALUES (1, 0, 0)")
+		statements = append(statements, slotsByHand(table, "n"), "INSERT INTO "+table+" VALUES (1, 0, 0)")
 	}
 	return c.server.exec(ctx, statements...)
 }
@@ -195,9 +198,7 @@ func (c *client) vote(ctx context.Context, id int) error {
 	})
 	if err == nil {
 		c.votes.Add(1)
-		if c.peer != noCounter {
-			c.points.Add(1)
-		}
+		c.points.Add(c.countsForum())
 	}
 	return err
 }
@@ -221,8 +222,8 @@ func (c *client) accept(ctx context.Context, id int) error {
 		}
 		return one(tx.ExecContext(ctx, "UPDATE member SET points = points + ? WHERE id = ?", pointsForAccepted, author))
 	})
-	if err == nil && found && c.peer != noCounter {
-		c.points.Add(pointsForAccepted)
+	if err == nil && found {
+		c.points.Add(pointsForAccepted * c.countsForum())
 	}
 	return err
 }

@@ -125,24 +125,40 @@ func TestAcceptedFloatingLater(t *testing.T) {
 func TestAcceptedFloatingError(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT UNSIGNED NOT NULL, n INT NULL);\nINSERT INTO post VALUES (1, 1, 0)", harness.Counters("post", "likes"))
-		var numbers []int
-		for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
-			stmt, err := db.PrepareContext(t.Context(), "UPDATE post SET likes = likes + ?, n = ? WHERE id = ?")
-			require.NoError(t, err)
-			for _, args := range [][]any{{"-1", 4, 1}, {-1, 4.0, 5}} {
-				_, err = stmt.ExecContext(t.Context(), args...)
-				require.NoError(t, err)
-			}
-			_, err = stmt.ExecContext(t.Context(), -1, 2, 1)
-			numbers = append(numbers, harness.ErrorNumber(err))
-			require.NoError(t, stmt.Close())
-		}
+		numbers := lastErrors(t, tw, "UPDATE post SET likes = likes + ?, n = ? WHERE id = ?", [][]any{{"-1", 4, 1}, {-1, 4.0, 5}, {-1, 2, 1}})
 		if harness.MariaDB(srv) {
 			require.Equal(t, []int{1690, 1690}, numbers)
 		} else {
 			require.Equal(t, []int{1690, 1264}, numbers)
 		}
 	})
+}
+
+// lastErrors are the errors, or 0, of a prepared statement's last execution, on plain and on ours,
+// behind other statements of the session.
+func lastErrors(t *testing.T, tw *harness.Twin, text string, executions [][]any, before ...string) (numbers []int) {
+	t.Helper()
+	for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
+		conn := harness.Session(t, db)
+		for _, query := range before {
+			harness.Affected(t, conn, query)
+		}
+		stmt, err := conn.PrepareContext(t.Context(), text)
+		require.NoError(t, err)
+		for i, args := range executions {
+			res, err := stmt.ExecContext(t.Context(), args...)
+			if i == len(executions)-1 {
+				numbers = append(numbers, harness.ErrorNumber(err))
+				break
+			}
+			require.NoError(t, err)
+			_, err = res.RowsAffected()
+			require.NoError(t, err)
+		}
+		require.NoError(t, stmt.Close())
+		harness.Affected(t, conn, "ROLLBACK")
+	}
+	return numbers
 }
 
 // TestAcceptedEarlierTypes pins that what a prepared query computes from a parameter has
@@ -259,22 +275,9 @@ func queriedStmt(t *testing.T, stmt *sql.Stmt, args ...any) string {
 func TestAcceptedEarlierSigns(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes SMALLINT NOT NULL, n INT NULL, title VARCHAR(9) NOT NULL);\nINSERT INTO post VALUES (1, 2, 3, 'x')", harness.Counters("post", "likes"))
-		var numbers []int
-		for _, db := range []*sql.DB{tw.Plain, tw.Ours} {
-			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
-			require.NoError(t, err)
-			stmt, err := tx.PrepareContext(t.Context(), "UPDATE post SET likes = likes - ? WHERE id = 1 AND (n > 1 OR title LIKE ?)")
-			require.NoError(t, err)
-			for _, args := range [][]any{{uint64(2), []byte("%a%")}, {5, sql.NullString{String: "%a%", Valid: true}}} {
-				res, err := stmt.ExecContext(t.Context(), args...)
-				require.NoError(t, err)
-				_, err = res.RowsAffected()
-				require.NoError(t, err)
-			}
-			_, err = stmt.ExecContext(t.Context(), []byte("1"), "%a%")
-			numbers = append(numbers, harness.ErrorNumber(err))
-			require.NoError(t, tx.Rollback())
-		}
+		numbers := lastErrors(t, tw, "UPDATE post SET likes = likes - ? WHERE id = 1 AND (n > 1 OR title LIKE ?)",
+			[][]any{{uint64(2), []byte("%a%")}, {5, sql.NullString{String: "%a%", Valid: true}}, {[]byte("1"), "%a%"}},
+			"SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "BEGIN")
 		if harness.MariaDB(srv) {
 			require.Equal(t, []int{0, 0}, numbers)
 		} else {

@@ -295,8 +295,8 @@ func TestAcceptedDigits(t *testing.T) {
 
 // TestAcceptedDigitsOfParameters pins that to MySQL a parameter which a derived table adds to
 // an UNSIGNED counter or another number is a DECIMAL of all digits, where another argument is no
-// integer, and beside a DECIMAL that has digits always: plain's rows, which it does not copy,
-// have them all the same by their type alone. Interpolated it is what it is.
+// integer, and beside a DECIMAL that has digits always: there plain's type has them all too, but
+// not its rows, which it does not copy. Interpolated it is what it is.
 func TestAcceptedDigitsOfParameters(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		const query = "SELECT SUM(c) FROM (SELECT COALESCE(MAX(likes), 0) + ? AS c FROM hits WHERE 'a' <> ?) d"

@@ -158,9 +158,13 @@ func differ(x, y *outcome, s Step, mariaDB bool) *Difference {
 		!((mariaDB && grouping.MatchString(s.SQL) || !mariaDB && nestedDistinct.MatchString(s.SQL)) && slices.EqualFunc(x.columns, y.columns, tableLeftOut)): // TestAcceptedTableNames
 		return &Difference{Kind: "columns", Plain: fmt.Sprint(x.columns), Ours: fmt.Sprint(y.columns)}
 	}
-	l := leniency(s, mariaDB)
+	l, decimals := leniency(s, mariaDB), false
 	for i := range x.types {
-		if a, b := l.kept(x.types[i]), l.kept(y.types[i]); a != b && s.Lax != "types" && s.Lax != "numbers" && !(l.united && wholeDecimal.MatchString(x.types[i]) && strings.HasPrefix(y.types[i], "BIGINT ")) {
+		if l.united && wholeDecimal.MatchString(x.types[i]) && strings.HasPrefix(y.types[i], "BIGINT ") {
+			decimals = true
+			continue
+		}
+		if a, b := l.kept(x.types[i]), l.kept(y.types[i]); a != b && s.Lax != "types" && s.Lax != "numbers" {
 			return &Difference{Kind: "types", What: x.columns[i], Plain: x.types[i], Ours: y.types[i]}
 		}
 	}
@@ -177,7 +181,7 @@ func differ(x, y *outcome, s Step, mariaDB bool) *Difference {
 	kind := "rows"
 	if slices.Equal(untyped(a, s.Ordered), untyped(b, s.Ordered)) {
 		kind = "gotypes"
-		if l.united || l.copies && !mariaDB && slices.Equal(signed(a, s.Ordered), signed(b, s.Ordered)) {
+		if decimals || l.copies && !mariaDB && slices.Equal(signed(a, s.Ordered), signed(b, s.Ordered)) {
 			return nil
 		}
 	}
@@ -203,8 +207,13 @@ type lenient struct {
 
 func leniency(s Step, mariaDB bool) lenient {
 	copies := copying.MatchString(s.SQL)
-	inside := !mariaDB && parameterInside.MatchString(s.SQL)
-	return lenient{mariaDB, copies, outerJoin.MatchString(s.SQL), (!mariaDB && copies || inside && !s.whole()) && choosing.MatchString(s.SQL), inside, !mariaDB && united.MatchString(s.SQL)}
+	inside := parameterInside.MatchString(s.SQL)
+	return lenient{
+		mariaDB: mariaDB, copies: copies, outer: outerJoin.MatchString(s.SQL),
+		digits: !mariaDB && (copies || inside && !s.whole()) && choosing.MatchString(s.SQL),
+		inside: !mariaDB && (inside || parameterInWith.MatchString(s.SQL)),
+		united: !mariaDB && united.MatchString(s.SQL),
+	}
 }
 
 // whole reports whether all arguments are integers.
@@ -239,15 +248,16 @@ var (
 	copying        = regexp.MustCompile(`(?i)\b(GROUP BY|DISTINCT|DISTINCTROW|SQL_BUFFER_RESULT|OVER|ORDER BY)\b`)
 	changing       = regexp.MustCompile(`(?i)^\s*(SET\b.*\bsql_mode\b|USE\b)`)
 	grouping       = regexp.MustCompile(`(?is)\bSELECT\b.*\bSELECT\b.*\bGROUP BY\b`)
-	nestedDistinct = regexp.MustCompile(`(?is)\bSELECT DISTINCT.*\bSELECT\b|\bSELECT\b.*\bSELECT DISTINCT`)
+	nestedDistinct = regexp.MustCompile(`(?is)\bSELECT DISTINCT.*\bSELECT\b|\bWITH\b.*\bSELECT DISTINCT`)
 	united         = regexp.MustCompile(`(?is)\bNULLIF\b.*\bUNION\b|\bUNION\b.*\bNULLIF\b`)
 	wholeDecimal   = regexp.MustCompile(`^DECIMAL .*decimal \d+ 0 `)
 	choosing       = regexp.MustCompile(`(?i)\b(IF|CASE|COALESCE)\b`)
 	digits         = regexp.MustCompile(`decimal \d+ \d+`)
 
-	// A parameter that a derived table may compute with, and the type that it gives to numbers
-	// with digits.
-	parameterInside = regexp.MustCompile(`(?is)\b(FROM|WITH)\b.*\(\s*SELECT\b.*\?`)
+	// A parameter that a derived table, or WITH, may compute with, and the type that it gives to
+	// numbers with digits.
+	parameterInside = regexp.MustCompile(`(?is)\bFROM\b.*\(\s*SELECT\b.*\?`)
+	parameterInWith = regexp.MustCompile(`(?is)\bWITH\b.*\(\s*SELECT\b.*\?`)
 	allDigits       = regexp.MustCompile(`decimal \d+ 30`)
 
 	distinct     = regexp.MustCompile(`(?i)\bSELECT DISTINCT\b`)

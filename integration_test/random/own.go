@@ -193,9 +193,10 @@ func (s *Script) begins(mariaDB, refused bool, x, y *outcome) bool {
 	return x.err == 0 && y.err == 1568 && (refused || !mariaDB && slices.ContainsFunc(s.Setup, partitioned.MatchString))
 }
 
-// takesEarlier reports whether a text of a prepared statement's was taken for an unsigned number, as one
-// of its arguments was that in the execution before of what was sent: TestAcceptedEarlierSigns.
-func (s *Script) takesEarlier(step Step, args []any, x, y *outcome) bool {
+// takesEarlier reports whether a text that the last of some steps gives a prepared statement was taken
+// for an unsigned number, as an argument of an earlier execution was: TestAcceptedEarlierSigns.
+func takesEarlier(steps []Step, args []any, x, y *outcome) bool {
+	step := steps[len(steps)-1]
 	if !step.Prepared || x.err != 0 || y.err != 1690 {
 		return false
 	}
@@ -206,7 +207,7 @@ func (s *Script) takesEarlier(step Step, args []any, x, y *outcome) bool {
 		}
 		return false
 	})
-	return texts && slices.ContainsFunc(s.Steps, func(earlier Step) bool {
+	return texts && slices.ContainsFunc(steps, func(earlier Step) bool {
 		return earlier.SQL == step.SQL && slices.ContainsFunc(slices.Concat(earlier.Args...), func(arg any) bool {
 			switch arg.(type) {
 			case uint8, uint16, uint32, uint, uint64:

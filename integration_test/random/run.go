@@ -172,7 +172,7 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 			if failed {
 				r.Failed++
 			}
-			if s.begins(r.MariaDB, refused, x, y) || !r.MariaDB && s.takesEarlier(step, args, x, y) || s.folded(ctx, ours, step, args, x, y) {
+			if s.begins(r.MariaDB, refused, x, y) || !r.MariaDB && takesEarlier(s.Steps[:i+1], args, x, y) || s.folded(ctx, ours, step, args, x, y) {
 				return nil, nil
 			}
 			blurred.note(s, step, x)
