@@ -87,7 +87,7 @@ func TestDirectRows(t *testing.T) {
 					texts, changes := "", 0
 					for _, s := range sent {
 						texts += "\n" + s.Text
-						if strings.Contains(s.Text, "_shared STRAIGHT_JOIN") {
+						if strings.Contains(s.Text, "_locked STRAIGHT_JOIN") {
 							changes++
 						}
 					}

@@ -176,7 +176,7 @@ func TestPreparedInTransactions(t *testing.T) {
 				}
 			}
 			prepared := strings.Join(texts, "\n")
-			require.Equal(t, 2, strings.Count(prepared, "_shared STRAIGHT_JOIN"), "of a post and a member, each column of the post's:\n%s", prepared)
+			require.Equal(t, 2, strings.Count(prepared, "_locked STRAIGHT_JOIN"), "of a post and a member, each column of the post's:\n%s", prepared)
 			require.Contains(t, prepared, "`member` SET", "of a member alone")
 			harness.RollUp(t, tw.Ours)
 

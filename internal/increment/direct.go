@@ -69,14 +69,19 @@ func (c *Caller) changeRow(ctx context.Context, b *Batch, e *slotsql.RowIncremen
 }
 
 // sendAtOnce changes the base row of a transaction's increment where plain MySQL does,
-// instead of looking whether it is there; sent is false where it has to wait for COMMIT. It
-// is for one that is expected to be the last, while all others are held and come behind it
-// in canonical order: transactions that change one row and are then to wait for another, or
-// for a slot that comes before it, could deadlock. Nor may who waits for this row wait for long.
+// instead of looking whether it is there, and with it those of all others, which are held; sent is
+// false where it has to wait for COMMIT. It is for one that is expected to be the last. Where the
+// others have to wait, so does one that does not come before them in canonical order: transactions
+// that change one row and are then to wait for another, or for a slot that comes before it, could
+// deadlock. Nor may who waits for this row wait for long.
 func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement, behind *traffic.Behind) (sent bool, err error) {
 	x := c.Tx
-	if x == nil || !behind.Last() || c.Unbegun != nil || !x.HoldsAll(maxDirectRows) || !x.IsBefore(t, e.Key) {
+	if x == nil || !behind.Last() || c.Unbegun != nil || !x.HoldsAll(maxDirectRows) {
 		return false, nil
+	}
+	first := x.IsBefore(t, e.Key)
+	if sent, err := c.sendWithHeld(ctx, slotsql.BaseRow{Table: t, Increment: e}, first); sent || err != nil || !first {
+		return sent, err
 	}
 	switch err := c.sendDirect(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), e, true, ""); {
 	case errors.Is(err, errNotDirect), errors.Is(err, errRowGone):
@@ -85,6 +90,40 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 		return false, err
 	}
 	x.WrittenTo(t).MarkKey(e.Key)
+	return true, nil
+}
+
+// sendWithHeld changes the row of a last increment and those of all others, which are held, in one
+// statement; sent is false where it changes none. Who gets some of the locks has no other row
+// exclusively than those that come before the one that is refused, or the last one, if that comes
+// first: that one is held then, as the others are, or not locked at all.
+func (c *Caller) sendWithHeld(ctx context.Context, last slotsql.BaseRow, first bool) (sent bool, err error) {
+	x := c.Tx
+	rows := []slotsql.BaseRow{last}
+	for _, p := range x.Pending {
+		for _, e := range p.Entries {
+			rows = append(rows, slotsql.BaseRow{Table: p.Table, Increment: e})
+		}
+	}
+	if len(rows) == 1 || len(rows) > maxDirectRows || len(last.Table.Touch) > 0 {
+		return false, nil
+	}
+	for _, r := range rows {
+		b := c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key)
+		if !b.takes(c, r.Increment) || !b.keys.Mild(r.Increment.Key.ID()) {
+			return false, nil
+		}
+	}
+	slices.SortFunc(rows, slotsql.BaseRow.Compare)
+	if sent, err = c.changeRows(ctx, rows, len(rows), first); !sent {
+		if errors.Is(err, errLocked) { // each finds out for itself
+			err = nil
+		}
+		return false, err
+	}
+	for _, r := range rows {
+		x.WrittenTo(r.Table).MarkKey(r.Increment.Key)
+	}
 	return true, nil
 }
 
@@ -127,38 +166,47 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 	if changes == 0 {
 		return nil
 	}
-	switch affected, err := c.sendRows(ctx, rows); {
-	case err == nil && affected == 0, mysqlerr.Number(err) == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[mysqlerr.Number(err)]:
-		return nil
-	case err == nil && affected != int64(changes): // and were as many when they were counted
-		c.Watcher.NoteChange()
-		return c.AsDeadlock("a key names several rows meanwhile")
-	case err == nil:
-		for _, r := range rows {
-			if !r.Shared {
-				c.Transaction().PendingFor(r.Table).Remove(r.Increment.ID)
-				c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key).keys.Pass(r.Increment.KeyOf)
-			}
-		}
-		return nil
-	case c.Refused(err):
+	_, err := c.changeRows(ctx, rows, changes, false)
+	if errors.Is(err, errLocked) {
 		for _, r := range rows { // it does not tell which
 			c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key).keys.Meet(r.Increment.Key)
 		}
 		return nil
-	default:
-		return err
 	}
+	return err
 }
 
-// sendRows sends the statement for several base rows.
-func (c *Caller) sendRows(ctx context.Context, rows []slotsql.BaseRow) (affected int64, err error) {
-	whole := func() string { return c.Settings.NoWaiting() + slotsql.DirectRows(rows, nil) }
+// changeRows sends the statement for several base rows, of which so many are changed, and takes these out
+// of what is pending; done is false if it has changed none. Where all rows but the first are locked
+// shared already, that is said.
+func (c *Caller) changeRows(ctx context.Context, rows []slotsql.BaseRow, changes int, shared bool) (done bool, err error) {
+	switch affected, err := c.sendRows(ctx, rows, shared); {
+	case err == nil && affected == 0, mysqlerr.Number(err) == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[mysqlerr.Number(err)]:
+		return false, nil
+	case err == nil && affected != int64(changes): // and were as many when they were counted
+		c.Watcher.NoteChange()
+		return false, c.AsDeadlock("a key names several rows meanwhile")
+	case c.Refused(err):
+		return false, errLocked
+	case err != nil:
+		return false, err
+	}
+	for _, r := range rows {
+		if !r.Shared {
+			c.Transaction().PendingFor(r.Table).Remove(r.Increment.ID)
+			c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key).keys.Pass(r.Increment.KeyOf)
+		}
+	}
+	return true, nil
+}
+
+func (c *Caller) sendRows(ctx context.Context, rows []slotsql.BaseRow, shared bool) (affected int64, err error) {
+	whole := func() string { return c.Settings.NoWaiting() + slotsql.DirectRows(rows, shared, nil) }
 	if slices.ContainsFunc(rows, func(r slotsql.BaseRow) bool { return !slotsql.AreNumbers(r.Table, r.Increment) }) {
 		return c.Do(ctx, whole())
 	}
 	var n slotsql.Numbers
-	text := slotsql.DirectRows(rows, &n)
+	text := slotsql.DirectRows(rows, shared, &n)
 	return c.DoApart(ctx, c.Settings.NoWaiting(), text, n.Values, whole)
 }
 

@@ -1,6 +1,7 @@
 package slotsql
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,13 +62,19 @@ type BaseRow struct {
 	Shared    bool // it is not changed: its increment goes to a slot
 }
 
+// Compare is canonical order.
+func (r BaseRow) Compare(o BaseRow) int {
+	return cmp.Or(strings.Compare(r.Table.String(), o.Table.String()), r.Table.Key.Compare(r.Increment.Key, o.Increment.Key))
+}
+
 // DirectRows is the UPDATE of several base rows, in canonical order. It locks all of them
 // shared before any exclusively, and whichever others have locked makes it fail instead of
 // wait. The two locks are derived tables, which the server reads first, in this order, and
 // LIMIT keeps from merging (https://dev.mysql.com/doc/refman/8.4/en/derived-table-optimization.html);
 // to MariaDB every lock of the statement is one that fails, and the UPDATE itself the second.
-// n is nil, or gets the statement's numbers, which are parameters then.
-func DirectRows(rows []BaseRow, n *Numbers) string {
+// Where all but the first are locked shared already, it locks them exclusively at once. n is nil,
+// or gets the statement's numbers, which are parameters then.
+func DirectRows(rows []BaseRow, shared bool, n *Numbers) string {
 	const first = " STRAIGHT_JOIN "
 	var keys, changed, by []string
 	lockOf := func(i int) string { return PrivateRows + "_lock" + strconv.Itoa(i) }
@@ -90,7 +97,7 @@ func DirectRows(rows []BaseRow, n *Numbers) string {
 		for j, c := range r.Table.Key {
 			key := PrivateKey + strconv.Itoa(i) + "_" + strconv.Itoa(j)
 			keys = append(keys, lockOf(i)+"."+sqltext.Quote(c.Name)+" AS "+key)
-			by = append(by, row+"."+sqltext.Quote(c.Name)+" = "+sharedRows+"."+key)
+			by = append(by, row+"."+sqltext.Quote(c.Name)+" = "+lockedRows+"."+key)
 		}
 		by = append(by, r.Table.Key.AsKnown(row, true)...)
 		used, _ := (&Upsert{Table: r.Table, Entries: []*RowIncrement{r.Increment}}).Used()
@@ -98,9 +105,13 @@ func DirectRows(rows []BaseRow, n *Numbers) string {
 			by = append(by, row+"."+sqltext.Quote(r.Table.Counters[j].Name)+" IS NOT NULL")
 		}
 	}
-	tables := []string{locking(strings.Join(keys, ", "), true, rows[0].Table.NoWait()) + sharedRows}
-	if !rows[0].Table.MariaDB {
-		tables = append(tables, locking("1", false, "FOR UPDATE NOWAIT")+PrivateRows)
+	how := rows[0].Table.NoWait()
+	if shared {
+		how = exclusively
+	}
+	tables := []string{locking(strings.Join(keys, ", "), true, how) + lockedRows}
+	if !shared && !rows[0].Table.MariaDB {
+		tables = append(tables, locking("1", false, exclusively)+PrivateRows)
 	}
 	var sets []string
 	for i, r := range rows {
@@ -116,5 +127,7 @@ func DirectRows(rows []BaseRow, n *Numbers) string {
 	return "UPDATE " + strings.Join(append(tables, changed...), first) + " SET " + strings.Join(sets, ", ") + " WHERE " + strings.Join(by, " AND ")
 }
 
-// sharedRows is the alias of the rows that are locked shared.
-const sharedRows = PrivateRows + "_shared"
+const (
+	exclusively = "FOR UPDATE NOWAIT"
+	lockedRows  = PrivateRows + "_locked" // the alias of the rows that are locked first
+)

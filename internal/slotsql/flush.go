@@ -8,12 +8,11 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// The aliases of the entries whose base rows are there, and were locked, of these with what is counted
-// of them, and of the table of flushes.
+// The aliases of the entries whose base rows are there and locked ([lockedRows]) with what is counted of
+// them, and of the table of flushes.
 const (
-	privateLocked = PrivateRows + "_locked"
-	privateFound  = PrivateRows + "_found"
-	privateFlush  = PrivateRows + "_flush"
+	privateFound = PrivateRows + "_found"
+	privateFlush = PrivateRows + "_flush"
 )
 
 // privateTimes is how often a base row's key was found.
@@ -40,7 +39,7 @@ func (u *Upsert) Flush(batch, flusher, settled string) string {
 	}
 	locked := "SELECT STRAIGHT_JOIN " + strings.Join(found, ", ") + ", COUNT(*) OVER () AS " + privateNumber + ", COUNT(*) OVER (PARTITION BY " + strings.Join(keys, ", ") + ") AS " + privateTimes +
 		u.from(used, touched) + " WHERE (" + u.gone(used, touched) + ") IS NOT TRUE FOR UPDATE SKIP LOCKED"
-	counted := "SELECT " + strings.Join(columns, ", ") + ", " + privateNumber + ", MAX(" + privateTimes + ") OVER () AS " + privateTimes + " FROM (" + locked + ") AS " + privateLocked
+	counted := "SELECT " + strings.Join(columns, ", ") + ", " + privateNumber + ", MAX(" + privateTimes + ") OVER () AS " + privateTimes + " FROM (" + locked + ") AS " + lockedRows
 	return "UPDATE " + catalog.Flushes(t.Spec.DB) + " AS " + privateFlush + " STRAIGHT_JOIN (" + counted + ") AS " + privateFound +
 		" STRAIGHT_JOIN " + t.Base() + " AS " + name + ForceKey(t) +
 		" SET " + privateFlush + ".batch = " + batch + ", " + strings.Join(sets, ", ") +
