@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -25,13 +24,7 @@ type Batch struct {
 
 	keys   traffic.Keys
 	direct underWay
-	base   sync.Map // slotsql.Template by baseKey: their statements
-}
-
-// baseKey is what the statements for base rows differ in.
-type baseKey struct {
-	used, touched uint64 // by counter and touch column
-	later         bool
+	texts  texts
 }
 
 // AtRow is how an increment is tried at its base row.

@@ -58,12 +58,15 @@ func (b *Batch) takes(c *Caller, e *slotsql.RowIncrement) bool {
 
 // changeRow sends it.
 func (c *Caller) changeRow(ctx context.Context, b *Batch, e *slotsql.RowIncrement, later bool, further string) error {
-	u, tp := b.baseUpdate(e, later)
-	whole := func() string { return string(tp.Fill(nil, c.Settings.NoWaiting(), "", 0, u)) + further }
+	u, t := b.baseUpdate(e, later), b.keys.Table
+	whole := func() string {
+		return string(u.Fill(nil, c.Settings.NoWaiting(), "", 0, b.filling(e))) + further
+	}
 	send := func() (int64, error) { return c.Do(ctx, whole()) }
-	if slotsql.AreNumbers(u.Table, e) && slices.Equal(u.Columns, u.Table.Key) {
-		text, numbers := tp.Apart(u)
-		send = func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), text+further, numbers, whole) }
+	if slotsql.AreNumbers(t, e) && slices.Equal(b.keys.By, t.Key) {
+		send = func() (int64, error) {
+			return c.DoApart(ctx, c.Settings.NoWaiting(), u.apart+further, u.Numbers(e), whole)
+		}
 	}
 	return c.changeDirectly(b, send)
 }
@@ -201,36 +204,12 @@ func (c *Caller) changeRows(ctx context.Context, rows []slotsql.BaseRow, changes
 }
 
 func (c *Caller) sendRows(ctx context.Context, rows []slotsql.BaseRow, shared bool) (affected int64, err error) {
-	whole := func() string { return c.Settings.NoWaiting() + slotsql.DirectRows(rows, shared, nil) }
+	whole := func() string { return c.Settings.NoWaiting() + slotsql.DirectRows(rows, shared, false) }
 	if slices.ContainsFunc(rows, func(r slotsql.BaseRow) bool { return !slotsql.AreNumbers(r.Table, r.Increment) }) {
 		return c.Do(ctx, whole())
 	}
-	var n slotsql.Numbers
-	text := slotsql.DirectRows(rows, shared, &n)
-	return c.DoApart(ctx, c.Settings.NoWaiting(), text, n.Values, whole)
-}
-
-// baseUpdate is the statement for an increment of a base row, and what fills it.
-func (b *Batch) baseUpdate(e *slotsql.RowIncrement, later bool) (*slotsql.Upsert, slotsql.Template) {
-	u := &slotsql.Upsert{Table: b.keys.Table, Name: b.name, Columns: b.keys.By, Entries: []*slotsql.RowIncrement{e}}
-	used, touched := u.Used()
-	of := baseKey{bits(used), bits(touched), later}
-	if tp, ok := b.base.Load(of); ok {
-		return u, tp.(slotsql.Template)
-	}
-	tp := slotsql.NewDirectTemplate(u.Table, u.Name, u.Columns, used, touched, later)
-	if len(u.Table.Counters) <= 64 && len(u.Table.Touch) <= 64 {
-		b.base.Store(of, tp)
-	}
-	return u, tp
-}
-
-// bits has a bit for each of some places below 64.
-func bits(places []int) (set uint64) {
-	for _, i := range places {
-		set |= 1 << i
-	}
-	return set
+	text := c.shared.Batch(rows[0].Table, rows[0].Table.Spec.Name, rows[0].Table.Key).rowsUpdate(rows, shared)
+	return c.DoApart(ctx, c.Settings.NoWaiting(), text, slotsql.RowNumbers(rows, shared), whole)
 }
 
 // fillDirectly is sendDirect for the increment in the filler; sent is false for an argument

@@ -31,8 +31,7 @@ func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.BoundIncremen
 			out.Flush, out.Strict = u.Flush("?", "?", "?"), u.One()
 		}
 		if c.cools(x.Batch) {
-			u, tp := x.Batch.baseUpdate(e, true)
-			out.Direct = string(tp.Fill(nil, c.Settings.NoWaiting(), "", 0, u))
+			out.Direct = string(x.Batch.baseUpdate(e, true).Fill(nil, c.Settings.NoWaiting(), "", 0, x.Batch.filling(e)))
 		}
 		return out, Done, nil
 	}

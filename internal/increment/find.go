@@ -90,39 +90,12 @@ func (c *Caller) findRows(ctx context.Context, b *plan.BoundIncrement) ([]slotsq
 }
 
 func (c *Caller) find(ctx context.Context, b *plan.BoundIncrement, where string, deltas []int64, behind *traffic.Behind) ([]slotsql.RowIncrement, After, error) {
-	t, name := b.Table, sqltext.Quote(b.Name)
+	t := b.Table
 	var w *txn.WriteSet
 	if c.InTransaction() {
-		w = c.Transaction().WrittenTo(t)
+		w = c.Transaction().Written[t.String()]
 	}
-	null, future := catalog.Unless(t.Key.Incrementable(name, true)), []string(nil)
-	for i, counter := range t.Counters {
-		if deltas[i] != 0 {
-			null = append(null, name+"."+sqltext.Quote(counter.Name)+" IS NULL")
-		}
-	}
-	nowExprs := ""
-	for i, at := range b.Touch {
-		now := "NULL" // look-ups that go together have the same columns
-		if at != "" {
-			now = "CAST(CAST(" + at + " AS DATETIME(6)) AS CHAR)"
-			future = append(future, name+"."+sqltext.Quote(t.Touch[i].Name)+" > CAST("+at+" AS "+t.Touch[i].Moments()+")")
-		}
-		nowExprs += ", " + now
-	}
-	mine := "0"
-	if w != nil && len(w.Rows) > 0 {
-		conds := make([]string, len(w.Rows))
-		for i, r := range w.Rows {
-			conds[i] = strings.ReplaceAll(r.Base, sqltext.Quote(t.Spec.Name)+".", name+".")
-		}
-		mine = "(" + strings.Join(conds, ") OR (") + ")"
-	}
-	l := lookup{t: t, text: strings.Join(null, " OR ") + ", COALESCE(" + orFalse(future) + ", 0), " + mine + ", " + t.Key.Select(name) + nowExprs +
-		" FROM " + t.Base() + " AS " + name + " WHERE ", where: "(" + where + ")"}
-	if b.ID != "" {
-		l.id, l.where = b.ID, name+"."+sqltext.Quote(t.Key[0].Name)
-	}
+	l := c.lookupOf(b, where, deltas, w)
 	var rows [][]string
 	var held bool
 	var err error
@@ -172,6 +145,57 @@ func (c *Caller) find(ctx context.Context, b *plan.BoundIncrement, where string,
 		}
 	}
 	return hits, Done, nil
+}
+
+// lookupOf is the look-up of a condition's rows: whether an increment is none of theirs, their keys, and
+// the present times of touch columns.
+func (c *Caller) lookupOf(b *plan.BoundIncrement, where string, deltas []int64, w *txn.WriteSet) lookup {
+	t, name := b.Table, sqltext.Quote(b.Name)
+	touches := slices.ContainsFunc(b.Touch, func(at string) bool { return at != "" })
+	if b.ID != "" && !touches && (w == nil || len(w.Rows) == 0) {
+		used, few := setOf(deltas)
+		l := made(&c.shared.Batch(t, b.Name, t.Key).texts.keys, used, few, func() lookup {
+			l := lookup{t: t, text: lookupText(b, deltas, nil), where: name + "." + sqltext.Quote(t.Key[0].Name), id: "?"}
+			l.held = l.holding(l.id)
+			return l
+		})
+		l.id = b.ID
+		return l
+	}
+	l := lookup{t: t, text: lookupText(b, deltas, w), where: "(" + where + ")"}
+	if b.ID != "" {
+		l.id, l.where = b.ID, name+"."+sqltext.Quote(t.Key[0].Name)
+	}
+	return l
+}
+
+// lookupText is its text up to WHERE.
+func lookupText(b *plan.BoundIncrement, deltas []int64, w *txn.WriteSet) string {
+	t, name := b.Table, sqltext.Quote(b.Name)
+	null, future := catalog.Unless(t.Key.Incrementable(name, true)), []string(nil)
+	for i, counter := range t.Counters {
+		if deltas[i] != 0 {
+			null = append(null, name+"."+sqltext.Quote(counter.Name)+" IS NULL")
+		}
+	}
+	nowExprs := ""
+	for i, at := range b.Touch {
+		now := "NULL" // look-ups that go together have the same columns
+		if at != "" {
+			now = "CAST(CAST(" + at + " AS DATETIME(6)) AS CHAR)"
+			future = append(future, name+"."+sqltext.Quote(t.Touch[i].Name)+" > CAST("+at+" AS "+t.Touch[i].Moments()+")")
+		}
+		nowExprs += ", " + now
+	}
+	mine := "0"
+	if w != nil && len(w.Rows) > 0 {
+		conds := make([]string, len(w.Rows))
+		for i, r := range w.Rows {
+			conds[i] = strings.ReplaceAll(r.Base, sqltext.Quote(t.Spec.Name)+".", name+".")
+		}
+		mine = "(" + strings.Join(conds, ") OR (") + ")"
+	}
+	return strings.Join(null, " OR ") + ", COALESCE(" + orFalse(future) + ", 0), " + mine + ", " + t.Key.Select(name) + nowExprs + " FROM " + t.Base() + " AS " + name + " WHERE "
 }
 
 func orFalse(conds []string) string {

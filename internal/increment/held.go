@@ -29,21 +29,26 @@ func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (ro
 	if !c.cools(b) || b.keys.Hot(l.id) {
 		return nil, false, nil
 	}
-	// The second lock is of no row: DDL waits for who has it, as for an UPDATE's, instead of
-	// keeping the UPDATE at COMMIT from the table (https://dev.mysql.com/doc/refman/8.4/en/metadata-locking.html).
-	text := func(id string) string {
-		return "SELECT " + l.of(id) + " AND (SELECT 1 FROM " + l.t.Base() + " WHERE FALSE FOR UPDATE) IS NULL " + l.t.NoWait()
+	if l.held == "" {
+		l.held = l.holding("?")
 	}
 	if n, nerr := strconv.ParseInt(l.id, 10, 64); nerr == nil {
-		rows, err = c.ReadApart(ctx, text("?"), []driver.NamedValue{{Ordinal: 1, Value: n}}, func() string { return text(l.id) })
+		rows, err = c.ReadApart(ctx, l.held, []driver.NamedValue{{Ordinal: 1, Value: n}}, func() string { return l.holding(l.id) })
 	} else { // above those
-		rows, err = c.Read(ctx, text(l.id))
+		rows, err = c.Read(ctx, l.holding(l.id))
 	}
 	if c.Refused(err) {
 		b.keys.Meet(k)
 		return nil, false, nil
 	}
 	return rows, err == nil, err
+}
+
+// holding is the text that locks the row of a key. The second lock is of no row: DDL waits for who
+// has it, as for an UPDATE's, instead of keeping the UPDATE at COMMIT from the table
+// (https://dev.mysql.com/doc/refman/8.4/en/metadata-locking.html).
+func (l lookup) holding(id string) string {
+	return "SELECT " + l.of(id) + " AND (SELECT 1 FROM " + l.t.Base() + " WHERE FALSE FOR UPDATE) IS NULL " + l.t.NoWait()
 }
 
 // sendHeld adds increments to their base rows, one by one in canonical order, until one has

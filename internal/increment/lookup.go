@@ -23,6 +23,7 @@ type lookup struct {
 	text  string // up to WHERE
 	where string // or the key's column
 	id    string // the key, where that is all that is asked for; or ""
+	held  string // the text that locks its row, with a parameter for the key; or ""
 }
 
 // of is the SELECT for keys, or for the condition if there are none.

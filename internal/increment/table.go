@@ -1,6 +1,7 @@
 package increment
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,13 +27,16 @@ const maxBatches = 1000
 type batchKey struct {
 	t    *catalog.Table // of one reading of the schema
 	name string         // by which conditions call it
-	key  string         // that they give
+	key  string         // that they give; "": the table's own
 }
 
 // Batch returns the batch for increments whose conditions call a table by a name and give
 // one of its unique keys; beyond the bound, one of the caller's own.
 func (s *Shared) Batch(t *catalog.Table, name string, cols catalog.KeyColumns) *Batch {
-	of, key := s.tables.Of(t), batchKey{t, name, strings.Join(catalog.QuoteNames(cols), ",")}
+	of, key := s.tables.Of(t), batchKey{t: t, name: name}
+	if !slices.Equal(cols, t.Key) {
+		key.key = strings.Join(catalog.QuoteNames(cols), ",")
+	}
 	if b, ok := of.batches.Load(key); ok {
 		return b.(*Batch)
 	}

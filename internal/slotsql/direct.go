@@ -72,9 +72,9 @@ func (r BaseRow) Compare(o BaseRow) int {
 // wait. The two locks are derived tables, which the server reads first, in this order, and
 // LIMIT keeps from merging (https://dev.mysql.com/doc/refman/8.4/en/derived-table-optimization.html);
 // to MariaDB every lock of the statement is one that fails, and the UPDATE itself the second.
-// Where all but the first are locked shared already, it locks them exclusively at once. n is nil,
-// or gets the statement's numbers, which are parameters then.
-func DirectRows(rows []BaseRow, shared bool, n *Numbers) string {
+// Where all but the first are locked shared already, it locks them exclusively at once. Its numbers
+// are parameters if they are to be apart.
+func DirectRows(rows []BaseRow, shared, numbersApart bool) string {
 	const first = " STRAIGHT_JOIN "
 	var keys, changed, by []string
 	lockOf := func(i int) string { return PrivateRows + "_lock" + strconv.Itoa(i) }
@@ -83,7 +83,11 @@ func DirectRows(rows []BaseRow, shared bool, n *Numbers) string {
 		for i, r := range rows {
 			if all || !r.Shared {
 				from = append(from, r.Table.Base()+" AS "+lockOf(i)+ForceKey(r.Table))
-				where = append(where, n.where(r.Table.Key, r.Increment.Key, lockOf(i)))
+				cond := whereApart(r.Table.Key, lockOf(i))
+				if !numbersApart {
+					cond = r.Table.Key.Where(r.Increment.Key, lockOf(i))
+				}
+				where = append(where, cond)
 			}
 		}
 		return "(SELECT " + what + " FROM " + strings.Join(from, first) + " WHERE " + strings.Join(where, " AND ") + " LIMIT 2 " + how + ") AS "
@@ -110,7 +114,7 @@ func DirectRows(rows []BaseRow, shared bool, n *Numbers) string {
 		how = exclusively
 	}
 	tables := []string{locking(strings.Join(keys, ", "), true, how) + lockedRows}
-	if !shared && !rows[0].Table.MariaDB {
+	if locksAgain(rows, shared) {
 		tables = append(tables, locking("1", false, exclusively)+PrivateRows)
 	}
 	var sets []string
@@ -122,9 +126,37 @@ func DirectRows(rows []BaseRow, shared bool, n *Numbers) string {
 		used, touched := u.Used()
 		var set templateWriter
 		set.adds(r.Table, used, touched, row, row)
-		sets = append(sets, string(set.done().Fill(nil, "", "", 0, n.of(u))))
+		var f filling = u
+		if numbersApart {
+			f = apart{u}
+		}
+		sets = append(sets, string(set.done().Fill(nil, "", "", 0, f)))
 	}
 	return "UPDATE " + strings.Join(append(tables, changed...), first) + " SET " + strings.Join(sets, ", ") + " WHERE " + strings.Join(by, " AND ")
+}
+
+// locksAgain reports whether there is a second lock.
+func locksAgain(rows []BaseRow, shared bool) bool { return !shared && !rows[0].Table.MariaDB }
+
+// RowNumbers are the numbers of [DirectRows].
+func RowNumbers(rows []BaseRow, shared bool) (n Numbers) {
+	n = make(Numbers, 0, 3*len(rows))
+	for _, r := range rows {
+		n.key(r.Increment.Key)
+	}
+	for _, r := range rows {
+		if !r.Shared && locksAgain(rows, shared) {
+			n.key(r.Increment.Key)
+		}
+	}
+	for _, r := range rows {
+		for _, d := range r.Increment.Deltas {
+			if d != 0 && !r.Shared {
+				n.add(d)
+			}
+		}
+	}
+	return n
 }
 
 const (

@@ -10,9 +10,22 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// Numbers are those of a statement that is written with parameters in their place, so that
-// it is the same text for all rows. To nil they stand in the text.
-type Numbers struct{ Values []driver.NamedValue }
+// A statement may be written with parameters in the place of its numbers, so that it is the same
+// text for all rows, and made once.
+
+// Numbers are those of a statement, in the order of its text.
+type Numbers []driver.NamedValue
+
+func (n *Numbers) add(v int64) {
+	*n = append(*n, driver.NamedValue{Ordinal: len(*n) + 1, Value: v})
+}
+
+func (n *Numbers) key(k catalog.Key) {
+	for _, v := range k {
+		number, _ := strconv.ParseInt(v, 10, 64) // it is one
+		n.add(number)
+	}
+}
 
 // AreNumbers reports whether an entry's key, and what it adds, are integers, and it sets
 // nothing else.
@@ -31,50 +44,37 @@ func isInt64(v string) bool {
 	return err == nil
 }
 
-// add is a parameter in the text.
-func (n *Numbers) add(v int64) string {
-	n.Values = append(n.Values, driver.NamedValue{Ordinal: len(n.Values) + 1, Value: v})
-	return "?"
-}
+// Apart is the statement of a template for entries that have [AreNumbers].
+func (tp Template) Apart(u *Upsert) string { return string(tp.Fill(nil, "", "", 0, apart{u})) }
 
-// where is the condition of a key in the table called name.
-func (n *Numbers) where(k catalog.KeyColumns, v catalog.Key, name string) string {
-	if n == nil {
-		return k.Where(v, name)
+// Numbers are those of [Template.Apart] for an entry.
+func (tp Template) Numbers(e *RowIncrement) (n Numbers) {
+	n = make(Numbers, 0, len(tp))
+	for _, p := range tp {
+		switch p.hole {
+		case holeDelta:
+			n.add(e.Deltas[p.i])
+		case holeWhere:
+			n.key(e.Key)
+		}
 	}
-	conds := make([]string, len(k))
-	for i, c := range k {
-		number, _ := strconv.ParseInt(v[i], 10, 64) // it is one
-		conds[i] = name + "." + sqltext.Quote(c.Name) + " = " + n.add(number)
-	}
-	return strings.Join(conds, " AND ")
-}
-
-// of fills a template with what an entry adds.
-func (n *Numbers) of(u *Upsert) filling {
-	if n == nil {
-		return u
-	}
-	return apart{u, n}
-}
-
-// Apart is the statement of a template for an entry that has AreNumbers.
-func (tp Template) Apart(u *Upsert) (text string, numbers []driver.NamedValue) {
-	n := &Numbers{}
-	text = string(tp.Fill(nil, "", "", 0, apart{u, n}))
-	return text, n.Values
+	return n
 }
 
 // apart is an Upsert whose numbers are parameters.
-type apart struct {
-	*Upsert
-	numbers *Numbers
-}
+type apart struct{ *Upsert }
 
-func (a apart) Delta(buf []byte, i int) []byte {
-	return append(buf, a.numbers.add(a.Entries[0].Deltas[i])...)
-}
+func (apart) Delta(buf []byte, _ int) []byte { return append(buf, '?') }
 
 func (a apart) Where(buf []byte) []byte {
-	return append(buf, a.numbers.where(a.Columns, a.Entries[0].Key, sqltext.Quote(a.Name))...)
+	return append(buf, whereApart(a.Columns, sqltext.Quote(a.Name))...)
+}
+
+// whereApart is the condition of a key in the table called name.
+func whereApart(k catalog.KeyColumns, name string) string {
+	conds := make([]string, len(k))
+	for i, c := range k {
+		conds[i] = name + "." + sqltext.Quote(c.Name) + " = ?"
+	}
+	return strings.Join(conds, " AND ")
 }
