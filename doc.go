@@ -121,8 +121,8 @@ package countermysql
 //
 //	BeginTx mayDefer                                 in a transaction: BEGIN waits,
 //	Count countLater promise                         it is noted
-//	KeepPromises sendAtOnce                          its row is changed, if RowsAffected is asked
-//	findAll hold lookUp addPending                   - or locked, or looked up, if others may follow
+//	KeepPromises sendAtOnce sendWithHeld             if RowsAffected is asked, its row is changed,
+//	findAll hold lookUp addPending                   or locked, or looked up, if others may follow
 //	Commit Due CommitTogether                        COMMIT: as outside, if nothing else was done,
 //	commit Send sendHeld sendTable sendUpsert        or right before it
 //

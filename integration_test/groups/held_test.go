@@ -156,53 +156,6 @@ func TestHeldByOthers(t *testing.T) {
 	})
 }
 
-// TestHeldInPart proves that who does not get all rows for himself with the last increment has
-// none but those that he may have while he waits: not the held one where the last one was refused,
-// and both for others to lock shared where the held one was, or the last one in canonical order;
-// and that nothing is lost.
-func TestHeldInPart(t *testing.T) {
-	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		for _, of := range []struct {
-			increments []string
-			locks      string            // what somebody else has locked
-			free       map[string]string // what others can lock then, and how
-		}{
-			{[]string{voteBook, voteAuthor}, "SELECT 1 FROM author WHERE id = 1 FOR UPDATE", map[string]string{"book": "LOCK IN SHARE MODE"}},
-			{[]string{voteBook, voteAuthor}, "SELECT 1 FROM author WHERE id = 1 LOCK IN SHARE MODE", map[string]string{"book": "LOCK IN SHARE MODE", "author": "LOCK IN SHARE MODE"}},
-			{[]string{voteBook, voteAuthor}, "SELECT 1 FROM book WHERE id = 1 LOCK IN SHARE MODE", map[string]string{"book": "LOCK IN SHARE MODE"}},
-			{[]string{voteAuthor, voteBook}, "SELECT 1 FROM author WHERE id = 1 LOCK IN SHARE MODE", map[string]string{"book": "LOCK IN SHARE MODE", "author": "LOCK IN SHARE MODE"}},
-			{[]string{voteAuthor, voteBook}, "SELECT 1 FROM book WHERE id = 1 LOCK IN SHARE MODE", map[string]string{"book": "LOCK IN SHARE MODE"}},
-			{[]string{voteAuthor, voteBook}, "SELECT 1 FROM book WHERE id = 1 FOR UPDATE", map[string]string{"author": "LOCK IN SHARE MODE"}},
-		} {
-			t.Run(fmt.Sprint(of.increments[0][7:13], " ", of.locks), func(t *testing.T) {
-				tw := harness.NewTwin(t, srv, voted, votedCounters(), "interpolateParams=true")
-				learnVotes(t, tw, of.increments...)
-				other, err := tw.Direct.Begin()
-				require.NoError(t, err)
-				_, err = other.Exec(of.locks)
-				require.NoError(t, err)
-				tx := begunVote(t, tw.Ours, of.increments...)
-				third, err := tw.Direct.Conn(t.Context())
-				require.NoError(t, err)
-				defer third.Close()
-				_, err = third.ExecContext(t.Context(), "SET innodb_lock_wait_timeout = 1")
-				require.NoError(t, err)
-				for table, how := range of.free {
-					_, err := third.ExecContext(t.Context(), "SELECT 1 FROM "+table+" WHERE id = 1 "+how)
-					require.NoError(t, err, table)
-				}
-				committed := make(chan error, 1)
-				go func() { committed <- tx.Commit() }()
-				require.Eventually(t, func() bool { return len(committed) > 0 || tw.Waits(t) }, 10*time.Second, 120*time.Millisecond)
-				require.NoError(t, other.Commit())
-				require.NoError(t, <-committed)
-				require.EqualValues(t, 1, harness.Number(t, tw.Ours, "SELECT votes FROM book WHERE id = 1"))
-				require.EqualValues(t, 1, harness.Number(t, tw.Ours, "SELECT points FROM author WHERE id = 1"))
-			})
-		}
-	})
-}
-
 // TestHeldNoMore proves that no row is held any more where a transaction has gone on with
 // anything but increments behind one: two who hold a row and want it for themselves would
 // wait for each other. So these do not.

@@ -79,7 +79,7 @@ func (c *Caller) changeRow(ctx context.Context, b *Batch, e *slotsql.RowIncremen
 // deadlock. Nor may who waits for this row wait for long.
 func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement, behind *traffic.Behind) (sent bool, err error) {
 	x := c.Tx
-	if x == nil || !behind.Last() || c.Unbegun != nil || !x.HoldsAll(maxDirectRows) {
+	if x == nil || !behind.Last() || c.Unbegun != nil || !x.HoldsAll(maxDirectRows) || x.Pending[t.String()].Get(e.ID) != nil {
 		return false, nil
 	}
 	first := x.IsBefore(t, e.Key)
