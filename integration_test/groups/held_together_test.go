@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql/integration_test/harness"
@@ -90,5 +91,47 @@ func TestHeldTwice(t *testing.T) {
 			}
 			tw.Same(t, "SELECT * FROM book ORDER BY id")
 		}
+	})
+}
+
+// TestEditBetweenHeld pins what may become of an edit of one row that waits for a transaction which
+// holds that row: where the transaction then waits for a slot of an earlier row, and who has that for
+// the edited row, behind the edit. The increments are counted.
+func TestEditBetweenHeld(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := votedCounters()
+		for i := range config.Tables {
+			config.Tables[i].Slots = 1
+		}
+		tw := harness.NewTwin(t, srv, voted, config, "interpolateParams=true")
+		second, _ := harness.OpenOurs(t, tw.OursDSN, tw.Config)
+		learnVotes(t, tw, voteBook, voteAuthor)
+		other, err := tw.Direct.Begin() // so that the author's increments go to slots
+		require.NoError(t, err)
+		_, err = other.Exec("SELECT 1 FROM author WHERE id = 1 LOCK IN SHARE MODE")
+		require.NoError(t, err)
+		holds := begunVote(t, tw.Ours, voteBook, voteAuthor)
+		looks := begunVote(t, second, voteBook, voteAuthor)
+		edited := make(chan error, 1)
+		go func() {
+			_, err := tw.Direct.Exec("UPDATE book SET title = 'x' WHERE id = 1")
+			edited <- err
+		}()
+		require.Eventually(t, func() bool { return tw.Waits(t) }, 10*time.Second, 120*time.Millisecond)
+		committed := make(chan error, 1)
+		go func() { committed <- looks.Commit() }()
+		slot := func() bool { // of the author's, which it has locked
+			_, err := tw.Direct.Exec("SELECT 1 FROM author_slots WHERE id = 1 FOR UPDATE NOWAIT")
+			return err != nil
+		}
+		require.Eventually(t, slot, 10*time.Second, 10*time.Millisecond)
+		require.NoError(t, other.Commit())
+		require.NoError(t, holds.Commit())
+		require.NoError(t, <-committed)
+		var deadlock *mysql.MySQLError
+		require.ErrorAs(t, <-edited, &deadlock)
+		require.EqualValues(t, 1213, deadlock.Number)
+		require.EqualValues(t, 2, harness.Number(t, tw.Ours, "SELECT votes FROM book WHERE id = 1"))
+		require.EqualValues(t, 2, harness.Number(t, tw.Ours, "SELECT points FROM author WHERE id = 1"))
 	})
 }

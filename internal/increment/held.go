@@ -16,7 +16,8 @@ import (
 // two transactions that hold a row and both edit it, or fold its slots to read it, deadlock,
 // which they do not on plain MySQL, where the first of them has locked it for itself. Who
 // holds all his rows waits for no base row at COMMIT, and nobody who increments waits for him:
-// a lock that is refused sends an increment to a slot, and those go together with held rows.
+// a lock that is refused sends an increment to a slot, and those go together with held rows. Only
+// behind an edit that waits for a held row do they wait, which may be that one's deadlock.
 
 // hold looks for the row of a promise and locks it; held is false where it may not, or somebody
 // else has. Of a promise, as a row that could not take its increment, NULL or touched later,
