@@ -59,11 +59,12 @@ func (s *Shared) Slotted(t *catalog.Table, entries []*slotsql.RowIncrement) {
 // Forget lets go of the batches of definitions that do not hold in a schema.
 func (s *Shared) Forget(now *catalog.Schema) {
 	for _, of := range s.tables {
-		of.batches.Range(func(key, _ any) bool {
+		of.batches.Range(func(key, b any) bool {
 			if t := key.(batchKey).t; now.Lookup(t.Spec.DB, t.Spec.Name, "") != t {
 				of.batches.Delete(key)
 				of.known.Add(-1)
 			}
+			b.(*Batch).texts.rows.Clear() // which name other tables, too
 			return true
 		})
 	}
