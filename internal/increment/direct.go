@@ -83,7 +83,7 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 		return false, nil
 	}
 	first := x.IsBefore(t, e.Key)
-	if sent, err := c.sendWithHeld(ctx, slotsql.BaseRow{Table: t, Increment: e}, first); sent || err != nil || !first {
+	if sent, err := sendWithHeld(ctx, c, slotsql.BaseRow{Table: t, Increment: e}, first); sent || err != nil || !first {
 		return sent, err
 	}
 	switch err := c.sendDirect(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), e, true, ""); {
@@ -100,7 +100,7 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 // statement; sent is false where it changes none. Who gets some of the locks has no other row
 // exclusively than those that come before the one that is refused, or the last one, if that comes
 // first: that one is held then, as the others are, or not locked at all.
-func (c *Caller) sendWithHeld(ctx context.Context, last slotsql.BaseRow, first bool) (sent bool, err error) {
+func sendWithHeld(ctx context.Context, c *Caller, last slotsql.BaseRow, first bool) (sent bool, err error) {
 	x := c.Tx
 	rows := []slotsql.BaseRow{last}
 	for _, p := range x.Pending {
@@ -118,7 +118,7 @@ func (c *Caller) sendWithHeld(ctx context.Context, last slotsql.BaseRow, first b
 		}
 	}
 	slices.SortFunc(rows, slotsql.BaseRow.Compare)
-	if sent, err = c.changeRows(ctx, rows, len(rows), first); !sent {
+	if sent, err = changeRows(ctx, c, rows, len(rows), first); !sent {
 		if errors.Is(err, errLocked) { // each finds out for itself
 			err = nil
 		}
@@ -169,7 +169,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 	if changes == 0 {
 		return nil
 	}
-	_, err := c.changeRows(ctx, rows, changes, false)
+	_, err := changeRows(ctx, c, rows, changes, false)
 	if errors.Is(err, errLocked) {
 		for _, r := range rows { // it does not tell which
 			c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key).keys.Meet(r.Increment.Key)
@@ -182,7 +182,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 // changeRows sends the statement for several base rows, of which so many are changed, and takes these out
 // of what is pending; done is false if it has changed none. Where all rows but the first are locked
 // shared already, that is said.
-func (c *Caller) changeRows(ctx context.Context, rows []slotsql.BaseRow, changes int, shared bool) (done bool, err error) {
+func changeRows(ctx context.Context, c *Caller, rows []slotsql.BaseRow, changes int, shared bool) (done bool, err error) {
 	switch affected, err := c.sendRows(ctx, rows, shared); {
 	case err == nil && affected == 0, mysqlerr.Number(err) == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[mysqlerr.Number(err)]:
 		return false, nil

@@ -95,7 +95,7 @@ func (c *Caller) find(ctx context.Context, b *plan.BoundIncrement, where string,
 	if c.InTransaction() {
 		w = c.Transaction().Written[t.String()]
 	}
-	l := c.lookupOf(b, where, deltas, w)
+	l := lookupOf(c.shared, b, where, deltas, w)
 	var rows [][]string
 	var held bool
 	var err error
@@ -149,12 +149,12 @@ func (c *Caller) find(ctx context.Context, b *plan.BoundIncrement, where string,
 
 // lookupOf is the look-up of a condition's rows: whether an increment is none of theirs, their keys, and
 // the present times of touch columns.
-func (c *Caller) lookupOf(b *plan.BoundIncrement, where string, deltas []int64, w *txn.WriteSet) lookup {
+func lookupOf(s *Shared, b *plan.BoundIncrement, where string, deltas []int64, w *txn.WriteSet) lookup {
 	t, name := b.Table, sqltext.Quote(b.Name)
 	touches := slices.ContainsFunc(b.Touch, func(at string) bool { return at != "" })
 	if b.ID != "" && !touches && (w == nil || len(w.Rows) == 0) {
 		used, few := setOf(deltas)
-		l := made(&c.shared.Batch(t, b.Name, t.Key).texts.keys, used, few, func() lookup {
+		l := made(&s.Batch(t, b.Name, t.Key).texts.keys, used, few, func() lookup {
 			l := lookup{t: t, text: lookupText(b, deltas, nil), where: name + "." + sqltext.Quote(t.Key[0].Name), id: "?"}
 			l.held = l.holding(l.id)
 			return l
