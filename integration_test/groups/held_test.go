@@ -135,6 +135,13 @@ func begunVote(t *testing.T, db *sql.DB, increments ...string) *sql.Tx {
 	return tx
 }
 
+// requireVotes proves that so many votes were counted, of the book and of its author.
+func requireVotes(t *testing.T, tw *harness.Twin, n int) {
+	t.Helper()
+	require.EqualValues(t, n, harness.Number(t, tw.Ours, "SELECT votes FROM book WHERE id = 1"))
+	require.EqualValues(t, n, harness.Number(t, tw.Ours, "SELECT points FROM author WHERE id = 1"))
+}
+
 // TestHeldByOthers proves that a transaction does not wait for a row that somebody has locked
 // before COMMIT, and changes no row then before it has waited.
 func TestHeldByOthers(t *testing.T) {
@@ -151,8 +158,7 @@ func TestHeldByOthers(t *testing.T) {
 		committed := commitWaits(t, tx)
 		require.NoError(t, edit.Commit())
 		require.NoError(t, <-committed)
-		require.EqualValues(t, 1, harness.Number(t, tw.Ours, "SELECT votes FROM book WHERE id = 1"))
-		require.EqualValues(t, 1, harness.Number(t, tw.Ours, "SELECT points FROM author WHERE id = 1"))
+		requireVotes(t, tw, 1)
 	})
 }
 

@@ -82,8 +82,7 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 	if x == nil || !behind.Last() || c.Unbegun != nil || !x.HoldsAll(maxDirectRows) || x.Pending[t.String()].Get(e.ID) != nil {
 		return false, nil
 	}
-	first := x.IsBefore(t, e.Key)
-	if sent, err := sendWithHeld(ctx, c, slotsql.BaseRow{Table: t, Increment: e}, first); sent || err != nil || !first {
+	if sent, err := sendWithHeld(ctx, c, slotsql.BaseRow{Table: t, Increment: e}); sent || err != nil || !x.IsBefore(t, e.Key) {
 		return sent, err
 	}
 	switch err := c.sendDirect(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), e, true, ""); {
@@ -100,17 +99,18 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 // statement; sent is false where it changes none. Who gets some of the locks has no other row
 // exclusively than those that come before the one that is refused, or the last one, if that comes
 // first: that one is held then, as the others are, or not locked at all.
-func sendWithHeld(ctx context.Context, c *Caller, last slotsql.BaseRow, first bool) (sent bool, err error) {
+func sendWithHeld(ctx context.Context, c *Caller, last slotsql.BaseRow) (sent bool, err error) {
 	x := c.Tx
-	rows := []slotsql.BaseRow{last}
+	var rows []slotsql.BaseRow
 	for _, p := range x.Pending {
 		for _, e := range p.Entries {
 			rows = append(rows, slotsql.BaseRow{Table: p.Table, Increment: e})
 		}
 	}
-	if len(rows) == 1 || len(rows) > maxDirectRows || len(last.Table.Touch) > 0 {
+	if len(rows) == 0 || len(rows) == maxDirectRows || len(last.Table.Touch) > 0 {
 		return false, nil
 	}
+	rows = append(rows, last)
 	for _, r := range rows {
 		b := c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key)
 		if !b.takes(c, r.Increment) || !b.keys.Mild(r.Increment.Key.ID()) {
@@ -118,7 +118,7 @@ func sendWithHeld(ctx context.Context, c *Caller, last slotsql.BaseRow, first bo
 		}
 	}
 	slices.SortFunc(rows, slotsql.BaseRow.Compare)
-	if sent, err = changeRows(ctx, c, rows, len(rows), first); !sent {
+	if sent, err = changeRows(ctx, c, rows, len(rows), rows[0].Increment == last.Increment); !sent {
 		if errors.Is(err, errLocked) { // each finds out for itself
 			err = nil
 		}
@@ -180,10 +180,9 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 }
 
 // changeRows sends the statement for several base rows, of which so many are changed, and takes these out
-// of what is pending; done is false if it has changed none. Where all rows but the first are locked
-// shared already, that is said.
-func changeRows(ctx context.Context, c *Caller, rows []slotsql.BaseRow, changes int, shared bool) (done bool, err error) {
-	switch affected, err := c.sendRows(ctx, rows, shared); {
+// of what is pending; done is false if it has changed none. held says that all rows but the first are.
+func changeRows(ctx context.Context, c *Caller, rows []slotsql.BaseRow, changes int, held bool) (done bool, err error) {
+	switch affected, err := c.sendRows(ctx, rows, held); {
 	case err == nil && affected == 0, mysqlerr.Number(err) == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[mysqlerr.Number(err)]:
 		return false, nil
 	case err == nil && affected != int64(changes): // and were as many when they were counted
@@ -203,13 +202,13 @@ func changeRows(ctx context.Context, c *Caller, rows []slotsql.BaseRow, changes 
 	return true, nil
 }
 
-func (c *Caller) sendRows(ctx context.Context, rows []slotsql.BaseRow, shared bool) (affected int64, err error) {
-	whole := func() string { return c.Settings.NoWaiting() + slotsql.DirectRows(rows, shared, false) }
+func (c *Caller) sendRows(ctx context.Context, rows []slotsql.BaseRow, held bool) (affected int64, err error) {
+	whole := func() string { return c.Settings.NoWaiting() + slotsql.DirectRows(rows, held, false) }
 	if slices.ContainsFunc(rows, func(r slotsql.BaseRow) bool { return !slotsql.AreNumbers(r.Table, r.Increment) }) {
 		return c.Do(ctx, whole())
 	}
-	text := c.shared.Batch(rows[0].Table, rows[0].Table.Spec.Name, rows[0].Table.Key).rowsUpdate(rows, shared)
-	return c.DoApart(ctx, c.Settings.NoWaiting(), text, slotsql.RowNumbers(rows, shared), whole)
+	text := c.shared.Batch(rows[0].Table, rows[0].Table.Spec.Name, rows[0].Table.Key).rowsUpdate(rows, held)
+	return c.DoApart(ctx, c.Settings.NoWaiting(), text, slotsql.RowNumbers(rows, held), whole)
 }
 
 // fillDirectly is sendDirect for the increment in the filler; sent is false for an argument

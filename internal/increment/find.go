@@ -150,22 +150,19 @@ func (c *Caller) find(ctx context.Context, b *plan.BoundIncrement, where string,
 // lookupOf is the look-up of a condition's rows: whether an increment is none of theirs, their keys, and
 // the present times of touch columns.
 func lookupOf(s *Shared, b *plan.BoundIncrement, where string, deltas []int64, w *txn.WriteSet) lookup {
-	t, name := b.Table, sqltext.Quote(b.Name)
+	t := b.Table
 	touches := slices.ContainsFunc(b.Touch, func(at string) bool { return at != "" })
-	if b.ID != "" && !touches && (w == nil || len(w.Rows) == 0) {
-		used, few := setOf(deltas)
-		l := made(&s.Batch(t, b.Name, t.Key).texts.keys, used, few, func() lookup {
-			l := lookup{t: t, text: lookupText(b, deltas, nil), where: name + "." + sqltext.Quote(t.Key[0].Name), id: "?"}
+	used, few := setOf(deltas)
+	same := few && b.ID != "" && !touches && (w == nil || len(w.Rows) == 0) // but for the key
+	l := made(&s.Batch(t, b.Name, t.Key).texts.keys, used, same, func() lookup {
+		l := lookup{t: t, text: lookupText(b, deltas, w), where: "(" + where + ")"}
+		if b.ID != "" {
+			l.id, l.where = "?", sqltext.Quote(b.Name)+"."+sqltext.Quote(t.Key[0].Name)
 			l.held = l.holding(l.id)
-			return l
-		})
-		l.id = b.ID
+		}
 		return l
-	}
-	l := lookup{t: t, text: lookupText(b, deltas, w), where: "(" + where + ")"}
-	if b.ID != "" {
-		l.id, l.where = b.ID, name+"."+sqltext.Quote(t.Key[0].Name)
-	}
+	})
+	l.id = b.ID
 	return l
 }
 

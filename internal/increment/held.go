@@ -30,9 +30,6 @@ func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (ro
 	if !c.cools(b) || b.keys.Hot(l.id) {
 		return nil, false, nil
 	}
-	if l.held == "" {
-		l.held = l.holding("?")
-	}
 	if n, nerr := strconv.ParseInt(l.id, 10, 64); nerr == nil {
 		rows, err = c.ReadApart(ctx, l.held, []driver.NamedValue{{Ordinal: 1, Value: n}}, func() string { return l.holding(l.id) })
 	} else { // above those

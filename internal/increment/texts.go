@@ -30,13 +30,14 @@ func setOf[V comparable](values []V) (s set, ok bool) {
 
 // made is what a map has for a key, made where that is missing and is to be kept.
 func made[K comparable, V any](of *sync.Map, key K, keep bool, anew func() V) V {
-	if v, ok := of.Load(key); ok && keep {
+	if !keep {
+		return anew()
+	}
+	if v, ok := of.Load(key); ok {
 		return v.(V)
 	}
 	v := anew()
-	if keep {
-		of.Store(key, v)
-	}
+	of.Store(key, v)
 	return v
 }
 
@@ -71,8 +72,8 @@ func (b *Batch) filling(e *slotsql.RowIncrement) *slotsql.Upsert {
 
 // rowsKey is what statements for several base rows differ in.
 type rowsKey struct {
-	of     [maxDirectRows]rowKey
-	shared bool
+	of   [maxDirectRows]rowKey
+	held bool
 }
 
 type rowKey struct {
@@ -82,11 +83,11 @@ type rowKey struct {
 }
 
 // rowsUpdate is the statement for several base rows, with parameters.
-func (b *Batch) rowsUpdate(rows []slotsql.BaseRow, shared bool) string {
-	key, keep := rowsKey{shared: shared}, true
+func (b *Batch) rowsUpdate(rows []slotsql.BaseRow, held bool) string {
+	key, keep := rowsKey{held: held}, true
 	for i, r := range rows {
 		used, few := setOf(r.Increment.Deltas)
 		key.of[i], keep = rowKey{r.Table, used, r.Shared}, keep && few
 	}
-	return made(&b.texts.rows, key, keep, func() string { return slotsql.DirectRows(rows, shared, true) })
+	return made(&b.texts.rows, key, keep, func() string { return slotsql.DirectRows(rows, held, true) })
 }

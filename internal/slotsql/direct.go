@@ -72,9 +72,9 @@ func (r BaseRow) Compare(o BaseRow) int {
 // wait. The two locks are derived tables, which the server reads first, in this order, and
 // LIMIT keeps from merging (https://dev.mysql.com/doc/refman/8.4/en/derived-table-optimization.html);
 // to MariaDB every lock of the statement is one that fails, and the UPDATE itself the second.
-// Where all but the first are locked shared already, it locks them exclusively at once. Its numbers
-// are parameters if they are to be apart.
-func DirectRows(rows []BaseRow, shared, numbersApart bool) string {
+// Where all but the first are held, locked shared already, it locks them exclusively at once. Its
+// numbers are parameters if they are to be apart.
+func DirectRows(rows []BaseRow, held, numbersApart bool) string {
 	const first = " STRAIGHT_JOIN "
 	var keys, changed, by []string
 	lockOf := func(i int) string { return PrivateRows + "_lock" + strconv.Itoa(i) }
@@ -110,11 +110,11 @@ func DirectRows(rows []BaseRow, shared, numbersApart bool) string {
 		}
 	}
 	how := rows[0].Table.NoWait()
-	if shared {
+	if held {
 		how = exclusively
 	}
 	tables := []string{locking(strings.Join(keys, ", "), true, how) + lockedRows}
-	if locksAgain(rows, shared) {
+	if locksAgain(rows, held) {
 		tables = append(tables, locking("1", false, exclusively)+PrivateRows)
 	}
 	var sets []string
@@ -136,16 +136,16 @@ func DirectRows(rows []BaseRow, shared, numbersApart bool) string {
 }
 
 // locksAgain reports whether there is a second lock.
-func locksAgain(rows []BaseRow, shared bool) bool { return !shared && !rows[0].Table.MariaDB }
+func locksAgain(rows []BaseRow, held bool) bool { return !held && !rows[0].Table.MariaDB }
 
 // RowNumbers are the numbers of [DirectRows].
-func RowNumbers(rows []BaseRow, shared bool) (n Numbers) {
+func RowNumbers(rows []BaseRow, held bool) (n Numbers) {
 	n = make(Numbers, 0, 3*len(rows))
 	for _, r := range rows {
 		n.key(r.Increment.Key)
 	}
 	for _, r := range rows {
-		if !r.Shared && locksAgain(rows, shared) {
+		if !r.Shared && locksAgain(rows, held) {
 			n.key(r.Increment.Key)
 		}
 	}
