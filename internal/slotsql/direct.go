@@ -72,36 +72,44 @@ func (r BaseRow) Compare(o BaseRow) int {
 // wait. The two locks are derived tables, which the server reads first, in this order, and
 // LIMIT keeps from merging (https://dev.mysql.com/doc/refman/8.4/en/derived-table-optimization.html);
 // to MariaDB every lock of the statement is one that fails, and the UPDATE itself the second.
-// Where all but the first are held, locked shared already, it locks them exclusively at once. Its
-// numbers are parameters if they are to be apart.
+// Where all but the first are held, locked shared already, it locks them exclusively at once, on
+// MariaDB without a derived table. Its numbers are parameters if they are to be apart.
 func DirectRows(rows []BaseRow, held, numbersApart bool) string {
 	const first = " STRAIGHT_JOIN "
+	where := func(i int, name string) string {
+		if numbersApart {
+			return whereApart(rows[i].Table.Key, name)
+		}
+		return rows[i].Table.Key.Where(rows[i].Increment.Key, name)
+	}
 	var keys, changed, by []string
 	lockOf := func(i int) string { return PrivateRows + "_lock" + strconv.Itoa(i) }
 	locking := func(what string, all bool, how string) string {
-		var from, where []string
+		var from, conds []string
 		for i, r := range rows {
 			if all || !r.Shared {
 				from = append(from, r.Table.Base()+" AS "+lockOf(i)+ForceKey(r.Table))
-				cond := whereApart(r.Table.Key, lockOf(i))
-				if !numbersApart {
-					cond = r.Table.Key.Where(r.Increment.Key, lockOf(i))
-				}
-				where = append(where, cond)
+				conds = append(conds, where(i, lockOf(i)))
 			}
 		}
-		return "(SELECT " + what + " FROM " + strings.Join(from, first) + " WHERE " + strings.Join(where, " AND ") + " LIMIT 2 " + how + ") AS "
+		return "(SELECT " + what + " FROM " + strings.Join(from, first) + " WHERE " + strings.Join(conds, " AND ") + " LIMIT 2 " + how + ") AS "
 	}
+	before := locksBefore(rows, held)
 	for i, r := range rows {
 		if r.Shared {
 			continue
 		}
 		row := PrivateRows + "_row" + strconv.Itoa(i)
-		changed = append(changed, r.Table.Base()+" AS "+row)
-		for j, c := range r.Table.Key {
-			key := PrivateKey + strconv.Itoa(i) + "_" + strconv.Itoa(j)
-			keys = append(keys, lockOf(i)+"."+sqltext.Quote(c.Name)+" AS "+key)
-			by = append(by, row+"."+sqltext.Quote(c.Name)+" = "+lockedRows+"."+key)
+		if before {
+			changed = append(changed, r.Table.Base()+" AS "+row)
+			for j, c := range r.Table.Key {
+				key := PrivateKey + strconv.Itoa(i) + "_" + strconv.Itoa(j)
+				keys = append(keys, lockOf(i)+"."+sqltext.Quote(c.Name)+" AS "+key)
+				by = append(by, row+"."+sqltext.Quote(c.Name)+" = "+lockedRows+"."+key)
+			}
+		} else {
+			changed = append(changed, r.Table.Base()+" AS "+row+ForceKey(r.Table))
+			by = append(by, where(i, row))
 		}
 		by = append(by, r.Table.Key.AsKnown(row, true)...)
 		used, _ := (&Upsert{Table: r.Table, Entries: []*RowIncrement{r.Increment}}).Used()
@@ -109,11 +117,14 @@ func DirectRows(rows []BaseRow, held, numbersApart bool) string {
 			by = append(by, row+"."+sqltext.Quote(r.Table.Counters[j].Name)+" IS NOT NULL")
 		}
 	}
-	how := rows[0].Table.NoWait()
-	if held {
-		how = exclusively
+	var tables []string
+	if before {
+		how := rows[0].Table.NoWait()
+		if held {
+			how = exclusively
+		}
+		tables = append(tables, locking(strings.Join(keys, ", "), true, how)+lockedRows)
 	}
-	tables := []string{locking(strings.Join(keys, ", "), true, how) + lockedRows}
 	if locksAgain(rows, held) {
 		tables = append(tables, locking("1", false, exclusively)+PrivateRows)
 	}
@@ -135,19 +146,25 @@ func DirectRows(rows []BaseRow, held, numbersApart bool) string {
 	return "UPDATE " + strings.Join(append(tables, changed...), first) + " SET " + strings.Join(sets, ", ") + " WHERE " + strings.Join(by, " AND ")
 }
 
-// locksAgain reports whether there is a second lock.
-func locksAgain(rows []BaseRow, held bool) bool { return !held && !rows[0].Table.MariaDB }
+// locksBefore reports whether there is a lock before the UPDATE itself, locksAgain whether there is a second.
+func locksBefore(rows []BaseRow, held bool) bool { return !held || !rows[0].Table.MariaDB }
+func locksAgain(rows []BaseRow, held bool) bool  { return !held && !rows[0].Table.MariaDB }
 
 // RowNumbers are the numbers of [DirectRows].
 func RowNumbers(rows []BaseRow, held bool) (n Numbers) {
 	n = make(Numbers, 0, 3*len(rows))
-	for _, r := range rows {
-		n.key(r.Increment.Key)
-	}
-	for _, r := range rows {
-		if !r.Shared && locksAgain(rows, held) {
-			n.key(r.Increment.Key)
+	keys := func(all bool) {
+		for _, r := range rows {
+			if all || !r.Shared {
+				n.key(r.Increment.Key)
+			}
 		}
+	}
+	if locksBefore(rows, held) {
+		keys(true)
+	}
+	if locksAgain(rows, held) {
+		keys(false)
 	}
 	for _, r := range rows {
 		for _, d := range r.Increment.Deltas {
@@ -155,6 +172,9 @@ func RowNumbers(rows []BaseRow, held bool) (n Numbers) {
 				n.add(d)
 			}
 		}
+	}
+	if !locksBefore(rows, held) {
+		keys(true)
 	}
 	return n
 }
