@@ -80,6 +80,7 @@ func Forum(mariaDB bool) *catalog.Schema {
 		TestTable("item", []string{"stock"}, []string{"updated_at"}, []string{"id"}, "id bigint", "name varchar(20) null", "stock int_unsigned default", "updated_at datetime null"),
 		TestTable("hits", []string{"cnt"}, nil, nil, "cnt int"),
 	} {
+		t.MariaDB = mariaDB
 		create := indexDefinitions[t.Spec.Name]
 		t.Indexed = t.Indexes(create, sqltext.Tokenize(create, sqltext.Mode{}))
 		s.Tables[s.Key("forum", t.Spec.Name)] = t

@@ -15,7 +15,7 @@ import (
 )
 
 // look is a query as it was written, with hidden columns behind its select list that say
-// of each counter table whether it has slots. Where none has, the base rows are the
+// of each table whose counters it reads whether that has slots. Where none has, the base rows are the
 // answer, by the plain plan and with the plain types; and as both are asked in one
 // statement, they are of one moment.
 type look struct {
@@ -52,10 +52,13 @@ func (rw rewriter) look(stmt ast.StmtNode, top *topRead) *look {
 		}
 		at = rw.toks[last].End
 	}
-	l := &look{Tables: rw.named}
+	l := &look{}
 	var hidden strings.Builder
 	for _, t := range rw.named {
-		hidden.WriteString(", " + slotsql.HasSlots(t))
+		if readsVirtual(rw.toks, refsOf([]*catalog.Table{t})) {
+			l.Tables = append(l.Tables, t)
+			hidden.WriteString(", " + slotsql.HasSlots(t))
+		}
 	}
 	l.Text = rw.text[:at] + hidden.String() + " " + rw.text[at:]
 	rows := rw.toks[from:until]

@@ -2,14 +2,12 @@ package plan
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/slotsql"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // RowLook is a look whose hidden columns tell what the slots of each row come to, which is
@@ -93,9 +91,6 @@ func (rw rewriter) rowsLooked(s *ast.SelectStmt, top *topRead, text func(hidden 
 	// Rows of several tables may be put in order in a temporary table, with the hidden columns.
 	if numbers && few != nil && (l.First != nil || s.OrderBy == nil || len(all) == 1) {
 		l.Few = text(few)
-		if !rw.server.MariaDB { // whose texts are a thousand times as long
-			l.Few = rw.hint(l.Few, "SET_VAR(group_concat_max_len = "+strconv.Itoa(slotsql.FewLength)+")")
-		}
 	}
 	return l
 }
@@ -107,18 +102,6 @@ func (l *RowLook) keepFor(keyed bool) {
 	} else {
 		l.Any = ""
 	}
-}
-
-// hint writes a hint behind the SELECT that the statement, of which text is a longer version, begins
-// with (https://dev.mysql.com/doc/refman/8.4/en/optimizer-hints.html#optimizer-hints-set-var).
-func (rw rewriter) hint(text, hint string) string {
-	switch first, next := rw.toks[0], rw.toks[1]; {
-	case next.Kind == sqltext.Hint:
-		return text[:next.Start+3] + " " + hint + text[next.Start+3:]
-	case first.Is("SELECT"):
-		return text[:first.End] + " /*+ " + hint + " */" + text[first.End:]
-	}
-	return text
 }
 
 // add is the place of a counter's sum.

@@ -68,8 +68,8 @@ func (a *lookedRows) slots(kind lookKind, of *plan.RowLook, by traffic.ByTable[t
 	return all, true
 }
 
-// allSlots reads what slotsql.AllSlots has written, "2;7,41,0,;9,-3,1,;", of keys of so many columns and
-// so many counters.
+// allSlots reads what slotsql.AllSlots has written, "2;7,41,0,;9,-3,1,;" or "2;["7,41,0,;", "9,-3,1,;"]",
+// of keys of so many columns and so many counters.
 func allSlots(text string, keys, counters int, based bool) (all map[string]*rowSlots, ok bool) {
 	count, list, _ := strings.Cut(text, ";")
 	left, err := strconv.Atoi(count)
@@ -81,9 +81,11 @@ func allSlots(text string, keys, counters int, based bool) (all map[string]*rowS
 		n++
 	}
 	all = map[string]*rowSlots{}
+	const array = `[", ]`
+	list = strings.TrimLeft(list, array)
 	for ; list != ""; left-- {
 		slot, rest, whole := strings.Cut(list, ",;")
-		list = rest
+		list = strings.TrimLeft(rest, array)
 		cells := strings.Split(slot, ",")
 		if !whole || len(cells) < keys {
 			return nil, false

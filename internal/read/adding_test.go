@@ -132,6 +132,12 @@ func TestAllSlots(t *testing.T) {
 		_, ok := allSlots(whole[:n], 2, 2, false)
 		require.False(t, ok, whole[:n])
 	}
+	array, ok := allSlots(`3;["7,1,41,0,;", "7,2,-3,1,;", "7,1,2,2,;"]`, 2, 2, false)
+	require.True(t, ok)
+	require.Equal(t, all, array)
+	array, ok = allSlots(`1;["-7,-3,;"]`, 1, 1, false)
+	require.True(t, ok)
+	require.Equal(t, map[string]*rowSlots{"-7": {sums: []int64{-3}}}, array)
 	all, ok = allSlots("1;5,;", 1, 0, false)
 	require.True(t, ok)
 	require.Contains(t, all, "5")

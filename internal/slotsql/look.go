@@ -46,8 +46,10 @@ func RowSums(t *catalog.Table, name string, counters []*catalog.Column) string {
 }
 
 // AllSlots are all slots of a table, their keys and what they hold of some counters, in one text,
-// behind their number: "2;7,41,0,;9,-3,1,;". With a column, only those that have a base row, and
-// behind each what that has of it. A text that is too long for the server is cut.
+// behind their number: "2;7,41,0,;9,-3,1,;", on MySQL "2;["7,41,0,;", "9,-3,1,;"]". With a column, only
+// those that have a base row, and behind each what that has of it. A text that is too long for the
+// server is cut, on MySQL none: GROUP_CONCAT, bounded by a variable, to 1 KB if nobody sets it, would be
+// (https://dev.mysql.com/doc/refman/8.4/en/server-system-variables.html#sysvar_group_concat_max_len).
 func AllSlots(t *catalog.Table, counters []*catalog.Column, by *catalog.Column) string {
 	const base = catalog.PrivateName + "_base"
 	var cells []string
@@ -59,14 +61,16 @@ func AllSlots(t *catalog.Table, counters []*catalog.Column, by *catalog.Column) 
 		cells = append(cells, base+"."+sqltext.Quote(by.Name))
 		from += " STRAIGHT_JOIN " + t.Base() + " AS " + base + " ON " + t.Key.Same(base, catalog.PrivateName)
 	}
-	return "(SELECT CONCAT_WS(';', COUNT(*), GROUP_CONCAT(CONCAT_WS(',', " + strings.Join(cells, ", ") + ", ';') SEPARATOR '')) FROM " + from + " WHERE " + t.Planned(catalog.PrivateName) + ")"
+	slot := "CONCAT_WS(',', " + strings.Join(cells, ", ") + ", ';')"
+	all := "JSON_ARRAYAGG(" + slot + ")"
+	if t.MariaDB {
+		all = "GROUP_CONCAT(" + slot + " SEPARATOR '')"
+	}
+	return "(SELECT CONCAT_WS(';', COUNT(*), " + all + ") FROM " + from + " WHERE " + t.Planned(catalog.PrivateName) + ")"
 }
 
-// FewSlots is how many slots are too many to be told so, and FewLength the room for fewer, in bytes.
-const (
-	FewSlots  = 128
-	FewLength = 16 << 10
-)
+// FewSlots is how many slots are too many to be told so.
+const FewSlots = 128
 
 // AreFew tells whether a table has fewer.
 func AreFew(t *catalog.Table) string {
