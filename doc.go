@@ -58,8 +58,9 @@
 // # Operating
 //
 // Slots are for hot rows: an increment that meets no other changes the base row itself,
-// where it need not wait for a lock, and what a process has left in slots it folds when
-// the key has not been incremented for a moment.
+// where it need not wait for a lock, and so do those of one row that have met in a process,
+// together. What a process has left in slots it folds when the key has not been incremented
+// for a moment.
 //
 // What takes from a counter that must not go below zero (stock = stock - 1 WHERE id = 7 AND
 // stock >= 1) needs its value: those of one row go together outside transactions, and inside

@@ -152,6 +152,12 @@ func Undone(err error) bool {
 // sendBatch sends merged entries in one statement. It does not wait for a base
 // row that somebody has locked: all other counters would wait with it.
 func (c *Caller) sendBatch(ctx context.Context, b *Batch, entries []*slotsql.RowIncrement) error {
+	if e := entries[0]; len(entries) == 1 && e.Counts() {
+		err := batchAtRow(c, b, e.Key, func() error { return c.changeRow(ctx, b, e, true, slotsql.AsPlanned(b.keys.Table)) })
+		if !errors.Is(err, errNotDirect) {
+			return err
+		}
+	}
 	err := c.sendUpsert(ctx, b.statement(c, entries), len(entries) == 1)
 	c.Refused(err)
 	if err == nil {

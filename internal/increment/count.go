@@ -147,11 +147,20 @@ func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, e
 		return true, err
 	}
 	first := func() (bool, error) {
-		if together {
-			defer b.group.Leave(lead)
-			defer c.Stats.Group(1)
+		if !together {
+			return send()
 		}
-		return send()
+		defer b.group.Leave(lead)
+		defer c.Stats.Group(1)
+		var sent bool
+		err := batchAtRow(c, b, c.Filler.Key(), func() (err error) {
+			sent, err = sendFilled(ctx, c, b)
+			return err
+		})
+		if errors.Is(err, errNotDirect) {
+			return send()
+		}
+		return sent, err
 	}
 	sent, err := first()
 	if together && err != nil && Undone(err) && !errors.Is(err, errRowGone) {

@@ -18,7 +18,8 @@ import (
 // row's lock: who waits there keeps everybody behind him from it, and can deadlock with
 // two transactions that share it through foreign keys. If the lock is refused, and, outside
 // transactions, still is milliseconds later where that is rare, the increment goes to a slot. A
-// key of which most do is hot: the next ones go there without asking.
+// key of which most do is hot: the next ones go there without asking, but for those outside
+// transactions that go together, which ask once a second.
 
 // errNotDirect says that an increment has to go to a slot, errLocked that this is for want of the
 // row's lock. Nothing was done.
@@ -217,20 +218,9 @@ func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err err
 	if b == nil || !c.cools(b) {
 		return false, errNotDirect
 	}
-	whole := func() (text string) {
-		text, sent = c.Filler.Direct(c.Settings.NoWaiting())
-		return text
-	}
 	send := func() error {
-		if apart, numbers := c.Filler.DirectApart(); apart != "" {
-			sent = true
-			return c.changeDirectly(b, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), apart, numbers, whole) })
-		}
-		text := whole()
-		if !sent {
-			return nil
-		}
-		return c.changeDirectly(b, func() (int64, error) { return c.Do(ctx, text) })
+		sent, err = sendFilled(ctx, c, b)
+		return err
 	}
 	var told bool
 	if c.key, told = c.Filler.AppendKey(c.key[:0]); told {
@@ -239,6 +229,35 @@ func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err err
 		err = send()
 	}
 	return sent, err
+}
+
+func sendFilled(ctx context.Context, c *Caller, b *Batch) (sent bool, err error) {
+	whole := func() (text string) {
+		text, sent = c.Filler.Direct(c.Settings.NoWaiting())
+		return text
+	}
+	if apart, numbers := c.Filler.DirectApart(); apart != "" {
+		return true, c.changeDirectly(b, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), apart, numbers, whole) })
+	}
+	text := whole()
+	if !sent {
+		return false, nil
+	}
+	return true, c.changeDirectly(b, func() (int64, error) { return c.Do(ctx, text) })
+}
+
+// batchAtRow sends a batch of one key to its base row, unless others had that locked a moment ago:
+// the process has no other batch under way, so its increments don't wait for each other there, and
+// leave no slots that all reads would have to add up.
+func batchAtRow(c *Caller, b *Batch, k catalog.Key, send func() error) error {
+	if k == nil || !c.cools(b) || !b.keys.Free(k.ID()) {
+		return errNotDirect
+	}
+	err := send()
+	if errors.Is(err, errLocked) {
+		b.keys.Lock(k)
+	}
+	return err
 }
 
 // changeDirectly sends the UPDATE of one base row.

@@ -15,6 +15,6 @@
 //	Count → findAll → together → sendRequests → sendBatch → sendUpsert
 //
 // UPDATE post SET likes = likes + 1 WHERE id = 7 of five callers at a time is one UPDATE of
-// the base row, and, as the others have met, one INSERT … ON DUPLICATE KEY UPDATE of a slot, by
-// four; of three, one UPDATE behind the other.
+// the base row, and, as the others have met, another one by four, or, where somebody else has that
+// row locked, an INSERT … ON DUPLICATE KEY UPDATE of a slot; of three, one UPDATE behind the other.
 package increment

@@ -29,6 +29,9 @@ const (
 	CoolOld   = time.Second
 )
 
+// lockedFor is for how long batches of a key whose row was locked go to slots at once.
+const lockedFor = time.Second
+
 // maxKeys bounds the keys that are remembered; the rollup knows the others.
 const maxKeys = 1 << 16
 
@@ -50,6 +53,7 @@ type KnownKey struct {
 	heat  float64       // the part of its last increments that have met others
 	isHot bool          // from hotFrom until it is mild, if they have met of late
 	met   time.Duration // when increments of it have met, by clock; 0: never
+	locks time.Duration // until then its row is taken to be locked by others
 	wrote time.Duration // when it got a slot last; 0: it has none
 	since time.Duration // when it got the first of those that it has
 	tries int           // to fold it, in which its row was locked or gone
@@ -124,6 +128,27 @@ func (s *Keys) Hot(id string) bool {
 	defer s.mu.Unlock()
 	known := s.keys[id]
 	return known != nil && known.hot(catalog.Clock())
+}
+
+// Lock notes that a batch has found a key's row locked: by a transaction, or another process.
+func (s *Keys) Lock(k catalog.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.of(k); known != nil {
+		known.met = catalog.Clock()
+		known.locks = known.met + lockedFor
+	}
+}
+
+// Free reports whether a batch of the key with an id is to be tried at its row.
+func (s *Keys) Free(id string) bool {
+	if !s.some.Load() {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.keys[id]
+	return known == nil || catalog.Clock() >= known.locks
 }
 
 func (k *KnownKey) hot(now time.Duration) bool { return k.isHot && now-k.met < hotFor }
