@@ -16,7 +16,7 @@ import (
 )
 
 // TestCommitInOnePacket proves that with multiStatements the increments of one
-// table and COMMIT are one round trip, that nothing is committed without the
+// table and COMMIT are one round trip on MariaDB, that nothing is committed without the
 // increments, and that a row which got another key is still found.
 func TestCommitInOnePacket(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
@@ -34,8 +34,10 @@ func TestCommitInOnePacket(t *testing.T) {
 			tx := begin(t, tw)
 			harness.Affected(t, tx, "UPDATE post SET likes = likes + 1, views = views + 2 WHERE id IN (2, 1)")
 			sent := tw.Sent.During(func() { require.NoError(t, tx.Commit()) })
-			require.Len(t, sent, 1, "%v", sent)
-			require.True(t, strings.HasSuffix(sent[0].Text, "; COMMIT"), sent[0].Text)
+			if srv.Flavor() == testserver.MariaDB {
+				require.Len(t, sent, 1, "%v", sent)
+				require.True(t, strings.HasSuffix(sent[0].Text, "; COMMIT"), sent[0].Text)
+			}
 			require.EqualValues(t, 21, harness.Number(t, tw.Ours, "SELECT SUM(likes) FROM post WHERE id < 3"))
 			require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM note"))
 		})

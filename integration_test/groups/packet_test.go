@@ -16,7 +16,7 @@ import (
 
 // TestLongKeysInSmallPackets proves that what the driver sends for many keys at once fits into the
 // packets that the session may send: pending increments at COMMIT, in one packet with it
-// too, what takes and folds rows, and a rollup. 500 keys of 200 characters are 500 kB of
+// on MariaDB, too, what takes and folds rows, and a rollup. 500 keys of 200 characters are 500 kB of
 // statement, as one kilobyte each.
 func TestLongKeysInSmallPackets(t *testing.T) {
 	const rows = 500

@@ -18,10 +18,11 @@ import (
 // CommitInOnePacket sends the pending increments of one table and COMMIT as one
 // text, where the DSN allows that; done is false if nothing was done. The server
 // stops at the first error, so that COMMIT is never reached without the increments
-// (https://dev.mysql.com/doc/c-api/8.4/en/c-api-multiple-queries.html).
+// (https://dev.mysql.com/doc/c-api/8.4/en/c-api-multiple-queries.html). MySQL, if it is told to
+// kill the query between the two, stops there, too, and never answers.
 func (c *Caller) CommitInOnePacket(ctx context.Context) (done bool, err error) {
 	x := c.Open()
-	if !c.Config.MultiStatements || x == nil {
+	if !c.Config.MultiStatements || !c.Settings.MariaDB || x == nil {
 		return false, nil
 	}
 	x.DropEmpty()
