@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -70,5 +71,43 @@ func TestBatchesAtTheRow(t *testing.T) {
 			require.Eventually(t, func() bool { return inSlots() == 0 }, 10*time.Second, 20*time.Millisecond)
 			require.EqualValues(t, counted, harness.Number(t, tw.Direct, "SELECT likes FROM post WHERE id = 1"))
 		}
+	})
+}
+
+// TestBatchOfSeveralRows proves that increments of a batch by a unique key, of which two rows have one
+// since another client has dropped the index, tell each caller both.
+func TestBatchOfSeveralRows(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, cold, cooling(harness.Counters("post", "likes", "views")), "interpolateParams=true")
+		var wg sync.WaitGroup
+		for i := range 12 { // both keys become hot
+			wg.Go(func() {
+				for range 15 {
+					_, err := tw.Ours.Exec(fmt.Sprintf("UPDATE post SET likes = likes + 1 WHERE slug = '%c'", "ba"[i%2]))
+					assert.NoError(t, err)
+				}
+			})
+		}
+		wg.Wait()
+		gate := harness.NewGateOn(t, tw.Sent, func(q string) bool {
+			return changesRow("post", []harness.Sending{{Text: q}}) > 0 || harness.InsertsSlots.MatchString(q)
+		})
+		first := harness.Later(t, tw.Ours, "UPDATE post SET likes = likes + 1 WHERE slug = 'b'") // leads
+		<-gate.Reached
+		var all []<-chan string
+		for range 2 {
+			all = append(all, harness.Later(t, harness.Session(t, tw.Ours), "UPDATE post SET likes = likes + 1 WHERE slug = 'a'"))
+			time.Sleep(25 * time.Millisecond)
+		}
+		for _, statement := range []string{"ALTER TABLE post DROP INDEX slug", "UPDATE post SET slug = 'a' WHERE id = 3"} {
+			_, err := tw.Direct.Exec(statement)
+			require.NoError(t, err)
+		}
+		gate.Open()
+		require.Equal(t, "affected 1", harness.Soon(t, first))
+		for _, a := range all {
+			require.Equal(t, "affected 2", harness.Soon(t, a))
+		}
+		require.Equal(t, "id INT, likes INT, [1 92][2 91][3 2]", harness.Queried(t.Context(), tw.Ours, "SELECT id, likes FROM post WHERE id < 4"))
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/traffic"
 	"github.com/countermysql/countermysql/internal/txn"
@@ -248,16 +249,22 @@ func sendFilled(ctx context.Context, c *Caller, b *Batch) (sent bool, err error)
 
 // batchAtRow sends a batch of one key to its base row, unless others had that locked a moment ago:
 // the process has no other batch under way, so its increments don't wait for each other there, and
-// leave no slots that all reads would have to add up.
-func batchAtRow(c *Caller, b *Batch, k catalog.Key, send func() error) error {
-	if k == nil || !c.cools(b) || !b.keys.Free(k.ID()) {
+// leave no slots that all reads would have to add up. Of another unique key, which somebody may have
+// dropped, a slot tells whether it names several rows.
+func batchAtRow(ctx context.Context, c *Caller, b *Batch, k catalog.Key, send func() error) error {
+	if k == nil || !slices.Equal(b.keys.By, b.keys.Table.Key) || !c.cools(b) || !b.keys.Free(k.ID()) {
 		return errNotDirect
 	}
-	err := send()
-	if errors.Is(err, errLocked) {
-		b.keys.Lock(k)
+	for try := 0; ; try++ { // it may be a fold that has it, or one that has just not met the others
+		err := send()
+		if !errors.Is(err, errLocked) {
+			return err
+		}
+		if try == len(patience) || !session.Pause(ctx, patience[try]) {
+			b.keys.Lock(k)
+			return err
+		}
 	}
-	return err
 }
 
 // changeDirectly sends the UPDATE of one base row.
@@ -267,8 +274,11 @@ func (c *Caller) changeDirectly(b *Batch, send func() (int64, error)) error {
 	switch n := mysqlerr.Number(err); {
 	case err == nil && affected == 0:
 		return errRowGone
-	case err == nil && affected > 1 && inside: // and were one when they were counted
+	case err == nil && affected > 1: // and were one when they were counted
 		c.Watcher.NoteChange()
+		if !inside {
+			return nil
+		}
 		return c.AsDeadlock("the key of a row of " + b.keys.Table.String() + " names several rows meanwhile")
 	case c.Refused(err):
 		return errLocked
