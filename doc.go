@@ -21,11 +21,11 @@
 // in every committed state and every consistent snapshot. From that follow the
 // four things that can become of a statement:
 //
-//   - An increment (c = c + d, where d is a constant) is an upsert of one
-//     slot of many, which reads the base row under a shared lock: increments
-//     never wait for each other. Inside a transaction it is pending; the pending increments
-//     are sent right before COMMIT, one statement a table, in key order, so that
-//     counters do not deadlock and are locked for no longer than a COMMIT. In transactions
+//   - An increment (c = c + d, where d is a constant) changes the base row, if nobody has
+//     that locked, or is an upsert of one slot of many, which reads the base row under a
+//     shared lock: increments never wait for each other. Inside a transaction it is
+//     pending; the pending increments are sent right before COMMIT, one statement a
+//     table, in key order, so that counters do not deadlock and are locked for no longer than a COMMIT. In transactions
 //     that have been short of late, with nothing but increments behind the first, the last
 //     one changes its cold row at once, and the others lock theirs.
 //     Outside a transaction, and in one of nothing but increments, those that

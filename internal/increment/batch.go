@@ -153,7 +153,7 @@ func Undone(err error) bool {
 // row that somebody has locked: all other counters would wait with it.
 func (c *Caller) sendBatch(ctx context.Context, b *Batch, entries []*slotsql.RowIncrement) error {
 	if e := entries[0]; len(entries) == 1 && e.Counts() {
-		err := batchAtRow(ctx, c, b, e.Key, func() error { return c.changeRow(ctx, b, e, true, slotsql.AsPlanned(b.keys.Table)) })
+		err := batchAtRow(ctx, c, b, e.KeyOf, func() error { return c.changeRow(ctx, b, e, true, slotsql.AsPlanned(b.keys.Table)) })
 		if !errors.Is(err, errNotDirect) {
 			return err
 		}

@@ -153,7 +153,7 @@ func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, e
 		defer b.group.Leave(lead)
 		defer c.Stats.Group(1)
 		var sent bool
-		err := batchAtRow(ctx, c, b, c.Filler.Key(), func() (err error) {
+		err := batchAtRow(ctx, c, b, c.Filler.Key, func() (err error) {
 			sent, err = sendFilled(ctx, c, b)
 			return err
 		})

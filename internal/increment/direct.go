@@ -8,7 +8,6 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
-	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/traffic"
 	"github.com/countermysql/countermysql/internal/txn"
@@ -213,8 +212,7 @@ func (c *Caller) sendRows(ctx context.Context, rows []slotsql.BaseRow, held bool
 	return c.DoApart(ctx, c.Settings.NoWaiting(), text, slotsql.RowNumbers(rows, held), whole)
 }
 
-// fillDirectly is sendDirect for the increment in the filler; sent is false for an argument
-// without an exact text.
+// fillDirectly is [sendFilled] in turn, of a cold row.
 func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err error) {
 	if b == nil || !c.cools(b) {
 		return false, errNotDirect
@@ -232,6 +230,8 @@ func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err err
 	return sent, err
 }
 
+// sendFilled sends the increment in the filler to its base row; sent is false for an argument
+// without an exact text.
 func sendFilled(ctx context.Context, c *Caller, b *Batch) (sent bool, err error) {
 	whole := func() (text string) {
 		text, sent = c.Filler.Direct(c.Settings.NoWaiting())
@@ -249,22 +249,22 @@ func sendFilled(ctx context.Context, c *Caller, b *Batch) (sent bool, err error)
 
 // batchAtRow sends a batch of one key to its base row, unless others had that locked a moment ago:
 // the process has no other batch under way, so its increments don't wait for each other there, and
-// leave no slots that all reads would have to add up. Of another unique key, which somebody may have
-// dropped, a slot tells whether it names several rows.
-func batchAtRow(ctx context.Context, c *Caller, b *Batch, k catalog.Key, send func() error) error {
-	if k == nil || !slices.Equal(b.keys.By, b.keys.Table.Key) || !c.cools(b) || !b.keys.Free(k.ID()) {
+// leave no slots that all reads would have to add up. For a moment a fold may have the row, or an
+// increment that has just not met the others. Of another unique key, which somebody may have dropped,
+// a slot tells whether it names several rows.
+func batchAtRow(ctx context.Context, c *Caller, b *Batch, keyOf func() catalog.Key, send func() error) error {
+	if !c.cools(b) || !slices.Equal(b.keys.By, b.keys.Table.Key) {
 		return errNotDirect
 	}
-	for try := 0; ; try++ { // it may be a fold that has it, or one that has just not met the others
-		err := send()
-		if !errors.Is(err, errLocked) {
-			return err
-		}
-		if try == len(patience) || !session.Pause(ctx, patience[try]) {
-			b.keys.Lock(k)
-			return err
-		}
+	k := keyOf()
+	if k == nil || !b.keys.Free(k.ID()) {
+		return errNotDirect
 	}
+	err := patiently(ctx, func() bool { return true }, send)
+	if errors.Is(err, errLocked) {
+		b.keys.Refuse(k)
+	}
+	return err
 }
 
 // changeDirectly sends the UPDATE of one base row.

@@ -142,14 +142,28 @@ func (b *Batch) enter(ctx context.Context, id string, k func() catalog.Key) (own
 // again: by holding nothing, and queueing for no lock.
 var patience = []time.Duration{time.Millisecond, 3 * time.Millisecond}
 
+// patiently sends to a base row until that is not locked, while again says so.
+func patiently(ctx context.Context, again func() bool, send func() error) error {
+	for try := 0; ; try++ {
+		start := time.Now()
+		err := send()
+		if !errors.Is(err, errLocked) || try == len(patience) {
+			return err
+		}
+		quick := time.Since(start) < stalledDirect // or it was no row's lock
+		if !quick || !again() || !session.Pause(ctx, patience[try]) {
+			return err
+		}
+	}
+}
+
 // inTurn sends an increment outside transactions to its base row, beside others but those of its key.
 func (b *Batch) inTurn(ctx context.Context, id string, k func() catalog.Key, send func() error) error {
-	for try := 0; ; try++ {
+	err := patiently(ctx, func() bool { return b.keys.Mild(id) }, func() error {
 		own, waited := b.enter(ctx, id, k)
 		if own == nil {
 			return errNotDirect
 		}
-		start := time.Now()
 		wanted, err := b.sendFrom(own, send)
 		switch {
 		case err == nil && waited && wanted: // three at once
@@ -157,15 +171,12 @@ func (b *Batch) inTurn(ctx context.Context, id string, k func() catalog.Key, sen
 		case err == nil:
 			b.keys.Pass(k)
 		}
-		if !errors.Is(err, errLocked) {
-			return err
-		}
-		quick := time.Since(start) < stalledDirect // or it was no row's lock
-		if try == len(patience) || !quick || !b.keys.Mild(id) || !session.Pause(ctx, patience[try]) {
-			b.keys.Meet(k())
-			return err
-		}
+		return err
+	})
+	if errors.Is(err, errLocked) {
+		b.keys.Meet(k())
 	}
+	return err
 }
 
 func (b *Batch) sendFrom(own *place, send func() error) (wanted bool, err error) {

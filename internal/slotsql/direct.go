@@ -94,13 +94,13 @@ func DirectRows(rows []BaseRow, held, numbersApart bool) string {
 		}
 		return "(SELECT " + what + " FROM " + strings.Join(from, first) + " WHERE " + strings.Join(conds, " AND ") + " LIMIT 2 " + how + ") AS "
 	}
-	before := locksBefore(rows, held)
+	locks := locksOf(rows, held)
 	for i, r := range rows {
 		if r.Shared {
 			continue
 		}
 		row := PrivateRows + "_row" + strconv.Itoa(i)
-		if before {
+		if locks > 0 {
 			changed = append(changed, r.Table.Base()+" AS "+row)
 			for j, c := range r.Table.Key {
 				key := PrivateKey + strconv.Itoa(i) + "_" + strconv.Itoa(j)
@@ -118,14 +118,14 @@ func DirectRows(rows []BaseRow, held, numbersApart bool) string {
 		}
 	}
 	var tables []string
-	if before {
+	if locks > 0 {
 		how := rows[0].Table.NoWait()
 		if held {
 			how = exclusively
 		}
 		tables = append(tables, locking(strings.Join(keys, ", "), true, how)+lockedRows)
 	}
-	if locksAgain(rows, held) {
+	if locks > 1 {
 		tables = append(tables, locking("1", false, exclusively)+PrivateRows)
 	}
 	var sets []string
@@ -146,9 +146,16 @@ func DirectRows(rows []BaseRow, held, numbersApart bool) string {
 	return "UPDATE " + strings.Join(append(tables, changed...), first) + " SET " + strings.Join(sets, ", ") + " WHERE " + strings.Join(by, " AND ")
 }
 
-// locksBefore reports whether there is a lock before the UPDATE itself, locksAgain whether there is a second.
-func locksBefore(rows []BaseRow, held bool) bool { return !held || !rows[0].Table.MariaDB }
-func locksAgain(rows []BaseRow, held bool) bool  { return !held && !rows[0].Table.MariaDB }
+// locksOf is how many locks there are before the UPDATE itself.
+func locksOf(rows []BaseRow, held bool) (n int) {
+	if !held {
+		n++
+	}
+	if !rows[0].Table.MariaDB {
+		n++
+	}
+	return n
+}
 
 // RowNumbers are the numbers of [DirectRows].
 func RowNumbers(rows []BaseRow, held bool) (n Numbers) {
@@ -160,10 +167,11 @@ func RowNumbers(rows []BaseRow, held bool) (n Numbers) {
 			}
 		}
 	}
-	if locksBefore(rows, held) {
+	locks := locksOf(rows, held)
+	if locks > 0 {
 		keys(true)
 	}
-	if locksAgain(rows, held) {
+	if locks > 1 {
 		keys(false)
 	}
 	for _, r := range rows {
@@ -173,7 +181,7 @@ func RowNumbers(rows []BaseRow, held bool) (n Numbers) {
 			}
 		}
 	}
-	if !locksBefore(rows, held) {
+	if locks == 0 {
 		keys(true)
 	}
 	return n

@@ -5,7 +5,7 @@
 // an increment in its transaction ([Behind]). It is memory only: it sends nothing, and knows no
 // plan, no transaction and no connection. What it forgets, the rollup finds.
 //
-//	increments meet → Keys.Meet → Hot → together, to slots unless Free; Write → Cold → Folded
+//	increments meet → Keys.Meet → Hot → together, to slots if not Free (Refuse); Write → Cold → Folded
 //	guarded updates meet → Reserve.Enter → Taking.Fill → Filled → Choose → Took → Leave
 //
 // All of it is safe for concurrent use, but for what one connection holds ([Held], [Taking]).

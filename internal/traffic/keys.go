@@ -29,9 +29,6 @@ const (
 	CoolOld   = time.Second
 )
 
-// lockedFor is for how long batches of a key whose row was locked go to slots at once.
-const lockedFor = time.Second
-
 // maxKeys bounds the keys that are remembered; the rollup knows the others.
 const maxKeys = 1 << 16
 
@@ -49,15 +46,15 @@ type Keys struct {
 
 // KnownKey is what is known of one of them.
 type KnownKey struct {
-	Key   catalog.Key
-	heat  float64       // the part of its last increments that have met others
-	isHot bool          // from hotFrom until it is mild, if they have met of late
-	met   time.Duration // when increments of it have met, by clock; 0: never
-	locks time.Duration // until then its row is taken to be locked by others
-	wrote time.Duration // when it got a slot last; 0: it has none
-	since time.Duration // when it got the first of those that it has
-	tries int           // to fold it, in which its row was locked or gone
-	tried time.Duration // the last of these
+	Key     catalog.Key
+	heat    float64       // the part of its last increments that have met others
+	isHot   bool          // from hotFrom until it is mild, if they have met of late
+	met     time.Duration // when increments of it have met, by clock; 0: never
+	refused time.Duration // when a batch was refused its row's lock; 0: never
+	wrote   time.Duration // when it got a slot last; 0: it has none
+	since   time.Duration // when it got the first of those that it has
+	tries   int           // to fold it, in which its row was locked or gone
+	tried   time.Duration // the last of these
 }
 
 // of is what is known of a key; nil where there are too many.
@@ -130,13 +127,13 @@ func (s *Keys) Hot(id string) bool {
 	return known != nil && known.hot(catalog.Clock())
 }
 
-// Lock notes that a batch has found a key's row locked: by a transaction, or another process.
-func (s *Keys) Lock(k catalog.Key) {
+// Refuse notes that a batch has been refused the lock of a key's row: a transaction has it, or another process.
+func (s *Keys) Refuse(k catalog.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.of(k); known != nil {
 		known.met = catalog.Clock()
-		known.locks = known.met + lockedFor
+		known.refused = known.met
 	}
 }
 
@@ -148,7 +145,7 @@ func (s *Keys) Free(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.keys[id]
-	return known == nil || catalog.Clock() >= known.locks
+	return known == nil || known.refused == 0 || catalog.Clock()-known.refused >= hotFor
 }
 
 func (k *KnownKey) hot(now time.Duration) bool { return k.isHot && now-k.met < hotFor }

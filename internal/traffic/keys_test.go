@@ -52,6 +52,23 @@ func TestHeat(t *testing.T) {
 	})
 }
 
+// TestRefused proves that batches of a key whose row was locked go to slots for a while, and those of
+// others don't.
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Keys
+		free := func() bool { return s.Free(key.ID()) }
+		require.True(t, free())
+		s.Crowd(key)
+		require.True(t, free())
+		s.Refuse(key)
+		require.False(t, free())
+		require.True(t, s.Free(catalog.Key{"8"}.ID()))
+		time.Sleep(hotFor)
+		require.True(t, free())
+	})
+}
+
 // TestCold proves that keys are folded soon if they are not hot, later if they are or can't be
 // folded, and that they count as in slots until then.
 func TestCold(t *testing.T) {
