@@ -42,13 +42,14 @@ func TestHotAndColdRows(t *testing.T) {
 					heat(t, tw, hot, "n", tw.Ours, second)
 					one, two := begun(tw.Ours), begun(second)
 					var n atomic.Int32
+					var over atomic.Bool
 					other := make(chan error, 1)
 					tw.Sent.Meddle(t, func(query string) error {
 						if n.Add(1) != at {
 							return nil
 						}
-						go func() { other <- two.Commit() }()
-						require.Eventually(t, func() bool { return len(other) > 0 || tw.Waits(t) }, 10*time.Second, 120*time.Millisecond)
+						go func() { defer over.Store(true); other <- two.Commit() }()
+						require.Eventually(t, func() bool { return over.Load() || tw.Waits(t) }, 10*time.Second, 120*time.Millisecond) // of a fold, perhaps
 						return nil
 					})
 					require.NoError(t, one.Commit(), "before statement %d", at)

@@ -230,7 +230,7 @@ func (f *flusher) some(ctx context.Context, t *catalog.Table, rows []*row) error
 	}
 	u := f.upsert(s, t, rows)
 	s.Leased.Release()
-	missed, err := f.ask(ctx, s, u.Culprits())
+	missed, err := f.ask(ctx, s, u.Culprits(u.Table.SkipLocked()))
 	if err != nil {
 		return err
 	}

@@ -103,10 +103,24 @@ func OfCaller[P any](c *Caller, r *groupcommit.Request[P]) *groupcommit.Request[
 	return r
 }
 
-// sendRequests gives every request its outcome. What keeps the batch from being sent
-// is left out once; if that does not help, each has to go by itself.
+// sendRequests gives every request its outcome. Those of rows that somebody had locked a moment ago go to
+// slots, apart from the others.
 func (c *Caller) sendRequests(ctx context.Context, b *Batch, requests []*request) {
-	leader := requests[0] // whose connection it is
+	var free, locked []*request
+	for _, r := range requests {
+		if asksRows(c, b) && b.keys.Free(keysOf(r.Payload)...) {
+			free = append(free, r)
+		} else {
+			locked = append(locked, r)
+		}
+	}
+	c.sendTogether(ctx, b, requests[0], free)
+	c.sendTogether(ctx, b, requests[0], locked)
+}
+
+// sendTogether gives every request its outcome, on the leader's connection. What keeps the batch from being
+// sent is left out once; if that does not help, each has to go by itself.
+func (c *Caller) sendTogether(ctx context.Context, b *Batch, leader *request, requests []*request) {
 	for first := true; len(requests) > 0; first = false {
 		entries := b.merge(requests)
 		err := c.sendBatch(ctx, b, entries)
@@ -152,11 +166,8 @@ func Undone(err error) bool {
 // sendBatch sends merged entries in one statement. It does not wait for a base
 // row that somebody has locked: all other counters would wait with it.
 func (c *Caller) sendBatch(ctx context.Context, b *Batch, entries []*slotsql.RowIncrement) error {
-	if e := entries[0]; len(entries) == 1 && e.Counts() {
-		err := batchAtRow(ctx, c, b, e.KeyOf, func() error { return c.changeRow(ctx, b, e, true, slotsql.AsPlanned(b.keys.Table)) })
-		if !errors.Is(err, errNotDirect) {
-			return err
-		}
+	if err := batchAtRows(ctx, c, b, entries); !errors.Is(err, errNotDirect) {
+		return err
 	}
 	err := c.sendUpsert(ctx, b.statement(c, entries), len(entries) == 1)
 	c.Refused(err)
@@ -227,18 +238,26 @@ func (b *Batch) merge(requests []*request) []*slotsql.RowIncrement {
 	return all
 }
 
-// culprits are the requests that keep a batch from being sent: their rows are gone,
-// or locked by somebody; all of them, if it can't be told.
+// stuck are the entries that keep a batch from being sent which locks rows so: theirs are gone, or locked by somebody.
+func (c *Caller) stuck(ctx context.Context, b *Batch, entries []*slotsql.RowIncrement, lock string) (stuck []*slotsql.RowIncrement, err error) {
+	rows, err := c.Read(ctx, b.upsert(c, entries).Culprits(lock))
+	for _, r := range rows {
+		if n, err := strconv.Atoi(r[0]); err == nil {
+			stuck = append(stuck, entries[n])
+		}
+	}
+	return stuck, err
+}
+
+// culprits are the requests of such entries; all of them, if it can't be told.
 func (c *Caller) culprits(ctx context.Context, b *Batch, entries []*slotsql.RowIncrement, requests []*request) []*request {
-	rows, err := c.Read(ctx, b.upsert(c, entries).Culprits())
+	stuck, err := c.stuck(ctx, b, entries, b.keys.Table.SkipLocked())
 	if err != nil {
 		return requests
 	}
 	failed := map[string]bool{}
-	for _, r := range rows {
-		if n, err := strconv.Atoi(r[0]); err == nil {
-			failed[entries[n].ID] = true
-		}
+	for _, e := range stuck {
+		failed[e.ID] = true
 	}
 	found := slices.DeleteFunc(slices.Clone(requests), func(r *request) bool {
 		return !slices.ContainsFunc(r.Payload, func(e *slotsql.RowIncrement) bool { return failed[e.ID] })

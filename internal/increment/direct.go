@@ -19,7 +19,8 @@ import (
 // two transactions that share it through foreign keys. If the lock is refused, and, outside
 // transactions, still is milliseconds later where that is rare, the increment goes to a slot. A
 // key of which most do is hot: the next ones go there without asking, but for those outside
-// transactions that go together, which ask once a second.
+// transactions that go together, which ask for all their rows at once, and not for a second after
+// one was locked.
 
 // errNotDirect says that an increment has to go to a slot, errLocked that this is for want of the
 // row's lock. Nothing was done.
@@ -253,11 +254,11 @@ func sendFilled(ctx context.Context, c *Caller, b *Batch) (sent bool, err error)
 // increment that has just not met the others. Of another unique key, which somebody may have dropped,
 // a slot tells whether it names several rows.
 func batchAtRow(ctx context.Context, c *Caller, b *Batch, keyOf func() catalog.Key, send func() error) error {
-	if !c.cools(b) || !slices.Equal(b.keys.By, b.keys.Table.Key) {
+	if !asksRows(c, b) {
 		return errNotDirect
 	}
 	k := keyOf()
-	if k == nil || !b.keys.Free(k.ID()) {
+	if k == nil || !b.keys.Free(k) {
 		return errNotDirect
 	}
 	err := patiently(ctx, func() bool { return true }, send)
@@ -265,6 +266,66 @@ func batchAtRow(ctx context.Context, c *Caller, b *Batch, keyOf func() catalog.K
 		b.keys.Refuse(k)
 	}
 	return err
+}
+
+func asksRows(c *Caller, b *Batch) bool {
+	return c.cools(b) && slices.Equal(b.keys.By, b.keys.Table.Key)
+}
+
+// maxBatchRows bounds the rows of such a batch: to tell them apart takes a time of their square.
+const maxBatchRows = 128
+
+// batchAtRows is [batchAtRow] for merged entries.
+func batchAtRows(ctx context.Context, c *Caller, b *Batch, entries []*slotsql.RowIncrement) error {
+	t := b.keys.Table
+	if len(entries) > maxBatchRows || !asksRows(c, b) {
+		return errNotDirect
+	}
+	for i, e := range entries {
+		if !e.Counts() || e.Key == nil || i > 0 && t.Key.Compare(e.Key, entries[i-1].Key) == 0 { // of different conditions, say
+			return errNotDirect
+		}
+	}
+	if e := entries[0]; len(entries) == 1 {
+		return batchAtRow(ctx, c, b, e.KeyOf, func() error { return c.changeRow(ctx, b, e, true, slotsql.AsPlanned(t)) })
+	}
+	if !b.keys.Free(keysOf(entries)...) {
+		return errNotDirect
+	}
+	text := c.Settings.NoWaiting() + b.upsert(c, entries).AtRows()
+	if len(text) > c.Settings.Packet {
+		return errNotDirect
+	}
+	err := patiently(ctx, func() bool { return true }, func() error {
+		switch affected, err := c.Do(ctx, text); {
+		case err == nil && affected == 0:
+			return errNotDirect
+		case err == nil && affected != int64(len(entries)): // a key names two rows meanwhile
+			c.Watcher.NoteChange()
+			return nil
+		case c.Refused(err):
+			return errLocked
+		case err != nil && Undone(err):
+			return errNotDirect
+		default:
+			return err
+		}
+	})
+	if errors.Is(err, errLocked) {
+		if stuck, serr := c.stuck(ctx, b, entries, "FOR UPDATE SKIP LOCKED"); serr == nil {
+			entries = stuck
+		}
+		b.keys.Refuse(keysOf(entries)...)
+	}
+	return err
+}
+
+func keysOf(entries []*slotsql.RowIncrement) []catalog.Key {
+	keys := make([]catalog.Key, len(entries))
+	for i, e := range entries {
+		keys[i] = e.Key
+	}
+	return keys
 }
 
 // changeDirectly sends the UPDATE of one base row.

@@ -127,7 +127,7 @@ func FuzzBind(f *testing.F) {
 					return all, true
 				}
 				u := &slotsql.Upsert{Table: inc.Table, Name: inc.Name, Columns: inc.Key.Columns, Entries: []*slotsql.RowIncrement{e, e}, Lock: catalog.ShareMode, Slot: 3}
-				_ = u.Culprits()
+				_ = u.Culprits(u.Table.SkipLocked())
 				return all + ";" + u.Many(), true
 			}
 			got, ok := bind(n, second, third)

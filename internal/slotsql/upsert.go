@@ -128,11 +128,11 @@ func (u *Upsert) Strict() string {
 		", (SELECT " + strconv.Itoa(u.Slot) + " FROM " + t.Base() + " AS " + name + ForceKey(t) + " WHERE " + there + " " + u.Lock + ")) ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
 }
 
-// Culprits selects the numbers of the entries that made the statement fail:
+// Culprits selects the numbers of the entries that made a statement fail which locks rows so:
 // their rows are gone, or locked by somebody.
-func (u *Upsert) Culprits() string {
+func (u *Upsert) Culprits(lock string) string {
 	used, touched := u.Used()
-	return "SELECT " + PrivateRows + "." + privateNumber + u.from(used, touched) + " WHERE " + u.gone(used, touched) + " " + u.Table.SkipLocked()
+	return "SELECT " + PrivateRows + "." + privateNumber + u.from(used, touched) + " WHERE " + u.gone(used, touched) + " " + lock
 }
 
 // Gone selects the numbers of the entries whose rows are gone, as committed. It waits for nobody.

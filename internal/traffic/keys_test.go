@@ -57,13 +57,13 @@ func TestHeat(t *testing.T) {
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s Keys
-		free := func() bool { return s.Free(key.ID()) }
+		free := func() bool { return s.Free(key) }
 		require.True(t, free())
 		s.Crowd(key)
 		require.True(t, free())
 		s.Refuse(key)
 		require.False(t, free())
-		require.True(t, s.Free(catalog.Key{"8"}.ID()))
+		require.True(t, s.Free(catalog.Key{"8"}))
 		time.Sleep(hotFor)
 		require.True(t, free())
 	})
