@@ -17,7 +17,7 @@ each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd
 # The suites of go-sql-driver and GORM are among them: integration_test/upstream
 # and gormsuite. What is built for -race is built for that alone, and vetted once.
 # The other modules have few packages each: two at a time, each told when it is over.
-test: race = $(filter -race,$(GOTESTFLAGS))
+test lint: race = $(filter -race,$(GOTESTFLAGS))
 test: export TEST = $(GO) build $(race) -o /dev/null ./... && $(GO) vet $(race) ./... && $(GO) test -vet=off -timeout=30m -p=3 -parallel=3 $(GOTESTFLAGS) ./...
 test:
 	@echo "== ."; eval "$$TEST"
@@ -51,10 +51,11 @@ benchcompare:
 	@GO="$(GO)" bench/compare "$(OLD)" "$(NEW)" "$(COUNT)"
 
 # Needs nothing but Go; golangci-lint (https://golangci-lint.run, version 2) too, where it is
-# installed.
+# installed. With GOTESTFLAGS=-race it builds what the tests need, too.
 lint: checks = all,-ST1000,-ST1003,-ST1005,-ST1016,-ST1020,-ST1021,-ST1022,-QF*
 lint:
-	@$(call each,$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 -checks '$(checks)' ./...)
+	@tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; GOBIN="$$tools" $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2; export GOFLAGS="$$GOFLAGS $(race)"; \
+	$(call each,"$$tools/staticcheck" -checks '$(checks)' ./...)
 	@if command -v golangci-lint >/dev/null; then $(call each,golangci-lint run ./...); else echo "without golangci-lint, which is not installed"; fi
 
 # Writes the sizes in docs/size.md, and the reasons. Then README.md has to say the same.
