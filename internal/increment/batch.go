@@ -114,13 +114,13 @@ func (c *Caller) sendRequests(ctx context.Context, b *Batch, requests []*request
 			locked = append(locked, r)
 		}
 	}
-	c.sendTogether(ctx, b, requests[0], free)
-	c.sendTogether(ctx, b, requests[0], locked)
+	sendTogether(ctx, c, b, requests[0], free)
+	sendTogether(ctx, c, b, requests[0], locked)
 }
 
 // sendTogether gives every request its outcome, on the leader's connection. What keeps the batch from being
 // sent is left out once; if that does not help, each has to go by itself.
-func (c *Caller) sendTogether(ctx context.Context, b *Batch, leader *request, requests []*request) {
+func sendTogether(ctx context.Context, c *Caller, b *Batch, leader *request, requests []*request) {
 	for first := true; len(requests) > 0; first = false {
 		entries := b.merge(requests)
 		err := c.sendBatch(ctx, b, entries)
@@ -239,19 +239,19 @@ func (b *Batch) merge(requests []*request) []*slotsql.RowIncrement {
 }
 
 // stuck are the entries that keep a batch from being sent which locks rows so: theirs are gone, or locked by somebody.
-func (c *Caller) stuck(ctx context.Context, b *Batch, entries []*slotsql.RowIncrement, lock string) (stuck []*slotsql.RowIncrement, err error) {
+func stuck(ctx context.Context, c *Caller, b *Batch, entries []*slotsql.RowIncrement, lock string) (found []*slotsql.RowIncrement, err error) {
 	rows, err := c.Read(ctx, b.upsert(c, entries).Culprits(lock))
 	for _, r := range rows {
 		if n, err := strconv.Atoi(r[0]); err == nil {
-			stuck = append(stuck, entries[n])
+			found = append(found, entries[n])
 		}
 	}
-	return stuck, err
+	return found, err
 }
 
 // culprits are the requests of such entries; all of them, if it can't be told.
 func (c *Caller) culprits(ctx context.Context, b *Batch, entries []*slotsql.RowIncrement, requests []*request) []*request {
-	stuck, err := c.stuck(ctx, b, entries, b.keys.Table.SkipLocked())
+	stuck, err := stuck(ctx, c, b, entries, b.keys.Table.SkipLocked())
 	if err != nil {
 		return requests
 	}
