@@ -19,7 +19,7 @@ import (
 // pages have keys of several kinds, and rows enough to be under way beside each other.
 const pages = `CREATE TABLE post (id INT PRIMARY KEY, slug VARCHAR(20), likes INT NOT NULL DEFAULT 0, views INT UNSIGNED DEFAULT 0, price DECIMAL(12,2) NOT NULL DEFAULT 0,
  updated_at DATETIME(3) NULL, seen_at TIMESTAMP NULL,
- changed_at DATETIME(3) NULL ON UPDATE CURRENT_TIMESTAMP(3), KEY (likes));
+ changed_at DATETIME(3) NULL ON UPDATE CURRENT_TIMESTAMP(3), KEY (slug));
 INSERT INTO post (id) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) SELECT i FROM n;
 UPDATE post SET views = NULL WHERE id = 31;
 UPDATE post SET updated_at = '2020-01-02 03:04:05.678', seen_at = '2020-01-02 03:04:05' WHERE id > 40;
@@ -133,12 +133,13 @@ func TestSeveralAtTheRows(t *testing.T) {
 			}{
 				{[]string{post("likes = likes + 1", 20), post("likes = likes + 2", 21)}, true},
 				{[]string{post("likes = likes + 1", 22), post("views = views + 5", 21), post("likes = likes - 2, views = views + 1", 22), post("price = price + 1.25", 23), post("price = price - 0.5", 24)}, true},
-				{[]string{post(touched(4), 20), post(touched(9), 41), post("likes = likes + 1", 42), post(touched(7), 20)}, true},
-				{[]string{post("likes = likes + 1, seen_at = @600", 43), post("likes = likes + 1, updated_at = @5, seen_at = @400", 44), post(touched(3), 25)}, true},
+				{[]string{post(touched(4), 20), post(touched(9), 41), post(touched(7), 20)}, true},
+				{[]string{post("likes = likes + 1, updated_at = @3, seen_at = @600", 43), post("likes = likes + 1, updated_at = @5, seen_at = @400", 44)}, true},
 				{[]string{page("page20"), page("PAGE21"), page("page22"), page("page20")}, true},
 				{[]string{open(28), open(29), post("likes = likes + 1", 30), post("views = views + 1", 32)}, true},
 				{[]string{open(28), open(29), open(30)}, true},
-				{[]string{post("likes = likes + 1, changed_at = @1500", 45), post("likes = likes + 1", 46), post(touched(7), 47)}, true},
+				{[]string{post("likes = likes + 1, changed_at = @1500", 45), post("likes = likes + 1", 46)}, true},
+				{[]string{post("likes = likes + 1, seen_at = @600", 43), post("likes = likes + 1, updated_at = @5, seen_at = @400", 44), post("likes = likes + 1", 25)}, false},
 				{[]string{page("page20"), page("page21"), page("Page20")}, false}, // two are of one row
 				{[]string{open(28), open(51), post("likes = likes + 1", 30)}, false},
 				{[]string{post(touched(20), 52), post("likes = likes + 1", 30)}, false}, // it was touched later
@@ -220,5 +221,49 @@ func TestSeveralBesideLocks(t *testing.T) {
 		require.NoError(t, <-freed)
 		harness.Affected(t, tw.Plain, like(24))
 		tw.Same(t, "SELECT id, likes FROM post ORDER BY id")
+	})
+}
+
+// TestSeveralBesideIndex proves that increments that meet do not wait for who has the entry of a row in
+// the counter's index locked, and not the row.
+func TestSeveralBesideIndex(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, pages+";\nALTER TABLE post ADD KEY (likes);\nUPDATE post SET likes = 1000 * id;\nCREATE TABLE stat (n INT)", cooling(harness.Counters("post", "likes")))
+		tx, err := tw.Direct.Begin()
+		require.NoError(t, err)
+		harness.Affected(t, tx, "INSERT INTO stat SELECT COUNT(*) FROM post FORCE INDEX (likes) WHERE likes BETWEEN 22000 AND 22010")
+		like := func(id int) string { return fmt.Sprintf("UPDATE post SET likes = likes + 1 WHERE id = %d", id) }
+		answers, sent := together(t, tw, fillPost, func() {}, like(20), like(22), like(24))
+		require.Equal(t, slices.Repeat([]string{"affected 1"}, 3), answers)
+		if srv.Flavor() != testserver.MariaDB { // it has no timeout short enough
+			require.NotContains(t, strings.Join(sent, " "), "(SELECT COUNT(*) FROM (")
+		}
+		require.NoError(t, tx.Commit())
+		require.Equal(t, "likes INT, [20001][22001][24001]", harness.Queried(t.Context(), tw.Ours, "SELECT likes FROM post WHERE id IN (20, 22, 24) ORDER BY id"))
+	})
+}
+
+// TestSeveralAndTime proves that who touches a column with a time does not touch it in rows that go
+// together with his: in the hour that comes twice it would be another.
+func TestSeveralAndTime(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		admin := harness.Open(t, srv.DSN("mysql"))
+		if harness.Number(t, admin, "SELECT COUNT(*) FROM mysql.time_zone_name WHERE Name = 'Berlin'") == 0 {
+			harness.ExecAll(t, admin, harness.Berlin)
+		}
+		config := cooling(harness.Counters("post", "likes"))
+		config.Tables[0].Touch = []string{"seen_at"}
+		tw := harness.NewTwin(t, srv, "SET time_zone = '+00:00';\n"+pages+";\nUPDATE post SET seen_at = '2026-10-25 01:30:00' WHERE id IN (20, 21)", config, "time_zone='Berlin'")
+		for i := range underWay {
+			harness.Affected(t, tw.Plain, fillPost(i))
+		}
+		waiting := []string{"UPDATE post SET likes = likes + 1 WHERE id = 20", "UPDATE post SET likes = likes + 1 WHERE id = 21", "UPDATE post SET likes = likes + 1, seen_at = NOW() WHERE id = 22"}
+		for _, text := range waiting {
+			harness.Affected(t, tw.Plain, text)
+		}
+		answers, _ := together(t, tw, fillPost, func() {}, waiting...)
+		require.Equal(t, slices.Repeat([]string{"affected 1"}, len(waiting)), answers)
+		require.Eventually(t, func() bool { return harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM post_slots") == 0 }, 10*time.Second, 20*time.Millisecond)
+		tw.Same(t, "SELECT id, likes, UNIX_TIMESTAMP(seen_at) FROM post WHERE id <> 22 ORDER BY id")
 	})
 }

@@ -100,7 +100,7 @@ func (l *loader) describe(ctx context.Context, t *Table) {
 	t.Derived = slices.ContainsFunc(t.Columns, func(g *Column) bool {
 		return g.generated != "" && slices.ContainsFunc(t.Touch, func(c *Column) bool { return sqltext.MentionsWord(g.generated, c.Name) })
 	})
-	t.Indexed = t.Indexes(create, toks)
+	t.Indexed, t.InIndexes = t.Indexes(create, toks), inIndexes(t, toks)
 	draft{t}.mayTouch(create, computed)
 	t.Missing = t.DDL().upgrade(t.stored)
 	t.Taken = len(t.DDL().Steps()) > 1 && !slices.ContainsFunc(t.stored, numbersSlots)

@@ -23,6 +23,29 @@ type SortKey struct {
 // Indexes reads those that the optimizer may use from SHOW CREATE TABLE.
 func (t *Table) Indexes(create string, toks []sqltext.Token) []index {
 	var found []index
+	for _, d := range indexesOf(toks) {
+		hidden := false
+		for _, tok := range toks[d.end:] {
+			if tok.Punct(',') || tok.Punct(')') && tok != toks[d.end] {
+				break
+			}
+			hidden = hidden || tok.Is("IGNORED") || tok.Kind == sqltext.Versioned && strings.Contains(create[tok.Start:tok.End], "INVISIBLE")
+		}
+		if by := t.sorts(toks[d.open+1 : d.end]); len(by) > 0 && !hidden {
+			found = append(found, index{d.name, by})
+		}
+	}
+	return found
+}
+
+// definition is where an index is defined: between the parentheses of what it is of.
+type definition struct {
+	name      string
+	open, end int
+	primary   bool
+}
+
+func indexesOf(toks []sqltext.Token) (found []definition) {
 	for i := 2; i < len(toks); i++ {
 		before := toks[i-1]
 		if !toks[i].Is("KEY") || !before.Punct(',') && !before.Is("PRIMARY") && !before.Is("UNIQUE") {
@@ -32,19 +55,29 @@ func (t *Table) Indexes(create string, toks []sqltext.Token) []index {
 		for open < len(toks)-1 && !toks[open].Punct('(') {
 			open++
 		}
-		end := sqltext.ClosingParen(toks, open)
-		hidden := false
-		for _, tok := range toks[end:] {
-			if tok.Punct(',') || tok.Punct(')') && tok != toks[end] {
-				break
-			}
-			hidden = hidden || tok.Is("IGNORED") || tok.Kind == sqltext.Versioned && strings.Contains(create[tok.Start:tok.End], "INVISIBLE")
-		}
-		if by := t.sorts(toks[open+1 : end]); len(by) > 0 && !hidden {
-			found = append(found, index{toks[i+1].Name, by})
-		}
+		found = append(found, definition{toks[i+1].Name, open, sqltext.ClosingParen(toks, open), before.Is("PRIMARY")})
 	}
 	return found
+}
+
+// inIndexes are the columns of which an index but the primary key has something, whether the optimizer
+// may use it or not.
+func inIndexes(t *Table, toks []sqltext.Token) (cols []*Column) {
+	for _, d := range indexesOf(toks) {
+		for _, tok := range toks[d.open+1 : d.end] {
+			if c := t.Column(tok.Name); c != nil && !d.primary {
+				cols = append(cols, c)
+			}
+		}
+	}
+	return cols
+}
+
+// ChangesIndex reports whether an index may change with an increment.
+func ChangesIndex(t *Table) bool {
+	return slices.ContainsFunc(t.InIndexes, func(c *Column) bool {
+		return c.OnUpdate || c.generated != "" || t.Virtual(c.Name)
+	})
 }
 
 // sorts reads an index's columns up to one that is a prefix or an expression.

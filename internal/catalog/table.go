@@ -29,10 +29,11 @@ type Table struct {
 	name      string // as String gives it; "": it puts that together
 
 	Indexed        []index
-	AllUnique      int    // number of unique keys, usable or not
-	CheckedBy      string // the CHECK constraint or foreign key that looks at a counter in the base row; "": none
-	Bounded        bool   // nothing looks at counters but CHECK constraints, which keep them between constants: bounds
-	Derived        bool   // a generated column reads a touch column
+	InIndexes      []*Column // with what is indexed of them
+	AllUnique      int       // number of unique keys, usable or not
+	CheckedBy      string    // the CHECK constraint or foreign key that looks at a counter in the base row; "": none
+	Bounded        bool      // nothing looks at counters but CHECK constraints, which keep them between constants: bounds
+	Derived        bool      // a generated column reads a touch column
 	InsertTriggers bool
 	DeleteTriggers bool
 	MakesKeys      bool // one of them may give a row other keys than the INSERT names

@@ -34,14 +34,22 @@ func asksRows(c *Caller, b *Batch) bool {
 	return c.cools(b) && slices.Equal(b.keys.By, b.keys.Table.Key)
 }
 
+// asksSeveral is asksRows for several rows. MySQL would wait for who has but an index's entries locked, with
+// all the batch's rows.
+func asksSeveral(c *Caller, b *Batch) bool {
+	t := b.keys.Table
+	return asksRows(c, b) && (t.MariaDB || !catalog.ChangesIndex(t))
+}
+
 // batchAtRows is [batchAtRow] for merged entries.
 func batchAtRows(ctx context.Context, c *Caller, b *Batch, entries []*slotsql.RowIncrement) error {
 	t := b.keys.Table
-	if !asksRows(c, b) {
+	if len(entries) > 1 && !asksSeveral(c, b) {
 		return errNotDirect
 	}
 	for i, e := range entries {
-		if !e.Counts() || e.Key == nil || i > 0 && t.Key.Compare(e.Key, entries[i-1].Key) == 0 { // of different conditions, say
+		sameTimes := slices.EqualFunc(e.Touch, entries[0].Touch, func(x, y string) bool { return (x == "") == (y == "") }) // what nobody touches stays as it is
+		if !e.Counts() || e.Key == nil || !sameTimes || i > 0 && t.Key.Compare(e.Key, entries[i-1].Key) == 0 {             // of different conditions, say
 			return errNotDirect
 		}
 	}
@@ -71,7 +79,7 @@ func batchAtRows(ctx context.Context, c *Caller, b *Batch, entries []*slotsql.Ro
 		}
 	})
 	if errors.Is(err, errLocked) {
-		if locked, serr := stuck(ctx, c, b, entries, "FOR UPDATE SKIP LOCKED"); serr == nil {
+		if locked, serr := stuck(ctx, c, b, entries, "FOR UPDATE SKIP LOCKED"); serr == nil && len(locked) > 0 { // or it was an index's entry
 			entries = locked
 		}
 		b.keys.Refuse(keysOf(entries)...)

@@ -106,9 +106,10 @@ func OfCaller[P any](c *Caller, r *groupcommit.Request[P]) *groupcommit.Request[
 // sendRequests gives every request its outcome. Those of rows that somebody had locked a moment ago go to
 // slots, apart from the others.
 func (c *Caller) sendRequests(ctx context.Context, b *Batch, requests []*request) {
+	several := asksSeveral(c, b)
 	var free, locked []*request
 	for _, r := range requests {
-		if asksRows(c, b) && b.keys.Free(keysOf(r.Payload)...) {
+		if several && b.keys.Free(keysOf(r.Payload)...) {
 			free = append(free, r)
 		} else {
 			locked = append(locked, r)

@@ -9,9 +9,9 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// AtRows is the UPDATE that adds all entries to their base rows; to none, if one is missing, has become
-// NULL, was touched later, or does not meet the rest of its condition. It waits for none of the rows: they are
-// locked in a subquery, a constant to the server, which LIMIT keeps from merging
+// AtRows is the UPDATE that adds all entries, which touch the same columns, to their base rows; to none, if
+// one is missing, has become NULL, was touched later, or does not meet the rest of its condition. It waits
+// for none of the rows: they are locked in a subquery, a constant to the server, which LIMIT keeps from merging
 // (https://dev.mysql.com/doc/refman/8.4/en/derived-table-optimization.html), and which asks for
 // counters, so that the rows are locked and not only entries of another index. (Joined to a derived
 // table of the entries, it took up to twice as long.)
@@ -40,8 +40,8 @@ func (u *Upsert) AtRows() string {
 	for _, i := range touched {
 		column := name + "." + sqltext.Quote(t.Touch[i].Name)
 		at := "CAST(" + u.ofEach("NULL", func(e *RowIncrement) string { return e.Touch[i] }) + " AS " + t.Touch[i].Moments() + ")"
-		sets = append(sets, column+" = COALESCE(GREATEST(COALESCE("+column+", "+at+"), "+at+"), "+column+")")
-		there = append(there, "("+column+" <= "+at+") IS NOT FALSE")
+		sets = append(sets, column+" = "+at)
+		there = append(there, "("+column+" IS NULL OR "+column+" <= "+at+")")
 	}
 	if slices.ContainsFunc(u.Entries, func(e *RowIncrement) bool { return e.Rest != "" }) {
 		there = append(there, u.ofEach("TRUE", func(e *RowIncrement) string {
