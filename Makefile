@@ -54,7 +54,7 @@ benchcompare:
 # installed. With GOTESTFLAGS=-race it builds what the tests need, too.
 lint: checks = all,-ST1000,-ST1003,-ST1005,-ST1016,-ST1020,-ST1021,-ST1022,-QF*
 lint:
-	@tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; GOBIN="$$tools" $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2; export GOFLAGS="$$GOFLAGS $(race)"; \
+	@tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; GOBIN="$$tools" $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2 || exit; export GOFLAGS="$$GOFLAGS $(race)"; \
 	$(call each,"$$tools/staticcheck" -checks '$(checks)' ./...)
 	@if command -v golangci-lint >/dev/null; then $(call each,golangci-lint run ./...); else echo "without golangci-lint, which is not installed"; fi
 

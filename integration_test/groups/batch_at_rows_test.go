@@ -108,8 +108,7 @@ func fillPage(i int) string {
 
 // TestSeveralAtTheRows proves that increments of several rows that meet in a process go together to
 // their base rows, in one statement, and that each is answered and counted as on plain MySQL, also where
-// they can't: one of a row that is missing, or NULL, or would leave its
-// column's range.
+// they can't: one of a row that is missing, or NULL, or would leave its column's range.
 func TestSeveralAtTheRows(t *testing.T) {
 	post := func(set string, id int) string { return fmt.Sprintf("UPDATE post SET %s WHERE id = %d", set, id) }
 	touched := func(ms int) string { return fmt.Sprintf("likes = likes + 1, updated_at = @%d", ms) }

@@ -29,7 +29,7 @@ type Table struct {
 	name      string // as String gives it; "": it puts that together
 
 	Indexed        []index
-	InIndexes      []*Column // with what is indexed of them
+	InIndexes      []*Column // of which an index but the primary key has something
 	AllUnique      int       // number of unique keys, usable or not
 	CheckedBy      string    // the CHECK constraint or foreign key that looks at a counter in the base row; "": none
 	Bounded        bool      // nothing looks at counters but CHECK constraints, which keep them between constants: bounds

@@ -41,22 +41,30 @@ func asksSeveral(c *Caller, b *Batch) bool {
 	return asksRows(c, b) && (t.MariaDB || !catalog.ChangesIndex(t))
 }
 
+// free reports whether nobody had one of their rows locked a moment ago.
+func (b *Batch) free(entries []*slotsql.RowIncrement) bool {
+	return !slices.ContainsFunc(entries, func(e *slotsql.RowIncrement) bool { return !b.keys.Free(e.Key) })
+}
+
+// alike reports whether one UPDATE can change the rows of merged entries: each is of another row, and all touch
+// the same columns. What an entry does not touch is to stay as it is.
+func alike(t *catalog.Table, entries []*slotsql.RowIncrement) bool {
+	touches := func(x, y string) bool { return (x == "") == (y == "") }
+	for i, e := range entries {
+		if !e.Counts() || e.Key == nil || !slices.EqualFunc(e.Touch, entries[0].Touch, touches) || i > 0 && t.Key.Compare(e.Key, entries[i-1].Key) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // batchAtRows is [batchAtRow] for merged entries.
 func batchAtRows(ctx context.Context, c *Caller, b *Batch, entries []*slotsql.RowIncrement) error {
 	t := b.keys.Table
-	if len(entries) > 1 && !asksSeveral(c, b) {
-		return errNotDirect
-	}
-	for i, e := range entries {
-		sameTimes := slices.EqualFunc(e.Touch, entries[0].Touch, func(x, y string) bool { return (x == "") == (y == "") }) // what nobody touches stays as it is
-		if !e.Counts() || e.Key == nil || !sameTimes || i > 0 && t.Key.Compare(e.Key, entries[i-1].Key) == 0 {             // of different conditions, say
-			return errNotDirect
-		}
-	}
-	if e := entries[0]; len(entries) == 1 {
+	if e := entries[0]; len(entries) == 1 && e.Counts() {
 		return batchAtRow(ctx, c, b, e.KeyOf, func() error { return c.changeRow(ctx, b, e, true, slotsql.AsPlanned(t)) })
 	}
-	if !b.keys.Free(keysOf(entries)...) {
+	if !asksSeveral(c, b) || !alike(t, entries) || !b.free(entries) {
 		return errNotDirect
 	}
 	text := c.Settings.NoWaiting() + b.upsert(c, entries).AtRows()
@@ -64,33 +72,18 @@ func batchAtRows(ctx context.Context, c *Caller, b *Batch, entries []*slotsql.Ro
 		return errNotDirect
 	}
 	err := patiently(ctx, func() bool { return true }, func() error {
-		switch affected, err := c.Do(ctx, text); {
-		case err == nil && affected == 0:
-			return errNotDirect
-		case err == nil && affected != int64(len(entries)): // a key names two rows meanwhile
-			c.Watcher.NoteChange()
-			return nil
-		case c.Refused(err):
-			return errLocked
-		case err != nil && Undone(err):
-			return errNotDirect
-		default:
-			return err
-		}
+		return c.changeDirectly(b, len(entries), func() (int64, error) { return c.Do(ctx, text) })
 	})
-	if errors.Is(err, errLocked) {
+	switch {
+	case errors.Is(err, errRowGone): // one of them, or two have one row
+		return errNotDirect
+	case errors.Is(err, errLocked):
 		if locked, serr := stuck(ctx, c, b, entries, "FOR UPDATE SKIP LOCKED"); serr == nil && len(locked) > 0 { // or it was an index's entry
 			entries = locked
 		}
-		b.keys.Refuse(keysOf(entries)...)
+		for _, e := range entries {
+			b.keys.Refuse(e.Key)
+		}
 	}
 	return err
-}
-
-func keysOf(entries []*slotsql.RowIncrement) []catalog.Key {
-	keys := make([]catalog.Key, len(entries))
-	for i, e := range entries {
-		keys[i] = e.Key
-	}
-	return keys
 }

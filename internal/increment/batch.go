@@ -107,16 +107,16 @@ func OfCaller[P any](c *Caller, r *groupcommit.Request[P]) *groupcommit.Request[
 // slots, apart from the others.
 func (c *Caller) sendRequests(ctx context.Context, b *Batch, requests []*request) {
 	several := asksSeveral(c, b)
-	var free, locked []*request
+	var free, others []*request
 	for _, r := range requests {
-		if several && b.keys.Free(keysOf(r.Payload)...) {
+		if several && b.free(r.Payload) {
 			free = append(free, r)
 		} else {
-			locked = append(locked, r)
+			others = append(others, r)
 		}
 	}
 	sendTogether(ctx, c, b, requests[0], free)
-	sendTogether(ctx, c, b, requests[0], locked)
+	sendTogether(ctx, c, b, requests[0], others)
 }
 
 // sendTogether gives every request its outcome, on the leader's connection. What keeps the batch from being

@@ -19,8 +19,8 @@ import (
 // two transactions that share it through foreign keys. If the lock is refused, and, outside
 // transactions, still is milliseconds later where that is rare, the increment goes to a slot. A
 // key of which most do is hot: the next ones go there without asking, but for those outside
-// transactions that go together, which ask for all their rows at once, and not for a second after
-// one was locked.
+// transactions that go together, which ask for all their rows at once, but for those that were locked
+// within the last second.
 
 // errNotDirect says that an increment has to go to a slot, errLocked that this is for want of the
 // row's lock. Nothing was done.
@@ -70,7 +70,7 @@ func (c *Caller) changeRow(ctx context.Context, b *Batch, e *slotsql.RowIncremen
 			return c.DoApart(ctx, c.Settings.NoWaiting(), u.apart+further, u.Numbers(e), whole)
 		}
 	}
-	return c.changeDirectly(b, send)
+	return c.changeDirectly(b, 1, send)
 }
 
 // sendAtOnce changes the base row of a transaction's increment where plain MySQL does,
@@ -239,23 +239,23 @@ func sendFilled(ctx context.Context, c *Caller, b *Batch) (sent bool, err error)
 		return text
 	}
 	if apart, numbers := c.Filler.DirectApart(); apart != "" {
-		return true, c.changeDirectly(b, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), apart, numbers, whole) })
+		return true, c.changeDirectly(b, 1, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), apart, numbers, whole) })
 	}
 	text := whole()
 	if !sent {
 		return false, nil
 	}
-	return true, c.changeDirectly(b, func() (int64, error) { return c.Do(ctx, text) })
+	return true, c.changeDirectly(b, 1, func() (int64, error) { return c.Do(ctx, text) })
 }
 
-// changeDirectly sends the UPDATE of one base row.
-func (c *Caller) changeDirectly(b *Batch, send func() (int64, error)) error {
+// changeDirectly sends the UPDATE of so many base rows, or of none.
+func (c *Caller) changeDirectly(b *Batch, rows int, send func() (int64, error)) error {
 	inside := c.InTransaction() // a deadlock ends the transaction, with all that was in it
 	affected, err := send()
 	switch n := mysqlerr.Number(err); {
 	case err == nil && affected == 0:
 		return errRowGone
-	case err == nil && affected > 1: // and were one when they were counted
+	case err == nil && affected != int64(rows): // and were as many when they were counted
 		c.Watcher.NoteChange()
 		if !inside {
 			return nil

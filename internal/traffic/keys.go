@@ -127,30 +127,25 @@ func (s *Keys) Hot(id string) bool {
 	return known != nil && known.hot(catalog.Clock())
 }
 
-// Refuse notes that a batch has been refused the lock of some key's row: a transaction has it, or another process.
-func (s *Keys) Refuse(keys ...catalog.Key) {
+// Refuse notes that a batch has been refused the lock of a key's row: a transaction has it, or another process.
+func (s *Keys) Refuse(k catalog.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := catalog.Clock()
-	for _, k := range keys {
-		if known := s.of(k); known != nil {
-			known.met, known.refused = now, now
-		}
+	if known := s.of(k); known != nil {
+		known.met = catalog.Clock()
+		known.refused = known.met
 	}
 }
 
-// Free reports whether a batch of keys is to be tried at their rows.
-func (s *Keys) Free(keys ...catalog.Key) bool {
+// Free reports whether a key's part of a batch is to be tried at its row.
+func (s *Keys) Free(k catalog.Key) bool {
 	if !s.some.Load() {
 		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := catalog.Clock()
-	return !slices.ContainsFunc(keys, func(k catalog.Key) bool {
-		known := s.keys[k.ID()]
-		return known != nil && known.refused != 0 && now-known.refused < hotFor
-	})
+	known := s.keys[k.ID()]
+	return known == nil || known.refused == 0 || catalog.Clock()-known.refused >= hotFor
 }
 
 func (k *KnownKey) hot(now time.Duration) bool { return k.isHot && now-k.met < hotFor }
