@@ -12,12 +12,13 @@ const PrivateName = "countermysql_slots"
 // ShareMode is understood by both servers.
 const ShareMode = "LOCK IN SHARE MODE"
 
-// Later is the later of two times either of which may be NULL.
+// Later is the later of two times either of which may be NULL, or x a zero date: of that MySQL's GREATEST and IF
+// make NULL in strict mode, where they are shown or compared, and COALESCE does not.
 func Later(x, y string) string {
 	if x == "NULL" {
 		return y
 	}
-	return "GREATEST(COALESCE(" + x + ", " + y + "), COALESCE(" + y + ", " + x + "))"
+	return "COALESCE(GREATEST(" + y + ", " + x + "), " + y + ", " + x + ")"
 }
 
 // FullName is db.table.column.

@@ -60,15 +60,20 @@ func (f *Folder) FoldSlots(ctx context.Context, t *catalog.Table, rows []slotsql
 			return err
 		}
 	}
-	if update := folding.UpdateSQL(); update != "" {
-		if _, err := f.Do(ctx, f.Settings.Unsnapshot()+update); err != nil {
+	half := func(err error) error {
+		if err != nil && f.InTransaction() && !f.RollsUp {
+			_ = f.Raw.Close() // or the application might commit it
+		}
+		return err
+	}
+	for i, update := range folding.Updates() {
+		if _, err := f.Do(ctx, f.Settings.Unsnapshot()+update); err != nil && i > 0 {
+			return half(err)
+		} else if err != nil {
 			return err
 		}
 	}
-	if err := f.Reserved(t).remove(ctx, folding.Gone); err != nil {
-		if f.InTransaction() && !f.RollsUp {
-			_ = f.Raw.Close() // or the application might commit what is folded by half
-		}
+	if err := half(f.Reserved(t).remove(ctx, folding.Gone)); err != nil {
 		return err
 	}
 	for _, row := range folding.Folded { // not before: a statement may fail, and the transaction go on

@@ -2,6 +2,7 @@ package maintain
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 // come of it; then each of them is waited for alone.
 func (r *rollup) batch(ctx context.Context, keys []catalog.Key) error {
 	start := time.Now()
-	taken, err := r.fold(ctx, r.table.Key, keys, "FOR UPDATE SKIP LOCKED")
+	taken, _, err := r.foldFree(ctx, r.table.Key, keys)
 	if n := mysqlerr.Number(err); err != nil && n == 0 || n == mysqlerr.ErrNoColumn || mysqlerr.Denied[n] {
 		return err
 	}
@@ -38,6 +39,30 @@ func (r *rollup) batch(ctx context.Context, keys []catalog.Key) error {
 		}
 	}
 	return nil
+}
+
+// foldFree folds those of the rows that nobody has locked, each by itself where an index changes with it: the
+// server waits for who has entries of that locked, and he may want another row meanwhile. stuck are those with
+// which it waited in vain.
+func (r *rollup) foldFree(ctx context.Context, cols catalog.KeyColumns, keys []catalog.Key) (taken map[string]bool, stuck []catalog.Key, err error) {
+	const how = "FOR UPDATE SKIP LOCKED"
+	if !catalog.ChangesIndex(r.table) {
+		taken, err = r.fold(ctx, cols, keys, how)
+		return taken, nil, err
+	}
+	taken = map[string]bool{}
+	for _, k := range keys {
+		one, err := r.fold(ctx, cols, []catalog.Key{k}, how)
+		n := mysqlerr.Number(err)
+		if err != nil && !mysqlerr.Passing[n] {
+			return taken, stuck, err
+		}
+		if n == mysqlerr.ErrLockWait {
+			stuck = append(stuck, k)
+		}
+		maps.Copy(taken, one)
+	}
+	return taken, stuck, nil
 }
 
 // alone rolls up one key in a transaction of its own.

@@ -17,8 +17,8 @@ import (
 )
 
 // cooler folds the slots of keys that are no longer hot, those which this process has
-// written: so that slots tables are small, and most of them empty. It waits for nobody,
-// and rests for a multiple of the time that it works.
+// written: so that slots tables are small, and most of them empty. It waits for nobody, but with
+// one row for the entries of indexes, and rests for a multiple of the time that it works.
 type cooler struct {
 	mu   sync.Mutex
 	keys map[*traffic.Keys]bool // that are to be folded
@@ -149,7 +149,7 @@ func (b *Background) coolAll(ctx context.Context, r **rollup) error {
 				if !slotted && !kept {
 					b.Shared.Traffic.Of(keys.Table).Slots.Forget()
 				}
-				if !session.Pause(ctx, coolingRest*time.Since(start)) {
+				if !session.Pause(ctx, min(coolingRest*time.Since(start), maxRest)) {
 					return nil
 				}
 			} else if !rest && b.cooler.drop(keys) {
@@ -178,13 +178,16 @@ func (b *Background) coolKeys(ctx context.Context, r **rollup, of *traffic.Keys,
 		keys[i] = k.Key
 	}
 	keys = keys[:min(len(keys), (*r).folder.Settings.Several(t, len(keys), slices.Values(keys)))]
-	taken, err := (*r).fold(ctx, of.By, keys, "FOR UPDATE SKIP LOCKED")
+	taken, stuck, err := (*r).foldFree(ctx, of.By, keys)
 	if err != nil && !mysqlerr.Passing[mysqlerr.Number(err)] {
 		return false, fmt.Errorf("%s: %w", t, err)
 	}
 	b.Shared.Stats.RolledUp((*r).out.statistics())
 	left := slices.DeleteFunc(cold, func(k *traffic.KnownKey) bool { return taken[k.Key.ID()] }) // by another unique key all are
 	of.Folded(left)
+	for _, k := range stuck {
+		of.Stick(k)
+	}
 	return len(left) > 0, nil
 }
 

@@ -1,6 +1,7 @@
 package slotsql
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// Folding is the UPDATE that adds slots and pending increments to locked rows.
+// Folding is what adds slots and pending increments to locked rows.
 type Folding struct {
 	Table  *catalog.Table
 	Strict bool
@@ -18,27 +19,47 @@ type Folding struct {
 	Stands   []string          // the conditions of rows with stand-ins
 	Stood    *catalog.Column
 
-	rows   []string    // the conditions of those that it changes
-	Whens  [][]string  // WHEN … THEN …, by column
+	parts  []foldedPart
 	Gone   []SlotRow   // what is added
 	Folded []FoldedRow // to which rows
 }
 
+// foldedPart are rows of which the same columns are touched. What is not touched is not assigned: an UPDATE in strict
+// mode refuses to write a zero date again.
+type foldedPart struct {
+	touched []string   // what is assigned, by touch column; "" is nothing
+	rows    []string   // their conditions
+	whens   [][]string // WHEN … THEN …, by column
+}
+
 // NewFolding is one of nothing.
-func NewFolding(t *catalog.Table) *Folding {
-	return &Folding{Table: t, Whens: make([][]string, len(t.Counters)+len(t.Touch))}
+func NewFolding(t *catalog.Table) *Folding { return &Folding{Table: t} }
+
+// put assigns to a row, by column; "" is nothing.
+func (f *Folding) put(where string, values []string) {
+	touched := values[len(f.Table.Counters):]
+	i := slices.IndexFunc(f.parts, func(p foldedPart) bool {
+		return slices.EqualFunc(p.touched, touched, func(x, y string) bool { return (x == "") == (y == "") })
+	})
+	if i < 0 {
+		i, f.parts = len(f.parts), append(f.parts, foldedPart{touched: touched, whens: make([][]string, len(values))})
+	}
+	p := &f.parts[i]
+	p.rows = append(p.rows, "("+where+")")
+	for i, value := range values {
+		if value != "" {
+			p.whens[i] = append(p.whens[i], " WHEN "+where+" THEN "+value)
+		}
+	}
 }
 
 // Set gives a row the counters that it has been read with.
 func (f *Folding) Set(r LockedRow) {
-	where := f.Table.Key.Where(r.Key, f.Table.Ref())
+	values := make([]string, len(f.Table.Counters)+len(f.Table.Touch))
 	for i, n := range r.Counters {
-		if n == "" {
-			n = "NULL"
-		}
-		f.Whens[i] = append(f.Whens[i], " WHEN "+where+" THEN "+n)
+		values[i] = cmp.Or(n, "NULL")
 	}
-	f.rows = append(f.rows, "("+where+")")
+	f.put(f.Table.Key.Where(r.Key, f.Table.Ref()), values)
 	f.Folded = append(f.Folded, FoldedRow{r.Key, true})
 }
 
@@ -49,6 +70,7 @@ func (f *Folding) Add(r LockedRow, slots []SlotRow, e *RowIncrement) error {
 	}
 	t, name := f.Table, f.Table.Ref()
 	where := t.Key.Where(r.Key, name)
+	values := make([]string, len(t.Counters)+len(t.Touch))
 	written := false
 	for i, col := range t.Counters {
 		if r.Counters[i] == "" {
@@ -67,43 +89,43 @@ func (f *Folding) Add(r LockedRow, slots []SlotRow, e *RowIncrement) error {
 		if err != nil {
 			return err
 		}
-		f.Whens[i] = append(f.Whens[i], " WHEN "+where+" THEN "+total)
+		values[i] = total
 		written = written || other
 	}
 	for i, col := range t.Touch {
-		newest := NewestTouch(i, slots, e)
-		if newest == "" {
-			continue
+		if newest := NewestTouch(i, slots, e); newest != "" {
+			values[len(t.Counters)+i] = catalog.Later(name+"."+sqltext.Quote(col.Name), newest)
 		}
-		at := len(t.Counters) + i
-		f.Whens[at] = append(f.Whens[at], " WHEN "+where+" THEN "+catalog.Later(name+"."+sqltext.Quote(col.Name), newest))
 	}
-	f.rows = append(f.rows, "("+where+")")
+	f.put(where, values)
 	f.Gone = append(f.Gone, slots...)
 	f.Folded = append(f.Folded, FoldedRow{r.Key, written})
 	return nil
 }
 
-// UpdateSQL is "" where all counters are NULL, which get nothing.
-func (f *Folding) UpdateSQL() string {
+// Updates are the statements; none where all counters are NULL, which get nothing.
+func (f *Folding) Updates() (updates []string) {
 	t := f.Table
-	var assignments []string
-	for i, col := range slices.Concat(t.Counters, t.Touch) {
-		ref := t.Ref() + "." + sqltext.Quote(col.Name)
-		if f.Whens[i] != nil {
-			assignments = append(assignments, ref+" = CASE"+strings.Join(f.Whens[i], "")+" ELSE "+ref+" END")
-		} else if col.OnUpdate {
-			assignments = append(assignments, ref+" = "+ref) // or the server sets it to now
+	for _, p := range f.parts {
+		var assignments []string
+		for i, col := range slices.Concat(t.Counters, t.Touch) {
+			ref := t.Ref() + "." + sqltext.Quote(col.Name)
+			if p.whens[i] != nil {
+				assignments = append(assignments, ref+" = CASE"+strings.Join(p.whens[i], "")+" ELSE "+ref+" END")
+			} else if col.OnUpdate {
+				assignments = append(assignments, ref+" = "+ref) // or the server sets it to now
+			}
 		}
+		if assignments == nil {
+			continue
+		}
+		update := "UPDATE " + t.From() + ForceKey(t) + " SET " + strings.Join(assignments, ", ") + " WHERE " + strings.Join(p.rows, " OR ")
+		if len(t.Key) == 0 {
+			update += " LIMIT 1" // sql_safe_updates asks for it
+		}
+		updates = append(updates, update)
 	}
-	if assignments == nil {
-		return ""
-	}
-	update := "UPDATE " + t.From() + ForceKey(t) + " SET " + strings.Join(assignments, ", ") + " WHERE " + strings.Join(f.rows, " OR ")
-	if len(t.Key) == 0 {
-		update += " LIMIT 1" // sql_safe_updates asks for it
-	}
-	return update
+	return updates
 }
 
 // FoldedRow is a row whose slots and pending increments are gone, and whose base

@@ -29,6 +29,9 @@ const (
 	CoolOld   = time.Second
 )
 
+// stuckFor is for how long a key is not tried again whose fold has waited in vain.
+const stuckFor = 5 * time.Second
+
 // maxKeys bounds the keys that are remembered; the rollup knows the others.
 const maxKeys = 1 << 16
 
@@ -55,6 +58,7 @@ type KnownKey struct {
 	since   time.Duration // when it got the first of those that it has
 	tries   int           // to fold it, in which its row was locked or gone
 	tried   time.Duration // the last of these
+	stuck   time.Duration // when a fold waited in vain, with its row, for something else; 0: never
 }
 
 // of is what is known of a key; nil where there are too many.
@@ -154,6 +158,8 @@ func (k *KnownKey) hot(now time.Duration) bool { return k.isHot && now-k.met < h
 // known which have been.
 func (s *Keys) ripe(k *KnownKey, now time.Duration) time.Duration {
 	switch {
+	case k.stuck != 0:
+		return k.stuck + stuckFor
 	case !slices.Equal(s.By, s.Table.Key):
 		return k.wrote + CoolAfter
 	case k.hot(now):
@@ -180,22 +186,24 @@ func (s *Keys) Write(entries []*slotsql.RowIncrement) {
 	}
 }
 
-// Cold takes out the keys that have slots and are not incremented any more, until Folded, and forgets
-// those that have none. rest reports whether there are others, slotted whether these have slots.
+// Cold takes out the keys that have slots and are not incremented any more, until Folded, but one of those
+// that were stuck, which the others would wait for, and forgets those that have none. rest reports whether there are others, slotted whether these have slots.
 func (s *Keys) Cold(most int) (keys []*KnownKey, rest, slotted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := catalog.Clock()
+	waits := false
 	for id, k := range s.keys {
 		switch {
-		case k.wrote != 0 && (now < s.ripe(k, now) || len(keys) == most):
+		case k.wrote != 0 && (now < s.ripe(k, now) || len(keys) == most || k.stuck != 0 && waits):
 			slotted = true
 			continue
 		case k.wrote != 0:
 			taken := *k
-			keys, k.wrote = append(keys, &taken), 0
+			waits = waits || k.stuck != 0
+			keys, k.wrote, k.stuck = append(keys, &taken), 0, 0
 		}
-		if now-k.met >= hotFor {
+		if now-k.met >= hotFor && (k.stuck == 0 || now-k.stuck >= stuckFor) {
 			delete(s.keys, id)
 		}
 	}
@@ -225,6 +233,15 @@ func (s *Keys) Slotted() (keys int, oldest time.Duration) {
 		}
 	}
 	return keys, oldest
+}
+
+// Stick notes that the fold of a key has waited in vain, with its row locked.
+func (s *Keys) Stick(k catalog.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.of(k); known != nil {
+		known.stuck = catalog.Clock()
+	}
 }
 
 // maxCooling bounds how often a key is tried to be folded whose row is locked, or gone.

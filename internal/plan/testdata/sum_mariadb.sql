@@ -84,6 +84,6 @@ INSERT INTO archive (id, n) SELECT id, likes FROM post
 SELECT * FROM item ORDER BY updated_at
 => sum
   looks by SELECT * , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`item_slots` AS countermysql_slots) FROM item ORDER BY updated_at, and no row is an answer
-  sends SELECT * FROM (SELECT `item`.`id`, `item`.`name`, CAST(`item`.`stock` + COALESCE(countermysql_slots.`stock`, 0) AS UNSIGNED) AS `stock`, GREATEST(COALESCE(`item`.`updated_at`, countermysql_slots.`updated_at`), COALESCE(countermysql_slots.`updated_at`, `item`.`updated_at`)) AS `updated_at` FROM `forum`.`item` LEFT JOIN (SELECT `id`, SUM(`stock`) AS `stock`, MAX(`updated_at`) AS `updated_at` FROM `forum`.`item_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `item`.`id`) AS `item` ORDER BY updated_at
+  sends SELECT * FROM (SELECT `item`.`id`, `item`.`name`, CAST(`item`.`stock` + COALESCE(countermysql_slots.`stock`, 0) AS UNSIGNED) AS `stock`, COALESCE(GREATEST(countermysql_slots.`updated_at`, `item`.`updated_at`), countermysql_slots.`updated_at`, `item`.`updated_at`) AS `updated_at` FROM `forum`.`item` LEFT JOIN (SELECT `id`, SUM(`stock`) AS `stock`, MAX(`updated_at`) AS `updated_at` FROM `forum`.`item_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `item`.`id`) AS `item` ORDER BY updated_at
   exact for forum.item: every row
 
