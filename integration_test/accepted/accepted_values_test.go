@@ -226,3 +226,31 @@ SET sql_mode = DEFAULT;
 			"A: SELECT c.born FROM (SELECT born, hits FROM page LIMIT 2) c ORDER BY c.hits") // a copy on plain MySQL, too
 	})
 }
+
+// TestAcceptedZeroTouch pins that MySQL, in strict mode with NO_ZERO_DATE, takes a zero date for NULL where it is
+// that of an expression, as a touch column is while its table has slots; not where it is read, or compared by itself.
+func TestAcceptedZeroTouch(t *testing.T) {
+	const schema = `
+SET @mode = @@sql_mode;
+SET sql_mode = '';
+CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, seen_at DATETIME NOT NULL DEFAULT '0000-00-00 00:00:00');
+CREATE TABLE day (at DATETIME);
+INSERT INTO post (id) VALUES (1), (2);
+INSERT INTO day VALUES ('0000-00-00 00:00:00');
+SET sql_mode = @mode;
+`
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		config := harness.Counters("post", "likes")
+		config.Tables[0].Touch = []string{"seen_at"}
+		tw := harness.NewTwin(t, srv, schema, config)
+		harness.Affected(t, tw.Plain, "UPDATE post SET seen_at = '2026-01-02' WHERE id = 2")
+		harness.Affected(t, tw.Direct, "INSERT INTO post_slots (id, slot, seen_at) VALUES (2, 0, '2026-01-02')")
+		joined, highest := " ⇒ [1] ⇒ no rows", " ⇒ [0000-00-00 00:00:00] ⇒ [<nil>]"
+		if harness.MariaDB(srv) {
+			joined, highest = "", ""
+		}
+		tw.Accepted(t, "A: SELECT id, seen_at FROM post ORDER BY id", "A: SELECT id FROM post WHERE seen_at < '2020-01-01'", "A: SELECT MIN(seen_at), MAX(seen_at) FROM post",
+			"A: SELECT id FROM post JOIN day ON day.at = post.seen_at"+joined,
+			"A: SELECT (SELECT MAX(p.seen_at) FROM post p WHERE p.id <= d.id) FROM (SELECT 1 AS id) d"+highest)
+	})
+}

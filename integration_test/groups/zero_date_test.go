@@ -17,11 +17,12 @@ func TestZeroDates(t *testing.T) {
 		for _, params := range []string{"", "sql_mode=''"} {
 			config := cooling(harness.Counters("post", "likes"))
 			config.Tables[0].Touch = []string{"seen_at", "at"}
-			tw := harness.NewTwin(t, srv, `SET sql_mode = '';
+			tw := harness.NewTwin(t, srv, `SET @mode = @@sql_mode;
+SET sql_mode = '';
 CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, seen_at DATETIME NOT NULL DEFAULT '0000-00-00 00:00:00', at TIMESTAMP NOT NULL DEFAULT '0000-00-00 00:00:00');
 CREATE TABLE log (id INT PRIMARY KEY AUTO_INCREMENT, post_id INT, FOREIGN KEY (post_id) REFERENCES post (id));
 INSERT INTO post (id) VALUES (1), (2), (3), (4), (5);
-SET sql_mode = DEFAULT`, config, params)
+SET sql_mode = @mode`, config, params)
 			child, err := tw.Direct.Begin()
 			require.NoError(t, err)
 			harness.Affected(t, child, "INSERT INTO log (post_id) SELECT id FROM post")

@@ -50,14 +50,14 @@ func reveal(ctx context.Context, f *Folder, t *catalog.Table) error {
 			continue
 		}
 		// An UPDATE that changes nothing makes no version of its own.
-		_, err = f.Do(ctx, f.Settings.Unsnapshot()+there.Updates()[0])
+		_, err = f.Do(ctx, f.Settings.Unsnapshot()+there.Update())
 		switch {
 		case mysqlerr.Constraint[mysqlerr.Number(err)]:
 			return notRevealed(t)
 		case err != nil:
 			return err
 		}
-		if _, err := f.Do(context.WithoutCancel(ctx), f.Settings.Unsnapshot()+back.Updates()[0]); err != nil {
+		if _, err := f.Do(context.WithoutCancel(ctx), f.Settings.Unsnapshot()+back.Update()); err != nil {
 			_ = f.Raw.Close() // or the application might commit what the snapshot has
 			return err
 		}

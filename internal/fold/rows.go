@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -60,20 +61,11 @@ func (f *Folder) FoldSlots(ctx context.Context, t *catalog.Table, rows []slotsql
 			return err
 		}
 	}
-	half := func(err error) error {
-		if err != nil && f.InTransaction() && !f.RollsUp {
-			_ = f.Raw.Close() // or the application might commit it
-		}
+	if err := f.addTo(ctx, folding); err != nil {
 		return err
 	}
-	for i, update := range folding.Updates() {
-		if _, err := f.Do(ctx, f.Settings.Unsnapshot()+update); err != nil && i > 0 {
-			return half(err)
-		} else if err != nil {
-			return err
-		}
-	}
-	if err := half(f.Reserved(t).remove(ctx, folding.Gone)); err != nil {
+	if err := f.Reserved(t).remove(ctx, folding.Gone); err != nil {
+		f.half()
 		return err
 	}
 	for _, row := range folding.Folded { // not before: a statement may fail, and the transaction go on
@@ -85,6 +77,35 @@ func (f *Folder) FoldSlots(ctx context.Context, t *catalog.Table, rows []slotsql
 		}
 	}
 	return nil
+}
+
+// addTo changes the base rows. In strict mode the server refuses to write a zero date again, of a row that others touch
+// and this one does not.
+func (f *Folder) addTo(ctx context.Context, folding *slotsql.Folding) error {
+	update := folding.Update()
+	if update == "" {
+		return nil
+	}
+	_, err := f.Do(ctx, f.Settings.Unsnapshot()+update)
+	if mysqlerr.Number(err) != mysqlerr.ErrBadTime {
+		return err
+	}
+	for i, update := range folding.Apart() {
+		if _, err := f.Do(ctx, f.Settings.Unsnapshot()+update); err != nil {
+			if i > 0 {
+				f.half()
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// half ends a transaction that has folded by half, or the application might commit that.
+func (f *Folder) half() {
+	if f.InTransaction() && !f.RollsUp {
+		_ = f.Raw.Close()
+	}
 }
 
 // pendingOf is what the transaction has pending for a key.

@@ -2,7 +2,6 @@ package maintain
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -14,20 +13,35 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
+// fewKeys are folded together where an index changes with them: the server waits for who has but entries of that
+// locked, with all rows of the fold, and he may want another of them.
+const fewKeys = 16
+
+// together is how many keys of a table are folded by one transaction, at most.
+func together(t *catalog.Table) int {
+	if catalog.ChangesIndex(t) {
+		return fewKeys
+	}
+	return fold.BatchKeys
+}
+
 // batch rolls up some keys. Rows that are locked are skipped at first, so that
 // the rollup never waits while it keeps others waiting, and no deadlock can
 // come of it; then each of them is waited for alone.
 func (r *rollup) batch(ctx context.Context, keys []catalog.Key) error {
 	start := time.Now()
-	taken, _, err := r.foldFree(ctx, r.table.Key, keys)
-	if n := mysqlerr.Number(err); err != nil && n == 0 || n == mysqlerr.ErrNoColumn || mysqlerr.Denied[n] {
+	if len(keys) == 1 {
+		err := r.alone(ctx, keys[0])
+		r.resize(time.Since(start))
 		return err
 	}
-	switch held := time.Since(start); {
-	case held > r.maxLock:
-		r.size = max(1, r.size/2)
-	case held < r.maxLock/2:
-		r.size = min(fold.BatchKeys, r.size*2)
+	taken, err := r.fold(ctx, r.table.Key, keys, "FOR UPDATE SKIP LOCKED")
+	if n := mysqlerr.Number(err); err != nil && n == 0 || n == mysqlerr.ErrNoColumn || mysqlerr.Denied[n] {
+		return err
+	} else if n == mysqlerr.ErrLockWait { // nobody knows for which of them
+		r.size = 1
+	} else {
+		r.resize(time.Since(start))
 	}
 	for _, k := range keys {
 		if taken[k.ID()] {
@@ -41,28 +55,14 @@ func (r *rollup) batch(ctx context.Context, keys []catalog.Key) error {
 	return nil
 }
 
-// foldFree folds those of the rows that nobody has locked, each by itself where an index changes with it: the
-// server waits for who has entries of that locked, and he may want another row meanwhile. stuck are those with
-// which it waited in vain.
-func (r *rollup) foldFree(ctx context.Context, cols catalog.KeyColumns, keys []catalog.Key) (taken map[string]bool, stuck []catalog.Key, err error) {
-	const how = "FOR UPDATE SKIP LOCKED"
-	if !catalog.ChangesIndex(r.table) {
-		taken, err = r.fold(ctx, cols, keys, how)
-		return taken, nil, err
+// resize makes transactions smaller or larger, by how long one has taken.
+func (r *rollup) resize(took time.Duration) {
+	switch {
+	case took > r.maxLock:
+		r.size = max(1, r.size/2)
+	case took < r.maxLock/2:
+		r.size = min(together(r.table), r.size*2)
 	}
-	taken = map[string]bool{}
-	for _, k := range keys {
-		one, err := r.fold(ctx, cols, []catalog.Key{k}, how)
-		n := mysqlerr.Number(err)
-		if err != nil && !mysqlerr.Passing[n] {
-			return taken, stuck, err
-		}
-		if n == mysqlerr.ErrLockWait {
-			stuck = append(stuck, k)
-		}
-		maps.Copy(taken, one)
-	}
-	return taken, stuck, nil
 }
 
 // alone rolls up one key in a transaction of its own.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
@@ -17,8 +16,8 @@ import (
 )
 
 // cooler folds the slots of keys that are no longer hot, those which this process has
-// written: so that slots tables are small, and most of them empty. It waits for nobody, but with
-// one row for the entries of indexes, and rests for a multiple of the time that it works.
+// written: so that slots tables are small, and most of them empty. It waits for no row,
+// and rests for a multiple of the time that it works.
 type cooler struct {
 	mu   sync.Mutex
 	keys map[*traffic.Keys]bool // that are to be folded
@@ -135,7 +134,7 @@ func (b *Background) coolAll(ctx context.Context, r **rollup) error {
 		looked = 0
 		for _, keys := range b.cooler.all() {
 			begun := time.Now()
-			cold, rest, slotted := keys.Cold(fold.BatchKeys)
+			cold, rest, slotted := keys.Cold(together(keys.Table))
 			cold = b.unreserved(keys, cold)
 			looked += time.Since(begun)
 			if len(cold) > 0 {
@@ -178,15 +177,15 @@ func (b *Background) coolKeys(ctx context.Context, r **rollup, of *traffic.Keys,
 		keys[i] = k.Key
 	}
 	keys = keys[:min(len(keys), (*r).folder.Settings.Several(t, len(keys), slices.Values(keys)))]
-	taken, stuck, err := (*r).foldFree(ctx, of.By, keys)
+	taken, err := (*r).fold(ctx, of.By, keys, "FOR UPDATE SKIP LOCKED")
 	if err != nil && !mysqlerr.Passing[mysqlerr.Number(err)] {
 		return false, fmt.Errorf("%s: %w", t, err)
 	}
 	b.Shared.Stats.RolledUp((*r).out.statistics())
 	left := slices.DeleteFunc(cold, func(k *traffic.KnownKey) bool { return taken[k.Key.ID()] }) // by another unique key all are
 	of.Folded(left)
-	for _, k := range stuck {
-		of.Stick(k)
+	if mysqlerr.Number(err) == mysqlerr.ErrLockWait {
+		of.Stick(keys)
 	}
 	return len(left) > 0, nil
 }

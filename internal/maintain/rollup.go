@@ -66,7 +66,7 @@ func (m *Maintainer) open(ctx context.Context, t *catalog.Table, maxLock time.Du
 	if err != nil {
 		return nil, err
 	}
-	r := &rollup{folder: fold.New(s), table: t, maxLock: maxLock, size: fold.BatchKeys / 4, out: &RolledUp{Table: t.String()}}
+	r := &rollup{folder: fold.New(s), table: t, maxLock: maxLock, size: together(t) / 4, out: &RolledUp{Table: t.String()}}
 	if r.maxLock <= 0 {
 		r.maxLock = DefaultMaxLock
 	}

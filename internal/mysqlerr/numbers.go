@@ -22,6 +22,7 @@ const (
 	ErrOutOfRange      = 1690
 	ErrBadNull         = 1048
 	ErrDataRange       = 1264
+	ErrBadTime         = 1292
 	errChangedRow      = 1020 // MariaDB: a row changed since the snapshot
 	ErrCantReopen      = 1137
 	ErrMixedCollations = 1267 // of a base table's key and a slots table's, perhaps
@@ -81,7 +82,7 @@ var NotResolved = map[uint16]bool{1052: true, ErrNoColumn: true, 1055: true, 105
 
 // BadValue are errors of values that an INSERT makes of what an UPDATE may have
 // taken with a warning, or otherwise.
-var BadValue = map[uint16]bool{1264: true, 1265: true, ErrMixedCollations: true, 1270: true, 1271: true, 1292: true, 1300: true, 1366: true, 1365: true, 1367: true,
+var BadValue = map[uint16]bool{1264: true, 1265: true, ErrMixedCollations: true, 1270: true, 1271: true, ErrBadTime: true, 1300: true, 1366: true, 1365: true, 1367: true,
 	1406: true, 1411: true, 1525: true, 3854: true}
 
 // OtherText are errors of texts that the server can't compare or convert: of a key, perhaps,

@@ -10,7 +10,7 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// Folding is what adds slots and pending increments to locked rows.
+// Folding is the UPDATE that adds slots and pending increments to locked rows.
 type Folding struct {
 	Table  *catalog.Table
 	Strict bool
@@ -19,39 +19,19 @@ type Folding struct {
 	Stands   []string          // the conditions of rows with stand-ins
 	Stood    *catalog.Column
 
-	parts  []foldedPart
-	Gone   []SlotRow   // what is added
-	Folded []FoldedRow // to which rows
+	changes []rowChange
+	Gone    []SlotRow   // what is added
+	Folded  []FoldedRow // to which rows
 }
 
-// foldedPart are rows of which the same columns are touched. What is not touched is not assigned: an UPDATE in strict
-// mode refuses to write a zero date again.
-type foldedPart struct {
-	touched []string   // what is assigned, by touch column; "" is nothing
-	rows    []string   // their conditions
-	whens   [][]string // WHEN … THEN …, by column
+// rowChange is what a row gets, by counter and touch column; "" is nothing.
+type rowChange struct {
+	where  string
+	values []string
 }
 
 // NewFolding is one of nothing.
 func NewFolding(t *catalog.Table) *Folding { return &Folding{Table: t} }
-
-// put assigns to a row, by column; "" is nothing.
-func (f *Folding) put(where string, values []string) {
-	touched := values[len(f.Table.Counters):]
-	i := slices.IndexFunc(f.parts, func(p foldedPart) bool {
-		return slices.EqualFunc(p.touched, touched, func(x, y string) bool { return (x == "") == (y == "") })
-	})
-	if i < 0 {
-		i, f.parts = len(f.parts), append(f.parts, foldedPart{touched: touched, whens: make([][]string, len(values))})
-	}
-	p := &f.parts[i]
-	p.rows = append(p.rows, "("+where+")")
-	for i, value := range values {
-		if value != "" {
-			p.whens[i] = append(p.whens[i], " WHEN "+where+" THEN "+value)
-		}
-	}
-}
 
 // Set gives a row the counters that it has been read with.
 func (f *Folding) Set(r LockedRow) {
@@ -59,7 +39,7 @@ func (f *Folding) Set(r LockedRow) {
 	for i, n := range r.Counters {
 		values[i] = cmp.Or(n, "NULL")
 	}
-	f.put(f.Table.Key.Where(r.Key, f.Table.Ref()), values)
+	f.changes = append(f.changes, rowChange{f.Table.Key.Where(r.Key, f.Table.Ref()), values})
 	f.Folded = append(f.Folded, FoldedRow{r.Key, true})
 }
 
@@ -97,35 +77,64 @@ func (f *Folding) Add(r LockedRow, slots []SlotRow, e *RowIncrement) error {
 			values[len(t.Counters)+i] = catalog.Later(name+"."+sqltext.Quote(col.Name), newest)
 		}
 	}
-	f.put(where, values)
+	f.changes = append(f.changes, rowChange{where, values})
 	f.Gone = append(f.Gone, slots...)
 	f.Folded = append(f.Folded, FoldedRow{r.Key, written})
 	return nil
 }
 
-// Updates are the statements; none where all counters are NULL, which get nothing.
-func (f *Folding) Updates() (updates []string) {
-	t := f.Table
-	for _, p := range f.parts {
-		var assignments []string
-		for i, col := range slices.Concat(t.Counters, t.Touch) {
-			ref := t.Ref() + "." + sqltext.Quote(col.Name)
-			if p.whens[i] != nil {
-				assignments = append(assignments, ref+" = CASE"+strings.Join(p.whens[i], "")+" ELSE "+ref+" END")
-			} else if col.OnUpdate {
-				assignments = append(assignments, ref+" = "+ref) // or the server sets it to now
+// Update is "" where all counters are NULL, which get nothing.
+func (f *Folding) Update() string { return f.update(f.changes) }
+
+// Apart are updates each of rows of which the same columns are touched: what is not touched is not assigned.
+func (f *Folding) Apart() (updates []string) {
+	same := func(x, y string) bool { return (x == "") == (y == "") }
+	for rest := slices.Clone(f.changes); len(rest) > 0; {
+		touched := rest[0].values[len(f.Table.Counters):]
+		var part []rowChange
+		rest = slices.DeleteFunc(rest, func(c rowChange) bool {
+			alike := slices.EqualFunc(c.values[len(f.Table.Counters):], touched, same)
+			if alike {
+				part = append(part, c)
 			}
+			return alike
+		})
+		if update := f.update(part); update != "" {
+			updates = append(updates, update)
 		}
-		if assignments == nil {
-			continue
-		}
-		update := "UPDATE " + t.From() + ForceKey(t) + " SET " + strings.Join(assignments, ", ") + " WHERE " + strings.Join(p.rows, " OR ")
-		if len(t.Key) == 0 {
-			update += " LIMIT 1" // sql_safe_updates asks for it
-		}
-		updates = append(updates, update)
 	}
 	return updates
+}
+
+func (f *Folding) update(changes []rowChange) string {
+	t := f.Table
+	var assignments []string
+	for i, col := range slices.Concat(t.Counters, t.Touch) {
+		ref := t.Ref() + "." + sqltext.Quote(col.Name)
+		var whens []string
+		for _, c := range changes {
+			if c.values[i] != "" {
+				whens = append(whens, " WHEN "+c.where+" THEN "+c.values[i])
+			}
+		}
+		if whens != nil {
+			assignments = append(assignments, ref+" = CASE"+strings.Join(whens, "")+" ELSE "+ref+" END")
+		} else if col.OnUpdate {
+			assignments = append(assignments, ref+" = "+ref) // or the server sets it to now
+		}
+	}
+	if assignments == nil {
+		return ""
+	}
+	rows := make([]string, len(changes))
+	for i, c := range changes {
+		rows[i] = "(" + c.where + ")"
+	}
+	update := "UPDATE " + t.From() + ForceKey(t) + " SET " + strings.Join(assignments, ", ") + " WHERE " + strings.Join(rows, " OR ")
+	if len(t.Key) == 0 {
+		update += " LIMIT 1" // sql_safe_updates asks for it
+	}
+	return update
 }
 
 // FoldedRow is a row whose slots and pending increments are gone, and whose base

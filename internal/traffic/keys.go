@@ -29,8 +29,12 @@ const (
 	CoolOld   = time.Second
 )
 
-// stuckFor is for how long a key is not tried again whose fold has waited in vain.
-const stuckFor = 5 * time.Second
+// apartFor is for how long keys are folded one by one since some, or one, have waited in vain for a lock that no row
+// has, and stuckFor for how long that one is left alone.
+const (
+	apartFor = 10 * time.Second
+	stuckFor = 5 * time.Second
+)
 
 // maxKeys bounds the keys that are remembered; the rollup knows the others.
 const maxKeys = 1 << 16
@@ -45,6 +49,8 @@ type Keys struct {
 	mu   sync.Mutex
 	keys map[string]*KnownKey
 	out  []*KnownKey // that are being folded
+
+	apart time.Duration // when a fold has waited in vain; 0: never
 }
 
 // KnownKey is what is known of one of them.
@@ -58,7 +64,7 @@ type KnownKey struct {
 	since   time.Duration // when it got the first of those that it has
 	tries   int           // to fold it, in which its row was locked or gone
 	tried   time.Duration // the last of these
-	stuck   time.Duration // when a fold waited in vain, with its row, for something else; 0: never
+	stuck   time.Duration // when its fold has waited in vain; 0: it has not, of late
 }
 
 // of is what is known of a key; nil where there are too many.
@@ -186,26 +192,42 @@ func (s *Keys) Write(entries []*slotsql.RowIncrement) {
 	}
 }
 
-// Cold takes out the keys that have slots and are not incremented any more, until Folded, but one of those
-// that were stuck, which the others would wait for, and forgets those that have none. rest reports whether there are others, slotted whether these have slots.
+// Cold takes out the keys that have slots and are not incremented any more, until Folded, and forgets
+// those that have none. Of those that were stuck it is one, and the last: the others would wait for it.
+// rest reports whether there are others, slotted whether these have slots.
 func (s *Keys) Cold(most int) (keys []*KnownKey, rest, slotted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := catalog.Clock()
-	waits := false
-	for id, k := range s.keys {
-		switch {
-		case k.wrote != 0 && (now < s.ripe(k, now) || len(keys) == most || k.stuck != 0 && waits):
-			slotted = true
-			continue
-		case k.wrote != 0:
-			taken := *k
-			waits = waits || k.stuck != 0
-			keys, k.wrote, k.stuck = append(keys, &taken), 0, 0
-		}
-		if now-k.met >= hotFor && (k.stuck == 0 || now-k.stuck >= stuckFor) {
+	if s.apart != 0 && now-s.apart < apartFor {
+		most = 1
+	}
+	take := func(id string, k *KnownKey) {
+		taken := *k
+		keys, k.wrote, k.stuck = append(keys, &taken), 0, 0
+		if now-k.met >= hotFor {
 			delete(s.keys, id)
 		}
+	}
+	var stuck string
+	for id, k := range s.keys {
+		switch {
+		case k.wrote == 0:
+			if now-k.met >= hotFor {
+				delete(s.keys, id)
+			}
+		case now < s.ripe(k, now) || len(keys) == most:
+			slotted = true
+		case k.stuck != 0:
+			slotted, stuck = slotted || stuck != "", id
+		default:
+			take(id, k)
+		}
+	}
+	if stuck != "" && len(keys) < most {
+		take(stuck, s.keys[stuck])
+	} else if stuck != "" {
+		slotted = true
 	}
 	rest = len(s.keys) > 0
 	s.some.Store(rest)
@@ -235,12 +257,17 @@ func (s *Keys) Slotted() (keys int, oldest time.Duration) {
 	return keys, oldest
 }
 
-// Stick notes that the fold of a key has waited in vain, with its row locked.
-func (s *Keys) Stick(k catalog.Key) {
+// Stick notes that a fold has waited in vain, behind Folded: of several keys nobody knows for which.
+func (s *Keys) Stick(keys []catalog.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known := s.of(k); known != nil {
-		known.stuck = catalog.Clock()
+	now := catalog.Clock()
+	s.apart = now
+	if len(keys) > 1 {
+		return
+	}
+	if known := s.keys[keys[0].ID()]; known != nil {
+		known.stuck = now
 	}
 }
 

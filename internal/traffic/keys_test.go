@@ -121,3 +121,61 @@ func TestCold(t *testing.T) {
 		require.Equal(t, 3, folds(3*CoolOld))
 	})
 }
+
+// TestStuck proves that keys are folded one by one after some have waited in vain, that the one which has is
+// left alone for a while, and tried again behind the others, and that nothing of this lasts.
+func TestStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := Keys{Table: &catalog.Table{}}
+		others := []catalog.Key{{"1"}, {"2"}, {"3"}}
+		write := func(keys ...catalog.Key) {
+			for _, k := range keys {
+				s.Write([]*slotsql.RowIncrement{{Key: k}})
+			}
+			time.Sleep(CoolSoon)
+		}
+		fold := func(fails catalog.Key) (ids []string) {
+			known, _, _ := s.Cold(10)
+			var left []*KnownKey
+			var keys []catalog.Key
+			for _, k := range known {
+				ids, keys = append(ids, k.Key.ID()), append(keys, k.Key)
+				if fails != nil && k.Key.ID() == fails.ID() {
+					left = known
+				}
+			}
+			s.Folded(left)
+			if left != nil {
+				s.Stick(keys)
+			}
+			return ids
+		}
+		write(append(others, key)...)
+		require.Len(t, fold(key), 4)
+		time.Sleep(2 * CoolSoon)
+		folded := map[string]int{}
+		for range 8 {
+			ids := fold(key)
+			require.LessOrEqual(t, len(ids), 1)
+			for _, id := range ids {
+				folded[id]++
+			}
+		}
+		require.Equal(t, map[string]int{"1": 1, "2": 1, "3": 1, "7": 1}, folded)
+
+		time.Sleep(stuckFor)
+		write(others[:2]...)
+		var order []string
+		for range 4 {
+			order = append(order, fold(key)...)
+		}
+		require.Len(t, order, 3)
+		require.Equal(t, key.ID(), order[2])
+
+		time.Sleep(apartFor)
+		write(others...)
+		require.Len(t, fold(nil), 4)
+		_, _, slotted := s.Cold(10)
+		require.False(t, slotted)
+	})
+}
