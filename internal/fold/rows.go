@@ -61,11 +61,11 @@ func (f *Folder) FoldSlots(ctx context.Context, t *catalog.Table, rows []slotsql
 			return err
 		}
 	}
-	if err := f.addTo(ctx, folding); err != nil {
+	if err := addTo(ctx, f, folding); err != nil {
 		return err
 	}
 	if err := f.Reserved(t).remove(ctx, folding.Gone); err != nil {
-		f.half()
+		half(f)
 		return err
 	}
 	for _, row := range folding.Folded { // not before: a statement may fail, and the transaction go on
@@ -81,7 +81,7 @@ func (f *Folder) FoldSlots(ctx context.Context, t *catalog.Table, rows []slotsql
 
 // addTo changes the base rows. In strict mode the server refuses to write a zero date again, of a row that others touch
 // and this one does not.
-func (f *Folder) addTo(ctx context.Context, folding *slotsql.Folding) error {
+func addTo(ctx context.Context, f *Folder, folding *slotsql.Folding) error {
 	update := folding.Update()
 	if update == "" {
 		return nil
@@ -93,7 +93,7 @@ func (f *Folder) addTo(ctx context.Context, folding *slotsql.Folding) error {
 	for i, update := range folding.Apart() {
 		if _, err := f.Do(ctx, f.Settings.Unsnapshot()+update); err != nil {
 			if i > 0 {
-				f.half()
+				half(f)
 			}
 			return err
 		}
@@ -102,7 +102,7 @@ func (f *Folder) addTo(ctx context.Context, folding *slotsql.Folding) error {
 }
 
 // half ends a transaction that has folded by half, or the application might commit that.
-func (f *Folder) half() {
+func half(f *Folder) {
 	if f.InTransaction() && !f.RollsUp {
 		_ = f.Raw.Close()
 	}
