@@ -254,3 +254,28 @@ SET sql_mode = @mode;
 			"A: SELECT (SELECT MAX(p.seen_at) FROM post p WHERE p.id <= d.id) FROM (SELECT 1 AS id) d"+highest)
 	})
 }
+
+// TestAcceptedFractions pins that MySQL finds a time in a copy of rows by one that has more digits.
+func TestAcceptedFractions(t *testing.T) {
+	const schema = `
+CREATE TABLE visit (at DATETIME PRIMARY KEY, likes INT NOT NULL DEFAULT 0);
+INSERT INTO visit VALUES ('2026-01-01', 5), ('2026-01-02', 7);
+`
+	const (
+		grouped = "A: SELECT likes, COUNT(*) FROM visit WHERE at = '2026-01-01 00:00:00.25' GROUP BY likes WITH ROLLUP"
+		copied  = "SELECT likes, COUNT(*) FROM (SELECT * FROM visit LIMIT 9) v WHERE at = '2026-01-01 00:00:00.25' GROUP BY likes WITH ROLLUP"
+	)
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, schema, harness.Counters("visit", "likes"))
+		found := " ⇒ [<nil> 0] ⇒ [5 1][<nil> 1]"
+		if harness.MariaDB(srv) {
+			found = ""
+		} else {
+			require.Contains(t, harness.Queried(t.Context(), tw.Plain, copied), "[5 1][<nil> 1]", "plain finds it, too, in a copy")
+		}
+		harness.Affected(t, tw.Direct, "INSERT INTO visit_slots (at, slot) VALUES ('2026-01-02', 0)")
+		tw.Accepted(t, grouped+found,
+			"A: SELECT likes FROM visit WHERE at = '2026-01-01 00:00:00.25'",
+			"A: SELECT likes, COUNT(*) FROM visit WHERE at = '2026-01-01' GROUP BY likes WITH ROLLUP")
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -238,6 +239,23 @@ func TestWrittenContradiction(t *testing.T) {
 		require.NoError(t, err)
 		require.Nil(t, d)
 		require.Equal(t, r.MariaDB, r.Own == 1)
+	})
+}
+
+// TestFractions proves that rows are let pass which MySQL finds in a copy by a time with more digits.
+func TestFractions(t *testing.T) {
+	eachServer(t, func(t *testing.T, r *Runner) {
+		d, err := r.Compare(t.Context(), &Script{
+			Slots: 4, Counters: []Counter{{Table: "post", Columns: []string{"likes"}}}, Tables: []string{"post"},
+			Setup: []string{"CREATE TABLE {db}.post (at DATETIME PRIMARY KEY, likes INT NOT NULL DEFAULT 5)", "INSERT INTO {db}.post (at) VALUES ('2026-01-01'), ('2026-01-02')"},
+			Steps: []Step{
+				{Do: "exec", SQL: "UPDATE post SET likes = likes + 1 WHERE at = '2026-01-02'"},
+				{Do: "query", SQL: "SELECT likes, COUNT(*) FROM post WHERE at = ? GROUP BY likes WITH ROLLUP", Args: [][]any{{time.Date(2026, 1, 1, 0, 0, 0, 250_000_000, time.UTC)}}},
+			},
+		})
+		require.NoError(t, err)
+		require.Nil(t, d)
+		require.Equal(t, !r.MariaDB, r.Own == 1)
 	})
 }
 

@@ -128,7 +128,7 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 		if blurred.waits(step) {
 			continue
 		}
-		if (other == viewing || other == computing) && i == viewed {
+		if other.views() && i == viewed {
 			if err := ours.view(ctx, s, other); err != nil {
 				return nil, err
 			}
@@ -201,7 +201,7 @@ func (r *Runner) compare(ctx context.Context, s *Script, other kind, viewed int)
 	for _, when := range []string{"final ", "rolled up "} {
 		for _, name := range s.Tables {
 			step := Step{Do: "query", SQL: "SELECT * FROM `" + name + "`"}
-			if other == viewing || other == computing {
+			if other.views() {
 				step.Lax = "types"
 			}
 			if d := differ(plain.do(ctx, step, nil), ours.do(ctx, step, nil), step, r.MariaDB); d != nil {
