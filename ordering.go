@@ -56,10 +56,6 @@ func (h *handle) commitAlone(ctx context.Context) error {
 // commit commits a transaction that is begun.
 func (h *handle) commit(ctx context.Context) error {
 	c := h.conn
-	if done, err := c.CommitInOnePacket(ctx); done {
-		c.EndedByUser()
-		return err
-	}
 	if err := c.Send(ctx); err != nil {
 		c.Ended()
 		if rerr := h.Raw.Rollback(); rerr != nil {

@@ -14,8 +14,8 @@ import (
 )
 
 // TestKilledCommit proves that a COMMIT ends, also with multiStatements, whose statements are killed at
-// any moment: MySQL does not go on with a text of several statements that is killed between two, and
-// does not say so.
+// any moment: neither server goes on with a text of several statements that is killed between two, nor
+// does it say so.
 func TestKilledCommit(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := harness.NewTwin(t, srv, cold, cooling(harness.Counters("post", "likes")), "interpolateParams=true", "multiStatements=true")

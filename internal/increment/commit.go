@@ -2,56 +2,13 @@ package increment
 
 import (
 	"context"
-	"database/sql/driver"
-	"errors"
 	"slices"
 	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/mysqlerr"
-	"github.com/countermysql/countermysql/internal/plan"
-	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/txn"
 )
-
-// CommitInOnePacket sends the pending increments of one table and COMMIT as one
-// text, where the DSN allows that; done is false if nothing was done. The server
-// stops at the first error, so that COMMIT is never reached without the increments
-// (https://dev.mysql.com/doc/c-api/8.4/en/c-api-multiple-queries.html). MySQL, if it is told to
-// kill the query between the two, stops there, too, and never answers.
-func (c *Caller) CommitInOnePacket(ctx context.Context) (done bool, err error) {
-	x := c.Open()
-	if !c.Config.MultiStatements || !c.Settings.MariaDB || x == nil {
-		return false, nil
-	}
-	x.DropEmpty()
-	unsent := x.Unsent()
-	if len(unsent) != 1 || x.HoldsAll(maxDirectRows) || len(c.Taken) > 0 { // which go to base rows, or reserved ones
-		return false, nil
-	}
-	if sorted := unsent[0].Sorted(); len(sorted) > c.Settings.Several(unsent[0].Table, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf)) {
-		return false, nil // after an error it could not be told what was done
-	}
-	t := unsent[0].Table
-	name, entries, ok := asFound(unsent[0])
-	if !ok {
-		return false, nil
-	}
-	u := c.upsert(t, entries)
-	u.Name = name
-	_, err = c.Do(ctx, u.Strict()+"; COMMIT")
-	switch {
-	case err == nil:
-		x.Sent = true
-		c.shared.Background.Slotted(&c.shared.Batch(t, t.Spec.Name, t.Key).keys, entries)
-	case rowGone(err), mysqlerr.BadValue[mysqlerr.Number(err)], errors.Is(err, driver.ErrBadConn): // perhaps to another key, or it has another type; nothing was sent
-		return false, nil
-	case mysqlerr.Number(err) != 0 && c.InTransaction():
-		_ = c.RollBack() // the first error is the one to report
-	}
-	return true, err
-}
 
 // CommitTogether hands a transaction of nothing but increments to the group
 // commit, all or nothing; done is false where it has to be sent by itself.

@@ -93,41 +93,6 @@ func (u *Upsert) Many() string {
 		u.from(used, touched) + " " + u.Lock + " ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
 }
 
-// Strict is the statement for all entries which fails if a row is gone. For a single one
-// the row is looked for in the slot's number, which can't be NULL in a single row whatever
-// the sql_mode (https://dev.mysql.com/doc/refman/8.4/en/data-type-defaults.html): that is
-// cheaper than a derived table.
-func (u *Upsert) Strict() string {
-	t, name := u.Table, sqltext.Quote(u.Name)
-	if len(u.Entries) > 1 || len(t.Key) == 0 || slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Joins() || c.Dated() }) {
-		return u.Many()
-	}
-	e := u.Entries[0]
-	used, touched := u.Used()
-	there := strings.Join(append([]string{t.Key.Where(e.Key, name)}, t.Key.AsKnown(name, true)...), " AND ") + e.Further()
-	var cols, vals, updates []string
-	set := func(c *catalog.Column, value string) {
-		cols, vals = append(cols, sqltext.Quote(c.Name)), append(vals, value)
-	}
-	for i, k := range t.Key {
-		set(k, k.Literal(e.Key[i]))
-	}
-	for _, i := range used {
-		c := t.Counters[i]
-		there += " AND " + name + "." + sqltext.Quote(c.Name) + " IS NOT NULL"
-		set(c, c.FormatUnits(e.Deltas[i]))
-		updates = append(updates, t.AddTo(c, c.FormatUnits(e.Deltas[i])))
-	}
-	for _, i := range touched {
-		c := t.Touch[i]
-		col, at := sqltext.Quote(c.Name), "CAST("+e.Touch[i]+" AS DATETIME(6))"
-		set(c, at)
-		updates = append(updates, col+" = "+catalog.Later(t.Slots()+"."+col, at))
-	}
-	return u.Insert + "INTO " + t.Slots() + " (" + strings.Join(cols, ", ") + ", " + sqltext.Quote(t.SlotCol) + ") VALUES (" + strings.Join(vals, ", ") +
-		", (SELECT " + strconv.Itoa(u.Slot) + " FROM " + t.Base() + " AS " + name + ForceKey(t) + " WHERE " + there + " " + u.Lock + ")) ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
-}
-
 // Culprits selects the numbers of the entries that made a statement fail which locks rows so:
 // their rows are gone, or locked by somebody.
 func (u *Upsert) Culprits(lock string) string {
