@@ -247,7 +247,8 @@ func (x *side) prepareAnew(text string) {
 }
 
 // view puts views of the same rows in the place of counter tables: the server makes
-// tables of them, or merges them into the query, with counters that are computed.
+// tables of them, of all rows if they have a LIMIT, or merges them into the query, with
+// counters that are computed.
 //
 // What a server answers to a query on tables and to the same query on such views has to
 // be the same. Where the server is wrong about one of them, as both are in some subqueries

@@ -61,11 +61,11 @@ func (f *Folder) FoldSlots(ctx context.Context, t *catalog.Table, rows []slotsql
 			return err
 		}
 	}
-	if err := addTo(ctx, f, folding); err != nil {
+	if err := updateRows(ctx, f, folding); err != nil {
 		return err
 	}
 	if err := f.Reserved(t).remove(ctx, folding.Gone); err != nil {
-		half(f)
+		closeHalf(f)
 		return err
 	}
 	for _, row := range folding.Folded { // not before: a statement may fail, and the transaction go on
@@ -79,9 +79,9 @@ func (f *Folder) FoldSlots(ctx context.Context, t *catalog.Table, rows []slotsql
 	return nil
 }
 
-// addTo changes the base rows. In strict mode the server refuses to write a zero date again, of a row that others touch
+// updateRows changes the base rows. In strict mode the server refuses to write a zero date again, of a row that others touch
 // and this one does not.
-func addTo(ctx context.Context, f *Folder, folding *slotsql.Folding) error {
+func updateRows(ctx context.Context, f *Folder, folding *slotsql.Folding) error {
 	update := folding.Update()
 	if update == "" {
 		return nil
@@ -93,7 +93,7 @@ func addTo(ctx context.Context, f *Folder, folding *slotsql.Folding) error {
 	for i, update := range folding.Apart() {
 		if _, err := f.Do(ctx, f.Settings.Unsnapshot()+update); err != nil {
 			if i > 0 {
-				half(f)
+				closeHalf(f)
 			}
 			return err
 		}
@@ -101,8 +101,8 @@ func addTo(ctx context.Context, f *Folder, folding *slotsql.Folding) error {
 	return nil
 }
 
-// half ends a transaction that has folded by half, or the application might commit that.
-func half(f *Folder) {
+// closeHalf ends a transaction that has folded by half with its connection, or the application might commit that.
+func closeHalf(f *Folder) {
 	if f.InTransaction() && !f.RollsUp {
 		_ = f.Raw.Close()
 	}

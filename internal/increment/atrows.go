@@ -49,9 +49,8 @@ func (b *Batch) free(entries []*slotsql.RowIncrement) bool {
 // alike reports whether one UPDATE can change the rows of merged entries: each is of another row, and all touch
 // the same columns. What an entry does not touch is to stay as it is.
 func alike(t *catalog.Table, entries []*slotsql.RowIncrement) bool {
-	touches := func(x, y string) bool { return (x == "") == (y == "") }
 	for i, e := range entries {
-		if !e.Counts() || e.Key == nil || !slices.EqualFunc(e.Touch, entries[0].Touch, touches) || i > 0 && t.Key.Compare(e.Key, entries[i-1].Key) == 0 {
+		if !e.Counts() || e.Key == nil || !slotsql.TouchAlike(e.Touch, entries[0].Touch) || i > 0 && t.Key.Compare(e.Key, entries[i-1].Key) == 0 {
 			return false
 		}
 	}

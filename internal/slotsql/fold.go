@@ -88,12 +88,11 @@ func (f *Folding) Update() string { return f.update(f.changes) }
 
 // Apart are updates each of rows of which the same columns are touched: what is not touched is not assigned.
 func (f *Folding) Apart() (updates []string) {
-	same := func(x, y string) bool { return (x == "") == (y == "") }
 	for rest := slices.Clone(f.changes); len(rest) > 0; {
 		touched := rest[0].values[len(f.Table.Counters):]
 		var part []rowChange
 		rest = slices.DeleteFunc(rest, func(c rowChange) bool {
-			alike := slices.EqualFunc(c.values[len(f.Table.Counters):], touched, same)
+			alike := TouchAlike(c.values[len(f.Table.Counters):], touched)
 			if alike {
 				part = append(part, c)
 			}
@@ -104,6 +103,11 @@ func (f *Folding) Apart() (updates []string) {
 		}
 	}
 	return updates
+}
+
+// TouchAlike reports whether two rows' values of the touch columns, "" for none, are of the same columns.
+func TouchAlike(x, y []string) bool {
+	return slices.EqualFunc(x, y, func(x, y string) bool { return (x == "") == (y == "") })
 }
 
 func (f *Folding) update(changes []rowChange) string {
