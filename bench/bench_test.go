@@ -21,7 +21,7 @@ func tiny(t *testing.T) settings {
 		dsns: strings.Fields(os.Getenv(testserver.EnvDSN)), out: t.TempDir(), budget: time.Second,
 		rounds: 1, clients: []int{4}, rows: 300, topRows: 300,
 		slots: []int{1, 4}, counters: []int{10, 20}, tables: []int{1, 3}, texts: []int{10, 20},
-		ways: []int{4}, kills: 1,
+		ways: []int{4}, kills: 1, unsynced: true,
 	}
 }
 

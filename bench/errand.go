@@ -32,7 +32,7 @@ func runErrand(text string) error {
 	}
 	ctx := context.Background()
 	all := &servers{}
-	if err := all.startSQL(ctx, e.SQL, nil); err != nil {
+	if err := all.startSQL(ctx, e.SQL); err != nil {
 		return err
 	}
 	for _, s := range all.sql {

@@ -64,7 +64,7 @@ var histories = []workload{
 			if c.peer != forgetting {
 				return nil, nil
 			}
-			if err := c.fillIntervals(ctx, "day", dayKeys, 24); err != nil {
+			if err := c.fillIntervals(ctx, "day", c.counters(), 24); err != nil {
 				return nil, err
 			}
 			return c.rollUpDay(ctx, "day_history")
@@ -72,20 +72,18 @@ var histories = []workload{
 	},
 }
 
-// dayKeys is how many keys the other table has.
-const dayKeys = 10000
-
 func historyPoints(counters func(settings) int) func(settings) []point {
 	return func(s settings) (points []point) {
-		for _, n := range []int{1, 32, 256} {
+		for _, n := range s.upTo(1, 32, 256) {
 			points = append(points, point{x: n, clients: n, slots: defaultSlots, counters: counters(s)})
 		}
 		return points
 	}
 }
 
-func besideRollup(settings) []point {
-	return []point{{x: 32, clients: 32, slots: defaultSlots, counters: 1}}
+// besideRollup has as many counters as the other table has keys; one is used.
+func besideRollup(s settings) []point {
+	return []point{{x: 32, clients: 32, slots: defaultSlots, counters: manyCounters(s)}}
 }
 
 // fillHistory has post keep a history, unless the peer has none.
@@ -111,7 +109,7 @@ func fillHistory(ctx context.Context, c *contestant) error {
 func fillDay(ctx context.Context, c *contestant) error {
 	err := c.server.exec(ctx,
 		fmt.Sprintf("CREATE TABLE %s.day (id INT PRIMARY KEY, likes BIGINT NOT NULL DEFAULT 0)", c.database),
-		fmt.Sprintf("INSERT INTO %s.day (id) WITH RECURSIVE digits (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM digits WHERE n < 99) SELECT 1 + a.n * 100 + b.n FROM digits a, digits b", c.database))
+		fmt.Sprintf("INSERT INTO %s.day (id) WITH RECURSIVE digits (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM digits WHERE n < 99) SELECT 1 + a.n * 100 + b.n FROM digits a, digits b WHERE a.n * 100 + b.n < %d", c.database, c.counters()))
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,11 @@ func startServers(ctx context.Context, s settings, progress func(string)) (_ *se
 			all.stop()
 		}
 	}()
-	if err := all.startSQL(ctx, s.dsns, progress); err != nil {
+	how := []testserver.Option{testserver.WithProgress(progress), testserver.WithArgs(serverArgs...), testserver.Durable()}
+	if s.unsynced {
+		how = how[:2]
+	}
+	if err := all.startSQL(ctx, s.dsns, how...); err != nil {
 		return nil, err
 	}
 	for _, srv := range all.sql {
@@ -70,7 +74,7 @@ func startServers(ctx context.Context, s settings, progress func(string)) (_ *se
 	return all, err
 }
 
-func (s *servers) startSQL(ctx context.Context, dsns []string, progress func(string)) error {
+func (s *servers) startSQL(ctx context.Context, dsns []string, how ...testserver.Option) error {
 	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil { // who kills servers knows of broken connections
 		return err
 	}
@@ -94,7 +98,7 @@ func (s *servers) startSQL(ctx context.Context, dsns []string, progress func(str
 	var wg sync.WaitGroup
 	for i, f := range flavors {
 		wg.Go(func() {
-			started[i], errs[i] = testserver.Start(ctx, f, testserver.WithProgress(progress), testserver.WithArgs(serverArgs...), testserver.Durable())
+			started[i], errs[i] = testserver.Start(ctx, f, how...)
 		})
 	}
 	wg.Wait()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,8 @@ type settings struct {
 	budget time.Duration
 	quick  bool
 	render bool // write the pages again, measure nothing
+
+	unsynced bool // our servers do not wait for the disk: what is measured says nothing
 
 	rounds  int   // of each peer at each point
 	clients []int // the points of most workloads
@@ -94,6 +97,17 @@ func (s *settings) extend() {
 			s.budget = 6 * time.Minute
 		}
 	}
+}
+
+// upTo are numbers of clients, but for those above the most of the settings, if these name any.
+func (s settings) upTo(clients ...int) (few []int) {
+	for _, n := range clients {
+		if len(s.clients) > 0 {
+			n = min(n, slices.Max(s.clients))
+		}
+		few = append(few, n)
+	}
+	return slices.Compact(few)
 }
 
 // command is how to run it again, without what a DSN may hold.

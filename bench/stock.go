@@ -39,7 +39,7 @@ var shop = []workload{
 	{
 		name: "orders", title: "Orders of one item, in transactions", axis: clientsAxis, peers: []peer{plain, counterMySQL, reserving, noCounter}, rounds: 2,
 		about:  "BeginTx, UPDATE post SET likes = likes - 1 WHERE id = 1 AND likes >= 1, where there is enough, INSERT of a row into another table, 5 ms of other work, Commit. The counter is UNSIGNED. No counter: the same without the UPDATE.",
-		points: func(settings) []point { return append(loneClient(settings{}), buyers(settings{})[0]) }, unsigned: true, logs: true,
+		points: func(s settings) []point { return append(loneClient(s), buyers(s)[0]) }, unsigned: true, logs: true,
 		fill: fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.orderOne(ctx, hotID) },
 	},
 	loneBuyer("stocklone", "A lone buyer", true, "The same by one client, where there is enough. The counter is UNSIGNED: a base row that has enough tells that by itself."),
@@ -63,8 +63,8 @@ func manyItems(name, title string, unsigned bool, about string) workload {
 	}
 }
 
-func buyers(settings) (points []point) {
-	for _, n := range []int{32, 256} {
+func buyers(s settings) (points []point) {
+	for _, n := range s.upTo(32, 256) {
 		points = append(points, point{x: n, clients: n, slots: defaultSlots, counters: 1})
 	}
 	return points
