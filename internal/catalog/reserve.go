@@ -32,6 +32,11 @@ func Reserves(t *Table) bool {
 	return slices.ContainsFunc(t.Counters, func(c *Column) bool { return t.Spec.ReserveOf(c) > 0 && c.Unreserved(t) == "" })
 }
 
+// Reservable reports whether some process may have them get some.
+func Reservable(t *Table) bool {
+	return slices.ContainsFunc(t.Counters, func(c *Column) bool { return c.Unreserved(t) == "" })
+}
+
 // Unreserved is why a counter has no reserved rows whatever is configured; "" if it may.
 func (c *Column) Unreserved(t *Table) string {
 	nullable := slices.IndexFunc(t.Counters, func(c *Column) bool { return c.Nullable })

@@ -16,6 +16,7 @@
 //	[Between]              the statement itself, where it may write rows that were not locked
 //	reveal                 and what others have folded since the transaction's snapshot
 //	[Folder.ApplyPending]  what the transaction has not sent yet, with the slots of its rows
+//	showPending            or one increment without them, for a read, which adds them up
 //	[Follow]               rows that it has found by another key, under the keys that they have now
 //	[Folder.View]          how a query is to see a table beside what the transaction has written
 //	[Folder.SettleAll]     everything, for what may read anything

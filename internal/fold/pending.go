@@ -2,9 +2,12 @@ package fold
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -69,9 +72,66 @@ func (f *Folder) ApplyEntry(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 	return err
 }
 
+// showPending adds pending increments to base rows, for a read that may see these. That of one row goes there by itself: its
+// slots stay where they are, and the read adds them up. What the row does not take goes the exact way.
+func showPending(ctx context.Context, f *Folder, t *catalog.Table, ids []string) error {
+	if !showsAlone(f, t) {
+		return f.ApplyPending(ctx, t, ids)
+	}
+	if err := Follow(ctx, f, t); err != nil {
+		return err
+	}
+	p := f.Transaction().Pending[t.String()]
+	if ids == nil {
+		ids = slices.Collect(maps.Keys(p.Entries))
+	}
+	if len(ids) != 1 || p.Get(ids[0]) == nil {
+		return applyIDs(ctx, f, t, ids)
+	}
+	done, err := showEntry(ctx, f, t, p.Entries[ids[0]])
+	if err == nil && !done {
+		err = applyIDs(ctx, f, t, ids)
+	}
+	if err == nil {
+		p.Remove(ids[0])
+	}
+	return err
+}
+
+// showsAlone reports whether base rows of a table may take increments that are then read, with their slots beside. Who reads a row
+// that may have a reserve holds that as well, unless a snapshot shows that it has none.
+func showsAlone(f *Folder, t *catalog.Table) bool {
+	return f.Settings.Strict && !t.Galera && !t.Fed && len(t.Key) > 0 && len(f.Taken) == 0 && (f.Level() == sqltext.RepeatableRead || !catalog.Reservable(t))
+}
+
+// showEntry adds an entry to its base row, if that counts and the key names it alone.
+func showEntry(ctx context.Context, f *Folder, t *catalog.Table, e *slotsql.RowIncrement) (done bool, err error) {
+	if !e.Counts() || e.Where != "" || e.Slot != 0 {
+		return false, nil
+	}
+	fresh := f.First && !f.Transaction().Inside
+	f.First = false // a trigger may read
+	affected, err := addToBase(ctx, f, t, e, t.Key.AsKnown(t.Ref(), true)...)
+	switch n := mysqlerr.Number(err); {
+	case n == mysqlerr.ErrDataRange, n == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[n]:
+		return false, nil
+	case err != nil || affected == 0:
+		return false, err
+	case affected > 1: // and was one when it was counted
+		f.Watcher.NoteChange()
+		return false, f.AsDeadlock("the key of a row of " + t.String() + " names several rows meanwhile")
+	}
+	f.Transaction().WrittenTo(t).MarkKey(e.Key, fresh)
+	return true, nil
+}
+
 // AddToBase adds an entry to its base row alone, as where another client has given the key
 // another type: none of the slots can be told to be its own.
 func (f *Folder) AddToBase(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) (affected int64, err error) {
+	return addToBase(ctx, f, t, e)
+}
+
+func addToBase(ctx context.Context, f *Folder, t *catalog.Table, e *slotsql.RowIncrement, further ...string) (affected int64, err error) {
 	name := t.Ref()
 	var sets []string
 	for i, col := range t.Counters {
@@ -84,5 +144,5 @@ func (f *Folder) AddToBase(ctx context.Context, t *catalog.Table, e *slotsql.Row
 			sets = append(sets, ref+" = "+catalog.Later(ref, "CAST("+e.Touch[i]+" AS DATETIME(6))"))
 		}
 	}
-	return f.Do(ctx, f.Settings.Unsnapshot()+"UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Key.Where(e.Key, name))
+	return f.Do(ctx, f.Settings.Unsnapshot()+"UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+strings.Join(append([]string{t.Key.Where(e.Key, name)}, further...), " AND "))
 }

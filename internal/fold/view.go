@@ -15,8 +15,9 @@ import (
 )
 
 // View is how the open transaction sees a table that a query reads, after its pending
-// increments have been taken the exact way or noted in the sight.
-func (f *Folder) View(ctx context.Context, t *catalog.Table, l sqltext.Locking, q *plan.Sum, b plan.Binder) (slotsql.ReadView, error) {
+// increments have gone to base rows or been noted in the sight. Of rows that are fresh it tells
+// the slots only if they are corrected.
+func (f *Folder) View(ctx context.Context, t *catalog.Table, l sqltext.Locking, q *plan.Sum, b plan.Binder, corrected bool) (slotsql.ReadView, error) {
 	var s slotsql.ReadView
 	if !f.InTransaction() {
 		s.Locks = l.Clause
@@ -31,7 +32,7 @@ func (f *Folder) View(ctx context.Context, t *catalog.Table, l sqltext.Locking, 
 			for _, e := range x.Pending[t.String()].Sorted() {
 				s.Pending = append(s.Pending, slotsql.OwnIncrement(t, e))
 			}
-		} else if err := f.ApplyPending(ctx, t, ids); err != nil {
+		} else if err := showPending(ctx, f, t, ids); err != nil {
 			return s, err
 		}
 	}
@@ -41,7 +42,7 @@ func (f *Folder) View(ctx context.Context, t *catalog.Table, l sqltext.Locking, 
 	if l.Clause != "" {
 		return f.lockingView(ctx, t, l, q, b)
 	}
-	own, err := f.ownWrites(ctx, t)
+	own, err := f.ownWrites(ctx, t, corrected)
 	own.Pending = s.Pending
 	if err != nil || own.Locks == "" && !f.Shares(q) {
 		return own, err
@@ -112,7 +113,7 @@ func (f *Folder) ShowOthers(ctx context.Context, read *plan.BaseRead, b plan.Bin
 			continue
 		}
 		if ids, may := f.mayRead(t, read.Keys, b); may {
-			if err := f.ApplyPending(ctx, t, ids); err != nil {
+			if err := showPending(ctx, f, t, ids); err != nil {
 				return err
 			}
 		}
@@ -121,7 +122,7 @@ func (f *Folder) ShowOthers(ctx context.Context, read *plan.BaseRead, b plan.Bin
 }
 
 // ownWrites corrects the slots of the rows that the transaction has written.
-func (f *Folder) ownWrites(ctx context.Context, t *catalog.Table) (slotsql.ReadView, error) {
+func (f *Folder) ownWrites(ctx context.Context, t *catalog.Table, corrected bool) (slotsql.ReadView, error) {
 	var s slotsql.ReadView
 	x := f.Transaction()
 	w := x.Written[t.String()]
@@ -130,6 +131,10 @@ func (f *Folder) ownWrites(ctx context.Context, t *catalog.Table) (slotsql.ReadV
 	}
 	if w.Unbounded {
 		s.Locks = catalog.ShareMode
+		return s, nil
+	}
+	if !corrected && len(w.Rows) > 0 && !slices.ContainsFunc(w.Rows, func(r txn.WrittenRow) bool { return !r.Fresh }) {
+		s.Fresh = true
 		return s, nil
 	}
 	for i := range w.Rows {

@@ -21,7 +21,7 @@ const maxLooked = 100
 
 // looks is the look that a query is to be sent as, if it may be answered as outside
 // transactions.
-func (r *Reader) looks(ctx context.Context, x *Execution) lookKind {
+func (r *Reader) looks(ctx context.Context, x *Execution, sees sight) lookKind {
 	q := x.Plan.Sum()
 	if q.Look == nil || !x.Rows || r.Next != "" && !r.InTransaction() {
 		return noLook
@@ -38,6 +38,7 @@ func (r *Reader) looks(ctx context.Context, x *Execution) lookKind {
 	case x.Temporary:
 	case l.Rows.Any != "" && x.State.anyLook.Pays(now):
 		return anyLook
+	case sees == ifNone:
 	case l.Rows.Few != "" && x.asksFew() && r.few(ctx, l.Rows.Slots) && x.State.fewLook.Pays(now):
 		return fewLook
 	default:
@@ -54,8 +55,8 @@ func (x *Execution) looksAtEach(now time.Duration) lookKind {
 }
 
 // looksAgain is the look that follows one which was no answer.
-func (x *Execution) looksAgain(behind lookKind) lookKind {
-	if behind == anyLook {
+func (x *Execution) looksAgain(behind lookKind, sees sight) lookKind {
+	if behind == anyLook && sees == asOthers {
 		return x.looksAtEach(catalog.Clock())
 	}
 	return noLook

@@ -35,7 +35,8 @@ type Execution struct {
 	Prepared  bool
 	Temporary bool // it may name a temporary table, which its session alone knows
 
-	tables bool // views have to be tables
+	tables    bool // views have to be tables
+	corrected bool // the slots of fresh rows are read apart
 }
 
 // State is what the executions of one plan have in common.
@@ -55,12 +56,12 @@ func New(r *exact.Runner) *Reader { return &Reader{r} }
 func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) {
 	p, q := x.Plan, x.Plan.Sum()
 	r.Stats.Sums.Add(1)
-	text, args, plain, err := r.rewritten(ctx, x)
+	text, args, sees, err := r.rewritten(ctx, x)
 	if err != nil {
 		return answer.Outcome{}, err
 	}
-	if plain {
-		for kind := r.looks(ctx, x); kind != noLook; kind = x.looksAgain(kind) {
+	if sees != asOwner {
+		for kind := r.looks(ctx, x, sees); kind != noLook; kind = x.looksAgain(kind, sees) {
 			out, answered, err := r.lookFirst(ctx, x, kind)
 			r.HasSnapshot = r.HasSnapshot || p.Fixes && err == nil
 			if answered {
@@ -68,10 +69,15 @@ func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) 
 			}
 		}
 	}
+	if sees == ifNone {
+		if text, args, sees, err = r.corrected(ctx, x); err != nil {
+			return answer.Outcome{}, err
+		}
+	}
 	types := r.temporaryTypes(ctx, x)
 	var out answer.Outcome
 	err = r.AgainAlone(ctx, func() (err error) {
-		if plain {
+		if sees == asOthers {
 			out, err = x.SendSums(ctx, text, args)
 		} else {
 			out, err = x.SendWith(ctx, text, args)
@@ -101,35 +107,59 @@ func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) 
 	return out, nil
 }
 
+// sight is how a query reads counters.
+type sight uint8
+
+const (
+	asOwner  sight = iota // of rows that its transaction has written, as nobody else does
+	ifNone                // as any other session does, if there are no slots, or those of no row that it reads
+	asOthers              // as any other session does
+)
+
 // rewritten is the text to send for a query, with views where it reads counters, and its
-// arguments. plain says that it reads them as any other session does.
-func (r *Reader) rewritten(ctx context.Context, x *Execution) (text string, args []driver.NamedValue, plain bool, err error) {
+// arguments.
+func (r *Reader) rewritten(ctx context.Context, x *Execution) (text string, args []driver.NamedValue, sees sight, err error) {
 	q := x.Plan.Sum()
 	if !q.Locking && !r.Shares(q) && r.Open() == nil {
 		text, args = x.Summed(r.Settings.WholeDates)
-		return text, args, true, nil
+		return text, args, asOthers, nil
 	}
 	type use struct {
 		t *catalog.Table
 		l sqltext.Locking
 	}
 	views := map[use]slotsql.ReadView{}
-	plain = true
+	sees = asOthers
+	fresh := false
 	for _, t := range q.Tables {
 		for _, l := range q.Lockings(t) {
-			s, err := r.View(ctx, t, l, q, x.Arguments.Binder)
+			s, err := r.View(ctx, t, l, q, x.Arguments.Binder, x.corrected)
 			if err != nil {
-				return "", nil, false, err
+				return "", nil, asOwner, err
 			}
-			plain = plain && s.Locks == "" && s.Own == nil && s.Pending == nil
+			if s.Locks != "" || s.Own != nil || s.Pending != nil {
+				sees = asOwner
+			}
+			fresh = fresh || s.Fresh
 			views[use{t, l}] = s
 		}
 	}
-	if plain {
+	switch {
+	case fresh && sees == asOwner:
+		return r.corrected(ctx, x)
+	case fresh:
+		return "", nil, ifNone, nil
+	case sees == asOthers:
 		text, args = x.Summed(r.Settings.WholeDates)
-		return text, args, true, nil
+		return text, args, asOthers, nil
 	}
-	return x.Own(q.Render(func(v plan.ViewUse) slotsql.ReadView { return views[use{v.Table, v.Locks}] }, x.tables)), x.Args, false, nil
+	return x.Own(q.Render(func(v plan.ViewUse) slotsql.ReadView { return views[use{v.Table, v.Locks}] }, x.tables)), x.Args, asOwner, nil
+}
+
+// corrected is rewritten where fresh rows may have slots.
+func (r *Reader) corrected(ctx context.Context, x *Execution) (text string, args []driver.NamedValue, sees sight, err error) {
+	x.corrected = true
+	return r.rewritten(ctx, x)
 }
 
 // Summed is the text that reads sums outside transactions, and its arguments.

@@ -41,6 +41,7 @@ type ReadView struct {
 	Locks   string        // read base rows and slots as they are now, and lock the base rows so
 	Own     []RowOverride // rows the transaction has written: their slots, as they are now
 	Pending []RowOverride // increments not sent yet
+	Fresh   bool          // it has written rows, none of which has other slots now than in its snapshot: where there are any, Own is to tell them
 }
 
 // RowOverride gives amounts for the rows that a condition selects.

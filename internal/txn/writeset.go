@@ -28,6 +28,7 @@ type WrittenRow struct {
 	Base  string            // selects the base row, by the table's own name
 	Slots string            // selects its slots, by PrivateName
 	Sums  map[string]string // of the slots, by column; nil: not read yet
+	Fresh bool              // it was locked before the transaction had a snapshot: that has its slots as they are
 }
 
 // MaxWritten bounds the rows remembered by key.
@@ -83,7 +84,7 @@ func (w *WriteSet) forgetTaken() {
 
 func (w *WriteSet) ForgetSums() {
 	for i := range w.Rows {
-		w.Rows[i].Sums = nil
+		w.Rows[i].Sums, w.Rows[i].Fresh = nil, false
 	}
 }
 
@@ -96,10 +97,10 @@ func (w *WriteSet) Fold(id string) {
 	w.Folded[id] = true
 }
 
-// MarkKey notes that the transaction has written the row of a key.
-func (w *WriteSet) MarkKey(k catalog.Key) {
+// MarkKey notes that the transaction has written the row of a key, fresh if before it had a snapshot.
+func (w *WriteSet) MarkKey(k catalog.Key, fresh bool) {
 	t := w.Table
-	w.Mark(WrittenRow{Base: t.Key.Where(k, sqltext.Quote(t.Spec.Name)), Slots: t.Key.Where(k, catalog.PrivateName)})
+	w.Mark(WrittenRow{Base: t.Key.Where(k, sqltext.Quote(t.Spec.Name)), Slots: t.Key.Where(k, catalog.PrivateName), Fresh: fresh})
 }
 
 // Mark notes that the transaction has written a row.
