@@ -279,3 +279,17 @@ INSERT INTO visit VALUES ('2026-01-01', 5), ('2026-01-02', 7);
 			"A: SELECT likes, COUNT(*) FROM visit WHERE at = '2026-01-01' GROUP BY likes WITH ROLLUP")
 	})
 }
+
+// TestAcceptedDefaults pins that a column's default which is an expression of a counter is made by the base row alone.
+func TestAcceptedDefaults(t *testing.T) {
+	t.Parallel()
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0, cap INT NOT NULL DEFAULT (likes * 2));\nINSERT INTO post VALUES (1, 3, 6)",
+			harness.Counters("post", "likes"))
+		harness.Number(t, tw.Ours, "SELECT likes FROM post") // makes the slots table
+		harness.Affected(t, tw.Direct, "INSERT INTO post_slots (id, slot, likes) VALUES (1, 3, 2)")
+		harness.Affected(t, tw.Plain, "UPDATE post SET likes = likes + 2 WHERE id = 1")
+		tw.Accepted(t, "A: SELECT likes FROM post WHERE id = 1", "A: UPDATE post SET cap = DEFAULT WHERE id = 1 ⇒ affected 1 ⇒ affected 0",
+			"A: SELECT likes, cap FROM post ⇒ [5 10] ⇒ [5 6]")
+	})
+}
