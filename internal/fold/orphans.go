@@ -25,9 +25,13 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 		some = " FROM " + t.Slots() + " WHERE (" + where + ") AND NOT EXISTS (SELECT 1 FROM " + t.Base() +
 			" AS " + catalog.PrivateBase + " WHERE " + t.Key.Same(catalog.PrivateBase, t.Slots()) + " " + t.SkipLocked() + ")"
 	}
+	own, err := ownKeys(ctx, f, t, t.Slots(), slotsql.Orphans(t, where)) // in the rows as the transaction has them
+	if err != nil {
+		return err
+	}
 	if f.InTransaction() && f.Transaction().WrittenTo(t).Unbounded { // others do not see which rows it has deleted
 		if !named {
-			if rows, err := f.Outside(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1"); err != nil || len(rows) == 0 {
+			if rows, err := f.Outside(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 1"); err != nil || len(rows) == 0 && len(own) == 0 {
 				return err
 			}
 			return f.removeOrphans(ctx, t, where)
@@ -38,10 +42,7 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 	if err != nil {
 		return err
 	}
-	keys := make([]catalog.Key, len(found))
-	for i, row := range found {
-		keys[i] = row
-	}
+	keys := append(without(own, found), keysOf(t, found)...)
 	slices.SortFunc(keys, t.Key.Compare)
 	for batch := range slices.Chunk(keys, f.Settings.Several(t, plan.SendBatch, slices.Values(keys))) { // and not all at once, which would lock all slots
 		if waits {

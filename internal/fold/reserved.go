@@ -108,6 +108,20 @@ func (f Reserved) seen(ctx context.Context, query string) ([][]string, error) {
 	return rows, nil
 }
 
+// ownKeys are the keys of slots that triggers have written in the transaction, which others do not
+// see, and those of other connections with the same slot number: one in 64. from tells which slots.
+func ownKeys(ctx context.Context, f *Folder, t *catalog.Table, name, from string) ([]catalog.Key, error) {
+	if !t.Fed || !f.Reserved(t).wrote() {
+		return nil, nil
+	}
+	slot, err := f.Read(ctx, "SELECT "+catalog.OwnSlot) // names no table, so that it makes no snapshot
+	if err != nil {
+		return nil, err
+	}
+	rows, err := f.Uncommitted(ctx, "SELECT DISTINCT "+t.Key.Select(name)+from+" AND "+name+"."+sqltext.Quote(t.SlotCol)+" = "+slot[0][0])
+	return keysOf(t, rows), err
+}
+
 // together makes one of a row's reserved slots, and none where they cancel out.
 func together(t *catalog.Table, rows []slotsql.SlotRow) (all []slotsql.SlotRow, err error) {
 	var reserved []slotsql.SlotRow

@@ -85,6 +85,13 @@ func takeTable(ctx context.Context, f *Folder, t *catalog.Table, writes bool) (t
 			keys[id] = e.Key
 		}
 	}
+	own, err := ownKeys(ctx, f, t, catalog.PrivateName, " FROM "+t.Slots()+" AS "+catalog.PrivateName+" WHERE TRUE")
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range own {
+		keys[k.ID()] = k
+	}
 	for {
 		found, err := slotted(ctx, f, t)
 		if err != nil {
