@@ -133,3 +133,21 @@ func TestOwnCommentsOfGonePosts(t *testing.T) {
 		}
 	})
 }
+
+// TestCommentsThatAreNotNamed proves that a transaction sees the effect of comments which its
+// statements have written without naming them, and without changing a row themselves.
+func TestCommentsThatAreNotNamed(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := byHand(t, srv)
+		for _, level := range []string{"RC", "RR"} {
+			for _, stmt := range []string{
+				"SET @z = commented(1)", "SET @z = 1, @y = commented(1)", "CALL built(1)", "SELECT * FROM acting", "SELECT * FROM through", "DO commented(1)", "SELECT commented(1)", "SELECT commented(1) INTO @z",
+				"DELETE FROM note WHERE commented(1) = 0 AND id = 1", "UPDATE note SET p = commented(1) WHERE id = 1", "INSERT IGNORE INTO note VALUES (1, 1)", "CREATE TEMPORARY TABLE IF NOT EXISTS copy SELECT commented(1) AS x",
+			} {
+				locked := "A: SELECT comments FROM post WHERE id = 1 FOR UPDATE"
+				sameByHand(t, tw, "A: INSERT INTO comment (post_id) VALUES (1), (1)", "rollup", "A: begin "+level, seeComment, "A: "+stmt, locked, "A: UPDATE post SET title = CONCAT('c', comments) WHERE id = 1", "A: commit", seePosts)
+				sameByHand(t, tw, "A: INSERT INTO comment (post_id) VALUES (1), (1)", "A: begin "+level, seeComment, "rollup", "A: "+stmt, seeComment, "A: commit", seePosts)
+			}
+		}
+	})
+}

@@ -240,7 +240,8 @@ func (l *loader) readTriggers(all []Dependent, own func(trigger []string) bool) 
 }
 
 // feeding adds, to the tables whose triggers write slots, what may write such a table: a view
-// of it, a routine, another table's trigger.
+// of it, another table's trigger, a routine, and one that runs texts or may not be seen, which may
+// name any. To read a view that calls a routine is to call it.
 func feeding(feeders, objects []Dependent) []Dependent {
 	words := make([]map[string]bool, len(objects))
 	for i, d := range objects {
@@ -250,12 +251,13 @@ func feeding(feeders, objects []Dependent) []Dependent {
 	for at := 0; at < len(feeders); at++ { // it grows
 		f := feeders[at]
 		for i, d := range objects {
-			id := fmt.Sprintf("%q%q%q%q%s", d.DB, d.Name, d.Kind, d.Event, f.Tables[0])
-			if d.ForeignKey || seen[id] || !d.names(words[i], f.DB, f.Name) {
+			reads := d.Kind == "routine" || d.Kind == "view" && f.Reads
+			id := fmt.Sprintf("%q%q%q%q%t%s", d.DB, d.Name, d.Kind, d.Event, reads, f.Tables[0])
+			if d.ForeignKey || seen[id] || !d.Hidden() && !(words[i]["prepare"] || words[i]["immediate"]) && !d.names(words[i], f.DB, f.Name) {
 				continue
 			}
 			seen[id] = true
-			feeders = append(feeders, Dependent{DB: d.DB, Name: d.Name, Kind: d.Kind, Event: d.Event, Body: d.Body, Tables: f.Tables, Feeds: true})
+			feeders = append(feeders, Dependent{DB: d.DB, Name: d.Name, Kind: d.Kind, Event: d.Event, Body: d.Body, Reads: reads, Tables: f.Tables, Feeds: true})
 		}
 	}
 	return feeders

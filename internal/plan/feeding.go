@@ -36,7 +36,7 @@ func (a *analyzer) feed(p *Plan, effect sqltext.Effect, feeders []catalog.Depend
 			feeders = slices.DeleteFunc(a.through(stmt, feeders), func(d catalog.Dependent) bool { return !a.fires(e, d) })
 		}
 		if reads {
-			feeders = slices.DeleteFunc(slices.Clone(feeders), func(d catalog.Dependent) bool { return d.Kind != "routine" })
+			feeders = slices.DeleteFunc(slices.Clone(feeders), func(d catalog.Dependent) bool { return !d.Reads })
 		}
 	}
 	var fed []*catalog.Table
@@ -59,8 +59,9 @@ func (a *analyzer) feed(p *Plan, effect sqltext.Effect, feeders []catalog.Depend
 		tables, _ := a.schema.Reach(a.toks, a.text)
 		p = a.opaque(tables, nil, why)
 	}
+	unseen := slices.ContainsFunc(feeders, func(d catalog.Dependent) bool { return d.Kind != "" || d.Body != "" })
 	for _, t := range fed {
-		p.Writes = append(p.Writes, WriteTarget{Table: t, Feeds: true})
+		p.Writes = append(p.Writes, WriteTarget{Table: t, Feeds: true, Unseen: unseen})
 	}
 	return p
 }

@@ -75,6 +75,7 @@ type WriteTarget struct {
 	Upserts bool       // it is an upsert: by some of the keys there may be no row, or one that it leaves as it is
 	Moves   bool       // the keys are a row's old key and its new one
 	Feeds   bool       // it writes slots of any rows, by triggers, and no base row
+	Unseen  bool       // it feeds by what may do so although it changes no row itself: a routine, another table's trigger
 	Rekeys  bool       // it sets a column of a unique key: rows noted by one may no longer be found by it
 }
 

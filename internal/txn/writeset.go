@@ -129,7 +129,7 @@ func (w *WriteSet) Mark(row WrittenRow) {
 func (x *State) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected int64, writesSame, found, behindSnapshot bool) {
 	for _, w := range writes {
 		same := affected == 0 && !w.Reads && writesSame
-		if affected == 0 && !(same && (w.Updates || w.Upserts)) {
+		if affected == 0 && !w.Unseen && !(same && (w.Updates || w.Upserts)) {
 			continue
 		}
 		seen := x.WrittenTo(w.Table)
