@@ -183,6 +183,11 @@ func (q DDL) End(truncate bool) string {
 	return "DROP TABLE IF EXISTS " + q.t.Slots()
 }
 
+// There asks whether there is a base table, or a view of its name, that the user may see.
+func (q DDL) There() string {
+	return "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = " + Text(q.t.Spec.DB) + " AND TABLE_NAME = " + Text(q.t.Spec.Name)
+}
+
 // Tie ties the slots to the base rows, by a foreign key; orphans would be refused.
 func (q DDL) Tie() []string {
 	key := strings.Join(QuoteNames(q.t.Key), ", ")

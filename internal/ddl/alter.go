@@ -21,7 +21,7 @@ func (d *Definer) alter(ctx context.Context, x Statement, tables []*catalog.Tabl
 	t := tables[0]
 	locked, slotted, rekeys := false, false, plan.RekeysIn(toks)
 	if rekeys || t.RenamesIn(toks) {
-		if locked, slotted, err = d.lockOut(ctx, t); err != nil {
+		if locked, slotted, err = d.lockOut(ctx, t, false); err != nil {
 			return err
 		}
 	}
@@ -38,10 +38,7 @@ func (d *Definer) alter(ctx context.Context, x Statement, tables []*catalog.Tabl
 				_, err = d.Do(ctx, "DROP TABLE "+t.Slots())
 			}
 		}
-		if _, uerr := d.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); uerr != nil && err == nil {
-			err = uerr
-		}
-		d.Locks = false
+		err = cmp.Or(err, d.unlock(ctx))
 		if notUnderLock[mysqlerr.Number(err)] {
 			err = x.Send()
 		}
@@ -94,8 +91,9 @@ func mayNotLock(err error) bool {
 
 // lockOut keeps everybody else from a table and its slots table, which it leaves
 // empty, until UNLOCK TABLES; locked is false where that can't be had. Where there is no
-// slots table, none can be made meanwhile for the key that the table has now.
-func (d *Definer) lockOut(ctx context.Context, t *catalog.Table) (locked, slotted bool, err error) {
+// slots table, none can be made meanwhile for the key that the table has now. Where the rows
+// are to go, it may leave slots that can't be folded.
+func (d *Definer) lockOut(ctx context.Context, t *catalog.Table, goes bool) (locked, slotted bool, err error) {
 	if t.Galera { // see [session.Session.DropEmpty]
 		return false, false, nil
 	}
@@ -117,7 +115,9 @@ func (d *Definer) lockOut(ctx context.Context, t *catalog.Table) (locked, slotte
 		d.Locks = true
 		var there bool // although it was not a moment ago
 		if slotted {
-			err = d.foldLocked(ctx, t)
+			if err = d.foldLocked(ctx, t); goes {
+				err = d.mayStay(ctx, err)
+			}
 		} else {
 			_, err = d.Lookups.Query(ctx, "SELECT 1 FROM "+t.Slots()+" LIMIT 0")
 			if there = err == nil; mysqlerr.Number(err) != 0 {
@@ -127,9 +127,7 @@ func (d *Definer) lockOut(ctx context.Context, t *catalog.Table) (locked, slotte
 		if err == nil && !there {
 			return true, slotted, nil
 		}
-		_, uerr := d.Do(context.WithoutCancel(ctx), "UNLOCK TABLES")
-		d.Locks = false
-		if err = cmp.Or(err, uerr); err != nil {
+		if err = cmp.Or(err, d.unlock(ctx)); err != nil {
 			return false, false, err
 		}
 	}

@@ -2,7 +2,6 @@ package ddl
 
 import (
 	"context"
-	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
@@ -80,10 +79,7 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 		return d.drop(ctx, x, dropped, toks)
 	}
 	for _, t := range altered {
-		if t.Missing != "" {
-			continue // what is in one that others have made since is rolled up under the lock
-		}
-		if err := d.rollUpCommitted(ctx, t); err != nil {
+		if err := d.rollUpCommitted(ctx, t); err != nil && (t.Missing == "" || mysqlerr.Number(err) != mysqlerr.ErrNoTable) { // others may have made one since
 			return err
 		}
 	}
@@ -127,46 +123,4 @@ func (d *Definer) rollUpCommitted(ctx context.Context, t *catalog.Table) error {
 	}
 	d.Ended()
 	return d.FoldTableAlone(ctx, t)
-}
-
-// Truncates tells a TRUNCATE from a DROP TABLE.
-func Truncates(toks []sqltext.Token) bool { return strings.EqualFold(toks[0].Name, "TRUNCATE") }
-
-// drop executes DROP TABLE and TRUNCATE: the slots go too. Nobody gets in between
-// to fill an emptied table, whose increments would go with the slots.
-func (d *Definer) drop(ctx context.Context, x Statement, tables []*catalog.Table, toks []sqltext.Token) (err error) {
-	truncate := Truncates(toks)
-	if truncate && len(tables) == 1 && !tables[0].Galera { // see [session.Session.DropEmpty]
-		t := tables[0]
-		switch _, lerr := d.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE, "+t.Slots()+" WRITE"); {
-		case mayNotLock(lerr): // then it has to do without
-		case lerr == nil:
-			defer func() {
-				if _, uerr := d.Do(context.WithoutCancel(ctx), "UNLOCK TABLES"); err == nil {
-					err = uerr
-				}
-			}()
-		default:
-			return lerr
-		}
-	}
-	err = x.Send()
-	missing := !truncate && mysqlerr.Number(err) == mysqlerr.ErrUnknownTable // MariaDB has dropped the others
-	if err != nil && !missing {
-		return err
-	}
-	if err := x.Close(); err != nil {
-		return err
-	}
-	for _, t := range tables {
-		if missing {
-			if _, rerr := d.Read(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); mysqlerr.Number(rerr) != mysqlerr.ErrNoTable {
-				continue
-			}
-		}
-		if _, derr := d.Do(ctx, t.DDL().End(truncate)); derr != nil {
-			return derr
-		}
-	}
-	return err
 }

@@ -61,11 +61,12 @@ func (f *Folder) Outdated(ctx context.Context, p *plan.Plan, err error) bool {
 	if inc := p.Increment(); inc != nil && old.Lookup(inc.Table.Spec.DB, inc.Table.Spec.Name, "") != inc.Table {
 		return true
 	}
-	slots := p.Class() == plan.ClassIncrement && mysqlerr.Number(err) == mysqlerr.ErrNoDefault || // all columns that are known have values: it has met another one
+	gone := mysqlerr.Number(err) == mysqlerr.ErrNoTable && slices.ContainsFunc(p.Tables(), func(t *catalog.Table) bool { return strings.Contains(err.Error(), "."+t.Spec.SlotsTable+"'") })
+	slots := gone || p.Class() == plan.ClassIncrement && mysqlerr.Number(err) == mysqlerr.ErrNoDefault || // all columns that are known have values: it has met another one
 		mysqlerr.Number(err) == mysqlerr.ErrNoColumn && strings.Contains(err.Error(), catalog.SlotColumn+"'") // the slots table is for another key
 	if !slots && f.Watcher.Age() < time.Second && !f.Watcher.Changed() {
 		return false
 	}
 	now, lerr := f.Watcher.Refresh(ctx)
-	return lerr == nil && now != old
+	return lerr == nil && (now != old || gone) // it may have been made again
 }
