@@ -62,7 +62,7 @@ func (d *Definer) unclaimed(ctx context.Context, t *catalog.Table) error {
 // mayLeave refuses DDL that gives a counter table's name, or rows of it, to another table
 // while others may add to its slots, which go by name and key: what they add until the
 // DDL has its lock would be counted for the wrong rows.
-func (d *Definer) mayLeave(t *catalog.Table, toks []sqltext.Token) error {
+func (d *Definer) mayLeave(ctx context.Context, t *catalog.Table, toks []sqltext.Token) error {
 	what, s := "", d.Watcher.Current()
 	for i, tok := range toks {
 		switch db, name, ok := sqltext.TableName(toks[i+1:]); {
@@ -72,7 +72,7 @@ func (d *Definer) mayLeave(t *catalog.Table, toks []sqltext.Token) error {
 			what = "RENAME TABLE that gives its name to another table"
 		}
 	}
-	if what == "" || t.Closed {
+	if what == "" || t.Closed || t.Missing != "" && d.Opens(ctx, t.Slots()) == mysqlerr.ErrNoTable {
 		return nil
 	}
 	return &catalog.RefusedError{Table: t.String(), What: what, Reason: "others may add to its slots meanwhile, which go by its name and keys",

@@ -99,7 +99,10 @@ func (d *Definer) May(ctx context.Context, p *plan.Plan, toks []sqltext.Token) e
 		}
 	case *plan.Alter:
 		for _, t := range w.Tables {
-			if err := d.mayLeave(t, toks); err != nil {
+			if t.Missing != "" && !t.DDL().NotMade() { // what it holds could not be folded, and would stay behind
+				return t.SlotsError()
+			}
+			if err := d.mayLeave(ctx, t, toks); err != nil {
 				return err
 			}
 		}

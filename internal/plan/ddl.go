@@ -20,20 +20,26 @@ func (a *analyzer) ddl(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 	if copies {
 		named = readThrough(named, via)
 	}
-	alters := sqltext.WordAt(a.toks, 0, "ALTER") && ofTable
-	named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return t.Unfit != nil })
-	if ready := slices.DeleteFunc(slices.Clone(named), func(t *catalog.Table) bool { return t.Missing != "" }); len(ready) > 0 || !alters {
-		named = ready
-	} else { // others may have made its slots table since
-		named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return t.Missing != t.DDL().Create() })
-	}
+	alters, renames := sqltext.WordAt(a.toks, 0, "ALTER") && ofTable, sqltext.WordAt(a.toks, 0, "RENAME")
+	drops := sqltext.WordAt(a.toks, 0, "DROP") && ofTable || sqltext.WordAt(a.toks, 0, "TRUNCATE")
+	named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return t.Unfit != nil || t.Taken || t.Unseen })
+	ready := slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Missing == "" })
+	named = slices.DeleteFunc(named, func(t *catalog.Table) bool {
+		switch {
+		case t.Missing == "" || drops:
+			return false
+		case t.DDL().NotMade(): // others may have made it since
+			return ready || !alters && !renames && !copies
+		}
+		return ready || !renames && !(alters && (RekeysIn(a.toks) || sqltext.NewName(a.toks) != nil || t.RenamesIn(a.toks)))
+	})
 	switch {
 	case len(named) == 0:
 		return &Plan{}
-	case sqltext.WordAt(a.toks, 0, "DROP") && ofTable, sqltext.WordAt(a.toks, 0, "TRUNCATE"):
+	case drops:
 		return &Plan{Work: &Drop{named}}
 	case slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Unfolded }): // what mends it, say
-	case alters, sqltext.WordAt(a.toks, 0, "RENAME"), sqltext.WordAt(a.toks, 0, "CREATE") && sqltext.WordAt(a.toks, 1, "OR") && ofTable && !copies:
+	case alters, renames, sqltext.WordAt(a.toks, 0, "CREATE") && sqltext.WordAt(a.toks, 1, "OR") && ofTable && !copies:
 		return &Plan{Reason: "the table may change its key or its name", Work: &Alter{named}}
 	case copies:
 		return &Plan{Reason: "it makes a table from a query", Work: &Alter{named}}
