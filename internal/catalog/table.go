@@ -95,18 +95,24 @@ func (t *Table) Ref() string {
 
 func (t *Table) From() string { return cmp.Or(t.elsewhere, t.Base()) }
 
-// RenamesIn reports whether ALTER TABLE gives a key column, counter or touch
-// column another name.
-func (t *Table) RenamesIn(toks []sqltext.Token) bool {
+// TakesNamesIn reports whether ALTER TABLE gives a key column, counter or touch column
+// another name, or drops it.
+func (t *Table) TakesNamesIn(toks []sqltext.Token) bool {
 	for i, tok := range toks {
 		rest := toks[i+1:]
-		if !tok.Is("CHANGE") && (!tok.Is("RENAME") || len(rest) == 0 || !rest[0].Is("COLUMN")) {
+		drops := tok.Is("DROP")
+		if !drops && !tok.Is("CHANGE") && (!tok.Is("RENAME") || len(rest) == 0 || !rest[0].Is("COLUMN")) {
 			continue
 		}
-		for len(rest) > 2 && (rest[0].Is("COLUMN") || rest[0].Is("IF") || rest[0].Is("EXISTS")) {
+		for len(rest) > 1 && (rest[0].Is("COLUMN") || rest[0].Is("IF") || rest[0].Is("EXISTS")) {
 			rest = rest[1:]
 		}
-		if len(rest) < 2 || !t.Key.Has(rest[0].Name) && !t.Virtual(rest[0].Name) {
+		switch {
+		case len(rest) == 0 || !t.Key.Has(rest[0].Name) && !t.Virtual(rest[0].Name):
+			continue
+		case drops:
+			return true
+		case len(rest) < 2:
 			continue
 		}
 		if to := rest[1]; !to.Is("TO") || len(rest) < 3 {

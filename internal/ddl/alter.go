@@ -10,17 +10,17 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// alter executes DDL. A new name of a key or a counter, or another key, would leave
-// standing what others add to the slots between the rollup and the ALTER: they are kept
-// out, and those of the old key have no slots table behind it. What was added before a
-// table got a new name goes with it.
+// alter executes DDL. A new name of a key or a counter, or none, another key, or an emptied
+// partition would leave standing what others add to the slots between the rollup and the
+// ALTER: they are kept out, and those of the old key have no slots table behind it. What was
+// added before a table got a new name goes with it.
 func (d *Definer) alter(ctx context.Context, x Statement, tables []*catalog.Table, toks []sqltext.Token) (err error) {
 	if len(tables) != 1 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") {
 		return x.Send()
 	}
 	t := tables[0]
 	locked, slotted, rekeys := false, false, plan.RekeysIn(toks)
-	if rekeys || t.RenamesIn(toks) {
+	if rekeys || t.TakesNamesIn(toks) || sqltext.HasWord(toks, "TRUNCATE") {
 		if locked, slotted, err = d.lockOut(ctx, t, false); err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ func (a *analyzer) ddl(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 		case t.DDL().NotMade(): // others may have made it since
 			return ready || !alters && !renames && !copies
 		}
-		return ready || !renames && !(alters && (RekeysIn(a.toks) || sqltext.NewName(a.toks) != nil || t.RenamesIn(a.toks)))
+		return ready || !renames && !(alters && (RekeysIn(a.toks) || sqltext.NewName(a.toks) != nil || t.TakesNamesIn(a.toks)))
 	})
 	switch {
 	case len(named) == 0:
