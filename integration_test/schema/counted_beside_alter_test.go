@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,17 +11,22 @@ import (
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
-// TestCountedBesideAlter proves that ALTER TABLE which empties partitions or drops a counter takes
+// TestCountedBesideAlter proves that DDL which empties partitions, drops a counter or replaces the table takes
 // along what is counted until it has the table: a column, or rows, made again begin with nothing.
 func TestCountedBesideAlter(t *testing.T) {
 	const parted, again = " PARTITION BY HASH (id) PARTITIONS 3", "ALTER TABLE post ADD COLUMN likes INT NOT NULL DEFAULT 0"
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		for _, c := range []struct{ more, alter, behind string }{
+		type ending struct{ more, alter, behind string }
+		endings := []ending{
 			{parted, "ALTER TABLE post TRUNCATE PARTITION ALL", threeRows},
 			{"", "ALTER TABLE post DROP COLUMN likes", again},
 			{"", "ALTER TABLE post ADD COLUMN x INT, DROP likes", again},
 			{"", "ALTER TABLE post DROP `Likes`;", again},
-		} {
+		}
+		if harness.MariaDB(srv) {
+			endings = append(endings, ending{"", "CREATE OR REPLACE" + strings.TrimPrefix(madePost, "CREATE"), threeRows})
+		}
+		for _, c := range endings {
 			tw := withSlots(t, srv, c.more)
 			quiet := *tw.Config
 			quiet.Interceptor = nil

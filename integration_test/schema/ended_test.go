@@ -148,3 +148,22 @@ func TestMadeAgainBesideDrop(t *testing.T) {
 		}
 	})
 }
+
+// TestEndGoneTable proves that DDL of a table which another client has dropped answers as on
+// plain MySQL, and that the slots of the former one end with it.
+func TestEndGoneTable(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		statements := []string{"DROP TABLE post", "DROP TABLE IF EXISTS post", "DROP TABLE IF EXISTS note, post", "TRUNCATE post", "ALTER TABLE post DROP COLUMN likes", "ALTER TABLE post COMMENT 'x'", "RENAME TABLE post TO post_old"}
+		if harness.MariaDB(srv) {
+			statements = append(statements, "CREATE OR REPLACE"+strings.TrimPrefix(madePost, "CREATE"))
+		}
+		for _, stmt := range statements {
+			tw := withSlots(t, srv, ";\nCREATE TABLE note (id INT)")
+			tw.Play(t, "O: DROP TABLE post", "A: "+stmt, "A: "+stmt)
+			if strings.HasPrefix(stmt, "DROP") {
+				require.Equal(t, "error 1146", harness.Queried(t.Context(), tw.Direct, "SELECT * FROM post_slots"), stmt)
+				tw.Play(t, "A: "+madePost, "A: "+threeRows, "A: "+firstRow)
+			}
+		}
+	})
+}

@@ -10,17 +10,18 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// alter executes DDL. A new name of a key or a counter, or none, another key, or an emptied
-// partition would leave standing what others add to the slots between the rollup and the
-// ALTER: they are kept out, and those of the old key have no slots table behind it. What was
-// added before a table got a new name goes with it.
+// alter executes DDL. A new name of a key or a counter, or none, another key, another table
+// in its place, or an emptied partition would leave standing what others add to the slots
+// between the rollup and the ALTER: they are kept out, and those of the old key have no slots
+// table behind it. What was added before a table got a new name goes with it.
 func (d *Definer) alter(ctx context.Context, x Statement, tables []*catalog.Table, toks []sqltext.Token) (err error) {
-	if len(tables) != 1 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") {
+	replaces := sqltext.WordAt(toks, 1, "OR") // CREATE OR REPLACE
+	if len(tables) != 1 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") && !replaces {
 		return x.Send()
 	}
 	t := tables[0]
-	locked, slotted, rekeys := false, false, plan.RekeysIn(toks)
-	if rekeys || t.TakesNamesIn(toks) || sqltext.HasWord(toks, "TRUNCATE") {
+	locked, slotted, rekeys := false, false, !replaces && plan.RekeysIn(toks)
+	if rekeys || replaces || t.TakesNamesIn(toks) || sqltext.HasWord(toks, "TRUNCATE") {
 		if locked, slotted, err = d.lockOut(ctx, t, false); err != nil {
 			return err
 		}
@@ -106,7 +107,7 @@ func (d *Definer) lockOut(ctx context.Context, t *catalog.Table, goes bool) (loc
 		switch _, err := d.Do(ctx, "LOCK TABLES "+t.Base()+" WRITE"+others); {
 		case slotted && mysqlerr.Number(err) == mysqlerr.ErrNoTable:
 			continue
-		case mayNotLock(err): // then it has to do without
+		case mayNotLock(err), mysqlerr.Number(err) == mysqlerr.ErrNoTable: // then it has to do without, or says so itself
 			return false, false, nil
 		case err != nil:
 			return false, false, err

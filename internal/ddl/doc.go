@@ -8,6 +8,10 @@
 //	[Definer.RunTemporary]    CREATE and DROP TEMPORARY TABLE
 //	[Definer.UnderLocks]      is a statement possible while LOCK TABLES holds?
 //
+// DROP TABLE post is: LOCK TABLES of post and its slots table, a fold of all slots, lest a DROP
+// that is refused lose or one that is cut off leave some, the statement, DROP TABLE of the slots
+// table, and UNLOCK TABLES.
+//
 // ALTER TABLE post DROP PRIMARY KEY, ADD PRIMARY KEY (slug) is: LOCK TABLES of post and its
 // slots table, a fold of all slots, the statement, DROP TABLE of the slots table, whose key is
 // the old one, and UNLOCK TABLES.

@@ -18,16 +18,19 @@ func Truncates(toks []sqltext.Token) bool { return strings.EqualFold(toks[0].Nam
 // the next table where it is cut off. Nobody gets in between, who would count in slots that go.
 func (d *Definer) drop(ctx context.Context, x Statement, tables []*catalog.Table, toks []sqltext.Token) error {
 	if len(tables) == 1 {
-		locked, _, err := d.lockOut(ctx, tables[0], true)
-		if err != nil {
-			return err
-		}
-		if locked {
-			err = d.end(ctx, x, tables, toks)
+		switch locked, slotted, err := d.lockOut(ctx, tables[0], true); {
+		case locked:
+			ends := tables
+			if !slotted {
+				ends = nil
+			}
+			err = d.end(ctx, x, ends, toks)
 			uerr := d.unlock(ctx)
 			if !notUnderLock[mysqlerr.Number(err)] { // as it names others, too
 				return cmp.Or(err, uerr)
 			}
+		case err != nil:
+			return err
 		}
 	}
 	for _, t := range tables {

@@ -79,7 +79,7 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 		return d.drop(ctx, x, dropped, toks)
 	}
 	for _, t := range altered {
-		if err := d.rollUpCommitted(ctx, t); err != nil && (t.Missing == "" || mysqlerr.Number(err) != mysqlerr.ErrNoTable) { // others may have made one since
+		if err := d.rollUpCommitted(ctx, t); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable { // the statement says so itself, if it needs that table
 			return err
 		}
 	}
