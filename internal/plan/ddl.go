@@ -26,10 +26,12 @@ func (a *analyzer) ddl(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 	ready := slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Missing == "" })
 	named = slices.DeleteFunc(named, func(t *catalog.Table) bool {
 		switch {
+		case len(t.DDL().Steps()) > 1: // it is for another key, if it is ours
+			return true
 		case t.Missing == "" || drops:
 			return false
 		case t.DDL().NotMade(): // others may have made it since
-			return ready || !alters && !renames && !copies
+			return !copies && (ready || !alters && !renames)
 		}
 		return ready || !renames && !(alters && (RekeysIn(a.toks) || sqltext.NewName(a.toks) != nil || t.TakesNamesIn(a.toks)))
 	})
