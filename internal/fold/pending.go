@@ -99,9 +99,12 @@ func showPending(ctx context.Context, f *Folder, t *catalog.Table, ids []string)
 }
 
 // showsAlone reports whether base rows of a table may take increments that are then read, with their slots beside. Who reads a row
-// that may have a reserve holds that as well, unless a snapshot shows that it has none.
+// that may have a reserve holds that as well, and locks it before the base row.
 func showsAlone(f *Folder, t *catalog.Table) bool {
-	return f.Settings.Strict && !t.Galera && !t.Fed && len(t.Key) > 0 && len(f.Taken) == 0 && (f.Level() == sqltext.RepeatableRead || !catalog.Reservable(t))
+	if !f.Settings.Strict || t.Galera || t.Fed || len(t.Key) == 0 || len(f.Taken) > 0 {
+		return false
+	}
+	return !catalog.Reservable(t) || f.Level() == sqltext.RepeatableRead && !catalog.Reserves(t) && !f.Traffic.Of(t).Slots.Seen(catalog.Clock())
 }
 
 // showEntry adds an entry to its base row, if that counts and the key names it alone.
@@ -111,7 +114,13 @@ func showEntry(ctx context.Context, f *Folder, t *catalog.Table, e *slotsql.RowI
 	}
 	fresh := f.First && !f.Transaction().Inside
 	f.First = false // a trigger may read
-	affected, err := addToBase(ctx, f, t, e, t.Key.AsKnown(t.Ref(), true)...)
+	further := t.Key.AsKnown(t.Ref(), true)
+	for i, col := range t.Counters {
+		if col.Nullable && e.Deltas[i] != 0 { // such a row is not written, and with clientFoundRows counted nevertheless
+			further = append(further, t.Ref()+"."+sqltext.Quote(col.Name)+" IS NOT NULL")
+		}
+	}
+	affected, err := addToBase(ctx, f, t, e, further...)
 	switch n := mysqlerr.Number(err); {
 	case n == mysqlerr.ErrDataRange, n == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[n]:
 		return false, nil
