@@ -14,14 +14,16 @@ each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd
 
 .PHONY: test quick soak demo bench benchcompare lint size fmt release
 
+# The other modules have few packages each: two at a time, each told when it is over.
+others = $(modules) | grep -v '^\.$$' | xargs -P 2 -I {} bash -c 'said=$$(cd {} && eval "$$$(1)" 2>&1 </dev/null); status=$$?; printf "== %s\n%s\n" {} "$$said"; exit $$status'
+
 # The suites of go-sql-driver and GORM are among them: integration_test/upstream
 # and gormsuite. What is built for -race is built for that alone, and vetted once.
-# The other modules have few packages each: two at a time, each told when it is over.
 test lint: race = $(filter -race,$(GOTESTFLAGS))
 test: export TEST = $(GO) build $(race) -o /dev/null ./... && $(GO) vet $(race) ./... && $(GO) test -vet=off -timeout=30m -p=3 -parallel=3 $(GOTESTFLAGS) ./...
 test:
 	@echo "== ."; eval "$$TEST"
-	@$(modules) | grep -v '^\.$$' | xargs -P 2 -I {} bash -c 'said=$$(cd {} && eval "$$TEST" 2>&1 </dev/null); status=$$?; printf "== %s\n%s\n" {} "$$said"; exit $$status'
+	@$(call others,TEST)
 
 # What to try before a commit, in three minutes where the servers are installed.
 quick:
@@ -54,8 +56,8 @@ benchcompare:
 # installed. With GOTESTFLAGS=-race it builds what the tests need, too.
 lint: checks = all,-ST1000,-ST1003,-ST1005,-ST1016,-ST1020,-ST1021,-ST1022,-QF*
 lint:
-	@tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; GOBIN="$$tools" $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2 || exit; export GOFLAGS="$$GOFLAGS $(race)"; \
-	$(call each,"$$tools/staticcheck" -checks '$(checks)' ./...)
+	@tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; GOBIN="$$tools" $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2 || exit; \
+	export LINT="GOFLAGS='$$GOFLAGS $(race)' $$tools/staticcheck -checks '$(checks)' ./..."; echo "== ."; eval "$$LINT" && $(call others,LINT)
 	@if command -v golangci-lint >/dev/null; then $(call each,golangci-lint run ./...); else echo "without golangci-lint, which is not installed"; fi
 
 # Writes the sizes in docs/size.md, and the reasons. Then README.md has to say the same.

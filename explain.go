@@ -13,6 +13,7 @@ import (
 	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -146,8 +147,14 @@ func (k *call) explain(ctx context.Context, out *Explanation, args []any) (*Expl
 		if p.Increment() != nil {
 			on = ", on the base row"
 		}
+		drop, drops := p.Work.(*plan.Drop)
+		if drops {
+			for _, t := range drop.Tables {
+				out.step("slots are added to their rows first, under LOCK TABLES if it is of one table", slotsql.KeysOfSlots(t), nil)
+			}
+		}
 		out.step("as it is"+on, k.text, args)
-		if drop, ok := p.Work.(*plan.Drop); ok {
+		if drops {
 			for _, t := range drop.Tables {
 				out.step("then the slots go too", t.DDL().End(ddl.Truncates(sqltext.Tokenize(k.text, k.conn.Settings.Mode))), nil)
 			}

@@ -78,9 +78,8 @@ func TestAcceptedFolded(t *testing.T) {
 				"B: UPDATE post SET title = 'theirs' WHERE id = 2 ⇒ affected 1 ⇒ error 1205",
 				"A: ROLLBACK TO s", all, "A: commit", all + " ⇒ [1 110 ][2 109 theirs][3 0 third] ⇒ [1 110 ][2 109 new][3 0 third]"})...)
 		}
-		tw.Reset(t) // an own increment that cancels out the 5 in slots
-		tw.Accepted(t, "A: begin RR", all, "B: UPDATE post SET likes = 3 WHERE id = 2", "A: UPDATE post SET likes = likes - 5 WHERE id = 1",
-			all+" ⇒ [1 5 ][2 9 second][3 0 third] ⇒ [1 5 ][2 3 second][3 0 third]", "A: commit", all)
+		tw.Reset(t) // an own increment that cancels out the 5 in slots, which are not folded: no difference
+		tw.Play(t, "A: begin RR", all, "B: UPDATE post SET likes = 3 WHERE id = 2", "A: UPDATE post SET likes = likes - 5 WHERE id = 1", all, "A: commit", all)
 		tw.Reset(t) // NULL has no slots that count
 		tw.Accepted(t, "A: begin RR", "A: SELECT hits FROM page ORDER BY day, name", "B: UPDATE page SET hits = hits + 4 WHERE day = '2026-01-01' AND name = 'home'", "O: UPDATE page SET hits = NULL WHERE name = 'home'",
 			"A: UPDATE page SET hits = GREATEST(hits, 0) WHERE name = 'home' AND day = '2026-01-01'",

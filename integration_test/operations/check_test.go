@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -323,6 +324,8 @@ func TestInit(t *testing.T) {
 	})
 }
 
+var slotsGo = regexp.MustCompile("^(SELECT DISTINCT|DROP|TRUNCATE) .*`item_slots`")
+
 // TestExplanation proves that what is explained is what is sent.
 func TestExplanation(t *testing.T) {
 	cases := []struct {
@@ -376,8 +379,8 @@ func TestExplanation(t *testing.T) {
 					for _, s := range explained.Steps {
 						require.Contains(t, texts, s.SQL)
 					}
-					for _, text := range texts { // that the slots go is told
-						if strings.Contains(text, "item_slots") && !strings.HasPrefix(text, "LOCK TABLES") && strings.Contains(c.stmt, "TABLE") {
+					for _, text := range texts { // that the slots go is told; how they are folded depends on what they are
+						if slotsGo.MatchString(text) && strings.Contains(c.stmt, "TABLE") {
 							require.Contains(t, explained.String(), text)
 						}
 					}

@@ -130,7 +130,7 @@ func lateKeys(ctx context.Context, f *Folder, t *catalog.Table, taken map[string
 
 // slotted are the keys that have slots, as others see them.
 func slotted(ctx context.Context, f *Folder, t *catalog.Table) (keys []catalog.Key, err error) {
-	found, err := f.Outside(ctx, "SELECT DISTINCT "+t.Key.Select(catalog.PrivateName)+" FROM "+t.Slots()+" AS "+catalog.PrivateName)
+	found, err := f.Outside(ctx, slotsql.KeysOfSlots(t))
 	return keysOf(t, found), err
 }
 

@@ -130,6 +130,11 @@ func NotByCounters(t *catalog.Table) string {
 	return " IGNORE INDEX (" + strings.Join(names, ", ") + ")"
 }
 
+// KeysOfSlots asks which rows have slots.
+func KeysOfSlots(t *catalog.Table) string {
+	return "SELECT DISTINCT " + t.Key.Select(catalog.PrivateName) + " FROM " + t.Slots() + " AS " + catalog.PrivateName
+}
+
 // LockSQL locks base rows and reads their keys and counters, and last whether the key is one
 // of the known type, where it takes the server to tell.
 func LockSQL(t *catalog.Table, name, from, where, how string) string {
