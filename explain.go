@@ -9,11 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countermysql/countermysql/internal/ddl"
 	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/plan"
-	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -147,17 +145,10 @@ func (k *call) explain(ctx context.Context, out *Explanation, args []any) (*Expl
 		if p.Increment() != nil {
 			on = ", on the base row"
 		}
-		drop, drops := p.Work.(*plan.Drop)
-		if drops {
-			for _, t := range drop.Tables {
-				out.step("slots are added to their rows first, under LOCK TABLES if it is of one table", slotsql.KeysOfSlots(t), nil)
-			}
-		}
-		out.step("as it is"+on, k.text, args)
-		if drops {
-			for _, t := range drop.Tables {
-				out.step("then the slots go too", t.DDL().End(ddl.Truncates(sqltext.Tokenize(k.text, k.conn.Settings.Mode))), nil)
-			}
+		if drop, ok := p.Work.(*plan.Drop); ok {
+			k.conn.ddl.ExplainDrop(drop, k.text, out.teller(args))
+		} else {
+			out.step("as it is"+on, k.text, args)
 		}
 	}
 	return out, nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/ddl"
@@ -112,11 +111,7 @@ func (c *conn) runEffect(ctx context.Context, k *call) (answer.Outcome, error) {
 	case sqltext.Savepoint:
 		return c.runSavepoint(ctx, k, e)
 	case sqltext.Temporary:
-		out, err := k.define(ctx, c.ddl.RunTemporary)
-		if err == nil { // its query may call a routine
-			c.NoteWrites(slices.DeleteFunc(slices.Clone(k.Plan.Writes), func(w plan.WriteTarget) bool { return !w.Feeds }), k.binder(), out.Affected())
-		}
-		return out, err
+		return k.define(ctx, c.ddl.RunTemporary)
 	case sqltext.SetAutocommit:
 		return c.runAutocommit(ctx, k, e)
 	case sqltext.SetTransaction:

@@ -58,9 +58,9 @@ func startServers(ctx context.Context, s settings, progress func(string)) (_ *se
 			all.stop()
 		}
 	}()
-	how := []testserver.Option{testserver.WithProgress(progress), testserver.WithArgs(serverArgs...), testserver.Durable()}
-	if s.unsynced {
-		how = how[:2]
+	how := []testserver.Option{testserver.WithProgress(progress), testserver.WithArgs(serverArgs...)}
+	if !s.unsynced {
+		how = append(how, testserver.Durable())
 	}
 	if err := all.startSQL(ctx, s.dsns, how...); err != nil {
 		return nil, err

@@ -357,7 +357,7 @@ func bookings(t *testing.T, srv *testserver.Server, driver string, keys keyType)
 	var committed atomic.Int64
 	for range 10 {
 		wg.Go(func() {
-			for range 40 {
+			for range 60 {
 				log, err := book(db, keys, driver == "countermysql")
 				var e *mysql.MySQLError
 				switch {

@@ -324,7 +324,8 @@ func TestInit(t *testing.T) {
 	})
 }
 
-var slotsGo = regexp.MustCompile("^(SELECT DISTINCT|DROP|TRUNCATE) .*`item_slots`")
+// foldsSlots matches what a fold of them sends.
+var foldsSlots = regexp.MustCompile(`^(LOCK TABLES |SELECT CAST\(|DELETE )`)
 
 // TestExplanation proves that what is explained is what is sent.
 func TestExplanation(t *testing.T) {
@@ -380,7 +381,7 @@ func TestExplanation(t *testing.T) {
 						require.Contains(t, texts, s.SQL)
 					}
 					for _, text := range texts { // that the slots go is told; how they are folded depends on what they are
-						if slotsGo.MatchString(text) && strings.Contains(c.stmt, "TABLE") {
+						if strings.Contains(text, "item_slots") && !foldsSlots.MatchString(text) && strings.Contains(c.stmt, "TABLE") {
 							require.Contains(t, explained.String(), text)
 						}
 					}

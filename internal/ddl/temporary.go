@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -29,6 +30,7 @@ func (d *Definer) RunTemporary(ctx context.Context, x Statement) error {
 	err := x.Send()
 	if err == nil {
 		d.noteTemporary(behindTable(toks))
+		d.NoteWrites(slices.DeleteFunc(slices.Clone(x.Plan.Writes), func(w plan.WriteTarget) bool { return !w.Feeds }), plan.Binder{}, 0) // by a routine that its query calls
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/txn"
 )
 
 // ApplyPending takes keys of a table's pending increments, given by their ids, or all.
@@ -120,7 +121,7 @@ func showEntry(ctx context.Context, f *Folder, t *catalog.Table, e *slotsql.RowI
 			further = append(further, t.Ref()+"."+sqltext.Quote(col.Name)+" IS NOT NULL")
 		}
 	}
-	affected, err := addToBase(ctx, f, t, e, further...)
+	affected, err := f.AddToBase(ctx, t, e, further...)
 	switch n := mysqlerr.Number(err); {
 	case n == mysqlerr.ErrDataRange, n == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[n]:
 		return false, nil
@@ -130,17 +131,13 @@ func showEntry(ctx context.Context, f *Folder, t *catalog.Table, e *slotsql.RowI
 		f.Watcher.NoteChange()
 		return false, f.AsDeadlock("the key of a row of " + t.String() + " names several rows meanwhile")
 	}
-	f.Transaction().WrittenTo(t).MarkKey(e.Key, fresh)
+	f.Transaction().WrittenTo(t).Mark(txn.RowOfKey(t, e.Key, fresh))
 	return true, nil
 }
 
 // AddToBase adds an entry to its base row alone, as where another client has given the key
-// another type: none of the slots can be told to be its own.
-func (f *Folder) AddToBase(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement) (affected int64, err error) {
-	return addToBase(ctx, f, t, e)
-}
-
-func addToBase(ctx context.Context, f *Folder, t *catalog.Table, e *slotsql.RowIncrement, further ...string) (affected int64, err error) {
+// another type: none of the slots can be told to be its own. further are conditions besides.
+func (f *Folder) AddToBase(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement, further ...string) (affected int64, err error) {
 	name := t.Ref()
 	var sets []string
 	for i, col := range t.Counters {

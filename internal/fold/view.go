@@ -15,7 +15,7 @@ import (
 )
 
 // View is how the open transaction sees a table that a query reads, after its pending
-// increments have gone to base rows or been noted in the sight. Of rows that are fresh it tells
+// increments have gone to base rows or been noted in the view. Of rows that are fresh it tells
 // the slots only if they are corrected.
 func (f *Folder) View(ctx context.Context, t *catalog.Table, l sqltext.Locking, q *plan.Sum, b plan.Binder, corrected bool) (slotsql.ReadView, error) {
 	var s slotsql.ReadView
@@ -91,7 +91,7 @@ func (f *Folder) keyedView(ctx context.Context, t *catalog.Table, s slotsql.Read
 func (f *Folder) correctionsOf(ctx context.Context, t *catalog.Table, locked []slotsql.LockedRow) ([]slotsql.RowOverride, error) {
 	var all []slotsql.RowOverride
 	for _, r := range locked {
-		row := txn.WrittenRow{Base: t.Key.Where(r.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Key.Where(r.Key, catalog.PrivateName)}
+		row := txn.RowOfKey(t, r.Key, false)
 		if err := f.sums(ctx, t, &row); err != nil {
 			return nil, err
 		}

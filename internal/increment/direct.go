@@ -93,7 +93,7 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 	case err != nil:
 		return false, err
 	}
-	x.WrittenTo(t).MarkKey(e.Key, false)
+	x.WrittenTo(t).MarkKey(e.Key)
 	return true, nil
 }
 
@@ -127,7 +127,7 @@ func sendWithHeld(ctx context.Context, c *Caller, last slotsql.BaseRow) (sent bo
 		return false, err
 	}
 	for _, r := range rows {
-		x.WrittenTo(r.Table).MarkKey(r.Increment.Key, false)
+		x.WrittenTo(r.Table).MarkKey(r.Increment.Key)
 	}
 	return true, nil
 }

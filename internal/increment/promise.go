@@ -104,7 +104,7 @@ func (c *Caller) keep(ctx context.Context, p *txn.Promise, last bool) error {
 		c.Transaction().WrittenTo(t).SetUnbounded()
 		return nil
 	}
-	c.Transaction().WrittenTo(t).MarkKey(e.Key, false)
+	c.Transaction().WrittenTo(t).MarkKey(e.Key)
 	return nil
 }
 

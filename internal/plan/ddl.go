@@ -22,19 +22,20 @@ func (a *analyzer) ddl(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 	}
 	alters, renames := sqltext.WordAt(a.toks, 0, "ALTER") && ofTable, sqltext.WordAt(a.toks, 0, "RENAME")
 	drops := sqltext.WordAt(a.toks, 0, "DROP") && ofTable || sqltext.WordAt(a.toks, 0, "TRUNCATE")
-	named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return t.Unfit != nil || t.Taken || t.Unseen })
-	ready := slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Missing == "" })
-	named = slices.DeleteFunc(named, func(t *catalog.Table) bool {
+	ready := slices.ContainsFunc(named, func(t *catalog.Table) bool { return t.Missing == "" && t.Unfit == nil && !t.Taken && !t.Unseen })
+	concerns := func(t *catalog.Table) bool {
 		switch {
-		case len(t.DDL().Steps()) > 1: // it is for another key, if it is ours
-			return true
-		case t.Missing == "" || drops:
+		case t.Unfit != nil, t.Taken, t.Unseen, len(t.DDL().Steps()) > 1: // what has the name is for another key, if it is ours
 			return false
+		case t.Missing == "", drops:
+			return true
 		case t.DDL().NotMade(): // others may have made it since
-			return !copies && (ready || !alters && !renames)
+			return copies || !ready && (alters || renames)
 		}
-		return ready || !renames && !(alters && (RekeysIn(a.toks) || sqltext.NewName(a.toks) != nil || t.TakesNamesIn(a.toks)))
-	})
+		// it lacks a column: nothing that goes by name or key may change
+		return !ready && (renames || alters && (RekeysIn(a.toks) || sqltext.NewName(a.toks) != nil || t.TakesNamesIn(a.toks)))
+	}
+	named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return !concerns(t) })
 	switch {
 	case len(named) == 0:
 		return &Plan{}

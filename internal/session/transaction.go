@@ -34,7 +34,7 @@ type openTransaction struct {
 	Ctx         context.Context // of BeginTx; nil: it was begun by text
 	Next        string          // the level that SET TRANSACTION or BeginTx gives it, or the next one; "": the session's
 	Unbegun     *Deferred       // its BEGIN is not sent yet
-	First       bool            // the statement that runs is the first of what BeginTx has begun
+	First       bool            // the statement that runs is the first of what BeginTx has begun, and has sent nothing yet that may read
 	HasSnapshot bool            // it has a snapshot
 	XAEnded     bool            // XA END: until it is over the server refuses all else
 	Tx          *txn.State      // what it has done to counter tables; nil: nothing yet

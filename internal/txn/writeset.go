@@ -97,11 +97,13 @@ func (w *WriteSet) Fold(id string) {
 	w.Folded[id] = true
 }
 
-// MarkKey notes that the transaction has written the row of a key, fresh if before it had a snapshot.
-func (w *WriteSet) MarkKey(k catalog.Key, fresh bool) {
-	t := w.Table
-	w.Mark(WrittenRow{Base: t.Key.Where(k, sqltext.Quote(t.Spec.Name)), Slots: t.Key.Where(k, catalog.PrivateName), Fresh: fresh})
+// RowOfKey is the row of a key.
+func RowOfKey(t *catalog.Table, k catalog.Key, fresh bool) WrittenRow {
+	return WrittenRow{Base: t.Key.Where(k, sqltext.Quote(t.Spec.Name)), Slots: t.Key.Where(k, catalog.PrivateName), Fresh: fresh}
 }
+
+// MarkKey notes that the transaction has written the row of a key.
+func (w *WriteSet) MarkKey(k catalog.Key) { w.Mark(RowOfKey(w.Table, k, false)) }
 
 // Mark notes that the transaction has written a row.
 func (w *WriteSet) Mark(row WrittenRow) {
