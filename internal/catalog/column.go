@@ -157,18 +157,12 @@ func (c *Column) equals(ref, v string) string {
 	return ref + " = " + c.Literal(v)
 }
 
-// Dated reports whether a key column holds dates.
-func (c *Column) Dated() bool {
-	return c.DataType == "date" || c.DataType == "datetime" || c.DataType == "timestamp"
-}
+// Dated reports whether a column holds dates, with a time of day or without.
+func (c *Column) Dated() bool { return c.DataType == "date" || c.moment() }
 
 // incomplete reports whether a key column's value is a date without a day or month.
 func (c *Column) incomplete(v string) bool {
 	return c.Dated() && len(v) >= len(time.DateOnly) && (v[5:7] == "00" || v[8:10] == "00")
-}
-
-func (c *Column) Temporal() bool {
-	return c.DataType == "date" || c.DataType == "datetime" || c.DataType == "timestamp"
 }
 
 // Spans reports whether two numbers of the column can differ by n. If not, the
@@ -232,14 +226,6 @@ func QuoteNames(cols []*Column) []string {
 		names[i] = sqltext.Quote(c.Name)
 	}
 	return names
-}
-
-// Time is the SQL of a touch column's value that was read as text.
-func (c *Column) Time(text string) string {
-	if text == "" {
-		return "NULL"
-	}
-	return "CAST('" + text + "' AS " + c.Moments() + ")"
 }
 
 func (c *Column) StoresInteger(n int64, negative bool) bool {

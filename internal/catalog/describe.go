@@ -153,7 +153,7 @@ func (l *loader) slotsTables() {
 			case c == nil, t.Key.Has(c.Name), t.Virtual(c.Name), strings.EqualFold(c.Name, t.SlotCol):
 			case (c.Integer() || c.Decimal()) && (slot.DataType == "bigint" || slot.Decimal()):
 				t.Counters = append(t.Counters, c)
-			case slices.Contains([]string{"datetime", "timestamp"}, c.DataType):
+			case c.moment():
 				t.Touch = append(t.Touch, c)
 			}
 		}

@@ -73,7 +73,7 @@ func (t draft) judge(engine string, rowsOverOne bool, createSQL string) {
 	for _, name := range t.Spec.Touch {
 		switch c := t.Column(name); {
 		case c == nil: // not added yet
-		case !slices.Contains([]string{"datetime", "timestamp"}, c.DataType):
+		case !c.moment():
 			add("touch column %s is %s; DATETIME and TIMESTAMP can be touched", name, c.ColumnType)
 		}
 	}

@@ -64,7 +64,7 @@ func signedLimits(values *big.Int, unsigned bool) (low, high *big.Int) {
 }
 
 func decimalLimits(digits int, unsigned bool) (low, high *big.Int) {
-	high = new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
+	high = PowerOfTen(digits)
 	high.Sub(high, big.NewInt(1))
 	if unsigned {
 		return new(big.Int), high
@@ -111,13 +111,10 @@ func (c *Column) Limits() (low, high *big.Int) {
 	if bits := IntegerBits[c.DataType]; bits != 0 {
 		return signedLimits(new(big.Int).Lsh(big.NewInt(1), bits), c.Unsigned())
 	}
-	_, spec, _ := strings.Cut(c.ColumnType, "(")
-	digits, _, _ := strings.Cut(spec, ",")
-	precision, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSuffix(digits, " unsigned"), ")"))
-	if err != nil {
+	if c.length() == 0 {
 		return nil, nil
 	}
-	return decimalLimits(precision, c.Unsigned())
+	return decimalLimits(c.length(), c.Unsigned())
 }
 
 // SlotLimits are the limits of the counter's column in the slots table.

@@ -63,9 +63,9 @@ func (b Binder) matchesExactly(c *catalog.Column, v Operand) bool {
 		if x.Nanosecond()%1000 != 0 {
 			return false // go-sql-driver sends nine digits, of which the server makes another time
 		}
-		return c.DataType == "date" || c.DataType == "datetime" || c.DataType == "timestamp"
+		return c.Dated()
 	case ServerClock:
-		return c.DataType == "date" || c.DataType == "datetime" || c.DataType == "timestamp"
+		return c.Dated()
 	case string:
 		switch c.DataType {
 		case "date", "datetime", "timestamp":

@@ -35,7 +35,7 @@ func (src source) comparisons(cond ast.ExprNode) (all []comparison, ok bool) {
 			switch {
 			case ok:
 				cmp.values = append(cmp.values, v)
-			case !cmp.c.Temporal() || !present(w):
+			case !cmp.c.Dated() || !present(w):
 				return nil, false
 			}
 		}
@@ -88,7 +88,7 @@ func (b Binder) warningFree(c *catalog.Column, v Operand) bool {
 	case string:
 		return strings.HasSuffix(c.DataType, "text") && utf8.ValidString(x)
 	case time.Time:
-		return c.Temporal()
+		return c.Dated()
 	}
 	return false
 }
