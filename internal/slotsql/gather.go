@@ -48,7 +48,7 @@ func (g *Gathered) Total(c *catalog.Column) string {
 	if g.Table.Counter(c.Name) == nil {
 		return catalog.Later(base, g.sum(c))
 	}
-	return cast(g.Table, c, base+" + COALESCE("+g.sum(c)+", 0)")
+	return cast(c, base+" + COALESCE("+g.sum(c)+", 0)")
 }
 
 // Slots selects the sums that have been asked for.

@@ -15,10 +15,7 @@ import (
 func LockReserved(t *catalog.Table, k catalog.Key, slot int, c *catalog.Column, times []string) string {
 	read := ""
 	for _, at := range times {
-		if at == "" {
-			at = "NULL"
-		}
-		read += ", CAST(CAST(" + at + " AS DATETIME(6)) AS CHAR)"
+		read += ", CAST(CAST(" + cmp.Or(at, "NULL") + " AS DATETIME(6)) AS CHAR)"
 	}
 	return "SELECT CAST(" + sqltext.Quote(c.Name) + " AS CHAR)" + read + " FROM " + t.Slots() + " FORCE INDEX (PRIMARY) WHERE " + oneSlot(t, k, slot) + " FOR UPDATE SKIP LOCKED"
 }

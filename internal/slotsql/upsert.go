@@ -1,6 +1,7 @@
 package slotsql
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -182,11 +183,7 @@ func (u *Upsert) from(used, touched []int) string {
 			as(privateDelta, i)
 		}
 		for _, i := range touched {
-			at := "NULL"
-			if e.Touch[i] != "" {
-				at = e.Touch[i]
-			}
-			b.WriteString(", CAST(" + at + " AS DATETIME(6))")
+			b.WriteString(", CAST(" + cmp.Or(e.Touch[i], "NULL") + " AS DATETIME(6))")
 			as(privateTouch, i)
 		}
 		if len(rests) > 1 {

@@ -60,7 +60,7 @@ func View(t *catalog.Table, s ReadView, hints string, cols []*catalog.Column) st
 			b.WriteString(", ")
 		}
 		if t.Virtual(c.Name) {
-			b.WriteString(total(t, c, s) + " AS ")
+			b.WriteString(TotalOf(t, c, t.Spec.Name, s) + " AS ")
 		}
 		b.WriteString(sqltext.Quote(c.Name))
 	}
@@ -72,12 +72,8 @@ func View(t *catalog.Table, s ReadView, hints string, cols []*catalog.Column) st
 	return b.String()
 }
 
-// total is the value of a counter or touch column of the current row.
-func total(t *catalog.Table, c *catalog.Column, s ReadView) string {
-	return TotalOf(t, c, t.Spec.Name, s)
-}
-
-// TotalOf is total where the query calls the base table name.
+// TotalOf is the value of a counter or touch column of the current row, where the query calls the
+// base table name.
 func TotalOf(t *catalog.Table, c *catalog.Column, name string, s ReadView) string {
 	base := sqltext.Quote(name) + "." + sqltext.Quote(c.Name)
 	of := catalog.PrivateName + "." + sqltext.Quote(c.Name)
@@ -89,7 +85,7 @@ func TotalOf(t *catalog.Table, c *catalog.Column, name string, s ReadView) strin
 	if s.Pending != nil {
 		total += " + " + cases(s.Pending, c, "0")
 	}
-	return cast(t, c, total)
+	return cast(c, total)
 }
 
 func sumOfSlots(t *catalog.Table, c *catalog.Column, name string, s ReadView) string {
@@ -111,7 +107,7 @@ func Finished(subquery, number string) string {
 }
 
 // cast gives a sum, which is a DECIMAL, the counter's kind of number.
-func cast(t *catalog.Table, c *catalog.Column, sum string) string {
+func cast(c *catalog.Column, sum string) string {
 	switch {
 	case c.Decimal():
 		return "CAST(" + sum + " AS DECIMAL(65," + strconv.Itoa(c.Scale) + "))"

@@ -35,7 +35,7 @@ func joinedView(t *catalog.Table, from string, of []*catalog.Column) string {
 		col, sum := base+"."+sqltext.Quote(c.Name), catalog.PrivateName+"."+sqltext.Quote(c.Name)
 		switch {
 		case t.Counter(c.Name) != nil:
-			cols[i] = cast(t, c, col+" + COALESCE("+sum+", 0)") + " AS " + sqltext.Quote(c.Name)
+			cols[i] = cast(c, col+" + COALESCE("+sum+", 0)") + " AS " + sqltext.Quote(c.Name)
 		case slices.Contains(t.Touch, c):
 			cols[i] = catalog.Later(col, sum) + " AS " + sqltext.Quote(c.Name)
 		default:
