@@ -250,14 +250,14 @@ func variable(s string, i int) Token {
 // number reads a number, or an identifier that begins with digits. A point goes with
 // digits alone: in 0a.likes it stands behind a table's name.
 func number(s string, i int) Token {
-	if end := endOfDigits(s, i); end > i && (i == 0 || s[i-1] != '.') && (isExponent(s, end, true) || isExponent(s, end, false)) { // 1e0WHERE is two
+	if end := endOfDigits(s, i); end > i && (i == 0 || s[i-1] != '.') && isExponent(s, end) { // 1e0WHERE is two
 		end = endOfDigits(s, end+2)
 		return Token{Number, i, end, s[i:end]}
 	}
 	end := endOfWord(s, i)
 	if end < len(s) && s[end] == '.' && (i == 0 || s[i-1] != '.') && strings.Trim(s[i:end], "0123456789") == "" {
 		end = endOfDigits(s, end+1)
-		if isExponent(s, end, true) || isExponent(s, end, false) {
+		if isExponent(s, end) {
 			end = endOfDigits(s, end+2)
 		}
 	}
@@ -269,14 +269,14 @@ func number(s string, i int) Token {
 }
 
 // isExponent reports whether e and digits stand at i, with or without a sign.
-func isExponent(s string, i int, signed bool) bool {
+func isExponent(s string, i int) bool {
 	if i+1 >= len(s) || s[i] != 'e' && s[i] != 'E' {
 		return false
 	}
-	if signed {
-		return (s[i+1] == '+' || s[i+1] == '-') && i+2 < len(s) && isDigit(s[i+2])
+	if s[i+1] == '+' || s[i+1] == '-' {
+		i++
 	}
-	return isDigit(s[i+1])
+	return i+1 < len(s) && isDigit(s[i+1])
 }
 
 func endOfDigits(s string, i int) int {
