@@ -96,11 +96,7 @@ func (a *analyzer) anything(calls bool, tables []*catalog.Table, via []catalog.D
 func (a *analyzer) opaque(tables []*catalog.Table, via []catalog.Dependent, reason string) *Plan {
 	tables = slices.Clone(tables)
 	for _, d := range via {
-		for _, t := range d.Tables {
-			if !slices.Contains(tables, t) {
-				tables = append(tables, t)
-			}
-		}
+		tables = with(tables, d.Tables...)
 	}
 	catalog.SortTables(tables)
 	if p := a.refusal(tables); p != nil {

@@ -41,11 +41,7 @@ func (a *analyzer) feed(p *Plan, effect sqltext.Effect, feeders []catalog.Depend
 	}
 	var fed []*catalog.Table
 	for _, d := range feeders {
-		for _, t := range d.Tables {
-			if !slices.Contains(fed, t) {
-				fed = append(fed, t)
-			}
-		}
+		fed = with(fed, d.Tables...)
 	}
 	if fed == nil {
 		return p

@@ -45,8 +45,8 @@ func (ns *namespace) resolve(stmt ast.Node) (tables []*catalog.Table, ctes []str
 	every(stmt, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.TableName:
-			if t := ns.lookup(n); t != nil && !slices.Contains(tables, t) {
-				tables = append(tables, t)
+			if t := ns.lookup(n); t != nil {
+				tables = with(tables, t)
 			}
 		case *ast.CommonTableExpression:
 			ctes = append(ctes, n.Name.O)
@@ -146,18 +146,6 @@ func (ns *namespace) deletesFrom(stmt *ast.DeleteStmt) (tables []*catalog.Table)
 // does not say its table may be of any.
 func (ns *namespace) countersRead(stmt ast.Node, named []*catalog.Table, parts ...ast.Node) (read []*catalog.Table) {
 	all := ns.sources(stmt)
-	reads := func(t *catalog.Table) {
-		if !slices.Contains(read, t) {
-			read = append(read, t)
-		}
-	}
-	column := func(c *ast.ColumnName) {
-		for _, t := range named {
-			if t.Virtual(c.Name.O) && ns.mayBeOf(c, t, all) {
-				reads(t)
-			}
-		}
-	}
 	for _, part := range parts {
 		if isNil(part) {
 			continue
@@ -165,7 +153,11 @@ func (ns *namespace) countersRead(stmt ast.Node, named []*catalog.Table, parts .
 		every(part, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.ColumnName:
-				column(n)
+				for _, t := range named {
+					if t.Virtual(n.Name.O) && ns.mayBeOf(n, t, all) {
+						read = with(read, t)
+					}
+				}
 			case *ast.Join:
 				if n.NaturalJoin {
 					read = slices.Clone(named)
@@ -174,7 +166,7 @@ func (ns *namespace) countersRead(stmt ast.Node, named []*catalog.Table, parts .
 				if n.From != nil && (n.Kind == ast.SelectStmtKindTable || wild(n)) {
 					for _, s := range ns.sources(n.From) {
 						if s.t != nil {
-							reads(s.t)
+							read = with(read, s.t)
 						}
 					}
 				}

@@ -13,7 +13,7 @@ import (
 // Operand is a constant of a statement: a literal, a parameter, or a moment.
 type Operand struct {
 	param    int // index of the argument; -1 for a literal
-	literal  any // int64, uint64, string, decimalLiteral or moment
+	literal  any // int64, uint64, string, decimalLiteral or ServerClock
 	negative bool
 }
 
