@@ -130,7 +130,7 @@ func (rw rewriter) comparable(e ast.ExprNode, all []source) (as takes, ok bool) 
 // readsColumns reports whether a query reads nothing but columns of tables, each row for itself or
 // all rows together.
 func readsColumns(s *ast.SelectStmt) bool {
-	if s.Kind != ast.SelectStmtKindSelect || s.Distinct || s.From == nil || s.GroupBy != nil || s.Having != nil || s.WindowSpecs != nil || s.With != nil || s.SelectIntoOpt != nil {
+	if !picksRows(s) || s.From == nil || s.With != nil {
 		return false
 	}
 	for _, f := range s.Fields.Fields {

@@ -74,22 +74,6 @@ func (st *statement) clauses() (from, where, order Template, ok bool) {
 	return span(at["FROM"], behind), where, span(at["ORDER"], at["LIMIT"]), true
 }
 
-// followsSimply is where the text goes on behind a FROM clause that is a name and perhaps an
-// alias; -1 for any other.
-func (st *statement) followsSimply(from int, source *ast.TableSource) int {
-	at := from + 2
-	if source.AsName.O != "" {
-		if at < len(st.toks) && st.toks[at].Is("AS") {
-			at++
-		}
-		at++
-	}
-	if at < len(st.toks) && !st.toks[at].Is("WHERE") && !st.toks[at].Is("ORDER") && !st.toks[at].Is("LIMIT") && !st.toks[at].Punct(';') {
-		return -1
-	}
-	return st.toks[min(at, len(st.toks))-1].End
-}
-
 // countsRows reports whether a select list is COUNT(*) and perhaps an alias.
 func (st *statement) countsRows(s *ast.SelectStmt) bool {
 	if len(s.Fields.Fields) != 1 || !st.toks[0].Is("SELECT") || !sqltext.WordAt(st.toks, 1, "COUNT") || len(st.toks) < 6 ||

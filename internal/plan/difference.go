@@ -16,17 +16,13 @@ import (
 // have slots.
 func (one singleSelect) countByDifference() *restated {
 	t, name, s := one.t, one.name, one.SelectStmt
-	if s.Distinct || s.GroupBy != nil || s.Having != nil || s.WindowSpecs != nil || s.OrderBy != nil || s.Limit != nil ||
-		s.LockInfo != nil || s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || s.Where == nil || len(t.Key) == 0 ||
+	if !picksRows(s) || s.OrderBy != nil || s.Limit != nil || s.Where == nil || len(t.Key) == 0 ||
 		one.node.Source.(*ast.TableName).Schema.O != "" || !one.countsRows(s) {
 		return nil
 	}
-	from := 1
-	for from < len(one.toks) && !one.toks[from].Is("FROM") {
-		from++
-	}
+	from, behind := one.fromClause()
 	start, end := one.whereSpan()
-	if one.followsSimply(from, one.node) < 0 || start == 0 || !one.local(s.Where) || !compares(s.Where) || one.keys(s.Where) != nil {
+	if behind < 0 || start == 0 || !one.local(s.Where) || !compares(s.Where) || one.keys(s.Where) != nil {
 		return nil
 	}
 	g := &slotsql.Gathered{Table: t, Name: name}

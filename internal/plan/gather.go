@@ -8,7 +8,6 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -36,7 +35,7 @@ func (one singleSelect) together(text func(*slotsql.Gathered) string) *restated 
 // its parameters; "" if it does not say which few rows are meant.
 func (one singleSelect) keyCondition() (cond string, params []int) {
 	t, name := one.t, one.name
-	if one.Where == nil || len(t.Key) == 0 || slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Integer() }) {
+	if one.Where == nil || !t.Key.Integers() {
 		return "", nil
 	}
 	onlyKey := every(one.Where, func(n ast.Node) bool {

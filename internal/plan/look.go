@@ -43,14 +43,10 @@ func (rw rewriter) look(stmt ast.StmtNode, top *topRead) *look {
 		}
 	}
 	if at < 0 { // SELECT EXISTS (…)
-		last := len(rw.toks) - 1
-		for rw.toks[last].Punct(';') {
-			last--
-		}
 		if s.From != nil || s.Where != nil || s.Having != nil || s.GroupBy != nil || s.OrderBy != nil || s.Limit != nil || !rw.toks[0].Is("SELECT") {
 			return nil
 		}
-		at = rw.toks[last].End
+		at = rw.toks[rw.lastToken()].End
 	}
 	l := &look{}
 	var hidden strings.Builder

@@ -85,11 +85,7 @@ func (read *parsed) unreadable(st *statement, f func(first, last int)) (ok bool)
 			if sqltext.HasWord(st.toks[i:], "SELECT") {
 				return false // its subquery may read a counter
 			}
-			last := len(st.toks) - 1
-			for st.toks[last].Punct(';') {
-				last--
-			}
-			f(i, last)
+			f(i, st.lastToken())
 		case depth == 0 && insert && !st.server.MariaDB && t.Is("AS") && sqltext.WordAt(st.toks, i+2, "ON") && sqltext.WordAt(st.toks, i+3, "DUPLICATE") && st.toks[i+1].Ident():
 			read.alias = st.toks[i+1].Name
 			f(i, i+1)

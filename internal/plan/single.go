@@ -6,6 +6,7 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // singleSelect is a SELECT of one counter table, which it names once, in a FROM clause of its own
@@ -28,13 +29,30 @@ func (a *analyzer) singleSelect(stmt ast.Node, named []*catalog.Table) (one sing
 	return singleSelect{a.sourceOf(node), s}, true
 }
 
+// fromClause is the token at which its FROM clause begins, and where the text goes on behind that, if it
+// is a name and perhaps an alias; -1 for any other.
+func (one singleSelect) fromClause() (from, behind int) {
+	toks := one.toks
+	from = 1
+	for from < len(toks) && !toks[from].Is("FROM") {
+		from++
+	}
+	at := from + 2
+	if one.node.AsName.O != "" {
+		if sqltext.WordAt(toks, at, "AS") {
+			at++
+		}
+		at++
+	}
+	if at < len(toks) && !toks[at].Is("WHERE") && !toks[at].Is("ORDER") && !toks[at].Is("LIMIT") && !toks[at].Punct(';') {
+		return from, -1
+	}
+	return from, toks[min(at, len(toks))-1].End
+}
+
 // numericKeys are the keys of its rows, if it gives them as numbers: those compare in one way only.
 func (one singleSelect) numericKeys() []KeyValue {
-	t := one.t
-	if len(t.Key) == 0 || slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Integer() }) {
-		return nil
-	}
-	if keys := one.keys(one.Where); slices.Equal(keyColumns(keys), t.Key) {
+	if keys := one.keys(one.Where); one.t.Key.Integers() && slices.Equal(keyColumns(keys), one.t.Key) {
 		return keys
 	}
 	return nil

@@ -15,15 +15,10 @@ import (
 // for several counters; nil where that is not better.
 func (one singleSelect) splice() (text string, together *restated) {
 	t, s := one.t, one.SelectStmt
-	if s.Distinct || s.GroupBy != nil || s.Having != nil || s.WindowSpecs != nil ||
-		s.LockInfo != nil || s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || one.node.Source.(*ast.TableName).Schema.O != "" || s.Where != nil && !one.plain(s.Where) {
+	if !picksRows(s) || one.node.Source.(*ast.TableName).Schema.O != "" || s.Where != nil && !one.plain(s.Where) {
 		return "", nil
 	}
-	from := 1
-	for from < len(one.toks) && !one.toks[from].Is("FROM") {
-		from++
-	}
-	behind := one.followsSimply(from, one.node)
+	from, behind := one.fromClause()
 	if behind < 0 {
 		return "", nil
 	}
@@ -109,6 +104,6 @@ func (one singleSelect) spliceList(from int, total func(*catalog.Column) string)
 	return b.String(), aliased
 }
 
-// selectOptions stand before a select list.
+// selectOptions stand between SELECT and its list.
 var selectOptions = sqltext.WordSet(`ALL DISTINCT DISTINCTROW HIGH_PRIORITY STRAIGHT_JOIN SQL_SMALL_RESULT SQL_BIG_RESULT SQL_BUFFER_RESULT SQL_NO_CACHE
  SQL_CACHE SQL_CALC_FOUND_ROWS`)

@@ -76,15 +76,12 @@ func (st *statement) actsTwice() bool {
 // star reports whether a select list takes all columns: t.*, or * at its beginning.
 func (st *statement) star() bool {
 	for i, t := range st.toks[1:] {
-		if before := st.toks[i]; t.Punct('*') && (before.Punct('.') || before.In(beforeList) || before.Kind == sqltext.Hint) {
+		if before := st.toks[i]; t.Punct('*') && (before.Punct('.') || before.Is("SELECT") || before.In(selectOptions) || before.Kind == sqltext.Hint) {
 			return true
 		}
 	}
 	return false
 }
-
-// beforeList are the words after which a select list begins.
-var beforeList = sqltext.WordSet(`SELECT ALL DISTINCT DISTINCTROW HIGH_PRIORITY STRAIGHT_JOIN SQL_SMALL_RESULT SQL_BIG_RESULT SQL_BUFFER_RESULT SQL_CACHE SQL_NO_CACHE SQL_CALC_FOUND_ROWS`)
 
 // mayFailPerRow reports whether the query may fail for a row's sake: what it computes is out
 // of range, a subquery has several rows. Where sums are sorted or joined the servers
@@ -128,6 +125,15 @@ func (st *statement) template(start, end int) Template {
 // restate makes a text of the statement's arguments.
 func (st *statement) restate(text string, params []int) *restated {
 	return &restated{cut(text, st.mode, params), len(st.params)}
+}
+
+// lastToken is the last but for semicolons.
+func (st *statement) lastToken() int {
+	last := len(st.toks) - 1
+	for st.toks[last].Punct(';') {
+		last--
+	}
+	return last
 }
 
 // tokensIn are the tokens of text[start:end].

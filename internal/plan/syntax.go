@@ -175,6 +175,12 @@ func compares(where ast.ExprNode) bool {
 	})
 }
 
+// picksRows reports whether a query gives rows as they are, or what aggregates make of all of them: it has no
+// groups and no locks, and writes nothing.
+func picksRows(s *ast.SelectStmt) bool {
+	return s.Kind == ast.SelectStmtKindSelect && !s.Distinct && s.GroupBy == nil && s.Having == nil && s.WindowSpecs == nil && s.LockInfo == nil && s.SelectIntoOpt == nil
+}
+
 // rowByRow reports whether a select list says of each row something that does
 // not depend on others.
 func rowByRow(list *ast.FieldList) bool {

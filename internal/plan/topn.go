@@ -38,9 +38,7 @@ const maxTop = 200
 // top plans a query for the first rows; nil for all others.
 func (rw rewriter) top(stmt ast.StmtNode, q *Sum) *topRead {
 	s, ok := stmt.(*ast.SelectStmt)
-	if !ok || s.From == nil || s.With != nil || s.GroupBy != nil || s.Having != nil || s.Distinct || s.WindowSpecs != nil || s.LockInfo != nil ||
-		s.SelectIntoOpt != nil || s.Kind != ast.SelectStmtKindSelect || s.OrderBy == nil || s.Limit == nil ||
-		s.SelectStmtOpts != nil && s.SelectStmtOpts.CalcFoundRows {
+	if !ok || !picksRows(s) || s.From == nil || s.With != nil || s.OrderBy == nil || s.Limit == nil || s.SelectStmtOpts != nil && s.SelectStmtOpts.CalcFoundRows {
 		return nil
 	}
 	from := joined{ns: rw.namespace}
