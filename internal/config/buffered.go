@@ -56,22 +56,8 @@ func (f *yamlFile) buffered(t *Table) func(*yaml.Node) bool {
 	return func(n *yaml.Node) bool {
 		t.Buffered, t.At.buffered = &catalog.Buffered{}, f.place(n)
 		return f.mapping(n, []yamlKey{
-			{"every", func(n *yaml.Node) bool {
-				d, err := time.ParseDuration(n.Value)
-				if n.Kind != yaml.ScalarNode || err != nil || d == 0 {
-					return f.report(n, remedyEvery, "%s is not an interval", nodeText(n))
-				}
-				t.Buffered.Every, t.At.bufferedEvery = d, f.place(n)
-				return true
-			}},
-			{"keys", func(n *yaml.Node) bool {
-				if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(&t.Buffered.Keys) != nil || t.Buffered.Keys == 0 {
-					t.Buffered.Keys = 0
-					return f.report(n, remedyKeys, "%s is not a possible number of keys", nodeText(n))
-				}
-				t.At.bufferedKeys = f.place(n)
-				return true
-			}},
+			{"every", f.interval(&t.Buffered.Every, &t.At.bufferedEvery, time.ParseDuration, remedyEvery)},
+			{"keys", f.number(&t.Buffered.Keys, &t.At.bufferedKeys, false, "keys", remedyKeys)},
 			{"counters", func(n *yaml.Node) bool {
 				if isNull(n) || n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
 					return f.report(n, "list those that may lose what waits, or leave counters out for all", "no counter is to be buffered")

@@ -113,13 +113,12 @@ const (
 	remedyRollup    = "use at least a second, as 30s or 5m, or never"
 )
 
-// parseInterval reads "30s" or "never"; 0 is neither.
-func parseInterval(s string) (d time.Duration, ok bool) {
+// parseInterval reads "30s" or "never".
+func parseInterval(s string) (time.Duration, error) {
 	if s == "never" {
-		return Never, true
+		return Never, nil
 	}
-	d, err := time.ParseDuration(s)
-	return d, err == nil && d != 0
+	return time.ParseDuration(s)
 }
 
 func (k *checker) slots(n, inherited int, place string) int {

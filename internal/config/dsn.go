@@ -175,11 +175,11 @@ func readParams(given map[string]string, db string) (*Settings, []error) {
 		return ""
 	})
 	read(paramRollup, remedyRollup, func(value, place string) string {
-		var ok bool
-		if c.Rollup, ok = parseInterval(value); !ok {
+		d, err := parseInterval(value)
+		if err != nil || d == 0 { // 0 means the default only in Go
 			return sqltext.Excerpt(value) + " is not an interval"
 		}
-		c.At.rollup = place
+		c.Rollup, c.At.rollup = d, place
 		return ""
 	})
 	read(paramReserve, remedyReserve, func(value, place string) string {

@@ -51,21 +51,11 @@ func (k *checker) history(spec *checkedSpec, t *Table, in string) {
 
 // history reads {every: 1h, keep: 90d, table: post_history}.
 func (f *yamlFile) history(t *Table) func(*yaml.Node) bool {
-	interval := func(to *time.Duration, at *string, remedy string) func(*yaml.Node) bool {
-		return func(n *yaml.Node) bool {
-			d, err := span(n.Value)
-			if n.Kind != yaml.ScalarNode || err != nil || d == 0 {
-				return f.report(n, remedy, "%s is not an interval", nodeText(n))
-			}
-			*to, *at = d, f.place(n)
-			return true
-		}
-	}
 	return func(n *yaml.Node) bool {
 		t.History, t.At.history = &catalog.History{}, f.place(n)
 		return f.mapping(n, []yamlKey{
-			{"every", interval(&t.History.Every, &t.At.historyEvery, remedyHistoryEvery)},
-			{"keep", interval(&t.History.Keep, &t.At.historyKeep, remedyHistoryKeep)},
+			{"every", f.interval(&t.History.Every, &t.At.historyEvery, span, remedyHistoryEvery)},
+			{"keep", f.interval(&t.History.Keep, &t.At.historyKeep, span, remedyHistoryKeep)},
 			{"table", yamlText(f, &t.History.Table, &t.At.historyTable)},
 		})
 	}

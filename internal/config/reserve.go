@@ -65,14 +65,7 @@ func (k *checker) rows(n int, place string) int {
 	return n
 }
 
-// reserved reads a number of reserved rows.
+// reserved reads a number of reserved rows, or none.
 func (f *yamlFile) reserved(to *int, at *string) func(*yaml.Node) bool {
-	return func(n *yaml.Node) bool {
-		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(to) != nil {
-			*to = 0
-			return f.report(n, remedyReserve, "%s is not a possible number of reserved rows", nodeText(n))
-		}
-		*at = f.place(n)
-		return true
-	}
+	return f.number(to, at, true, "reserved rows", remedyReserve)
 }

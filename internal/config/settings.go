@@ -184,22 +184,19 @@ func (t *Table) extend(over Table) {
 	if over.History != nil {
 		t.History, t.At.history, t.At.historyEvery, t.At.historyKeep, t.At.historyTable = over.History, over.At.history, over.At.historyEvery, over.At.historyKeep, over.At.historyTable
 	}
-	if t.Recount == nil {
-		t.Recount, t.At.recount = over.Recount, over.At.recount
-	} else {
-		maps.Copy(t.Recount, over.Recount)
-	}
-	if t.Derived == nil {
-		t.Derived, t.At.derived = over.Derived, over.At.derived
-	} else {
-		maps.Copy(t.Derived, over.Derived)
-	}
-	if t.Reserve == nil {
-		t.Reserve, t.At.reserve = over.Reserve, over.At.reserve
-	} else {
-		maps.Copy(t.Reserve, over.Reserve)
-	}
+	extendMap(&t.Recount, &t.At.recount, over.Recount, over.At.recount)
+	extendMap(&t.Derived, &t.At.derived, over.Derived, over.At.derived)
+	extendMap(&t.Reserve, &t.At.reserve, over.Reserve, over.At.reserve)
 	t.At.broken = t.At.broken || over.At.broken
+}
+
+// extendMap adds what is set by column; the place is that of the first.
+func extendMap[V any](all *map[string]V, at *string, more map[string]V, moreAt string) {
+	if *all == nil {
+		*all, *at = more, moreAt
+		return
+	}
+	maps.Copy(*all, more)
 }
 
 // union appends the names, with their places, that are not there already. What

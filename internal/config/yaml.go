@@ -69,13 +69,13 @@ func readYAML(name string, text []byte) (*Settings, []error) {
 		return c, f.mistakes
 	}
 	f.mapping(doc.Content[0], []yamlKey{
-		{"slots", f.slots(&c.Slots, &c.At.slots)},
+		{"slots", f.number(&c.Slots, &c.At.slots, false, "slots", remedySlots)},
 		{"slot_range", yamlText(f, &c.SlotRange, &c.At.slotRange)},
 		{"create_slots", f.boolean(&c.CreateSlots, &c.At.createSlots)},
 		{"group_commit", not(f.boolean(&c.NoGroupCommit, &c.At.groupCommit), &c.NoGroupCommit)},
 		{"read_own", yamlText(f, &c.ReadOwn, &c.At.readOwn)},
 		{"rollup", func(n *yaml.Node) bool {
-			return f.mapping(n, []yamlKey{{"every", f.interval(&c.Rollup, &c.At.rollup)}})
+			return f.mapping(n, []yamlKey{{"every", f.interval(&c.Rollup, &c.At.rollup, parseInterval, remedyRollup)}})
 		}},
 		{"reserve", f.reserved(&c.Reserve, &c.At.reserve)},
 		{"tables", f.tables(&c.Tables)},
@@ -142,12 +142,13 @@ func (f *yamlFile) mapping(n *yaml.Node, keys []yamlKey) bool {
 	return ok
 }
 
-func (f *yamlFile) slots(to *int, at *string) func(*yaml.Node) bool {
+// number reads how many of something there are to be. 0 means the default only in Go: it is a mistake,
+// unless there may be none.
+func (f *yamlFile) number(to *int, at *string, none bool, of, remedy string) func(*yaml.Node) bool {
 	return func(n *yaml.Node) bool {
-		// By tag, as the decoder would truncate 1.5; 0 means the default only in Go.
-		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(to) != nil || *to == 0 {
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(to) != nil || *to == 0 && !none { // by tag, as the decoder would truncate 1.5
 			*to = 0
-			return f.report(n, remedySlots, "%s is not a possible number of slots", nodeText(n))
+			return f.report(n, remedy, "%s is not a possible number of %s", nodeText(n), of)
 		}
 		*at = f.place(n)
 		return true
@@ -195,11 +196,12 @@ func yamlByName[V any](f *yamlFile, to *map[string]V, at *string, what, example 
 	}
 }
 
-func (f *yamlFile) interval(to *time.Duration, at *string) func(*yaml.Node) bool {
+// interval reads a length of time, which is not 0, in one of the ways to write it.
+func (f *yamlFile) interval(to *time.Duration, at *string, parse func(string) (time.Duration, error), remedy string) func(*yaml.Node) bool {
 	return func(n *yaml.Node) bool {
-		d, ok := parseInterval(n.Value)
-		if n.Kind != yaml.ScalarNode || !ok {
-			return f.report(n, remedyRollup, "%s is not an interval", nodeText(n))
+		d, err := parse(n.Value)
+		if n.Kind != yaml.ScalarNode || err != nil || d == 0 {
+			return f.report(n, remedy, "%s is not an interval", nodeText(n))
 		}
 		*to, *at = d, f.place(n)
 		return true
@@ -264,7 +266,7 @@ func (f *yamlFile) tables(to *[]Table) func(*yaml.Node) bool {
 				{"counters", f.names(&t.Counters, &t.At.counters)},
 				{"touch", f.names(&t.Touch, &t.At.touch)},
 				{"read_own", yamlText(f, &t.ReadOwn, &t.At.readOwn)},
-				{"slots", f.slots(&t.Slots, &t.At.slots)},
+				{"slots", f.number(&t.Slots, &t.At.slots, false, "slots", remedySlots)},
 				{"slots_table", yamlText(f, &t.SlotsTable, &t.At.slotsTable)},
 				{"recount", f.queries(&t.Recount, &t.At.recount)},
 				{"derived", f.queries(&t.Derived, &t.At.derived)},
