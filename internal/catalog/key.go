@@ -28,6 +28,15 @@ func (k KeyColumns) Integers() bool {
 
 func (k KeyColumns) Has(name string) bool { return FindColumn(k, name) != nil }
 
+// Refs are the columns of the table called name, each behind that.
+func (k KeyColumns) Refs(name string) []string {
+	refs := QuoteNames(k)
+	for i := range refs {
+		refs[i] = name + "." + refs[i]
+	}
+	return refs
+}
+
 // Where selects the row with a key in the table called name.
 func (k KeyColumns) Where(v Key, name string) string {
 	if len(k) == 0 {

@@ -101,7 +101,7 @@ func (r *rollup) leave(k catalog.Key, reason string) {
 	if len(r.out.Left) < maxLeft {
 		r.out.Left = append(r.out.Left, Left{r.table.Key.Describe(k), reason})
 	}
-	r.warn(k, reason)
+	r.warn("rollup "+r.table.String(), "countermysql: slots can't be rolled up", "table", r.table.String(), "key", r.table.Key.Describe(k), "reason", reason)
 }
 
 // transaction runs f in a transaction of its own. What f counted is void if it fails.

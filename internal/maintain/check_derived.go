@@ -16,9 +16,9 @@ func (k *inspection) derived(t *catalog.Table) {
 	if k.err != nil || len(t.Spec.Derived) == 0 && !t.Fed {
 		return
 	}
-	query := func(q string) ([][]string, error) { return k.ask(q), k.err }
-	there, err := ownTriggers(t, query)
+	there, err := ownTriggers(k.ctx, k.in.Lookups, t)
 	if err != nil {
+		k.err = err
 		return
 	}
 	fit := true
@@ -34,12 +34,13 @@ func (k *inspection) derived(t *catalog.Table) {
 		if k.in.Overridden(t, c) {
 			k.warn(t.String(), "statements of this process set derived counter "+c.Name+", which then is not what its formula says", "leave it out of them (the log has one), and run countermysql recount --repair", "")
 		}
-		all, err := misfits(k.in.Schema, t, c, f, query)
-		if err == nil && all == nil {
-			if all, err = mistyped(k.ctx, k.in.Lookups, c, f); mysqlerr.Number(err) != 0 {
-				all = []string{fmt.Sprintf("its formula can't be read (%v); correct it, or what it reads", err)}
-			} else if err != nil {
-				k.err = err
+		if k.err != nil {
+			continue
+		}
+		var all []string
+		if all, k.err = misfits(k.ctx, k.in.Lookups, k.in.Schema, t, c, f); k.err == nil && all == nil {
+			if all, k.err = mistyped(k.ctx, k.in.Lookups, c, f); mysqlerr.Number(k.err) != 0 {
+				all, k.err = []string{fmt.Sprintf("its formula can't be read (%v); correct it, or what it reads", k.err)}, nil
 			}
 		}
 		for _, misfit := range all {

@@ -3,6 +3,7 @@ package maintain
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -193,11 +194,7 @@ func (b *Background) coolKeys(ctx context.Context, r **rollup, of *traffic.Keys,
 func (w *cooler) all() []*traffic.Keys {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := make([]*traffic.Keys, 0, len(w.keys))
-	for keys := range w.keys {
-		all = append(all, keys)
-	}
-	return all
+	return slices.Collect(maps.Keys(w.keys))
 }
 
 // Slots are the keys whose slots this process has written and not folded since.

@@ -19,13 +19,12 @@ func (m *Maintainer) derive(ctx context.Context, s *catalog.Schema, dry bool) (s
 		if len(t.Spec.Derived) == 0 || t.Unfit != nil || t.Missing != "" && !dry {
 			continue // which is an error of its own
 		}
-		query := func(q string) ([][]string, error) { return m.Shared.Lookups.Query(ctx, q) }
 		for _, c := range t.Counters {
 			f := t.Spec.FormulaOf(c)
 			if f == nil {
 				continue
 			}
-			misfits, err := misfits(s, t, c, f, query)
+			misfits, err := misfits(ctx, m.Shared.Lookups, s, t, c, f)
 			if err == nil && misfits == nil {
 				misfits, err = mistyped(ctx, m.Shared.Lookups, c, f)
 			}
@@ -36,7 +35,7 @@ func (m *Maintainer) derive(ctx context.Context, s *catalog.Schema, dry bool) (s
 				return statements, fmt.Errorf("countermysql: derived counter %s: %s", t.FullName(c), misfit)
 			}
 		}
-		stmts, err := triggersToChange(t, query)
+		stmts, err := triggersToChange(ctx, m.Shared.Lookups, t)
 		if err != nil {
 			return statements, err
 		}
@@ -70,7 +69,7 @@ func (m *Maintainer) derive(ctx context.Context, s *catalog.Schema, dry bool) (s
 }
 
 // misfits are the reasons why a counter can't be derived by a formula, each with a remedy.
-func misfits(s *catalog.Schema, t *catalog.Table, c *catalog.Column, f *formula.Formula, query func(string) ([][]string, error)) (all []string, err error) {
+func misfits(ctx context.Context, pool *lookups.Pool, s *catalog.Schema, t *catalog.Table, c *catalog.Column, f *formula.Formula) (all []string, err error) {
 	source := sqltext.JoinName(f.DB, f.Table)
 	if len(f.Key) != len(t.Key) || len(t.Key) == 0 {
 		return []string{fmt.Sprintf("its formula groups by %d columns, and the table's key is (%s); group by a column for each, in that order", len(f.Key), strings.Join(catalog.QuoteNames(t.Key), ", "))}, nil
@@ -78,7 +77,7 @@ func misfits(s *catalog.Schema, t *catalog.Table, c *catalog.Column, f *formula.
 	if c.Nullable {
 		all = append(all, "it may be NULL, and a NULL counts nothing; make it NOT NULL")
 	}
-	rows, err := query("SELECT COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = " + catalog.Text(f.DB) + " AND TABLE_NAME = " + catalog.Text(f.Table))
+	rows, err := pool.Query(ctx, "SELECT COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = "+catalog.Text(f.DB)+" AND TABLE_NAME = "+catalog.Text(f.Table))
 	if err != nil {
 		return nil, err
 	}
@@ -162,9 +161,9 @@ func columnTypes(ctx context.Context, pool *lookups.Pool, query string) (names [
 
 // ownTriggers are those of ours that write the slots of a table, or have the name of one that
 // is to, as the server has them (triggersSQL).
-func ownTriggers(t *catalog.Table, query func(string) ([][]string, error)) ([][]string, error) {
-	rows, err := query(triggersSQL + "ACTION_TIMING = 'AFTER' AND TRIGGER_NAME LIKE '" +
-		strings.ReplaceAll(catalog.OwnTrigger, "_", "|_") + "%' ESCAPE '|' ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME")
+func ownTriggers(ctx context.Context, pool *lookups.Pool, t *catalog.Table) ([][]string, error) {
+	rows, err := pool.Query(ctx, triggersSQL+"ACTION_TIMING = 'AFTER' AND TRIGGER_NAME LIKE '"+
+		strings.ReplaceAll(catalog.OwnTrigger, "_", "|_")+"%' ESCAPE '|' ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME")
 	wanted := t.Triggers()
 	rows = slices.DeleteFunc(rows, func(r []string) bool {
 		return !catalog.Feeds(t, r[0], r[4]) && !slices.ContainsFunc(wanted, func(g catalog.Trigger) bool { return r[0] == g.DB && r[1] == g.Name })
@@ -174,7 +173,7 @@ func ownTriggers(t *catalog.Table, query func(string) ([][]string, error)) ([][]
 			continue
 		}
 		var original [][]string
-		if original, err = query("SHOW CREATE TRIGGER " + sqltext.Quote(r[0]) + "." + sqltext.Quote(r[1])); len(original) == 1 {
+		if original, err = pool.Query(ctx, "SHOW CREATE TRIGGER "+sqltext.Quote(r[0])+"."+sqltext.Quote(r[1])); len(original) == 1 {
 			r[4] = catalog.TriggerBody(original[0][2])
 		}
 	}
@@ -189,8 +188,8 @@ func has(there [][]string, g catalog.Trigger) bool {
 }
 
 // triggersToChange are the statements that make the triggers of a table what they are to be.
-func triggersToChange(t *catalog.Table, query func(string) ([][]string, error)) (stmts []string, err error) {
-	there, err := ownTriggers(t, query)
+func triggersToChange(ctx context.Context, pool *lookups.Pool, t *catalog.Table) (stmts []string, err error) {
+	there, err := ownTriggers(ctx, pool, t)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +212,7 @@ func triggersToChange(t *catalog.Table, query func(string) ([][]string, error)) 
 
 // dropTriggers ends what keeps the derived counters of a table.
 func (m *Maintainer) dropTriggers(ctx context.Context, t *catalog.Table) error {
-	there, err := ownTriggers(t, func(q string) ([][]string, error) { return m.Shared.Lookups.Query(ctx, q) })
+	there, err := ownTriggers(ctx, m.Shared.Lookups, t)
 	if err != nil || len(there) == 0 {
 		return err
 	}

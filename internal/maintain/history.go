@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/lookups"
 )
 
 // historyOf asks what a history table lacks, as [catalog.HistoryDDL.Fit] says it.
-func historyOf(q catalog.HistoryDDL, ask func(query string) ([][]string, error)) (ddl, why string, err error) {
+func historyOf(ctx context.Context, pool *lookups.Pool, q catalog.HistoryDDL) (ddl, why string, err error) {
 	columns, comment := q.Of()
-	rows, err := ask(columns)
+	rows, err := pool.Query(ctx, columns)
 	if err != nil {
 		return "", "", err
 	}
-	said, err := ask(comment)
+	said, err := pool.Query(ctx, comment)
 	if err != nil {
 		return "", "", err
 	}
@@ -33,7 +34,7 @@ func (m *Maintainer) makeHistory(ctx context.Context, t *catalog.Table, dry bool
 	if t.Spec.History.Every == 0 || t.Unfit != nil || len(t.Counters) == 0 {
 		return nil, nil
 	}
-	ddl, why, err := historyOf(t.HistoryDDL(), func(query string) ([][]string, error) { return m.Shared.Lookups.Query(ctx, query) })
+	ddl, why, err := historyOf(ctx, m.Shared.Lookups, t.HistoryDDL())
 	switch {
 	case err != nil:
 		return nil, err
@@ -94,12 +95,13 @@ func (k *inspection) history(t *catalog.Table) {
 		}
 		return
 	}
+	if k.err != nil {
+		return
+	}
 	q := t.HistoryDDL()
-	ddl, why, err := historyOf(q, func(query string) ([][]string, error) {
-		rows := k.ask(query)
-		return rows, k.err
-	})
+	ddl, why, err := historyOf(k.ctx, k.in.Lookups, q)
 	if err != nil {
+		k.err = err
 		return
 	}
 	found := k.warn

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -171,7 +172,7 @@ func (n *recount) valued(ctx context.Context, c *fold.Folder, where string) erro
 	name, truth := sqltext.Quote(t.Spec.Name), n.truth()
 	group := ""
 	if len(t.Key) > 0 {
-		group = " GROUP BY " + name + "." + strings.Join(catalog.QuoteNames(t.Key), ", "+name+".")
+		group = " GROUP BY " + strings.Join(t.Key.Refs(name), ", ")
 	}
 	bad := truth + " <> CAST(" + truth + " AS DECIMAL(65," + strconv.Itoa(n.counter.Fraction()) + "))"
 	if low, high := n.counter.Limits(); low != nil {
@@ -224,7 +225,7 @@ func (n *recount) differences(ctx context.Context, c *fold.Folder) ([][]string, 
 	order := ""
 	if len(n.table.Key) > 0 {
 		name := sqltext.Quote(n.table.Spec.Name)
-		order = " ORDER BY " + name + "." + strings.Join(catalog.QuoteNames(n.table.Key), ", "+name+".")
+		order = " ORDER BY " + strings.Join(n.table.Key.Refs(name), ", ")
 	}
 	err := n.valued(ctx, c, "")
 	var rows [][]string
@@ -264,22 +265,21 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 		}
 		return nil
 	}
-	var sorted []catalog.Key
-	for _, k := range keys {
-		sorted = append(sorted, k)
-	}
-	slices.SortFunc(sorted, t.Key.Compare)
-	for batch := range slices.Chunk(sorted, r.folder.Settings.Several(t, r.size, slices.Values(sorted))) {
-		if err := r.batch(ctx, batch); err != nil {
-			return repaired, err
-		}
-	}
-	if r.correct = nil; t.Fed { // what was corrected is in slots
+	sorted := slices.SortedFunc(maps.Values(keys), t.Key.Compare)
+	foldAll := func() error {
 		for batch := range slices.Chunk(sorted, r.folder.Settings.Several(t, r.size, slices.Values(sorted))) {
 			if err := r.batch(ctx, batch); err != nil {
-				return repaired, err
+				return err
 			}
 		}
+		return nil
+	}
+	err := foldAll()
+	if r.correct = nil; err == nil && t.Fed { // what was corrected is in slots
+		err = foldAll()
+	}
+	if err != nil {
+		return repaired, err
 	}
 	for _, left := range r.out.Left {
 		delete(repaired, left.Key)

@@ -56,7 +56,7 @@ type rollup struct {
 	failed  int // keys in a row that the server refused
 	rests   bool
 	out     *RolledUp
-	warn    func(k catalog.Key, reason string)
+	warn    func(cause, message string, args ...any)
 	correct func(ctx context.Context, locked []catalog.Key) error // after the fold, in its transaction; nil: nothing
 }
 
@@ -66,14 +66,11 @@ func (m *Maintainer) open(ctx context.Context, t *catalog.Table, maxLock time.Du
 	if err != nil {
 		return nil, err
 	}
-	r := &rollup{folder: fold.New(s), table: t, maxLock: maxLock, size: together(t) / 4, out: &RolledUp{Table: t.String()}}
+	r := &rollup{folder: fold.New(s), table: t, maxLock: maxLock, size: together(t) / 4, out: &RolledUp{Table: t.String()}, warn: m.Warn}
 	if r.maxLock <= 0 {
 		r.maxLock = DefaultMaxLock
 	}
 	r.folder.RollsUp = true
-	r.warn = func(k catalog.Key, reason string) { // its table may become another
-		m.Warn("rollup "+r.table.String(), "countermysql: slots can't be rolled up", "table", r.table.String(), "key", r.table.Key.Describe(k), "reason", reason)
-	}
 	if err := r.prepare(ctx); err != nil {
 		r.close()
 		return nil, err

@@ -53,10 +53,10 @@ func (g *Gathered) Total(c *catalog.Column) string {
 
 // Slots selects the sums that have been asked for.
 func (g *Gathered) Slots() string {
-	as, keys, cols := sqltext.Quote(g.Name), make([]string, len(g.Table.Key)), []string{}
-	for i, c := range g.Table.Key {
-		keys[i] = as + "." + sqltext.Quote(c.Name)
-		cols = append(cols, keys[i]+" AS "+g.column(i))
+	as, cols := sqltext.Quote(g.Name), []string{}
+	keys := g.Table.Key.Refs(as)
+	for i, key := range keys {
+		cols = append(cols, key+" AS "+g.column(i))
 	}
 	for i, c := range g.Columns {
 		sum := "SUM("

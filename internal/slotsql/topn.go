@@ -15,8 +15,7 @@ func WithoutSlots(t *catalog.Table, name string, few bool) string {
 	if few {
 		return "(SELECT 1 FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + t.Key.Same(catalog.PrivateName, as) + " AND " + t.Planned(catalog.PrivateName) + " LIMIT 1) IS NULL"
 	}
-	keys := catalog.QuoteNames(t.Key)
-	return "(" + as + "." + strings.Join(keys, ", "+as+".") + ") NOT IN (SELECT " + catalog.PrivateName + "." + strings.Join(keys, ", "+catalog.PrivateName+".") +
+	return "(" + strings.Join(t.Key.Refs(as), ", ") + ") NOT IN (SELECT " + strings.Join(t.Key.Refs(catalog.PrivateName), ", ") +
 		" FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + t.Planned(catalog.PrivateName) + ")"
 }
 
@@ -24,10 +23,7 @@ func WithoutSlots(t *catalog.Table, name string, few bool) string {
 // rest, which a join may give more than once.
 func TopView(t *catalog.Table, name, rest string, several bool, of []*catalog.Column) string {
 	as := sqltext.Quote(name)
-	var cols []string
-	for _, c := range t.Key {
-		cols = append(cols, as+"."+sqltext.Quote(c.Name))
-	}
+	cols := t.Key.Refs(as)
 	for _, c := range of {
 		switch {
 		case t.Counter(c.Name) != nil:
