@@ -87,7 +87,7 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 	if sent, err := sendWithHeld(ctx, c, slotsql.BaseRow{Table: t, Increment: e}); sent || err != nil || !x.IsBefore(t, e.Key) {
 		return sent, err
 	}
-	switch err := c.sendDirect(ctx, c.shared.Batch(t, t.Spec.Name, t.Key), e, true, ""); {
+	switch err := c.sendDirect(ctx, c.shared.byKey(t), e, true, ""); {
 	case errors.Is(err, errNotDirect), errors.Is(err, errRowGone):
 		return false, nil
 	case err != nil:
@@ -114,7 +114,7 @@ func sendWithHeld(ctx context.Context, c *Caller, last slotsql.BaseRow) (sent bo
 	}
 	rows = append(rows, last)
 	for _, r := range rows {
-		b := c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key)
+		b := c.shared.byKey(r.Table)
 		if !b.takes(c, r.Increment) || !b.keys.Mild(r.Increment.Key.ID()) {
 			return false, nil
 		}
@@ -153,7 +153,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 	var rows []slotsql.BaseRow
 	changes := 0
 	for _, p := range unsent {
-		b := c.shared.Batch(p.Table, p.Table.Spec.Name, p.Table.Key)
+		b := c.shared.byKey(p.Table)
 		if len(rows)+len(p.Entries) > maxDirectRows || !c.cools(b) {
 			return nil
 		}
@@ -174,7 +174,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 	_, err := changeRows(ctx, c, rows, changes, false)
 	if errors.Is(err, errLocked) {
 		for _, r := range rows { // it does not tell which
-			c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key).keys.Meet(r.Increment.Key)
+			c.shared.byKey(r.Table).keys.Meet(r.Increment.Key)
 		}
 		return nil
 	}
@@ -198,7 +198,7 @@ func changeRows(ctx context.Context, c *Caller, rows []slotsql.BaseRow, changes 
 	for _, r := range rows {
 		if !r.Shared {
 			c.Transaction().PendingFor(r.Table).Remove(r.Increment.ID)
-			c.shared.Batch(r.Table, r.Table.Spec.Name, r.Table.Key).keys.Pass(r.Increment.KeyOf)
+			c.shared.byKey(r.Table).keys.Pass(r.Increment.KeyOf)
 		}
 	}
 	return true, nil
@@ -209,7 +209,7 @@ func (c *Caller) sendRows(ctx context.Context, rows []slotsql.BaseRow, held bool
 	if slices.ContainsFunc(rows, func(r slotsql.BaseRow) bool { return !slotsql.AreNumbers(r.Table, r.Increment) }) {
 		return c.Do(ctx, whole())
 	}
-	text := c.shared.Batch(rows[0].Table, rows[0].Table.Spec.Name, rows[0].Table.Key).rowsUpdate(rows, held)
+	text := c.shared.byKey(rows[0].Table).rowsUpdate(rows, held)
 	return c.DoApart(ctx, c.Settings.NoWaiting(), text, slotsql.RowNumbers(rows, held), whole)
 }
 

@@ -26,7 +26,7 @@ func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (ro
 	if !behind.OnlyIncrements() || c.Unbegun != nil || !c.Transaction().HoldsAll(maxDirectRows-1) || c.Altered() || c.HasSnapshot && c.Settings.SnapshotIsolation {
 		return nil, false, nil
 	}
-	b, k := c.shared.Batch(l.t, l.t.Spec.Name, l.t.Key), catalog.Key{l.id}
+	b, k := c.shared.byKey(l.t), catalog.Key{l.id}
 	if !c.cools(b) || b.keys.Hot(l.id) {
 		return nil, false, nil
 	}
@@ -54,7 +54,7 @@ func (l lookup) holding(id string) string {
 // that is locked exclusively.
 func (c *Caller) sendHeld(ctx context.Context, unsent []*txn.Pending) error {
 	for _, p := range unsent {
-		b := c.shared.Batch(p.Table, p.Table.Spec.Name, p.Table.Key)
+		b := c.shared.byKey(p.Table)
 		for _, e := range p.Sorted() {
 			switch err := c.sendDirect(ctx, b, e, false, ""); {
 			case errors.Is(err, errNotDirect), errors.Is(err, errRowGone):

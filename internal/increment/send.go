@@ -92,7 +92,7 @@ func (c *Caller) sendTable(ctx context.Context, t *catalog.Table, name string, e
 	err := c.sendUpsert(ctx, text(), len(entries) == 1)
 	switch {
 	case err == nil:
-		c.shared.Background.Slotted(&c.shared.Batch(t, t.Spec.Name, t.Key).keys, entries)
+		c.shared.Slotted(t, entries)
 	case otherKey[mysqlerr.Number(err)] && c.InTransaction():
 		c.Watcher.NoteChange()
 		return c.AsDeadlock("the table " + t.String() + " has got another key meanwhile")

@@ -51,9 +51,12 @@ func (s *Shared) Batch(t *catalog.Table, name string, cols catalog.KeyColumns) *
 	return b.(*Batch)
 }
 
-// Slotted notes increments that somebody else has put into slots.
+// byKey is that for a table's own name and key.
+func (s *Shared) byKey(t *catalog.Table) *Batch { return s.Batch(t, t.Spec.Name, t.Key) }
+
+// Slotted notes increments of a table's own key that have gone to slots.
 func (s *Shared) Slotted(t *catalog.Table, entries []*slotsql.RowIncrement) {
-	s.Background.Slotted(&s.Batch(t, t.Spec.Name, t.Key).keys, entries)
+	s.Background.Slotted(&s.byKey(t).keys, entries)
 }
 
 // Forget lets go of the batches of definitions that do not hold in a schema.
