@@ -1,7 +1,6 @@
 package slotsql
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,9 +61,12 @@ type BaseRow struct {
 	Shared    bool // it is not changed: its increment goes to a slot
 }
 
-// Compare is canonical order.
+// Compare is canonical order: by table, and within one by key. A key of another table may have fewer columns.
 func (r BaseRow) Compare(o BaseRow) int {
-	return cmp.Or(strings.Compare(r.Table.String(), o.Table.String()), r.Table.Key.Compare(r.Increment.Key, o.Increment.Key))
+	if order := strings.Compare(r.Table.String(), o.Table.String()); order != 0 {
+		return order
+	}
+	return r.Table.Key.Compare(r.Increment.Key, o.Increment.Key)
 }
 
 // DirectRows is the UPDATE of several base rows, in canonical order. It locks all of them
