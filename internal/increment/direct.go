@@ -84,7 +84,8 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 	if x == nil || !behind.Last() || c.Unbegun != nil || !x.HoldsAll(maxDirectRows) || x.Pending[t.String()].Get(e.ID) != nil {
 		return false, nil
 	}
-	if sent, err := sendWithHeld(ctx, c, slotsql.BaseRow{Table: t, Increment: e}); sent || err != nil || !x.IsBefore(t, e.Key) {
+	last, others := slotsql.BaseRow{Table: t, Increment: e}, x.Rows()
+	if sent, err := sendWithHeld(ctx, c, last, others); sent || err != nil || slices.ContainsFunc(others, func(o slotsql.BaseRow) bool { return last.Compare(o) >= 0 }) {
 		return sent, err
 	}
 	switch err := c.sendDirect(ctx, c.shared.byKey(t), e, true, ""); {
@@ -101,18 +102,11 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 // statement; sent is false where it changes none. Who gets some of the locks has no other row
 // exclusively than those that come before the one that is refused, or the last one, if that comes
 // first: that one is held then, as the others are, or not locked at all.
-func sendWithHeld(ctx context.Context, c *Caller, last slotsql.BaseRow) (sent bool, err error) {
-	x := c.Tx
-	var rows []slotsql.BaseRow
-	for _, p := range x.Pending {
-		for _, e := range p.Entries {
-			rows = append(rows, slotsql.BaseRow{Table: p.Table, Increment: e})
-		}
-	}
-	if len(rows) == 0 || len(rows) == maxDirectRows || len(last.Table.Touch) > 0 {
+func sendWithHeld(ctx context.Context, c *Caller, last slotsql.BaseRow, held []slotsql.BaseRow) (sent bool, err error) {
+	if len(held) == 0 || len(held) == maxDirectRows || len(last.Table.Touch) > 0 {
 		return false, nil
 	}
-	rows = append(rows, last)
+	rows := slices.Concat(held, []slotsql.BaseRow{last})
 	for _, r := range rows {
 		b := c.shared.byKey(r.Table)
 		if !b.takes(c, r.Increment) || !b.keys.Mild(r.Increment.Key.ID()) {
@@ -127,7 +121,7 @@ func sendWithHeld(ctx context.Context, c *Caller, last slotsql.BaseRow) (sent bo
 		return false, err
 	}
 	for _, r := range rows {
-		x.WrittenTo(r.Table).MarkKey(r.Increment.Key)
+		c.Tx.WrittenTo(r.Table).MarkKey(r.Increment.Key)
 	}
 	return true, nil
 }

@@ -89,18 +89,14 @@ func (x *State) HoldsAll(most int) bool {
 	return true
 }
 
-// IsBefore reports whether a key comes before those of all pending increments in canonical
-// order.
-func (x *State) IsBefore(t *catalog.Table, k catalog.Key) bool {
+// Rows are those of all pending increments, in no order.
+func (x *State) Rows() (rows []slotsql.BaseRow) {
 	for _, p := range x.Pending {
-		order := strings.Compare(t.String(), p.Table.String())
 		for _, e := range p.Entries {
-			if order > 0 || order == 0 && t.Key.Compare(k, e.Key) >= 0 {
-				return false
-			}
+			rows = append(rows, slotsql.BaseRow{Table: p.Table, Increment: e})
 		}
 	}
-	return true
+	return rows
 }
 
 // PendingFor returns the pending increments of a table, to add to.
