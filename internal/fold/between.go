@@ -153,9 +153,7 @@ func locked(ctx context.Context, f *Folder, t *catalog.Table, keys []catalog.Key
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, r := range held {
-		own = append(own, r.Key)
-	}
+	own = slotsql.KeysOf(held)
 	if moved = without(rows, own); len(moved) == 0 || f.Level() == sqltext.Serializable { // where to look would be to wait
 		return own, moved, nil
 	}

@@ -153,10 +153,7 @@ func lockFound(ctx context.Context, f *Folder, t *catalog.Table, found slotsql.L
 		if err != nil {
 			return nil, err
 		}
-		now := make([]catalog.Key, len(rows))
-		for i, r := range rows {
-			now[i] = r.Key
-		}
+		now := slotsql.KeysOf(rows)
 		if len(without(found.Keys, now)) == 0 {
 			return now, nil
 		}

@@ -20,9 +20,7 @@ func (f *Folder) ApplyPending(ctx context.Context, t *catalog.Table, ids []strin
 		return err
 	}
 	if ids == nil {
-		for id := range f.Transaction().Pending[t.String()].Entries {
-			ids = append(ids, id)
-		}
+		ids = slices.Collect(maps.Keys(f.Transaction().Pending[t.String()].Entries))
 	}
 	return applyIDs(ctx, f, t, ids)
 }

@@ -22,11 +22,11 @@ func reveal(ctx context.Context, f *Folder, t *catalog.Table) error {
 		return err
 	}
 	for batch := range slices.Chunk(seen, f.Settings.Several(t, BatchKeys, session.EachOf(seen, slotsql.LockedRow.KeyOf))) {
-		keys, then := make([]catalog.Key, len(batch)), map[string][]string{}
-		for i, r := range batch {
-			keys[i], then[r.Key.ID()] = r.Key, r.Counters
+		then := map[string][]string{}
+		for _, r := range batch {
+			then[r.Key.ID()] = r.Counters
 		}
-		now, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.WhereAny(keys, t.Ref()))
+		now, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.WhereAny(slotsql.KeysOf(batch), t.Ref()))
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
-	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/txn"
 )
 
@@ -17,11 +16,7 @@ import (
 // them stays true; only what was read is taken away.
 func (f *Folder) FoldRows(ctx context.Context, t *catalog.Table, rows []slotsql.LockedRow) error {
 	for batch := range slices.Chunk(rows, f.Settings.Several(t, BatchKeys, session.EachOf(rows, slotsql.LockedRow.KeyOf))) {
-		keys := make([]catalog.Key, len(batch))
-		for i, r := range batch {
-			keys[i] = r.Key
-		}
-		found, err := f.Reserved(t).toFold(ctx, keys)
+		found, err := f.Reserved(t).toFold(ctx, slotsql.KeysOf(batch))
 		if err != nil {
 			return err
 		}
@@ -128,7 +123,9 @@ func (f *Folder) noteFolded(t *catalog.Table, folding slotsql.FoldedRow) {
 	w := f.Transaction().WrittenTo(t)
 	w.ForgetSums() // the same row may be noted by another of its keys
 	if folding.Written {
-		w.Mark(txn.WrittenRow{Base: t.Key.Where(folding.Key, sqltext.Quote(t.Spec.Name)), Slots: t.Key.Where(folding.Key, catalog.PrivateName), Sums: slotsql.NoSums(t)})
+		row := txn.RowOfKey(t, folding.Key, false)
+		row.Sums = slotsql.NoSums(t)
+		w.Mark(row)
 	} else {
 		w.SetUnbounded()
 	}

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -126,11 +127,7 @@ func takeTable(ctx context.Context, f *Folder, t *catalog.Table, writes bool) (t
 
 // FoldKeys takes the given keys, and returns those that no row has.
 func (f *Folder) FoldKeys(ctx context.Context, t *catalog.Table, keys map[string]catalog.Key) (gone []catalog.Key, err error) {
-	var sorted []catalog.Key
-	for _, k := range keys {
-		sorted = append(sorted, k)
-	}
-	slices.SortFunc(sorted, t.Key.Compare)
+	sorted := slices.SortedFunc(maps.Values(keys), t.Key.Compare)
 	for batch := range slices.Chunk(sorted, f.Settings.Several(t, BatchKeys, slices.Values(sorted))) {
 		rows, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.WhereAny(batch, t.Ref()))
 		if err != nil {

@@ -67,9 +67,7 @@ func (f *Folder) SettleTexts(ctx context.Context, text string) error {
 		return nil
 	}
 	for _, w := range f.Tx.Written {
-		zoned := slices.ContainsFunc(w.Table.Unique, func(k catalog.UniqueKey) bool {
-			return slices.ContainsFunc(k.Columns, func(c *catalog.Column) bool { return c.DataType == "timestamp" })
-		})
+		zoned := w.ByTime()
 		if slices.ContainsFunc(w.Rows, func(r txn.WrittenRow) bool {
 			return zoned || !catalog.Ascii(r.Base) || strings.ContainsRune(r.Base, '\\')
 		}) {

@@ -8,7 +8,6 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
-	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -147,7 +146,7 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 		if len(rows) == 0 {
 			return nil
 		}
-		locked := slices.Collect(session.EachOf(rows, slotsql.LockedRow.KeyOf))
+		locked := slotsql.KeysOf(rows)
 		found, err := c.SlotRows(ctx, t, locked, func(ctx context.Context, query string) ([][]string, error) {
 			if t.Fed || catalog.Reserves(t) { // who has written a slot by a trigger, or taken of a reserved one, may be waiting for the row
 				return c.Read(ctx, query+" FOR UPDATE SKIP LOCKED")

@@ -25,11 +25,7 @@ func WhereLocked(t *catalog.Table, rows []LockedRow, name string) string {
 		col := name + "." + sqltext.Quote(t.Key[0].Name)
 		return "NULLIF(" + col + ", " + col + ") = " + col
 	}
-	keys := make([]catalog.Key, len(rows))
-	for i, r := range rows {
-		keys[i] = r.Key
-	}
-	return t.Key.WhereAny(keys, name)
+	return t.Key.WhereAny(KeysOf(rows), name)
 }
 
 // After selects the keys behind one, in a form that both servers serve from the
@@ -100,6 +96,15 @@ type LockedRow struct {
 }
 
 func (r LockedRow) KeyOf() catalog.Key { return r.Key }
+
+// KeysOf are the keys of such rows.
+func KeysOf(rows []LockedRow) []catalog.Key {
+	keys := make([]catalog.Key, len(rows))
+	for i, r := range rows {
+		keys[i] = r.Key
+	}
+	return keys
+}
 
 // ForceKey keeps the optimizer on the table's key: a scan would lock rows that
 // nobody asked for.

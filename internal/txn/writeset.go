@@ -156,14 +156,19 @@ func (x *State) NoteWrites(writes []plan.WriteTarget, b plan.Binder, affected in
 	}
 }
 
+// ByTime reports whether a TIMESTAMP is in a key by which rows are found: its text is another one in
+// another time zone.
+func (w *WriteSet) ByTime() bool {
+	return slices.ContainsFunc(w.Table.Unique, func(k catalog.UniqueKey) bool {
+		return slices.ContainsFunc(k.Columns, func(c *catalog.Column) bool { return c.DataType == "timestamp" })
+	})
+}
+
 // Rezone forgets which rows the transaction has written by a TIMESTAMP, which another
 // time zone writes otherwise.
 func (x *State) Rezone() {
 	for _, w := range x.Written {
-		byTime := slices.ContainsFunc(w.Table.Unique, func(k catalog.UniqueKey) bool {
-			return slices.ContainsFunc(k.Columns, func(c *catalog.Column) bool { return c.DataType == "timestamp" })
-		})
-		if byTime && (len(w.Rows) > 0 || len(w.Folded) > 0) {
+		if w.ByTime() && (len(w.Rows) > 0 || len(w.Folded) > 0) {
 			x.Inside = true
 			w.forgetRows()
 		}
