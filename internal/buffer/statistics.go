@@ -19,11 +19,7 @@ func (b *Table) statistics() stats.BufferedStatistics {
 	if b.flushing != 0 && (first == 0 || b.flushing < first) {
 		first = b.flushing
 	}
-	all := b.old
-	if g := b.current.Load(); g != nil {
-		all = append(all[:len(all):len(all)], g)
-	}
-	for _, g := range all {
+	for _, g := range b.all() {
 		acknowledged, waiting, since := g.sums()
 		out.Acknowledged, out.Waiting = out.Acknowledged+acknowledged, out.Waiting+waiting
 		if since != 0 && (first == 0 || since < first) {

@@ -152,12 +152,16 @@ func (f *flusher) atOnce(ctx context.Context, t *catalog.Table, rows []*row) (st
 	return false, fmt.Errorf("%w: %w", errUnsettled, err)
 }
 
-func (f *flusher) upsert(s *session.Session, t *catalog.Table, rows []*row) *slotsql.Upsert {
+func increments(rows []*row) []*slotsql.RowIncrement {
 	all := make([]*slotsql.RowIncrement, len(rows))
 	for i, r := range rows {
 		all[i] = r.increment
 	}
-	return &slotsql.Upsert{Table: t, Name: t.Spec.Name, Columns: t.Key, Entries: all, Lock: t.NoWait(), Slot: s.Slot(t), Insert: s.Settings.Insert()}
+	return all
+}
+
+func (f *flusher) upsert(s *session.Session, t *catalog.Table, rows []*row) *slotsql.Upsert {
+	return &slotsql.Upsert{Table: t, Name: t.Spec.Name, Columns: t.Key, Entries: increments(rows), Lock: t.NoWait(), Slot: s.Slot(t), Insert: s.Settings.Insert()}
 }
 
 // store stores rows: all of them, or those that can be.
@@ -206,13 +210,11 @@ func (f *flusher) each(ctx context.Context, t *catalog.Table, rows []*row) error
 
 // ended notes that rows are stored.
 func (f *flusher) ended(t *catalog.Table, rows []*row, direct bool) {
-	all := make([]*slotsql.RowIncrement, len(rows))
-	for i, r := range rows {
-		all[i] = r.increment
+	for _, r := range rows {
 		f.of.stored(r.entry)
 	}
-	if !direct && f.of.config.Slotted != nil {
-		f.of.config.Slotted(t, all)
+	if !direct {
+		f.of.config.Slotted(t, increments(rows))
 	}
 }
 

@@ -55,21 +55,18 @@ func (b *Buffers) Of(t *catalog.Table) *Table {
 
 // Flush returns when all that was added before is stored.
 func (b *Buffers) Flush(ctx context.Context) error {
-	errs := make([]error, len(b.tables))
-	var work sync.WaitGroup
-	for i, t := range b.tables {
-		work.Go(func() { errs[i] = t.Flush(ctx) })
-	}
-	work.Wait()
-	return errors.Join(errs...)
+	return b.each(func(t *Table) error { return t.Flush(ctx) })
 }
 
 // Close stores what waits and ends. From then on increments are not buffered.
-func (b *Buffers) Close() error {
+func (b *Buffers) Close() error { return b.each((*Table).close) }
+
+// each has all tables do something at the same time.
+func (b *Buffers) each(do func(*Table) error) error {
 	errs := make([]error, len(b.tables))
 	var work sync.WaitGroup
 	for i, t := range b.tables {
-		work.Go(func() { errs[i] = t.close() })
+		work.Go(func() { errs[i] = do(t) })
 	}
 	work.Wait()
 	return errors.Join(errs...)
@@ -229,6 +226,11 @@ func (b *Table) generation(t *catalog.Table) *generation {
 func (b *Table) generations() []*generation {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.all()
+}
+
+// all is generations where mu is locked.
+func (b *Table) all() []*generation {
 	if g := b.current.Load(); g != nil {
 		return append(b.old[:len(b.old):len(b.old)], g)
 	}
