@@ -322,7 +322,7 @@ func (c *conn) runAsIs(ctx context.Context, k *call) (answer.Outcome, error) {
 		return err
 	})
 	c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
-	if n := mysqlerr.Number(err); p.Increment() != nil && (n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange) {
+	if p.Increment() != nil && mysqlerr.Beyond[mysqlerr.Number(err)] {
 		c.connector.stats.Exactly("the base row without its slots is at the end of its range")
 		return c.RunExactly(ctx, k.exactly())
 	}

@@ -319,7 +319,7 @@ func (f *flusher) one(ctx context.Context, t *catalog.Table, r *row, err, direct
 	switch n := mysqlerr.Number(direct); {
 	case errors.Is(err, errGone), n == mysqlerr.ErrBadNull, n == 0, refused(n): // it was gone, and is back; or it was locked
 		f.later(r.entry)
-	case n == mysqlerr.ErrOutOfRange, n == mysqlerr.ErrDataRange:
+	case mysqlerr.Beyond[n]:
 		f.of.lose(r.entry, "out of the counter's range")
 	default:
 		return direct

@@ -92,7 +92,7 @@ func (r *Runner) passGate(ctx context.Context, x Execution, e slotsql.RowIncreme
 func (r *Runner) runOnBase(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
 	out, err = x.Send(ctx, x.Text)
 	switch n := mysqlerr.Number(err); {
-	case n == mysqlerr.ErrDataRange || n == mysqlerr.ErrOutOfRange:
+	case mysqlerr.Beyond[n]:
 		r.Stats.Unheard(n)
 		return answer.Outcome{}, false, nil
 	case err == nil && out.Affected() == 0:

@@ -65,7 +65,7 @@ func (r *Runner) RunBeside(ctx context.Context, x Execution) (out answer.Outcome
 	}
 	out, done, err = r.runQueued(ctx, x, false)
 	switch n := mysqlerr.Number(err); {
-	case n == mysqlerr.ErrDataRange, n == mysqlerr.ErrOutOfRange: // which a slot is not at the end of
+	case mysqlerr.Beyond[n]: // which a slot is not at the end of
 		r.Stats.Unheard(n)
 		return answer.Outcome{}, false, nil
 	case done && err == nil:
@@ -181,7 +181,7 @@ func (r *Runner) sendGuarded(ctx context.Context, x Execution) (answer.Outcome, 
 	if supply.Suffices() {
 		out, err := r.sendApart(ctx, x, x.Guard.Text)
 		switch n := mysqlerr.Number(err); {
-		case n == mysqlerr.ErrDataRange, n == mysqlerr.ErrOutOfRange, n == mysqlerr.ErrDeadlock:
+		case mysqlerr.Beyond[n], n == mysqlerr.ErrDeadlock:
 			r.Stats.Unheard(n)
 		case err != nil:
 			return out, err

@@ -121,7 +121,7 @@ func showEntry(ctx context.Context, f *Folder, t *catalog.Table, e *slotsql.RowI
 	}
 	affected, err := f.AddToBase(ctx, t, e, further...)
 	switch n := mysqlerr.Number(err); {
-	case n == mysqlerr.ErrDataRange, n == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[n]:
+	case mysqlerr.Beyond[n], mysqlerr.BadValue[n]:
 		return false, nil
 	case err != nil || affected == 0:
 		return false, err

@@ -21,7 +21,7 @@ func sendTaken(ctx context.Context, c *Caller, x *txn.State) error {
 			}
 			affected, err := c.Do(ctx, c.Settings.Unsnapshot()+slotsql.TakeReserved(p.Table, e))
 			switch n := mysqlerr.Number(err); {
-			case n == mysqlerr.ErrOutOfRange || n == mysqlerr.ErrDataRange: // of a counter that it increments besides
+			case mysqlerr.Beyond[n]: // of a counter that it increments besides
 				if err := c.ApplyEntry(ctx, p.Table, e); err != nil {
 					return err
 				}

@@ -76,13 +76,16 @@ func Uncertain(n uint16) bool {
 // waits as long again.
 func Waited(n uint16) bool { return n == ErrLockWait || n == errStatementTime }
 
+// Beyond are the errors of a number that is out of range: of its column, or of what the server computes in.
+var Beyond = map[uint16]bool{ErrDataRange: true, ErrOutOfRange: true}
+
 // NotResolved are the errors of a query that the server could not make sense of.
-var NotResolved = map[uint16]bool{1052: true, ErrNoColumn: true, 1055: true, 1056: true, 1060: true, ErrSyntax: true, errNotUnique: true, 1111: true,
+var NotResolved = map[uint16]bool{1052: true, ErrNoColumn: true, 1055: true, 1056: true, ErrDuplicateColumn: true, ErrSyntax: true, errNotUnique: true, 1111: true,
 	1140: true, 1191: true, errWrongArguments: true, 1214: true, 1221: true, errNotSupported: true, 1247: true, ErrMixedCollations: true, 1463: true, 3568: true, 3569: true, 3593: true}
 
 // BadValue are errors of values that an INSERT makes of what an UPDATE may have
 // taken with a warning, or otherwise.
-var BadValue = map[uint16]bool{1264: true, 1265: true, ErrMixedCollations: true, 1270: true, 1271: true, ErrBadTime: true, 1300: true, 1366: true, 1365: true, 1367: true,
+var BadValue = map[uint16]bool{ErrDataRange: true, 1265: true, ErrMixedCollations: true, 1270: true, 1271: true, ErrBadTime: true, 1300: true, 1366: true, 1365: true, 1367: true,
 	1406: true, 1411: true, 1525: true, 3854: true}
 
 // OtherText are errors of texts that the server can't compare or convert: of a key, perhaps,
