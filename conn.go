@@ -134,8 +134,9 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 	if err != nil {
 		return answer.Outcome{}, err
 	}
-	if p.state != nil && p.state.buffer != nil {
-		if out, done, err := c.acknowledge(ctx, p, text, prepared, args, rows); done {
+	k := call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows}
+	if p.state.buffer != nil {
+		if out, done, err := c.acknowledge(ctx, k); done {
 			return out, err
 		}
 	}
@@ -143,7 +144,8 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 		c.Open().Other()
 	}
 	if !p.Simple {
-		return c.run(ctx, &call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows})
+		own := k // which is allocated: what is simple is not
+		return c.run(ctx, &own)
 	}
 	if p.Named {
 		c.connector.stats.Verbatim.Add(1)
@@ -156,7 +158,6 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 	if err := c.SendBegin(ctx); err != nil {
 		return answer.Outcome{}, err
 	}
-	k := call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows} // that of run is allocated
 	out, err := k.try(ctx, text, args)
 	c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
 	out.Rows = c.Watched(out.Rows)

@@ -2,7 +2,6 @@ package countermysql
 
 import (
 	"context"
-	"database/sql/driver"
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/increment"
@@ -11,14 +10,13 @@ import (
 
 // acknowledge adds an increment to its table's buffer; done is false where it runs as usual.
 // A connection has one call for that, whose memory it uses again.
-func (c *conn) acknowledge(ctx context.Context, p planUse, text string, prepared *stmt, args []driver.NamedValue, rows bool) (out answer.Outcome, done bool, err error) {
+func (c *conn) acknowledge(ctx context.Context, of call) (out answer.Outcome, done bool, err error) {
 	k := &c.waiting
-	*k = call{conn: c, planUse: p, text: text, args: args, stmt: prepared, rows: rows}
-	if p.lits != nil {
-		c.merged = p.lits.MergeInto(c.merged[:0], args)
+	if *k = of; k.lits != nil {
+		c.merged = k.lits.MergeInto(c.merged[:0], k.args)
 		k.merged = c.merged
 	}
-	if ctx.Err() != nil || p.Encounter != nil {
+	if ctx.Err() != nil || k.Encounter != nil {
 		return out, false, nil
 	}
 	if r := k.route(&c.Filler); !r.Buffered || !r.Lone {
@@ -27,7 +25,7 @@ func (c *conn) acknowledge(ctx context.Context, p planUse, text string, prepared
 	if c.key, done = c.Filler.AppendKey(c.key[:0]); !done {
 		return out, false, nil
 	}
-	if done, err = p.state.buffer.Add(ctx, p.Increment().Table, c.key, c.Filler.Deltas()); !done || err != nil {
+	if done, err = k.state.buffer.Add(ctx, k.Plan.Increment().Table, c.key, c.Filler.Deltas()); !done || err != nil {
 		return out, err != nil, err
 	}
 	out, _, err = k.counted(increment.Counted{Rows: 1}, increment.Done, nil)

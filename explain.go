@@ -132,7 +132,7 @@ func (k *call) explain(ctx context.Context, out *Explanation, args []any) (*Expl
 		}
 		r = k.otherwise(how)
 	}
-	if out.Class, out.Reason = Class(r.Class.String()), r.Reason; r.Class == plan.ClassVerbatim && r.Reason == p.Reason && k.wantsNow() {
+	if out.Class, out.Reason = Class(r.Class.String()), r.Reason; r.Class == plan.ClassVerbatim && r.Reason == p.Reason && p.Increment().WantsNow(k.binder()) {
 		out.Reason = k.wanting()
 	}
 	switch r.Class {

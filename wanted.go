@@ -2,16 +2,14 @@ package countermysql
 
 import (
 	"context"
-	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
-	"github.com/countermysql/countermysql/internal/plan"
 )
 
 // want notes the columns that have kept an increment from slots.
 func (c *Connector) want(ctx context.Context, k *call) {
 	t := k.Plan.Increment().Table
-	if t.Verbatim() || !k.wantsNow() {
+	if t.Verbatim() || !k.Plan.Increment().WantsNow(k.binder()) {
 		return
 	}
 	var columns []*catalog.Column
@@ -21,16 +19,6 @@ func (c *Connector) want(ctx context.Context, k *call) {
 		}
 	}
 	c.watcher.Want(ctx, t, columns)
-}
-
-// wantsNow reports whether an increment would go to slots, were its wanted columns touch
-// columns.
-func (k *call) wantsNow() bool {
-	inc := k.Plan.Increment()
-	return inc != nil && inc.Wanted != nil && !slices.ContainsFunc(inc.Wanted, func(set plan.Touch) bool {
-		_, ok := set.SQL(k.binder())
-		return !ok
-	})
 }
 
 // wanting says what keeps an increment from slots.

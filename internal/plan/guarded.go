@@ -48,7 +48,7 @@ func (g *Guard) numeric(param int) bool {
 // Bind puts the arguments in; false where the statement has to go by itself.
 func (g *Guard) Bind(b Binder) (*Guarded, bool) {
 	n, how, ok := b.whole(g.delta.v)
-	if !ok || n < -stock.MostDelta || n > stock.MostDelta || slices.ContainsFunc(g.times, func(at Touch) bool { _, ok := at.SQL(b); return !ok }) {
+	if !ok || n < -stock.MostDelta || n > stock.MostDelta || !touchesNow(g.times, b) {
 		return nil, false
 	}
 	out := &Guarded{guard: g}

@@ -71,6 +71,11 @@ func (t Touch) SQL(b Binder) (string, bool) {
 	return b.Time(at)
 }
 
+// WantsNow reports whether an increment would go to slots, were its wanted columns touch columns.
+func (inc *Increment) WantsNow(b Binder) bool {
+	return inc != nil && inc.Wanted != nil && touchesNow(inc.Wanted, b)
+}
+
 // touchesNow reports whether touch columns are set to the present moment.
 func touchesNow(touches []Touch, b Binder) bool {
 	return !slices.ContainsFunc(touches, func(t Touch) bool {
