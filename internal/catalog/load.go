@@ -119,7 +119,7 @@ func (l *loader) find(db, name string) *Table {
 	return l.tables[l.key(db, name)]
 }
 
-func (l *loader) key(db, name string) string { return (&Schema{Server: l.server}).Key(db, name) }
+func (l *loader) key(db, name string) string { return l.server.key(db, name) }
 
 // withoutSlots finds out which slots tables are not there where others are known already, as
 // with a table that has just been made: information_schema would take far longer to tell, and

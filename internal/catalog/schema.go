@@ -54,12 +54,7 @@ type namesakes struct {
 	Unready []Dependent // through which tables without any counter yet are reached
 }
 
-func (s *Schema) Key(db, name string) string {
-	if s.Server.FoldNames {
-		db, name = strings.ToLower(db), strings.ToLower(name)
-	}
-	return db + "\x00" + name
-}
+func (s *Schema) Key(db, name string) string { return s.Server.key(db, name) }
 
 // Lookup resolves a table name as the server does.
 func (s *Schema) Lookup(db, name, defaultDB string) *Table {
@@ -182,29 +177,28 @@ func (s *Schema) Index() {
 		add(spec.SlotsTable)
 	}
 	s.byName = map[string]namesakes{}
+	note := func(name string, add func(n *namesakes)) {
+		name = strings.ToLower(name)
+		n := s.byName[name]
+		add(&n)
+		s.byName[name] = n
+	}
 	for _, d := range s.Dependents {
 		add(d.Name)
-		name := strings.ToLower(d.Name)
-		n := s.byName[name]
-		if len(d.Tables) > 0 {
-			n.via = append(n.via, d)
-		}
-		if len(d.Bare) > 0 {
-			n.Unready = append(n.Unready, d)
-		}
-		s.byName[name] = n
+		note(d.Name, func(n *namesakes) {
+			if len(d.Tables) > 0 {
+				n.via = append(n.via, d)
+			}
+			if len(d.Bare) > 0 {
+				n.Unready = append(n.Unready, d)
+			}
+		})
 	}
 	for _, t := range s.All() {
-		name := strings.ToLower(t.Spec.Name)
-		n := s.byName[name]
-		n.Tables = append(n.Tables, t)
-		s.byName[name] = n
+		note(t.Spec.Name, func(n *namesakes) { n.Tables = append(n.Tables, t) })
 	}
 	for _, t := range InOrder(s.Bare) {
-		name := strings.ToLower(t.Spec.Name)
-		n := s.byName[name]
-		n.Bare = append(n.Bare, t)
-		s.byName[name] = n
+		note(t.Spec.Name, func(n *namesakes) { n.Bare = append(n.Bare, t) })
 	}
 	s.Names = sqltext.NewNameSet(all)
 }

@@ -16,6 +16,14 @@ type Server struct {
 	rollsBack         bool // MariaDB's innodb_rollback_on_timeout
 }
 
+// key is what tells a table from others.
+func (srv Server) key(db, name string) string {
+	if srv.FoldNames {
+		db, name = strings.ToLower(db), strings.ToLower(name)
+	}
+	return db + "\x00" + name
+}
+
 // LoadServer asks a connection of the connector's for the server's kind.
 func LoadServer(ctx context.Context, db *sql.DB) (Server, error) {
 	var version string
