@@ -13,7 +13,6 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
-	"github.com/countermysql/countermysql/internal/traffic"
 )
 
 // maxLooked is how many rows are read before the first is given out.
@@ -32,14 +31,14 @@ func (r *Reader) looks(ctx context.Context, x *Execution, sees sight) lookKind {
 	l, now := q.Look, catalog.Clock()
 	switch {
 	case !slices.ContainsFunc(l.Tables, func(t *catalog.Table) bool { return r.Traffic.Of(t).Slots.Seen(now) }):
-		if x.State.tableLook.Pays(now) {
+		if x.State.looks[tableLook].Pays(now) {
 			return tableLook
 		}
 	case x.Temporary:
-	case l.Rows.Any != "" && x.State.anyLook.Pays(now):
+	case l.Rows.Any != "" && x.State.looks[anyLook].Pays(now):
 		return anyLook
 	case sees == ifNone:
-	case l.Rows.Few != "" && x.asksFew() && r.few(ctx, l.Rows.Slots) && x.State.fewLook.Pays(now):
+	case l.Rows.Few != "" && x.asksFew() && r.few(ctx, l.Rows.Slots) && x.State.looks[fewLook].Pays(now):
 		return fewLook
 	default:
 		return x.looksAtEach(now)
@@ -48,7 +47,7 @@ func (r *Reader) looks(ctx context.Context, x *Execution, sees sight) lookKind {
 }
 
 func (x *Execution) looksAtEach(now time.Duration) lookKind {
-	if x.Plan.Sum().Look.Rows.Each != "" && x.State.eachLook.Pays(now) {
+	if x.Plan.Sum().Look.Rows.Each != "" && x.State.looks[eachLook].Pays(now) {
 		return eachLook
 	}
 	return noLook
@@ -101,27 +100,28 @@ const (
 	anyLook            // has a row of the answer slots?
 	fewLook            // which slots are there?
 	eachLook           // what do the slots of each row of the answer come to?
+	kinds              // so many
 )
 
 // lookFirst sends a query as a look. answered is false if it has to be sent with sums:
 // there are slots, or the base rows without them are no answer.
 func (r *Reader) lookFirst(ctx context.Context, x *Execution, kind lookKind) (out answer.Outcome, answered bool, err error) {
 	l := x.Plan.Sum().Look
-	text, hidden, most, pays := l.Text, len(l.Tables), maxLooked+1, &x.State.tableLook
+	text, hidden, most := l.Text, len(l.Tables), maxLooked+1
 	switch kind {
 	case anyLook:
-		text, hidden, pays = l.Rows.Any, len(l.Rows.Slots), &x.State.anyLook
+		text, hidden = l.Rows.Any, len(l.Rows.Slots)
 	case fewLook:
-		text, hidden, pays = l.Rows.Few, l.Rows.Hidden, &x.State.fewLook
+		text, hidden = l.Rows.Few, l.Rows.Hidden
 	case eachLook:
-		text, hidden, pays = l.Rows.Each, len(l.Rows.Slots), &x.State.eachLook
+		text, hidden = l.Rows.Each, len(l.Rows.Slots)
 	default:
 		most = 1
 	}
 	out, err = x.SendLook(ctx, text)
 	if err != nil {
 		if answered = !l.Blames(err); !answered {
-			pays.Pause()
+			x.State.looks[kind].Pause()
 		}
 		return out, answered, err
 	}
@@ -134,7 +134,7 @@ func (r *Reader) lookFirst(ctx context.Context, x *Execution, kind lookKind) (ou
 	case kind == tableLook:
 		answered = r.told(x, rows)
 	default:
-		answered = r.added(x, kind, rows, pays)
+		answered = r.added(x, kind, rows)
 	}
 	if !answered {
 		_ = rows.Close() // if it fails, so does what is sent next
@@ -153,7 +153,7 @@ func (r *Reader) told(x *Execution, rows *lookedRows) (answered bool) {
 	l := x.Plan.Sum().Look
 	if len(rows.ahead) == 0 {
 		if !l.Always {
-			x.State.tableLook.Pause()
+			x.State.looks[tableLook].Pause()
 		}
 		return l.Always
 	}
@@ -169,12 +169,12 @@ func (r *Reader) told(x *Execution, rows *lookedRows) (answered bool) {
 
 // added adds to each row what its slots come to, and reports whether that is the answer; it
 // remembers whether it pays to ask.
-func (r *Reader) added(x *Execution, kind lookKind, rows *lookedRows, pays *traffic.Look) (answered bool) {
-	of := &x.Plan.Sum().Look.Rows
+func (r *Reader) added(x *Execution, kind lookKind, rows *lookedRows) (answered bool) {
+	of, pays := &x.Plan.Sum().Look.Rows, &x.State.looks[kind]
 	if len(rows.ahead) > maxLooked {
-		x.State.anyLook.TooMany()
-		x.State.fewLook.TooMany()
-		x.State.eachLook.TooMany()
+		for _, each := range []lookKind{anyLook, fewLook, eachLook} {
+			x.State.looks[each].TooMany()
+		}
 		return false
 	}
 	if len(rows.ahead) == 0 {

@@ -41,8 +41,8 @@ type Execution struct {
 
 // State is what the executions of one plan have in common.
 type State struct {
-	tableLook, anyLook, fewLook, eachLook traffic.Look
-	types                                 answer.KeptTypes // of the query as it was written
+	looks [kinds]traffic.Look
+	types answer.KeptTypes // of the query as it was written
 }
 
 // Reader answers queries in one session.
