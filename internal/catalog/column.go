@@ -65,12 +65,6 @@ func Ascii(s string) bool {
 	return true
 }
 
-// The slots table's key has the types that the base table's had when the schema was read.
-// Another client may have given the base table other ones since, with keys that the slots
-// table can't hold: it would round or cut them, or take two for one. So whatever writes
-// slots looks at the key that it copies, in the same statement. What that finds is added to
-// the base row, and what locks rows has the schema read anew.
-
 // Digits reports whether its values are integers, and their texts nothing but these.
 func (c *Column) Digits() bool { return c.Integer() && !c.zerofill() }
 
@@ -139,7 +133,7 @@ func (c *Column) Literal(v string) string {
 	return v // a number
 }
 
-// Constant is literal as a column of a derived table, which has its collation.
+// Constant is Literal as a column of a derived table, which has its collation.
 func (c *Column) Constant(v string) string {
 	if c.StringKey() && c.Collation != "" {
 		return c.Literal(v) + " COLLATE " + c.Collation

@@ -187,7 +187,8 @@ func (k KeyColumns) Same(x, y string) string {
 	return strings.Join(conds, " AND ")
 }
 
-// AsKnown are those of the whole key of the table called name.
+// AsKnown are the conditions by which each column of the key, in the table called name, has a value that
+// the known type holds as it is; byKey as for one column.
 func (k KeyColumns) AsKnown(name string, byKey bool) (conds []string) {
 	for _, c := range k {
 		conds = append(conds, c.asKnown(name+"."+sqltext.Quote(c.Name), byKey)...)

@@ -2,6 +2,12 @@ package catalog
 
 import "strconv"
 
+// The slots table's key has the types that the base table's had when the schema was read.
+// Another client may have given the base table other ones since, with keys that the slots
+// table can't hold: it would round or cut them, or take two for one. So whatever writes
+// slots looks at the key that it copies, in the same statement. What that finds is added to
+// the base row, and what locks rows has the schema read anew.
+
 // Unless turns conditions into those of the rows that do not meet them.
 func Unless(conds []string) []string {
 	out := make([]string, len(conds))
@@ -13,7 +19,7 @@ func Unless(conds []string) []string {
 
 // asKnown are the conditions, never NULL in what they say of a column of the known type, by
 // which a value of the column is one that its own type holds as it is. byKey says that the
-// row was found by a number given for it: then no number needs a look (see binder.sound).
+// row was found by a number given for it, as numbers are compared with that: then none needs a look.
 // What is too long or out of range needs none either, as slots are written strictly: only
 // that spaces are cut is no error.
 func (c *Column) asKnown(ref string, byKey bool) []string {

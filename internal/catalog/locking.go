@@ -12,7 +12,7 @@ func (t *Table) Lock() string {
 	return ShareMode
 }
 
-// NoWait is lock that fails at once where it would wait. On Galera it waits:
+// NoWait is Lock that fails at once where it would wait. On Galera it waits:
 // where another node's write ends a statement with NOWAIT, the server forgets the
 // session's own timeouts, and every later lock wait fails at once.
 func (t *Table) NoWait() string {
@@ -37,7 +37,7 @@ func (t *Table) SkipLocked() string {
 func (t *Table) Share(exclusive string) string {
 	switch {
 	case strings.HasSuffix(exclusive, "NOWAIT") && t.Galera:
-		return ShareMode // see noWait
+		return ShareMode // see NoWait
 	case strings.HasSuffix(exclusive, "NOWAIT"):
 		return t.NoWait()
 	case strings.HasSuffix(exclusive, "SKIP LOCKED"):

@@ -199,7 +199,7 @@ func (t *Table) MakesDo() bool {
 	return true
 }
 
-// lacks reports whether the slots table has no column for a listed one: see makesDo.
+// lacks reports whether the slots table has no column for a listed one: see MakesDo.
 func (t *Table) lacks() bool {
 	for _, names := range [][]string{t.Spec.Counters, t.Spec.Touch} {
 		for _, name := range names {

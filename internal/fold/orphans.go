@@ -20,7 +20,7 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 			where, named = s, true
 		}
 	}
-	some, waits := slotsql.Orphans(t, where), named && !t.Galera // see noWait
+	some, waits := slotsql.Orphans(t, where), named && !t.Galera // see [catalog.Table.NoWait]
 	if waits {
 		some = " FROM " + t.Slots() + " WHERE (" + where + ") AND NOT EXISTS (SELECT 1 FROM " + t.Base() +
 			" AS " + catalog.PrivateBase + " WHERE " + t.Key.Same(catalog.PrivateBase, t.Slots()) + " " + t.SkipLocked() + ")"

@@ -65,7 +65,7 @@ func (f *Folder) slotRowsWhere(ctx context.Context, t *catalog.Table, where stri
 	return found, nil
 }
 
-// slotRowsOfEach is slotRows, key by key: then it is plain whose slots they are.
+// slotRowsOfEach is SlotRows, key by key: then it is plain whose slots they are.
 func (f *Folder) slotRowsOfEach(ctx context.Context, t *catalog.Table, keys []catalog.Key, read func(context.Context, string) ([][]string, error)) (map[string][]slotsql.SlotRow, error) {
 	all := map[string][]slotsql.SlotRow{}
 	for _, k := range keys {

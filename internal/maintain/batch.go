@@ -16,6 +16,10 @@ import (
 // locked, with all rows of the fold, and he may want another of them.
 const fewKeys = 16
 
+// refusals are how many keys in a row the server may refuse before the rollup ends with the error: then it
+// is not the key.
+const refusals = 10
+
 // together is how many keys of a table are folded by one transaction, at most.
 func together(t *catalog.Table) int {
 	if catalog.ChangesIndex(t) {
@@ -83,7 +87,7 @@ func (r *rollup) alone(ctx context.Context, k catalog.Key) error {
 			r.out.Busy++
 			return nil
 		default:
-			if r.failed++; r.failed >= mysqlerr.Refusals {
+			if r.failed++; r.failed >= refusals {
 				return err
 			}
 			reason := err.Error()

@@ -104,9 +104,5 @@ func Number(err error) uint16 {
 	return 0
 }
 
-// Refusals are how many keys in a row the server may refuse before the rollup
-// ends with the error: then it is not the key.
-const Refusals = 10
-
 // Passing are errors that another try may not meet: locks, and a killed query.
 var Passing = map[uint16]bool{ErrLockWait: true, ErrDeadlock: true, errChangedRow: true, ErrInterrupted: true, ErrNoWait: true}

@@ -67,7 +67,7 @@ func (f *Filler) Statement(prefix, lock string, slot int) (text string, ok bool)
 	return string(f.buf), f.bound
 }
 
-// Direct is statement for the base row.
+// Direct is Statement for the base row.
 func (f *Filler) Direct(prefix string) (text string, ok bool) {
 	f.buf = f.inc.directly.Fill(f.buf[:0], prefix, "", 0, f)
 	return string(f.buf), f.bound

@@ -69,7 +69,7 @@ func (kv KeyValue) Momentary() bool {
 	return slices.ContainsFunc(kv.values, func(v Operand) bool { _, is := v.literal.(ServerClock); return is })
 }
 
-// BindKeys is bind for several keys; "FALSE" for none.
+// BindKeys is Bind for several keys; "FALSE" for none.
 func BindKeys(keys []KeyValue, name string, b Binder) (string, bool) {
 	conds := make([]string, len(keys))
 	for i, kv := range keys {

@@ -91,7 +91,7 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// AgainAlone is again for what is a transaction by itself, if none is open: beside shared
+// AgainAlone is Again for what is a transaction by itself, if none is open: beside shared
 // locks of increments it may deadlock where it would wait on plain MySQL.
 func (s *Session) AgainAlone(ctx context.Context, run func() error) error {
 	if s.InTransaction() || !s.Usable() { // given up: run tells why

@@ -19,7 +19,7 @@ func WithoutSlots(t *catalog.Table, name string, few bool) string {
 		" FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + t.Planned(catalog.PrivateName) + ")"
 }
 
-// TopView is wideView with no more rows than a topRead needs: those with slots, and the
+// TopView is WideView with no more rows than a query for the first ones needs: those with slots, and the
 // rest, which a join may give more than once.
 func TopView(t *catalog.Table, name, rest string, several bool, of []*catalog.Column) string {
 	as := sqltext.Quote(name)

@@ -39,7 +39,7 @@ func standIn(c *catalog.Column, base string, i int, slots []SlotRow, e *RowIncre
 	return c.FormatBig(held.Sub(held, big.NewInt(int64(sum.Cmp(held))))), nil
 }
 
-// totalOfFloat is total of a column that has become one of floating-point numbers, which
+// totalOfFloat is totalOfColumn of a column that has become one of floating-point numbers, which
 // the server adds up.
 func totalOfFloat(c *catalog.Column, name string, i int, slots []SlotRow, e *RowIncrement) (string, error) {
 	sum, digits, err := exactSum(c, "0", i, slots, e)
@@ -49,7 +49,7 @@ func totalOfFloat(c *catalog.Column, name string, i int, slots []SlotRow, e *Row
 	return name + "." + sqltext.Quote(c.Name) + " + " + string(catalog.AppendDigits(nil, sum.String(), digits)), nil
 }
 
-// SumOf is total without a look at the column's range.
+// SumOf is base plus slots without a look at the column's range.
 func SumOf(c *catalog.Column, base string, i int, slots []SlotRow) (*big.Int, error) {
 	sum, digits, err := exactSum(c, base, i, slots, nil)
 	if err != nil {
@@ -58,7 +58,7 @@ func SumOf(c *catalog.Column, base string, i int, slots []SlotRow) (*big.Int, er
 	return catalog.Round(sum, digits-c.Fraction()), nil
 }
 
-// exactSum is total in units of the last of some digits: the base row may have
+// exactSum is base plus slots plus pending in units of the last of some digits: the base row may have
 // more than is known of the column, and slots those that it had before an ALTER TABLE.
 func exactSum(c *catalog.Column, base string, i int, slots []SlotRow, e *RowIncrement) (sum *big.Int, digits int, err error) {
 	digits = max(c.Fraction(), catalog.Fraction(base))

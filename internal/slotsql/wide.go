@@ -8,7 +8,7 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// WideView is view outside transactions, with all slots grouped once.
+// WideView is View outside transactions, with all slots grouped once.
 func WideView(t *catalog.Table, hints string, cols []*catalog.Column) string {
 	return joinedView(t, t.Base()+hints+" LEFT JOIN ("+groupedSlots(t, cols)+") AS "+catalog.PrivateName, cols)
 }

@@ -102,7 +102,7 @@ func (l *Literals) MergeInto(all, args []driver.NamedValue) []driver.NamedValue 
 	return all
 }
 
-// Fill writes the literals back into a text made from the skeleton.
+// Fill writes the literals back into a text made from the normalized one.
 func (l *Literals) Fill(text string, mode Mode) string {
 	var b strings.Builder
 	at, n, lit := 0, 0, 0

@@ -6,8 +6,8 @@ import "time"
 // Waiting, Schema.Age, Degraded, Unfit, Derived and Histories, which are of now. They are not of one moment: each is read by itself.
 type Statistics struct {
 	// Statements that name a table with counters, by what became of them.
-	Increments int64            // taken by slots, or pending until COMMIT
-	Sums       int64            // queries whose counters were read as sums
+	Increments int64            // taken by slots or the base row, or pending until COMMIT
+	Sums       int64            // queries whose counters were read as base row + slots
 	Exact      map[string]int64 // rolled up the rows concerned and ran as they are, by reason
 	Verbatim   int64            // ran as they are
 
@@ -15,8 +15,8 @@ type Statistics struct {
 	// parsed or resolved: the first 100 that differ in more than their literals.
 	Fallbacks []Fallback
 
-	Pending int64     // increments of open transactions, which go to slots at COMMIT
-	Flushes int64     // tables whose pending increments a COMMIT took to slots, but those of groups
+	Pending int64     // increments of open transactions, which are sent at COMMIT
+	Flushes int64     // tables whose pending increments a COMMIT has sent, but those of groups
 	Groups  Histogram // of increments outside transactions, and of transactions of nothing else: how many shared a commit
 
 	// Guards are of updates outside transactions that a condition on the counter may refuse
