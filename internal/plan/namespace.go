@@ -153,22 +153,15 @@ func (ns *namespace) countersRead(stmt ast.Node, named []*catalog.Table, parts .
 		every(part, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.ColumnName:
-				for _, t := range named {
-					if t.Virtual(n.Name.O) && ns.mayBeOf(n, t, all) {
-						read = with(read, t)
-					}
-				}
+				read = with(read, slices.DeleteFunc(slices.Clone(named), func(t *catalog.Table) bool { return !t.Virtual(n.Name.O) || !ns.mayBeOf(n, t, all) })...)
 			case *ast.Join:
 				if n.NaturalJoin {
 					read = slices.Clone(named)
 				}
 			case *ast.SelectStmt:
 				if n.From != nil && (n.Kind == ast.SelectStmtKindTable || wild(n)) {
-					for _, s := range ns.sources(n.From) {
-						if s.t != nil {
-							read = with(read, s.t)
-						}
-					}
+					from, _ := ns.resolve(n.From)
+					read = with(read, from...)
 				}
 			}
 			return true
