@@ -24,14 +24,12 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (answer.Outcome, error
 	}
 	var before, behind []plan.Absence
 	for _, b := range e.Absences {
-		switch {
-		case e.Twice && (!inside || b.Shows):
-			behind = append(behind, b)
-			continue
+		late := e.Twice && (!inside || b.Shows)
+		if !late {
+			before = append(before, b)
 		}
-		before = append(before, b)
-		if b.Column == "" && data && (e.Twice || !e.Reads) {
-			behind = append(behind, b) // nothing keeps it from being made meanwhile
+		if late || b.Column == "" && data && (e.Twice || !e.Reads) { // nothing keeps it from being made meanwhile
+			behind = append(behind, b)
 		}
 	}
 	outside := func(query string) error {
@@ -88,10 +86,9 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (answer.Outcome, error
 	if _, err := c.connector.watcher.Refresh(ctx); err != nil {
 		return answer.Outcome{}, c.Cut(ctx, err)
 	}
-	if k.planUse, err = c.planOf(ctx, k.text, k.stmt); err != nil {
+	if err := k.planAgain(ctx); err != nil {
 		return answer.Outcome{}, err
 	}
-	k.merged = nil
 	if k.Encounter != nil && !k.met { // it was gone again when the schema was read
 		k.met = true
 		return c.runEncounter(ctx, k)

@@ -32,6 +32,15 @@ type call struct {
 	met       bool // it has met what was absent
 }
 
+// planAgain plans the statement by the schema as it is known now.
+func (k *call) planAgain(ctx context.Context) error {
+	p, err := k.conn.planOf(ctx, k.text, k.stmt)
+	if err == nil {
+		k.planUse, k.merged = p, nil
+	}
+	return err
+}
+
 func (k *call) binder() plan.Binder {
 	l := k.conn.Literals
 	l.Interpolated = l.Interpolated && k.stmt == nil

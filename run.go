@@ -51,11 +51,9 @@ func (c *conn) runKnown(ctx context.Context, k *call) (answer.Outcome, error) {
 	if !errors.Is(err, fold.ErrOtherSlots) && (k.Plan.Effect != nil || split || !c.Outdated(ctx, k.Plan, err)) {
 		return out, c.Cut(ctx, err)
 	}
-	p, err := c.plan(ctx, k.text)
-	if err != nil {
+	if err := k.planAgain(ctx); err != nil {
 		return answer.Outcome{}, err
 	}
-	k.planUse, k.merged = p, nil
 	if k.Encounter != nil { // its table is gone, and may be back when it is sent
 		return c.runEncounter(ctx, k)
 	}
