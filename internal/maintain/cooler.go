@@ -90,33 +90,27 @@ const coolerLook = 2 * time.Second
 
 // cool runs until the connector is closed.
 func (b *Background) cool(ctx context.Context) {
-	var r *rollup
-	end := func() {
-		if r != nil {
-			r.close()
-			r = nil
-		}
-	}
-	defer end()
+	w := &worker{Maintainer: b.Maintainer}
+	defer w.end()
 	for idle := (<-chan time.Time)(nil); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-idle:
-			end()
+			w.end()
 			continue
 		case <-b.cooler.wake:
 		}
-		if r != nil {
+		if w.rollup != nil {
 			look, cancel := context.WithTimeout(ctx, coolerLook)
-			_, err := r.folder.Do(look, "DO 0")
+			_, err := w.rollup.folder.Do(look, "DO 0")
 			cancel()
 			if err != nil { // the server has ended it meanwhile, or is no more
-				end()
+				w.end()
 			}
 		}
-		if err := b.coolAll(ctx, &r); err != nil {
-			end()
+		if err := b.coolAll(ctx, w); err != nil {
+			w.end()
 			if ctx.Err() == nil {
 				b.note(coolingSlots, err)
 			}
@@ -126,7 +120,7 @@ func (b *Background) cool(ctx context.Context) {
 }
 
 // coolAll folds until nothing is left to fold. After an error the rollup has to do it.
-func (b *Background) coolAll(ctx context.Context, r **rollup) error {
+func (b *Background) coolAll(ctx context.Context, w *worker) error {
 	for looked := time.Duration(0); ; {
 		if !session.Pause(ctx, max(traffic.CoolSoon/2, lookingRest*looked)) {
 			return nil
@@ -140,7 +134,7 @@ func (b *Background) coolAll(ctx context.Context, r **rollup) error {
 			looked += time.Since(begun)
 			if len(cold) > 0 {
 				start := time.Now()
-				kept, err := b.coolKeys(ctx, r, keys, cold)
+				kept, err := b.coolKeys(ctx, w, keys, cold)
 				if err != nil {
 					keys.Folded(nil)
 					b.cooler.forget()
@@ -164,25 +158,23 @@ func (b *Background) coolAll(ctx context.Context, r **rollup) error {
 }
 
 // coolKeys folds some keys of one table; kept reports whether some are left.
-func (b *Background) coolKeys(ctx context.Context, r **rollup, of *traffic.Keys, cold []*traffic.KnownKey) (kept bool, err error) {
+func (b *Background) coolKeys(ctx context.Context, w *worker, of *traffic.Keys, cold []*traffic.KnownKey) (kept bool, err error) {
 	t := of.Table
-	if *r == nil {
-		if *r, err = b.open(ctx, t, 0); err != nil {
-			return false, err
-		}
+	r, err := w.on(ctx, t)
+	if err != nil {
+		return false, err
 	}
-	(*r).table, (*r).out = t, &RolledUp{}
 	slices.SortFunc(cold, func(x, y *traffic.KnownKey) int { return of.By.Compare(x.Key, y.Key) })
 	keys := make([]catalog.Key, len(cold))
 	for i, k := range cold {
 		keys[i] = k.Key
 	}
-	keys = keys[:min(len(keys), (*r).folder.Settings.Several(t, len(keys), slices.Values(keys)))]
-	taken, err := (*r).fold(ctx, of.By, keys, "FOR UPDATE SKIP LOCKED")
+	keys = keys[:min(len(keys), r.folder.Settings.Several(t, len(keys), slices.Values(keys)))]
+	taken, err := r.fold(ctx, of.By, keys, "FOR UPDATE SKIP LOCKED")
 	if err != nil && !mysqlerr.Passing[mysqlerr.Number(err)] {
 		return false, fmt.Errorf("%s: %w", t, err)
 	}
-	b.Shared.Stats.RolledUp((*r).out.statistics())
+	b.Shared.Stats.RolledUp(r.out.statistics())
 	left := slices.DeleteFunc(cold, func(k *traffic.KnownKey) bool { return taken[k.Key.ID()] }) // by another unique key all are
 	of.Folded(left)
 	if mysqlerr.Number(err) == mysqlerr.ErrLockWait {

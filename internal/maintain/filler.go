@@ -58,20 +58,14 @@ func (b *Background) Fill(t *catalog.Table, k catalog.Key, c *catalog.Column, un
 
 // fillAll works until nothing was to be filled for a moment.
 func (b *Background) fillAll(ctx context.Context, wake <-chan struct{}) {
-	var r *rollup
-	leave := func() {
-		if r != nil {
-			r.close()
-			r = nil
-		}
-	}
-	defer leave()
+	w := &worker{Maintainer: b.Maintainer}
+	defer w.end()
 	for !b.filler.ends() {
 		for of, some := b.filler.next(); some; of, some = b.filler.next() {
-			left, share, err := b.fill(ctx, &r, of)
+			left, share, err := w.fill(ctx, of)
 			b.Shared.Traffic.Of(of.table).Reserve.Filled(of.key, of.counter.Name, left, share)
 			if err != nil {
-				leave() // its connection may be broken
+				w.end() // its connection may be broken
 			}
 			if n := mysqlerr.Number(err); err != nil && ctx.Err() == nil && !mysqlerr.Passing[n] {
 				b.note("filling reserved rows", err)
@@ -104,20 +98,17 @@ func (w *filler) ends() bool {
 	return !w.works
 }
 
-// fill fills the reserved rows of one key; r is the session of it, once it is open.
-func (b *Background) fill(ctx context.Context, r **rollup, of filling) (left []int64, share int64, err error) {
-	if *r == nil {
-		if *r, err = b.open(ctx, of.table, 0); err != nil {
-			return nil, 0, err
-		}
+// fill fills the reserved rows of one key.
+func (w *worker) fill(ctx context.Context, of filling) (left []int64, share int64, err error) {
+	r, err := w.on(ctx, of.table)
+	if err != nil {
+		return nil, 0, err
 	}
-	w := *r
-	w.table, w.out = of.table, &RolledUp{}
 	// Who waits for the base row already, or is about to, has found no reserved rows to lock
 	// before it: it comes before the filling, and whoever comes now finds them.
 	made, enough := false, false
-	if err := w.transaction(ctx, func() error {
-		made, enough, err = w.make(ctx, of)
+	if err := r.transaction(ctx, func() error {
+		made, enough, err = r.make(ctx, of)
 		return err
 	}); err != nil || !enough {
 		return nil, 0, err
@@ -125,8 +116,8 @@ func (b *Background) fill(ctx context.Context, r **rollup, of filling) (left []i
 	if made && !session.Pause(ctx, fillBehind) {
 		return nil, 0, ctx.Err()
 	}
-	err = w.transaction(ctx, func() error {
-		left, share, err = w.fill(ctx, of)
+	err = r.transaction(ctx, func() error {
+		left, share, err = r.fill(ctx, of)
 		return err
 	})
 	if err != nil {
