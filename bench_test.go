@@ -55,7 +55,7 @@ func BenchmarkClassify(b *testing.B) {
 			c := benchConn(b)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := c.plan(context.Background(), text); err != nil {
+				if _, err := c.planOf(context.Background(), text, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -83,7 +83,7 @@ func BenchmarkPlan(b *testing.B) {
 // BenchmarkBind turns the cached plan of a one-key increment into the statement to be sent.
 func BenchmarkBind(b *testing.B) {
 	c := benchConn(b)
-	p, _ := c.plan(context.Background(), "UPDATE post SET likes = likes + ? WHERE id = ?")
+	p, _ := c.planOf(context.Background(), "UPDATE post SET likes = likes + ? WHERE id = ?", nil)
 	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: int64(123456)}}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -99,7 +99,7 @@ func BenchmarkBind(b *testing.B) {
 // BenchmarkGuard binds what many buyers of one item send.
 func BenchmarkGuard(b *testing.B) {
 	c := benchConn(b)
-	p, _ := c.plan(context.Background(), "UPDATE post SET likes = likes - ? WHERE id = ? AND likes >= ?")
+	p, _ := c.planOf(context.Background(), "UPDATE post SET likes = likes - ? WHERE id = ? AND likes >= ?", nil)
 	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: int64(123456)}, {Ordinal: 3, Value: int64(1)}}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -117,7 +117,7 @@ func BenchmarkLiterals(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n++
-		if p, err := c.plan(context.Background(), fmt.Sprintf("UPDATE `post` AS `p` SET likes = likes + 1 WHERE (`p`.`id` = %d)", n)); err != nil || p.lits == nil {
+		if p, err := c.planOf(context.Background(), fmt.Sprintf("UPDATE `post` AS `p` SET likes = likes + 1 WHERE (`p`.`id` = %d)", n), nil); err != nil || p.lits == nil {
 			b.Fatal(err)
 		}
 	}

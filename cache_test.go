@@ -34,12 +34,12 @@ func TestFewAllocations(t *testing.T) {
 	const text = "UPDATE post SET likes = likes + ? WHERE id = ?"
 	for _, text := range []string{"SELECT name FROM user WHERE id = ?", text} {
 		require.Zero(t, testing.AllocsPerRun(100, func() {
-			if _, err := c.plan(ctx, text); err != nil {
+			if _, err := c.planOf(ctx, text, nil); err != nil {
 				t.Error(err)
 			}
 		}), text)
 	}
-	p, err := c.plan(ctx, text)
+	p, err := c.planOf(ctx, text, nil)
 	require.NoError(t, err)
 	args := named([]driver.Value{int64(1), int64(123456)})
 	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {

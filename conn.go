@@ -58,12 +58,7 @@ type (
 	}
 )
 
-// plan returns the plan of a text.
-func (c *conn) plan(ctx context.Context, text string) (planUse, error) {
-	return c.planOf(ctx, text, nil)
-}
-
-// planOf is plan for a text that may have been prepared.
+// planOf returns the plan of a text, which may have been prepared; nil: it has not.
 func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse, error) {
 	c.Spend()
 	s, err := c.SchemaFor(ctx, text)

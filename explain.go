@@ -66,7 +66,7 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 		}
 		k.args = append(k.args, v)
 	}
-	if k.planUse, err = k.conn.plan(ctx, query); err != nil {
+	if k.planUse, err = k.conn.planOf(ctx, query, nil); err != nil {
 		return nil, err
 	}
 	out := &Explanation{}
