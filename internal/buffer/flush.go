@@ -255,7 +255,7 @@ func (b *Table) flushAll(ctx context.Context) (some bool, err error) {
 		most := maxKeys
 		if len(rows) > 0 {
 			if own, err := f.session(ctx); err == nil {
-				most = max(1, min(most, own.Settings.Several(t, most, session.EachOf(rows, (*row).key))))
+				most = max(1, min(most, session.Several(&own.Settings, t, most, rows)))
 			}
 		}
 		for batch := range slices.Chunk(rows, most) {
@@ -282,7 +282,7 @@ type row struct {
 	increment *slotsql.RowIncrement
 }
 
-func (r *row) key() catalog.Key { return r.increment.Key }
+func (r *row) KeyOf() catalog.Key { return r.increment.Key }
 
 // row is an entry of a table as it was, for the table as it is; nil: there is nothing to send.
 func (b *Table) row(was, t *catalog.Table, e *entry) *row {

@@ -17,6 +17,19 @@ type Key []string
 
 func (v Key) ID() string { return strings.Join(v, "\x00") }
 
+func (v Key) KeyOf() Key { return v }
+
+// Keyed is what has a key: a row, what is known of one, or a key itself.
+type Keyed interface{ KeyOf() Key }
+
+func KeysOf[T Keyed](all []T) []Key {
+	keys := make([]Key, len(all))
+	for i, one := range all {
+		keys[i] = one.KeyOf()
+	}
+	return keys
+}
+
 // KeyColumns are the columns by which a row is found: those of a table's key, or of another
 // unique one. Of a table without a key, which has one row, there are none.
 type KeyColumns []*Column

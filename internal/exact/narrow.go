@@ -40,7 +40,7 @@ func (r *Runner) takeFor(ctx context.Context, x Execution) (text string, taken f
 			return "", nil, err
 		}
 	}
-	tooMany := len(rows) > plan.MaxNarrowed || len(rows) > plan.MaxNarrowedOr && len(s.Table.Key) > 1 || len(rows) > r.Settings.Several(s.Table, len(rows), session.EachOf(rows, slotsql.LockedRow.KeyOf))
+	tooMany := len(rows) > plan.MaxNarrowed || len(rows) > plan.MaxNarrowedOr && len(s.Table.Key) > 1 || len(rows) > session.Several(&r.Settings, s.Table, len(rows), rows)
 	refusable := r.Settings.SafeUpdates && n.First == nil // as it is, but not by keys, nor with a limit
 	switch {
 	case locksGaps && ok && n.By != nil:

@@ -66,7 +66,7 @@ func NoneMoved(ctx context.Context, f *Folder, taken Taken) error {
 		if err != nil {
 			return err
 		}
-		for batch := range slices.Chunk(late, f.Settings.Several(t, BatchKeys, slices.Values(late))) {
+		for batch := range session.Batches(&f.Settings, t, BatchKeys, late) {
 			switch _, moved, err := locked(ctx, f, t, batch); {
 			case err != nil:
 				return err
@@ -102,7 +102,7 @@ func written(ctx context.Context, f *Folder, taken Taken) (late map[*catalog.Tab
 		if err != nil {
 			return nil, err
 		}
-		for batch := range slices.Chunk(slotted, f.Settings.Several(t, BatchKeys, slices.Values(slotted))) {
+		for batch := range session.Batches(&f.Settings, t, BatchKeys, slotted) {
 			own, moved, err := locked(ctx, f, t, batch)
 			if err != nil {
 				return nil, err
@@ -153,7 +153,7 @@ func locked(ctx context.Context, f *Folder, t *catalog.Table, keys []catalog.Key
 	if err != nil {
 		return nil, nil, err
 	}
-	own = slotsql.KeysOf(held)
+	own = catalog.KeysOf(held)
 	if moved = without(rows, own); len(moved) == 0 || f.Level() == sqltext.Serializable { // where to look would be to wait
 		return own, moved, nil
 	}

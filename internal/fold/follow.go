@@ -120,7 +120,7 @@ func movesOf(ctx context.Context, f *Folder, t *catalog.Table, found slotsql.Loc
 		return m, nil
 	}
 	// Some have lost what they were found by: those that are still under their keys.
-	for batch := range slices.Chunk(m.from, f.Settings.Several(t, BatchKeys, slices.Values(m.from))) {
+	for batch := range session.Batches(&f.Settings, t, BatchKeys, m.from) {
 		there, err := f.Outside(ctx, "SELECT "+t.Key.Select(t.Ref())+" FROM "+t.From()+slotsql.ForceKey(t)+" WHERE "+t.Key.WhereAny(batch, t.Ref()))
 		if err != nil {
 			return m, err
@@ -153,7 +153,7 @@ func lockFound(ctx context.Context, f *Folder, t *catalog.Table, found slotsql.L
 		if err != nil {
 			return nil, err
 		}
-		now := slotsql.KeysOf(rows)
+		now := catalog.KeysOf(rows)
 		if len(without(found.Keys, now)) == 0 {
 			return now, nil
 		}

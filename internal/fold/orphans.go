@@ -6,6 +6,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
@@ -44,7 +45,7 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 	}
 	keys := append(without(own, found), keysOf(t, found)...)
 	slices.SortFunc(keys, t.Key.Compare)
-	for batch := range slices.Chunk(keys, f.Settings.Several(t, plan.SendBatch, slices.Values(keys))) { // and not all at once, which would lock all slots
+	for batch := range session.Batches(&f.Settings, t, plan.SendBatch, keys) { // and not all at once, which would lock all slots
 		if waits {
 			lock := catalog.ShareMode
 			if p.Exactly() != nil { // it changes the row: with a shared lock, those who wait here would then wait for each other

@@ -172,7 +172,7 @@ func (f Reserved) offset(ctx context.Context, offsets []slotsql.SlotRow) error {
 		cols = append(cols, sqltext.Quote(c.Name))
 		updates = append(updates, t.AddTo(c, "VALUES("+sqltext.Quote(c.Name)+")"))
 	}
-	for batch := range slices.Chunk(offsets, f.Settings.Several(t, plan.SendBatch, session.EachOf(offsets, func(s slotsql.SlotRow) catalog.Key { return s.Key }))) {
+	for batch := range session.Batches(&f.Settings, t, plan.SendBatch, offsets) {
 		rows := make([]string, len(batch))
 		for n, s := range batch {
 			var vals []string

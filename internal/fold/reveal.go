@@ -21,12 +21,12 @@ func reveal(ctx context.Context, f *Folder, t *catalog.Table) error {
 	if err != nil && mysqlerr.Number(err) != mysqlerr.ErrYounger {
 		return err
 	}
-	for batch := range slices.Chunk(seen, f.Settings.Several(t, BatchKeys, session.EachOf(seen, slotsql.LockedRow.KeyOf))) {
+	for batch := range session.Batches(&f.Settings, t, BatchKeys, seen) {
 		then := map[string][]string{}
 		for _, r := range batch {
 			then[r.Key.ID()] = r.Counters
 		}
-		now, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.WhereAny(slotsql.KeysOf(batch), t.Ref()))
+		now, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.WhereAny(catalog.KeysOf(batch), t.Ref()))
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ import (
 // The locks keep everybody from the slots, so what a look-up connection sees of
 // them stays true; only what was read is taken away.
 func (f *Folder) FoldRows(ctx context.Context, t *catalog.Table, rows []slotsql.LockedRow) error {
-	for batch := range slices.Chunk(rows, f.Settings.Several(t, BatchKeys, session.EachOf(rows, slotsql.LockedRow.KeyOf))) {
-		found, err := f.Reserved(t).toFold(ctx, slotsql.KeysOf(batch))
+	for batch := range session.Batches(&f.Settings, t, BatchKeys, rows) {
+		found, err := f.Reserved(t).toFold(ctx, catalog.KeysOf(batch))
 		if err != nil {
 			return err
 		}

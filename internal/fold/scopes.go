@@ -107,7 +107,7 @@ func takeTable(ctx context.Context, f *Folder, t *catalog.Table, writes bool) (t
 			return taken, nil
 		}
 		gone, err := f.FoldKeys(ctx, t, keys)
-		for batch := range slices.Chunk(gone, f.Settings.Several(t, BatchKeys, slices.Values(gone))) {
+		for batch := range session.Batches(&f.Settings, t, BatchKeys, gone) {
 			if err == nil && writes {
 				err = f.removeOrphans(ctx, t, slotsql.WhereAnyOrAll(t, batch, t.Slots()))
 			}
@@ -128,7 +128,7 @@ func takeTable(ctx context.Context, f *Folder, t *catalog.Table, writes bool) (t
 // FoldKeys takes the given keys, and returns those that no row has.
 func (f *Folder) FoldKeys(ctx context.Context, t *catalog.Table, keys map[string]catalog.Key) (gone []catalog.Key, err error) {
 	sorted := slices.SortedFunc(maps.Values(keys), t.Key.Compare)
-	for batch := range slices.Chunk(sorted, f.Settings.Several(t, BatchKeys, slices.Values(sorted))) {
+	for batch := range session.Batches(&f.Settings, t, BatchKeys, sorted) {
 		rows, err := f.LockRows(ctx, t, t.Ref(), t.From()+slotsql.ForceKey(t), t.Key.WhereAny(batch, t.Ref()))
 		if err != nil {
 			return nil, err

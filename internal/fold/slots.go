@@ -100,7 +100,7 @@ func (f *Folder) RemoveSlots(ctx context.Context, t *catalog.Table, gone []slots
 	if err := f.Reserved(t).drain(ctx, kept); err != nil {
 		return err
 	}
-	for batch := range slices.Chunk(gone, f.Settings.Several(t, plan.SendBatch, session.EachOf(gone, func(s slotsql.SlotRow) catalog.Key { return s.Key }))) {
+	for batch := range session.Batches(&f.Settings, t, plan.SendBatch, gone) {
 		n, err := f.Do(ctx, f.Settings.UnsafeUpdates()+slotsql.DeleteSlots(t, batch))
 		if err == nil && n < int64(len(batch)) {
 			err = f.AsDeadlock("another node of the cluster has written the slots of " + t.String() + " meanwhile")

@@ -58,7 +58,7 @@ func (c *Caller) Count(ctx context.Context, x Execution, b *plan.BoundIncrement)
 	if !ok {
 		return Counted{}, TakeVerbatim, nil
 	}
-	if len(entries) > c.Settings.Several(b.Table, len(entries), session.EachOf(entries, (*slotsql.RowIncrement).KeyOf)) {
+	if len(entries) > session.Several(&c.Settings, b.Table, len(entries), entries) {
 		return Counted{}, TakeExact, nil // its own text says of them in few words
 	}
 	way := c.shared.Batch(b.Table, b.Name, b.Table.Key)

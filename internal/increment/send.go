@@ -3,7 +3,6 @@ package increment
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
@@ -43,7 +42,7 @@ func (c *Caller) Send(ctx context.Context) error {
 			x.DropEmpty() // what cancels out now that several have the same key
 			name, sorted = t.Spec.Name, p.Sorted()
 		}
-		for batch := range slices.Chunk(sorted, c.Settings.Several(t, plan.SendBatch, session.EachOf(sorted, (*slotsql.RowIncrement).KeyOf))) {
+		for batch := range session.Batches(&c.Settings, t, plan.SendBatch, sorted) {
 			err := errNotDirect
 			if i == len(unsent)-1 && len(sorted) == 1 { // behind it no base row is waited for, with this one locked
 				err = c.sendDirect(ctx, c.shared.Batch(t, name, t.Key), batch[0], false, batch[0].Further())

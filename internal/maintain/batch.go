@@ -150,7 +150,7 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 		if len(rows) == 0 {
 			return nil
 		}
-		locked := slotsql.KeysOf(rows)
+		locked := catalog.KeysOf(rows)
 		found, err := c.SlotRows(ctx, t, locked, func(ctx context.Context, query string) ([][]string, error) {
 			if t.Fed || catalog.Reserves(t) { // who has written a slot by a trigger, or taken of a reserved one, may be waiting for the row
 				return c.Read(ctx, query+" FOR UPDATE SKIP LOCKED")

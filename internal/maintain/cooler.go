@@ -169,7 +169,7 @@ func (b *Background) coolKeys(ctx context.Context, w *worker, of *traffic.Keys, 
 	for i, k := range cold {
 		keys[i] = k.Key
 	}
-	keys = keys[:min(len(keys), r.folder.Settings.Several(t, len(keys), slices.Values(keys)))]
+	keys = keys[:min(len(keys), session.Several(&r.folder.Settings, t, len(keys), keys))]
 	taken, err := r.fold(ctx, of.By, keys, "FOR UPDATE SKIP LOCKED")
 	if err != nil && !mysqlerr.Passing[mysqlerr.Number(err)] {
 		return false, fmt.Errorf("%s: %w", t, err)

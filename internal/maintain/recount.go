@@ -267,7 +267,7 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 	}
 	sorted := slices.SortedFunc(maps.Values(keys), t.Key.Compare)
 	foldAll := func() error {
-		for batch := range slices.Chunk(sorted, r.folder.Settings.Several(t, r.size, slices.Values(sorted))) {
+		for batch := range session.Batches(&r.folder.Settings, t, r.size, sorted) {
 			if err := r.batch(ctx, batch); err != nil {
 				return err
 			}

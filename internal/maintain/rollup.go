@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -232,5 +231,5 @@ func (r *rollup) keysAfter(ctx context.Context, last catalog.Key) ([]catalog.Key
 	for i, row := range rows {
 		keys[i] = catalog.Key(row[:len(t.Key)])
 	}
-	return keys[:min(len(keys), r.folder.Settings.Several(t, len(keys), slices.Values(keys)))], nil
+	return keys[:min(len(keys), session.Several(&r.folder.Settings, t, len(keys), keys))], nil
 }

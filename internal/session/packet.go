@@ -2,17 +2,18 @@ package session
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 )
 
-// Several is how many of some keys one statement may name: as many as it carries, or
-// fewer where the text for them, which has each once or more, might not fit into a packet.
-func (s *Settings) Several(t *catalog.Table, carries int, keys iter.Seq[catalog.Key]) int {
+// Several is how many of all that has a key one statement may name: as many as it carries, or
+// fewer where the text for their keys, which has each once or more, might not fit into a packet.
+func Several[T catalog.Keyed](s *Settings, t *catalog.Table, carries int, all []T) int {
 	longest := 0
-	for k := range keys {
+	for _, one := range all {
 		bytes := 0
-		for _, v := range k {
+		for _, v := range one.KeyOf() {
 			bytes += 2*len(v) + 64 // a text is sent in hexadecimal digits
 		}
 		longest = max(longest, bytes)
@@ -21,13 +22,7 @@ func (s *Settings) Several(t *catalog.Table, carries int, keys iter.Seq[catalog.
 	return max(1, min(carries, s.Packet/2/each))
 }
 
-// EachOf are the keys of what has one.
-func EachOf[T any](all []T, of func(T) catalog.Key) iter.Seq[catalog.Key] {
-	return func(yield func(catalog.Key) bool) {
-		for _, v := range all {
-			if !yield(of(v)) {
-				return
-			}
-		}
-	}
+// Batches are all, as Several go into one statement.
+func Batches[T catalog.Keyed](s *Settings, t *catalog.Table, carries int, all []T) iter.Seq[[]T] {
+	return slices.Chunk(all, Several(s, t, carries, all))
 }

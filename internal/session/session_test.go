@@ -39,7 +39,7 @@ func TestSeveral(t *testing.T) {
 	table, keys := &catalog.Table{Counters: make([]*catalog.Column, 1)}, []catalog.Key{{"1"}, {"22"}}
 	of := func(packet int) int {
 		s := Settings{Packet: packet}
-		return s.Several(table, 100, EachOf(keys, func(k catalog.Key) catalog.Key { return k }))
+		return Several(&s, table, 100, keys)
 	}
 	require.Equal(t, 100, of(1<<26))
 	require.Equal(t, 1, of(1024), "one at least")

@@ -25,7 +25,7 @@ func WhereLocked(t *catalog.Table, rows []LockedRow, name string) string {
 		col := name + "." + sqltext.Quote(t.Key[0].Name)
 		return "NULLIF(" + col + ", " + col + ") = " + col
 	}
-	return t.Key.WhereAny(KeysOf(rows), name)
+	return t.Key.WhereAny(catalog.KeysOf(rows), name)
 }
 
 // After selects the keys behind one, in a form that both servers serve from the
@@ -69,6 +69,8 @@ type SlotRow struct {
 	Offset bool // it stands for slots that are not to be locked: to take it away is to add its opposite
 }
 
+func (s SlotRow) KeyOf() catalog.Key { return s.Key }
+
 // Holds reports whether the row has some of any counter.
 func (s SlotRow) Holds() bool { return slices.ContainsFunc(s.Amounts, isSome) }
 
@@ -96,15 +98,6 @@ type LockedRow struct {
 }
 
 func (r LockedRow) KeyOf() catalog.Key { return r.Key }
-
-// KeysOf are the keys of such rows.
-func KeysOf(rows []LockedRow) []catalog.Key {
-	keys := make([]catalog.Key, len(rows))
-	for i, r := range rows {
-		keys[i] = r.Key
-	}
-	return keys
-}
 
 // ForceKey keeps the optimizer on the table's key: a scan would lock rows that
 // nobody asked for.

@@ -18,12 +18,8 @@ import (
 func (u *Upsert) AtRows() string {
 	t, name := u.Table, sqltext.Quote(u.Name)
 	used, touched := u.Used()
-	keys := make([]catalog.Key, len(u.Entries))
-	for i, e := range u.Entries {
-		keys[i] = e.Key
-	}
 	from := t.Base() + " AS " + name + ForceKey(t)
-	theirs := " WHERE (" + t.Key.WhereAny(keys, name) + ")"
+	theirs := " WHERE (" + t.Key.WhereAny(catalog.KeysOf(u.Entries), name) + ")"
 	there := t.Key.AsKnown(name, true)
 	var sets, read []string
 	for _, i := range used {
