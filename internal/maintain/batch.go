@@ -125,8 +125,7 @@ func (r *rollup) transaction(ctx context.Context, f func() error) error {
 func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catalog.Key, how string) (map[string]bool, error) {
 	c, t := r.folder, r.table
 	taken := map[string]bool{}
-	left := map[string]string{}
-	var folded []slotsql.LockedRow
+	var small []tooSmall
 	err := r.transaction(ctx, func() error {
 		name := sqltext.Quote(t.Spec.Name)
 		from, where := t.Base()+slotsql.Force(t, cols), cols.WhereAny(keys, name)
@@ -160,32 +159,9 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 		if err != nil {
 			return err
 		}
-		folded = rows
 		var whole []slotsql.LockedRow
-		for _, row := range rows {
-			slots := found[row.Key.ID()]
-			if slots == nil {
-				continue
-			}
-			if column := slotsql.Overflow(t, row, slots); column != "" {
-				if fits, err := r.fitsWhole(ctx, row); err != nil || fits {
-					if err != nil {
-						return err
-					}
-					r.out.Busy++
-					continue
-				}
-				if r.correct == nil { // or the row is about to be corrected, and fails if it can't hold that
-					left[row.Key.ID()] = "column " + column + " can't hold the counter's value; make the column larger"
-				}
-				if err := r.foldPart(ctx, row, slots); err != nil {
-					return err
-				}
-				continue
-			}
-			r.out.Keys++
-			r.out.Slots += int64(len(slots))
-			whole = append(whole, row)
+		if whole, small, err = r.foldParts(ctx, rows, found); err != nil {
+			return err
 		}
 		if err := c.FoldSlots(ctx, t, whole, found); err != nil || r.correct == nil {
 			return err
@@ -195,12 +171,48 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 	if err != nil {
 		return nil, err
 	}
-	for _, row := range folded {
-		if reason := left[row.Key.ID()]; reason != "" {
-			r.leave(row.Key, reason)
-		}
+	for _, s := range small {
+		r.leave(s.key, "column "+s.column+" can't hold the counter's value; make the column larger")
 	}
 	return taken, nil
+}
+
+// tooSmall is a column of a row that can't hold the counter's value.
+type tooSmall struct {
+	key    catalog.Key
+	column string
+}
+
+// foldParts returns the rows that can hold all of their slots, which are to be folded whole. Of the
+// slots of the others it folds what the row can hold.
+func (r *rollup) foldParts(ctx context.Context, rows []slotsql.LockedRow, found map[string][]slotsql.SlotRow) (whole []slotsql.LockedRow, small []tooSmall, err error) {
+	for _, row := range rows {
+		slots := found[row.Key.ID()]
+		if slots == nil {
+			continue
+		}
+		column := slotsql.Overflow(r.table, row, slots)
+		if column == "" {
+			r.out.Keys++
+			r.out.Slots += int64(len(slots))
+			whole = append(whole, row)
+			continue
+		}
+		switch fits, err := r.fitsWhole(ctx, row); {
+		case err != nil:
+			return nil, nil, err
+		case fits:
+			r.out.Busy++
+			continue
+		}
+		if r.correct == nil { // or the row is about to be corrected, and fails if it can't hold that
+			small = append(small, tooSmall{row.Key, column})
+		}
+		if err := r.foldPart(ctx, row, slots); err != nil {
+			return nil, nil, err
+		}
+	}
+	return whole, small, nil
 }
 
 // fitsWhole reports whether a row can hold all of its slots although not those that could be
