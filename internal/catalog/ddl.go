@@ -185,7 +185,7 @@ func (q DDL) End(truncate bool) string {
 
 // There asks whether there is a base table, or a view of its name, that the user may see.
 func (q DDL) There() string {
-	return "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = " + Text(q.t.Spec.DB) + " AND TABLE_NAME = " + Text(q.t.Spec.Name)
+	return "SELECT 1 FROM information_schema.TABLES WHERE " + OfTable(q.t.Spec.DB, q.t.Spec.Name)
 }
 
 // Tie ties the slots to the base rows, by a foreign key; orphans would be refused.

@@ -161,7 +161,7 @@ func (q HistoryDDL) Named() bool { return q.name != "" }
 // Of asks for the columns of the history table, as [HistoryDDL.Fit] reads them, and its comment.
 func (q HistoryDDL) Of() (columns, comment string) {
 	at := strings.NewReplacer("{db}", Text(q.t.Spec.DB), "{tables}", "("+Text(q.name)+")")
-	return at.Replace(ColumnsSQL), "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = " + Text(q.t.Spec.DB) + " AND TABLE_NAME = " + Text(q.name)
+	return at.Replace(ColumnsSQL), "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE " + OfTable(q.t.Spec.DB, q.name)
 }
 
 // Create is the statement that makes the history table.

@@ -92,6 +92,11 @@ func allNames(t Spec) []string { return []string{t.Name, t.SlotsTable} }
 // Text is s as a literal that no sql_mode can change.
 func Text(s string) string { return "_utf8mb4 x'" + hex.EncodeToString([]byte(s)) + "'" }
 
+// OfTable selects what the information schema has of a table.
+func OfTable(db, name string) string {
+	return "TABLE_SCHEMA = " + Text(db) + " AND TABLE_NAME = " + Text(name)
+}
+
 const columnFields = `TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, IS_NULLABLE, CHARACTER_SET_NAME,
  COLLATION_NAME, EXTRA, GENERATION_EXPRESSION, COALESCE(NUMERIC_SCALE, DATETIME_PRECISION, 0), COLUMN_DEFAULT IS NOT NULL AND COLUMN_DEFAULT NOT LIKE '%nextval(%'`
 

@@ -23,8 +23,8 @@ func (f *Folder) StillKnown(ctx context.Context, t *catalog.Table, asKnown bool,
 	if asKnown && !slices.ContainsFunc(rows, func(r slotsql.LockedRow) bool { return !t.Key.Writes(r.Key) }) {
 		return nil
 	}
-	cols, err := f.Lookups.QueryAs(ctx, f.Initial.Kin, "SELECT COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = "+
-		catalog.Text(t.Spec.DB)+" AND TABLE_NAME = "+catalog.Text(t.Spec.Name))
+	cols, err := f.Lookups.QueryAs(ctx, f.Initial.Kin, "SELECT COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME FROM information_schema.COLUMNS WHERE "+
+		catalog.OfTable(t.Spec.DB, t.Spec.Name))
 	if err != nil {
 		return err
 	}

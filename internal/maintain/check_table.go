@@ -86,8 +86,8 @@ func (k *inspection) table(t *catalog.Table) {
 		}
 	}
 	for _, col := range t.Counters {
-		for _, row := range k.ask("SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = " + catalog.Text(t.Spec.DB) +
-			" AND TABLE_NAME = " + catalog.Text(t.Spec.Name) + " AND COLUMN_NAME = " + catalog.Text(col.Name)) {
+		for _, row := range k.ask("SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS WHERE " +
+			catalog.OfTable(t.Spec.DB, t.Spec.Name) + " AND COLUMN_NAME = " + catalog.Text(col.Name)) {
 			k.warn(name, "index "+row[0]+" has counter "+col.Name+": it serves no conditions on the counter, and orders only with LIMIT", "drop it, if nothing else needs it", "")
 		}
 	}
@@ -95,7 +95,7 @@ func (k *inspection) table(t *catalog.Table) {
 
 // slots looks at a slots table that has the right columns.
 func (k *inspection) slots(t *catalog.Table) {
-	at := "TABLE_SCHEMA = " + catalog.Text(t.Spec.DB) + " AND TABLE_NAME = " + catalog.Text(t.Spec.SlotsTable)
+	at := catalog.OfTable(t.Spec.DB, t.Spec.SlotsTable)
 	for _, row := range k.ask("SELECT ENGINE, CREATE_OPTIONS FROM information_schema.TABLES WHERE " + at) {
 		if t.MariaDB && !strings.Contains(row[1], "stats_persistent=0") {
 			k.warn(t.String(), "MariaDB stores estimates of its slots table's rows again and again, and all statements wait meanwhile", "keep them in memory", "ALTER TABLE "+t.Slots()+" STATS_PERSISTENT=0")

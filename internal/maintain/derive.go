@@ -77,7 +77,7 @@ func misfits(ctx context.Context, pool *lookups.Pool, s *catalog.Schema, t *cata
 	if c.Nullable {
 		all = append(all, "it may be NULL, and a NULL counts nothing; make it NOT NULL")
 	}
-	rows, err := pool.Query(ctx, "SELECT COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = "+catalog.Text(f.DB)+" AND TABLE_NAME = "+catalog.Text(f.Table))
+	rows, err := pool.Query(ctx, "SELECT COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME FROM information_schema.COLUMNS WHERE "+catalog.OfTable(f.DB, f.Table))
 	if err != nil {
 		return nil, err
 	}
