@@ -18,64 +18,25 @@ import (
 // reads, outside a transaction, looks after it has succeeded: mostly it fails. All else
 // looks before, in a transaction, in which a table that is there stays as it is.
 func (c *conn) runEncounter(ctx context.Context, k *call) (answer.Outcome, error) {
-	e, inside, data := k.Encounter, c.InTransaction(), k.Plan.Effect == nil
 	if c.Locks || c.XAEnded {
 		return c.runKnown(ctx, k)
 	}
-	var before, behind []plan.Absence
-	for _, b := range e.Absences {
-		late := e.Twice && (!inside || b.Shows)
-		if !late {
-			before = append(before, b)
-		}
-		if late || b.Column == "" && data && (e.Twice || !e.Reads) { // nothing keeps it from being made meanwhile
-			behind = append(behind, b)
-		}
-	}
-	outside := func(query string) error {
-		_, err := c.connector.lookups.QueryAs(ctx, c.Initial.Kin, query)
-		return err
-	}
-	ran := false
-	try := func() (out answer.Outcome, err error) {
-		if err = appeared(before, func(query string) error { return c.Try(ctx, query) }); err != nil {
-			return answer.Outcome{}, err
-		}
-		if out, err = c.runKnown(ctx, k); err != nil {
-			return out, err
-		}
-		ran = true
-		met := shown(behind, out)
-		if err = appeared(met, outside); err == nil && len(met) > 0 && e.Twice && !inside {
-			// It has met one of another kind of that name, or one that has gone again since: then it fails now.
-			_ = out.Close()
-			if out, err = c.runKnown(ctx, k); err == nil {
-				err = appeared(shown(behind, out), outside)
-			} else if n := mysqlerr.Number(err); n == mysqlerr.ErrNoTable || n == mysqlerr.ErrNoColumn {
-				return answer.Outcome{}, plan.ErrAppeared
-			}
-		}
-		if err != nil {
-			_ = out.Close() // the first error is the one to report
-			return answer.Outcome{}, err
-		}
-		return out, nil
-	}
+	m := meet(c, k)
 	out, err := answer.Outcome{}, c.SendBegin(ctx)
 	switch {
 	case err != nil:
-	case inside || e.Reads || !data:
-		out, err = try()
+	case m.inside || m.reads || k.Plan.Effect != nil:
+		out, err = m.run(ctx)
 	default:
 		err = session.Again(ctx, func() (err error) {
-			out, err = c.Alone(ctx, try)
+			out, err = c.Alone(ctx, func() (answer.Outcome, error) { return m.run(ctx) })
 			return err
 		})
 	}
 	switch {
-	case err == nil || !ran && !errors.Is(err, plan.ErrAppeared):
+	case err == nil || !m.ran && !errors.Is(err, plan.ErrAppeared):
 		return out, err
-	case ran && inside && !e.Reads:
+	case m.ran && m.inside && !m.reads:
 		if errors.Is(err, plan.ErrAppeared) {
 			err = nil
 		}
@@ -94,6 +55,65 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (answer.Outcome, error
 		return c.runEncounter(ctx, k)
 	}
 	return c.runKnown(ctx, k) // or it is a temporary table of this session alone
+}
+
+// meeting is the run of a statement that may meet what was absent.
+type meeting struct {
+	c              *conn
+	k              *call          // which may be planned anew meanwhile, so that all else is as it began
+	inside         bool           // a transaction
+	twice, reads   bool           // as its encounter says
+	before, behind []plan.Absence // as it looks for them
+	ran            bool
+}
+
+func meet(c *conn, k *call) *meeting {
+	e := k.Encounter
+	m := &meeting{c: c, k: k, inside: c.InTransaction(), twice: e.Twice, reads: e.Reads}
+	for _, b := range e.Absences {
+		late := m.twice && (!m.inside || b.Shows)
+		if !late {
+			m.before = append(m.before, b)
+		}
+		if late || b.Column == "" && k.Plan.Effect == nil && (m.twice || !m.reads) { // nothing keeps it from being made meanwhile
+			m.behind = append(m.behind, b)
+		}
+	}
+	return m
+}
+
+// run fails with ErrAppeared where something is there by now.
+func (m *meeting) run(ctx context.Context) (out answer.Outcome, err error) {
+	if err = appeared(m.before, func(query string) error { return m.c.Try(ctx, query) }); err != nil {
+		return answer.Outcome{}, err
+	}
+	if out, err = m.c.runKnown(ctx, m.k); err != nil {
+		return out, err
+	}
+	m.ran = true
+	met := shown(m.behind, out)
+	if err = appeared(met, m.outside(ctx)); err == nil && len(met) > 0 && m.twice && !m.inside {
+		// It has met one of another kind of that name, or one that has gone again since: then it fails now.
+		_ = out.Close()
+		if out, err = m.c.runKnown(ctx, m.k); err == nil {
+			err = appeared(shown(m.behind, out), m.outside(ctx))
+		} else if n := mysqlerr.Number(err); n == mysqlerr.ErrNoTable || n == mysqlerr.ErrNoColumn {
+			return answer.Outcome{}, plan.ErrAppeared
+		}
+	}
+	if err != nil {
+		_ = out.Close() // the first error is the one to report
+		return answer.Outcome{}, err
+	}
+	return out, nil
+}
+
+// outside looks on a look-up connection.
+func (m *meeting) outside(ctx context.Context) func(query string) error {
+	return func(query string) error {
+		_, err := m.c.connector.lookups.QueryAs(ctx, m.c.Initial.Kin, query)
+		return err
+	}
 }
 
 // shown are the absences that a query's answer may show.
