@@ -223,12 +223,19 @@ func (b *Table) flushAll(ctx context.Context) (some bool, err error) {
 		return false, nil
 	}
 	look, cancel := limited(ctx)
+	defer cancel()
 	s, err := b.config.Shared.Watcher.Schema(look)
-	cancel()
 	if err != nil {
 		return false, err
 	}
 	t := s.Lookup(b.spec.DB, b.spec.Name, "")
+	if (t == nil || t.Unfit != nil || t.Missing != "") && time.Since(f.looked) > time.Second { // perhaps not any more: statements have the schema read, too
+		f.looked = time.Now()
+		if s, err = b.config.Shared.Watcher.Refresh(look); err != nil {
+			return false, err
+		}
+		t = s.Lookup(b.spec.DB, b.spec.Name, "")
+	}
 	switch {
 	case t == nil:
 		return false, fmt.Errorf("the table %s is not there", b.name())

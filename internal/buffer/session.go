@@ -24,6 +24,7 @@ type flusher struct {
 	number     uint64           // of the last statement or transaction
 	settled    uint64           // how often its row has been used to settle
 	slotsUntil time.Time        // when it tries base rows again
+	looked     time.Time        // when the schema was read for what the table lacked
 	unsettled  []*entry         // of that, if nobody knows whether it was stored
 	taken      []*entry         // by the flush that is under way
 	left       []*entry         // of these, for the next one
