@@ -14,6 +14,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/formula"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -231,6 +232,7 @@ func (n *recount) differences(ctx context.Context, c *fold.Folder) ([][]string, 
 	var rows [][]string
 	if err == nil {
 		rows, err = c.Read(ctx, n.sql("")+order)
+		err = mysqlerr.AsKilled(err)
 	}
 	c.Ended()
 	if _, rerr := c.Do(context.WithoutCancel(ctx), session.RollbackOnly); err == nil {
@@ -251,7 +253,7 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 			}
 			rows, err := r.folder.Read(ctx, n.sql(" AND "+these))
 			if err != nil {
-				return err
+				return mysqlerr.AsKilled(err)
 			}
 			for _, row := range rows {
 				k := catalog.Key(row[:len(t.Key)])
