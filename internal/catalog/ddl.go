@@ -157,6 +157,12 @@ func (q DDL) Steps() []string {
 	return []string{q.t.Missing}
 }
 
+// Renumbers reports whether what is missing has the slots' numbers in a column of another name, or the table is
+// made anew for that.
+func (q DDL) Renumbers() bool {
+	return len(q.Steps()) > 1 || strings.Contains(q.t.Missing, " CHANGE COLUMN ")
+}
+
 // Shut keeps rows out of a slots table on a Galera cluster, where nobody can lock it, and fails if
 // it has some; elsewhere it is "".
 func (q DDL) Shut() string {

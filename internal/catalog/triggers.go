@@ -167,6 +167,24 @@ func Feeds(t *Table, db, body string) bool {
 	return into(t.Slots()) || db == t.Spec.DB && into(sqltext.Quote(t.Spec.SlotsTable))
 }
 
+// OwnTriggers selects those of ours that keep derived counters, or have such a name.
+const OwnTriggers = "ACTION_TIMING = 'AFTER' AND TRIGGER_NAME LIKE 'countermysql|_%' ESCAPE '|'" // as OwnTrigger says
+
+// Feeders asks for them: the database of the table that each is for, its name, its body.
+const Feeders = "SELECT EVENT_OBJECT_SCHEMA, TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS WHERE " + OwnTriggers + " ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME"
+
+// DropFeeders are the statements that drop those which write the slots of a table: where these have got
+// other columns, or are gone, every write of what they are for would fail. The counters stay what they are
+// until init makes the triggers again.
+func DropFeeders(t *Table, feeders [][]string) (drops []string) {
+	for _, f := range feeders {
+		if Feeds(t, f[0], f[2]) {
+			drops = append(drops, Trigger{DB: f[0], Name: f[1]}.Drop())
+		}
+	}
+	return drops
+}
+
 // feeders are the objects through which a statement writes slots without naming their table:
 // the tables with triggers that do, as they are configured or as the server has them, and what
 // reaches such a table. own reports whether a trigger is one that is configured.

@@ -162,8 +162,7 @@ func columnTypes(ctx context.Context, pool *lookups.Pool, query string) (names [
 // ownTriggers are those of ours that write the slots of a table, or have the name of one that
 // is to, as the server has them (triggersSQL).
 func ownTriggers(ctx context.Context, pool *lookups.Pool, t *catalog.Table) ([][]string, error) {
-	rows, err := pool.Query(ctx, triggersSQL+"ACTION_TIMING = 'AFTER' AND TRIGGER_NAME LIKE '"+
-		strings.ReplaceAll(catalog.OwnTrigger, "_", "|_")+"%' ESCAPE '|' ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME")
+	rows, err := pool.Query(ctx, triggersSQL+catalog.OwnTriggers+" ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME")
 	wanted := t.Triggers()
 	rows = slices.DeleteFunc(rows, func(r []string) bool {
 		return !catalog.Feeds(t, r[0], r[4]) && !slices.ContainsFunc(wanted, func(g catalog.Trigger) bool { return r[0] == g.DB && r[1] == g.Name })

@@ -63,6 +63,11 @@ func (w *Watcher) MakeSlots(ctx context.Context, srv catalog.Server, t *catalog.
 		return err
 	}
 	steps := t.DDL().Steps()
+	if t.Fed && t.DDL().Renumbers() {
+		if err := w.dropFeeders(ctx, t); err != nil {
+			return err
+		}
+	}
 	if len(steps) == 1 {
 		return makeHeld(ctx, look, srv, t, steps[0])
 	}
@@ -99,6 +104,17 @@ func (w *Watcher) MakeSlots(ctx context.Context, srv catalog.Server, t *catalog.
 		return err
 	}
 	return makeHeld(ctx, look, srv, t, steps[1])
+}
+
+// dropFeeders drops the triggers that write the slots of a table by columns that go.
+func (w *Watcher) dropFeeders(ctx context.Context, t *catalog.Table) error {
+	feeders, err := w.config.Lookups.Query(ctx, catalog.Feeders)
+	for _, drop := range catalog.DropFeeders(t, feeders) {
+		if err == nil {
+			err = w.config.Lookups.Exec(ctx, drop)
+		}
+	}
+	return err
 }
 
 // makeHeld runs the DDL that makes a slots table, or gives it columns, while nobody can alter
