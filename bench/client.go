@@ -37,6 +37,7 @@ const (
 	errDeadlock        = 1213
 	errLockWaitTimeout = 1205
 	errRecordChanged   = 1020 // MariaDB, innodb_snapshot_isolation
+	errNotWaitedFor    = 3572 // MySQL, NOWAIT
 )
 
 // retry tries again whatever the server has undone, as applications do.
@@ -50,7 +51,7 @@ func (c *client) retry(try func() error) error {
 		switch refusal.Number {
 		case errDeadlock:
 			c.deadlocks++
-		case errLockWaitTimeout, errRecordChanged:
+		case errLockWaitTimeout, errRecordChanged, errNotWaitedFor:
 			c.refusals++
 		default:
 			return err

@@ -141,6 +141,8 @@ func (c *contestant) open(ctx context.Context) (err error) {
 	switch {
 	case c.peer.handWritten:
 		s.slots = c.point.slots
+	case c.peer == unwaiting:
+		s.noWait = c.server.name
 	case c.peer.ours():
 		params = append(params, c.ourParams()...)
 	}

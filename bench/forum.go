@@ -184,23 +184,47 @@ func fillForum(ctx context.Context, c *contestant) error {
 
 // vote is a row, a point for the question, and one for its author.
 func (c *client) vote(ctx context.Context, id int) error {
-	err := c.transaction(ctx, func(_ *sqlStore, tx session) error {
-		texts := []string{"INSERT INTO vote (question_id, member_id) VALUES (?, 1)", "UPDATE question SET score = score + 1 WHERE id = ?", "UPDATE member SET points = points + 1 WHERE id = ?"}
-		if c.peer == noCounter {
-			texts = texts[:1]
+	err := c.transaction(ctx, func(s *sqlStore, tx session) error {
+		if err := one(tx.ExecContext(ctx, "INSERT INTO vote (question_id, member_id) VALUES (?, 1)", id)); err != nil || c.peer == noCounter {
+			return err
 		}
-		for _, text := range texts {
-			if err := one(tx.ExecContext(ctx, text, id)); err != nil {
-				return err
-			}
+		point := func() error {
+			return one(s.addIn(ctx, tx, "UPDATE question SET score = score + 1 WHERE id = ?", "question", id))
 		}
-		return nil
+		author := func() error {
+			return one(s.addIn(ctx, tx, "UPDATE member SET points = points + 1 WHERE id = ?", "member", id))
+		}
+		if c.peer == unwaiting {
+			return c.inOneOrder(ctx, tx, id, author, point)
+		}
+		if err := point(); err != nil {
+			return err
+		}
+		return author()
 	})
 	if err == nil {
 		c.votes.Add(1)
 		c.points.Add(c.countsForum())
 	}
 	return err
+}
+
+// inOneOrder gives the points of a vote so that no two transactions ever wait for each other, in
+// whichever order they come: what tells whether the first row is there changes nothing, and holds
+// it; the rows are changed with the last one, in the order of their tables.
+func (c *client) inOneOrder(ctx context.Context, tx session, id int, author, point func() error) error {
+	share := "FOR SHARE NOWAIT"
+	if c.server.name == "MariaDB" {
+		share = "LOCK IN SHARE MODE NOWAIT"
+	}
+	var score int
+	if err := tx.QueryRowContext(ctx, "SELECT score FROM question WHERE id = ? "+share, id).Scan(&score); err != nil {
+		return err
+	}
+	if err := author(); err != nil {
+		return err
+	}
+	return point()
 }
 
 const pointsForAccepted = 15

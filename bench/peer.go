@@ -23,11 +23,12 @@ var (
 	redisAlways      = peer{name: "Redis, fsync always", appendfsync: "always"}
 	redisEverySecond = peer{name: "Redis, fsync every second", appendfsync: "everysec"}
 
-	noCounter = peer{name: "no counter", driver: "mysql"}
-	rolledUp  = peer{name: "countermysql, rolled up", driver: "countermysql"}
-	noIndex   = peer{name: "plain, no index", driver: "mysql"}
-	looking   = peer{name: "plain, slots looked for", driver: "mysql"}
-	slotsOnly = peer{name: "slots with base rows, once", driver: "mysql"}
+	noCounter   = peer{name: "no counter", driver: "mysql"}
+	rolledUp    = peer{name: "countermysql, rolled up", driver: "countermysql"}
+	noIndex     = peer{name: "plain, no index", driver: "mysql"}
+	looking     = peer{name: "plain, slots looked for", driver: "mysql"}
+	addedByHand = peer{name: "slots added up by hand", driver: "mysql"}
+	unwaiting   = peer{name: "plain, rows not waited for", driver: "mysql"}
 
 	// Ways of counting.
 	rowsCounted     = peer{name: "rows, counted on read", driver: "mysql"}

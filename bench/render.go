@@ -42,8 +42,8 @@ func parseContent(md string) (c content, err error) {
 		return c, fmt.Errorf("this is no page of a benchmark's figures")
 	}
 	c.Command, c.Round, c.GoalRound = command[1], rounds[1], rounds[2]
-	for _, t := range tableRows(below(md, "What must be shown"), 6) {
-		c.Targets = append(c.Targets, targetRow{t[0], t[1], t[2], t[3], t[4], t[5]})
+	for _, t := range tableRows(below(md, "What must be shown"), 7) {
+		c.Targets = append(c.Targets, targetRow{t[0], t[1], t[2], t[3], t[4], t[5], t[6]})
 	}
 	c.Machine, c.Servers = parseFacts(below(md, "How it was measured"))
 	if figures := parseFigures(below(md, "Reads")); len(figures) > 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"os"
@@ -68,7 +69,7 @@ type shownFigure struct {
 	About, Sentence string
 }
 
-type targetRow struct{ Workload, Server, Against, Goal, Value, Verdict string }
+type targetRow struct{ Workload, Server, Against, Goal, Value, ByHand, Verdict string }
 
 type section struct {
 	Name, Title, About string
@@ -155,7 +156,7 @@ func (r report) content() (c content, charts map[string][]byte, err error) {
 		c.Servers = append(c.Servers, fact{"Redis " + s.version, "appendonly=yes, appendfsync=" + s.peer.appendfsync + ", no snapshots, the file is not rewritten"})
 	}
 	for _, t := range r.targets {
-		c.Targets = append(c.Targets, targetRow{t.workload, t.server, t.against, t.goal(), t.value(), t.verdict()})
+		c.Targets = append(c.Targets, targetRow{t.workload, t.server, t.against, t.goal(), t.value(), cmp.Or(t.byHand, "–"), t.verdict()})
 	}
 	charts = map[string][]byte{}
 	draw := func(ch chart) (figure, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -179,7 +180,7 @@ func (m measured) everybody() (list []result) {
 }
 
 func (s *screen) targets(list []target) {
-	t := newTable(table.Row{"workload", "server", "against", "target", "measured", ""}, 4)
+	t := newTable(table.Row{"workload", "server", "against", "target", "measured", "by hand", ""}, 4)
 	for _, x := range list {
 		verdict := x.verdict()
 		switch verdict {
@@ -188,7 +189,7 @@ func (s *screen) targets(list []target) {
 		case "not reached":
 			verdict = s.color(text.FgRed, verdict)
 		}
-		t.AppendRow(table.Row{x.workload, x.server, x.against, x.goal(), x.value(), verdict})
+		t.AppendRow(table.Row{x.workload, x.server, x.against, x.goal(), x.value(), cmp.Or(x.byHand, "–"), verdict})
 	}
 	s.line("\n%s\n%s", s.color(text.Bold, "What must be shown"), t.Render())
 }

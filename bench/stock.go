@@ -11,7 +11,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-var shopPeers = []peer{plain, handWritten, counterMySQL, redisAlways}
+var (
+	shopPeers = []peer{plain, handWritten, counterMySQL, redisAlways}
+
+	// signedPeers show besides what it takes to look whether a row has slots.
+	signedPeers = []peer{plain, looking, counterMySQL}
+)
+
+// unlessSlots is what a condition on a counter that may be less than its base row asks besides.
+const unlessSlots = " AND NOT EXISTS (SELECT 1 FROM post_slots WHERE post_slots.id = post.id)"
 
 // shop sells from a stock by guarded decrements: how quickly many buyers of one item are
 // served, or refused when it is sold out, and what that costs where nobody has to wait.
@@ -43,24 +51,31 @@ var shop = []workload{
 		fill: fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.orderOne(ctx, hotID) },
 	},
 	loneBuyer("stocklone", "A lone buyer", true, "The same by one client, where there is enough. The counter is UNSIGNED: a base row that has enough tells that by itself."),
-	loneBuyer("stocklonesigned", "A lone buyer, signed counter", false, "The same of a signed counter, which may be less than its base row."),
+	loneBuyer("stocklonesigned", "A lone buyer, signed counter", false, "The same of a signed counter, which may be less than its base row. Slots looked for: plain, with `"+unlessSlots+"` behind it."),
 	manyItems("stockuniform", "10,000 items, each as often", true, "By 16 clients, over 10,000 items, where there is enough. The counter is UNSIGNED."),
 	manyItems("stockuniformsigned", "10,000 items, signed counter", false, "The same of a signed counter."),
 }
 
 func loneBuyer(name, title string, unsigned bool, about string) workload {
 	return workload{
-		name: name, title: title, axis: noAxis, peers: []peer{plain, counterMySQL}, points: loneClient, rounds: 4, about: about, unsigned: unsigned,
+		name: name, title: title, axis: noAxis, peers: stockPeers(unsigned), points: loneClient, rounds: 4, about: about, unsigned: unsigned,
 		fill: fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.buy(ctx, hotID, true) },
 	}
 }
 
 func manyItems(name, title string, unsigned bool, about string) workload {
 	return workload{
-		name: name, title: title, axis: clientsAxis, peers: []peer{plain, counterMySQL}, rounds: 4, about: about, unsigned: unsigned,
+		name: name, title: title, axis: clientsAxis, peers: stockPeers(unsigned), rounds: 4, about: about, unsigned: unsigned,
 		points: func(s settings) []point { return []point{{x: 16, clients: 16, slots: defaultSlots, counters: s.rows}} },
 		fill:   fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.buy(ctx, c.uniform(), true) },
 	}
+}
+
+func stockPeers(unsigned bool) []peer {
+	if unsigned {
+		return pair
+	}
+	return signedPeers
 }
 
 func buyers(s settings) (points []point) {
@@ -80,7 +95,11 @@ func fillStock(n int64) func(context.Context, *contestant) error {
 			return r.client.Set(ctx, redisKey(hotID), n, 0).Err()
 		}
 		if !c.peer.handWritten {
-			return c.server.exec(ctx, fmt.Sprintf("UPDATE %s.post SET likes = %d", c.database, n))
+			statements := []string{fmt.Sprintf("UPDATE %s.post SET likes = %d", c.database, n)}
+			if c.peer == looking {
+				statements = append(statements, slotsByHand(c.database+".post_slots", "likes"))
+			}
+			return c.server.exec(ctx, statements...)
 		}
 		each := n / int64(c.point.slots)
 		c.expected[hotID].Store(each * int64(c.point.slots))
@@ -131,7 +150,11 @@ func (c *client) take(ctx context.Context, id int) (bought bool, err error) {
 		return n == 1, err
 	}
 	if s.slots == 0 {
-		return changed(s.db.ExecContext(ctx, "UPDATE post SET likes = likes - 1 WHERE id = ? AND likes >= 1", id))
+		text := "UPDATE post SET likes = likes - 1 WHERE id = ? AND likes >= 1"
+		if c.peer == looking {
+			text += unlessSlots
+		}
+		return changed(s.db.ExecContext(ctx, text, id))
 	}
 	first := rand.IntN(s.slots)
 	for i := 0; i < s.slots && !bought && err == nil; i++ {

@@ -41,6 +41,8 @@ type sqlStore struct {
 	slots  int // of hand-written slots; 0: a counter is a column
 	tables int // the counters are in as many tables; 0: in post
 	way    *way
+
+	noWait string // the server's name: increments do not wait for their rows; "": they do
 }
 
 // rowsPerTable is where the counters are in many tables.
@@ -69,10 +71,22 @@ func (s *sqlStore) incrementIn(ctx context.Context, q session, id int) error {
 		return err
 	}
 	if s.tables == 0 {
-		return one(q.ExecContext(ctx, "UPDATE post SET likes = likes + 1 WHERE id = ?", id))
+		return one(s.addIn(ctx, q, "UPDATE post SET likes = likes + 1 WHERE id = ?", "post", id))
 	}
 	table, row := s.table(id)
 	return one(q.ExecContext(ctx, "UPDATE "+table+" SET likes = likes + 1 WHERE id = ?", row))
+}
+
+// addIn runs the UPDATE of a row, whose one parameter is its id. Who does not wait for the row has
+// the server refuse its lock instead.
+func (s *sqlStore) addIn(ctx context.Context, q session, update, table string, id int) (sql.Result, error) {
+	switch s.noWait {
+	case "":
+		return q.ExecContext(ctx, update, id)
+	case "MariaDB":
+		return q.ExecContext(ctx, "SET STATEMENT innodb_lock_wait_timeout=0 FOR "+update, id)
+	}
+	return q.ExecContext(ctx, update+" AND (SELECT 1 FROM (SELECT 1 FROM "+table+" WHERE id = ? LIMIT 1 FOR UPDATE NOWAIT) AS locked) IS NOT NULL", id, id)
 }
 
 // one checks what an application may rely on.
