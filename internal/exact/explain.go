@@ -17,11 +17,12 @@ type Tell func(when, text string, own bool)
 // ExplainExact tells what becomes of a statement that runs the exact way.
 func (r *Runner) ExplainExact(x Execution, tell Tell) {
 	alone := sale.Sells(r.Caller)
-	if x.Guarded != "" {
+	trip, inOne := r.oneTrip(x)
+	if inOne {
 		if _, _, ok := r.Part(x); ok && alone {
 			tell("as it is, if its base row may be expected to have enough by itself", x.Text, true)
 		}
-		tell("in one round trip, if the rows have no slots", x.Own(x.Guarded), true)
+		tell("in one round trip, if the rows have no slots", x.Own(trip), true)
 	}
 	if !r.ExplainTogether(x, "while another one of its row is under way: together with those that wait, if there is enough for all (else one after the other)", tell) {
 		if _, ok := x.TextElsewhere(x.Text, x.Arguments); ok && alone {
@@ -29,7 +30,7 @@ func (r *Runner) ExplainExact(x Execution, tell Tell) {
 		}
 	}
 	r.explainParts(x, tell)
-	if x.Guarded != "" {
+	if inOne {
 		tell("else, in a transaction:", "", false)
 	} else {
 		tell("in a transaction:", "", false)

@@ -133,7 +133,8 @@ func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, 
 // would wait for them (MariaDB).
 func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
 	p, inside := x.Plan, r.InTransaction()
-	if x.Guarded == "" || x.Asked || r.hasReserve(x) || inside && (len(r.Transaction().Pending) > 0 || r.LocksGaps()) {
+	text, ok := r.oneTrip(x)
+	if !ok || x.Asked || r.hasReserve(x) || inside && (x.OneTrip.Several() || len(r.Transaction().Pending) > 0 || r.LocksGaps()) {
 		return answer.Outcome{}, false, nil
 	}
 	if inside {
@@ -156,7 +157,7 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 			return out, true, err
 		}
 	}
-	out, err = r.sendGuarded(ctx, x)
+	out, err = r.sendGuarded(ctx, x, text)
 	switch {
 	case hasSlots(err), mysqlerr.Number(err) == mysqlerr.ErrMixedCollations, mysqlerr.Number(err) == mysqlerr.ErrDeadlock && !inside: // over slots, perhaps; nothing was done
 		return answer.Outcome{}, false, nil
@@ -166,16 +167,24 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 	return out, true, err
 }
 
+// oneTrip is the text of the statement that fails if a row has slots; ok is false where there is none.
+func (r *Runner) oneTrip(x Execution) (text string, ok bool) {
+	if x.OneTrip == nil {
+		return "", false
+	}
+	return x.OneTrip.Text(x.Arguments.Binder)
+}
+
 // sendGuarded sends the statement in one round trip. Outside transactions, one that takes from what
 // is never below zero goes as it is, and is told by its base row alone if that has enough: then the
 // whole has. Where rows of late had not, it is not tried.
-func (r *Runner) sendGuarded(ctx context.Context, x Execution) (answer.Outcome, error) {
+func (r *Runner) sendGuarded(ctx context.Context, x Execution, text string) (answer.Outcome, error) {
 	takes := r.standsAlone(x) && sale.Sells(r.Caller)
 	if takes {
 		_, _, takes = r.Part(x)
 	}
 	if !takes {
-		return r.sendApart(ctx, x, x.Guarded)
+		return r.sendApart(ctx, x, text)
 	}
 	supply := r.sales.Supply(x.Guard.Table)
 	if supply.Suffices() {
@@ -190,7 +199,7 @@ func (r *Runner) sendGuarded(ctx context.Context, x Execution) (answer.Outcome, 
 			return out, nil
 		}
 	}
-	out, err := r.sendApart(ctx, x, x.Guarded)
+	out, err := r.sendApart(ctx, x, text)
 	supply.Note(err == nil && out.Affected() > 0)
 	return out, err
 }

@@ -28,8 +28,10 @@ func (a *analyzer) deletion(stmt *ast.DeleteStmt, named []*catalog.Table) *Plan 
 	}
 	if len(keys) == 1 && stmt.Where != nil {
 		if x.Key = &keys[0]; node.AsName.O == "" {
-			x.Guarded = src.guard(stmt.Where)
+			x.OneTrip = src.tripOfRow(stmt.Where)
 		}
+	} else if stmt.Order == nil && stmt.Limit == nil && node.AsName.O == "" {
+		x.OneTrip = src.tripOfRows(stmt.Where, keys)
 	}
 	return &Plan{Reason: "the slots go with the row", Changes: Changes{Writes: []WriteTarget{{Table: t, Keys: keys}}}, Work: x}
 }

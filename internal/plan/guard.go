@@ -1,11 +1,13 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -13,27 +15,63 @@ import (
 // to have slots.
 var once = sqltext.WordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP RAND NEXTVAL SETVAL NEXT`)
 
-// guard has the statement fail if its row has slots: then one round trip is enough, and
-// its answer is the statement's, be it that no row is changed. What it asks of counters
-// is asked behind that. The rest stays as it is, for the server to find the row by; where
-// that is false, the counters do not matter. Not for several rows: the second would be locked
-// behind the gap of the first one's slots, in which a COMMIT that has it waits to insert its own.
-// "" where the text can't be followed.
-func (src source) guard(where ast.ExprNode) string {
+// OneTrip is a statement that fails if a row of its has slots: then one round trip is enough, and
+// its answer is the statement's, be it that no row is changed.
+type OneTrip struct {
+	texts []string // cut where it is told that the rows are locked
+	rows  RowSet   // those, if they are several
+}
+
+// Several reports whether it may be of more than one row.
+func (o *OneTrip) Several() bool { return o.rows.Table != nil }
+
+// Text is what is sent. Several rows are locked first: else the second would be behind the gap of the
+// first one's slots, in which a COMMIT that has it waits to insert its own.
+func (o *OneTrip) Text(b Binder) (string, bool) {
+	if !o.Several() {
+		return o.texts[0], true
+	}
+	where, ok := o.rows.Bind(b)
+	return strings.Join(o.texts, slotsql.AreLocked(o.rows.Table, o.rows.Name, where, len(o.rows.Keys))), ok
+}
+
+// tripOfRow is the statement of one row.
+func (src source) tripOfRow(where ast.ExprNode) *OneTrip {
+	return src.oneTrip(where, freeOfSlots(src.t, src.name))
+}
+
+// tripOfRows is that of the rows that have these keys; nil where it may not be one: who takes units of a
+// row that has a reserve would wait for it.
+func (src source) tripOfRows(where ast.ExprNode, keys []KeyValue) *OneTrip {
+	if t := src.t; len(keys) < 2 || !slices.Equal(keys[0].Columns, t.Key) || !t.Key.Integers() || catalog.Reserves(t) || strings.Contains(src.text, cutHere) {
+		return nil
+	}
+	o := src.oneTrip(where, "IF("+cutHere+", "+freeOfSlots(src.t, src.name)+", FALSE)")
+	if o != nil {
+		o.texts, o.rows = strings.Split(o.texts[0], cutHere), RowSet{Table: src.t, Name: src.name, Keys: keys}
+	}
+	return o
+}
+
+const cutHere = "\x00"
+
+// oneTrip has what the statement asks of counters asked behind a condition that the row has no slots. The
+// rest stays as it is, for the server to find the row by; where that is false, the counters do not matter.
+// nil where the text can't be followed.
+func (src source) oneTrip(where ast.ExprNode, free string) *OneTrip {
 	if src.t.Fed { // it would wait for others' slots, while others wait for the row
-		return ""
+		return nil
 	}
 	for i, tok := range src.toks {
 		if tok.Is("RETURNING") || tok.In(once) || sqltext.Assigns(src.toks, i) {
-			return ""
+			return nil
 		}
 	}
 	start, end := src.whereSpan()
 	asking, ok := askingCounters(src.t, where, src.tokensIn(start, end))
 	if !ok {
-		return ""
+		return nil
 	}
-	free := freeOfSlots(src.t, src.name)
 	var b strings.Builder
 	b.WriteString(src.text[:start] + " (")
 	for _, s := range asking {
@@ -45,7 +83,7 @@ func (src source) guard(where ast.ExprNode) string {
 		b.WriteString(" AND " + free)
 	}
 	b.WriteString(src.text[end:])
-	return b.String()
+	return &OneTrip{texts: []string{b.String()}}
 }
 
 // freeOfSlots is a condition that fails, out of range, if the row has slots. The subquery

@@ -66,8 +66,15 @@ func describe(p *Plan) string {
 	if x.Elsewhere != nil {
 		line("  may share a transaction")
 	}
-	if x.Guarded != "" {
-		line("  tries %s", x.Guarded)
+	if o := x.OneTrip; o != nil {
+		text, ok := o.texts[0], true
+		if o.Several() {
+			text, ok = o.Text(Binder{Encoder: sqltext.Encoder{Charset: "utf8mb4"}})
+		}
+		if !ok {
+			text = strings.Join(o.texts, "…")
+		}
+		line("  tries %s", text)
 	}
 	if g := x.Guard; g != nil {
 		line("  goes with others: %s", describeGuard(g))

@@ -54,7 +54,7 @@ type Exact struct {
 	Once        bool              // it assigns variables, so that it may not be sent again
 	Moves       bool              // it gives rows other keys, with which their slots do not go
 	Key         *KeyValue         // of the only row, in whose queue it waits; nil: it concerns others
-	Guarded     string            // the statement in one round trip; "" if there is none
+	OneTrip     *OneTrip          // the statement in one round trip; nil: there is none
 	Guard       *Guard            // by which it may be one statement with others of the row; nil: it may not
 	Elsewhere   *Template         // the statement, where it means the same on another connection; nil: it may not
 	Discards    []*catalog.Column // counters whose values it does away with unread

@@ -53,6 +53,14 @@ func (u *Upsert) AtRows() string {
 		" AND (SELECT COUNT(*) FROM (" + locked + ") AS " + lockedRows + ") = " + strconv.Itoa(len(u.Entries)) + AsPlanned(t)
 }
 
+// AreLocked is true, and so many rows of the table called name are locked then, in the order of their keys.
+// As in AtRows.
+func AreLocked(t *catalog.Table, name, where string, rows int) string {
+	name = sqltext.Quote(name)
+	return "(SELECT COUNT(*) FROM (SELECT " + name + "." + sqltext.Quote(t.Counters[0].Name) + " FROM " + t.Base() + " AS " + name + ForceKey(t) + " WHERE " + where +
+		" LIMIT " + strconv.Itoa(rows+1) + " FOR UPDATE) AS " + lockedRows + ") >= 0"
+}
+
 // ofEach is what entries say, by their keys where it is not the same; a text of none is other.
 func (u *Upsert) ofEach(other string, of func(*RowIncrement) string) string {
 	name, first, same := sqltext.Quote(u.Name), of(u.Entries[0]), true

@@ -393,6 +393,7 @@ UPDATE post SET views = views + ?, likes = likes + 1 WHERE id = ? AND views < ?
 UPDATE item SET stock = stock - ? WHERE id IN (?, ?) AND stock >= ?
 => exact
   because its condition or order needs a counter
+  tries UPDATE item SET stock = stock - ? WHERE ( id IN (?, ?) AND IF(IF(…, (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, FALSE), (stock >= ?) IS TRUE, FALSE))
   exact for forum.item: (id = argument 2) (id = argument 3)
   writes forum.item: (id = argument 2) (id = argument 3)
 
