@@ -3,7 +3,6 @@ package writes
 import (
 	"database/sql"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 )
 
 const listed = `
-CREATE TABLE item (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, v INT NOT NULL DEFAULT 0, title VARCHAR(9) NOT NULL DEFAULT '');
+CREATE TABLE item (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, v INT NOT NULL DEFAULT 0, title VARCHAR(9) NOT NULL DEFAULT '', author INT NULL, INDEX (author));
 CREATE TABLE cell (x INT, y INT, n INT NOT NULL DEFAULT 0, PRIMARY KEY (x, y));
 INSERT INTO item (id, n, v) VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3), (4, 4, 4), (5, 5, 5), (6, 6, 6), (7, 7, 7), (-8, 8, 8);
 INSERT INTO cell VALUES (1, 1, 1), (1, 2, 2), (2, 1, 3)`
@@ -24,9 +23,9 @@ func listedCounters() *countermysql.Config {
 	return &countermysql.Config{Rollup: countermysql.RollupNever, Tables: []countermysql.TableConfig{{Table: "item", Counters: []string{"n", "v"}}, {Table: "cell", Counters: []string{"n"}}}}
 }
 
-// TestListsInOneTrip proves that exact statements of several rows, given by their keys, are one round trip
-// where none of the rows has slots, and the exact way where one has; and that they are answered as
-// on plain MySQL.
+// TestListsInOneTrip proves that UPDATEs of several rows, given by their keys, are one round trip where none
+// of the rows has slots, and run the exact way where one has, or where they may wait for something else; and that
+// they are answered as on plain MySQL.
 func TestListsInOneTrip(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, params := range []string{"interpolateParams=true", "clientFoundRows=true", ""} {
@@ -34,14 +33,19 @@ func TestListsInOneTrip(t *testing.T) {
 			lists := []string{
 				"UPDATE item SET n = 50 WHERE id IN (1, 2)",
 				"UPDATE item SET n = 50 WHERE id IN (2, 1, 1, 99)",
-				"UPDATE item SET n = n * 2, title = 'twice' WHERE id IN (1, 2, -8) AND n > 49",
-				"UPDATE item SET title = 'x' WHERE v < 3 AND id IN (3, 2, 1) AND n + v < 1000 AND title <> 'y'",
+				"UPDATE item SET n = n * 2, title = 'twice' WHERE id IN (1, 2, -8) AND title <> 'y'",
 				"UPDATE `item` AS `i` SET `i`.n = LEAST(`i`.n, i.v) WHERE `i`.`id` IN (7, 6)",
 				"UPDATE cell SET n = 9 - n WHERE y IN (1, 2) AND x = 1",
 				"UPDATE cell SET n = 0 WHERE y IN (2, 1) AND x IN (2, 1)",
+				// The exact way, as they read counters, or may wait for something behind the slots:
+				"UPDATE item SET title = 'x' WHERE v < 3 AND id IN (3, 2, 1) AND n + v < 1000 AND title <> 'y'",
+				"UPDATE item SET author = 2, n = n * 3 WHERE id IN (1, 2)",
+				"UPDATE item SET n = 1 WHERE id IN ('2x', 1)",
+				"UPDATE item SET n = (SELECT MAX(x) FROM cell) WHERE id IN (6, 1)",
 				"DELETE FROM item WHERE id IN (3, 4) AND n >= 4",
 				"DELETE FROM item WHERE id IN (3, 5)",
 			}
+			const inOne = 6
 			play := func() (sent [][]harness.Sending) {
 				for _, list := range lists {
 					sent = append(sent, tw.Sent.During(func() { tw.Play(t, "A: "+list) }))
@@ -52,7 +56,7 @@ func TestListsInOneTrip(t *testing.T) {
 				return sent
 			}
 			for i, sent := range play() {
-				require.Len(t, sent, 1, "%s: %v", lists[i], sent)
+				require.Equal(t, i < inOne, len(sent) == 1, "%s: %v", lists[i], sent)
 			}
 			for _, db := range []*sql.DB{tw.Plain, tw.Direct} {
 				harness.Affected(t, db, "REPLACE INTO item (id, n, v) VALUES (1, 2, 3), (2, 3, 4), (3, 4, 5), (4, 5, 6), (5, 6, 7), (6, 7, 8), (7, 8, 9), (-8, 9, 10)")
@@ -93,7 +97,7 @@ func TestListsInOneTrip(t *testing.T) {
 func TestListsLockRowsFirst(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := harness.NewTwin(t, srv, listed, listedCounters(), "interpolateParams=true")
-		for _, list := range []string{"UPDATE item SET n = 50 WHERE id IN (1, 2)", "UPDATE item SET v = 7 WHERE id IN (2, 1) AND n > 0", "DELETE FROM item WHERE id IN (1, 2)"} {
+		for _, list := range []string{"UPDATE item SET n = 50 WHERE id IN (1, 2)", "UPDATE item SET v = n WHERE id IN (2, 1) AND title <> 'x'"} {
 			for _, first := range []int{1, 2} {
 				other, err := tw.Direct.Begin()
 				require.NoError(t, err)
@@ -111,12 +115,9 @@ func TestListsLockRowsFirst(t *testing.T) {
 				require.Less(t, time.Since(start), 5*time.Second, "it waited for a lock")
 				require.NoError(t, other.Commit())
 				require.NoError(t, <-done)
-				if strings.HasPrefix(list, "DELETE") {
-					require.EqualValues(t, 2, harness.Affected(t, tw.Ours, "INSERT INTO item (id) VALUES (1), (2)"))
-				}
 			}
 		}
-		require.EqualValues(t, 0, harness.Number(t, tw.Ours, "SELECT SUM(n) FROM item WHERE id IN (1, 2)"))
-		require.EqualValues(t, 3+6, harness.Number(t, tw.Ours, "SELECT n FROM item WHERE id = 3"))
+		require.EqualValues(t, 50+50+2+2, harness.Number(t, tw.Ours, "SELECT SUM(n) FROM item WHERE id IN (1, 2)"))
+		require.EqualValues(t, 3+4, harness.Number(t, tw.Ours, "SELECT n FROM item WHERE id = 3"))
 	})
 }

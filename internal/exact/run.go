@@ -159,7 +159,7 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 	}
 	out, err = r.sendGuarded(ctx, x, text)
 	switch {
-	case hasSlots(err), mysqlerr.Number(err) == mysqlerr.ErrMixedCollations, mysqlerr.Number(err) == mysqlerr.ErrDeadlock && !inside: // over slots, perhaps; nothing was done
+	case hasSlots(err), x.OneTrip.Several() && mysqlerr.BadValue[mysqlerr.Number(err)], mysqlerr.Number(err) == mysqlerr.ErrMixedCollations, mysqlerr.Number(err) == mysqlerr.ErrDeadlock && !inside: // over slots, perhaps; nothing was done
 		return answer.Outcome{}, false, nil
 	case err == nil:
 		r.NoteWrites(p.Writes, x.Arguments.Binder, out.Affected())
@@ -172,7 +172,8 @@ func (r *Runner) oneTrip(x Execution) (text string, ok bool) {
 	if x.OneTrip == nil {
 		return "", false
 	}
-	return x.OneTrip.Text(x.Arguments.Binder)
+	text, ok = x.OneTrip.Text(x.Arguments.Binder)
+	return text, ok && (len(text) < r.Settings.Packet || !x.OneTrip.Several())
 }
 
 // sendGuarded sends the statement in one round trip. Outside transactions, one that takes from what

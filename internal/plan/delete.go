@@ -30,8 +30,6 @@ func (a *analyzer) deletion(stmt *ast.DeleteStmt, named []*catalog.Table) *Plan 
 		if x.Key = &keys[0]; node.AsName.O == "" {
 			x.OneTrip = src.tripOfRow(stmt.Where)
 		}
-	} else if stmt.Order == nil && stmt.Limit == nil && node.AsName.O == "" {
-		x.OneTrip = src.tripOfRows(stmt.Where, keys)
 	}
 	return &Plan{Reason: "the slots go with the row", Changes: Changes{Writes: []WriteTarget{{Table: t, Keys: keys}}}, Work: x}
 }

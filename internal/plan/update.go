@@ -137,8 +137,8 @@ func (up singleUpdate) exactly(p *Plan, x *Exact) {
 			x.Elsewhere = &text
 		}
 		x.Overwrites = len(x.Discards) == len(up.List) && !t.UpdateTriggers && !t.Fed && t.Degraded == nil && !up.actsTwice()
-	} else if !up.sets.rekeyed && up.Order == nil && up.Limit == nil {
-		x.OneTrip = up.tripOfRows(up.Where, keys)
+	} else if !up.sets.rekeyed && up.Where != nil {
+		x.OneTrip = up.tripOfRows(keys)
 	}
 }
 

@@ -53,12 +53,14 @@ func (u *Upsert) AtRows() string {
 		" AND (SELECT COUNT(*) FROM (" + locked + ") AS " + lockedRows + ") = " + strconv.Itoa(len(u.Entries)) + AsPlanned(t)
 }
 
-// AreLocked is true, and so many rows of the table called name are locked then, in the order of their keys.
-// As in AtRows.
-func AreLocked(t *catalog.Table, name, where string, rows int) string {
+// AreFree is true of rows of the table called name that have no slots, and fails, out of range, where one has. It
+// locks all of them first, in the order of their keys, as AtRows does; the slots of the same keys are a constant to
+// the server, too, so that it has changed no row by then. IF asks for the one behind the other.
+func AreFree(t *catalog.Table, name, rows, slots string, many int) string {
 	name = sqltext.Quote(name)
-	return "(SELECT COUNT(*) FROM (SELECT " + name + "." + sqltext.Quote(t.Counters[0].Name) + " FROM " + t.Base() + " AS " + name + ForceKey(t) + " WHERE " + where +
-		" LIMIT " + strconv.Itoa(rows+1) + " FOR UPDATE) AS " + lockedRows + ") >= 0"
+	return "IF((SELECT COUNT(*) FROM (SELECT " + name + "." + sqltext.Quote(t.Counters[0].Name) + " FROM " + t.Base() + " AS " + name + ForceKey(t) + " WHERE " + rows +
+		" LIMIT " + strconv.Itoa(many+1) + " FOR UPDATE) AS " + lockedRows + ") >= 0, (SELECT 18446744073709551615 + (1 + 0 * " + catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) +
+		") FROM " + t.Slots() + " AS " + catalog.PrivateName + " FORCE INDEX (PRIMARY) WHERE " + slots + " LIMIT 1 LOCK IN SHARE MODE) IS NULL, FALSE)"
 }
 
 // ofEach is what entries say, by their keys where it is not the same; a text of none is other.

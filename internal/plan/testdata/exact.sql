@@ -1,3 +1,10 @@
+UPDATE item SET stock = 0 WHERE id IN (?, 3)
+=> exact
+  because it overwrites counter stock
+  tries UPDATE item SET stock = 0 WHERE ( id IN (?, 3)) AND …
+  exact for forum.item: id IN ({argument 1}, 3)
+  writes forum.item: (id = argument 1) (id = 3)
+
 UPDATE post SET likes = 0 WHERE id = ?
 => exact
   because it overwrites counter likes
@@ -393,7 +400,6 @@ UPDATE post SET views = views + ?, likes = likes + 1 WHERE id = ? AND views < ?
 UPDATE item SET stock = stock - ? WHERE id IN (?, ?) AND stock >= ?
 => exact
   because its condition or order needs a counter
-  tries UPDATE item SET stock = stock - ? WHERE ( id IN (?, ?) AND IF(IF(…, (SELECT 18446744073709551615 + (1 + 0 * countermysql_slots.`slot`) FROM `forum`.`item_slots` AS countermysql_slots FORCE INDEX (PRIMARY) WHERE countermysql_slots.`id` = `item`.`id` LOCK IN SHARE MODE) IS NULL, FALSE), (stock >= ?) IS TRUE, FALSE))
   exact for forum.item: (id = argument 2) (id = argument 3)
   writes forum.item: (id = argument 2) (id = argument 3)
 
