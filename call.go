@@ -68,7 +68,7 @@ func (k *call) query() read.Execution {
 
 // arguments are what this execution brings to its plan.
 func (k *call) arguments() plan.Arguments {
-	return plan.Arguments{Binder: k.binder(), Given: len(k.args), Literals: k.lits, Binary: k.binary()}
+	return plan.Arguments{Binder: k.binder(), Given: len(k.args), Literals: k.lits, Binary: k.binary(), Sticky: k.stmt != nil && k.stmt.sticks(k.args)}
 }
 
 // interpolated reports whether go-sql-driver sends the text without parameters:

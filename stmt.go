@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"slices"
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/session"
@@ -17,6 +18,7 @@ type stmt struct {
 	others map[string]driver.Stmt
 
 	settings session.Settings // in which it was prepared
+	floats   bool             // it has had a floating-point argument
 }
 
 var (
@@ -33,6 +35,13 @@ var (
 func (s *stmt) current() bool {
 	now := &s.conn.Settings
 	return s.settings.DB == now.DB && s.settings.SQLMode == now.SQLMode
+}
+
+// sticks reports whether a parameter has become one of floating-point numbers for good (see [call.once]), by these
+// arguments or earlier ones: to another text it has not.
+func (s *stmt) sticks(args []driver.NamedValue) bool {
+	s.floats = s.floats || slices.ContainsFunc(args, isFloat)
+	return s.floats
 }
 
 func (s *stmt) NumInput() int { return s.raw.NumInput() }

@@ -25,6 +25,7 @@ func TestStickyInOtherTexts(t *testing.T) {
 			"UPDATE post SET views = views + ? WHERE title <> 'x'",
 			"UPDATE post SET views = views + ? WHERE id = 1",
 			"UPDATE post SET views = GREATEST(views + ?, 0) WHERE id IN (1, 2)",
+			"UPDATE post SET views = GREATEST(views + ?, 0) WHERE id = 1",
 			"UPDATE post SET views = views + 1 ORDER BY id LIMIT ?",
 		} {
 			for _, level := range []string{"READ COMMITTED", "REPEATABLE READ"} {

@@ -101,7 +101,7 @@ func (r *Runner) runQueued(ctx context.Context, x Execution, waits bool) (out an
 // standsAlone reports whether the statement is a transaction by itself whose answer is a number
 // of rows.
 func (r *Runner) standsAlone(x Execution) bool {
-	return x.Arguments.Count() == x.Plan.Params && !x.Asked && !r.InTransaction()
+	return x.Arguments.Count() == x.Plan.Params && !x.Arguments.Sticky && !x.Asked && !r.InTransaction()
 }
 
 // runByItself is RunExactly for a statement that shares nothing.
@@ -169,7 +169,7 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 
 // oneTrip is the text of the statement that fails if a row has slots; ok is false where there is none.
 func (r *Runner) oneTrip(x Execution) (text string, ok bool) {
-	if x.OneTrip == nil {
+	if x.OneTrip == nil || x.Arguments.Sticky {
 		return "", false
 	}
 	text, ok = x.OneTrip.Text(x.Arguments.Binder)

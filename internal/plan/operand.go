@@ -71,6 +71,7 @@ type Arguments struct {
 	Given    int               // arguments of the caller's
 	Literals *sqltext.Literals // of the text; nil: none
 	Binary   bool              // the server gets the arguments apart from the text
+	Sticky   bool              // and takes some for floating-point numbers in this text alone, whatever they are
 }
 
 // Count is how many arguments the plan gets.
