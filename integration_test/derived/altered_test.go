@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/integration_test/harness"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
@@ -48,5 +49,22 @@ func TestWrittenBehindDDL(t *testing.T) {
 				})
 			}
 		}
+	})
+}
+
+// TestKeptBehindRefusedDDL proves that an ALTER that the server refuses leaves the counters kept, and that
+// Explain tells that DROP leaves the slots table, which triggers write.
+func TestKeptBehindRefusedDDL(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := newPosts(t, srv)
+		_, err := tw.Ours.Exec("ALTER TABLE post DROP PRIMARY KEY, ADD PRIMARY KEY (nothing)")
+		require.EqualValues(t, 1072, harness.ErrorNumber(err))
+		for _, db := range []*sql.DB{tw.Direct, tw.Ours} {
+			harness.Affected(t, db, "INSERT INTO comment (post_id, amount) VALUES (2, 3)")
+			requireExact(t, tw)
+		}
+		of, err := countermysql.Explain(t.Context(), tw.Ours, "DROP TABLE post")
+		require.NoError(t, err)
+		require.Contains(t, of.Steps[len(of.Steps)-1].SQL, "TRUNCATE TABLE ")
 	})
 }

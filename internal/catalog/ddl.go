@@ -181,9 +181,10 @@ func (q DDL) Open() string {
 	return open
 }
 
-// End ends the slots as TRUNCATE or DROP TABLE has ended the base rows.
+// End ends the slots as TRUNCATE or DROP TABLE has ended the base rows. A slots table that triggers write is
+// only emptied: every write of what they are for would fail without it.
 func (q DDL) End(truncate bool) string {
-	if truncate {
+	if truncate || q.t.Fed {
 		return "TRUNCATE TABLE " + q.t.Slots()
 	}
 	return "DROP TABLE IF EXISTS " + q.t.Slots()

@@ -173,9 +173,7 @@ const OwnTriggers = "ACTION_TIMING = 'AFTER' AND TRIGGER_NAME LIKE 'countermysql
 // Feeders asks for them: the database of the table that each is for, its name, its body.
 const Feeders = "SELECT EVENT_OBJECT_SCHEMA, TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS WHERE " + OwnTriggers + " ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME"
 
-// DropFeeders are the statements that drop those which write the slots of a table: where these have got
-// other columns, or are gone, every write of what they are for would fail. The counters stay what they are
-// until init makes the triggers again.
+// DropFeeders are the statements that drop those which write the slots of a table.
 func DropFeeders(t *Table, feeders [][]string) (drops []string) {
 	for _, f := range feeders {
 		if Feeds(t, f[0], f[2]) {

@@ -44,26 +44,14 @@ func (d *Definer) alter(ctx context.Context, x Statement, tables []*catalog.Tabl
 		switch {
 		case notUnderLock[mysqlerr.Number(err)]:
 			err = x.Send()
-		case remakes && err == nil && t.Fed:
-			d.dropFeeders(ctx, t)
+		case remakes && err == nil: // under LOCK TABLES it could not
+			_ = d.Watcher.DropFeeders(ctx, t) // which tells: what the application has asked for is done
 		}
 	}
 	if to := sqltext.NewName(toks); err == nil && to != nil {
 		d.follow(ctx, t, to)
 	}
 	return err
-}
-
-// dropFeeders drops the triggers that write the slots of a table, which has got another key: under LOCK
-// TABLES it could not. What the application has asked for is done already.
-func (d *Definer) dropFeeders(ctx context.Context, t *catalog.Table) {
-	feeders, err := d.Read(ctx, catalog.Feeders)
-	for _, drop := range catalog.DropFeeders(t, feeders) {
-		if err == nil {
-			_, err = d.Do(ctx, drop)
-		}
-	}
-	d.warn("triggers "+t.String(), "countermysql: the key has another type now, and nothing keeps the derived counters until countermysql init has made their triggers again", "table", t.String(), "error", err)
 }
 
 // unclaimed refuses DDL behind which a slots table is to be empty, if it holds counts that no counter takes.

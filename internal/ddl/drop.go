@@ -50,7 +50,7 @@ func (d *Definer) mayStay(ctx context.Context, err error) error {
 	return nil
 }
 
-// end sends the statement, and ends the slots. Those that triggers write, who fail without them, are only emptied.
+// end sends the statement, and ends the slots.
 func (d *Definer) end(ctx context.Context, x Statement, tables []*catalog.Table, toks []sqltext.Token) error {
 	err := x.Send()
 	if n := mysqlerr.Number(err); err != nil && (n != mysqlerr.ErrUnknownTable || d.Locks) { // where MariaDB has dropped the others
@@ -64,7 +64,7 @@ func (d *Definer) end(ctx context.Context, x Statement, tables []*catalog.Table,
 		ends := d.dropLeft
 		if truncate || d.Locks {
 			ends = func(ctx context.Context, t *catalog.Table) error {
-				_, err := d.Do(ctx, t.DDL().End(truncate || t.Fed))
+				_, err := d.Do(ctx, t.DDL().End(truncate))
 				return err
 			}
 		}
@@ -89,7 +89,7 @@ func (d *Definer) dropLeft(ctx context.Context, t *catalog.Table) (err error) {
 	if back, err := d.Read(ctx, t.DDL().There()); err != nil || len(back) > 0 {
 		return err
 	}
-	_, err = d.Do(ctx, t.DDL().End(t.Fed))
+	_, err = d.Do(ctx, t.DDL().End(false))
 	return err
 }
 

@@ -110,7 +110,7 @@ func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, 
 	if out, done, err := r.runOnPart(ctx, x); done || err != nil {
 		return out, err
 	}
-	if out, done, err := r.runGuarded(ctx, x); done || err != nil {
+	if out, done, err := r.runInOneTrip(ctx, x); done || err != nil {
 		return out, err
 	}
 	if !r.InTransaction() {
@@ -127,11 +127,11 @@ func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, 
 	return out, err
 }
 
-// runGuarded runs the statement in one round trip; done is false where there is something
+// runInOneTrip runs the statement in one round trip; done is false where there is something
 // to roll up. Inside a transaction the row is locked first: the guard leaves the slots
 // that it finds locked, but not the row, and who increments that meanwhile has it, and
 // would wait for them (MariaDB).
-func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
+func (r *Runner) runInOneTrip(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
 	p, inside := x.Plan, r.InTransaction()
 	text, ok := r.oneTrip(x)
 	if !ok || x.Asked || r.hasReserve(x) || inside && (x.OneTrip.Several() || len(r.Transaction().Pending) > 0 || r.LocksGaps()) {
@@ -157,7 +157,7 @@ func (r *Runner) runGuarded(ctx context.Context, x Execution) (out answer.Outcom
 			return out, true, err
 		}
 	}
-	out, err = r.sendGuarded(ctx, x, text)
+	out, err = r.sendInOneTrip(ctx, x, text)
 	switch {
 	case hasSlots(err), x.OneTrip.Several() && mysqlerr.BadValue[mysqlerr.Number(err)], mysqlerr.Number(err) == mysqlerr.ErrMixedCollations, mysqlerr.Number(err) == mysqlerr.ErrDeadlock && !inside: // over slots, perhaps; nothing was done
 		return answer.Outcome{}, false, nil
@@ -173,13 +173,13 @@ func (r *Runner) oneTrip(x Execution) (text string, ok bool) {
 		return "", false
 	}
 	text, ok = x.OneTrip.Text(x.Arguments.Binder)
-	return text, ok && (len(text) < r.Settings.Packet || !x.OneTrip.Several())
+	return text, ok && len(text) < r.Settings.Packet
 }
 
-// sendGuarded sends the statement in one round trip. Outside transactions, one that takes from what
+// sendInOneTrip sends the statement in one round trip. Outside transactions, one that takes from what
 // is never below zero goes as it is, and is told by its base row alone if that has enough: then the
 // whole has. Where rows of late had not, it is not tried.
-func (r *Runner) sendGuarded(ctx context.Context, x Execution, text string) (answer.Outcome, error) {
+func (r *Runner) sendInOneTrip(ctx context.Context, x Execution, text string) (answer.Outcome, error) {
 	takes := r.standsAlone(x) && sale.Sells(r.Caller)
 	if takes {
 		_, _, takes = r.Part(x)

@@ -7,6 +7,7 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
 // Guard is an UPDATE of one row that takes from one counter, or adds to it, as long as that
@@ -50,7 +51,7 @@ func (up singleUpdate) bounded(x *Exact) *Guard {
 	if x.OneTrip == nil || t.UpdateTriggers || t.CheckedBy != "" && !t.Bounded || t.Degraded != nil || t.Galera || len(x.Key.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
 		return nil
 	}
-	g := &Guard{Table: t, Name: name, Text: up.text, key: *x.Key, free: freeOfSlots(t, name)}
+	g := &Guard{Table: t, Name: name, Text: up.text, key: *x.Key, free: slotsql.IsFree(t, name)}
 	for _, set := range up.List {
 		if !up.setsBounded(g, set) {
 			return nil

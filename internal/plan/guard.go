@@ -38,9 +38,10 @@ func (o *OneTrip) Text(b Binder) (string, bool) {
 	return o.texts[0] + slotsql.AreFree(rows.Table, rows.Name, where, slots, len(rows.Keys)) + o.texts[1], ok && b.MatchExactly(rows.Keys)
 }
 
-// tripOfRows is an UPDATE of the rows that have these keys; nil where it may not be one. It looks at their slots
-// before it changes any, and has their gaps then: so it may wait for nothing more, such as an index, a
-// parent, or another table's row, while a COMMIT waits to insert a slot there. Who takes units of a row that has a reserve would wait for it.
+// tripOfRows is an UPDATE of the rows that have these keys; nil where it may not be one. It looks at their
+// slots before it changes any, and has their gaps then: so it may wait for nothing more, such as an index, a
+// parent, or another table's row, while a COMMIT waits to insert a slot there. Who takes units of a row that
+// has a reserve would wait for it.
 func (up singleUpdate) tripOfRows(keys []KeyValue) *OneTrip {
 	t := up.t
 	if len(keys) < 2 || !slices.Equal(keys[0].Columns, t.Key) || !t.Key.Integers() || catalog.Reserves(t) || t.Fed || t.UpdateTriggers ||
@@ -54,7 +55,8 @@ func (up singleUpdate) tripOfRows(keys []KeyValue) *OneTrip {
 	return &OneTrip{[]string{up.text[:start] + " (" + up.text[start:end] + ") AND ", up.text[end:]}, RowSet{Table: t, Name: up.name, Keys: keys}}
 }
 
-// maySendTwice reports whether the statement may be sent again where the first try was refused, and returns no rows.
+// maySendTwice reports whether the statement may be sent again where the first try was refused, and returns
+// no rows.
 func (src source) maySendTwice() bool {
 	for i, tok := range src.toks {
 		if tok.Is("RETURNING") || tok.In(once) || sqltext.Assigns(src.toks, i) {
@@ -76,7 +78,7 @@ func (src source) tripOfRow(where ast.ExprNode) *OneTrip {
 	if !ok {
 		return nil
 	}
-	free := freeOfSlots(src.t, src.name)
+	free := slotsql.IsFree(src.t, src.name)
 	var b strings.Builder
 	b.WriteString(src.text[:start] + " (")
 	for _, s := range asking {
@@ -89,14 +91,6 @@ func (src source) tripOfRow(where ast.ExprNode) *OneTrip {
 	}
 	b.WriteString(src.text[end:])
 	return &OneTrip{texts: []string{b.String()}}
-}
-
-// freeOfSlots is a condition that fails, out of range, if the row has slots. The subquery
-// locks, because under READ COMMITTED it would otherwise look at the moment before the
-// statement got its row.
-func freeOfSlots(t *catalog.Table, name string) string {
-	return "(SELECT 18446744073709551615 + (1 + 0 * " + catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + ") FROM " + t.Slots() + " AS " + catalog.PrivateName +
-		" FORCE INDEX (PRIMARY) WHERE " + t.Key.Same(catalog.PrivateName, sqltext.Quote(name)) + " LOCK IN SHARE MODE) IS NULL"
 }
 
 // askingCounters finds the conditions, all of which must hold, that read counters or

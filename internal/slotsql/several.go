@@ -53,16 +53,6 @@ func (u *Upsert) AtRows() string {
 		" AND (SELECT COUNT(*) FROM (" + locked + ") AS " + lockedRows + ") = " + strconv.Itoa(len(u.Entries)) + AsPlanned(t)
 }
 
-// AreFree is true of rows of the table called name that have no slots, and fails, out of range, where one has. It
-// locks all of them first, in the order of their keys, as AtRows does; the slots of the same keys are a constant to
-// the server, too, so that it has changed no row by then. IF asks for the one behind the other.
-func AreFree(t *catalog.Table, name, rows, slots string, many int) string {
-	name = sqltext.Quote(name)
-	return "IF((SELECT COUNT(*) FROM (SELECT " + name + "." + sqltext.Quote(t.Counters[0].Name) + " FROM " + t.Base() + " AS " + name + ForceKey(t) + " WHERE " + rows +
-		" LIMIT " + strconv.Itoa(many+1) + " FOR UPDATE) AS " + lockedRows + ") >= 0, (SELECT 18446744073709551615 + (1 + 0 * " + catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) +
-		") FROM " + t.Slots() + " AS " + catalog.PrivateName + " FORCE INDEX (PRIMARY) WHERE " + slots + " LIMIT 1 LOCK IN SHARE MODE) IS NULL, FALSE)"
-}
-
 // ofEach is what entries say, by their keys where it is not the same; a text of none is other.
 func (u *Upsert) ofEach(other string, of func(*RowIncrement) string) string {
 	name, first, same := sqltext.Quote(u.Name), of(u.Entries[0]), true

@@ -63,8 +63,8 @@ func (w *Watcher) MakeSlots(ctx context.Context, srv catalog.Server, t *catalog.
 		return err
 	}
 	steps := t.DDL().Steps()
-	if t.Fed && t.DDL().Renumbers() {
-		if err := w.dropFeeders(ctx, t); err != nil {
+	if t.DDL().Renumbers() {
+		if err := w.DropFeeders(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -106,14 +106,19 @@ func (w *Watcher) MakeSlots(ctx context.Context, srv catalog.Server, t *catalog.
 	return makeHeld(ctx, look, srv, t, steps[1])
 }
 
-// dropFeeders drops the triggers that write the slots of a table by columns that go.
-func (w *Watcher) dropFeeders(ctx context.Context, t *catalog.Table) error {
+// DropFeeders drops the triggers that write the slots of a table, where these get other columns: every write
+// of what they are for would fail then. It says so, as nothing keeps the counters from then on.
+func (w *Watcher) DropFeeders(ctx context.Context, t *catalog.Table) error {
+	if !t.Fed {
+		return nil
+	}
 	feeders, err := w.config.Lookups.Query(ctx, catalog.Feeders)
 	for _, drop := range catalog.DropFeeders(t, feeders) {
 		if err == nil {
 			err = w.config.Lookups.Exec(ctx, drop)
 		}
 	}
+	w.config.Warn("triggers "+t.String(), "countermysql: the table has another key, and nothing keeps its derived counters until countermysql init has made their triggers again", "table", t.String(), "error", err)
 	return err
 }
 
