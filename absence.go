@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -21,7 +20,8 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (answer.Outcome, error
 	if c.Locks || c.XAEnded {
 		return c.runKnown(ctx, k)
 	}
-	m := meet(c, k)
+	m := &meeting{c: c, k: k, inside: c.InTransaction(), twice: k.Encounter.Twice, reads: k.Encounter.Reads}
+	m.before, m.behind = k.Encounter.Looks(m.inside, k.Plan.Effect == nil)
 	out, err := answer.Outcome{}, c.SendBegin(ctx)
 	switch {
 	case err != nil:
@@ -67,21 +67,6 @@ type meeting struct {
 	ran            bool
 }
 
-func meet(c *conn, k *call) *meeting {
-	e := k.Encounter
-	m := &meeting{c: c, k: k, inside: c.InTransaction(), twice: e.Twice, reads: e.Reads}
-	for _, b := range e.Absences {
-		late := m.twice && (!m.inside || b.Shows)
-		if !late {
-			m.before = append(m.before, b)
-		}
-		if late || b.Column == "" && k.Plan.Effect == nil && (m.twice || !m.reads) { // nothing keeps it from being made meanwhile
-			m.behind = append(m.behind, b)
-		}
-	}
-	return m
-}
-
 // run fails with ErrAppeared where something is there by now.
 func (m *meeting) run(ctx context.Context) (out answer.Outcome, err error) {
 	if err = appeared(m.before, func(query string) error { return m.c.Try(ctx, query) }); err != nil {
@@ -119,9 +104,7 @@ func (m *meeting) outside(ctx context.Context) func(query string) error {
 // shown are the absences that a query's answer may show.
 func shown(all []plan.Absence, out answer.Outcome) []plan.Absence {
 	return slices.DeleteFunc(slices.Clone(all), func(b plan.Absence) bool {
-		return b.Shows && out.Rows != nil && !slices.ContainsFunc(out.Rows.Columns(), func(name string) bool {
-			return strings.EqualFold(name[strings.LastIndexByte(name, '.')+1:], b.Column) // columnsWithAlias
-		})
+		return out.Rows != nil && !b.MayShow(out.Rows.Columns())
 	})
 }
 

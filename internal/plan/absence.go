@@ -33,6 +33,13 @@ func (ab Absence) Query() string {
 	return "SELECT " + sqltext.Quote(ab.Column) + " FROM " + ab.t.Base() + " LIMIT 0"
 }
 
+// MayShow reports whether an answer with these columns may show it.
+func (ab Absence) MayShow(columns []string) bool {
+	return !ab.Shows || slices.ContainsFunc(columns, func(name string) bool {
+		return strings.EqualFold(name[strings.LastIndexByte(name, '.')+1:], ab.Column) // columnsWithAlias
+	})
+}
+
 // absencesOf are those of a table.
 func absencesOf(t *catalog.Table) (all []Absence) {
 	switch {
@@ -67,6 +74,21 @@ type encounter struct {
 	Absences []Absence
 	Reads    bool // it only reads
 	Twice    bool // and may be sent twice, as it calls no function that may do something
+}
+
+// Looks are the absences to look for before the statement and behind it, inside a transaction or not; data
+// says that it is no DDL.
+func (e *encounter) Looks(inside, data bool) (before, behind []Absence) {
+	for _, ab := range e.Absences {
+		late := e.Twice && (!inside || ab.Shows)
+		if !late {
+			before = append(before, ab)
+		}
+		if late || ab.Column == "" && data && (e.Twice || !e.Reads) { // nothing keeps it from being made meanwhile
+			behind = append(behind, ab)
+		}
+	}
+	return before, behind
 }
 
 // encounter finds what the statement may meet; nil if that is nothing. It may find too
