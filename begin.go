@@ -25,6 +25,9 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if err := session.SetLevelBack(ctx, c.Session); err != nil {
+		return nil, err
+	}
 	if err := c.SendBegin(ctx); err != nil { // of a transaction that is not over
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/read"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
@@ -61,6 +62,11 @@ type (
 // planOf returns the plan of a text, which may have been prepared; nil: it has not.
 func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse, error) {
 	c.Spend()
+	if c.LevelKept {
+		if err := session.SetLevelBack(ctx, c.Session, sqltext.Tokenize(text, c.Settings.Mode)...); err != nil {
+			return planUse{}, err
+		}
+	}
 	s, err := c.SchemaFor(ctx, text)
 	if err != nil {
 		if s = c.connector.watcher.Current(); s == nil || ctx.Err() != nil || c.connector.watcher.Changed() {

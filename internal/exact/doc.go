@@ -4,7 +4,8 @@
 //
 //	[Runner.RunExactly]    behind others of its row, or together with them (internal/sale), or
 //	                       inside a transaction from a part of the value that has enough, or
-//	                       in one round trip, with a guard that fails if the row has slots, or
+//	                       in one round trip, with a guard that fails if a row has slots, and locks no
+//	                       gap where it may wait behind that (internal/session: OutsideGaps), or
 //	                       first, and looked at behind (internal/fold: HadSlots), or
 //	                       folded before, in the open transaction or one of its own, and sent again
 //	                       if a row that it has written got slots meanwhile (internal/fold: Between)

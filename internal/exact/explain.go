@@ -6,6 +6,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sale"
+	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
 	"github.com/countermysql/countermysql/internal/sqltext"
 	"github.com/countermysql/countermysql/internal/stock"
@@ -13,6 +14,9 @@ import (
 
 // Tell takes what is sent, and when; own says that the text is the user's, with his arguments.
 type Tell func(when, text string, own bool)
+
+// Swept is what becomes of slots that have no row, before a statement that may make it.
+const Swept = "first, if a row was deleted by others: what it has left in slots under this key is removed"
 
 // ExplainExact tells what becomes of a statement that runs the exact way.
 func (r *Runner) ExplainExact(x Execution, tell Tell) {
@@ -22,7 +26,14 @@ func (r *Runner) ExplainExact(x Execution, tell Tell) {
 		if _, _, ok := r.Part(x); ok && alone {
 			tell("as it is, if its base row may be expected to have enough by itself", x.Text, true)
 		}
-		tell("in one round trip, if the rows have no slots", x.Own(trip), true)
+		looks := func() { tell("in one round trip, if the rows have no slots", x.Own(trip), true) }
+		if x.OneTrip.Waits && r.LocksGaps() {
+			tell("so that no gap is locked between slots while the next waits", session.WithoutGaps, false)
+			looks()
+			tell("before what comes next, if that has changed no row", session.OwnLevel(r.Session), false)
+		} else {
+			looks()
+		}
 	}
 	if !r.ExplainTogether(x, "while another one of its row is under way: together with those that wait, if there is enough for all (else one after the other)", tell) {
 		if _, ok := x.TextElsewhere(x.Text, x.Arguments); ok && alone {
@@ -30,11 +41,15 @@ func (r *Runner) ExplainExact(x Execution, tell Tell) {
 		}
 	}
 	r.explainParts(x, tell)
+	otherwise := ""
 	if inOne {
-		tell("else, in a transaction:", "", false)
-	} else {
-		tell("in a transaction:", "", false)
+		otherwise = "else, "
 	}
+	if x.Plan.Sweep != nil {
+		tell(otherwise+Swept, "", false)
+		otherwise = ""
+	}
+	tell(otherwise+"in a transaction:", "", false)
 	itself := r.explainFolds(x, tell)
 	if slices.ContainsFunc(x.Rows, func(s plan.RowSet) bool { return s.Table.Fed }) {
 		tell("what triggers have added to their slots is added to them and taken off another slot", "", false)

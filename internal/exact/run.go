@@ -113,6 +113,11 @@ func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, 
 	if out, done, err := r.runInOneTrip(ctx, x); done || err != nil {
 		return out, err
 	}
+	if p.Sweep != nil {
+		if err := r.AgainAlone(ctx, func() error { return r.SweepOrphans(ctx, p, x.Arguments.Binder) }); err != nil {
+			return answer.Outcome{}, err
+		}
+	}
 	if !r.InTransaction() {
 		return r.runAlone(ctx, x)
 	}
@@ -134,7 +139,7 @@ func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, 
 func (r *Runner) runInOneTrip(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
 	p, inside := x.Plan, r.InTransaction()
 	text, ok := r.oneTrip(x)
-	if !ok || x.Asked || r.hasReserve(x) || inside && (x.OneTrip.Several() || len(r.Transaction().Pending) > 0 || r.LocksGaps()) {
+	if !ok || x.Asked || r.hasReserve(x) || inside && (x.OneTrip.Several() || len(r.Transaction().Pending) > 0) {
 		return answer.Outcome{}, false, nil
 	}
 	if inside {
@@ -159,7 +164,7 @@ func (r *Runner) runInOneTrip(ctx context.Context, x Execution) (out answer.Outc
 	}
 	out, err = r.sendInOneTrip(ctx, x, text)
 	switch {
-	case hasSlots(err), x.OneTrip.Several() && mysqlerr.BadValue[mysqlerr.Number(err)], mysqlerr.Number(err) == mysqlerr.ErrMixedCollations, mysqlerr.Number(err) == mysqlerr.ErrDeadlock && !inside: // over slots, perhaps; nothing was done
+	case hasSlots(err), x.OneTrip.Several() && mysqlerr.BadValue[mysqlerr.Number(err)], refusedTrip[mysqlerr.Number(err)], mysqlerr.Number(err) == mysqlerr.ErrDeadlock && !inside: // nothing was done
 		return answer.Outcome{}, false, nil
 	case err == nil:
 		r.NoteWrites(p.Writes, x.Arguments.Binder, out.Affected())
@@ -167,13 +172,31 @@ func (r *Runner) runInOneTrip(ctx context.Context, x Execution) (out answer.Outc
 	return out, true, err
 }
 
-// oneTrip is the text of the statement that fails if a row has slots; ok is false where there is none.
+// refusedTrip are the errors of such a text alone, perhaps: over slots, or by its level.
+var refusedTrip = map[uint16]bool{mysqlerr.ErrMixedCollations: true, mysqlerr.ErrLogsStatements: true}
+
+// oneTrip is the text of the statement that fails if a row has slots; ok is false where there is none. The gap
+// of the slots, in which others insert theirs, may not be locked for as long as a transaction lasts, nor while
+// the statement waits.
 func (r *Runner) oneTrip(x Execution) (text string, ok bool) {
-	if x.OneTrip == nil || x.Arguments.Sticky {
+	switch trip := x.OneTrip; {
+	case trip == nil || x.Arguments.Sticky, r.LocksGaps() && (r.InTransaction() || trip.Reads || trip.Waits && r.Next != ""):
 		return "", false
 	}
 	text, ok = x.OneTrip.Text(x.Arguments.Binder)
 	return text, ok && len(text) < r.Settings.Packet
+}
+
+// sendLooking sends the text that fails if a row has slots.
+func (r *Runner) sendLooking(ctx context.Context, x Execution, text string) (out answer.Outcome, err error) {
+	if !x.OneTrip.Waits || !r.LocksGaps() {
+		return r.sendApart(ctx, x, text)
+	}
+	_, err = session.OutsideGaps(ctx, r.Session, func() (int64, error) {
+		out, err = r.sendApart(ctx, x, text)
+		return out.Affected(), err
+	})
+	return out, err
 }
 
 // sendInOneTrip sends the statement in one round trip. Outside transactions, one that takes from what
@@ -185,7 +208,7 @@ func (r *Runner) sendInOneTrip(ctx context.Context, x Execution, text string) (a
 		_, _, takes = r.Part(x)
 	}
 	if !takes {
-		return r.sendApart(ctx, x, text)
+		return r.sendLooking(ctx, x, text)
 	}
 	supply := r.sales.Supply(x.Guard.Table)
 	if supply.Suffices() {
@@ -200,7 +223,7 @@ func (r *Runner) sendInOneTrip(ctx context.Context, x Execution, text string) (a
 			return out, nil
 		}
 	}
-	out, err := r.sendApart(ctx, x, text)
+	out, err := r.sendLooking(ctx, x, text)
 	supply.Note(err == nil && out.Affected() > 0)
 	return out, err
 }

@@ -44,6 +44,7 @@ const (
 	ErrManyStatements  = 1461 // are prepared on the server
 	ErrReprepare       = 1615 // its tables are being altered all the time
 
+	ErrLogsStatements = 1665 // binlog_format = STATEMENT, at this isolation level
 	ErrReadOnlyServer = 1290
 	ErrNeedsSuper     = 1419 // to make a trigger beside a binary log
 

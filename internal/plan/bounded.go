@@ -22,6 +22,7 @@ type Guard struct {
 	sign    int64           // of Other
 	Name    string          // what the statement calls the table
 	Text    string          // the statement, whose literals are parameters
+	Waits   bool            // see [OneTrip]
 	key     KeyValue
 	delta   Delta
 	bound   *bound   // nil: what the column can hold, or a CHECK constraint lets it
@@ -51,7 +52,7 @@ func (up singleUpdate) bounded(x *Exact) *Guard {
 	if x.OneTrip == nil || t.UpdateTriggers || t.CheckedBy != "" && !t.Bounded || t.Degraded != nil || t.Galera || len(x.Key.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
 		return nil
 	}
-	g := &Guard{Table: t, Name: name, Text: up.text, key: *x.Key, free: slotsql.IsFree(t, name)}
+	g := &Guard{Table: t, Name: name, Text: up.text, Waits: x.OneTrip.Waits, key: *x.Key, free: slotsql.IsFree(t, name)}
 	for _, set := range up.List {
 		if !up.setsBounded(g, set) {
 			return nil

@@ -164,7 +164,7 @@ func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequ
 	g, locked := lead.guard, lead.reserved && !lead.guard.TakesFromParts()
 	if !lead.reserved && short.Load() && !g.MayFail() && !lead.Rounds() {
 		n := stock.Modest(wants(batch))
-		affected, err := s.trySale(ctx, batch[n].Payload.Alone())
+		affected, err := s.trySale(ctx, g, batch[n].Payload.Alone())
 		switch {
 		case ends(err):
 			s.unsold(ctx, batch, batch, err)
@@ -179,7 +179,7 @@ func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequ
 		}
 	}
 	if !locked {
-		affected, err := s.trySale(ctx, left[len(left)-1].Payload.Together(stock.Enough(wants(left))))
+		affected, err := s.trySale(ctx, g, left[len(left)-1].Payload.Together(stock.Enough(wants(left))))
 		switch {
 		case ends(err):
 			s.unsold(ctx, batch, left, err)
@@ -284,8 +284,12 @@ func ends(err error) bool {
 }
 
 // trySale sends a statement whose failure is no news to anybody, unless it ends the batch.
-func (s *seller) trySale(ctx context.Context, text string) (affected int64, err error) {
-	affected, err = s.Do(ctx, text)
+func (s *seller) trySale(ctx context.Context, g *plan.Guard, text string) (affected int64, err error) {
+	if try := func() (int64, error) { return s.Do(ctx, text) }; g.Waits && s.LocksGaps() {
+		affected, err = session.OutsideGaps(ctx, s.Session, try)
+	} else {
+		affected, err = try()
+	}
 	if err != nil && !ends(err) {
 		s.Stats.Unheard(mysqlerr.Number(err))
 	}

@@ -40,6 +40,7 @@ func begin(ctx context.Context, shared *Shared, raw, below driver.Conn) (*Sessio
 // Unwrap returns go-sql-driver's own connection. What is sent through it is
 // not seen by countermysql.
 func (s *Session) Unwrap() driver.Conn {
+	_ = SetLevelBack(context.Background(), s)
 	_ = s.SendBegin(context.Background()) // if it fails, so does what is sent next
 	return s.Below
 }

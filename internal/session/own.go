@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // StartTransaction begins a transaction whatever the sql_mode: under ORACLE,
@@ -45,8 +46,42 @@ func (s *Session) BeginImplied(ctx context.Context) error {
 	return err
 }
 
+// WithoutGaps has the next transaction, and that alone, lock no gap.
+const WithoutGaps = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
+
+// OutsideGaps runs a statement that looks at slots, and may wait for others then: it may not have the gap locked in
+// which those wait to insert theirs, while they hold what it waits for. As it is a transaction by itself, and reads
+// nothing of others, the level makes no other difference. What has failed, or changed no row, may not have begun
+// one: MySQL looks at no table where no partition can have the row.
+func OutsideGaps(ctx context.Context, s *Session, run func() (affected int64, err error)) (int64, error) {
+	s.LevelKept = true
+	if _, err := s.Do(ctx, WithoutGaps); err != nil {
+		return 0, err
+	}
+	affected, err := run()
+	s.LevelKept = err != nil || affected == 0
+	return affected, err
+}
+
+// OwnLevel says of the next transaction what is so anyway.
+func OwnLevel(s *Session) string { return "SET TRANSACTION ISOLATION LEVEL " + s.Settings.Isolation }
+
+// SetLevelBack gives the next transaction its level again before a statement that is, or begins, one: not before
+// one that asks what the last has to say, which would be gone.
+func SetLevelBack(ctx context.Context, s *Session, next ...sqltext.Token) error {
+	if !s.LevelKept || len(next) > 0 && (next[0].Is("SHOW") || next[0].Is("GET") || !sqltext.UsesTables(next)) {
+		return nil
+	}
+	_, err := s.Do(ctx, OwnLevel(s))
+	s.LevelKept = err != nil
+	return err
+}
+
 // Start begins a transaction of ours. What was read before it fixes no snapshot.
 func (s *Session) Start(ctx context.Context) error {
+	if err := SetLevelBack(ctx, s); err != nil {
+		return err
+	}
 	_, err := s.Do(ctx, StartTransaction)
 	s.HasSnapshot = false
 	return err

@@ -25,7 +25,8 @@ type Transactions struct {
 	Leased traffic.Held      // slots in use
 	Taken  []*traffic.Taking // what it has to do with reserved rows
 
-	Spent bool // the statement was the transaction that SET TRANSACTION has spoken of
+	Spent     bool // the statement was the transaction that SET TRANSACTION has spoken of
+	LevelKept bool // the server may keep another level for the next transaction, that was for one of ours
 }
 
 // openTransaction is what is known of the transaction until it ends; the zero value is
