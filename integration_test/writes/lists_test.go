@@ -15,7 +15,7 @@ import (
 )
 
 const listed = `
-CREATE TABLE item (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, v INT NOT NULL DEFAULT 0, title VARCHAR(9) NOT NULL DEFAULT '', author INT NULL, INDEX (author));
+CREATE TABLE item (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, v INT NOT NULL DEFAULT 0, title VARCHAR(9) NOT NULL DEFAULT '', author INT NULL, INDEX (author), INDEX (v));
 CREATE TABLE cell (x INT, y INT, n INT NOT NULL DEFAULT 0, PRIMARY KEY (x, y));
 INSERT INTO item (id, n, v) VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3), (4, 4, 4), (5, 5, 5), (6, 6, 6), (7, 7, 7), (-8, 8, 8);
 CREATE TABLE other (id INT PRIMARY KEY);
@@ -45,6 +45,7 @@ func TestListsInOneTrip(t *testing.T) {
 				{"UPDATE `item` AS `i` SET `i`.n = LEAST(`i`.n, i.v) WHERE `i`.`id` IN (7, 6)", 1},
 				{"UPDATE cell SET n = 9 - n WHERE y IN (1, 2) AND x = 1", 1},
 				{"UPDATE cell SET n = 0 WHERE y IN (2, 1) AND x IN (2, 1)", 1},
+				{"UPDATE item SET v = v * 2 WHERE id IN (2, 1)", 1},
 				// They may wait for something behind the slots:
 				{"UPDATE item SET author = 2, n = n * 3 WHERE id IN (1, 2)", 2},
 				{"REPLACE INTO item (id, n) VALUES (1, 5)", 2},

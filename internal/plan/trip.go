@@ -125,10 +125,11 @@ func readsOthers(toks []sqltext.Token) bool {
 	return sqltext.HasWord(toks, "SELECT", "TABLE") || sqltext.CallsOwn(toks)
 }
 
-// changesIndexes reports whether an index but the primary key may change with the row.
-func (up singleUpdate) changesIndexes() bool {
+// waits reports whether it may wait for a parent, or for who has locked a part of an index. Of counters and touch
+// columns nobody has without the rows, but a transaction that fills another table by their order.
+func (up singleUpdate) waits() bool {
 	return slices.ContainsFunc(up.t.InIndexes, func(c *catalog.Column) bool {
-		return c.OnUpdate || slices.ContainsFunc(up.List, func(set *ast.Assignment) bool { return up.t.Changes([]*catalog.Column{c}, set.Column.Name.O) })
+		return !up.t.Virtual(c.Name) && slices.ContainsFunc(up.List, func(set *ast.Assignment) bool { return up.t.Changes([]*catalog.Column{c}, set.Column.Name.O) })
 	})
 }
 

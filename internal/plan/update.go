@@ -110,7 +110,7 @@ func (up singleUpdate) onBase(inc *Increment, keys []KeyValue) string {
 
 // ofOneRow notes how it runs as that is of one row at most.
 func (up singleUpdate) ofOneRow(x *Exact, key KeyValue) {
-	x.Key, x.OneTrip = &key, up.tripOfRow(up.Where, up.changesIndexes(), up.t.UpdateTriggers)
+	x.Key, x.OneTrip = &key, up.tripOfRow(up.Where, up.waits(), up.t.UpdateTriggers)
 	x.Guard = up.bounded(x)
 }
 
@@ -138,7 +138,7 @@ func (up singleUpdate) exactly(p *Plan, x *Exact) {
 		}
 		x.Overwrites = len(x.Discards) == len(up.List) && !t.UpdateTriggers && !t.Fed && t.Degraded == nil && !up.actsTwice()
 	} else if !up.sets.rekeyed && up.Where != nil && up.Order == nil && up.Limit == nil && !t.UpdateTriggers {
-		x.OneTrip = up.tripOfRows(keys, up.Where, up.changesIndexes())
+		x.OneTrip = up.tripOfRows(keys, up.Where, up.waits())
 	}
 }
 
