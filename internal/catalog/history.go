@@ -134,7 +134,7 @@ func (t *Table) Forgets() bool {
 
 // TriggerName is that of a trigger of the table.
 func (t *Table) TriggerName(name string) string {
-	return sqltext.Quote(t.Spec.DB) + "." + sqltext.Quote(name)
+	return sqltext.Qualified(t.Spec.DB, name)
 }
 
 // HistoryDDL is what is sent about the history of a table by name.
@@ -153,7 +153,7 @@ func (t *Table) HistoryDDL() HistoryDDL {
 func (t *Table) WrittenDDL() HistoryDDL { return HistoryDDL{t, t.History.Table, t.History.Every} }
 
 // Name is the history table's.
-func (q HistoryDDL) Name() string { return sqltext.Quote(q.t.Spec.DB) + "." + sqltext.Quote(q.name) }
+func (q HistoryDDL) Name() string { return sqltext.Qualified(q.t.Spec.DB, q.name) }
 
 // Named reports whether there is one.
 func (q HistoryDDL) Named() bool { return q.name != "" }

@@ -178,7 +178,7 @@ func (k KeyColumns) Describe(v Key) string {
 func (k KeyColumns) Whole(name string) string {
 	var conds []string
 	for _, c := range k {
-		if ref := sqltext.Quote(name) + "." + sqltext.Quote(c.Name); c.Dated() {
+		if ref := sqltext.Qualified(name, c.Name); c.Dated() {
 			conds = append(conds, "(DAYOFMONTH("+ref+") = 0 OR MONTH("+ref+") = 0) AND "+ref+" + 0 <> 0")
 		}
 	}

@@ -27,7 +27,7 @@ func (b *Objects) originals(ctx context.Context, l *loader) {
 		}
 	}
 	asSent := func(v []string, kind, name string) {
-		if create := l.original(ctx, kind+" "+sqltext.Quote(v[0])+"."+sqltext.Quote(name)); create != "" {
+		if create := l.original(ctx, kind+" "+sqltext.Qualified(v[0], name)); create != "" {
 			v[2] = TriggerBody(create)
 		} else {
 			v[2] = names.all(v[2])

@@ -175,10 +175,10 @@ func (t *Table) Changes(cols []*Column, name string) bool {
 	})
 }
 
-func (t *Table) Base() string { return sqltext.Quote(t.Spec.DB) + "." + sqltext.Quote(t.Spec.Name) }
+func (t *Table) Base() string { return sqltext.Qualified(t.Spec.DB, t.Spec.Name) }
 
 func (t *Table) Slots() string {
-	return sqltext.Quote(t.Spec.DB) + "." + sqltext.Quote(t.Spec.SlotsTable)
+	return sqltext.Qualified(t.Spec.DB, t.Spec.SlotsTable)
 }
 
 // MakesDo leaves out the counters and touch columns that the slots table has no columns

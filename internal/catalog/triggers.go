@@ -47,11 +47,11 @@ type Trigger struct {
 // OwnTrigger is how the names of our triggers begin.
 const OwnTrigger = "countermysql_"
 
-func (g Trigger) quoted() string { return sqltext.Quote(g.DB) + "." + sqltext.Quote(g.Name) }
+func (g Trigger) quoted() string { return sqltext.Qualified(g.DB, g.Name) }
 
 // Create is the statement that makes it.
 func (g Trigger) Create() string {
-	return "CREATE TRIGGER " + g.quoted() + " AFTER " + g.Event + " ON " + sqltext.Quote(g.DB) + "." + sqltext.Quote(g.Table) + " FOR EACH ROW " + g.Body
+	return "CREATE TRIGGER " + g.quoted() + " AFTER " + g.Event + " ON " + sqltext.Qualified(g.DB, g.Table) + " FOR EACH ROW " + g.Body
 }
 
 // Drop is the statement that ends it.

@@ -148,7 +148,7 @@ func (d *Definer) follow(ctx context.Context, t *catalog.Table, to []sqltext.Tok
 	if _, err := d.Read(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); mysqlerr.Number(err) != mysqlerr.ErrNoTable {
 		return // another table has the name now, and the slots
 	}
-	if err := d.FoldTableAlone(ctx, t.At(sqltext.Quote(cmp.Or(db, d.Settings.DB))+"."+sqltext.Quote(name))); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable { // the slots table may have been renamed too
+	if err := d.FoldTableAlone(ctx, t.At(sqltext.Qualified(cmp.Or(db, d.Settings.DB), name))); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable { // the slots table may have been renamed too
 		d.warn("renamed "+t.String(), "countermysql: slots of a renamed table are left", "table", t.String(), "error", err)
 	}
 	if d.createSlots && !t.Galera { // where it could stay shut; what others have planned for the old name, a view of the table perhaps, then fails

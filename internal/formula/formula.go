@@ -312,7 +312,7 @@ func (f *Formula) Part(row, cast string) string {
 func (f *Formula) Query() string {
 	var keys []string
 	for _, k := range f.Key {
-		keys = append(keys, sqltext.Quote(rowName)+"."+sqltext.Quote(k))
+		keys = append(keys, sqltext.Qualified(rowName, k))
 	}
 	counted := "COUNT(*)"
 	switch {
@@ -330,7 +330,7 @@ func (f *Formula) Query() string {
 }
 
 func (f *Formula) from() string {
-	return sqltext.Quote(f.DB) + "." + sqltext.Quote(f.Table) + " AS " + sqltext.Quote(rowName)
+	return sqltext.Qualified(f.DB, f.Table) + " AS " + sqltext.Quote(rowName)
 }
 
 // In is the formula with the database that its table is in, where the text names none.

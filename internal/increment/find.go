@@ -157,7 +157,7 @@ func lookupOf(s *Shared, b *plan.BoundIncrement, where string, deltas []int64, w
 	l := made(&s.Batch(t, b.Name, t.Key).texts.keys, used, same, func() lookup {
 		l := lookup{t: t, text: lookupText(b, deltas, w), where: "(" + where + ")"}
 		if b.ID != "" {
-			l.id, l.where = "?", sqltext.Quote(b.Name)+"."+sqltext.Quote(t.Key[0].Name)
+			l.id, l.where = "?", sqltext.Qualified(b.Name, t.Key[0].Name)
 			l.held = l.holding(l.id)
 		}
 		return l

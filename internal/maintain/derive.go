@@ -172,7 +172,7 @@ func ownTriggers(ctx context.Context, pool *lookups.Pool, t *catalog.Table) ([][
 			continue
 		}
 		var original [][]string
-		if original, err = pool.Query(ctx, "SHOW CREATE TRIGGER "+sqltext.Quote(r[0])+"."+sqltext.Quote(r[1])); len(original) == 1 {
+		if original, err = pool.Query(ctx, "SHOW CREATE TRIGGER "+sqltext.Qualified(r[0], r[1])); len(original) == 1 {
 			r[4] = catalog.TriggerBody(original[0][2])
 		}
 	}

@@ -196,7 +196,7 @@ func (n *recount) valued(ctx context.Context, c *fold.Folder, where string) erro
 func (n *recount) matches() string {
 	on := []string{"TRUE"}
 	for i, k := range n.table.Key {
-		on = append(on, slotsql.PrivateRows+"."+sqltext.Quote(n.columns[i])+" = "+sqltext.Quote(n.table.Spec.Name)+"."+sqltext.Quote(k.Name))
+		on = append(on, slotsql.PrivateRows+"."+sqltext.Quote(n.columns[i])+" = "+sqltext.Qualified(n.table.Spec.Name, k.Name))
 	}
 	return strings.Join(on, " AND ")
 }

@@ -70,7 +70,7 @@ func (one singleSelect) keyCondition() (cond string, params []int) {
 			if v.negative {
 				number = "-(" + number + ")"
 			}
-			conds[j] = sqltext.Quote(name) + "." + sqltext.Quote(p.Columns[j].Name) + " = " + number
+			conds[j] = sqltext.Qualified(name, p.Columns[j].Name) + " = " + number
 		}
 		rows[i] = "(" + strings.Join(conds, " AND ") + ")"
 	}

@@ -148,7 +148,7 @@ func (g *Guard) amount(delta int64) string {
 // Together is the statement for many of one shape, by one of them, one after the other. It
 // changes the row if there is enough for all. Where it does not, nothing is known.
 func (x *Guarded) Together(all stock.Want) string {
-	g, counter := x.guard, sqltext.Quote(x.guard.Name)+"."+sqltext.Quote(x.guard.Counter.Name)
+	g, counter := x.guard, sqltext.Qualified(x.guard.Name, x.guard.Counter.Name)
 	cond, relation := "", " <= "
 	if x.Delta < 0 {
 		relation = " >= "
@@ -156,7 +156,7 @@ func (x *Guarded) Together(all stock.Want) string {
 	switch {
 	case g.bound == nil:
 	case g.Other != nil: // as numbers that may go below zero
-		other := "CAST(" + sqltext.Quote(g.Name) + "." + sqltext.Quote(g.Other.Name) + " AS DECIMAL(30))"
+		other := "CAST(" + sqltext.Qualified(g.Name, g.Other.Name) + " AS DECIMAL(30))"
 		cond = "CAST(" + counter + " AS DECIMAL(30)) " + map[int64]string{1: "- ", -1: "+ "}[g.sign] + other + relation + strconv.FormatInt(all.Limit, 10)
 	default:
 		cond = counter + relation + strconv.FormatInt(all.Limit, 10)
@@ -226,9 +226,9 @@ func (x *Guarded) Row() string { return x.row }
 // Look is the query of what a row is like, if all but the bound's own condition holds.
 func (x *Guarded) Look() string {
 	g := x.guard
-	fields := sqltext.Quote(g.Name) + "." + sqltext.Quote(g.Counter.Name)
+	fields := sqltext.Qualified(g.Name, g.Counter.Name)
 	if g.Other != nil {
-		fields += ", " + sqltext.Quote(g.Name) + "." + sqltext.Quote(g.Other.Name)
+		fields += ", " + sqltext.Qualified(g.Name, g.Other.Name)
 	}
 	where := x.from
 	if g.bound != nil {

@@ -36,7 +36,7 @@ func (kv KeyValue) append(buf []byte, name string, b Binder) (_ []byte, ok bool)
 		if i > 0 {
 			buf = append(buf, " AND "...)
 		}
-		buf = append(buf, sqltext.Quote(name)+"."+sqltext.Quote(c.Name)+" = "...)
+		buf = append(buf, sqltext.Qualified(name, c.Name)+" = "...)
 		if buf, ok = b.value(buf, v); !ok {
 			return buf, false
 		}

@@ -72,7 +72,7 @@ func (one singleSelect) spliceList(from int, total func(*catalog.Column) string)
 				if t.Virtual(c.Name) {
 					b.WriteString(total(c) + " AS " + sqltext.Quote(c.Name))
 				} else {
-					b.WriteString(sqltext.Quote(name) + "." + sqltext.Quote(c.Name))
+					b.WriteString(sqltext.Qualified(name, c.Name))
 				}
 			}
 		case tok.Ident() && t.Column(tok.Name) != nil && (qualified || !tok.In(selectOptions)):

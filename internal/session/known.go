@@ -42,7 +42,7 @@ func (s *Session) SeesMore(ctx context.Context, known *catalog.Schema, stmt stri
 		if !slices.Contains(known.Unknown, t) || !strings.Contains(strings.ToLower(stmt), strings.ToLower(spec.Name)) {
 			continue
 		}
-		if s.Opens(ctx, sqltext.Quote(spec.DB)+"."+sqltext.Quote(spec.Name)) != 0 {
+		if s.Opens(ctx, sqltext.Qualified(spec.DB, spec.Name)) != 0 {
 			continue // so does the statement itself
 		}
 		if now, err := s.Watcher.Refresh(ctx); err != nil || !slices.Contains(now.Unknown, t) { // somebody has made it

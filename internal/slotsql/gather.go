@@ -44,7 +44,7 @@ func (g *Gathered) sum(c *catalog.Column) string {
 
 // Total is the value of a counter or touch column of a row.
 func (g *Gathered) Total(c *catalog.Column) string {
-	base := sqltext.Quote(g.Name) + "." + sqltext.Quote(c.Name)
+	base := sqltext.Qualified(g.Name, c.Name)
 	if g.Table.Counter(c.Name) == nil {
 		return catalog.Later(base, g.sum(c))
 	}
@@ -76,7 +76,7 @@ func (g *Gathered) Slots() string {
 func (g *Gathered) On() string {
 	conds := make([]string, len(g.Table.Key))
 	for i, c := range g.Table.Key {
-		conds[i] = catalog.PrivateName + "." + g.column(i) + " = " + sqltext.Quote(g.Name) + "." + sqltext.Quote(c.Name)
+		conds[i] = catalog.PrivateName + "." + g.column(i) + " = " + sqltext.Qualified(g.Name, c.Name)
 	}
 	return strings.Join(conds, " AND ")
 }

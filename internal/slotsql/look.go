@@ -81,12 +81,12 @@ func AreFew(t *catalog.Table) string {
 func KeyOf(t *catalog.Table, name string) string {
 	cols := make([]string, len(t.Key))
 	for i, c := range t.Key {
-		cols[i] = sqltext.Quote(name) + "." + sqltext.Quote(c.Name) + " + 0 AS countermysql_key" + strconv.Itoa(i)
+		cols[i] = sqltext.Qualified(name, c.Name) + " + 0 AS countermysql_key" + strconv.Itoa(i)
 	}
 	return strings.Join(cols, ", ")
 }
 
 // ValueOf is what a base row has of a column.
 func ValueOf(name string, c *catalog.Column) string {
-	return sqltext.Quote(name) + "." + sqltext.Quote(c.Name) + " + 0 AS countermysql_value"
+	return sqltext.Qualified(name, c.Name) + " + 0 AS countermysql_value"
 }

@@ -74,7 +74,7 @@ func (u *Upsert) Many() string {
 	var cols, vals, updates []string
 	for _, k := range t.Key { // as the base row spells it
 		cols = append(cols, sqltext.Quote(k.Name))
-		vals = append(vals, sqltext.Quote(u.Name)+"."+sqltext.Quote(k.Name))
+		vals = append(vals, sqltext.Qualified(u.Name, k.Name))
 	}
 	cols = append(cols, sqltext.Quote(t.SlotCol))
 	vals = append(vals, strconv.Itoa(u.Slot)+" + 0 * (18446744073709551615 + ("+u.gone(used, touched)+"))") // out of range if gone

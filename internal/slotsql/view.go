@@ -75,7 +75,7 @@ func View(t *catalog.Table, s ReadView, hints string, cols []*catalog.Column) st
 // TotalOf is the value of a counter or touch column of the current row, where the query calls the
 // base table name.
 func TotalOf(t *catalog.Table, c *catalog.Column, name string, s ReadView) string {
-	base := sqltext.Quote(name) + "." + sqltext.Quote(c.Name)
+	base := sqltext.Qualified(name, c.Name)
 	of := catalog.PrivateName + "." + sqltext.Quote(c.Name)
 	if t.Counter(c.Name) == nil {
 		newest := cases(s.Own, c, "(SELECT MAX("+of+")"+fromSlots(t, name, s)+")")
@@ -89,13 +89,13 @@ func TotalOf(t *catalog.Table, c *catalog.Column, name string, s ReadView) strin
 }
 
 func sumOfSlots(t *catalog.Table, c *catalog.Column, name string, s ReadView) string {
-	return Finished("(SELECT COALESCE(SUM("+catalog.PrivateName+"."+sqltext.Quote(c.Name)+"), 0)"+fromSlots(t, name, s)+")", "LENGTH("+sqltext.Quote(name)+"."+sqltext.Quote(c.Name)+")")
+	return Finished("(SELECT COALESCE(SUM("+catalog.PrivateName+"."+sqltext.Quote(c.Name)+"), 0)"+fromSlots(t, name, s)+")", "LENGTH("+sqltext.Qualified(name, c.Name)+")")
 }
 
 // Sum is what base row and slots add up to, in no type that could cut it: an UNSIGNED counter
 // that is to be corrected may have come to less than nothing.
 func Sum(t *catalog.Table, c *catalog.Column) string {
-	return sqltext.Quote(t.Spec.Name) + "." + sqltext.Quote(c.Name) + " + " + sumOfSlots(t, c, t.Spec.Name, ReadView{})
+	return sqltext.Qualified(t.Spec.Name, c.Name) + " + " + sumOfSlots(t, c, t.Spec.Name, ReadView{})
 }
 
 // Finished is a subquery that always has a number, or fails where the server has given it up

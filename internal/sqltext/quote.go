@@ -26,6 +26,9 @@ func Quote(name string) string {
 	return "`" + strings.ReplaceAll(name, "`", "``") + "`"
 }
 
+// Qualified is a name that stands in another: a table in a database, a column of a table.
+func Qualified(in, name string) string { return Quote(in) + "." + Quote(name) }
+
 // SplitName reads a dotted name, each part of it bare or in backquotes:
 // "db.post", "`my db`.`my.table`". An error is a *NameError.
 func SplitName(s string) ([]string, error) {
