@@ -66,6 +66,27 @@ var cold = []workload{
 		fill:  fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.buy(ctx, c.uniform(), true) },
 	},
 	{
+		name: "coldlist", title: "Nothing is hot: three rows by their keys", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 16), rounds: 2,
+		about: "UPDATE post SET likes = 0, title = ? WHERE id IN (?, ?, ?), autocommit: the exact way.",
+		do: func(ctx context.Context, c *client) error {
+			return c.retry(func() error {
+				id := c.uniform()
+				_, err := c.sql().db.ExecContext(ctx, "UPDATE post SET likes = 0, title = ? WHERE id IN (?, ?, ?)", title(c.rng.Uint64()), id, id+1, id+2)
+				return err
+			})
+		},
+	},
+	{
+		name: "coldreplace", title: "Nothing is hot: REPLACE", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 16), rounds: 2,
+		about: "REPLACE INTO post (id, title, likes) VALUES (?, ?, 0), autocommit: the exact way.",
+		do: func(ctx context.Context, c *client) error {
+			return c.retry(func() error {
+				_, err := c.sql().db.ExecContext(ctx, "REPLACE INTO post (id, title, likes) VALUES (?, ?, 0)", c.uniform(), title(c.rng.Uint64()))
+				return err
+			})
+		},
+	},
+	{
 		name: "coldsubquery", title: "Nothing is hot: a subquery that reads no counter", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 16), rounds: 2, forum: true,
 		about: "UPDATE member SET name = ? WHERE id = (SELECT member_id FROM question WHERE id = ?), autocommit; both tables have counters.",
 		do: func(ctx context.Context, c *client) error {
@@ -76,7 +97,7 @@ var cold = []workload{
 	},
 	{
 		name: "forum", title: "A forum, nothing hot", axis: clientsAxis, peers: forumPeers, points: forumPoint, rounds: 3, forum: true, fill: fillForum,
-		about: "12 clients: the best and the newest questions, pages with their answers and a view each, votes (a row and two counters), edits, accepted answers, members by points, the number of unanswered questions. 20,000 questions, Zipf. No counter: no view, score or points; slots looked for: plain, whose reads ask `(SELECT MIN(id) IS NOT NULL FROM question_slots)` besides.",
+		about: "12 clients: the best and the newest questions, pages with their answers and a view each, votes (a row and two counters), edits, accepted answers, members by points, the number of unanswered questions. 20,000 questions, Zipf. No counter: no view, score or points; slots looked for: plain, whose reads ask `(SELECT MIN(id) IS NOT NULL FROM question_slots)` besides, and whose views and votes have the server refuse a row that another client has, before they wait for it.",
 		do:    mixedForum(false),
 	},
 	{

@@ -141,7 +141,7 @@ func (c *contestant) open(ctx context.Context) (err error) {
 	switch {
 	case c.peer.handWritten:
 		s.slots = c.point.slots
-	case c.peer == unwaiting:
+	case c.peer == unwaiting, c.peer == looking && c.workload.forum:
 		s.noWait = c.server.name
 	case c.peer.ours():
 		params = append(params, c.ourParams()...)

@@ -77,6 +77,13 @@ func (s *sqlStore) incrementIn(ctx context.Context, q session, id int) error {
 	return one(q.ExecContext(ctx, "UPDATE "+table+" SET likes = likes + 1 WHERE id = ?", row))
 }
 
+// waiting is the store, whose increments wait for their rows.
+func (s *sqlStore) waiting() *sqlStore {
+	waits := *s
+	waits.noWait = ""
+	return &waits
+}
+
 // addIn runs the UPDATE of a row, whose one parameter is its id. Who does not wait for the row has
 // the server refuse its lock instead.
 func (s *sqlStore) addIn(ctx context.Context, q session, update, table string, id int) (sql.Result, error) {

@@ -26,7 +26,7 @@ func (r *Runner) ExplainExact(x Execution, tell Tell) {
 		if _, _, ok := r.Part(x); ok && alone {
 			tell("as it is, if its base row may be expected to have enough by itself", x.Text, true)
 		}
-		looks := func() { tell("in one round trip, if the rows have no slots", x.Own(trip), true) }
+		looks := func() { tell("in one round trip, if the rows have no slots", trip, true) }
 		if x.OneTrip.Waits && r.LocksGaps() {
 			tell("so that no gap is locked between slots while the next waits", session.WithoutGaps, false)
 			looks()

@@ -183,17 +183,17 @@ func (r *Runner) oneTrip(x Execution) (text string, ok bool) {
 	case trip == nil || x.Arguments.Sticky, r.LocksGaps() && (r.InTransaction() || trip.Reads || trip.Waits && r.Next != ""):
 		return "", false
 	}
-	text, ok = x.OneTrip.Text(x.Arguments.Binder)
+	text, ok = x.OneTrip.Text(x.Arguments)
 	return text, ok && len(text) < r.Settings.Packet
 }
 
 // sendLooking sends the text that fails if a row has slots.
 func (r *Runner) sendLooking(ctx context.Context, x Execution, text string) (out answer.Outcome, err error) {
 	if !x.OneTrip.Waits || !r.LocksGaps() {
-		return r.sendApart(ctx, x, text)
+		return r.sendTrip(ctx, x, text)
 	}
 	_, err = session.OutsideGaps(ctx, r.Session, func() (int64, error) {
-		out, err = r.sendApart(ctx, x, text)
+		out, err = r.sendTrip(ctx, x, text)
 		return out.Affected(), err
 	})
 	return out, err
@@ -212,7 +212,7 @@ func (r *Runner) sendInOneTrip(ctx context.Context, x Execution, text string) (a
 	}
 	supply := r.sales.Supply(x.Guard.Table)
 	if supply.Suffices() {
-		out, err := r.sendApart(ctx, x, x.Guard.Text)
+		out, err := r.sendApart(ctx, x, x.Guard.Text, x.Text)
 		switch n := mysqlerr.Number(err); {
 		case mysqlerr.Beyond[n], n == mysqlerr.ErrDeadlock:
 			r.Stats.Unheard(n)
@@ -228,9 +228,16 @@ func (r *Runner) sendInOneTrip(ctx context.Context, x Execution, text string) (a
 	return out, err
 }
 
+func (r *Runner) sendTrip(ctx context.Context, x Execution, text string) (answer.Outcome, error) {
+	if x.OneTrip.Several() {
+		return x.Send(ctx, text)
+	}
+	return r.sendApart(ctx, x, x.OneTrip.Apart(), text)
+}
+
 // sendApart sends a text of the statement's, with its numbers apart where that means the same: to
-// parse it takes the server about as long as to find the row.
-func (r *Runner) sendApart(ctx context.Context, x Execution, text string) (answer.Outcome, error) {
+// parse it takes the server about as long as to find the row. whole has its literals.
+func (r *Runner) sendApart(ctx context.Context, x Execution, text, whole string) (answer.Outcome, error) {
 	if x.Guard != nil && r.standsAlone(x) && sale.Sells(r.Caller) && !x.Arguments.Binary {
 		if numbers := x.Guard.Numbers(x.Arguments.Binder); numbers != nil {
 			switch affected, sent, err := r.DoPrepared(ctx, "", text, numbers); {
@@ -243,7 +250,7 @@ func (r *Runner) sendApart(ctx context.Context, x Execution, text string) (answe
 			}
 		}
 	}
-	return x.Send(ctx, x.Own(text))
+	return x.Send(ctx, whole)
 }
 
 // hasSlots reports whether a guarded statement has failed because its row has slots, or

@@ -67,12 +67,9 @@ func describe(p *Plan) string {
 		line("  may share a transaction")
 	}
 	if o := x.OneTrip; o != nil {
-		text, ok := o.texts[0], true
-		if o.Several() {
-			text, ok = o.Text(Binder{Encoder: sqltext.Encoder{Charset: "utf8mb4"}})
-		}
+		text, ok := o.Text(Arguments{Binder: Binder{Encoder: sqltext.Encoder{Charset: "utf8mb4"}}})
 		if !ok {
-			text = strings.Join(o.texts, "…")
+			text = o.texts[0].sql() + "…" + o.texts[1].sql()
 		}
 		line("  tries %s", text)
 	}

@@ -59,7 +59,7 @@ func TestSkeletonKeepsPlans(t *testing.T) {
 		l := sqltext.Encoder{Charset: "utf8mb4", Interpolated: true, NoBackslashEscapes: mode.NoBackslashEscapes}
 		x, y := Binder{Encoder: l, Args: args}, Binder{Encoder: l, Args: lits.Merge(args)}
 		if exact := own.Exactly(); exact != nil {
-			requireSameTrip(t, exact.OneTrip, of.Exactly().OneTrip, x, y, lits, mode, text)
+			requireSameTrip(t, exact.OneTrip, of.Exactly().OneTrip, x, y, lits, text)
 			for i, rows := range exact.Rows {
 				a, okA := rows.Bind(x)
 				b, okB := of.Exactly().Rows[i].Bind(y)
@@ -82,22 +82,22 @@ func TestSkeletonKeepsPlans(t *testing.T) {
 	require.Greater(t, shared, 20)
 }
 
-// requireSameTop requires that both plans read the first rows alike, or neither.
 // requireSameTrip compares the statement in one round trip, and that its literals do not matter to it.
-func requireSameTrip(t *testing.T, own, of *OneTrip, x, y Binder, lits *sqltext.Literals, mode sqltext.Mode, text string) {
+func requireSameTrip(t *testing.T, own, of *OneTrip, x, y Binder, lits *sqltext.Literals, text string) {
 	t.Helper()
 	require.Equal(t, own == nil, of == nil, text)
 	if own == nil {
 		return
 	}
-	a, okA := own.Text(x)
-	b, okB := of.Text(y)
+	a, okA := own.Text(Arguments{Binder: x})
+	b, okB := of.Text(Arguments{Binder: y, Literals: lits})
 	require.Equal(t, okA, okB, text)
 	if okA {
-		require.Equal(t, a, lits.Fill(b, mode), text)
+		require.Equal(t, a, b, text)
 	}
 }
 
+// requireSameTop requires that both plans read the first rows alike, or neither.
 func requireSameTop(t *testing.T, own, of *Plan, lits *sqltext.Literals, text string) {
 	t.Helper()
 	if own.Sum() != nil {

@@ -39,6 +39,21 @@ func (tmpl Template) append(buf []byte, b Binder) (_ []byte, ok bool) {
 // sql is the template's text.
 func (tmpl *Template) sql() string { return strings.Join(tmpl.pieces, "?") }
 
+// written appends the template's text with the statement's own literals, and ? for its arguments.
+func (tmpl Template) written(text []byte, lits *sqltext.Literals) []byte {
+	for i, p := range tmpl.params {
+		text = append(text, tmpl.pieces[i]...)
+		if lits != nil {
+			if at, found := slices.BinarySearch(lits.At, p); found {
+				text = append(text, lits.Texts[at]...)
+				continue
+			}
+		}
+		text = append(text, '?')
+	}
+	return append(text, tmpl.pieces[len(tmpl.pieces)-1]...)
+}
+
 // restated is a text to be sent in a query's place whose parameters stand otherwise than
 // there, or more than once.
 type restated struct {

@@ -21,8 +21,8 @@ type OneTrip struct {
 	Waits bool // behind its look at the slots it may wait for a child, a parent or an index entry
 	Reads bool // so it may for what it reads of others by triggers, functions or subqueries: another isolation level would show them otherwise
 
-	texts []string // cut where several rows are locked, and their slots looked at
-	rows  RowSet   // those
+	texts []Template // cut where several rows are locked, and their slots looked at
+	rows  RowSet     // those
 }
 
 // Several reports whether it may be of more than one row.
@@ -31,15 +31,20 @@ func (o *OneTrip) Several() bool { return o.rows.Table != nil }
 // Text is what is sent; false where several keys can't be told. Several rows are locked first: else the
 // second would be behind the gap of the first one's slots, in which a COMMIT that has it waits to insert its
 // own.
-func (o *OneTrip) Text(b Binder) (string, bool) {
+func (o *OneTrip) Text(a Arguments) (string, bool) {
+	text := o.texts[0].written(nil, a.Literals)
 	if !o.Several() {
-		return o.texts[0], true
+		return string(text), true
 	}
 	rows := o.rows
-	where, ok := rows.Bind(b)
-	slots, _ := BindKeys(rows.Keys, catalog.PrivateName, b)
-	return o.texts[0] + slotsql.AreFree(rows.Table, rows.Name, where, slots, len(rows.Keys)) + o.texts[1], ok && b.MatchExactly(rows.Keys)
+	where, ok := rows.Bind(a.Binder)
+	slots, _ := BindKeys(rows.Keys, catalog.PrivateName, a.Binder)
+	text = append(text, slotsql.AreFree(rows.Table, rows.Name, where, slots, len(rows.Keys))...)
+	return string(o.texts[1].written(text, a.Literals)), ok && a.MatchExactly(rows.Keys)
 }
+
+// Apart is the text of one row whose literals are parameters.
+func (o *OneTrip) Apart() string { return o.texts[0].sql() }
 
 // tripOfRows is a statement for the rows that have these keys; nil where it may not be one. It looks at their
 // slots before it changes any, so that triggers would run twice where one has some. Who takes units of a row
@@ -50,7 +55,7 @@ func (src source) tripOfRows(keys []KeyValue, where ast.ExprNode, waits bool) *O
 		return nil
 	}
 	start, end := src.whereSpan()
-	return &OneTrip{waits, false, []string{src.text[:start] + " (" + src.text[start:end] + ") AND ", src.text[end:]}, RowSet{Table: t, Name: src.name, Keys: keys}}
+	return &OneTrip{waits, false, src.inOrder(src.text[:start]+" ("+src.text[start:end]+") AND ", src.text[end:]), RowSet{Table: t, Name: src.name, Keys: keys}}
 }
 
 // mayLockFirst reports whether rows of the table may be locked by these keys before a statement looks at their slots.
@@ -72,7 +77,7 @@ func (ins inserted) tripOfInserted(rows RowSet) *OneTrip {
 		return nil
 	}
 	start, end := ins.valueSpan(given, slices.Index(ins.cols, t.Key[0]))
-	return &OneTrip{true, false, []string{ins.text[:start] + "IF(", ", " + ins.text[start:end] + ", NULL)" + ins.text[end:]}, rows}
+	return &OneTrip{true, false, ins.inOrder(ins.text[:start]+"IF(", ", "+ins.text[start:end]+", NULL)"+ins.text[end:]), rows}
 }
 
 // given is the token VALUES, or SET, behind which the values are.
@@ -107,6 +112,20 @@ func (ins inserted) valueSpan(given, col int) (start, end int) {
 		first += 1 + slices.IndexFunc(row[first:], func(tok sqltext.Token) bool { return tok.Punct('=') })
 	}
 	return row[first].Start, row[last].End
+}
+
+// inOrder makes templates of a text in pieces, which has the statement's parameters in their order.
+func (st *statement) inOrder(texts ...string) (cuts []Template) {
+	first := 0
+	for _, text := range texts {
+		var params []int
+		for range sqltext.Parameters(sqltext.Tokenize(text, st.mode)) {
+			params = append(params, first)
+			first++
+		}
+		cuts = append(cuts, cut(text, st.mode, params))
+	}
+	return cuts
 }
 
 // maySendTwice reports whether the statement may be sent again where the first try was refused, and returns
@@ -158,7 +177,7 @@ func (src source) tripOfRow(where ast.ExprNode, waits, triggers bool) *OneTrip {
 	}
 	b.WriteString(src.text[end:])
 	reads := triggers || readsOthers(src.toks)
-	return &OneTrip{waits || reads, reads, []string{b.String()}, RowSet{}}
+	return &OneTrip{waits || reads, reads, src.inOrder(b.String()), RowSet{}}
 }
 
 // askingCounters finds the conditions, all of which must hold, that read counters or
