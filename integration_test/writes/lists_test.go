@@ -25,9 +25,9 @@ func listedCounters() *countermysql.Config {
 	return &countermysql.Config{Rollup: countermysql.RollupNever, Tables: []countermysql.TableConfig{{Table: "item", Counters: []string{"n", "v"}}, {Table: "cell", Counters: []string{"n"}}}}
 }
 
-// TestListsInOneTrip proves that statements of several rows, given by their keys, are one round trip where none
-// of the rows has slots, or two where they may wait for something else; that they run the exact way where one has;
-// and that they are answered as on plain MySQL.
+// TestListsInOneTrip proves that UPDATEs of several rows, given by their keys, are one round trip where none of the
+// rows has slots, and run the exact way where one has, or where they may wait for something else, or where rows may
+// come; that this is two of one row; and that all are answered as on plain MySQL.
 func TestListsInOneTrip(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		level := map[testserver.Flavor]string{testserver.MariaDB: "tx_isolation", testserver.MySQL: "transaction_isolation"}[srv.Flavor()]
@@ -46,18 +46,14 @@ func TestListsInOneTrip(t *testing.T) {
 				{"UPDATE cell SET n = 9 - n WHERE y IN (1, 2) AND x = 1", 1},
 				{"UPDATE cell SET n = 0 WHERE y IN (2, 1) AND x IN (2, 1)", 1},
 				{"UPDATE item SET v = v * 2 WHERE id IN (2, 1)", 1},
-				// They may wait for something behind the slots:
-				{"UPDATE item SET author = 2, n = n * 3 WHERE id IN (1, 2)", 2},
-				{"REPLACE INTO item (id, n) VALUES (1, 5)", 2},
-				{"REPLACE INTO item VALUES (-8, 5, 6, DEFAULT, 9), (20, 7, 8, DEFAULT(title), NULL)", 2},
-				{"REPLACE item SET v = 5, id = 20", 2},
-				{"INSERT INTO cell VALUES (1, 1, 7), (3, 3, 8), (2, 1, 9) ON DUPLICATE KEY UPDATE n = 5", 2},
-				{"INSERT INTO item (v, id) VALUES (7, 3), (8, 30) ON DUPLICATE KEY UPDATE v = VALUES(v), n = n * 2", 2},
-				{"REPLACE INTO item (v, id) VALUES (1, '3')", 2},
-				{"DELETE FROM item WHERE id IN (30, 4)", 2},
+				// It may wait for something behind the slots:
 				{"DELETE FROM item WHERE id = 20", 2},
-				{"DELETE FROM item WHERE id IN (20, 30)", 2},
-				// The exact way, as they read counters or other tables, or as a key is no number:
+				{"UPDATE item SET n = 4, author = 7 WHERE id = 4", 2},
+				// The exact way, as they may wait and are of several, read counters or other tables, or as a key is no number:
+				{"DELETE FROM item WHERE id IN (20, 30)", exactly},
+				{"UPDATE item SET author = 2, n = n * 3 WHERE id IN (1, 2)", exactly},
+				{"REPLACE INTO item (id, n) VALUES (1, 5)", exactly},
+				{"INSERT INTO cell VALUES (1, 1, 7), (3, 3, 8), (2, 1, 9) ON DUPLICATE KEY UPDATE n = 5", exactly},
 				{"UPDATE item SET title = 'x' WHERE v < 3 AND id IN (3, 2, 1) AND n + v < 1000 AND title <> 'y'", exactly},
 				{"UPDATE item SET n = 1 WHERE id IN ('2x', 1)", exactly},
 				{"UPDATE item SET n = (SELECT MAX(x) FROM cell) WHERE id IN (6, 1)", exactly},
@@ -67,7 +63,7 @@ func TestListsInOneTrip(t *testing.T) {
 				{"REPLACE INTO item (id, n) SELECT 6, 2", exactly},
 				{"INSERT IGNORE INTO item (id, n) VALUES (6, 9) ON DUPLICATE KEY UPDATE n = 9", exactly},
 				{"DELETE FROM item WHERE id IN (3, 4) AND n >= 4", exactly},
-				{"DELETE FROM item WHERE id IN (3, 5)", 2},
+				{"DELETE FROM item WHERE id IN (3, 5)", exactly},
 			}
 			play := func() (sent [][]harness.Sending) {
 				for _, list := range lists {
@@ -82,6 +78,8 @@ func TestListsInOneTrip(t *testing.T) {
 				switch want := lists[i].trips; {
 				case want == exactly:
 					require.GreaterOrEqual(t, len(sent), want, "%s: %v", lists[i].text, sent)
+				case strings.Contains(params, "COMMITTED") && strings.Contains(lists[i].text, " IN ("): // a row may come
+					require.GreaterOrEqual(t, len(sent), exactly, "%s: %v", lists[i].text, sent)
 				case strings.Contains(params, "COMMITTED"):
 					require.Len(t, sent, 1, "%s: %v", lists[i].text, sent)
 				default:

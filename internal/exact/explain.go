@@ -27,7 +27,7 @@ func (r *Runner) ExplainExact(x Execution, tell Tell) {
 			tell("as it is, if its base row may be expected to have enough by itself", x.Text, true)
 		}
 		looks := func() { tell("in one round trip, if the rows have no slots", trip, true) }
-		if x.OneTrip.Waits && r.LocksGaps() {
+		if r.leavesGaps(x) {
 			tell("so that no gap is locked between slots while the next waits", session.WithoutGaps, false)
 			looks()
 			tell("before what comes next, if that has changed no row", session.OwnLevel(r.Session), false)

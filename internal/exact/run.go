@@ -177,19 +177,25 @@ var refusedTrip = map[uint16]bool{mysqlerr.ErrMixedCollations: true, mysqlerr.Er
 
 // oneTrip is the text of the statement that fails if a row has slots; ok is false where there is none. The gap
 // of the slots, in which others insert theirs, may not be locked for as long as a transaction lasts, nor while
-// the statement waits.
+// the statement waits: then it runs without, where the level makes no other difference (session.OutsideGaps).
+// Several rows need the gaps of those that are not there, or they come unseen.
 func (r *Runner) oneTrip(x Execution) (text string, ok bool) {
 	switch trip := x.OneTrip; {
-	case trip == nil || x.Arguments.Sticky, r.LocksGaps() && (r.InTransaction() || trip.Reads || trip.Waits && r.Next != ""):
+	case trip == nil || x.Arguments.Sticky, trip.Several() && !r.LocksGaps(), r.LocksGaps() && (r.InTransaction() || trip.Reads || r.leavesGaps(x) && !x.Arguments.MatchExactly([]plan.KeyValue{*x.Key})):
 		return "", false
 	}
 	text, ok = x.OneTrip.Text(x.Arguments)
 	return text, ok && len(text) < r.Settings.Packet
 }
 
+// leavesGaps reports whether it runs at another level. What SET TRANSACTION has said stays.
+func (r *Runner) leavesGaps(x Execution) bool {
+	return x.OneTrip.Waits && r.LocksGaps() && r.Next == ""
+}
+
 // sendLooking sends the text that fails if a row has slots.
 func (r *Runner) sendLooking(ctx context.Context, x Execution, text string) (out answer.Outcome, err error) {
-	if !x.OneTrip.Waits || !r.LocksGaps() {
+	if !r.leavesGaps(x) {
 		return r.sendTrip(ctx, x, text)
 	}
 	_, err = session.OutsideGaps(ctx, r.Session, func() (int64, error) {
@@ -331,8 +337,8 @@ func (r *Runner) takeThenRun(ctx context.Context, x Execution) (answer.Outcome, 
 		return answer.Outcome{}, err
 	}
 	out, err := x.Send(ctx, x.Text)
-	if err != nil || s.Table.AllUnique == 1 {
-		return out, err // a row that was inserted meanwhile by its primary key has nothing in its slots
+	if err != nil || s.Table.AllUnique == 1 && len(met) >= len(s.Keys) {
+		return out, err // all have been locked
 	}
 	return out, r.MetNoOther(ctx, s, where, met)
 }

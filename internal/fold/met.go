@@ -56,8 +56,8 @@ func (f *Folder) KeysOf(ctx context.Context, s plan.RowSet, where string) (map[s
 	return keys, err
 }
 
-// MetNoOther fails where another client has meanwhile given a row with slots a unique
-// key by which the statement met it: it wrote the base row alone.
+// MetNoOther fails where a row with slots has come meanwhile, or got a unique key by which the
+// statement met it: it wrote the base row alone.
 func (f *Folder) MetNoOther(ctx context.Context, s plan.RowSet, where string, met map[string]catalog.Key) error {
 	now, err := f.KeysOf(ctx, s, where)
 	if err != nil {
@@ -76,5 +76,5 @@ func (f *Folder) MetNoOther(ctx context.Context, s plan.RowSet, where string, me
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return f.AsDeadlock("another client has given a row of " + s.Table.String() + " its key meanwhile")
+	return f.AsDeadlock("others have made a row of " + s.Table.String() + " meanwhile, or given it that key")
 }

@@ -27,14 +27,9 @@ func (a *analyzer) deletion(stmt *ast.DeleteStmt, named []*catalog.Table) *Plan 
 		}
 	}
 	if len(keys) == 1 && stmt.Where != nil {
-		x.Key = &keys[0]
-	}
-	switch {
-	case node.AsName.O != "":
-	case x.Key != nil:
-		x.OneTrip = src.tripOfRow(stmt.Where, true, t.DeleteTriggers)
-	case stmt.Where != nil && stmt.Order == nil && stmt.Limit == nil && !t.DeleteTriggers:
-		x.OneTrip = src.tripOfRows(keys, stmt.Where, true)
+		if x.Key = &keys[0]; node.AsName.O == "" {
+			x.OneTrip = src.tripOfRow(stmt.Where, true, t.DeleteTriggers)
+		}
 	}
 	return &Plan{Reason: "the slots go with the row", Changes: Changes{Writes: []WriteTarget{{Table: t, Keys: keys}}}, Work: x}
 }

@@ -72,7 +72,7 @@ func (a *analyzer) insertion(stmt *ast.InsertStmt, named []*catalog.Table) *Plan
 	}
 	p.Writes[0].Upserts = stmt.OnDuplicate != nil
 	if exact != "" {
-		p.Reason, p.Work, x.Discards, x.OneTrip = exact, x, ins.replaced(), ins.tripOfInserted(x.Rows[0])
+		p.Reason, p.Work, x.Discards = exact, x, ins.replaced()
 		if stmt.IsReplace && t.AllUnique > 1 {
 			p.Writes[0].Keys = nil // rows may go that it does not name
 		}

@@ -46,72 +46,18 @@ func (o *OneTrip) Text(a Arguments) (string, bool) {
 // Apart is the text of one row whose literals are parameters.
 func (o *OneTrip) Apart() string { return o.texts[0].sql() }
 
-// tripOfRows is a statement for the rows that have these keys; nil where it may not be one. It looks at their
-// slots before it changes any, so that triggers would run twice where one has some. Who takes units of a row
-// that has a reserve would wait for it.
-func (src source) tripOfRows(keys []KeyValue, where ast.ExprNode, waits bool) *OneTrip {
-	t := src.t
-	if len(keys) < 2 || !mayLockFirst(t, keys) || hinted(src.node) || !src.plain(where) || !src.maySendTwice() || readsOthers(src.toks) {
+// tripOfRows is an UPDATE of the rows that have these keys; nil where it may not be one. It looks at their
+// slots before it changes any, and has their gaps then: so it may wait for nothing more, such as an index, a
+// parent, or another table's row, while a COMMIT waits to insert a slot there. Nor may it be without the gaps:
+// then rows come that it has not looked at. Who takes units of a row that has a reserve would wait for it.
+func (up singleUpdate) tripOfRows(keys []KeyValue) *OneTrip {
+	t := up.t
+	if len(keys) < 2 || !slices.Equal(keys[0].Columns, t.Key) || !t.Key.Integers() || catalog.Reserves(t) || t.Fed || t.UpdateTriggers ||
+		up.Order != nil || up.Limit != nil || hinted(up.node) || !up.plain(up.Where) || !up.maySendTwice() || readsOthers(up.toks) || up.waits() {
 		return nil
 	}
-	start, end := src.whereSpan()
-	return &OneTrip{waits, false, src.inOrder(src.text[:start]+" ("+src.text[start:end]+") AND ", src.text[end:]), RowSet{Table: t, Name: src.name, Keys: keys}}
-}
-
-// mayLockFirst reports whether rows of the table may be locked by these keys before a statement looks at their slots.
-func mayLockFirst(t *catalog.Table, keys []KeyValue) bool {
-	return slices.Equal(keys[0].Columns, t.Key) && t.Key.Integers() && !catalog.Reserves(t) && !t.Fed
-}
-
-// tripOfInserted is that of an INSERT or REPLACE which names all keys by which its rows meet others, or get: the look
-// comes with the first of them. What rows have left in slots that are no more is looked at, too.
-func (ins inserted) tripOfInserted(rows RowSet) *OneTrip {
-	t := ins.t
-	if !rows.Collides || len(rows.Keys) < len(ins.Lists) || t.AllUnique > 1 || !mayLockFirst(t, rows.Keys) || t.InsertTriggers || t.UpdateTriggers || t.DeleteTriggers ||
-		len(ins.PartitionNames) > 0 || ins.mayIgnore(ins.IgnoreErr) || !ins.maySendTwice() ||
-		slices.ContainsFunc(ins.OnDuplicate, func(set *ast.Assignment) bool { return t.Changes(t.Key, set.Column.Name.O) }) {
-		return nil
-	}
-	given := ins.given()
-	if readsOthers(ins.toks[given+1:]) {
-		return nil
-	}
-	start, end := ins.valueSpan(given, slices.Index(ins.cols, t.Key[0]))
-	return &OneTrip{true, false, ins.inOrder(ins.text[:start]+"IF(", ", "+ins.text[start:end]+", NULL)"+ins.text[end:]), rows}
-}
-
-// given is the token VALUES, or SET, behind which the values are.
-func (ins inserted) given() (at int) {
-	for i, tok := range sqltext.Outermost(ins.toks) {
-		switch {
-		case tok.Is("AS"), tok.Is("ON"):
-			return at
-		case tok.Is("SET"), (tok.Is("VALUES") || tok.Is("VALUE")) && ins.toks[i+1].Punct('('): // the last: the table may be called so
-			at = i
-		}
-	}
-	return at
-}
-
-// valueSpan is the text of what the first row gives a column; given is [inserted.given].
-func (ins inserted) valueSpan(given, col int) (start, end int) {
-	row := ins.toks[given+1:]
-	if !ins.Setlist {
-		row = row[1:sqltext.ClosingParen(row, 0)]
-	}
-	first, last := 0, len(row)-1
-	for i, tok := range sqltext.Outermost(row) {
-		if ends := tok.Is("AS") || tok.Is("ON") || tok.Punct(';'); ends || tok.Punct(',') {
-			if last = i - 1; ends || col == 0 {
-				break
-			}
-			first, last, col = i+1, len(row)-1, col-1
-		}
-	}
-	if ins.Setlist { // name = value
-		first += 1 + slices.IndexFunc(row[first:], func(tok sqltext.Token) bool { return tok.Punct('=') })
-	}
-	return row[first].Start, row[last].End
+	start, end := up.whereSpan()
+	return &OneTrip{texts: up.inOrder(up.text[:start]+" ("+up.text[start:end]+") AND ", up.text[end:]), rows: RowSet{Table: t, Name: up.name, Keys: keys}}
 }
 
 // inOrder makes templates of a text in pieces, which has the statement's parameters in their order.
@@ -139,7 +85,7 @@ func (src source) maySendTwice() bool {
 	return true
 }
 
-// readsOthers reports whether an UPDATE or DELETE may read other tables than its own, or the values of an INSERT.
+// readsOthers reports whether an UPDATE or DELETE may read other tables than its own.
 func readsOthers(toks []sqltext.Token) bool {
 	return sqltext.HasWord(toks, "SELECT", "TABLE") || sqltext.CallsOwn(toks)
 }
@@ -177,7 +123,7 @@ func (src source) tripOfRow(where ast.ExprNode, waits, triggers bool) *OneTrip {
 	}
 	b.WriteString(src.text[end:])
 	reads := triggers || readsOthers(src.toks)
-	return &OneTrip{waits || reads, reads, src.inOrder(b.String()), RowSet{}}
+	return &OneTrip{Waits: waits || reads, Reads: reads, texts: src.inOrder(b.String())}
 }
 
 // askingCounters finds the conditions, all of which must hold, that read counters or

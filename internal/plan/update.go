@@ -137,8 +137,8 @@ func (up singleUpdate) exactly(p *Plan, x *Exact) {
 			x.Elsewhere = &text
 		}
 		x.Overwrites = len(x.Discards) == len(up.List) && !t.UpdateTriggers && !t.Fed && t.Degraded == nil && !up.actsTwice()
-	} else if !up.sets.rekeyed && up.Where != nil && up.Order == nil && up.Limit == nil && !t.UpdateTriggers {
-		x.OneTrip = up.tripOfRows(keys, up.Where, up.waits())
+	} else if !up.sets.rekeyed && up.Where != nil {
+		x.OneTrip = up.tripOfRows(keys)
 	}
 }
 

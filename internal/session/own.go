@@ -50,9 +50,11 @@ func (s *Session) BeginImplied(ctx context.Context) error {
 const WithoutGaps = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
 
 // OutsideGaps runs a statement that looks at slots, and may wait for others then: it may not have the gap locked in
-// which those wait to insert theirs, while they hold what it waits for. As it is a transaction by itself, and reads
-// nothing of others, the level makes no other difference. What has failed, or changed no row, may not have begun
-// one: MySQL looks at no table where no partition can have the row.
+// which those wait to insert theirs, while they hold what it waits for. The level makes no other difference to one
+// that is a transaction by itself, reads nothing of other tables, and finds its row by a whole key: only by others
+// it would pass a row as it was before whoever has it locked (semi-consistent reads), and of several miss one that
+// comes. What has failed, or changed no row, may not have begun a transaction: MySQL looks at no table where no
+// partition can have the row.
 func OutsideGaps(ctx context.Context, s *Session, run func() (affected int64, err error)) (int64, error) {
 	s.LevelKept = true
 	if _, err := s.Do(ctx, WithoutGaps); err != nil {

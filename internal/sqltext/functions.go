@@ -55,7 +55,7 @@ func callsBeside(known map[string]bool, toks []Token) bool {
 }
 
 // noFunctions are words that may stand before a parenthesis without calling anything.
-var noFunctions = WordSet(`ALL AND ANY AS BETWEEN BY CASE DISTINCT DIV ELSE EXCEPT EXISTS FROM HAVING IN INDEX INTERSECT JOIN KEY LATERAL LIKE NOT ON OR OVER PARTITION ROW SELECT SOME THEN UNION USING VALUES WHEN WHERE XOR`)
+var noFunctions = WordSet(`ALL AND ANY AS BETWEEN BY CASE DISTINCT DIV ELSE EXCEPT EXISTS FROM HAVING IN INDEX INTERSECT JOIN KEY LATERAL LIKE NOT ON OR OVER PARTITION ROW SELECT SOME THEN UNION USING WHEN WHERE XOR`)
 
 // harmless are the most usual of the server's own functions, which do nothing. Where a
 // blank follows, one of the application's may have the name of some of them.
