@@ -42,8 +42,9 @@
 //     DELETE, what can't be parsed) is exact: the base rows concerned are
 //     locked, their slots added to them, and the statement runs as it is, in one
 //     transaction. If the row has no slots, that is one round trip, be it changed or not, or two
-//     where it may wait for more than the row (a child, a parent, an index); so it is for several
-//     rows given by their keys, and for REPLACE and upserts that overwrite.
+//     where it may wait for more than the row (a child, a parent, an index); of several rows
+//     it is one only if they are given by their keys and nothing is set that an index has but
+//     counters. A REPLACE, or an upsert that overwrites, is five to seven.
 //   - All else is verbatim, and so is a relative write that the fast path does
 //     not understand: adding to the base row is as right as adding to a slot.
 //

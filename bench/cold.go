@@ -77,16 +77,6 @@ var cold = []workload{
 		},
 	},
 	{
-		name: "coldreplace", title: "Nothing is hot: REPLACE", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 16), rounds: 2,
-		about: "REPLACE INTO post (id, title, likes) VALUES (?, ?, 0), autocommit: the exact way.",
-		do: func(ctx context.Context, c *client) error {
-			return c.retry(func() error {
-				_, err := c.sql().db.ExecContext(ctx, "REPLACE INTO post (id, title, likes) VALUES (?, ?, 0)", c.uniform(), title(c.rng.Uint64()))
-				return err
-			})
-		},
-	},
-	{
 		name: "coldsubquery", title: "Nothing is hot: a subquery that reads no counter", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 16), rounds: 2, forum: true,
 		about: "UPDATE member SET name = ? WHERE id = (SELECT member_id FROM question WHERE id = ?), autocommit; both tables have counters.",
 		do: func(ctx context.Context, c *client) error {

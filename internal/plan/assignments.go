@@ -6,6 +6,7 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // settings is what the assignments of an UPDATE do.
@@ -77,9 +78,9 @@ func (src source) settings(list []*ast.Assignment, inserts bool) settings {
 }
 
 // keeps reads c = c and c = LAST_INSERT_ID(c), with which upserts ask for the id of
-// the row that they meet.
+// the row that they meet. That is UNSIGNED, and by IGNORE what is below zero is cut.
 func (src source) keeps(c *catalog.Column, e ast.ExprNode) bool {
-	if f, ok := unparen(e).(*ast.FuncCallExpr); ok && f.FnName.L == "last_insert_id" && f.Schema.O == "" && len(f.Args) == 1 {
+	if f, ok := unparen(e).(*ast.FuncCallExpr); ok && f.FnName.L == "last_insert_id" && f.Schema.O == "" && len(f.Args) == 1 && (c.Unsigned() || !sqltext.HasWord(src.toks, "IGNORE")) {
 		e = f.Args[0]
 	}
 	ref, ok := columnRef(e)
