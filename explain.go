@@ -112,8 +112,8 @@ func (k *call) explain(ctx context.Context, out *Explanation, args []any) (*Expl
 	for _, name := range p.Overrides {
 		out.step("derived counter "+name+" is not what its formula says any more, until countermysql recount --repair", "", nil)
 	}
-	if p.Sweep != nil && r.Class != plan.ClassExact {
-		out.step(exact.Swept, "", nil)
+	if p.Sweep != nil {
+		out.step("first, if a row was deleted by others: what it has left in slots under this key is removed", "", nil)
 	}
 	if r.Class == plan.ClassIncrement {
 		x, how, err := k.conn.Explain(ctx, k.counts(), r.Bound)

@@ -282,7 +282,7 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 			}
 		}
 	}
-	if p.Sweep != nil && !exactly {
+	if p.Sweep != nil {
 		if err := c.AgainAlone(ctx, func() error { return c.SweepOrphans(ctx, p, k.binder()) }); err != nil {
 			return answer.Outcome{}, err
 		}

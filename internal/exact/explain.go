@@ -15,9 +15,6 @@ import (
 // Tell takes what is sent, and when; own says that the text is the user's, with his arguments.
 type Tell func(when, text string, own bool)
 
-// Swept is what becomes of slots that have no row, before a statement that may make it.
-const Swept = "first, if a row was deleted by others: what it has left in slots under this key is removed"
-
 // ExplainExact tells what becomes of a statement that runs the exact way.
 func (r *Runner) ExplainExact(x Execution, tell Tell) {
 	alone := sale.Sells(r.Caller)
@@ -41,15 +38,11 @@ func (r *Runner) ExplainExact(x Execution, tell Tell) {
 		}
 	}
 	r.explainParts(x, tell)
-	otherwise := ""
 	if inOne {
-		otherwise = "else, "
+		tell("else, in a transaction:", "", false)
+	} else {
+		tell("in a transaction:", "", false)
 	}
-	if x.Plan.Sweep != nil {
-		tell(otherwise+Swept, "", false)
-		otherwise = ""
-	}
-	tell(otherwise+"in a transaction:", "", false)
 	itself := r.explainFolds(x, tell)
 	if slices.ContainsFunc(x.Rows, func(s plan.RowSet) bool { return s.Table.Fed }) {
 		tell("what triggers have added to their slots is added to them and taken off another slot", "", false)

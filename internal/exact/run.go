@@ -113,11 +113,6 @@ func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, 
 	if out, done, err := r.runInOneTrip(ctx, x); done || err != nil {
 		return out, err
 	}
-	if p.Sweep != nil {
-		if err := r.AgainAlone(ctx, func() error { return r.SweepOrphans(ctx, p, x.Arguments.Binder) }); err != nil {
-			return answer.Outcome{}, err
-		}
-	}
 	if !r.InTransaction() {
 		return r.runAlone(ctx, x)
 	}
@@ -139,7 +134,7 @@ func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, 
 func (r *Runner) runInOneTrip(ctx context.Context, x Execution) (out answer.Outcome, done bool, err error) {
 	p, inside := x.Plan, r.InTransaction()
 	text, ok := r.oneTrip(x)
-	if !ok || x.Asked || r.hasReserve(x) || inside && (x.OneTrip.Several() || len(r.Transaction().Pending) > 0) {
+	if !ok || x.Asked || r.hasReserve(x) || inside && len(r.Transaction().Pending) > 0 {
 		return answer.Outcome{}, false, nil
 	}
 	if inside {
@@ -175,16 +170,19 @@ func (r *Runner) runInOneTrip(ctx context.Context, x Execution) (out answer.Outc
 // refusedTrip are the errors of such a text alone, perhaps: over slots, or by its level.
 var refusedTrip = map[uint16]bool{mysqlerr.ErrMixedCollations: true, mysqlerr.ErrLogsStatements: true}
 
-// oneTrip is the text of the statement that fails if a row has slots; ok is false where there is none. The gap
-// of the slots, in which others insert theirs, may not be locked for as long as a transaction lasts, nor while
-// the statement waits: then it runs without, where the level makes no other difference (session.OutsideGaps).
-// Several rows need the gaps of those that are not there, or they come unseen.
+// oneTrip is the text of the statement that fails if a row has slots; ok is false where it may not be sent. The gap
+// of the slots, in which others insert theirs, may not be locked for as long as a transaction lasts, nor while the
+// statement waits: then it runs without, if the level makes no other difference to it. Several rows need the gaps of
+// those that are not there, or they come unseen.
 func (r *Runner) oneTrip(x Execution) (text string, ok bool) {
-	switch trip := x.OneTrip; {
-	case trip == nil || x.Arguments.Sticky, trip.Several() && !r.LocksGaps(), r.LocksGaps() && (r.InTransaction() || trip.Reads || r.leavesGaps(x) && !x.Arguments.MatchExactly([]plan.KeyValue{*x.Key})):
+	trip, b, gaps := x.OneTrip, x.Arguments.Binder, r.LocksGaps()
+	switch {
+	case trip == nil, x.Arguments.Sticky, trip.Several() && !gaps, gaps && (trip.Reads || r.InTransaction()):
+		return "", false
+	case r.leavesGaps(x) && !b.MatchExactly([]plan.KeyValue{*x.Key}):
 		return "", false
 	}
-	text, ok = x.OneTrip.Text(x.Arguments)
+	text, ok = trip.Text(x.Arguments)
 	return text, ok && len(text) < r.Settings.Packet
 }
 
