@@ -62,8 +62,8 @@ type (
 // planOf returns the plan of a text, which may have been prepared; nil: it has not.
 func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse, error) {
 	c.Spend()
-	if c.LevelKept {
-		if err := session.SetLevelBack(ctx, c.Session, sqltext.Tokenize(text, c.Settings.Mode)...); err != nil {
+	if c.LevelKept && !sqltext.AsksOfLast(sqltext.Tokenize(text, c.Settings.Mode)) {
+		if err := session.SetLevelBack(ctx, c.Session); err != nil {
 			return planUse{}, err
 		}
 	}

@@ -232,6 +232,7 @@ func (r *Runner) sendInOneTrip(ctx context.Context, x Execution, text string) (a
 	return out, err
 }
 
+// sendTrip sends it at whatever level.
 func (r *Runner) sendTrip(ctx context.Context, x Execution, text string) (answer.Outcome, error) {
 	if x.OneTrip.Several() {
 		return x.Send(ctx, text)

@@ -51,7 +51,7 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 			if p.Exactly() != nil { // it changes the row: with a shared lock, those who wait here would then wait for each other
 				lock = "FOR UPDATE"
 			}
-			// By the key, and of a column that no index has, or it is a scan, which locks others.
+			// By the key, and of a counter, as all that locks rows: else it may be a scan, which locks others.
 			there, err := f.Read(ctx, f.Settings.Unsnapshot()+"SELECT "+sqltext.Quote(t.Counters[0].Name)+" FROM "+t.Base()+slotsql.ForceKey(t)+" WHERE "+t.Key.WhereAny(batch, sqltext.Quote(t.Spec.Name))+" "+lock)
 			if err != nil {
 				return err

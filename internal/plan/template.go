@@ -2,7 +2,6 @@ package plan
 
 import (
 	"database/sql/driver"
-	"slices"
 	"strings"
 
 	"github.com/countermysql/countermysql/internal/slotsql"
@@ -43,13 +42,11 @@ func (tmpl *Template) sql() string { return strings.Join(tmpl.pieces, "?") }
 func (tmpl Template) written(text []byte, lits *sqltext.Literals) []byte {
 	for i, p := range tmpl.params {
 		text = append(text, tmpl.pieces[i]...)
-		if lits != nil {
-			if at, found := slices.BinarySearch(lits.At, p); found {
-				text = append(text, lits.Texts[at]...)
-				continue
-			}
+		if lit, is := lits.Text(p); is {
+			text = append(text, lit...)
+		} else {
+			text = append(text, '?')
 		}
-		text = append(text, '?')
 	}
 	return append(text, tmpl.pieces[len(tmpl.pieces)-1]...)
 }
@@ -71,11 +68,9 @@ func (rs *restated) With(a Arguments, rest int64) (text string, args []driver.Na
 		buf.WriteString(rs.text.pieces[i])
 		v := driver.Value(rest)
 		if p != restLimit {
-			if a.Literals != nil {
-				if lit, found := slices.BinarySearch(a.Literals.At, p); found {
-					buf.WriteString(a.Literals.Texts[lit])
-					continue
-				}
+			if lit, is := a.Literals.Text(p); is {
+				buf.WriteString(lit)
+				continue
 			}
 			v = a.Args[p].Value
 		}

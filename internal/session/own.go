@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/countermysql/countermysql/internal/mysqlerr"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // StartTransaction begins a transaction whatever the sql_mode: under ORACLE,
@@ -68,10 +67,9 @@ func OutsideGaps(ctx context.Context, s *Session, run func() (affected int64, er
 // OwnLevel says of the next transaction what is so anyway.
 func OwnLevel(s *Session) string { return "SET TRANSACTION ISOLATION LEVEL " + s.Settings.Isolation }
 
-// SetLevelBack gives the next transaction its level again before a statement that is, or begins, one: not before
-// one that asks what the last has to say, which would be gone.
-func SetLevelBack(ctx context.Context, s *Session, next ...sqltext.Token) error {
-	if !s.LevelKept || len(next) > 0 && (next[0].Is("SHOW") || next[0].Is("GET") || !sqltext.UsesTables(next)) {
+// SetLevelBack gives the next transaction its level again, before it begins.
+func SetLevelBack(ctx context.Context, s *Session) error {
+	if !s.LevelKept {
 		return nil
 	}
 	_, err := s.Do(ctx, OwnLevel(s))

@@ -308,6 +308,12 @@ func UsesTables(toks []Token) bool {
 	return len(toks) > 0 && (!toks[0].Is("SELECT") || HasWord(toks, "FROM"))
 }
 
+// AsksOfLast reports whether a statement begins no transaction, and may ask what the last one has to say:
+// SHOW WARNINGS, GET DIAGNOSTICS, SELECT ROW_COUNT(). What is sent before it would take its place.
+func AsksOfLast(toks []Token) bool {
+	return len(toks) > 0 && (toks[0].Is("SHOW") || toks[0].Is("GET") || !UsesTables(toks))
+}
+
 // readers begin the statements that may read tables without locks.
 var readers = WordSet(`SELECT WITH TABLE VALUES EXPLAIN DESCRIBE DESC`)
 

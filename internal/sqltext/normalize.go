@@ -2,6 +2,7 @@ package sqltext
 
 import (
 	"database/sql/driver"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,6 +14,18 @@ type Literals struct {
 	At     []int // which of them is the literal
 	Texts  []string
 	Values []driver.Value
+}
+
+// Text is the literal that a parameter of the plan stands for; false if it is the text's own.
+func (lits *Literals) Text(param int) (text string, is bool) {
+	if lits == nil {
+		return "", false
+	}
+	at, is := slices.BinarySearch(lits.At, param)
+	if !is {
+		return "", false
+	}
+	return lits.Texts[at], true
 }
 
 // Normalize replaces the literals that are compared, added or inserted by
