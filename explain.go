@@ -87,7 +87,7 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 		return nil, unready(refused.For)
 	}
 	toks := sqltext.Tokenize(query, k.conn.Settings.Mode)
-	if err := k.conn.ddl.May(ctx, k.Plan, toks); err != nil {
+	if err := k.conn.ddl.May(ctx, k.Plan, query); err != nil {
 		return nil, err
 	}
 	if n := sqltext.Parameters(toks); n != len(args) { // what becomes of it depends on them

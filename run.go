@@ -177,6 +177,9 @@ func (k *call) define(ctx context.Context, run func(context.Context, ddl.Stateme
 // runAnything executes CALL, EXECUTE and the like, which may read and write
 // counters and end the transaction.
 func (c *conn) runAnything(ctx context.Context, k *call) (answer.Outcome, error) {
+	if err := c.ddl.MayMake(ctx, k.text); err != nil {
+		return answer.Outcome{}, err
+	}
 	if err := c.MayChange(ctx, k.text); err != nil {
 		return answer.Outcome{}, err
 	}
@@ -185,7 +188,8 @@ func (c *conn) runAnything(ctx context.Context, k *call) (answer.Outcome, error)
 		return answer.Outcome{}, err
 	}
 	out, err := k.sendWatched(ctx)
-	if k.Plan.Effect == (sqltext.Execute{}) && !sqltext.Tokenize(k.text, c.Settings.Mode)[0].Is("PREPARE") {
+	toks := sqltext.Tokenize(sqltext.Opened(k.text, c.Settings.Mode), c.Settings.Mode)
+	if k.Plan.Effect == (sqltext.Execute{}) && !toks[0].Is("PREPARE") || sqltext.EffectOf(toks) == (sqltext.DDL{}) { // which mysqldump writes in version comments
 		c.connector.watcher.NoteChange()
 	}
 	behind := func(err error) (moved error) {

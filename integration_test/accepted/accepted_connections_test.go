@@ -95,16 +95,21 @@ func TestAcceptedLookups(t *testing.T) {
 }
 
 // TestAcceptedTemporaryTable pins that no temporary table gets the name of a listed table,
-// there or not, or of a slots table, in whatever way, and that others are what they are.
+// there or not, or of a slots table, in whatever way, be it in version comments, and that others are what
+// they are, and forgotten once they are dropped or renamed.
 func TestAcceptedTemporaryTable(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		config := harness.Counters("post", "likes")
 		config.Tables = append(config.Tables, countermysql.TableConfig{Table: "later", Counters: []string{"n"}})
-		tw := harness.NewTwin(t, srv, harness.Board, config)
+		tw := harness.NewTwin(t, srv, harness.Board, config, "multiStatements=true")
 		db := harness.DbName(t, tw.Ours)
 		for _, ddl := range []string{"CREATE TEMPORARY TABLE post (id INT PRIMARY KEY, likes INT)", "CREATE TEMPORARY TABLE IF NOT EXISTS `post` SELECT * FROM post", "create temporary table " + db + ".post LIKE author",
-			"CREATE TEMPORARY TABLE later (id INT PRIMARY KEY, n INT)", "CREATE TEMPORARY TABLE post_slots (id INT)"} {
-			_, err := harness.Session(t, tw.Ours).ExecContext(t.Context(), ddl)
+			"CREATE TEMPORARY TABLE later (id INT PRIMARY KEY, n INT)", "CREATE TEMPORARY TABLE post_slots (id INT)",
+			"CREATE /*!50000 TEMPORARY */ TABLE post (id INT)", "CREATE OR REPLACE /*M!100100 TEMPORARY*/ TABLE post (id INT)", "/*!50000 CREATE TEMPORARY */ TABLE post (id INT)", "CREATE TEMPORARY TABLE /*! post */ (id INT)",
+			"DO 1; CREATE TEMPORARY TABLE post (id INT)", "RENAME TABLE author TO writer, mine TO post"} {
+			conn := harness.Session(t, tw.Ours)
+			harness.Affected(t, conn, "CREATE TEMPORARY TABLE mine (id INT)")
+			_, err := conn.ExecContext(t.Context(), ddl)
 			var refused *countermysql.RefusedError
 			require.ErrorAs(t, err, &refused, ddl)
 			require.Contains(t, []string{db + ".post", db + ".later"}, refused.Table)
@@ -117,6 +122,9 @@ func TestAcceptedTemporaryTable(t *testing.T) {
 		tw.Accepted(t, "A: BEGIN", like, "A: CREATE TEMPORARY TABLE post (id INT PRIMARY KEY, likes INT) ⇒ affected 0 ⇒ refused", "A: DROP TEMPORARY TABLE post ⇒ affected 0 ⇒ error 1051", like, "A: COMMIT", likes,
 			"A: CREATE TEMPORARY TABLE mine (id INT PRIMARY KEY, a INT)", "A: INSERT INTO mine VALUES (1, 7)", "A: ALTER TABLE mine RENAME COLUMN a TO likes", "A: ALTER TABLE mine RENAME TO yours", "A: SELECT p.likes, y.likes FROM post p JOIN yours y USING (id)",
 			"A: ALTER TABLE yours RENAME TO post ⇒ affected "+copied+" ⇒ refused", likes+" ⇒ [7] ⇒ [2]", "A: DROP TEMPORARY TABLE post ⇒ affected 0 ⇒ error 1051", likes)
+		for _, end := range []string{"DROP TABLE IF EXISTS mine, other", "DROP TEMPORARY TABLE mine", "ALTER TABLE mine RENAME his"} {
+			tw.Play(t, "A: CREATE TEMPORARY TABLE mine (id INT)", "A: "+end, "A: CREATE TABLE mine (id INT PRIMARY KEY, n INT)", "A: ALTER TABLE mine RENAME later", "A: SELECT COUNT(*) FROM later", "A: DROP TABLE later")
+		}
 	})
 }
 

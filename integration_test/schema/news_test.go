@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,12 @@ func TestUnrelatedDDL(t *testing.T) {
 				}
 			}
 			require.Positive(t, read, ddl)
+		}
+		for _, dumped := range []string{"/*!50003 CREATE TRIGGER refuses BEFORE UPDATE ON post FOR EACH ROW SET NEW.title = 1 */", "/*!50001 DROP TRIGGER refuses */"} { // as mysqldump writes it
+			harness.Affected(t, tw.Plain, dumped)
+			harness.Affected(t, tw.Ours, dumped)
+			read := tw.Sent.During(func() { harness.Number(t, tw.Ours, "SELECT COUNT(*) FROM post") })
+			require.True(t, slices.ContainsFunc(read, func(s harness.Sending) bool { return strings.Contains(s.Text, "TABLE_TYPE = 'VIEW'") }), dumped)
 		}
 		tw.Play(t, count, see, "A: SELECT likes FROM best", "A: SELECT likes FROM better", "A: SELECT likes()")
 		tw.Play(t, "A: CREATE TABLE later (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0)", "A: DROP VIEW better, best", "A: DROP TABLE post", "A: RENAME TABLE later TO post",

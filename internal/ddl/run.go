@@ -25,12 +25,12 @@ type Definer struct {
 	*fold.Folder
 	createSlots bool // where slots tables are made without being asked for
 	warn        func(cause, message string, args ...any)
-	temporary   map[string]bool // names of temporary tables that the session has made, in small letters
+	temporary   map[string][]string // temporary tables that the session has made, as named, by their names in small letters
 }
 
 // New returns the Definer of a session.
 func New(f *fold.Folder, createSlots bool, warn func(cause, message string, args ...any)) *Definer {
-	return &Definer{Folder: f, createSlots: createSlots, warn: warn, temporary: map[string]bool{}}
+	return &Definer{Folder: f, createSlots: createSlots, warn: warn, temporary: map[string][]string{}}
 }
 
 // Run executes a statement that ends a transaction: what it needs of the
@@ -57,7 +57,7 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 	default: // learned before the caller hears of the change; others go on meanwhile
 		defer func() { _ = d.Watcher.RefreshOf(context.WithoutCancel(ctx), tables) }() // with an error the next statement tries
 	}
-	if err := d.May(ctx, p, toks); err != nil {
+	if err := d.May(ctx, p, x.Text); err != nil {
 		return err
 	}
 	if sqltext.LocksTables(toks) {
@@ -67,6 +67,9 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 		err := x.Send()
 		if err == nil && begins && !toks[0].Is("XA") {
 			d.Locks = false
+		}
+		if err == nil {
+			d.noteDefined(x.Text)
 		}
 		return err
 	}
@@ -85,13 +88,14 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 	}
 	err := d.alter(ctx, x, altered, toks)
 	if err == nil {
-		d.noteTemporary(d.renamesTemporary(toks))
+		d.noteDefined(x.Text)
 	}
 	return err
 }
 
 // May refuses what plain MySQL would run, and what would let counts go wrong.
-func (d *Definer) May(ctx context.Context, p *plan.Plan, toks []sqltext.Token) error {
+func (d *Definer) May(ctx context.Context, p *plan.Plan, text string) error {
+	toks := sqltext.Tokenize(text, d.Settings.Mode)
 	switch w := p.Work.(type) {
 	case *plan.TableLocks:
 		if len(w.Tables) > 0 {
@@ -107,11 +111,14 @@ func (d *Definer) May(ctx context.Context, p *plan.Plan, toks []sqltext.Token) e
 			}
 		}
 	}
-	if _, ok := p.Effect.(sqltext.Temporary); ok && !toks[0].Is("DROP") {
-		return d.mayHide(ctx, behindTable(toks))
+	if err := d.MayMake(ctx, text); err != nil {
+		return err
 	}
-	if to := d.renamesTemporary(toks); to != nil {
-		return d.mayHide(ctx, to)
+	_, renamed := d.renamesTemporary(toks)
+	for _, to := range renamed {
+		if err := d.mayHide(ctx, to); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -13,11 +13,14 @@ import (
 
 // RunTemporary executes CREATE and DROP TEMPORARY TABLE.
 func (d *Definer) RunTemporary(ctx context.Context, x Statement) error {
-	toks := sqltext.Tokenize(x.Text, d.Settings.Mode)
-	if toks[0].Is("DROP") {
-		return x.Send()
+	if sqltext.Tokenize(x.Text, d.Settings.Mode)[0].Is("DROP") {
+		err := x.Send()
+		if err == nil {
+			d.noteDefined(x.Text)
+		}
+		return err
 	}
-	if err := d.May(ctx, x.Plan, toks); err != nil {
+	if err := d.May(ctx, x.Plan, x.Text); err != nil {
 		return err
 	}
 	if from := x.Plan.Exactly(); from != nil { // of CREATE TEMPORARY TABLE … SELECT
@@ -29,17 +32,73 @@ func (d *Definer) RunTemporary(ctx context.Context, x Statement) error {
 	}
 	err := x.Send()
 	if err == nil {
-		d.noteTemporary(behindTable(toks))
+		d.noteDefined(x.Text)
 		d.NoteWrites(slices.DeleteFunc(slices.Clone(x.Plan.Writes), func(w plan.WriteTarget) bool { return !w.Feeds }), plan.Binder{}, 0) // by a routine that its query calls
 	}
 	return err
 }
 
-// noteTemporary remembers the name of a temporary table.
-func (d *Definer) noteTemporary(name []sqltext.Token) {
-	if _, name, ok := sqltext.TableName(name); ok {
-		d.temporary[strings.ToLower(name)] = true
+// noteDefined follows what a statement has made of temporary tables. The server drops and renames one before
+// another table of its name.
+func (d *Definer) noteDefined(text string) {
+	toks := sqltext.Tokenize(sqltext.Opened(text, d.Settings.Mode), d.Settings.Mode)
+	from, to := d.renamesTemporary(toks)
+	switch {
+	case toks[0].Is("DROP"):
+		named := behindTable(toks)
+		for i := range named {
+			if i == 0 || named[i-1].Punct(',') {
+				from = append(from, named[i:])
+			}
+		}
+	case sqltext.EffectOf(toks) == (sqltext.Temporary{}):
+		to = append(to, behindTable(toks))
 	}
+	for _, of := range from {
+		d.forget(of)
+	}
+	for _, of := range to {
+		d.noteTemporary(of)
+	}
+}
+
+// noteTemporary remembers the name of a temporary table.
+func (d *Definer) noteTemporary(of []sqltext.Token) {
+	if _, name, ok := sqltext.TableName(of); ok {
+		if full := d.fullName(of); !slices.Contains(d.temporary[strings.ToLower(name)], full) {
+			d.temporary[strings.ToLower(name)] = append(d.temporary[strings.ToLower(name)], full)
+		}
+	}
+}
+
+// forget forgets that of a temporary table that is gone; one of another database, or written in another way, stays.
+func (d *Definer) forget(of []sqltext.Token) {
+	_, name, _ := sqltext.TableName(of)
+	name = strings.ToLower(name)
+	d.temporary[name] = slices.DeleteFunc(d.temporary[name], func(known string) bool { return known == d.fullName(of) })
+	if len(d.temporary[name]) == 0 {
+		delete(d.temporary, name)
+	}
+}
+
+func (d *Definer) fullName(of []sqltext.Token) string {
+	db, name, _ := sqltext.TableName(of)
+	return sqltext.JoinName(cmp.Or(db, d.Settings.DB), name)
+}
+
+// MayMake refuses a text that makes such a temporary table as mayHide does, be it in version comments or behind
+// another statement.
+func (d *Definer) MayMake(ctx context.Context, text string) error {
+	text = sqltext.Opened(text, d.Settings.Mode)
+	for _, part := range sqltext.Statements(text, sqltext.Tokenize(text, d.Settings.Mode)) {
+		toks := sqltext.Tokenize(part, d.Settings.Mode)
+		if sqltext.EffectOf(toks) == (sqltext.Temporary{}) && !toks[0].Is("DROP") {
+			if err := d.mayHide(ctx, behindTable(toks)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // mayHide refuses a temporary table that takes the name of a listed table or its slots
@@ -60,16 +119,29 @@ func (d *Definer) mayHide(ctx context.Context, of []sqltext.Token) error {
 	return nil
 }
 
-// renamesTemporary is the new name that ALTER TABLE or RENAME TABLE gives to a temporary
-// table of this session; nil if it does nothing like that.
-func (d *Definer) renamesTemporary(toks []sqltext.Token) []sqltext.Token {
+// renamesTemporary are the names that ALTER TABLE or RENAME TABLE takes from and gives to tables, where
+// one may be a temporary one of this session; none if it does nothing like that.
+func (d *Definer) renamesTemporary(toks []sqltext.Token) (from, to [][]sqltext.Token) {
 	if len(d.temporary) == 0 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") {
-		return nil
+		return nil, nil
 	}
-	if _, name, ok := sqltext.TableName(behindTable(toks)); !ok || !d.temporary[strings.ToLower(name)] {
-		return nil
+	from = [][]sqltext.Token{behindTable(toks)}
+	if name := sqltext.NewName(toks); name != nil {
+		to = [][]sqltext.Token{name}
 	}
-	return sqltext.NewName(toks)
+	for i, t := range toks {
+		if toks[0].Is("RENAME") && t.Punct(',') {
+			from = append(from, toks[i+1:])
+			to = append(to, sqltext.NewName(append([]sqltext.Token{toks[0]}, toks[i:]...)))
+		}
+	}
+	if to == nil || !slices.ContainsFunc(from, func(of []sqltext.Token) bool {
+		_, name, ok := sqltext.TableName(of)
+		return ok && d.temporary[strings.ToLower(name)] != nil
+	}) {
+		return nil, nil
+	}
+	return from, to
 }
 
 // behindTable is what begins with the table's name in DDL of a table.
@@ -87,6 +159,6 @@ func behindTable(toks []sqltext.Token) []sqltext.Token {
 // NamesTemporary reports whether a text may name a temporary table of this session.
 func (d *Definer) NamesTemporary(text string) bool {
 	return len(d.temporary) > 0 && slices.ContainsFunc(sqltext.Tokenize(text, d.Settings.Mode), func(t sqltext.Token) bool {
-		return t.Ident() && d.temporary[strings.ToLower(t.Name)]
+		return t.Ident() && d.temporary[strings.ToLower(t.Name)] != nil
 	})
 }
