@@ -68,16 +68,17 @@ func (d *Definer) unclaimed(ctx context.Context, t *catalog.Table) error {
 // while others may add to its slots, which go by name and key: what they add until the
 // DDL has its lock would be counted for the wrong rows.
 func (d *Definer) mayLeave(ctx context.Context, t *catalog.Table, toks []sqltext.Token) error {
-	what, s := "", d.Watcher.Current()
+	what, taken, s := "", true, d.Watcher.Current()
 	for i, tok := range toks {
 		switch db, name, ok := sqltext.TableName(toks[i+1:]); {
 		case tok.Is("EXCHANGE") && toks[0].Is("ALTER"):
 			what = "EXCHANGE PARTITION"
 		case tok.Is("TO") && toks[0].Is("RENAME") && ok && s.Key(cmp.Or(db, d.Settings.DB), name) == s.Key(t.Spec.DB, t.Spec.Name):
 			what = "RENAME TABLE that gives its name to another table"
+			taken = d.Opens(ctx, t.Base()) != mysqlerr.ErrNoTable // or another process has renamed or dropped it
 		}
 	}
-	if what == "" || t.Closed || t.Missing != "" && d.Opens(ctx, t.Slots()) == mysqlerr.ErrNoTable {
+	if what == "" || !taken || t.Closed || t.Missing != "" && d.Opens(ctx, t.Slots()) == mysqlerr.ErrNoTable {
 		return nil
 	}
 	return &catalog.RefusedError{Table: t.String(), What: what, Reason: "others may add to its slots meanwhile, which go by its name and keys",

@@ -58,7 +58,8 @@ func (f *Folder) Outdated(ctx context.Context, p *plan.Plan, err error) bool {
 	if old == nil { // the sql.DB was closed meanwhile
 		return false
 	}
-	if inc := p.Increment(); inc != nil && old.Lookup(inc.Table.Spec.DB, inc.Table.Spec.Name, "") != inc.Table {
+	older := func(t *catalog.Table) bool { return old.Lookup(t.Spec.DB, t.Spec.Name, "") != t } // somebody else has had it read
+	if inc := p.Increment(); inc != nil && older(inc.Table) || slices.ContainsFunc(p.Tables(), older) {
 		return true
 	}
 	gone := mysqlerr.Number(err) == mysqlerr.ErrNoTable && slices.ContainsFunc(p.Tables(), func(t *catalog.Table) bool { return strings.Contains(err.Error(), "."+t.Spec.SlotsTable+"'") })
