@@ -126,7 +126,8 @@ func (f Reserved) of(ctx context.Context, name, from, where string) ([]slotsql.S
 	}
 	rows := make([]slotsql.SlotRow, len(found))
 	for i, r := range found {
-		rows[i] = slotsql.SlotRow{Key: catalog.Key(r[:len(t.Key)]), Slot: r[len(t.Key)]}
+		k, slot := t.Key.Cut(r)
+		rows[i] = slotsql.SlotRow{Key: k, Slot: slot[0]}
 	}
 	return rows, nil
 }

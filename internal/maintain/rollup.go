@@ -227,9 +227,6 @@ func (r *rollup) keysAfter(ctx context.Context, last catalog.Key) ([]catalog.Key
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]catalog.Key, len(rows))
-	for i, row := range rows {
-		keys[i] = catalog.Key(row[:len(t.Key)])
-	}
+	keys := t.Key.KeysOfRows(rows)
 	return keys[:min(len(keys), session.Several(&r.folder.Settings, t, len(keys), keys))], nil
 }
