@@ -88,7 +88,7 @@ func sendUnlessLate(ctx context.Context, f *Folder, taken Taken, send func() err
 		return nil, err
 	}
 	if _, rerr := f.Do(context.WithoutCancel(ctx), "ROLLBACK TO SAVEPOINT "+between); rerr != nil {
-		_ = f.Raw.Close() // or the application might commit what is not known to be right
+		f.Lose(rerr) // or the application might commit what is not known to be right
 		return nil, rerr
 	}
 	f.Tx.RollbackTo(between)

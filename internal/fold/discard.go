@@ -43,7 +43,7 @@ func (f *Folder) Discarded(ctx context.Context, d *plan.Discarding, err error) e
 		return err
 	}
 	if _, rerr := f.Do(context.WithoutCancel(ctx), "ROLLBACK TO SAVEPOINT "+OwnSavepoint); rerr != nil {
-		_ = f.Raw.Close() // or the application might commit the stand-ins
+		f.Lose(rerr) // or the application might commit the stand-ins
 		return err
 	}
 	f.Tx.RollbackTo(OwnSavepoint)
