@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/countermysql/countermysql/internal/answer"
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/ddl"
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/increment"
@@ -78,7 +79,7 @@ func (c *conn) runOnce(ctx context.Context, k *call) (answer.Outcome, error) {
 			return c.runSplit(ctx, k, w.Texts)
 		}
 	case *plan.Refused:
-		return answer.Outcome{}, unready(w.For)
+		return answer.Outcome{}, catalog.Unready(w.For)
 	}
 	if c.Locks {
 		if err := c.ddl.UnderLocks(ctx, p); err != nil {

@@ -229,20 +229,18 @@ func (b *Table) flushAll(ctx context.Context) (some bool, err error) {
 		return false, err
 	}
 	t := s.Lookup(b.spec.DB, b.spec.Name, "")
-	if (t == nil || t.Unfit != nil || t.Missing != "") && time.Since(f.looked) > time.Second { // perhaps not any more: statements have the schema read, too
+	if (t == nil || !catalog.Ready(t)) && time.Since(f.looked) > time.Second { // perhaps not any more: statements have the schema read, too
 		f.looked = time.Now()
 		if s, err = b.config.Shared.Watcher.Refresh(look); err != nil {
 			return false, err
 		}
 		t = s.Lookup(b.spec.DB, b.spec.Name, "")
 	}
-	switch {
-	case t == nil:
+	if t == nil {
 		return false, fmt.Errorf("the table %s is not there", b.name())
-	case t.Unfit != nil:
-		return false, &catalog.UnfitError{Table: t.String(), Reasons: t.Unfit}
-	case t.Missing != "":
-		return false, t.SlotsError()
+	}
+	if err := catalog.Unready(t); err != nil {
+		return false, err
 	}
 	for _, g := range b.generations() {
 		all, first := g.take()

@@ -56,15 +56,12 @@ func (m *Maintainer) Recount(ctx context.Context, options RecountOptions) ([]Dri
 			continue
 		}
 		found = true
-		switch {
-		case t.Unfit != nil:
-			errs = append(errs, &catalog.UnfitError{Table: t.String(), Reasons: t.Unfit})
-			continue
-		case t.Unsummed || t.Unfolded:
-			errs = append(errs, &catalog.UnfitError{Table: t.String(), Reasons: t.Degraded})
-			continue
-		case t.Missing != "":
-			errs = append(errs, t.SlotsError())
+		err := catalog.Unfoldable(t)
+		if t.Unfit == nil && t.Unsummed {
+			err = &catalog.UnfitError{Table: t.String(), Reasons: t.Degraded}
+		}
+		if err != nil {
+			errs = append(errs, err)
 			continue
 		}
 		drifts, err := m.recountTable(ctx, t, options)

@@ -87,7 +87,7 @@ func (r *rollup) renew(ctx context.Context) bool {
 		return false
 	}
 	now := s.Lookup(r.table.Spec.DB, r.table.Spec.Name, "")
-	if now == nil || now == r.table || now.Unfit != nil || now.Unfolded || now.Missing != "" {
+	if now == nil || now == r.table || catalog.Unfoldable(now) != nil {
 		return false
 	}
 	r.table = now
