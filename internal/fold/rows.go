@@ -85,7 +85,7 @@ func updateRows(ctx context.Context, f *Folder, folding *slotsql.Folding) error 
 	if mysqlerr.Number(err) != mysqlerr.ErrBadTime {
 		return err
 	}
-	for i, update := range folding.Apart() {
+	for i, update := range folding.UpdatesByTouch() {
 		if _, err := f.Do(ctx, f.Settings.Unsnapshot()+update); err != nil {
 			if i > 0 {
 				loseHalf(f, err)

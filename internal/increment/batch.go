@@ -212,7 +212,7 @@ func (b *Batch) merge(requests []*request) []*slotsql.RowIncrement {
 	if slices.ContainsFunc(all, func(e *slotsql.RowIncrement) bool { return slices.Contains(e.Deltas, 0) }) { // perhaps although there were some
 		for _, u := range requests {
 			for _, e := range u.Payload {
-				all = append(all, all[at[e.ID]].Apart(e)...)
+				all = append(all, all[at[e.ID]].Uncancel(e)...)
 			}
 		}
 	}
