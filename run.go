@@ -265,28 +265,8 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 		}
 	}
 	exactly := r.Class == plan.ClassExact
-	takes := exactly || p.Locking
-	if takes || inc == nil && p.Writes != nil {
-		if err := c.Hold(ctx, p, takes); err != nil {
-			return answer.Outcome{}, err
-		}
-	}
-	if takes || inc != nil || p.Writes != nil {
-		if err := fold.FollowFor(ctx, c.Folder, p); err != nil {
-			return answer.Outcome{}, err
-		}
-	}
-	for _, t := range p.Deletes {
-		if c.Open().HasPending(t) {
-			if err := c.ApplyPending(ctx, t, nil); err != nil {
-				return answer.Outcome{}, err
-			}
-		}
-	}
-	if p.Sweep != nil {
-		if err := c.AgainAlone(ctx, func() error { return c.SweepOrphans(ctx, p, k.binder()) }); err != nil {
-			return answer.Outcome{}, err
-		}
+	if err := c.makeWay(ctx, k, exactly || p.Locking); err != nil {
+		return answer.Outcome{}, err
 	}
 	if exactly {
 		c.connector.stats.Exactly(r.Reason)
@@ -301,6 +281,33 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 		c.connector.want(ctx, k)
 	}
 	return out, err
+}
+
+// makeWay does what has to be done in the transaction before a statement; takes says that it locks rows.
+func (c *conn) makeWay(ctx context.Context, k *call, takes bool) error {
+	p := k.Plan
+	writes, increments := p.Writes != nil, p.Increment() != nil
+	if takes || writes && !increments {
+		if err := c.Hold(ctx, p, takes); err != nil {
+			return err
+		}
+	}
+	if takes || writes || increments {
+		if err := fold.FollowFor(ctx, c.Folder, p); err != nil {
+			return err
+		}
+	}
+	for _, t := range p.Deletes {
+		if c.Open().HasPending(t) {
+			if err := c.ApplyPending(ctx, t, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if p.Sweep == nil {
+		return nil
+	}
+	return c.AgainAlone(ctx, func() error { return c.SweepOrphans(ctx, p, k.binder()) })
 }
 
 // runAsIs sends a data change, or a query of no counters, as it is. An increment that its
