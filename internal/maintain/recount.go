@@ -296,14 +296,18 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 	return repaired, nil
 }
 
-// add changes a locked base row, and no time that the server would set.
+// add adds to a counter of a locked base row, or to its slots.
 func (r *rollup) add(ctx context.Context, k catalog.Key, col *catalog.Column, difference string) error {
-	t, name := r.table, sqltext.Quote(r.table.Spec.Name)
-	if t.Fed {
-		return r.folder.Reserved(t).Add(ctx, k, col, difference)
+	if r.table.Fed {
+		return r.folder.Reserved(r.table).Add(ctx, k, col, difference)
 	}
-	ref := name + "." + sqltext.Quote(col.Name)
-	sets := []string{ref + " = " + ref + " + (" + difference + ")"}
+	return r.set(ctx, k, col, sqltext.Qualified(r.table.Spec.Name, col.Name)+" + ("+difference+")")
+}
+
+// set sets a counter of a locked base row, and no time that the server would set.
+func (r *rollup) set(ctx context.Context, k catalog.Key, col *catalog.Column, value string) error {
+	t, name := r.table, sqltext.Quote(r.table.Spec.Name)
+	sets := []string{name + "." + sqltext.Quote(col.Name) + " = " + value}
 	for _, touch := range t.Touch {
 		if touch.OnUpdate {
 			sets = append(sets, name+"."+sqltext.Quote(touch.Name)+" = "+name+"."+sqltext.Quote(touch.Name))
