@@ -85,14 +85,14 @@ func (f *Folder) WatchSavepoints(ctx context.Context) (check func(error) error, 
 	if x := f.Open(); x == nil || !x.KeepsPending() {
 		return nil, nil
 	}
-	if _, err := f.Do(ctx, "SAVEPOINT "+OwnSavepoint); err != nil {
+	if _, err := f.Do(ctx, "SAVEPOINT "+ownSavepoint); err != nil {
 		return nil, err
 	}
 	return func(err error) error {
 		if !f.Begun() { // it is over, and the savepoint with it
 			return err
 		}
-		if _, rerr := f.Do(context.WithoutCancel(ctx), "RELEASE SAVEPOINT "+OwnSavepoint); mysqlerr.Number(rerr) != mysqlerr.ErrNoSavepoint {
+		if _, rerr := f.Do(context.WithoutCancel(ctx), "RELEASE SAVEPOINT "+ownSavepoint); mysqlerr.Number(rerr) != mysqlerr.ErrNoSavepoint {
 			return cmp.Or(err, rerr)
 		}
 		f.Abandon()

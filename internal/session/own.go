@@ -9,9 +9,9 @@ import (
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 )
 
-// StartTransaction begins a transaction whatever the sql_mode: under ORACLE,
+// startTransaction begins a transaction whatever the sql_mode: under ORACLE,
 // MariaDB's BEGIN opens a block.
-const StartTransaction = "START TRANSACTION"
+const startTransaction = "START TRANSACTION"
 
 // Ends of transactions of ours: after them the application is where it was, whatever
 // its completion_type.
@@ -41,7 +41,7 @@ func (s *Session) BeginImplied(ctx context.Context) error {
 	if !s.Implies() {
 		return nil
 	}
-	_, err := s.Do(ctx, StartTransaction)
+	_, err := s.Do(ctx, startTransaction)
 	return err
 }
 
@@ -82,7 +82,7 @@ func (s *Session) Start(ctx context.Context) error {
 	if err := SetLevelBack(ctx, s); err != nil {
 		return err
 	}
-	_, err := s.Do(ctx, StartTransaction)
+	_, err := s.Do(ctx, startTransaction)
 	s.HasSnapshot = false
 	return err
 }
