@@ -220,7 +220,7 @@ func (f *Folder) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow
 	virtual := slices.Concat(t.Counters, t.Touch)
 	lastSlot, asKnown := len(virtual), len(virtual)+1 // behind the sums
 	rows, err := f.Outside(ctx, query)
-	if err == nil && len(rows) == 1 && catalog.MayReserve(t) {
+	if err == nil && len(rows) == 1 && catalog.KeepsUnits(t) {
 		if k, told := t.Key.Cut(rows[0]); catalog.Reserved(told[lastSlot]) {
 			if _, err = f.Reserved(t).untaken(ctx, []catalog.Key{k}); err == nil {
 				rows, err = f.Outside(ctx, query)
