@@ -31,7 +31,7 @@ func (f *Folder) SettleAll(ctx context.Context, p *plan.Plan) (taken Taken, err 
 	for _, s := range x.Rows {
 		if !f.InTransaction() {
 			err = f.FoldTableAlone(ctx, s.Table)
-		} else if taken[s.Table], err = takeTable(ctx, f, s.Table, true); err == nil && f.HasSnapshot { // else it would get one, which the statement may not need
+		} else if taken[s.Table], err = f.FoldTable(ctx, s.Table, true); err == nil && f.HasSnapshot { // else it would get one, which the statement may not need
 			err = reveal(ctx, f, s.Table)
 		}
 		if err != nil {
