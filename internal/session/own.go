@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -75,6 +76,25 @@ func SetLevelBack(ctx context.Context, s *Session) error {
 	_, err := s.Do(ctx, OwnLevel(s))
 	s.LevelKept = err != nil
 	return err
+}
+
+// ForOurs makes a session one for work beside the application's: READ COMMITTED, so that no gap is
+// locked, with waits for locks of so many seconds, and with other settings besides.
+func ForOurs(ctx context.Context, s *Session, seconds int, settings string) error {
+	known, err := s.Watcher.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	set := "SET SESSION autocommit = 1, lock_wait_timeout = 2, innodb_lock_wait_timeout = " + strconv.Itoa(seconds) + ", " + settings
+	if known.Server.SnapshotIsolation {
+		set += ", innodb_snapshot_isolation = OFF"
+	}
+	for _, stmt := range []string{set, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+		if _, err := s.Do(ctx, stmt); err != nil {
+			return err
+		}
+	}
+	return s.ReadSettings(ctx, known)
 }
 
 // Start begins a transaction of ours. What was read before it fixes no snapshot.
