@@ -21,12 +21,7 @@ func NewDirectTemplate(t *catalog.Table, name string, cols []*catalog.Column, us
 	var text templateWriter
 	text.WriteString("UPDATE " + t.Base() + " AS " + base + " SET ")
 	text.adds(t, used, touched, base+".", base+".")
-	text.WriteString(" WHERE (")
-	text.cut(holeWhere, 0)
-	text.WriteString(")")
-	for _, i := range used {
-		text.WriteString(" AND " + base + "." + sqltext.Quote(t.Counters[i].Name) + " IS NOT NULL")
-	}
+	text.where(t, base, used)
 	if slices.Equal(cols, t.Key) {
 		for _, cond := range t.Key.AsKnown(base, true) {
 			text.WriteString(" AND " + cond)
