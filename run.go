@@ -233,7 +233,7 @@ func (k *call) setting() plan.Setting {
 		s.Held = c.Open().Holds(inc.Table)
 	}
 	if b := k.state.buffer; b != nil {
-		s.Buffers, s.Buffer = true, !s.Transaction && c.AsOpened() && (k.explained || b.Open())
+		s.Buffers, s.BuffersNow = true, !s.Transaction && c.AsOpened() && (k.explained || b.Open())
 	}
 	return s
 }
