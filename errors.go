@@ -33,11 +33,3 @@ type UnfitError = catalog.UnfitError
 //	Reason string for people
 //	Remedy string for people
 type RefusedError = catalog.RefusedError
-
-// unready says why a table can't be a counter table, or not yet.
-func unready(t *catalog.Table) error {
-	if t.Unfit != nil {
-		return &UnfitError{Table: t.String(), Reasons: t.Unfit}
-	}
-	return t.SlotsError()
-}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/increment"
 	"github.com/countermysql/countermysql/internal/plan"
@@ -72,7 +73,7 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 	out := &Explanation{}
 	if refused, ok := k.Plan.Work.(*plan.Refused); ok {
 		if !refused.For.DDL().NotMade() {
-			return nil, unready(refused.For)
+			return nil, catalog.Unready(refused.For)
 		}
 		made := *c.watcher.Current()
 		made.Made = true
@@ -84,7 +85,7 @@ func Explain(ctx context.Context, db *sql.DB, query string, args ...any) (*Expla
 		}
 	}
 	if refused, ok := k.Plan.Work.(*plan.Refused); ok { // by another table
-		return nil, unready(refused.For)
+		return nil, catalog.Unready(refused.For)
 	}
 	toks := sqltext.Tokenize(query, k.conn.Settings.Mode)
 	if err := k.conn.ddl.May(ctx, k.Plan, query); err != nil {

@@ -59,7 +59,7 @@ func (h *handle) commit(ctx context.Context) error {
 	if err := c.Send(ctx); err != nil {
 		c.Ended()
 		if rerr := h.Raw.Rollback(); rerr != nil {
-			_ = c.Raw.Close() // or what was sent might be committed
+			c.Lose(rerr) // or what was sent might be committed
 			if errors.Is(err, driver.ErrBadConn) {
 				return rerr // the connection was closed before, and this says why
 			}

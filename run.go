@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/countermysql/countermysql/internal/answer"
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/ddl"
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/increment"
@@ -78,7 +79,7 @@ func (c *conn) runOnce(ctx context.Context, k *call) (answer.Outcome, error) {
 			return c.runSplit(ctx, k, w.Texts)
 		}
 	case *plan.Refused:
-		return answer.Outcome{}, unready(w.For)
+		return answer.Outcome{}, catalog.Unready(w.For)
 	}
 	if c.Locks {
 		if err := c.ddl.UnderLocks(ctx, p); err != nil {
@@ -236,7 +237,7 @@ func (k *call) setting() plan.Setting {
 		s.Held = c.Open().Holds(inc.Table)
 	}
 	if b := k.state.buffer; b != nil {
-		s.Buffers, s.Buffer = true, !s.Transaction && c.AsOpened() && (k.explained || b.Open())
+		s.Buffers, s.BuffersNow = true, !s.Transaction && c.AsOpened() && (k.explained || b.Open())
 	}
 	return s
 }
@@ -268,28 +269,8 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 		}
 	}
 	exactly := r.Class == plan.ClassExact
-	takes := exactly || p.Locking
-	if takes || inc == nil && p.Writes != nil {
-		if err := c.Hold(ctx, p, takes); err != nil {
-			return answer.Outcome{}, err
-		}
-	}
-	if takes || inc != nil || p.Writes != nil {
-		if err := fold.FollowFor(ctx, c.Folder, p); err != nil {
-			return answer.Outcome{}, err
-		}
-	}
-	for _, t := range p.Deletes {
-		if c.Open().HasPending(t) {
-			if err := c.ApplyPending(ctx, t, nil); err != nil {
-				return answer.Outcome{}, err
-			}
-		}
-	}
-	if p.Sweep != nil {
-		if err := c.AgainAlone(ctx, func() error { return c.SweepOrphans(ctx, p, k.binder()) }); err != nil {
-			return answer.Outcome{}, err
-		}
+	if err := c.makeWay(ctx, k, exactly || p.Locking); err != nil {
+		return answer.Outcome{}, err
 	}
 	if exactly {
 		c.connector.stats.Exactly(r.Reason)
@@ -304,6 +285,33 @@ func (c *conn) runData(ctx context.Context, k *call) (answer.Outcome, error) {
 		c.connector.want(ctx, k)
 	}
 	return out, err
+}
+
+// makeWay does what has to be done in the transaction before a statement; takes says that it locks rows.
+func (c *conn) makeWay(ctx context.Context, k *call, takes bool) error {
+	p := k.Plan
+	writes, increments := p.Writes != nil, p.Increment() != nil
+	if takes || writes && !increments {
+		if err := c.Hold(ctx, p, takes); err != nil {
+			return err
+		}
+	}
+	if takes || writes || increments {
+		if err := fold.FollowFor(ctx, c.Folder, p); err != nil {
+			return err
+		}
+	}
+	for _, t := range p.Deletes {
+		if c.Open().HasPending(t) {
+			if err := c.ApplyPending(ctx, t, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if p.Sweep == nil {
+		return nil
+	}
+	return c.AgainAlone(ctx, func() error { return c.SweepOrphans(ctx, p, k.binder()) })
 }
 
 // runAsIs sends a data change, or a query of no counters, as it is. An increment that its

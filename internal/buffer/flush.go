@@ -222,27 +222,9 @@ func (b *Table) flushAll(ctx context.Context) (some bool, err error) {
 	if b.keys.Load() == 0 {
 		return false, nil
 	}
-	look, cancel := limited(ctx)
-	defer cancel()
-	s, err := b.config.Shared.Watcher.Schema(look)
+	t, err := b.tableNow(ctx)
 	if err != nil {
 		return false, err
-	}
-	t := s.Lookup(b.spec.DB, b.spec.Name, "")
-	if (t == nil || t.Unfit != nil || t.Missing != "") && time.Since(f.looked) > time.Second { // perhaps not any more: statements have the schema read, too
-		f.looked = time.Now()
-		if s, err = b.config.Shared.Watcher.Refresh(look); err != nil {
-			return false, err
-		}
-		t = s.Lookup(b.spec.DB, b.spec.Name, "")
-	}
-	switch {
-	case t == nil:
-		return false, fmt.Errorf("the table %s is not there", b.name())
-	case t.Unfit != nil:
-		return false, &catalog.UnfitError{Table: t.String(), Reasons: t.Unfit}
-	case t.Missing != "":
-		return false, t.SlotsError()
 	}
 	for _, g := range b.generations() {
 		all, first := g.take()
@@ -280,6 +262,29 @@ func (b *Table) flushAll(ctx context.Context) (some bool, err error) {
 		}
 	}
 	return some, nil
+}
+
+// tableNow is the table as it is now.
+func (b *Table) tableNow(ctx context.Context) (*catalog.Table, error) {
+	ctx, cancel := limited(ctx)
+	defer cancel()
+	s, err := b.config.Shared.Watcher.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f := &b.flusher
+	t := s.Lookup(b.spec.DB, b.spec.Name, "")
+	if (t == nil || !catalog.Ready(t)) && time.Since(f.looked) > time.Second { // perhaps not any more: statements have the schema read, too
+		f.looked = time.Now()
+		if s, err = b.config.Shared.Watcher.Refresh(ctx); err != nil {
+			return nil, err
+		}
+		t = s.Lookup(b.spec.DB, b.spec.Name, "")
+	}
+	if t == nil {
+		return nil, fmt.Errorf("the table %s is not there", b.name())
+	}
+	return t, catalog.Unready(t)
 }
 
 // row is an entry as it is sent.

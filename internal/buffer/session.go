@@ -67,8 +67,7 @@ func (f *flusher) where() string { return whose(f.id) }
 
 func whose(id string) string { return " WHERE flusher = '" + id + "'" }
 
-// session is the flusher's: READ COMMITTED, so that no gap is locked, with short waits, and
-// strict, so that no number is cut in silence.
+// session is the flusher's: strict, so that no number is cut in silence.
 func (f *flusher) session(ctx context.Context) (*session.Session, error) {
 	f.rested = 0
 	ctx, cancel := limited(ctx)
@@ -79,7 +78,7 @@ func (f *flusher) session(ctx context.Context) (*session.Session, error) {
 			return nil, err
 		}
 		f.own = own
-		if err := f.prepare(ctx); err != nil {
+		if err := session.ForOurs(ctx, own, 2, "sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')"); err != nil {
 			f.close()
 			return nil, err
 		}
@@ -92,23 +91,6 @@ func (f *flusher) session(ctx context.Context) (*session.Session, error) {
 		f.registered = true
 	}
 	return f.own, nil
-}
-
-func (f *flusher) prepare(ctx context.Context) error {
-	s, err := f.own.Watcher.Schema(ctx)
-	if err != nil {
-		return err
-	}
-	set := "SET SESSION autocommit = 1, sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES'), lock_wait_timeout = 2, innodb_lock_wait_timeout = 2"
-	if s.Server.SnapshotIsolation {
-		set += ", innodb_snapshot_isolation = OFF"
-	}
-	for _, stmt := range []string{set, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
-		if _, err := f.own.Do(ctx, stmt); err != nil {
-			return err
-		}
-	}
-	return f.own.ReadSettings(ctx, s)
 }
 
 // register makes the row in which flushes leave their numbers.

@@ -50,7 +50,7 @@ func (s *Schema) DropsKnown(toks []sqltext.Token) bool {
 		return false
 	}
 	named := s.byName[strings.ToLower(toks[2].Name)].Tables
-	return len(named) > 0 && !slices.ContainsFunc(named, func(t *Table) bool { return len(t.Columns) == 0 || t.Missing != "" || t.Unfit != nil })
+	return len(named) > 0 && !slices.ContainsFunc(named, func(t *Table) bool { return len(t.Columns) == 0 || !Ready(t) })
 }
 
 // known are the tokens that are names of listed tables and slots tables, in whatever

@@ -47,6 +47,29 @@ func (e *SlotsTableError) Error() string {
 	return fmt.Sprintf("countermysql: table %s has no slots table %s that fits; set counterCreateSlots=true, or run:\n%s", e.Table, e.SlotsTable, e.DDL)
 }
 
+// Ready reports whether statements may name the table.
+func Ready(t *Table) bool { return t.Unfit == nil && t.Missing == "" }
+
+// Unready says why statements that name the table fail: it can't be a counter table, or not yet;
+// nil: they don't.
+func Unready(t *Table) error {
+	switch {
+	case t.Unfit != nil:
+		return &UnfitError{Table: t.String(), Reasons: t.Unfit}
+	case t.Missing != "":
+		return t.SlotsError()
+	}
+	return nil
+}
+
+// Unfoldable is Unready, or why what is in slots can't be added to base rows.
+func Unfoldable(t *Table) error {
+	if t.Unfit == nil && t.Unfolded {
+		return &UnfitError{Table: t.String(), Reasons: t.Degraded}
+	}
+	return Unready(t)
+}
+
 // SlotsError says what a table's slots table lacks.
 func (t *Table) SlotsError() *SlotsTableError {
 	return &SlotsTableError{Table: t.String(), SlotsTable: t.Spec.SlotsTable, DDL: t.Missing, Taken: t.Taken, Unseen: t.Unseen, Err: t.Unmade}

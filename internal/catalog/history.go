@@ -50,9 +50,9 @@ func (t *Table) BucketColumn() string {
 	return name
 }
 
-// HistoryCounters are the counters in the order of the base table's columns: processes may
+// historyCounters are the counters in the order of the base table's columns: processes may
 // list them in other ones.
-func (t *Table) HistoryCounters() []*Column {
+func (t *Table) historyCounters() []*Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *Column) bool { return t.Counter(c.Name) == nil })
 }
 
@@ -82,7 +82,7 @@ func (t *Table) historyBody(event, history string, every time.Duration) string {
 	}
 	seconds := strconv.Itoa(int(every / time.Second))
 	values = append(values, "TIMESTAMP'1970-01-01 00:00:00' + INTERVAL UNIX_TIMESTAMP() DIV "+seconds+" * "+seconds+" SECOND") // whatever the session's time zone
-	for _, c := range t.HistoryCounters() {
+	for _, c := range t.historyCounters() {
 		name := sqltext.Quote(c.Name)
 		_, cast := changeType(c)
 		value := func(of string) string { return "CAST(COALESCE(" + of + "." + name + ", 0) AS " + cast + ")" }
@@ -173,7 +173,7 @@ func (q HistoryDDL) Create() string {
 	}
 	bucket := sqltext.Quote(q.t.BucketColumn())
 	fmt.Fprintf(&b, "  %s DATETIME NOT NULL,\n", bucket)
-	for _, c := range q.t.HistoryCounters() {
+	for _, c := range q.t.historyCounters() {
 		fmt.Fprintf(&b, "  %s,\n", changeDefinition(c))
 	}
 	fmt.Fprintf(&b, "  PRIMARY KEY (%s),\n  KEY (%s)\n) ENGINE=InnoDB COMMENT='%s'", strings.Join(append(QuoteNames(q.t.Key), bucket), ", "), bucket, HistoryComment)
@@ -203,7 +203,7 @@ func (q HistoryDDL) Fit(columns [][]string, comment string) (ddl, why string) {
 		return "", "its history table " + q.name + " is for another key"
 	}
 	changes := q.t.DDL().refit(there)
-	for _, c := range q.t.HistoryCounters() {
+	for _, c := range q.t.historyCounters() {
 		column, _ := changeType(c)
 		switch is := FindColumn(there[n+1:], c.Name); {
 		case is == nil:

@@ -133,6 +133,21 @@ func (k KeyColumns) Select(name string) string {
 	return strings.Join(exprs, ", ")
 }
 
+// Cut parts a row that begins with what [KeyColumns.Select] reads: the key, and what is behind it.
+func (k KeyColumns) Cut(row []string) (Key, []string) {
+	return Key(row[:len(k)]), row[max(len(k), 1):]
+}
+
+// KeysOfRows are the keys that rows begin with.
+func (k KeyColumns) KeysOfRows(rows [][]string) []Key {
+	var keys []Key
+	for _, row := range rows {
+		key, _ := k.Cut(row)
+		keys = append(keys, key)
+	}
+	return keys
+}
+
 // untold tells the rows of the table called name whose key has no text of its own: with
 // such a date in it, or a TIMESTAMP whose text is that of another one, in the hour that comes twice when
 // summer time ends: a slots table could have them under another key. Their increments are

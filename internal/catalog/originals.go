@@ -48,7 +48,7 @@ func (b *Objects) originals(ctx context.Context, l *loader) {
 // ShownOtherwise reports whether what is shown of a trigger of ours may be another text than
 // was sent, to which it is compared: of literals, and of characters that need four bytes.
 func ShownOtherwise(name, body string) bool {
-	return strings.HasPrefix(name, OwnTrigger) && (strings.ContainsAny(body, `'"?`) || torn(body) || strings.ContainsFunc(body, func(r rune) bool { return r >= 0x80 }))
+	return strings.HasPrefix(name, ownTrigger) && (strings.ContainsAny(body, `'"?`) || torn(body) || strings.ContainsFunc(body, func(r rune) bool { return r >= 0x80 }))
 }
 
 // wantedNames are looked for in texts, in lower case.

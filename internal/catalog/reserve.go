@@ -21,9 +21,9 @@ func (s Spec) ReserveOf(c *Column) int {
 	return s.Reserve.All
 }
 
-// MayReserve reports whether slots of reserved numbers are those that guarded updates take
+// KeepsUnits reports whether slots of reserved numbers are those that guarded updates take
 // from: elsewhere triggers write them, or they are buckets.
-func MayReserve(t *Table) bool {
+func KeepsUnits(t *Table) bool {
 	return !t.Fed && t.Spec.History.Every == 0 && !t.History.Inserts && !t.History.Updates
 }
 
@@ -44,7 +44,7 @@ func (c *Column) Unreserved(t *Table) string {
 	switch {
 	case !c.Integer() || !c.Unsigned():
 		return "it is no integer that is UNSIGNED, and could go below zero"
-	case !MayReserve(t):
+	case !KeepsUnits(t):
 		return "the table has derived counters, or a history"
 	case !t.Key.Integers():
 		return "the table's key is not of integers"

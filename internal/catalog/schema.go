@@ -245,7 +245,7 @@ func (s *Schema) Meant(toks []sqltext.Token, text string) (all namesakes) {
 
 // ready lists the tables that can be rolled up, in order.
 func (s *Schema) ready() []*Table {
-	return slices.DeleteFunc(s.All(), func(t *Table) bool { return len(t.Counters) == 0 || t.Unfit != nil || t.Missing != "" })
+	return slices.DeleteFunc(s.All(), func(t *Table) bool { return len(t.Counters) == 0 || !Ready(t) })
 }
 
 // Degraded are the tables that go on without new slots, by their names, and why.

@@ -44,8 +44,8 @@ type Trigger struct {
 	Counters  []string // that it keeps
 }
 
-// OwnTrigger is how the names of our triggers begin.
-const OwnTrigger = "countermysql_"
+// ownTrigger is how the names of our triggers begin.
+const ownTrigger = "countermysql_"
 
 func (g Trigger) quoted() string { return sqltext.Qualified(g.DB, g.Name) }
 
@@ -98,7 +98,7 @@ func (t *Table) triggerName(db, source, event string) string {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%q%q%q%q", t.Spec.DB, t.Spec.Name, db, source)
 	name := []rune(t.Spec.Name)
-	return fmt.Sprintf("%s%s_%08x_%s", OwnTrigger, string(name[:min(len(name), 30)]), h.Sum32(), strings.ToLower(event))
+	return fmt.Sprintf("%s%s_%08x_%s", ownTrigger, string(name[:min(len(name), 30)]), h.Sum32(), strings.ToLower(event))
 }
 
 // derived is a counter and its formula.
@@ -168,7 +168,7 @@ func Feeds(t *Table, db, body string) bool {
 }
 
 // OwnTriggers selects those of ours that keep derived counters, or have such a name.
-const OwnTriggers = "ACTION_TIMING = 'AFTER' AND TRIGGER_NAME LIKE 'countermysql|_%' ESCAPE '|'" // as OwnTrigger says
+const OwnTriggers = "ACTION_TIMING = 'AFTER' AND TRIGGER_NAME LIKE 'countermysql|_%' ESCAPE '|'" // as ownTrigger says
 
 // Feeders asks for them: the database of the table that each is for, its name, its body.
 const Feeders = "SELECT EVENT_OBJECT_SCHEMA, TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS WHERE " + OwnTriggers + " ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME"

@@ -25,7 +25,7 @@ func (k *checker) buffered(spec *checkedSpec, t *Table, in string) {
 	if t.Buffered == nil {
 		return
 	}
-	spec.Buffered = catalog.Buffered{Every: cmp.Or(t.Buffered.Every, DefaultBufferedEvery), Keys: cmp.Or(t.Buffered.Keys, DefaultBufferedKeys)}
+	spec.Buffered = catalog.Buffered{Every: cmp.Or(t.Buffered.Every, defaultBufferedEvery), Keys: cmp.Or(t.Buffered.Keys, defaultBufferedKeys)}
 	if every := spec.Buffered.Every; every < minEvery || every > maxEvery {
 		k.report(cmp.Or(t.At.bufferedEvery, in+"Buffered.Every"), remedyEvery, "%s is not a possible interval of flushes", every)
 	}

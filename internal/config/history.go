@@ -26,7 +26,7 @@ func (k *checker) history(spec *checkedSpec, t *Table, in string) {
 	if t.History == nil {
 		return
 	}
-	h := catalog.History{Every: cmp.Or(t.History.Every, DefaultHistoryEvery), Keep: t.History.Keep}
+	h := catalog.History{Every: cmp.Or(t.History.Every, defaultHistoryEvery), Keep: t.History.Keep}
 	if h.Every < minHistoryEvery || h.Every > day || day%h.Every != 0 || h.Every%time.Second != 0 {
 		k.report(cmp.Or(t.At.historyEvery, in+"History.Every"), remedyHistoryEvery, "%s is not a possible interval of a history", h.Every)
 	}

@@ -20,12 +20,12 @@ const Never time.Duration = math.MinInt64
 
 // What buffers are unless they say otherwise.
 const (
-	DefaultBufferedEvery = time.Second
-	DefaultBufferedKeys  = 100_000
+	defaultBufferedEvery = time.Second
+	defaultBufferedKeys  = 100_000
 )
 
-// DefaultHistoryEvery is the interval of a history that says no other.
-const DefaultHistoryEvery = time.Hour
+// defaultHistoryEvery is the interval of a history that says no other.
+const defaultHistoryEvery = time.Hour
 
 // Ways to read one's own increments inside a transaction.
 const (

@@ -172,5 +172,6 @@ func (d *Definer) foldLocked(ctx context.Context, t *catalog.Table) (err error) 
 			}
 		}()
 	}
-	return d.Finish(ctx, d.FoldTable(ctx, t, false))
+	_, err = d.FoldTable(ctx, t, false)
+	return d.Finish(ctx, err)
 }

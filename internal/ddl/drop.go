@@ -10,8 +10,8 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// Truncates tells a TRUNCATE from a DROP TABLE.
-func Truncates(toks []sqltext.Token) bool { return strings.EqualFold(toks[0].Name, "TRUNCATE") }
+// truncates tells a TRUNCATE from a DROP TABLE.
+func truncates(toks []sqltext.Token) bool { return strings.EqualFold(toks[0].Name, "TRUNCATE") }
 
 // drop executes DROP TABLE and TRUNCATE: the slots go too. They are folded before, so that
 // nothing is lost where the server refuses the statement, and no slots are left to the rows of
@@ -59,7 +59,7 @@ func (d *Definer) end(ctx context.Context, x Statement, tables []*catalog.Table,
 	if err := x.Close(); err != nil {
 		return err
 	}
-	truncate := Truncates(toks)
+	truncate := truncates(toks)
 	for _, t := range tables {
 		ends := d.dropLeft
 		if truncate || d.Locks {

@@ -12,7 +12,7 @@ func (d *Definer) ExplainDrop(drop *plan.Drop, text string, tell func(when, text
 		tell("slots are added to their rows first, under LOCK TABLES if it is of one table", slotsql.KeysOfSlots(t), false)
 	}
 	tell("as it is", text, true)
-	truncate := Truncates(sqltext.Tokenize(text, d.Settings.Mode))
+	truncate := truncates(sqltext.Tokenize(text, d.Settings.Mode))
 	for _, t := range drop.Tables {
 		tell("then the slots go too", t.DDL().End(truncate), false)
 	}

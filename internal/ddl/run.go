@@ -52,7 +52,7 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 	toks := sqltext.Tokenize(x.Text, d.Settings.Mode)
 	switch tables, changed := d.Watcher.Current().ChangedBy(toks, x.Text); {
 	case !defines || !changed:
-	case dropped != nil && !Truncates(toks): // nobody asks for what is gone
+	case dropped != nil && !truncates(toks): // nobody asks for what is gone
 		defer d.Watcher.NoteChange(tables...)
 	default: // learned before the caller hears of the change; others go on meanwhile
 		defer func() { _ = d.Watcher.RefreshOf(context.WithoutCancel(ctx), tables) }() // with an error the next statement tries

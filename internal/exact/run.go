@@ -303,16 +303,28 @@ func (r *Runner) Alone(ctx context.Context, run func() (answer.Outcome, error)) 
 	return answer.Outcome{Rows: answer.Over(out.Rows).Then(func(err error) error { return r.Finish(ctx, err) })}, nil
 }
 
-// takeAndRun rolls up the keys that a statement concerns and runs it. Of the rows that
-// an upsert or REPLACE could meet it locks those that are there: under REPEATABLE READ,
-// to lock one that is not would lock the gap in which others insert theirs.
-func (r *Runner) takeAndRun(ctx context.Context, x Execution) (answer.Outcome, error) {
+// takeAndRun rolls up the keys that a statement concerns and runs it. If it discards counters, the
+// values that stand-ins were given for must be gone behind it, or else all is as it was before, and
+// it fails.
+func (r *Runner) takeAndRun(ctx context.Context, x Execution) (out answer.Outcome, err error) {
 	if x.Discards == nil {
 		return r.takeThenRun(ctx, x)
 	}
-	return r.discard(ctx, x, func() (answer.Outcome, error) { return r.takeThenRun(ctx, x) })
+	d := &plan.Discarding{Counters: x.Discards}
+	r.Discarding(d, func() { out, err = r.takeThenRun(ctx, x) })
+	if out.Rows != nil && err == nil && d.Stands != nil {
+		out.Rows = answer.Over(out.Rows).Then(func(err error) error { return r.Discarded(ctx, d, err) })
+		return out, nil
+	}
+	if err = r.Discarded(ctx, d, err); err != nil {
+		return answer.Outcome{}, err
+	}
+	return out, nil
 }
 
+// takeThenRun is takeAndRun without that. Of the rows that an upsert or REPLACE could meet
+// it locks those that are there: under REPEATABLE READ, to lock one that is not would lock the gap in
+// which others insert theirs.
 func (r *Runner) takeThenRun(ctx context.Context, x Execution) (answer.Outcome, error) {
 	where, ok := r.Collisions(x)
 	if !ok {
@@ -340,22 +352,6 @@ func (r *Runner) takeThenRun(ctx context.Context, x Execution) (answer.Outcome, 
 		return out, err // all have been locked
 	}
 	return out, r.MetNoOther(ctx, s, where, met)
-}
-
-// discard runs f, which folds for a statement and runs it. The values that stand-ins were
-// given for must be gone behind it, or else all is as it was before, and it fails.
-func (r *Runner) discard(ctx context.Context, x Execution, f func() (answer.Outcome, error)) (answer.Outcome, error) {
-	d := &plan.Discarding{Counters: x.Discards}
-	out, err := answer.Outcome{}, error(nil)
-	r.Discarding(d, func() { out, err = f() })
-	if out.Rows != nil && err == nil && d.Stands != nil {
-		out.Rows = answer.Over(out.Rows).Then(func(err error) error { return r.Discarded(ctx, d, err) })
-		return out, nil
-	}
-	if err = r.Discarded(ctx, d, err); err != nil {
-		return answer.Outcome{}, err
-	}
-	return out, nil
 }
 
 // Collisions is the condition of the rows that the statement could meet, if a look-up

@@ -49,7 +49,7 @@ func Between(ctx context.Context, f *Folder, taken Taken, send func() error) err
 			}
 			// What others still see the transaction had deleted before. The rest they may bring back.
 			if there, ok := f.Elsewhere(ctx, "SELECT "+t.Key.Select(t.Ref())+" FROM "+t.From()+" WHERE "+slotsql.WhereAnyOrAll(t, gone, t.Ref())); ok {
-				for _, k := range without(gone, keysOf(t, there)) {
+				for _, k := range without(gone, t.Key.KeysOfRows(there)) {
 					delete(taken[t], k.ID())
 				}
 			}
@@ -88,7 +88,7 @@ func sendUnlessLate(ctx context.Context, f *Folder, taken Taken, send func() err
 		return nil, err
 	}
 	if _, rerr := f.Do(context.WithoutCancel(ctx), "ROLLBACK TO SAVEPOINT "+between); rerr != nil {
-		_ = f.Raw.Close() // or the application might commit what is not known to be right
+		f.Lose(rerr) // or the application might commit what is not known to be right
 		return nil, rerr
 	}
 	f.Tx.RollbackTo(between)
@@ -131,7 +131,7 @@ func lateKeys(ctx context.Context, f *Folder, t *catalog.Table, taken map[string
 // slotted are the keys that have slots, as others see them.
 func slotted(ctx context.Context, f *Folder, t *catalog.Table) (keys []catalog.Key, err error) {
 	found, err := f.Outside(ctx, slotsql.KeysOfSlots(t))
-	return keysOf(t, found), err
+	return t.Key.KeysOfRows(found), err
 }
 
 // locked are those of some keys whose rows the transaction has locked exclusively: others can't lock
@@ -143,7 +143,7 @@ func locked(ctx context.Context, f *Folder, t *catalog.Table, keys []catalog.Key
 	rows := keys
 	if there, ok := f.Elsewhere(ctx, visible+where); ok {
 		free, _ := f.Elsewhere(ctx, slotsql.LockSQL(t, t.Ref(), from, where, t.SkipLocked()))
-		rows = without(keysOf(t, there), keysOf(t, free))
+		rows = without(t.Key.KeysOfRows(there), t.Key.KeysOfRows(free))
 	}
 	if len(rows) == 0 {
 		return nil, nil, nil
@@ -158,12 +158,5 @@ func locked(ctx context.Context, f *Folder, t *catalog.Table, keys []catalog.Key
 		return own, moved, nil
 	}
 	there, err := f.Read(ctx, visible+slotsql.WhereAnyOrAll(t, moved, t.Ref()))
-	return own, without(moved, keysOf(t, there)), err
-}
-
-func keysOf(t *catalog.Table, rows [][]string) (keys []catalog.Key) {
-	for _, r := range rows {
-		keys = append(keys, catalog.Key(r[:len(t.Key)]))
-	}
-	return keys
+	return own, without(moved, t.Key.KeysOfRows(there)), err
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
-// OwnSavepoint is a savepoint of ours.
-const OwnSavepoint = "countermysql_own"
+// ownSavepoint is a savepoint of ours.
+const ownSavepoint = "countermysql_own"
 
 // Discarding runs a statement that discards counters: what is folded for it need not hold
 // their values. Then Discarded is to be called.
@@ -35,19 +35,19 @@ func (f *Folder) Discarded(ctx context.Context, d *plan.Discarding, err error) e
 		}
 	}
 	if err == nil {
-		f.Tx.Release(OwnSavepoint, false)
-		_, err = f.Do(ctx, "RELEASE SAVEPOINT "+OwnSavepoint)
+		f.Tx.Release(ownSavepoint, false)
+		_, err = f.Do(ctx, "RELEASE SAVEPOINT "+ownSavepoint)
 		return err
 	}
 	if f.Open() == nil {
 		return err
 	}
-	if _, rerr := f.Do(context.WithoutCancel(ctx), "ROLLBACK TO SAVEPOINT "+OwnSavepoint); rerr != nil {
-		_ = f.Raw.Close() // or the application might commit the stand-ins
+	if _, rerr := f.Do(context.WithoutCancel(ctx), "ROLLBACK TO SAVEPOINT "+ownSavepoint); rerr != nil {
+		f.Lose(rerr) // or the application might commit the stand-ins
 		return err
 	}
-	f.Tx.RollbackTo(OwnSavepoint)
-	f.Tx.Release(OwnSavepoint, false)
+	f.Tx.RollbackTo(ownSavepoint)
+	f.Tx.Release(ownSavepoint, false)
 	return err
 }
 
@@ -55,10 +55,10 @@ func (f *Folder) Discarded(ctx context.Context, d *plan.Discarding, err error) e
 func (f *Folder) stand(ctx context.Context, folding *slotsql.Folding) error {
 	d := f.discarding
 	if d.Stands == nil {
-		if _, err := f.Do(ctx, "SAVEPOINT "+OwnSavepoint); err != nil {
+		if _, err := f.Do(ctx, "SAVEPOINT "+ownSavepoint); err != nil {
 			return err
 		}
-		f.Transaction().Save(OwnSavepoint)
+		f.Transaction().Save(ownSavepoint)
 	}
 	d.Stands = append(d.Stands, plan.StandIn{Table: folding.Table, Column: folding.Stood, Where: strings.Join(folding.Stands, " OR ")})
 	return nil

@@ -125,7 +125,7 @@ func movesOf(ctx context.Context, f *Folder, t *catalog.Table, found slotsql.Loc
 		if err != nil {
 			return m, err
 		}
-		m.from = without(m.from, there)
+		m.from = without(m.from, t.Key.KeysOfRows(there))
 	}
 	return m, nil
 }
@@ -161,7 +161,7 @@ func lockFound(ctx context.Context, f *Folder, t *catalog.Table, found slotsql.L
 		if err != nil {
 			return nil, err
 		}
-		if len(without(without(keysOf(t, there), now), found.Keys)) == 0 { // at most what the transaction itself has changed is missing
+		if len(without(without(t.Key.KeysOfRows(there), now), found.Keys)) == 0 { // at most what the transaction itself has changed is missing
 			return now, nil
 		}
 	}
@@ -169,8 +169,8 @@ func lockFound(ctx context.Context, f *Folder, t *catalog.Table, found slotsql.L
 }
 
 // without leaves out some keys.
-func without[K ~[]string](keys []catalog.Key, out []K) []catalog.Key {
+func without(keys, out []catalog.Key) []catalog.Key {
 	return slices.DeleteFunc(slices.Clone(keys), func(k catalog.Key) bool {
-		return slices.ContainsFunc(out, func(o K) bool { return slices.Equal([]string(o), []string(k)) })
+		return slices.ContainsFunc(out, func(o catalog.Key) bool { return slices.Equal(o, k) })
 	})
 }

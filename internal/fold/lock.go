@@ -25,8 +25,9 @@ func (f *Folder) LockRowsAs(ctx context.Context, t *catalog.Table, name, from, w
 	}
 	locked, asKnown := make([]slotsql.LockedRow, len(rows)), true
 	for i, r := range rows {
-		counters, rest := r[max(len(t.Key), 1):][:len(t.Counters)], r[max(len(t.Key), 1)+len(t.Counters):]
-		locked[i], asKnown = slotsql.LockedRow{Key: catalog.Key(r[:len(t.Key)]), Counters: counters}, asKnown && !slices.Contains(rest, "0")
+		k, told := t.Key.Cut(r)
+		counters, known := told[:len(t.Counters)], told[len(t.Counters):]
+		locked[i], asKnown = slotsql.LockedRow{Key: k, Counters: counters}, asKnown && !slices.Contains(known, "0")
 	}
 	slices.SortFunc(locked, func(x, y slotsql.LockedRow) int { return t.Key.Compare(x.Key, y.Key) })
 	return locked, f.StillKnown(ctx, t, asKnown, locked)

@@ -49,8 +49,7 @@ func (f *Folder) HadSlots(ctx context.Context, s plan.RowSet, where string) (was
 func (f *Folder) KeysOf(ctx context.Context, s plan.RowSet, where string) (map[string]catalog.Key, error) {
 	rows, err := f.Outside(ctx, "SELECT "+s.Table.Key.Select(sqltext.Quote(s.Name))+" FROM "+s.From()+" WHERE "+where)
 	keys := map[string]catalog.Key{}
-	for _, r := range rows {
-		k := catalog.Key(r[:len(s.Table.Key)])
+	for _, k := range s.Table.Key.KeysOfRows(rows) {
 		keys[k.ID()] = k
 	}
 	return keys, err

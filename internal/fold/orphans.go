@@ -43,7 +43,8 @@ func (f *Folder) SweepOrphans(ctx context.Context, p *plan.Plan, b plan.Binder) 
 	if err != nil {
 		return err
 	}
-	keys := append(without(own, found), keysOf(t, found)...)
+	keys := t.Key.KeysOfRows(found)
+	keys = append(without(own, keys), keys...)
 	slices.SortFunc(keys, t.Key.Compare)
 	for batch := range session.Batches(&f.Settings, t, plan.SendBatch, keys) { // and not all at once, which would lock all slots
 		if waits {

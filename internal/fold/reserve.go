@@ -23,7 +23,7 @@ import (
 func (f Reserved) untaken(ctx context.Context, keys []catalog.Key) (map[string][]slotsql.SlotRow, error) {
 	t := f.t
 	found, err := f.SlotRows(ctx, t, keys, f.Outside)
-	if err != nil || f.Locks || !catalog.MayReserve(t) {
+	if err != nil || f.Locks || !catalog.KeepsUnits(t) {
 		return found, err
 	}
 	var filled []slotsql.SlotRow
@@ -126,7 +126,8 @@ func (f Reserved) of(ctx context.Context, name, from, where string) ([]slotsql.S
 	}
 	rows := make([]slotsql.SlotRow, len(found))
 	for i, r := range found {
-		rows[i] = slotsql.SlotRow{Key: catalog.Key(r[:len(t.Key)]), Slot: r[len(t.Key)]}
+		k, slot := t.Key.Cut(r)
+		rows[i] = slotsql.SlotRow{Key: k, Slot: slot[0]}
 	}
 	return rows, nil
 }
@@ -146,7 +147,7 @@ func (f Reserved) remove(ctx context.Context, gone []slotsql.SlotRow) error {
 // are to go.
 func (f Reserved) empty(ctx context.Context, gone []slotsql.SlotRow) (rest []slotsql.SlotRow, err error) {
 	t := f.t
-	if !catalog.MayReserve(t) {
+	if !catalog.KeepsUnits(t) {
 		return gone, nil
 	}
 	var full []slotsql.SlotRow

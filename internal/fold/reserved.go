@@ -87,7 +87,8 @@ func (f Reserved) seen(ctx context.Context, query string) ([][]string, error) {
 		now[id(r)] = r
 		if r[at] != strconv.Itoa(catalog.OffsetSlot) && !slices.Equal(r, committed[id(r)]) { // it is his who has it locked
 			now[id(r)] = committed[id(r)]
-			uncertain = append(uncertain, "("+f.t.Key.Where(catalog.Key(r[:len(f.t.Key)]), catalog.PrivateName)+" AND "+slot+" = "+r[at]+")")
+			k, _ := f.t.Key.Cut(r)
+			uncertain = append(uncertain, "("+f.t.Key.Where(k, catalog.PrivateName)+" AND "+slot+" = "+r[at]+")")
 		}
 	}
 	if uncertain != nil {
@@ -119,7 +120,7 @@ func ownKeys(ctx context.Context, f *Folder, t *catalog.Table, name, from string
 		return nil, err
 	}
 	rows, err := f.Uncommitted(ctx, "SELECT DISTINCT "+t.Key.Select(name)+from+" AND "+name+"."+sqltext.Quote(t.SlotCol)+" = "+slot[0][0])
-	return keysOf(t, rows), err
+	return t.Key.KeysOfRows(rows), err
 }
 
 // together makes one of a row's reserved slots, and none where they cancel out.

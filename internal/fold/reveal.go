@@ -58,7 +58,7 @@ func reveal(ctx context.Context, f *Folder, t *catalog.Table) error {
 			return err
 		}
 		if _, err := f.Do(context.WithoutCancel(ctx), f.Settings.Unsnapshot()+back.Update()); err != nil {
-			_ = f.Raw.Close() // or the application might commit what the snapshot has
+			f.Lose(err) // or the application might commit what the snapshot has
 			return err
 		}
 		for _, row := range back.Folded {

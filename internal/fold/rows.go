@@ -60,7 +60,7 @@ func (f *Folder) FoldSlots(ctx context.Context, t *catalog.Table, rows []slotsql
 		return err
 	}
 	if err := f.Reserved(t).remove(ctx, folding.Gone); err != nil {
-		closeHalf(f)
+		loseHalf(f, err)
 		return err
 	}
 	for _, row := range folding.Folded { // not before: a statement may fail, and the transaction go on
@@ -85,10 +85,10 @@ func updateRows(ctx context.Context, f *Folder, folding *slotsql.Folding) error 
 	if mysqlerr.Number(err) != mysqlerr.ErrBadTime {
 		return err
 	}
-	for i, update := range folding.Apart() {
+	for i, update := range folding.UpdatesByTouch() {
 		if _, err := f.Do(ctx, f.Settings.Unsnapshot()+update); err != nil {
 			if i > 0 {
-				closeHalf(f)
+				loseHalf(f, err)
 			}
 			return err
 		}
@@ -96,10 +96,10 @@ func updateRows(ctx context.Context, f *Folder, folding *slotsql.Folding) error 
 	return nil
 }
 
-// closeHalf ends a transaction that has folded by half with its connection, or the application might commit that.
-func closeHalf(f *Folder) {
+// loseHalf gives a transaction up that has folded by half, or the application might commit that.
+func loseHalf(f *Folder, err error) {
 	if f.InTransaction() && !f.RollsUp {
-		_ = f.Raw.Close()
+		f.Lose(err)
 	}
 }
 

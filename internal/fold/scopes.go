@@ -53,7 +53,7 @@ func foldScope(ctx context.Context, f *Folder, p *plan.Plan, s plan.RowSet, aske
 			return nil, err
 		}
 	}
-	if keys, err = takeTable(ctx, f, s.Table, p.Writes != nil); err == nil && (p.Writes == nil || asked) {
+	if keys, err = f.FoldTable(ctx, s.Table, p.Writes != nil); err == nil && (p.Writes == nil || asked) {
 		err = reveal(ctx, f, s.Table)
 	}
 	return keys, err
@@ -71,14 +71,9 @@ func ids(rows []slotsql.LockedRow) map[string]bool {
 // FoldTable takes every key of a table that has slots or pending increments. For a
 // statement that may give rows other keys, slots without a row go too. While the keys
 // listed are locked, others may get their first slots, and then a listed one more: so
-// it lists again until all that have slots are locked, which is one moment.
-func (f *Folder) FoldTable(ctx context.Context, t *catalog.Table, writes bool) error {
-	_, err := takeTable(ctx, f, t, writes)
-	return err
-}
-
-// takeTable is FoldTable that tells the keys whose rows are locked.
-func takeTable(ctx context.Context, f *Folder, t *catalog.Table, writes bool) (taken map[string]bool, err error) {
+// it lists again until all that have slots are locked, which is one moment. taken are the
+// keys whose rows are locked.
+func (f *Folder) FoldTable(ctx context.Context, t *catalog.Table, writes bool) (taken map[string]bool, err error) {
 	keys, tried := map[string]catalog.Key{}, map[string]bool{}
 	taken = map[string]bool{}
 	if x := f.Open(); x.HasPending(t) {
@@ -159,12 +154,14 @@ func (f *Folder) FoldKeys(ctx context.Context, t *catalog.Table, keys map[string
 // statement that can't share one.
 func (f *Folder) FoldTableAlone(ctx context.Context, t *catalog.Table) error {
 	if f.InTransaction() {
-		return f.FoldTable(ctx, t, true)
+		_, err := f.FoldTable(ctx, t, true)
+		return err
 	}
 	return session.Again(ctx, func() error {
 		if err := f.Start(ctx); err != nil {
 			return err
 		}
-		return f.Finish(ctx, f.FoldTable(ctx, t, true))
+		_, err := f.FoldTable(ctx, t, true)
+		return f.Finish(ctx, err)
 	})
 }

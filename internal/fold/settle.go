@@ -31,7 +31,7 @@ func (f *Folder) SettleAll(ctx context.Context, p *plan.Plan) (taken Taken, err 
 	for _, s := range x.Rows {
 		if !f.InTransaction() {
 			err = f.FoldTableAlone(ctx, s.Table)
-		} else if taken[s.Table], err = takeTable(ctx, f, s.Table, true); err == nil && f.HasSnapshot { // else it would get one, which the statement may not need
+		} else if taken[s.Table], err = f.FoldTable(ctx, s.Table, true); err == nil && f.HasSnapshot { // else it would get one, which the statement may not need
 			err = reveal(ctx, f, s.Table)
 		}
 		if err != nil {
@@ -85,14 +85,14 @@ func (f *Folder) WatchSavepoints(ctx context.Context) (check func(error) error, 
 	if x := f.Open(); x == nil || !x.KeepsPending() {
 		return nil, nil
 	}
-	if _, err := f.Do(ctx, "SAVEPOINT "+OwnSavepoint); err != nil {
+	if _, err := f.Do(ctx, "SAVEPOINT "+ownSavepoint); err != nil {
 		return nil, err
 	}
 	return func(err error) error {
 		if !f.Begun() { // it is over, and the savepoint with it
 			return err
 		}
-		if _, rerr := f.Do(context.WithoutCancel(ctx), "RELEASE SAVEPOINT "+OwnSavepoint); mysqlerr.Number(rerr) != mysqlerr.ErrNoSavepoint {
+		if _, rerr := f.Do(context.WithoutCancel(ctx), "RELEASE SAVEPOINT "+ownSavepoint); mysqlerr.Number(rerr) != mysqlerr.ErrNoSavepoint {
 			return cmp.Or(err, rerr)
 		}
 		f.Abandon()

@@ -53,12 +53,11 @@ func (f *Folder) slotRowsWhere(ctx context.Context, t *catalog.Table, where stri
 		return nil, err
 	}
 	for _, r := range rows {
-		if len(r) != max(len(t.Key), 1)+1+len(cols)+t.SlotsWidth {
+		k, r := t.Key.Cut(r)
+		if len(r) != 1+len(cols)+t.SlotsWidth {
 			f.Watcher.NoteChange()
 			return nil, ErrOtherSlots
 		}
-		k := catalog.Key(r[:len(t.Key)])
-		r = r[max(len(t.Key), 1):]
 		amounts, times := 1+len(t.Counters), 1+len(t.Counters)+len(t.Touch)
 		found = append(found, slotsql.SlotRow{Key: k, Slot: r[0], Amounts: r[1:amounts], Touch: r[amounts:times], Kept: r[times : 1+len(cols)]})
 	}

@@ -217,26 +217,32 @@ func (f *Folder) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow
 	}
 	query := "SELECT " + t.Key.Select(catalog.PrivateName) + ", " + strings.Join(cols, ", ") + ", MAX(" + sqltext.Quote(t.SlotCol) + "), " + known +
 		" FROM " + t.Slots() + " AS " + catalog.PrivateName + " WHERE " + row.Slots + " AND " + t.Planned(catalog.PrivateName) + group
+	virtual := slices.Concat(t.Counters, t.Touch)
+	lastSlot, asKnown := len(virtual), len(virtual)+1 // behind the sums
 	rows, err := f.Outside(ctx, query)
-	if err == nil && len(rows) == 1 && catalog.MayReserve(t) && catalog.Reserved(rows[0][len(rows[0])-2]) {
-		if _, err = f.Reserved(t).untaken(ctx, []catalog.Key{catalog.Key(rows[0][:len(t.Key)])}); err == nil {
-			rows, err = f.Outside(ctx, query)
+	if err == nil && len(rows) == 1 && catalog.KeepsUnits(t) {
+		if k, told := t.Key.Cut(rows[0]); catalog.Reserved(told[lastSlot]) {
+			if _, err = f.Reserved(t).untaken(ctx, []catalog.Key{k}); err == nil {
+				rows, err = f.Outside(ctx, query)
+			}
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if len(rows) > 0 {
-		if err := f.StillKnown(ctx, t, rows[0][len(rows[0])-1] != "0", nil); err != nil {
-			return err
-		}
-	}
 	row.Sums = slotsql.NoSums(t)
-	if len(rows) != 1 || f.Transaction().WrittenTo(t).Folded[catalog.Key(rows[0][:len(t.Key)]).ID()] {
+	if len(rows) == 0 {
+		return nil
+	}
+	k, told := t.Key.Cut(rows[0])
+	if err := f.StillKnown(ctx, t, told[asKnown] != "0", nil); err != nil {
+		return err
+	}
+	if len(rows) != 1 || f.Transaction().WrittenTo(t).Folded[k.ID()] {
 		return nil // the transaction has taken them itself, which others do not see yet
 	}
-	for i, col := range slices.Concat(t.Counters, t.Touch) {
-		row.Sums[col.Name] = rows[0][max(len(t.Key), 1)+i]
+	for i, col := range virtual {
+		row.Sums[col.Name] = told[i]
 	}
 	return nil
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/countermysql/countermysql/internal/groupcommit"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/session"
@@ -45,11 +43,7 @@ func (c *Caller) together(ctx context.Context, b *Batch, r *request, how AtRow) 
 	return b.group.Do(ctx, r, func(requests []*request) groupcommit.Sending {
 		return c.Leading(ctx, len(requests), session.Linger, func(ctx context.Context, c *Caller) {
 			defer c.Leased.Release()
-			if len(requests) > 1 && c.ResetSession(ctx) != nil { // dead: nobody else has to suffer from that
-				for _, w := range requests[1:] {
-					w.Outcome.Again = true
-				}
-				r.Outcome.Alone = true
+			if len(requests) > 1 && Dead(ctx, c, requests) {
 				return
 			}
 			c.Stats.Group(len(requests))
@@ -130,21 +124,8 @@ func sendTogether(ctx context.Context, c *Caller, b *Batch, leader *request, req
 		}
 		failed := requests
 		switch {
-		case errors.Is(err, driver.ErrBadConn): // nothing was sent
-			for _, u := range requests {
-				if u == leader {
-					u.Outcome.Err = err
-				} else {
-					u.Outcome.Again = true
-				}
-			}
-			return
 		case !Undone(err):
-			for _, u := range requests {
-				if u.Outcome.Err = err; u != leader && ctx.Err() != nil {
-					u.Outcome.Err = mysql.ErrInvalidConn // it is the leader's context that has ended
-				}
-			}
+			Lost(ctx, leader, requests, err)
 			return
 		case first && len(requests) > 1:
 			failed = c.culprits(ctx, b, entries, requests)
@@ -231,7 +212,7 @@ func (b *Batch) merge(requests []*request) []*slotsql.RowIncrement {
 	if slices.ContainsFunc(all, func(e *slotsql.RowIncrement) bool { return slices.Contains(e.Deltas, 0) }) { // perhaps although there were some
 		for _, u := range requests {
 			for _, e := range u.Payload {
-				all = append(all, all[at[e.ID]].Apart(e)...)
+				all = append(all, all[at[e.ID]].Uncancel(e)...)
 			}
 		}
 	}

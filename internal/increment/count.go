@@ -107,66 +107,29 @@ func counted(inc *plan.Increment, rows int64) Counted {
 // CountAlone sends an increment of one row that nobody can go with. It does not
 // wait in the group for a base row that somebody has locked.
 func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, error) {
-	inc := x.Increment
+	inc, b := x.Increment, x.Batch
 	if !c.Filler.Bind(inc, x.Binder) {
 		return Counted{}, NotTried, nil
 	}
-	var lead groupcommit.Leadership
-	b := x.Batch
-	lock, together := inc.Table.Lock(), b != nil && c.Grouped()
-	if sent, err := c.fillDirectly(ctx, b); !errors.Is(err, errNotDirect) {
-		if !sent {
-			return Counted{}, NotTried, nil
-		}
-		if err == nil {
-			c.Stats.Increments.Add(1)
-		}
-		if together {
+	grouped := b != nil && c.Grouped()
+	sent, err := c.fillDirectly(ctx, b)
+	switch {
+	case !errors.Is(err, errNotDirect):
+		if sent && grouped {
 			c.Stats.Group(1)
 		}
-		return goesOn(inc, err)
-	}
-	if together {
-		if lead = b.group.Enter(); lead == 0 {
+	case grouped:
+		lead := b.group.Enter()
+		if lead == 0 {
 			return Counted{}, NotAtRow, nil
 		}
-		lock = inc.Table.NoWait()
-	}
-	send := func() (bool, error) {
-		text, ok := c.Filler.Statement(c.Settings.Insert(), lock, c.Slot(inc.Table))
-		if !ok {
-			return false, nil
+		sent, err = leadAlone(ctx, c, b, lead)
+		if err != nil && Undone(err) && !errors.Is(err, errRowGone) {
+			c.Refused(err)
+			sent, err = fillSlot(ctx, c, inc.Table, b, inc.Table.Lock())
 		}
-		defer c.Leased.Release()
-		err := c.sendUpsert(ctx, text, true)
-		if err == nil && b != nil && c.shared.Background.On() {
-			k := c.Filler.Key()
-			b.keys.PassSlot(k)
-			c.shared.Background.Slotted(&b.keys, []*slotsql.RowIncrement{{Key: k}})
-		}
-		return true, err
-	}
-	first := func() (bool, error) {
-		if !together {
-			return send()
-		}
-		defer b.group.Leave(lead)
-		defer c.Stats.Group(1)
-		var sent bool
-		err := batchAtRow(ctx, c, b, c.Filler.Key, func() (err error) {
-			sent, err = sendFilled(ctx, c, b)
-			return err
-		})
-		if errors.Is(err, errNotDirect) {
-			return send()
-		}
-		return sent, err
-	}
-	sent, err := first()
-	if together && err != nil && Undone(err) && !errors.Is(err, errRowGone) {
-		c.Refused(err)
-		lock = inc.Table.Lock()
-		sent, err = send()
+	default:
+		sent, err = fillSlot(ctx, c, inc.Table, b, inc.Table.Lock())
 	}
 	if !sent {
 		return Counted{}, NotTried, nil
@@ -175,6 +138,37 @@ func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, e
 		c.Stats.Increments.Add(1)
 	}
 	return goesOn(inc, err)
+}
+
+// leadAlone sends the increment in the filler as a batch of one, to its base row or to a slot; sent is
+// false for an argument without an exact text.
+func leadAlone(ctx context.Context, c *Caller, b *Batch, lead groupcommit.Leadership) (sent bool, err error) {
+	defer b.group.Leave(lead)
+	defer c.Stats.Group(1)
+	err = batchAtRow(ctx, c, b, c.Filler.Key, func() (err error) {
+		sent, err = sendFilled(ctx, c, b)
+		return err
+	})
+	if errors.Is(err, errNotDirect) {
+		return fillSlot(ctx, c, b.keys.Table, b, b.keys.Table.NoWait())
+	}
+	return sent, err
+}
+
+// fillSlot sends it to a slot. b may be nil.
+func fillSlot(ctx context.Context, c *Caller, t *catalog.Table, b *Batch, lock string) (sent bool, err error) {
+	text, ok := c.Filler.Statement(c.Settings.Insert(), lock, c.Slot(t))
+	if !ok {
+		return false, nil
+	}
+	defer c.Leased.Release()
+	err = c.sendUpsert(ctx, text, true)
+	if err == nil && b != nil && c.shared.Background.On() {
+		k := c.Filler.Key()
+		b.keys.PassSlot(k)
+		c.shared.Background.Slotted(&b.keys, []*slotsql.RowIncrement{{Key: k}})
+	}
+	return true, err
 }
 
 // goesOn says how an increment of one row goes on that was sent by itself.

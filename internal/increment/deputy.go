@@ -2,6 +2,8 @@ package increment
 
 import (
 	"context"
+	"database/sql/driver"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -65,5 +67,34 @@ func (c *Caller) Leading(ctx context.Context, requests int, linger time.Duration
 			return true
 		},
 		Lost: mysql.ErrInvalidConn,
+	}
+}
+
+// Dead reports whether the connection of who leads a batch is dead, before anything is sent: he goes
+// by himself then, and nobody else has to suffer from that.
+func Dead[P any](ctx context.Context, c *Caller, batch []*groupcommit.Request[P]) bool {
+	if c.ResetSession(ctx) == nil {
+		return false
+	}
+	batch[0].Outcome.Alone = true
+	for _, r := range batch[1:] {
+		r.Outcome.Again = true
+	}
+	return true
+}
+
+// Lost gives requests their outcome whose leader's connection has failed, or who end as he does.
+func Lost[P any](ctx context.Context, leader *groupcommit.Request[P], requests []*groupcommit.Request[P], err error) {
+	for _, r := range requests {
+		switch {
+		case r == leader:
+			r.Outcome.Err = err
+		case errors.Is(err, driver.ErrBadConn): // nothing was sent
+			r.Outcome.Again = true
+		case ctx.Err() != nil: // it is the leader's context that has ended
+			r.Outcome.Err = mysql.ErrInvalidConn
+		default:
+			r.Outcome.Err = err
+		}
 	}
 }

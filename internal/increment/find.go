@@ -96,7 +96,7 @@ func (c *Caller) find(ctx context.Context, b *plan.BoundIncrement, where string,
 		w = c.Transaction().Written[t.String()]
 	}
 	l := lookupOf(c.shared, b, where, deltas, w)
-	var rows [][]string
+	var rows []foundRow
 	var held bool
 	var err error
 	if behind != nil {
@@ -117,19 +117,15 @@ func (c *Caller) find(ctx context.Context, b *plan.BoundIncrement, where string,
 	hits := make([]slotsql.RowIncrement, len(rows))
 	for i, r := range rows {
 		switch {
-		case r[1] == "1":
+		case r.future:
 			return nil, TakeExact, nil
-		case r[0] == "1", r[2] == "1":
+		case r.null, r.mine, !t.Key.Writes(r.key):
 			return nil, TakeVerbatim, nil
 		}
-		e := slotsql.RowIncrement{Deltas: deltas, Touch: make([]string, len(b.Touch)), Held: held}
-		if e.Key = catalog.Key(r[3 : 3+len(t.Key)]); !t.Key.Writes(e.Key) {
-			return nil, TakeVerbatim, nil
-		}
-		e.ID = e.Key.ID()
+		e := slotsql.RowIncrement{ID: r.key.ID(), Key: r.key, Deltas: deltas, Touch: make([]string, len(b.Touch)), Held: held}
 		for j, at := range b.Touch {
 			if at != "" {
-				e.Touch[j] = "'" + r[3+max(len(t.Key), 1)+j] + "'"
+				e.Touch[j] = "'" + r.times[j] + "'"
 			}
 		}
 		hits[i] = e

@@ -22,7 +22,7 @@ import (
 // hold looks for the row of a promise and locks it; held is false where it may not, or somebody
 // else has. Of a promise, as a row that could not take its increment, NULL or touched later,
 // would then be wanted exclusively.
-func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (rows [][]string, held bool, err error) {
+func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (found []foundRow, held bool, err error) {
 	if !behind.OnlyIncrements() || c.Unbegun != nil || !c.Transaction().HoldsAll(maxDirectRows-1) || c.Altered() || c.HasSnapshot && c.Settings.SnapshotIsolation {
 		return nil, false, nil
 	}
@@ -30,6 +30,7 @@ func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (ro
 	if !c.cools(b) || b.keys.Hot(l.id) {
 		return nil, false, nil
 	}
+	var rows [][]string
 	if n, nerr := strconv.ParseInt(l.id, 10, 64); nerr == nil {
 		rows, err = c.ReadApart(ctx, l.held, []driver.NamedValue{{Ordinal: 1, Value: n}}, func() string { return l.holding(l.id) })
 	} else { // above those
@@ -39,7 +40,7 @@ func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (ro
 		b.keys.Meet(k)
 		return nil, false, nil
 	}
-	return rows, err == nil, err
+	return l.readAll(rows), err == nil, err
 }
 
 // holding is the text that locks the row of a key. The second lock is of no row: DDL waits for who

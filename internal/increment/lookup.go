@@ -34,27 +34,53 @@ func (l lookup) of(ids ...string) string {
 	return l.text + l.where + " IN (" + strings.Join(ids, ", ") + ")"
 }
 
+// foundRow is a row that a look-up has found.
+type foundRow struct {
+	key    catalog.Key
+	null   bool     // a counter is NULL, or no slot may have the key
+	future bool     // a touch column is later than what it would be set to
+	mine   bool     // the transaction has written it
+	times  []string // what touch columns would be set to
+}
+
+// read reads a row of [lookupText].
+func (l lookup) read(row []string) foundRow {
+	r := foundRow{null: row[0] == "1", future: row[1] == "1", mine: row[2] == "1"}
+	r.key, r.times = l.t.Key.Cut(row[3:])
+	return r
+}
+
+func (l lookup) readAll(rows [][]string) []foundRow {
+	all := make([]foundRow, len(rows))
+	for i, row := range rows {
+		all[i] = l.read(row)
+	}
+	return all
+}
+
 // search is a look-up that one caller waits for.
 type search struct {
 	lookup
 	holds bool // its transaction may hold what others wait for
-	found [][]string
+	rows  []foundRow
 }
 
 // lookUp reads base rows without changing what the transaction sees or locks:
 // together with other callers, as committed; on this connection where the
 // transaction has written rows that are not known, or the session computes
 // otherwise than a look-up connection.
-func (c *Caller) lookUp(ctx context.Context, l lookup, w *txn.WriteSet) ([][]string, error) {
+func (c *Caller) lookUp(ctx context.Context, l lookup, w *txn.WriteSet) ([]foundRow, error) {
 	query := "SELECT " + l.of(l.id)
 	if c.Altered() || w != nil && w.Unbounded {
 		if w != nil && c.Transaction().Isolation == sqltext.RepeatableRead && c.Unbegun == nil {
 			query += " " + l.t.Lock()
 		}
-		return c.Read(ctx, query)
+		rows, err := c.Read(ctx, query)
+		return l.readAll(rows), err
 	}
 	if c.InTransaction() && c.Transaction().Inside {
-		return c.Outside(ctx, query)
+		rows, err := c.Outside(ctx, query)
+		return l.readAll(rows), err
 	}
 	r := OfCaller(c, groupcommit.NewRequest(&search{lookup: l, holds: c.Unbegun == nil}, l.of(l.id)))
 	switch v := c.shared.tables.Of(l.t).lookups.Do(ctx, r, func(requests []*groupcommit.Request[*search]) groupcommit.Sending {
@@ -74,34 +100,37 @@ func (c *Caller) lookUp(ctx context.Context, l lookup, w *txn.WriteSet) ([][]str
 		}
 	}); {
 	case v.Alone:
-		return c.Outside(ctx, query)
+		rows, err := c.Outside(ctx, query)
+		return l.readAll(rows), err
 	case v.Err != nil:
 		return nil, v.Err
 	}
-	return r.Payload.found, nil
+	return r.Payload.rows, nil
 }
 
 // lookUpAll looks up for several callers in one statement: on the leader's connection, if
 // that may wait.
 func (c *Caller) lookUpAll(ctx context.Context, requests []*groupcommit.Request[*search], mayWait bool) {
-	var looks []lookup // those of equal text differ in the keys
-	var ids [][]string
-	number, found := map[[2]string]int{}, map[asked][][]string{}
-	for _, r := range requests {
-		text := [2]string{r.Payload.lookup.text, r.Payload.lookup.where}
-		n, ok := number[text]
-		if !ok {
-			n = len(looks)
-			number[text], looks, ids = n, append(looks, r.Payload.lookup), append(ids, nil)
+	var looks []*sharedLookup
+	byText := map[[2]string]*sharedLookup{}
+	sharing := func(l lookup) *sharedLookup {
+		text := [2]string{l.text, l.where}
+		of := byText[text]
+		if of == nil {
+			of = &sharedLookup{lookup: l, byID: map[string][]foundRow{}}
+			byText[text], looks = of, append(looks, of)
 		}
-		if _, ok := found[asked{n, r.Payload.lookup.id}]; !ok {
-			found[asked{n, r.Payload.lookup.id}] = nil
-			ids[n] = append(ids[n], r.Payload.lookup.id)
+		return of
+	}
+	for _, r := range requests {
+		of, id := sharing(r.Payload.lookup), r.Payload.id
+		if _, asked := of.byID[id]; !asked {
+			of.byID[id], of.ids = nil, append(of.ids, id)
 		}
 	}
 	queries := make([]string, len(looks))
 	for n, l := range looks {
-		queries[n] = fmt.Sprintf("SELECT %d, %s", n, l.of(ids[n]...))
+		queries[n] = fmt.Sprintf("SELECT %d, %s", n, l.of(l.ids...))
 	}
 	query := strings.Join(queries, " UNION ALL ")
 	var rows [][]string
@@ -113,14 +142,15 @@ func (c *Caller) lookUpAll(ctx context.Context, requests []*groupcommit.Request[
 	}
 	for _, r := range rows {
 		n, _ := strconv.Atoi(r[0])
-		of := asked{n: n}
-		if looks[n].id != "" {
-			of.id = r[4]
+		of, id := looks[n], ""
+		found := of.read(r[1:])
+		if of.id != "" {
+			id = found.key.ID()
 		}
-		found[of] = append(found[of], r[1:])
+		of.byID[id] = append(of.byID[id], found)
 	}
 	for i, r := range requests {
-		r.Payload.found = found[asked{number[[2]string{r.Payload.lookup.text, r.Payload.lookup.where}], r.Payload.lookup.id}]
+		r.Payload.rows = sharing(r.Payload.lookup).byID[r.Payload.id]
 		switch {
 		case err == nil:
 		case mysqlerr.Number(err) != 0, !mayWait && ctx.Err() == nil:
@@ -133,8 +163,9 @@ func (c *Caller) lookUpAll(ctx context.Context, requests []*groupcommit.Request[
 	}
 }
 
-// asked is what one of several look-ups finds for a key, if it goes by keys.
-type asked struct {
-	n  int
-	id string
+// sharedLookup is one SELECT for look-ups of equal text, which differ in the keys.
+type sharedLookup struct {
+	lookup
+	ids  []string
+	byID map[string][]foundRow // "": of a condition
 }

@@ -99,7 +99,7 @@ func (b *Background) rollUpSlotted(ctx context.Context) error {
 	if s == nil {
 		return nil // nothing is known yet
 	}
-	ready := slices.DeleteFunc(s.All(), func(t *catalog.Table) bool { return t.Unfit != nil || t.Missing != "" || t.Unfolded })
+	ready := slices.DeleteFunc(s.All(), func(t *catalog.Table) bool { return catalog.Unfoldable(t) != nil })
 	var names []string
 	waiting := map[string]int64{}
 	for tables := range slices.Chunk(ready, maxLooks) {

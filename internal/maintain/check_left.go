@@ -78,8 +78,9 @@ func (k *inspection) refused(t *catalog.Table, conditions, reasons []string, rem
 			keys = append(keys, "and others")
 			break
 		}
-		keys = append(keys, t.Key.Describe(catalog.Key(row[:len(t.Key)])))
-		for i, told := range row[max(len(t.Key), 1):] { // without a key a constant stands in its place
+		key, reasoned := t.Key.Cut(row)
+		keys = append(keys, t.Key.Describe(key))
+		for i, told := range reasoned {
 			if told == "1" && !slices.Contains(why, reasons[i]) {
 				why = append(why, reasons[i])
 			}

@@ -14,20 +14,13 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
+// table looks at a listed table.
 func (k *inspection) table(t *catalog.Table) {
-	name := t.String()
-	for _, reason := range t.Unfit {
-		problem, remedy, found := strings.Cut(reason, "; ")
-		if !found {
-			remedy = "take it from the list of counters"
-		}
-		k.fail(name, problem, remedy, "")
-	}
+	k.unfit(t)
 	if t.Unfit != nil {
 		return
 	}
-	switch {
-	case t.Missing == "":
+	if t.Missing == "" {
 		k.slots(t)
 		k.privileges(t)
 		k.buffered(t)
@@ -35,6 +28,29 @@ func (k *inspection) table(t *catalog.Table) {
 		k.history(t)
 		k.reserve(t)
 		k.left(t)
+	} else {
+		k.slotsMissing(t)
+	}
+	k.slower(t)
+	k.slotsUnseen(t)
+	k.indexed(t)
+}
+
+// unfit tells why the table can't have counters.
+func (k *inspection) unfit(t *catalog.Table) {
+	for _, reason := range t.Unfit {
+		problem, remedy, found := strings.Cut(reason, "; ")
+		if !found {
+			remedy = "take it from the list of counters"
+		}
+		k.fail(t.String(), problem, remedy, "")
+	}
+}
+
+// slotsMissing tells what is wrong with a slots table that has not the right columns.
+func (k *inspection) slotsMissing(t *catalog.Table) {
+	name := t.String()
+	switch {
 	case t.Unseen:
 		k.fail(name, "the user may not see its slots table "+t.Spec.SlotsTable, "have an administrator run countermysql init, if there is none, and the statement", k.grant("SELECT, INSERT, UPDATE, DELETE", t.Slots()))
 	case t.DDL().NotMade():
@@ -44,12 +60,16 @@ func (k *inspection) table(t *catalog.Table) {
 	default:
 		k.fail(name, "its slots table "+t.Spec.SlotsTable+" does not fit", "roll up, then run countermysql init, or the statement", t.Missing)
 	}
+}
+
+// slower tells what keeps increments from slots, or slots from base rows.
+func (k *inspection) slower(t *catalog.Table) {
+	name := t.String()
 	for _, reason := range t.Degraded {
 		problem, remedy, _ := strings.Cut(reason, "; ")
-		switch {
-		case t.Unfolded:
+		if t.Unfolded {
 			k.fail(name, problem+", so that what is in slots can't be added to base rows, and statements that need that fail", remedy, "")
-		default:
+		} else {
 			k.warn(name, problem+", so that increments are as slow as on plain MySQL", cmp.Or(remedy, "take it from the list of counters"), "")
 		}
 	}
@@ -73,6 +93,11 @@ func (k *inspection) table(t *catalog.Table) {
 		k.warn(name, "increments set its column "+c.Name+" to the present time, which is no touch column, so that they are as slow as on plain MySQL",
 			"list it, counterTouch="+t.FullName(c)+", and run countermysql init, or the statement", t.DDL().Touch([]*catalog.Column{c}, ""))
 	}
+}
+
+// slotsUnseen tells who changes rows, or reads counters, and sees no slots.
+func (k *inspection) slotsUnseen(t *catalog.Table) {
+	name := t.String()
 	for _, fk := range t.Parents {
 		if fk.Cascades {
 			k.warn(name, fmt.Sprintf("a foreign key to %s.%s changes or deletes its rows, whose slots then stay behind, invisible, until a rollup", fk.ParentDB, fk.Parent),
@@ -85,10 +110,14 @@ func (k *inspection) table(t *catalog.Table) {
 				"roll up in the background (counterRollup), and leave counters out where they are not needed", "")
 		}
 	}
+}
+
+// indexed tells which indexes have counters.
+func (k *inspection) indexed(t *catalog.Table) {
 	for _, col := range t.Counters {
 		for _, row := range k.ask("SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS WHERE " +
 			catalog.OfTable(t.Spec.DB, t.Spec.Name) + " AND COLUMN_NAME = " + catalog.Text(col.Name)) {
-			k.warn(name, "index "+row[0]+" has counter "+col.Name+": it serves no conditions on the counter, and orders only with LIMIT", "drop it, if nothing else needs it", "")
+			k.warn(t.String(), "index "+row[0]+" has counter "+col.Name+": it serves no conditions on the counter, and orders only with LIMIT", "drop it, if nothing else needs it", "")
 		}
 	}
 }

@@ -103,13 +103,11 @@ func (m *Maintainer) drop(ctx context.Context, options DropOptions) ([]RolledUp,
 // closeSlots closes the slots tables that there are, and returns the names of their tables.
 func (m *Maintainer) closeSlots(ctx context.Context, tables []*catalog.Table) (names []string, err error) {
 	for _, t := range tables {
-		switch {
-		case t.Unfit != nil:
-			return nil, &catalog.UnfitError{Table: t.String(), Reasons: t.Unfit}
-		case t.DDL().NotMade():
+		if t.Unfit == nil && t.DDL().NotMade() {
 			continue
-		case t.Missing != "":
-			return nil, t.SlotsError()
+		}
+		if err := catalog.Unready(t); err != nil {
+			return nil, err
 		}
 		names = append(names, sqltext.JoinName(t.Spec.DB, t.Spec.Name))
 		if t.Closed {

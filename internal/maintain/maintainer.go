@@ -49,17 +49,11 @@ func (m *Maintainer) RollUp(ctx context.Context, options Options) (done []Rolled
 		errs = append(errs, complete(s))
 	}
 	for _, t := range tables {
-		switch {
-		case t.Unfit != nil:
-			errs = append(errs, &catalog.UnfitError{Table: t.String(), Reasons: t.Unfit})
-			continue
-		case t.Unfolded:
-			errs = append(errs, &catalog.UnfitError{Table: t.String(), Reasons: t.Degraded})
-			continue
-		case t.DDL().NotMade():
+		if t.Unfit == nil && t.DDL().NotMade() {
 			continue // there is no slots table, and so nothing to roll up
-		case t.Missing != "":
-			errs = append(errs, t.SlotsError())
+		}
+		if err := catalog.Unfoldable(t); err != nil {
+			errs = append(errs, err)
 			continue
 		}
 		out, err := m.rollUpTable(ctx, t, options)

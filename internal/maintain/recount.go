@@ -56,15 +56,12 @@ func (m *Maintainer) Recount(ctx context.Context, options RecountOptions) ([]Dri
 			continue
 		}
 		found = true
-		switch {
-		case t.Unfit != nil:
-			errs = append(errs, &catalog.UnfitError{Table: t.String(), Reasons: t.Unfit})
-			continue
-		case t.Unsummed || t.Unfolded:
-			errs = append(errs, &catalog.UnfitError{Table: t.String(), Reasons: t.Degraded})
-			continue
-		case t.Missing != "":
-			errs = append(errs, t.SlotsError())
+		err := catalog.Unfoldable(t)
+		if t.Unfit == nil && t.Unsummed {
+			err = &catalog.UnfitError{Table: t.String(), Reasons: t.Degraded}
+		}
+		if err != nil {
+			errs = append(errs, err)
 			continue
 		}
 		drifts, err := m.recountTable(ctx, t, options)
@@ -113,10 +110,8 @@ func (m *Maintainer) recountTable(ctx context.Context, t *catalog.Table, options
 			return nil, err
 		}
 		for _, row := range rows {
-			k := catalog.Key(row[:len(t.Key)])
-			keys[k.ID()] = k
-			at := row[max(len(t.Key), 1):]
-			drifts = append(drifts, Drift{Table: t.String(), Counter: n.counter.Name, Key: t.Key.Describe(k), Value: at[0], Recounted: at[1]})
+			keys[row.key.ID()] = row.key
+			drifts = append(drifts, Drift{Table: t.String(), Counter: n.counter.Name, Key: t.Key.Describe(row.key), Value: row.value, Recounted: row.truth})
 		}
 	}
 	if !options.Repair || len(drifts) == 0 {
@@ -184,8 +179,8 @@ func (n *recount) valued(ctx context.Context, c *fold.Folder, where string) erro
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	row := rows[0]
-	key, times, value := t.Key.Describe(catalog.Key(row[:len(t.Key)])), row[len(row)-2], row[len(row)-1]
+	k, told := t.Key.Cut(rows[0])
+	key, times, value := t.Key.Describe(k), told[0], told[1]
 	if times != "1" {
 		return fmt.Errorf("the query of counter %s returns row %s %s times: it has to return a key once, as GROUP BY does", n.counter.Name, key, times)
 	}
@@ -206,18 +201,29 @@ func (n *recount) truth() string {
 	return slotsql.PrivateRows + "." + sqltext.Quote(n.columns[len(n.columns)-1])
 }
 
-// sql selects the rows, of all or of some keys, whose value is another.
-func (n *recount) sql(where string) string {
+// difference is a row whose value is another than the query's.
+type difference struct {
+	key                 catalog.Key
+	value, truth, lacks string
+}
+
+// read reads those rows, of all or of some keys.
+func (n *recount) read(ctx context.Context, c *fold.Folder, where string) (all []difference, err error) {
 	name := sqltext.Quote(n.table.Spec.Name)
 	value := "(" + slotsql.Sum(n.table, n.counter) + ")"
 	truth := "COALESCE(" + n.truth() + ", 0)"
-	return "SELECT " + n.table.Key.Select(name) + ", CAST(" + value + " AS CHAR), CAST(" + truth + " AS CHAR), CAST(" + truth + " - " + value + " AS CHAR) FROM " +
-		n.table.Base() + " AS " + name + " LEFT JOIN (" + n.query + "\n) AS " + slotsql.PrivateRows + " ON " + n.matches() +
-		" WHERE " + value + " <> " + truth + where
+	rows, err := c.Read(ctx, "SELECT "+n.table.Key.Select(name)+", CAST("+value+" AS CHAR), CAST("+truth+" AS CHAR), CAST("+truth+" - "+value+" AS CHAR) FROM "+
+		n.table.Base()+" AS "+name+" LEFT JOIN ("+n.query+"\n) AS "+slotsql.PrivateRows+" ON "+n.matches()+
+		" WHERE "+value+" <> "+truth+where)
+	for _, row := range rows {
+		k, told := n.table.Key.Cut(row)
+		all = append(all, difference{key: k, value: told[0], truth: told[1], lacks: told[2]})
+	}
+	return all, mysqlerr.AsKilled(err)
 }
 
 // differences compares all rows in one snapshot.
-func (n *recount) differences(ctx context.Context, c *fold.Folder) ([][]string, error) {
+func (n *recount) differences(ctx context.Context, c *fold.Folder) ([]difference, error) {
 	for _, stmt := range []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT"} {
 		if _, err := c.Do(ctx, stmt); err != nil {
 			return nil, err
@@ -229,10 +235,9 @@ func (n *recount) differences(ctx context.Context, c *fold.Folder) ([][]string, 
 		order = " ORDER BY " + strings.Join(n.table.Key.Refs(name), ", ")
 	}
 	err := n.valued(ctx, c, "")
-	var rows [][]string
+	var rows []difference
 	if err == nil {
-		rows, err = c.Read(ctx, n.sql("")+order)
-		err = mysqlerr.AsKilled(err)
+		rows, err = n.read(ctx, c, order)
 	}
 	c.Ended()
 	if _, rerr := c.Do(context.WithoutCancel(ctx), session.RollbackOnly); err == nil {
@@ -251,13 +256,12 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 			if err := n.valued(ctx, r.folder, " WHERE "+these); err != nil {
 				return err
 			}
-			rows, err := r.folder.Read(ctx, n.sql(" AND "+these))
+			rows, err := n.read(ctx, r.folder, " AND "+these)
 			if err != nil {
-				return mysqlerr.AsKilled(err)
+				return err
 			}
 			for _, row := range rows {
-				k := catalog.Key(row[:len(t.Key)])
-				if err := r.add(ctx, k, n.counter, row[len(row)-1]); err != nil {
+				if err := r.add(ctx, row.key, n.counter, row.lacks); err != nil {
 					return err
 				}
 			}
@@ -292,14 +296,18 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 	return repaired, nil
 }
 
-// add changes a locked base row, and no time that the server would set.
+// add adds to a counter of a locked base row, or to its slots.
 func (r *rollup) add(ctx context.Context, k catalog.Key, col *catalog.Column, difference string) error {
-	t, name := r.table, sqltext.Quote(r.table.Spec.Name)
-	if t.Fed {
-		return r.folder.Reserved(t).Add(ctx, k, col, difference)
+	if r.table.Fed {
+		return r.folder.Reserved(r.table).Add(ctx, k, col, difference)
 	}
-	ref := name + "." + sqltext.Quote(col.Name)
-	sets := []string{ref + " = " + ref + " + (" + difference + ")"}
+	return r.set(ctx, k, col, sqltext.Qualified(r.table.Spec.Name, col.Name)+" + ("+difference+")")
+}
+
+// set sets a counter of a locked base row, and no time that the server would set.
+func (r *rollup) set(ctx context.Context, k catalog.Key, col *catalog.Column, value string) error {
+	t, name := r.table, sqltext.Quote(r.table.Spec.Name)
+	sets := []string{name + "." + sqltext.Quote(col.Name) + " = " + value}
 	for _, touch := range t.Touch {
 		if touch.OnUpdate {
 			sets = append(sets, name+"."+sqltext.Quote(touch.Name)+" = "+name+"."+sqltext.Quote(touch.Name))

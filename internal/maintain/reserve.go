@@ -94,25 +94,9 @@ func (r *rollup) fill(ctx context.Context, of filling) (left []int64, share int6
 	if err != nil || base == nil {
 		return nil, 0, err
 	}
-	at, k := slices.Index(t.Counters, c), base.key
-	there, err := f.SlotRows(ctx, t, []catalog.Key{k}, f.Read)
-	if err != nil {
+	total, ok, err := r.shared(ctx, base, c, free, left)
+	if err != nil || !ok {
 		return nil, 0, err
-	}
-	total := base.units
-	for _, s := range there[k.ID()] {
-		place, ok := placeOf(s, left)
-		switch {
-		case !ok, place == 0: // holds nothing
-		case !slices.ContainsFunc(free, func(row []string) bool { return row[0] == s.Slot }):
-			left[place] = traffic.Unknown
-		default:
-			n, err := strconv.ParseInt(s.Amounts[at], 10, 64)
-			if err != nil || n < 0 || total > math.MaxInt64-n {
-				return nil, 0, err
-			}
-			total += n
-		}
 	}
 	if share = total / int64(2*len(left)); share < of.units {
 		return nil, 0, nil
@@ -126,19 +110,36 @@ func (r *rollup) fill(ctx context.Context, of filling) (left []int64, share int6
 	if slots == nil {
 		return left, share, nil
 	}
-	if _, err := f.Do(ctx, slotsql.FillReserved(t, k, c, slots, share)); err != nil {
+	if _, err := f.Do(ctx, slotsql.FillReserved(t, base.key, c, slots, share)); err != nil {
 		return nil, 0, err
 	}
-	keep := ""
-	for _, o := range t.Touch {
-		if col := sqltext.Quote(o.Name); o.OnUpdate {
-			keep += ", " + col + " = " + col
+	return left, share, r.set(ctx, base.key, c, strconv.FormatInt(total-share*int64(len(slots)), 10))
+}
+
+// shared is what the base row and the free ones of its reserved rows have, to be shared out anew; the
+// places of the others are Unknown. ok is false where that is no number for a share.
+func (r *rollup) shared(ctx context.Context, base *stocked, c *catalog.Column, free [][]string, places []int64) (total int64, ok bool, err error) {
+	there, err := r.folder.SlotRows(ctx, r.table, []catalog.Key{base.key}, r.folder.Read)
+	if err != nil {
+		return 0, false, err
+	}
+	at := slices.Index(r.table.Counters, c)
+	total = base.units
+	for _, s := range there[base.key.ID()] {
+		place, ok := placeOf(s, places)
+		switch {
+		case !ok, place == 0: // holds nothing
+		case !slices.ContainsFunc(free, func(row []string) bool { return row[0] == s.Slot }):
+			places[place] = traffic.Unknown
+		default:
+			n, err := strconv.ParseInt(s.Amounts[at], 10, 64)
+			if err != nil || n < 0 || total > math.MaxInt64-n {
+				return 0, false, err
+			}
+			total += n
 		}
 	}
-	col := sqltext.Quote(c.Name)
-	rest := strconv.FormatInt(total-share*int64(len(slots)), 10)
-	_, err = f.Do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+col+" = "+rest+keep+" WHERE "+t.Key.Where(k, sqltext.Quote(t.Spec.Name)))
-	return left, share, err
+	return total, true, nil
 }
 
 // placeOf is the place of a reserved slot among those that are filled.

@@ -70,7 +70,8 @@ func (m *Maintainer) open(ctx context.Context, t *catalog.Table, maxLock time.Du
 		r.maxLock = DefaultMaxLock
 	}
 	r.folder.RollsUp = true
-	if err := r.prepare(ctx); err != nil {
+	const utc = "time_zone = '+00:00'" // in which every time is another
+	if err := session.ForOurs(ctx, r.folder.Session, max(1, int(math.Ceil(r.maxLock.Seconds()))), utc); err != nil {
 		r.close()
 		return nil, err
 	}
@@ -87,31 +88,11 @@ func (r *rollup) renew(ctx context.Context) bool {
 		return false
 	}
 	now := s.Lookup(r.table.Spec.DB, r.table.Spec.Name, "")
-	if now == nil || now == r.table || now.Unfit != nil || now.Unfolded || now.Missing != "" {
+	if now == nil || now == r.table || catalog.Unfoldable(now) != nil {
 		return false
 	}
 	r.table = now
 	return true
-}
-
-// prepare makes the session one for rollups: READ COMMITTED, so that no gap is
-// locked, and UTC, in which every time is another.
-func (r *rollup) prepare(ctx context.Context) error {
-	s, err := r.folder.Watcher.Schema(ctx)
-	if err != nil {
-		return err
-	}
-	set := "SET SESSION autocommit = 1, time_zone = '+00:00', lock_wait_timeout = 2, innodb_lock_wait_timeout = " +
-		strconv.Itoa(max(1, int(math.Ceil(r.maxLock.Seconds()))))
-	if s.Server.SnapshotIsolation {
-		set += ", innodb_snapshot_isolation = OFF"
-	}
-	for _, stmt := range []string{set, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
-		if _, err := r.folder.Do(ctx, stmt); err != nil {
-			return err
-		}
-	}
-	return r.folder.ReadSettings(ctx, s)
 }
 
 // run rolls up the table, and calls progress, if there is one, with the rows of the slots
@@ -227,9 +208,6 @@ func (r *rollup) keysAfter(ctx context.Context, last catalog.Key) ([]catalog.Key
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]catalog.Key, len(rows))
-	for i, row := range rows {
-		keys[i] = catalog.Key(row[:len(t.Key)])
-	}
+	keys := t.Key.KeysOfRows(rows)
 	return keys[:min(len(keys), session.Several(&r.folder.Settings, t, len(keys), keys))], nil
 }

@@ -24,7 +24,7 @@ func newAnalyzer(s *catalog.Schema, text string, mode sqltext.Mode, db string) *
 // them it names.
 func (a *analyzer) plan(effect sqltext.Effect) *Plan {
 	tables, via := a.schema.Reach(a.toks, a.text)
-	via, feeders := apartFeeders(via)
+	via, feeders := splitFeeders(via)
 	p := a.planned(effect, tables, via, feeders != nil)
 	switch p.Work.(type) {
 	case *Split, *Refused:
@@ -47,7 +47,7 @@ func (a *analyzer) planned(effect sqltext.Effect, tables []*catalog.Table, via [
 		return &Plan{Work: &Split{parts}}
 	}
 	if !named {
-		return &Plan{Work: splitInto(sqltext.Apart(a.text, a.toks, a.mode))}
+		return &Plan{Work: splitInto(sqltext.OneByOne(a.text, a.toks, a.mode))}
 	}
 	switch effect.(type) {
 	case nil:

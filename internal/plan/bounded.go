@@ -147,72 +147,77 @@ func (src source) boundOf(g *Guard, cond ast.ExprNode) bool {
 	if !ok {
 		return false
 	}
-	b := &bound{}
-	switch e.Op {
-	case opcode.GE:
-		b.lower = true
-	case opcode.GT:
-		b.lower, b.strict = true, true
-	case opcode.LE:
-	case opcode.LT:
-		b.strict = true
-	default:
+	b := &bound{lower: e.Op == opcode.GE || e.Op == opcode.GT, strict: e.Op == opcode.GT || e.Op == opcode.LT}
+	if !b.lower && e.Op != opcode.LE && e.Op != opcode.LT {
 		return false
 	}
-	counter, other := int64(0), int64(0)
-	var add func(e ast.ExprNode, sign int64, sums bool) bool
-	add = func(e ast.ExprNode, sign int64, sums bool) bool {
-		e = unparen(e)
-		if v, ok := src.params.constant(e); ok {
-			b.terms = append(b.terms, Delta{C: g.Counter, v: v, subtract: sign < 0})
-			b.sums = b.sums || sums
-			return true
-		}
-		if c := src.column(e); c != nil {
-			switch {
-			case c == g.Counter:
-				counter += sign
-			case !c.Integer() || g.Other != nil && g.Other != c:
-				return false
-			default:
-				g.Other = c
-				other += sign
-			}
-			return true
-		}
-		op, ok := e.(*ast.BinaryOperationExpr)
-		if !ok || op.Op != opcode.Plus && op.Op != opcode.Minus {
-			return false
-		}
-		right := sign
-		if op.Op == opcode.Minus {
-			right, b.mayFail = -sign, true
-		}
-		return add(op.L, sign, true) && add(op.R, right, true)
-	}
-	if !add(e.L, 1, false) || !add(e.R, -1, false) || counter != 1 && counter != -1 || other < -1 || other > 1 || (other == 0) != (g.Other == nil) {
+	s := linear{source: src, counter: g.Counter}
+	if !s.add(e.L, 1, false) || !s.add(e.R, -1, false) || s.counters != 1 && s.counters != -1 || s.others < -1 || s.others > 1 || (s.others == 0) != (s.other == nil) {
 		return false
 	}
+	g.Other, b.terms, b.sums = s.other, s.terms, s.sums
 	if b.unsigned = g.Counter.Unsigned() || g.Other != nil && g.Other.Unsigned(); b.unsigned {
 		more, less := e.L, e.R
-		if e.Op == opcode.LE || e.Op == opcode.LT {
+		if !b.lower {
 			more, less = less, more
 		}
 		if !src.heldAboveZero(more, less) {
 			return false
 		}
-		b.sums = b.sums || b.mayFail
+		b.mayFail, b.sums = s.subtracts, b.sums || s.subtracts
 	}
-	if counter < 0 {
+	g.sign = -s.others * s.counters
+	if s.counters < 0 {
 		b.lower = !b.lower
 	}
-	g.sign = -other * counter
 	for i := range b.terms {
-		b.terms[i].subtract = b.terms[i].subtract != (counter > 0) // to the other side
+		b.terms[i].subtract = b.terms[i].subtract != (s.counters > 0) // to the other side
 	}
-	b.mayFail = b.mayFail && b.unsigned
 	g.bound = b
 	return true
+}
+
+// linear is what stands on one side of a comparison less what stands on the other: of a counter,
+// perhaps another column, and constants.
+type linear struct {
+	source
+	counter          *catalog.Column
+	other            *catalog.Column // nil: there is none
+	counters, others int64           // how often each is added
+	terms            []Delta
+	sums             bool // a constant is added to something
+	subtracts        bool // something is taken away from something
+}
+
+// add adds a side, or a part of it, or takes it away; part says that it is not the whole side.
+func (s *linear) add(e ast.ExprNode, sign int64, part bool) bool {
+	e = unparen(e)
+	if v, ok := s.params.constant(e); ok {
+		s.terms = append(s.terms, Delta{C: s.counter, v: v, subtract: sign < 0})
+		s.sums = s.sums || part
+		return true
+	}
+	if c := s.column(e); c != nil {
+		switch {
+		case c == s.counter:
+			s.counters += sign
+		case !c.Integer() || s.other != nil && s.other != c:
+			return false
+		default:
+			s.other = c
+			s.others += sign
+		}
+		return true
+	}
+	op, ok := e.(*ast.BinaryOperationExpr)
+	if !ok || op.Op != opcode.Plus && op.Op != opcode.Minus {
+		return false
+	}
+	right := sign
+	if op.Op == opcode.Minus {
+		right, s.subtracts = -sign, true
+	}
+	return s.add(op.L, sign, true) && s.add(op.R, right, true)
 }
 
 // heldAboveZero reports whether a comparison with UNSIGNED numbers, whose constants are not

@@ -9,8 +9,8 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// apartFeeders takes out of the dependents those whose triggers write slots.
-func apartFeeders(all []catalog.Dependent) (via, feeders []catalog.Dependent) {
+// splitFeeders takes out of the dependents those whose triggers write slots.
+func splitFeeders(all []catalog.Dependent) (via, feeders []catalog.Dependent) {
 	for _, d := range all {
 		if d.Feeds {
 			feeders = append(feeders, d)

@@ -12,7 +12,7 @@ func Make(s *catalog.Schema, text string, mode sqltext.Mode, db string) *Plan {
 		p = NewPlan(s, text, mode, db)
 		p.Named = true
 	} else {
-		p = &Plan{Effect: sqltext.EffectOf(toks), Work: splitInto(sqltext.Apart(text, toks, mode))}
+		p = &Plan{Effect: sqltext.EffectOf(toks), Work: splitInto(sqltext.OneByOne(text, toks, mode))}
 	}
 	p.Locking, p.Fixes = sqltext.LockingRead(toks), sqltext.ConsistentRead(toks)
 	p.Simple = p.Effect == nil && p.Work == nil && p.Writes == nil && p.Sweep == nil && p.Encounter == nil

@@ -6,8 +6,8 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 )
 
-// RestrictToLocked is a statement that waits for a condition on the key.
-type RestrictToLocked struct {
+// restrictToLocked is a statement that waits for a condition on the key.
+type restrictToLocked struct {
 	Before, After string // "" if the text may not be changed
 	Most          int    // rows that can meet the statement's own condition; 0: not known
 
@@ -18,7 +18,7 @@ type RestrictToLocked struct {
 // restriction prepares the statement to be kept to the rows of its scope. A condition
 // on nothing but the key needs none: a row that comes to meet it has no slots. With a
 // limit, the other rows are left to others.
-func (src source) restriction(s RowSet, where ast.ExprNode, order *ast.OrderByClause, limit *ast.Limit) *RestrictToLocked {
+func (src source) restriction(s RowSet, where ast.ExprNode, order *ast.OrderByClause, limit *ast.Limit) *restrictToLocked {
 	if len(s.Table.Key) == 0 || s.Where == nil && (s.Keys == nil || slices.Equal(keyColumns(s.Keys), s.Table.Key)) {
 		return nil
 	}
@@ -37,9 +37,9 @@ func (src source) restriction(s RowSet, where ast.ExprNode, order *ast.OrderByCl
 }
 
 // restrict cuts the statement where its condition gets another one.
-func (src source) restrict(where ast.ExprNode) *RestrictToLocked {
+func (src source) restrict(where ast.ExprNode) *restrictToLocked {
 	start, end := src.whereSpan()
-	return &RestrictToLocked{Before: src.text[:start] + " (" + src.text[start:end] + ") AND (", After: ")" + src.text[end:], Most: len(src.keys(where))}
+	return &restrictToLocked{Before: src.text[:start] + " (" + src.text[start:end] + ") AND (", After: ")" + src.text[end:], Most: len(src.keys(where))}
 }
 
 // MaxNarrowed bounds the keys written into a statement, MaxNarrowedOr those of
@@ -51,7 +51,7 @@ const (
 
 // Rows is the condition of the rows that the statement may be kept to: the first ones, if
 // it has a limit, or, where that can't be bound, all in the statement's scope.
-func (n *RestrictToLocked) Rows(all RowSet, b Binder, locksGaps bool) (s RowSet, where string, ok bool) {
+func (n *restrictToLocked) Rows(all RowSet, b Binder, locksGaps bool) (s RowSet, where string, ok bool) {
 	s = all
 	switch {
 	case n.By != nil:

@@ -83,7 +83,7 @@ func (p *Plan) AsPrepared() *Plan {
 	was := p.Exactly()
 	own := &Exact{Rows: was.Rows, Whole: was.Whole, Once: was.Once, Discards: was.Discards} // with no text but its own
 	if was.Restriction != nil {
-		own.Restriction = &RestrictToLocked{By: was.Restriction.By}
+		own.Restriction = &restrictToLocked{By: was.Restriction.By}
 	}
 	return &Plan{Named: true, Locking: p.Locking, Fixes: p.Fixes, Reason: "the session has changed since it was prepared",
 		Encounter: p.Encounter, Changes: p.Changes, Work: own}

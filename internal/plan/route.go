@@ -18,7 +18,7 @@ type Setting struct {
 	ReadOnly     bool
 	GivenUp      bool // the connection is closed, or rows of it are open
 	Buffers      bool // increments of its table may be acknowledged before they are stored
-	Buffer       bool // and those of this session are, now
+	BuffersNow   bool // and those of this session are, now
 	Held         bool // the transaction may have locked rows of the increment's table, on a cluster
 }
 
@@ -106,7 +106,7 @@ func (inc *Increment) buffered(r Route, b Binder, s Setting) Route {
 	switch why := inc.mayWait(b, s); {
 	case why != "":
 		r.Reason = "not buffered: " + why
-	case !s.Buffer:
+	case !s.BuffersNow:
 		r.Reason = "not buffered: the session has been changed, or the buffer is not open"
 	default:
 		r.Buffered = true

@@ -59,7 +59,7 @@ type Exact struct {
 	Elsewhere   *Template         // the statement, where it means the same on another connection; nil: it may not
 	Discards    []*catalog.Column // counters whose values it does away with unread
 	Overwrites  bool              // it gives counters of one row other values, unread, and does nothing else
-	Restriction *RestrictToLocked // keeps the statement to given rows; nil: others than those that were locked can't come to meet its condition, or all may be written
+	Restriction *restrictToLocked // keeps the statement to given rows; nil: others than those that were locked can't come to meet its condition, or all may be written
 }
 
 func (*Exact) class() Class       { return ClassExact }

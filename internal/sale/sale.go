@@ -2,7 +2,6 @@ package sale
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -105,11 +104,7 @@ func (q Queues) Run(ctx context.Context, c *increment.Caller, s Statement, byIts
 			return groupcommit.Sending{Run: byItself, Lost: mysql.ErrInvalidConn}
 		}
 		return c.Leading(ctx, len(batch), increment.LingerLocked, func(ctx context.Context, c *increment.Caller) {
-			if c.ResetSession(ctx) != nil { // dead: nobody else has to suffer from that
-				batch[0].Outcome.Alone = true
-				for _, w := range batch[1:] {
-					w.Outcome.Again = true
-				}
+			if increment.Dead(ctx, c, batch) {
 				return
 			}
 			if s := (&seller{c}); batch[0].Payload.Guarded != nil {
@@ -167,7 +162,7 @@ func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequ
 		affected, err := s.trySale(ctx, g, batch[n].Payload.Alone())
 		switch {
 		case ends(err):
-			s.unsold(ctx, batch, batch, err)
+			increment.Lost(ctx, batch[0], batch, err)
 			return
 		case err == nil && affected == 0:
 			return
@@ -182,7 +177,7 @@ func (s *seller) sell(ctx context.Context, short *atomic.Bool, batch []*saleRequ
 		affected, err := s.trySale(ctx, g, left[len(left)-1].Payload.Together(stock.Enough(wants(left))))
 		switch {
 		case ends(err):
-			s.unsold(ctx, batch, left, err)
+			increment.Lost(ctx, batch[0], left, err)
 			return
 		case err == nil && affected > 0: // of several rows, if the key is unique no more: each had enough for all
 			for _, r := range left {
@@ -227,7 +222,7 @@ func (s *seller) inOne(ctx context.Context, batch, requests []*saleRequest, run 
 	case err == nil:
 		return true
 	case committing && ends(err), mysqlerr.Waited(mysqlerr.Number(err)):
-		s.unsold(ctx, batch, requests, err)
+		increment.Lost(ctx, batch[0], requests, err)
 		return false
 	}
 	for _, r := range requests { // nothing was done
@@ -294,22 +289,6 @@ func (s *seller) trySale(ctx context.Context, g *plan.Guard, text string) (affec
 		s.Stats.Unheard(mysqlerr.Number(err))
 	}
 	return affected, err
-}
-
-// unsold ends requests of a batch whose connection has failed.
-func (s *seller) unsold(ctx context.Context, batch, requests []*saleRequest, err error) {
-	for _, r := range requests {
-		switch leads := r == batch[0]; { // whose connection it is
-		case leads:
-			r.Outcome.Err = err
-		case errors.Is(err, driver.ErrBadConn): // nothing was sent
-			r.Outcome.Again = true
-		case ctx.Err() != nil: // the leader's
-			r.Outcome.Err = mysql.ErrInvalidConn
-		default:
-			r.Outcome.Err = err
-		}
-	}
 }
 
 func wants(requests []*saleRequest) []stock.Want {

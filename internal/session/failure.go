@@ -65,10 +65,11 @@ func (s *Session) Overlook(err error) {
 // Lose gives the connection up, so that the server rolls its transaction back, and tells
 // whoever comes next why.
 func (s *Session) Lose(err error) {
-	if !s.Usable() {
-		return // it was closed before
-	}
+	usable := s.Usable()
 	_ = s.Raw.Close()
+	if !usable {
+		return // it was closed before, and that tells
+	}
 	if s.untold = err; mysqlerr.Number(err) == 0 {
 		s.untold = mysql.ErrInvalidConn
 	}
@@ -88,12 +89,12 @@ func (s *Session) Abandon() {
 	s.Ended()
 }
 
-// RollBack rolls back what is not to be committed. A connection on which that fails is
-// closed, or the application might commit it.
+// RollBack rolls back what is not to be committed. A connection on which that fails is given
+// up, or the application might commit it.
 func (s *Session) RollBack() error {
 	_, err := s.Do(context.Background(), RollbackOnly)
 	if err != nil && s.Begun() {
-		_ = s.Raw.Close()
+		s.Lose(err)
 	}
 	return err
 }

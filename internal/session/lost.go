@@ -11,38 +11,38 @@ import (
 // enough for any server that lives, and an end for one that does not.
 const Linger = 10 * time.Second
 
-// LostConn is what the leader has in place of the connection.
-type LostConn struct{}
+// lostConn is what the leader has in place of the connection.
+type lostConn struct{}
 
-var lostWire = Wire{Raw: LostConn{}, Below: LostConn{}, Execer: LostConn{}, Queryer: LostConn{}, status: reflect.ValueOf(uint16(statusAutocommit))}
+var lostWire = Wire{Raw: lostConn{}, Below: lostConn{}, Execer: lostConn{}, Queryer: lostConn{}, status: reflect.ValueOf(uint16(statusAutocommit))}
 
-func (LostConn) Prepare(string) (driver.Stmt, error) { return nil, driver.ErrBadConn }
+func (lostConn) Prepare(string) (driver.Stmt, error) { return nil, driver.ErrBadConn }
 
-func (LostConn) Begin() (driver.Tx, error) { return nil, driver.ErrBadConn }
+func (lostConn) Begin() (driver.Tx, error) { return nil, driver.ErrBadConn }
 
-func (LostConn) Close() error { return nil }
+func (lostConn) Close() error { return nil }
 
-func (LostConn) IsValid() bool { return false }
+func (lostConn) IsValid() bool { return false }
 
-func (LostConn) Ping(context.Context) error { return driver.ErrBadConn }
+func (lostConn) Ping(context.Context) error { return driver.ErrBadConn }
 
-func (LostConn) ResetSession(context.Context) error { return driver.ErrBadConn }
+func (lostConn) ResetSession(context.Context) error { return driver.ErrBadConn }
 
-func (LostConn) CheckNamedValue(*driver.NamedValue) error { return nil }
+func (lostConn) CheckNamedValue(*driver.NamedValue) error { return nil }
 
-func (LostConn) PrepareContext(context.Context, string) (driver.Stmt, error) {
+func (lostConn) PrepareContext(context.Context, string) (driver.Stmt, error) {
 	return nil, driver.ErrBadConn
 }
 
-func (LostConn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
+func (lostConn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
 	return nil, driver.ErrBadConn
 }
 
-func (LostConn) ExecContext(context.Context, string, []driver.NamedValue) (driver.Result, error) {
+func (lostConn) ExecContext(context.Context, string, []driver.NamedValue) (driver.Result, error) {
 	return nil, driver.ErrBadConn
 }
 
-func (LostConn) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
+func (lostConn) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
 	return nil, driver.ErrBadConn
 }
 

@@ -4,14 +4,15 @@ import (
 	"context"
 	"database/sql/driver"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 )
 
-// StartTransaction begins a transaction whatever the sql_mode: under ORACLE,
+// startTransaction begins a transaction whatever the sql_mode: under ORACLE,
 // MariaDB's BEGIN opens a block.
-const StartTransaction = "START TRANSACTION"
+const startTransaction = "START TRANSACTION"
 
 // Ends of transactions of ours: after them the application is where it was, whatever
 // its completion_type.
@@ -41,7 +42,7 @@ func (s *Session) BeginImplied(ctx context.Context) error {
 	if !s.Implies() {
 		return nil
 	}
-	_, err := s.Do(ctx, StartTransaction)
+	_, err := s.Do(ctx, startTransaction)
 	return err
 }
 
@@ -77,12 +78,31 @@ func SetLevelBack(ctx context.Context, s *Session) error {
 	return err
 }
 
+// ForOurs makes a session one for work beside the application's: READ COMMITTED, so that no gap is
+// locked, with waits for locks of so many seconds, and with other settings besides.
+func ForOurs(ctx context.Context, s *Session, seconds int, settings string) error {
+	known, err := s.Watcher.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	set := "SET SESSION autocommit = 1, lock_wait_timeout = 2, innodb_lock_wait_timeout = " + strconv.Itoa(seconds) + ", " + settings
+	if known.Server.SnapshotIsolation {
+		set += ", innodb_snapshot_isolation = OFF"
+	}
+	for _, stmt := range []string{set, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+		if _, err := s.Do(ctx, stmt); err != nil {
+			return err
+		}
+	}
+	return s.ReadSettings(ctx, known)
+}
+
 // Start begins a transaction of ours. What was read before it fixes no snapshot.
 func (s *Session) Start(ctx context.Context) error {
 	if err := SetLevelBack(ctx, s); err != nil {
 		return err
 	}
-	_, err := s.Do(ctx, StartTransaction)
+	_, err := s.Do(ctx, startTransaction)
 	s.HasSnapshot = false
 	return err
 }

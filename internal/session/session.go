@@ -27,7 +27,7 @@ type Shared struct {
 // to the transaction that is open. Like the connection it is used by one goroutine at a time.
 type Session struct {
 	Transactions
-	Broken  error        // the end of a context, which has closed the connection
+	Broken  error        // why COMMIT fails: a context has ended, or a promise was not kept, and the connection is closed
 	untold  error        // why the driver has closed it, if the application does not know yet
 	Closed  func() error // at its end; nil: nothing
 	Locking bool         // a query with locks of its own runs

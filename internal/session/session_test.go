@@ -68,7 +68,7 @@ func TestEnvironment(t *testing.T) {
 
 // connection is one of go-sql-driver's, as far as a Wire knows it.
 type connection struct {
-	LostConn
+	lostConn
 	status uint16
 }
 

@@ -46,50 +46,52 @@ func literalsOf(cfg *mysql.Config, s Settings) sqltext.Encoder {
 
 // ReadSettings reads the session's state from the server.
 func (s *Session) ReadSettings(ctx context.Context, known *catalog.Schema) error {
-	isolation, readOnly, snapshot, timed := "@@transaction_isolation", "@@transaction_read_only", "0", "@@max_execution_time > 0"
+	isolation, readOnlyBy, snapshotBy, timedBy := "@@transaction_isolation", "@@transaction_read_only", "0", "@@max_execution_time > 0"
 	if known.Server.MariaDB {
-		isolation, readOnly, timed = "@@tx_isolation", "@@tx_read_only", "0"
+		isolation, readOnlyBy, timedBy = "@@tx_isolation", "@@tx_read_only", "0"
 	}
 	if known.Server.SnapshotIsolation {
-		snapshot = "@@innodb_snapshot_isolation"
+		snapshotBy = "@@innodb_snapshot_isolation"
 	}
-	rows, err := s.ask(ctx, "SELECT DATABASE(), @@sql_mode, @@character_set_client, "+isolation+", @@time_zone, @@collation_connection, "+snapshot+", "+readOnly+", "+lookups.ServerSQL+", CAST(@@sql_select_limit AS CHAR), @@sql_safe_updates, @@completion_type, "+lookups.AffinitySQL+", @@max_allowed_packet, "+timed+" LIMIT 1")
+	now := Settings{MariaDB: known.Server.MariaDB}
+	var snapshot, readOnly, safe, completion, packet, timed string
+	asked := []struct {
+		what string
+		told *string
+	}{
+		{"DATABASE()", &now.DB}, {"@@sql_mode", &now.SQLMode}, {"@@character_set_client", &now.Charset}, {isolation, &now.Isolation},
+		{"@@time_zone", &now.Zone}, {"@@collation_connection", &now.Collation}, {snapshotBy, &snapshot}, {readOnlyBy, &readOnly},
+		{lookups.ServerSQL, &now.Server}, {"CAST(@@sql_select_limit AS CHAR)", &now.SelectLimit}, {"@@sql_safe_updates", &safe},
+		{"@@completion_type", &completion}, {lookups.AffinitySQL, &now.Kin}, {"@@max_allowed_packet", &packet}, {timedBy, &timed},
+	}
+	questions := make([]string, len(asked))
+	for i, one := range asked {
+		questions[i] = one.what
+	}
+	rows, err := s.ask(ctx, "SELECT "+strings.Join(questions, ", ")+" LIMIT 1")
 	if err != nil {
 		return err
 	}
-	v := rows[0]
-	packet, err := strconv.Atoi(v[13])
-	if err != nil {
+	for i, one := range asked {
+		*one.told = rows[0][i]
+	}
+	if now.Packet, err = strconv.Atoi(packet); err != nil {
 		return err
 	}
 	if own := s.Config.MaxAllowedPacket; own > 0 {
-		packet = min(packet, own)
+		now.Packet = min(now.Packet, own)
 	}
-	if s.Tx != nil && s.Settings.Zone != "" && s.Settings.Zone != v[4] {
+	mode := "," + now.SQLMode + ","
+	now.Mode = sqltext.Mode{AnsiQuotes: strings.Contains(mode, ",ANSI_QUOTES,"), NoBackslashEscapes: strings.Contains(mode, ",NO_BACKSLASH_ESCAPES,")}
+	now.Strict, now.WholeDates = strings.Contains(mode, ",STRICT_"), strings.Contains(mode, ",NO_ZERO_IN_DATE,")
+	now.Isolation = strings.ReplaceAll(now.Isolation, "-", " ")
+	now.SelectLimit = strings.TrimPrefix(now.SelectLimit, sqltext.NoLimit)
+	now.SnapshotIsolation, now.ReadOnly, now.SafeUpdates, now.Timed = snapshot == "1", readOnly == "1", safe == "1", timed == "1"
+	now.Completes = completion != "NO_CHAIN"
+	if s.Tx != nil && s.Settings.Zone != "" && s.Settings.Zone != now.Zone {
 		s.Tx.Rezone()
 	}
-	mode := "," + v[1] + ","
-	s.Settings = Settings{
-		DB:                v[0],
-		Mode:              sqltext.Mode{AnsiQuotes: strings.Contains(mode, ",ANSI_QUOTES,"), NoBackslashEscapes: strings.Contains(mode, ",NO_BACKSLASH_ESCAPES,")},
-		Charset:           v[2],
-		Isolation:         strings.ReplaceAll(v[3], "-", " "),
-		Zone:              v[4],
-		Collation:         v[5],
-		SQLMode:           v[1],
-		Strict:            strings.Contains(mode, ",STRICT_"),
-		WholeDates:        strings.Contains(mode, ",NO_ZERO_IN_DATE,"),
-		SnapshotIsolation: v[6] == "1",
-		ReadOnly:          v[7] == "1",
-		MariaDB:           known.Server.MariaDB,
-		Server:            v[8],
-		SafeUpdates:       v[10] == "1",
-		SelectLimit:       strings.TrimPrefix(v[9], sqltext.NoLimit),
-		Completes:         v[11] != "NO_CHAIN",
-		Kin:               v[12],
-		Packet:            packet,
-		Timed:             v[14] == "1",
-	}
+	s.Settings = now
 	if s.Initial.Charset == "" {
 		s.Initial = s.Settings
 	}

@@ -57,7 +57,7 @@ func (w *Wire) Usable() bool {
 
 // Lost reports whether a deputy has the connection.
 func (w *Wire) Lost() bool {
-	_, lost := w.Raw.(LostConn)
+	_, lost := w.Raw.(lostConn)
 	return lost
 }
 

@@ -21,12 +21,7 @@ func NewDirectTemplate(t *catalog.Table, name string, cols []*catalog.Column, us
 	var text templateWriter
 	text.WriteString("UPDATE " + t.Base() + " AS " + base + " SET ")
 	text.adds(t, used, touched, base+".", base+".")
-	text.WriteString(" WHERE (")
-	text.cut(holeWhere, 0)
-	text.WriteString(")")
-	for _, i := range used {
-		text.WriteString(" AND " + base + "." + sqltext.Quote(t.Counters[i].Name) + " IS NOT NULL")
-	}
+	text.where(t, base, used)
 	if slices.Equal(cols, t.Key) {
 		for _, cond := range t.Key.AsKnown(base, true) {
 			text.WriteString(" AND " + cond)
@@ -77,75 +72,92 @@ func (r BaseRow) Compare(o BaseRow) int {
 // Where all but the first are held, locked shared already, it locks them exclusively at once, on
 // MariaDB without a derived table. Its numbers are parameters if they are to be apart.
 func DirectRows(rows []BaseRow, held, numbersApart bool) string {
-	const first = " STRAIGHT_JOIN "
-	where := func(i int, name string) string {
-		if numbersApart {
-			return whereApart(rows[i].Table.Key, name)
-		}
-		return rows[i].Table.Key.Where(rows[i].Increment.Key, name)
-	}
-	var keys, changed, by []string
-	lockOf := func(i int) string { return PrivateRows + "_lock" + strconv.Itoa(i) }
-	locking := func(what string, all bool, how string) string {
-		var from, conds []string
-		for i, r := range rows {
-			if all || !r.Shared {
-				from = append(from, r.Table.Base()+" AS "+lockOf(i)+ForceKey(r.Table))
-				conds = append(conds, where(i, lockOf(i)))
-			}
-		}
-		return "(SELECT " + what + " FROM " + strings.Join(from, first) + " WHERE " + strings.Join(conds, " AND ") + " LIMIT 2 " + how + ") AS "
-	}
-	locks := locksOf(rows, held)
-	for i, r := range rows {
-		if r.Shared {
-			continue
-		}
-		row := PrivateRows + "_row" + strconv.Itoa(i)
-		if locks > 0 {
-			changed = append(changed, r.Table.Base()+" AS "+row)
-			for j, c := range r.Table.Key {
-				key := PrivateKey + strconv.Itoa(i) + "_" + strconv.Itoa(j)
-				keys = append(keys, lockOf(i)+"."+sqltext.Quote(c.Name)+" AS "+key)
-				by = append(by, row+"."+sqltext.Quote(c.Name)+" = "+lockedRows+"."+key)
-			}
-		} else {
-			changed = append(changed, r.Table.Base()+" AS "+row+ForceKey(r.Table))
-			by = append(by, where(i, row))
-		}
-		by = append(by, r.Table.Key.AsKnown(row, true)...)
-		used, _ := (&Upsert{Table: r.Table, Entries: []*RowIncrement{r.Increment}}).Used()
-		for _, j := range used {
-			by = append(by, row+"."+sqltext.Quote(r.Table.Counters[j].Name)+" IS NOT NULL")
-		}
-	}
-	var tables []string
+	s, locks := rowsUpdate{rows, numbersApart}, locksOf(rows, held)
+	var from, sets, conds []string
 	if locks > 0 {
 		how := rows[0].Table.NoWait()
 		if held {
 			how = exclusively
 		}
-		tables = append(tables, locking(strings.Join(keys, ", "), true, how)+lockedRows)
+		from = append(from, s.locking(s.lockedKeys(), true, how)+lockedRows)
 	}
 	if locks > 1 {
-		tables = append(tables, locking("1", false, exclusively)+PrivateRows)
+		from = append(from, s.locking("1", false, exclusively)+PrivateRows)
 	}
-	var sets []string
 	for i, r := range rows {
 		if r.Shared {
 			continue
 		}
-		u, row := &Upsert{Table: r.Table, Entries: []*RowIncrement{r.Increment}}, PrivateRows+"_row"+strconv.Itoa(i)+"."
-		used, touched := u.Used()
-		var set templateWriter
-		set.adds(r.Table, used, touched, row, row)
-		var f filling = u
-		if numbersApart {
-			f = apart{u}
+		row := rowAlias(i)
+		if locks > 0 {
+			from = append(from, r.Table.Base()+" AS "+row)
+			for j, c := range r.Table.Key {
+				conds = append(conds, row+"."+sqltext.Quote(c.Name)+" = "+lockedRows+"."+keyAlias(i, j))
+			}
+		} else {
+			from = append(from, r.Table.Base()+" AS "+row+ForceKey(r.Table))
+			conds = append(conds, s.where(i, row))
 		}
-		sets = append(sets, string(set.done().Fill(nil, "", "", 0, f)))
+		conds = append(conds, r.Table.Key.AsKnown(row, true)...)
+		u := &Upsert{Table: r.Table, Entries: []*RowIncrement{r.Increment}}
+		used, touched := u.Used()
+		for _, j := range used {
+			conds = append(conds, row+"."+sqltext.Quote(r.Table.Counters[j].Name)+" IS NOT NULL")
+		}
+		var set templateWriter
+		set.adds(r.Table, used, touched, row+".", row+".")
+		var with filling = u
+		if numbersApart {
+			with = apart{u}
+		}
+		sets = append(sets, string(set.done().Fill(nil, "", "", 0, with)))
 	}
-	return "UPDATE " + strings.Join(append(tables, changed...), first) + " SET " + strings.Join(sets, ", ") + " WHERE " + strings.Join(by, " AND ")
+	return "UPDATE " + strings.Join(from, inOrder) + " SET " + strings.Join(sets, ", ") + " WHERE " + strings.Join(conds, " AND ")
+}
+
+// The aliases of a row that is changed, of a row that is locked before, and of what that has in
+// column j of its key.
+func rowAlias(i int) string    { return PrivateRows + "_row" + strconv.Itoa(i) }
+func lockAlias(i int) string   { return PrivateRows + "_lock" + strconv.Itoa(i) }
+func keyAlias(i, j int) string { return PrivateKey + strconv.Itoa(i) + "_" + strconv.Itoa(j) }
+
+// rowsUpdate are the rows of [DirectRows], as that calls them.
+type rowsUpdate struct {
+	rows         []BaseRow
+	numbersApart bool
+}
+
+// where is the condition of row i's key in the table called name.
+func (s rowsUpdate) where(i int, name string) string {
+	if s.numbersApart {
+		return whereApart(s.rows[i].Table.Key, name)
+	}
+	return s.rows[i].Table.Key.Where(s.rows[i].Increment.Key, name)
+}
+
+// lockedKeys is the select list of the keys of those that are changed.
+func (s rowsUpdate) lockedKeys() string {
+	var keys []string
+	for i, r := range s.rows {
+		for j, c := range r.Table.Key {
+			if !r.Shared {
+				keys = append(keys, lockAlias(i)+"."+sqltext.Quote(c.Name)+" AS "+keyAlias(i, j))
+			}
+		}
+	}
+	return strings.Join(keys, ", ")
+}
+
+// locking is the derived table, without its name, that locks all rows, or those that are changed.
+func (s rowsUpdate) locking(what string, all bool, how string) string {
+	var from, conds []string
+	for i, r := range s.rows {
+		if all || !r.Shared {
+			from = append(from, r.Table.Base()+" AS "+lockAlias(i)+ForceKey(r.Table))
+			conds = append(conds, s.where(i, lockAlias(i)))
+		}
+	}
+	return "(SELECT " + what + " FROM " + strings.Join(from, inOrder) + " WHERE " + strings.Join(conds, " AND ") + " LIMIT 2 " + how + ") AS "
 }
 
 // locksOf is how many locks there are before the UPDATE itself.
@@ -191,5 +203,6 @@ func RowNumbers(rows []BaseRow, held bool) (n Numbers) {
 
 const (
 	exclusively = "FOR UPDATE NOWAIT"
+	inOrder     = " STRAIGHT_JOIN "
 	lockedRows  = PrivateRows + "_locked" // the alias of the rows that are locked first
 )

@@ -86,8 +86,8 @@ func (f *Folding) Add(r LockedRow, slots []SlotRow, e *RowIncrement) error {
 // Update is "" where all counters are NULL, which get nothing.
 func (f *Folding) Update() string { return f.update(f.changes) }
 
-// Apart are updates each of rows of which the same columns are touched: what is not touched is not assigned.
-func (f *Folding) Apart() (updates []string) {
+// UpdatesByTouch are updates each of rows of which the same columns are touched: what is not touched is not assigned.
+func (f *Folding) UpdatesByTouch() (updates []string) {
 	for rest := slices.Clone(f.changes); len(rest) > 0; {
 		touched := rest[0].values[len(f.Table.Counters):]
 		var part []rowChange

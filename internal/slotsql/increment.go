@@ -7,10 +7,10 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// Apart takes out of a sum what cancels out in it, although e adds to it: the sum gets
+// Uncancel takes out of a sum what cancels out in it, although e adds to it: the sum gets
 // what e adds, and the entries returned take that away. A counter to which the
 // statement adds nothing is not looked at, and may be NULL.
-func (sum *RowIncrement) Apart(e *RowIncrement) (opposite []*RowIncrement) {
+func (sum *RowIncrement) Uncancel(e *RowIncrement) (opposite []*RowIncrement) {
 	for i, d := range e.Deltas {
 		if d != 0 && sum.Deltas[i] == 0 {
 			o := &RowIncrement{ID: sum.ID, Key: sum.Key, Deltas: make([]int64, len(sum.Deltas)), Touch: make([]string, len(sum.Touch)), Where: sum.Where, Rest: sum.Rest}

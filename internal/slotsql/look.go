@@ -69,12 +69,12 @@ func AllSlots(t *catalog.Table, counters []*catalog.Column, by *catalog.Column) 
 	return "(SELECT CONCAT_WS(';', COUNT(*), " + all + ") FROM " + from + " WHERE " + t.Planned(catalog.PrivateName) + ")"
 }
 
-// FewSlots is how many slots are too many to be told so.
-const FewSlots = 128
+// fewSlots is how many slots are too many to be told so.
+const fewSlots = 128
 
 // AreFew tells whether a table has fewer.
 func AreFew(t *catalog.Table) string {
-	return "SELECT COUNT(*) < " + strconv.Itoa(FewSlots) + " FROM (SELECT 1 FROM " + t.Slots() + " LIMIT " + strconv.Itoa(FewSlots) + ") AS " + catalog.PrivateName
+	return "SELECT COUNT(*) < " + strconv.Itoa(fewSlots) + " FROM (SELECT 1 FROM " + t.Slots() + " LIMIT " + strconv.Itoa(fewSlots) + ") AS " + catalog.PrivateName
 }
 
 // KeyOf are the key's columns of a row, integers. As they are, ORDER BY could take them for what it names.

@@ -20,17 +20,19 @@ func LockReserved(t *catalog.Table, k catalog.Key, slot int, c *catalog.Column, 
 	return "SELECT CAST(" + sqltext.Quote(c.Name) + " AS CHAR)" + read + " FROM " + t.Slots() + " FORCE INDEX (PRIMARY) WHERE " + oneSlot(t, k, slot) + " FOR UPDATE SKIP LOCKED"
 }
 
+// privateValues is the alias of rows of values that slots are joined with.
+const privateValues = "countermysql_v"
+
 // ReservedOf selects the keys and numbers of the reserved slots of rows.
 func ReservedOf(t *catalog.Table, name, from, where string) string {
-	const v = "countermysql_v"
 	slot := catalog.PrivateName + "." + sqltext.Quote(t.SlotCol)
 	var cols []string
 	on := []string{slot + " >= " + strconv.Itoa(catalog.FirstReserved)}
 	for i, k := range t.Key {
 		cols = append(cols, fmt.Sprintf("%s.%s AS k%d", name, sqltext.Quote(k.Name), i))
-		on = append(on, fmt.Sprintf("%s.%s = %s.k%d", catalog.PrivateName, sqltext.Quote(k.Name), v, i))
+		on = append(on, fmt.Sprintf("%s.%s = %s.k%d", catalog.PrivateName, sqltext.Quote(k.Name), privateValues, i))
 	}
-	return "SELECT " + t.Key.Select(catalog.PrivateName) + ", " + slot + " FROM (SELECT " + strings.Join(cols, ", ") + " FROM " + from + " WHERE " + where + ") AS " + v +
+	return "SELECT " + t.Key.Select(catalog.PrivateName) + ", " + slot + " FROM (SELECT " + strings.Join(cols, ", ") + " FROM " + from + " WHERE " + where + ") AS " + privateValues +
 		" STRAIGHT_JOIN " + t.Slots() + " AS " + catalog.PrivateName + " FORCE INDEX (PRIMARY) ON " + strings.Join(on, " AND ")
 }
 
@@ -111,17 +113,16 @@ func DeleteSlots(t *catalog.Table, rows []SlotRow) string {
 // byFullKey joins slots, by their full primary keys, to values: those of their amounts that are
 // known. The slots table goes by its own name: a DELETE by an alias needs a default database (1046).
 func byFullKey(t *catalog.Table, rows []SlotRow) (values, join string) {
-	const v = "countermysql_v"
 	slots := t.Slots()
-	on := []string{slots + "." + sqltext.Quote(t.SlotCol) + " = " + v + ".slot"}
+	on := []string{slots + "." + sqltext.Quote(t.SlotCol) + " = " + privateValues + ".slot"}
 	for i, k := range t.Key {
-		on = append(on, fmt.Sprintf("%s.%s = %s.k%d", slots, sqltext.Quote(k.Name), v, i))
+		on = append(on, fmt.Sprintf("%s.%s = %s.k%d", slots, sqltext.Quote(k.Name), privateValues, i))
 	}
 	for i := range rows[0].Amounts {
-		on = append(on, fmt.Sprintf("%s.%s = %s.c%d", slots, sqltext.Quote(t.Counters[i].Name), v, i))
+		on = append(on, fmt.Sprintf("%s.%s = %s.c%d", slots, sqltext.Quote(t.Counters[i].Name), privateValues, i))
 	}
 	for i := range rows[0].Kept {
-		on = append(on, fmt.Sprintf("%s.%s <=> %s.u%d", slots, sqltext.Quote(t.Unclaimed[i].Name), v, i))
+		on = append(on, fmt.Sprintf("%s.%s <=> %s.u%d", slots, sqltext.Quote(t.Unclaimed[i].Name), privateValues, i))
 	}
 	selects := make([]string, len(rows))
 	for n, s := range rows {
@@ -137,7 +138,7 @@ func byFullKey(t *catalog.Table, rows []SlotRow) (values, join string) {
 		}
 		selects[n] = "SELECT " + strings.Join(cols, ", ")
 	}
-	return "(" + strings.Join(selects, " UNION ALL ") + ") AS " + v,
+	return "(" + strings.Join(selects, " UNION ALL ") + ") AS " + privateValues,
 		" STRAIGHT_JOIN " + slots + " FORCE INDEX (PRIMARY) ON " + strings.Join(on, " AND ")
 }
 

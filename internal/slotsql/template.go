@@ -73,12 +73,8 @@ func NewTemplate(t *catalog.Table, name string, cols []*catalog.Column, used, to
 		text.WriteString(", ")
 		text.cut(holeTouch, i)
 	}
-	text.WriteString(" FROM " + t.Base() + " AS " + base + Force(t, cols) + " WHERE (")
-	text.cut(holeWhere, 0)
-	text.WriteString(")")
-	for _, i := range used {
-		text.WriteString(" AND " + base + "." + sqltext.Quote(t.Counters[i].Name) + " IS NOT NULL")
-	}
+	text.WriteString(" FROM " + t.Base() + " AS " + base + Force(t, cols))
+	text.where(t, base, used)
 	for _, cond := range t.Key.Incrementable(base, slices.Equal(cols, t.Key)) {
 		text.WriteString(" AND " + cond)
 	}
@@ -115,6 +111,16 @@ func (w *templateWriter) cut(h hole, i int) {
 func (w *templateWriter) done() Template {
 	w.cut(noHole, 0)
 	return w.pieces
+}
+
+// where writes the condition, and that the counters which are used have numbers.
+func (w *templateWriter) where(t *catalog.Table, base string, used []int) {
+	w.WriteString(" WHERE (")
+	w.cut(holeWhere, 0)
+	w.WriteString(")")
+	for _, i := range used {
+		w.WriteString(" AND " + base + "." + sqltext.Quote(t.Counters[i].Name) + " IS NOT NULL")
+	}
 }
 
 // adds writes the assignments to columns, whose names have a prefix, of what they add to

@@ -33,9 +33,9 @@ func Statements(text string, toks []Token) []string {
 	return parts
 }
 
-// Apart returns the statements of a text that names no counter table, if they have
+// OneByOne returns the statements of a text that names no counter table, if they have
 // to be sent one by one, as one of them changes the session or its transaction.
-func Apart(text string, toks []Token, mode Mode) []string {
+func OneByOne(text string, toks []Token, mode Mode) []string {
 	parts := Statements(text, toks)
 	if len(parts) < 2 || !slices.ContainsFunc(parts, func(part string) bool {
 		return EffectOf(Tokenize(part, mode)) != nil

@@ -20,13 +20,13 @@ const (
 	slotParts = 64 // one that has met none at its slot: the row may be locked all the same
 )
 
-// CoolAfter is for how long a hot key is not incremented before its slots are folded, and CoolSoon
-// one that is not hot. Those of a key that stays hot are folded once the first is as old as CoolOld,
+// coolAfter is for how long a hot key is not incremented before its slots are folded, and CoolSoon
+// one that is not hot. Those of a key that stays hot are folded once the first is as old as coolOld,
 // if its row is not locked: who reads base rows, and lists that are in their order, miss little.
 const (
-	CoolAfter = 300 * time.Millisecond
+	coolAfter = 300 * time.Millisecond
 	CoolSoon  = 5 * time.Millisecond
-	CoolOld   = time.Second
+	coolOld   = time.Second
 )
 
 // apartFor is for how long keys are folded one by one since some, or one, have waited in vain for a lock that no row
@@ -167,11 +167,11 @@ func (s *Keys) ripe(k *KnownKey, now time.Duration) time.Duration {
 	case k.stuck != 0:
 		return k.stuck + stuckFor
 	case !slices.Equal(s.By, s.Table.Key):
-		return k.wrote + CoolAfter
+		return k.wrote + coolAfter
 	case k.hot(now):
-		return min(k.wrote+CoolAfter, max(k.since, k.tried)+CoolOld)
+		return min(k.wrote+coolAfter, max(k.since, k.tried)+coolOld)
 	}
-	return k.wrote + min(CoolAfter, CoolSoon<<k.tries)
+	return k.wrote + min(coolAfter, CoolSoon<<k.tries)
 }
 
 // Write notes keys that have got slots.

@@ -101,7 +101,7 @@ func TestCold(t *testing.T) {
 		write()
 		time.Sleep(CoolSoon)
 		require.Empty(t, cold())
-		time.Sleep(CoolAfter)
+		time.Sleep(coolAfter)
 		require.Len(t, cold(), 1)
 		s.Folded(nil)
 
@@ -117,8 +117,8 @@ func TestCold(t *testing.T) {
 			}
 			return n
 		}
-		require.Zero(t, folds(CoolOld-CoolSoon))
-		require.Equal(t, 3, folds(3*CoolOld))
+		require.Zero(t, folds(coolOld-CoolSoon))
+		require.Equal(t, 3, folds(3*coolOld))
 	})
 }
 

@@ -32,8 +32,8 @@ type Keeper interface{ KeepPromises() }
 
 var _ mysql.Result = (*Promise)(nil)
 
-// ErrNotLookedFor is what a Result answers that is asked too late.
-var ErrNotLookedFor = errors.New("countermysql: RowsAffected of an increment was asked after its transaction was rolled back")
+// errNotLookedFor is what a Result answers that is asked too late.
+var errNotLookedFor = errors.New("countermysql: RowsAffected of an increment was asked after its transaction was rolled back")
 
 // RowsAffected looks for the row, if nobody has done so. It has no context of its own. An
 // error breaks the connection, as the caller may overlook it and commit.
@@ -93,7 +93,7 @@ func (x *State) Missed(t *catalog.Table, id string) {
 func (x *State) EndPromises() {
 	for _, p := range slices.Concat(x.Promises, x.Promised) {
 		if p.Keeper, p.Err = nil, nil; !x.Sent {
-			p.Err = ErrNotLookedFor
+			p.Err = errNotLookedFor
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (w *Watcher) Want(ctx context.Context, t *catalog.Table, columns []*catalog
 
 // WantedOf are the columns of a table that increments want and that may be had.
 func (w *Watcher) WantedOf(t *catalog.Table) (wanted []*catalog.Column) {
-	if t.Unfit != nil || t.Missing != "" || t.Degraded != nil || t.Verbatim() {
+	if !catalog.Ready(t) || t.Degraded != nil || t.Verbatim() {
 		return nil
 	}
 	for _, col := range t.Columns {
