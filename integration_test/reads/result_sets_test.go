@@ -60,6 +60,23 @@ func TestBehindCall(t *testing.T) {
 	})
 }
 
+// TestCompoundAmongSeveral proves that a compound statement beside others in one text finds what
+// is in slots. MySQL has none.
+func TestCompoundAmongSeveral(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewBlog(t, srv, harness.BlogCounters(), "multiStatements=true")
+		for _, text := range []string{
+			"BEGIN NOT ATOMIC UPDATE post SET likes = 3 WHERE id = 1; END; UPDATE post SET likes = likes + 1 WHERE id = 1",
+			"BEGIN NOT ATOMIC SELECT likes FROM post WHERE id = 1; END; SELECT likes FROM post WHERE id = 2",
+			"SELECT 1; BEGIN NOT ATOMIC SELECT likes FROM post WHERE id = 1; SELECT 2; END",
+		} {
+			tw.Reset(t)
+			require.Equal(t, allQueried(t.Context(), tw.Plain, text), allQueried(t.Context(), tw.Ours, text), text)
+			tw.Same(t, "SELECT id, likes FROM post ORDER BY id")
+		}
+	})
+}
+
 // TestErrorBetweenResultSets proves that nothing behind a failing statement is
 // run, neither by NextResultSet nor by Close.
 func TestErrorBetweenResultSets(t *testing.T) {
