@@ -158,7 +158,7 @@ func (c *conn) garbled(ctx context.Context, state *planState, text string) bool 
 	toks := sqltext.Tokenize(text, c.Settings.Mode)
 	switch {
 	case state.parsed.Load() != unasked:
-	case toks[0].Is("CALL"), len(sqltext.Statements(text, toks)) > 1, sqltext.Parameters(toks) > 0 && c.connector.cfg.InterpolateParams:
+	case toks[0].Is("CALL"), len(sqltext.Statements(text, toks)) > 1, c.connector.cfg.MultiStatements && sqltext.HasInner(toks), sqltext.Parameters(toks) > 0 && c.connector.cfg.InterpolateParams:
 		return false // it is not prepared as it is sent
 	case (&call{conn: c, text: text}).parses(ctx) != nil:
 		state.parsed.Store(isGarbled)

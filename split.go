@@ -102,7 +102,9 @@ func (r *splitRows) NextResultSet() error {
 func (r *splitRows) next() error {
 	if r.Physical != nil {
 		if r.Physical.HasNextResultSet() {
-			return r.Physical.NextResultSet()
+			if err := r.Physical.NextResultSet(); !errors.Is(err, io.EOF) { // it is behind the last of a CALL
+				return err
+			}
 		}
 		if err := r.Physical.Close(); err != nil {
 			return err

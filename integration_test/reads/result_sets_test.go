@@ -37,6 +37,46 @@ func allQueried(ctx context.Context, db *sql.DB, text string) string {
 	return b.String() + harness.Told(rows.Err())
 }
 
+// TestBehindCall proves that what stands behind a CALL in a text of several statements is run,
+// and its rows given out.
+func TestBehindCall(t *testing.T) {
+	const procedures = "CREATE PROCEDURE two() BEGIN SELECT 7; SELECT likes FROM post WHERE id = 1; END;\nCREATE PROCEDURE none() DO 1;\n"
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, harness.Blog+procedures, harness.BlogCounters(), "multiStatements=true")
+		tw.Reset(t)
+		for _, text := range []string{
+			"SELECT likes FROM post WHERE id = 1; CALL two(); SELECT likes FROM post WHERE id = 2",
+			"UPDATE post SET likes = likes + 1; CALL two(); UPDATE post SET likes = likes + 1; SELECT likes FROM post WHERE id = 2",
+			"SELECT likes FROM post WHERE id = 1; CALL none(); CALL two(); CALL two(); UPDATE post SET likes = likes + 1",
+		} {
+			require.Equal(t, allQueried(t.Context(), tw.Plain, text), allQueried(t.Context(), tw.Ours, text), text)
+			for _, db := range []*sql.DB{tw.Plain, tw.Ours} { // rows that nobody asks for
+				rows, err := db.QueryContext(t.Context(), text)
+				require.NoError(t, err)
+				require.NoError(t, rows.Close())
+			}
+			tw.Same(t, "SELECT id, likes FROM post ORDER BY id")
+		}
+	})
+}
+
+// TestCompoundAmongSeveral proves that a compound statement beside others in one text finds what
+// is in slots. MySQL has none.
+func TestCompoundAmongSeveral(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewBlog(t, srv, harness.BlogCounters(), "multiStatements=true")
+		for _, text := range []string{
+			"BEGIN NOT ATOMIC UPDATE post SET likes = 3 WHERE id = 1; END; UPDATE post SET likes = likes + 1 WHERE id = 1",
+			"BEGIN NOT ATOMIC SELECT likes FROM post WHERE id = 1; END; SELECT likes FROM post WHERE id = 2",
+			"SELECT 1; BEGIN NOT ATOMIC SELECT likes FROM post WHERE id = 1; SELECT 2; END",
+		} {
+			tw.Reset(t)
+			require.Equal(t, allQueried(t.Context(), tw.Plain, text), allQueried(t.Context(), tw.Ours, text), text)
+			tw.Same(t, "SELECT id, likes FROM post ORDER BY id")
+		}
+	})
+}
+
 // TestErrorBetweenResultSets proves that nothing behind a failing statement is
 // run, neither by NextResultSet nor by Close.
 func TestErrorBetweenResultSets(t *testing.T) {

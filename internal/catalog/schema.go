@@ -46,6 +46,10 @@ type Dependent struct {
 // any counter table.
 func (d Dependent) Hidden() bool { return d.Kind != "" && d.Body == "" }
 
+// runsTexts reports whether a body of these words runs texts, which may name any table: by
+// PREPARE, or MariaDB's EXECUTE IMMEDIATE.
+func runsTexts(words map[string]bool) bool { return words["prepare"] || words["immediate"] }
+
 // namesakes are all that have one name, in whatever database.
 type namesakes struct {
 	Tables  []*Table
@@ -86,7 +90,7 @@ func (s *Schema) Closure(all []Dependent) []Dependent {
 		for i := range all {
 			d := &all[i]
 			tables := s.reached(*d, words[i], found)
-			if d.Hidden() {
+			if d.Hidden() || d.Kind == "routine" && runsTexts(words[i]) {
 				tables = s.ready()
 			}
 			if len(tables) > len(d.Tables) {

@@ -269,7 +269,7 @@ func feeding(feeders, objects []Dependent) []Dependent {
 		for i, d := range objects {
 			reads := d.Kind == "routine" || d.Kind == "view" && f.Reads
 			id := fmt.Sprintf("%q%q%q%q%t%s", d.DB, d.Name, d.Kind, d.Event, reads, f.Tables[0])
-			if d.ForeignKey || seen[id] || !d.Hidden() && !(words[i]["prepare"] || words[i]["immediate"]) && !d.names(words[i], f.DB, f.Name) {
+			if d.ForeignKey || seen[id] || !d.Hidden() && !runsTexts(words[i]) && !d.names(words[i], f.DB, f.Name) {
 				continue
 			}
 			seen[id] = true

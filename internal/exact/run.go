@@ -275,10 +275,16 @@ func (r *Runner) runAlone(ctx context.Context, x Execution) (out answer.Outcome,
 		out, err = r.Alone(ctx, func() (answer.Outcome, error) { return r.takeAndRun(ctx, x) })
 		return err
 	}
+	next := r.Next
 	if x.Once {
 		err = alone()
 	} else {
 		err = session.Again(ctx, alone)
+	}
+	if next != "" && !r.Settings.ReadOnly && len(x.Plan.Writes) > 0 && mysqlerr.Number(err) == mysqlerr.ErrReadOnly {
+		if rerr := session.ReadOnlyAgain(ctx, r.Session, next); rerr != nil {
+			return answer.Outcome{}, rerr
+		}
 	}
 	return out, err
 }

@@ -46,6 +46,7 @@ const (
 
 	ErrLogsStatements = 1665 // binlog_format = STATEMENT, at this isolation level
 	ErrReadOnlyServer = 1290
+	ErrReadOnly       = 1792 // the transaction is
 	ErrNeedsSuper     = 1419 // to make a trigger beside a binary log
 
 	ErrInterrupted         = 1317

@@ -17,6 +17,7 @@ type settings struct {
 	ordinary string  // another column that it sets; "": none
 	rekeyed  bool    // sets a key column
 	unique   bool    // sets a column of a unique key
+	cutsKey  bool    // by LAST_INSERT_ID, which makes another number of one below zero where the session is not strict
 	reason   string  // why only the exact way is right
 }
 
@@ -56,6 +57,8 @@ func (src source) settings(list []*ast.Assignment, inserts bool) settings {
 			}
 		case src.keeps(c, set.Expr):
 			s.ordinary = c.Name
+			_, asks := unparen(set.Expr).(*ast.FuncCallExpr)
+			s.cutsKey = s.cutsKey || asks && !c.Unsigned() && t.Changes(t.Key, c.Name)
 		default:
 			if touched, ok := src.params.touchOf(c, set.Expr); ok && c.Touchable {
 				s.wanted = append(s.wanted, touched)

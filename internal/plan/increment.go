@@ -264,6 +264,7 @@ type Increment struct {
 
 	Narrowed bool         // where has more than the key
 	Ignores  bool         // a number out of range may be cut: IGNORE, or a hint that sets the sql_mode
+	cutsKey  bool         // as settings has it
 	compares []comparison // of a narrowed where
 	doubtful bool         // which does more than compare
 	Deltas   []Delta

@@ -58,7 +58,7 @@ func (a *analyzer) joinedUpdate(stmt *ast.UpdateStmt, named []*catalog.Table) *P
 			adds = of.t
 		}
 		s.deltas, s.touch = append(s.deltas, one.deltas...), append(s.touch, one.touch...)
-		s.rekeyed = s.rekeyed || one.rekeyed
+		s.rekeyed, s.cutsKey = s.rekeyed || one.rekeyed, s.cutsKey || one.cutsKey
 	}
 	p := a.readBeside(stmt, written, named, parts...)
 	if p == nil && s.reason != "" {
@@ -78,10 +78,10 @@ func (a *analyzer) joinedUpdate(stmt *ast.UpdateStmt, named []*catalog.Table) *P
 	}
 	x := &Exact{Rows: allOf(written)}
 	if s.deltas == nil {
-		p.Work = &Update{s.touch, x}
+		p.Work = &Update{s.touch, x, s.cutsKey}
 	} else {
 		p.Reason = "it updates a join"
-		p.Work = &Increment{Table: adds, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x, BaseOnly: true}
+		p.Work = &Increment{Table: adds, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x, cutsKey: s.cutsKey, BaseOnly: true}
 	}
 	return p
 }

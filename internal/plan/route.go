@@ -58,6 +58,9 @@ func (p *Plan) Route(a Arguments, s Setting, f *Filler) Route {
 		}
 		return Route{Class: ClassSum}
 	case *Update:
+		if w.cutsKey && !s.Strict {
+			return Route{Class: ClassExact, Reason: "the server may cut the key"}
+		}
 		if !touchesNow(w.Touches, a.Binder) {
 			return Route{Class: ClassExact, Reason: doubt(w.Touches, nil, a.Binder)}
 		}
@@ -130,7 +133,7 @@ func (inc *Increment) OnBase(b Binder, s Setting, reason string) Route {
 // would not cut the sum. (What adds to an UNSIGNED counter can't: its slots are never below
 // zero.)
 func (inc *Increment) mayCut(strict bool) bool {
-	return (inc.Ignores || !strict) && slices.ContainsFunc(inc.Deltas, func(d Delta) bool { return !d.C.Unsigned() })
+	return !strict && inc.cutsKey || (inc.Ignores || !strict) && slices.ContainsFunc(inc.Deltas, func(d Delta) bool { return !d.C.Unsigned() })
 }
 
 // notTaken says why the table's slots take no increment, or not this one.

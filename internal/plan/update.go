@@ -48,10 +48,10 @@ func (a *analyzer) update(stmt *ast.UpdateStmt, named []*catalog.Table) *Plan {
 		return p
 	}
 	if s.deltas == nil {
-		p.Work = &Update{s.touch, x}
+		p.Work = &Update{s.touch, x, s.cutsKey}
 		return p
 	}
-	inc := &Increment{Table: t, Name: up.name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x}
+	inc := &Increment{Table: t, Name: up.name, Deltas: s.deltas, Touch: s.touch, Ignores: a.mayIgnore(stmt.IgnoreErr), Exact: x, cutsKey: s.cutsKey}
 	p.Work = inc
 	if p.Reason = up.onBase(inc, keys); p.Reason != "" {
 		inc.BaseOnly = true

@@ -40,10 +40,10 @@ func (ins inserted) upsert(p *Plan, x *Exact) string {
 		return "it returns a counter"
 	}
 	if s.deltas == nil {
-		p.Work = &Update{s.touch, x}
+		p.Work = &Update{s.touch, x, s.cutsKey}
 		return ""
 	}
-	inc := &Increment{Table: ins.t, Name: ins.name, Deltas: s.deltas, Touch: s.touch, Ignores: ins.mayIgnore(ins.IgnoreErr), Exact: x}
+	inc := &Increment{Table: ins.t, Name: ins.name, Deltas: s.deltas, Touch: s.touch, Ignores: ins.mayIgnore(ins.IgnoreErr), Exact: x, cutsKey: s.cutsKey}
 	p.Work = inc
 	switch {
 	case s.ordinary != "":

@@ -28,10 +28,11 @@ type Work interface {
 }
 
 // Update sets columns of rows that are there, and adds nothing to counters. It is sent as it
-// is, unless a touch column gets another time than the present.
+// is, unless a touch column gets another time than the present, or its key may be cut.
 type Update struct {
 	Touches []Touch
 	Exact   *Exact // where that is so
+	cutsKey bool   // as settings has it
 }
 
 func (*Update) class() Class      { return ClassVerbatim }

@@ -35,6 +35,9 @@ func (s *Session) Failed(err error) error {
 		return err
 	}
 	s.Stats.Failed(n)
+	if n == mysqlerr.ErrReadOnly { // what is refused is not the transaction that SET TRANSACTION has spoken of
+		s.Spent = false
+	}
 	if known := s.Watcher.Current(); known != nil && (n == mysqlerr.ErrNoIndex || n == mysqlerr.ErrNoTable && slices.ContainsFunc(known.All(), func(t *catalog.Table) bool {
 		return strings.Contains(err.Error(), "."+t.Spec.SlotsTable+"'")
 	})) {

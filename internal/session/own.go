@@ -120,6 +120,16 @@ func (s *Session) Finish(ctx context.Context, err error) error {
 	return err
 }
 
+// ReadOnlyAgain has the next transaction be what SET TRANSACTION has said, where one of ours
+// was that and its statement was refused as a write: on plain MySQL it still is to come.
+func ReadOnlyAgain(ctx context.Context, s *Session, level string) error {
+	_, err := s.Do(ctx, "SET TRANSACTION ISOLATION LEVEL "+level+", READ ONLY")
+	if err == nil {
+		s.Next = level
+	}
+	return err
+}
+
 // Again runs a transaction of ours, once more after a deadlock, which undid it: rows
 // that are not there yet are locked before they are inserted, and others behind those
 // that were listed first, so that two side by side deadlock that never would by

@@ -33,6 +33,13 @@ func Statements(text string, toks []Token) []string {
 	return parts
 }
 
+// HasInner reports whether something stands behind a semicolon: another statement, perhaps, or
+// one of a body.
+func HasInner(toks []Token) bool {
+	i := slices.IndexFunc(toks, func(t Token) bool { return t.Punct(';') })
+	return i >= 0 && slices.ContainsFunc(toks[i:], func(t Token) bool { return !t.Punct(';') })
+}
+
 // OneByOne returns the statements of a text that names no counter table, if they have
 // to be sent one by one, as one of them changes the session or its transaction.
 func OneByOne(text string, toks []Token, mode Mode) []string {
