@@ -76,24 +76,28 @@ func (r *Runner) RunBeside(ctx context.Context, x Execution) (out answer.Outcome
 
 // runQueued runs a statement of one row behind those of it that are under way, and together
 // with those that wait as well where it can; done is false where it has to go by itself.
-func (r *Runner) runQueued(ctx context.Context, x Execution, waits bool) (out answer.Outcome, done bool, err error) {
+func (r *Runner) runQueued(ctx context.Context, x Execution, waits bool) (_ answer.Outcome, done bool, _ error) {
 	if x.Key == nil || !r.standsAlone(x) || !r.Grouped() {
 		return answer.Outcome{}, false, nil
 	}
-	alone := false
+	type ending struct {
+		out answer.Outcome
+		err error
+	}
+	var alone *ending
 	s := sale.Statement{Exact: x.Exact, Text: x.Text, Arguments: x.Arguments, Waits: waits, Reserved: r.hasReserve(x)}
-	affected, sold, serr := r.sales.Run(ctx, r.Caller, s, func() {
-		alone = true
+	affected, sold, err := r.sales.Run(ctx, r.Caller, s, func() {
 		if x.Guard != nil {
 			r.Stats.Guard(1)
 		}
-		out, err = r.runByItself(ctx, x)
+		out, err := r.runByItself(ctx, x)
+		alone = &ending{out, err}
 	})
 	switch {
-	case alone:
-		return out, true, err
-	case serr != nil || !sold:
-		return answer.Outcome{}, sold, serr
+	case alone != nil:
+		return alone.out, true, alone.err
+	case err != nil || !sold:
+		return answer.Outcome{}, sold, err
 	}
 	return answer.Outcome{Result: answer.Affected(affected)}, true, nil
 }

@@ -91,7 +91,8 @@ type Request[P any] struct {
 	Most     int    // bytes of a batch that its caller's connection takes
 	Outcome  Outcome
 
-	parts []string // what equal requests share
+	parts []string  // what equal requests share
+	only  [1]string // which most have one of
 	bytes int
 
 	wake  chan struct{} // closed when it leads or has ended
@@ -111,7 +112,8 @@ type Outcome struct {
 // NewRequest is a request of some parts, which count once in a batch, however many
 // requests have them.
 func NewRequest[P any](payload P, parts ...string) *Request[P] {
-	r := &Request[P]{Payload: payload, Most: maxBatchBytes, parts: parts, wake: make(chan struct{})}
+	r := &Request[P]{Payload: payload, Most: maxBatchBytes, wake: make(chan struct{})}
+	r.parts = append(r.only[:0], parts...)
 	for _, p := range parts {
 		r.bytes += len(p) + perPart
 	}

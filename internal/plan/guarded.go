@@ -17,6 +17,7 @@ type Guarded struct {
 	Shape string // all that go together have the same
 
 	guard       *Guard
+	binder      Binder
 	how         computing // with its amount and its limit
 	least, most int64     // what is known to be right for the counter, where that is less than the column can hold
 	texts       []string  // the statement, cut at the amount and at the condition
@@ -51,7 +52,7 @@ func (g *Guard) Bind(b Binder) (*Guarded, bool) {
 	if !ok || n < -stock.MostDelta || n > stock.MostDelta || !touchesNow(g.times, b) {
 		return nil, false
 	}
-	out := &Guarded{guard: g}
+	out := &Guarded{guard: g, binder: Binder{b.Encoder, slices.Clone(b.Args)}}
 	out.Delta, _ = g.delta.signed(n, true)
 	limit, limited, ok := g.limit(b, out.Delta)
 	if out.Limit = limit; !ok || g.floor != nil && how|limited != 0 || out.Delta == 0 || !g.goes(out.Delta) || !out.computes(how|limited) {
@@ -82,6 +83,18 @@ func (g *Guard) Bind(b Binder) (*Guarded, bool) {
 		known[4] = known[4] && bound
 	}
 	return out, !slices.Contains(known[:], false)
+}
+
+// Is reports whether another execution would be bound as this one was, for sure.
+func (x *Guarded) Is(g *Guard, b Binder) bool {
+	return x.guard == g && x.binder.Encoder == b.Encoder && touchesNow(g.times, b) &&
+		slices.EqualFunc(x.binder.Args, b.Args, func(was, is driver.NamedValue) bool {
+			switch is.Value.(type) {
+			case int64, string:
+				return was.Value == is.Value
+			}
+			return false
+		})
 }
 
 // computes notes what becomes of the counter by how the server computes; false where it can't

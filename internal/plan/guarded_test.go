@@ -97,3 +97,35 @@ func TestGuarded(t *testing.T) {
 	_, ok = guarded(t, dated, int64(1), now.Add(-time.Hour), int64(7))
 	require.False(t, ok, "another time than now")
 }
+
+// TestGuardedIs proves that a guarded update passes for one bound before only if that was the
+// same statement, of a session that writes values alike, with the same numbers and texts, and
+// that its time is the present one still.
+func TestGuardedIs(t *testing.T) {
+	const sell = "UPDATE item SET stock = stock - ? WHERE id = ? AND stock >= ? AND name = ?"
+	x, _ := guarded(t, sell, int64(2), int64(7), int64(3), "x")
+	with := func(args ...any) Binder {
+		b := Binder{Encoder: x.binder.Encoder}
+		for i, arg := range args {
+			b.Args = append(b.Args, driver.NamedValue{Ordinal: i + 1, Value: arg})
+		}
+		return b
+	}
+	require.True(t, x.Is(x.guard, with(int64(2), int64(7), int64(3), "x")))
+	for _, other := range []Binder{
+		with(int64(1), int64(7), int64(3), "x"), with(int64(2), int64(8), int64(3), "x"), with(int64(2), int64(7), int64(3), "y"),
+		with(uint64(2), int64(7), int64(3), "x"), with(2., int64(7), int64(3), "x"), with(int64(2), int64(7), "3", "x"), with(int64(2), int64(7), int64(3), []byte("x")),
+		{sqltext.Encoder{Charset: "utf8mb4", Loc: time.UTC}, x.binder.Args}, {x.binder.Encoder, x.binder.Args[:3]},
+	} {
+		require.False(t, x.Is(x.guard, other), "%v", other)
+	}
+	another, _ := guarded(t, sell, int64(2), int64(7), int64(3), "x")
+	require.False(t, x.Is(another.guard, x.binder))
+
+	now := time.Now().UTC().Format(time.DateTime)
+	x, ok := guarded(t, "UPDATE item SET stock = stock - ?, updated_at = ? WHERE id = ? AND stock > 0", int64(1), now, int64(7))
+	require.True(t, ok)
+	require.True(t, x.Is(x.guard, x.binder))
+	x.binder.Args[1].Value = "2001-01-01 00:00:00"
+	require.False(t, x.Is(x.guard, x.binder))
+}

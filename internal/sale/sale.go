@@ -24,25 +24,31 @@ import (
 
 // sale is what one caller wants of the row.
 type sale struct {
+	*terms
+	rows int64 // that it has changed, in the end
+}
+
+// terms are what callers may have in common.
+type terms struct {
 	*plan.Guarded // nil: it is no part of another statement
 	guard         *plan.Guard
 	reserved      bool
 	text          string      // the statement, then
 	row           plan.RowSet // the whole row, and
 	where         string      // its key
-	rows          int64       // that it has changed, in the end
+	kin, affinity string      // of the session, and of who goes together
 }
 
-type saleRequest = groupcommit.Request[*sale]
+type saleRequest = groupcommit.Request[sale]
 
 // Queues are where sales of rows wait for those that are under way.
 type Queues struct {
-	of traffic.ByTable[stock.Queues[*sale]]
+	of traffic.ByTable[stock.Queues[sale]]
 }
 
 // NewQueues are those of some tables.
 func NewQueues(specs []catalog.Spec) Queues {
-	return Queues{traffic.ForTables[stock.Queues[*sale]](specs)}
+	return Queues{traffic.ForTables[stock.Queues[sale]](specs)}
 }
 
 // Sells reports whether a session's guarded updates may go with those of others: what
@@ -95,7 +101,7 @@ func (q Queues) Run(ctx context.Context, c *increment.Caller, s Statement, byIts
 		byItself()
 		return 0, false, nil
 	}
-	r := s.request(c)
+	r := s.request(c, of)
 	if r == nil {
 		return 0, false, nil
 	}
@@ -121,31 +127,50 @@ func (q Queues) Run(ctx context.Context, c *increment.Caller, s Statement, byIts
 	return r.Payload.rows, !v.Alone, nil
 }
 
-// request is that of a statement; nil where nobody can go with it.
-func (s Statement) request(c *increment.Caller) *saleRequest {
+// request is that of a statement; nil where nobody can go with it. Buyers of one item send the
+// same most of the time, so that what was bound last need not be bound again.
+func (s Statement) request(c *increment.Caller, of *stock.Queue[sale]) *saleRequest {
 	if !Sells(c) {
 		return nil
 	}
-	b := s.Arguments.Binder
 	if s.Guard != nil {
-		if x, ok := s.Guard.Bind(b); ok {
-			r := increment.OfCaller(c, groupcommit.NewRequest(&sale{Guarded: x, guard: s.Guard, reserved: s.Reserved}, x.Shape))
-			if r.Affinity = fmt.Sprintf("%s %p %s", r.Affinity, s.Guard, x.Shape); r.Fits() {
+		last := of.Last.Load()
+		if last == nil || last.kin != c.Initial.Kin || last.reserved != s.Reserved || !last.Is(s.Guard, s.Arguments.Binder) {
+			last = nil
+			if x, ok := s.Guard.Bind(s.Arguments.Binder); ok {
+				last = &sale{terms: &terms{Guarded: x, guard: s.Guard, reserved: s.Reserved}}
+				last.together(c, s.Guard, x.Shape)
+				of.Last.Store(last)
+			}
+		}
+		if last != nil {
+			if r := last.request(c, last.Shape); r.Fits() {
 				return r
 			}
 		}
 	}
 	text, ok := s.TextElsewhere(s.Text, s.Arguments)
 	row := s.Rows[0]
-	where, bound := s.Key.Bind(row.Name, b)
+	where, bound := s.Key.Bind(row.Name, s.Arguments.Binder)
 	if !s.Waits || !ok || !bound {
 		return nil
 	}
-	r := increment.OfCaller(c, groupcommit.NewRequest(&sale{text: text, row: row, where: where}, text))
-	r.Affinity = fmt.Sprintf("%s %s %p %s", r.Affinity, c.Settings.DB, row.Table, where)
-	if !r.Fits() {
-		return nil
+	x := &terms{text: text, row: row, where: where}
+	x.together(c, row.Table, c.Settings.DB+" "+where)
+	if r := x.request(c, text); r.Fits() {
+		return r
 	}
+	return nil
+}
+
+// together notes who goes together: sessions alike, with statements of one thing.
+func (x *terms) together(c *increment.Caller, thing any, more string) {
+	x.kin, x.affinity = c.Initial.Kin, fmt.Sprintf("%s %p %s", c.Initial.Kin, thing, more)
+}
+
+func (x *terms) request(c *increment.Caller, text string) *saleRequest {
+	r := increment.OfCaller(c, groupcommit.NewRequest(sale{terms: x}, text))
+	r.Affinity = x.affinity
 	return r
 }
 
@@ -243,7 +268,7 @@ func (s *seller) each(ctx context.Context, batch []*saleRequest) {
 			err = errUnserved
 		}
 		for i := 0; i < len(batch) && err == nil; i++ {
-			x := batch[i].Payload
+			x := &batch[i].Payload
 			x.rows, errs[i] = s.Do(ctx, x.text)
 			if errs[i] != nil && (ends(errs[i]) || !s.InTransaction()) { // of all of them
 				err = errs[i]

@@ -21,7 +21,8 @@ type Queues[P any] struct {
 // Queue is that of one row.
 type Queue[P any] struct {
 	groupcommit.Group[P]
-	Short atomic.Bool // somebody has been refused of late
+	Short atomic.Bool       // somebody has been refused of late
+	Last  atomic.Pointer[P] // what was asked for last
 	users int
 	needs int       // the row: those of them that have to wait for it
 	last  time.Time // when one of these was in it
