@@ -1,6 +1,7 @@
 package read
 
 import (
+	"bytes"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -205,7 +206,8 @@ type lookedRows struct {
 	answer.Physical
 	hidden int
 	ahead  [][]driver.Value
-	err    error // behind those
+	texts  []byte // of the last ones
+	err    error  // behind those
 	row    []driver.Value
 	next   int
 }
@@ -226,29 +228,46 @@ func (a *lookedRows) peek(n int) error {
 			return a.err
 		}
 		if n > 1 { // the next overwrites them
-			cloned(row)
+			a.keep(row)
 		}
 		a.ahead = append(a.ahead, row)
 	}
 	return nil
 }
 
-// cloned makes the texts of a row its own.
-func cloned(row []driver.Value) {
+// keep makes the texts of a row its own, but for hidden ones that the first row has, too: all
+// slots of a table stand in each.
+func (a *lookedRows) keep(row []driver.Value) {
 	size := 0
-	for _, v := range row {
-		if b, ok := v.([]byte); ok {
+	for i, v := range row {
+		if b, ok := v.([]byte); ok && !a.known(i, b) {
 			size += len(b)
 		}
 	}
-	all := make([]byte, 0, size)
+	if cap(a.texts)-len(a.texts) < size {
+		a.texts = make([]byte, 0, size*max(1, len(a.ahead)))
+	}
 	for i, v := range row {
-		if b, ok := v.([]byte); ok {
-			at := len(all)
-			all = append(all, b...)
-			row[i] = all[at:len(all):len(all)]
+		b, ok := v.([]byte)
+		switch {
+		case !ok:
+		case a.known(i, b):
+			row[i] = a.ahead[0][i]
+		default:
+			at := len(a.texts)
+			a.texts = append(a.texts, b...)
+			row[i] = a.texts[at:len(a.texts):len(a.texts)]
 		}
 	}
+}
+
+// known reports whether a hidden column of the first row has a text.
+func (a *lookedRows) known(column int, text []byte) bool {
+	if len(a.ahead) == 0 || column < len(a.ahead[0])-a.hidden {
+		return false
+	}
+	first, ok := a.ahead[0][column].([]byte)
+	return ok && bytes.Equal(first, text)
 }
 
 // has reports whether hidden column i of the first row is true.
