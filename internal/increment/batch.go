@@ -66,7 +66,7 @@ func (c *Caller) beside(ctx context.Context, b *Batch, r *request, how AtRow) (v
 	if how == AsCounted {
 		further = slotsql.AsPlanned(b.keys.Table)
 	}
-	err := b.inTurn(ctx, e.Key.ID(), e.KeyOf, func() error { return c.changeRow(ctx, b, e, true, further) })
+	err := inTurn(ctx, c, b, e.Key.ID(), e.KeyOf, func() error { return c.changeRow(ctx, b, e, true, further) })
 	switch {
 	case errors.Is(err, errRowGone):
 		v = groupcommit.Outcome{Alone: true, Gone: true}
@@ -185,7 +185,7 @@ func (b *Batch) upsert(c *Caller, entries []*slotsql.RowIncrement) *slotsql.Upse
 // requests keep their own: each may have to go by itself.
 func (b *Batch) merge(requests []*request) []*slotsql.RowIncrement {
 	if len(requests) == 1 && len(requests[0].Payload) == 1 {
-		b.keys.PassSlot(requests[0].Payload[0].Key)
+		b.keys.Pass(requests[0].Payload[0].KeyOf)
 		return requests[0].Payload
 	}
 	all, at, summed := make([]*slotsql.RowIncrement, 0, len(requests)), map[string]int{}, map[int]bool{}
@@ -206,7 +206,7 @@ func (b *Batch) merge(requests []*request) []*slotsql.RowIncrement {
 	}
 	for i, e := range all {
 		if !summed[i] {
-			b.keys.PassSlot(e.Key)
+			b.keys.Pass(e.KeyOf)
 		}
 	}
 	if slices.ContainsFunc(all, func(e *slotsql.RowIncrement) bool { return slices.Contains(e.Deltas, 0) }) { // perhaps although there were some

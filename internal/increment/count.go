@@ -113,6 +113,7 @@ func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, e
 	}
 	grouped := b != nil && c.Grouped()
 	sent, err := c.fillDirectly(ctx, b)
+	met := errors.Is(err, errLocked)
 	switch {
 	case !errors.Is(err, errNotDirect):
 		if sent && grouped {
@@ -123,13 +124,13 @@ func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, e
 		if lead == 0 {
 			return Counted{}, NotAtRow, nil
 		}
-		sent, err = leadAlone(ctx, c, b, lead)
+		sent, err = leadAlone(ctx, c, b, lead, met)
 		if err != nil && Undone(err) && !errors.Is(err, errRowGone) {
 			c.Refused(err)
-			sent, err = fillSlot(ctx, c, inc.Table, b, inc.Table.Lock())
+			sent, err = fillSlot(ctx, c, inc.Table, b, inc.Table.Lock(), met)
 		}
 	default:
-		sent, err = fillSlot(ctx, c, inc.Table, b, inc.Table.Lock())
+		sent, err = fillSlot(ctx, c, inc.Table, b, inc.Table.Lock(), met)
 	}
 	if !sent {
 		return Counted{}, NotTried, nil
@@ -142,7 +143,7 @@ func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, e
 
 // leadAlone sends the increment in the filler as a batch of one, to its base row or to a slot; sent is
 // false for an argument without an exact text.
-func leadAlone(ctx context.Context, c *Caller, b *Batch, lead groupcommit.Leadership) (sent bool, err error) {
+func leadAlone(ctx context.Context, c *Caller, b *Batch, lead groupcommit.Leadership, met bool) (sent bool, err error) {
 	defer b.group.Leave(lead)
 	defer c.Stats.Group(1)
 	err = batchAtRow(ctx, c, b, c.Filler.Key, func() (err error) {
@@ -150,13 +151,13 @@ func leadAlone(ctx context.Context, c *Caller, b *Batch, lead groupcommit.Leader
 		return err
 	})
 	if errors.Is(err, errNotDirect) {
-		return fillSlot(ctx, c, b.keys.Table, b, b.keys.Table.NoWait())
+		return fillSlot(ctx, c, b.keys.Table, b, b.keys.Table.NoWait(), met || errors.Is(err, errLocked))
 	}
 	return sent, err
 }
 
-// fillSlot sends it to a slot. b may be nil.
-func fillSlot(ctx context.Context, c *Caller, t *catalog.Table, b *Batch, lock string) (sent bool, err error) {
+// fillSlot sends it to a slot, where it meets nobody if it has not met others at its row. b may be nil.
+func fillSlot(ctx context.Context, c *Caller, t *catalog.Table, b *Batch, lock string, met bool) (sent bool, err error) {
 	text, ok := c.Filler.Statement(c.Settings.Insert(), lock, c.Slot(t))
 	if !ok {
 		return false, nil
@@ -164,9 +165,10 @@ func fillSlot(ctx context.Context, c *Caller, t *catalog.Table, b *Batch, lock s
 	defer c.Leased.Release()
 	err = c.sendUpsert(ctx, text, true)
 	if err == nil && b != nil && c.shared.Background.On() {
-		k := c.Filler.Key()
-		b.keys.PassSlot(k)
-		c.shared.Background.Slotted(&b.keys, []*slotsql.RowIncrement{{Key: k}})
+		if !met {
+			b.keys.Pass(c.Filler.Key)
+		}
+		c.shared.Background.Slotted(&b.keys, []*slotsql.RowIncrement{{Key: c.Filler.Key()}})
 	}
 	return true, err
 }

@@ -40,7 +40,7 @@ func (c *Caller) cools(b *Batch) bool {
 // sendDirect adds an increment of a cold row to that. later leaves out a row that was touched
 // later; further are conditions besides.
 func (c *Caller) sendDirect(ctx context.Context, b *Batch, e *slotsql.RowIncrement, later bool, further string) error {
-	if !b.takes(c, e) || b.keys.Hot(e.Key.ID()) {
+	if !b.takes(c, e) || b.keys.Hot(e.Key.ID()) || !claims(ctx, c, b, e.Key) {
 		return errNotDirect
 	}
 	err := c.changeRow(ctx, b, e, later, further)
@@ -84,6 +84,9 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 	if x == nil || !behind.Last() || c.Unbegun != nil || !x.HoldsAll(maxDirectRows) || x.Pending[t.String()].Get(e.ID) != nil {
 		return false, nil
 	}
+	if b := c.shared.byKey(t); !b.takes(c, e) || b.keys.Hot(e.ID) || !claims(ctx, c, b, e.Key) {
+		return false, nil
+	}
 	last, others := slotsql.BaseRow{Table: t, Increment: e}, x.Rows()
 	if sent, err := sendWithHeld(ctx, c, last, others); sent || err != nil || slices.ContainsFunc(others, func(o slotsql.BaseRow) bool { return last.Compare(o) >= 0 }) {
 		return sent, err
@@ -109,7 +112,7 @@ func sendWithHeld(ctx context.Context, c *Caller, last slotsql.BaseRow, held []s
 	rows := slices.Concat(held, []slotsql.BaseRow{last})
 	for _, r := range rows {
 		b := c.shared.byKey(r.Table)
-		if !b.takes(c, r.Increment) || !b.keys.Mild(r.Increment.Key.ID()) {
+		if !b.takes(c, r.Increment) || b.keys.Hot(r.Increment.Key.ID()) {
 			return false, nil
 		}
 	}
@@ -155,7 +158,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 			if e.Key == nil || e.Where != "" || e.Finds != nil && !e.Held {
 				return nil
 			}
-			cold := changes == len(rows) && e.Counts() && !b.keys.Hot(e.Key.ID()) // like all before it
+			cold := changes == len(rows) && e.Counts() && !b.keys.Hot(e.Key.ID()) && claims(ctx, c, b, e.Key) // like all before it
 			if cold {
 				changes++
 			}
@@ -218,7 +221,7 @@ func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err err
 	}
 	var told bool
 	if c.key, told = c.Filler.AppendKey(c.key[:0]); told {
-		err = b.inTurn(ctx, string(c.key), c.Filler.Key, send)
+		err = inTurn(ctx, c, b, string(c.key), c.Filler.Key, send)
 	} else if err = errNotDirect; !b.keys.Some() {
 		err = send()
 	}

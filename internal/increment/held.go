@@ -27,7 +27,7 @@ func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (fo
 		return nil, false, nil
 	}
 	b, k := c.shared.byKey(l.t), catalog.Key{l.id}
-	if !c.cools(b) || b.keys.Hot(l.id) {
+	if !c.cools(b) || b.keys.Hot(l.id) || !claims(ctx, c, b, k) {
 		return nil, false, nil
 	}
 	var rows [][]string
@@ -41,6 +41,15 @@ func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (fo
 		return nil, false, nil
 	}
 	return l.readAll(rows), err == nil, err
+}
+
+// claims reports whether a row is the transaction's, among those of the process.
+func claims(ctx context.Context, c *Caller, b *Batch, k catalog.Key) bool {
+	mine := c.Traffic.Of(b.keys.Table).Claims.Take(ctx.Done(), k.ID(), &c.Leased)
+	if !mine {
+		b.keys.Meet(k)
+	}
+	return mine
 }
 
 // holding is the text that locks the row of a key. The second lock is of no row: DDL waits for who

@@ -3,6 +3,7 @@ package increment
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -157,8 +158,13 @@ func patiently(ctx context.Context, again func() bool, send func() error) error 
 	}
 }
 
-// inTurn sends an increment outside transactions to its base row, beside others but those of its key.
-func (b *Batch) inTurn(ctx context.Context, id string, k func() catalog.Key, send func() error) error {
+// inTurn sends an increment outside transactions to its base row, beside others but those of its key,
+// and behind a transaction that has claimed it.
+func inTurn(ctx context.Context, c *Caller, b *Batch, id string, k func() catalog.Key, send func() error) error {
+	if slices.Equal(b.keys.By, b.keys.Table.Key) && !b.keys.Hot(id) && !c.Traffic.Of(b.keys.Table).Claims.Wait(ctx.Done(), id) {
+		b.keys.Meet(k())
+		return errNotDirect
+	}
 	err := patiently(ctx, func() bool { return b.keys.Mild(id) }, func() error {
 		own, waited := b.enter(ctx, id, k)
 		if own == nil {

@@ -10,14 +10,16 @@ import (
 	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
-// A key becomes hot when most of its last increments have met others, and is so until few of them
-// have, or none for hotFor: what meets now and then is not worth that all reads add up its slots.
+// A key is hot while most of its last increments have met others, and for hotFor behind that: then its
+// base row is tried again, as all reads add up what is in slots. What has not met any for metFor is
+// forgotten.
 const (
-	hotFor    = time.Second
-	hotFrom   = 2. / 3
-	mildBelow = 0.25
-	heatParts = 16 // of its last increments one is such a part
-	slotParts = 64 // one that has met none at its slot: the row may be locked all the same
+	hotFor     = 250 * time.Millisecond
+	hotFrom    = 2. / 3
+	mildBelow  = 0.25
+	heatParts  = 16 // of its last increments one is such a part
+	crowdParts = 4
+	metFor     = time.Second
 )
 
 // coolAfter is for how long a hot key is not incremented before its slots are folded, and CoolSoon
@@ -57,7 +59,7 @@ type Keys struct {
 type KnownKey struct {
 	Key     catalog.Key
 	heat    float64       // the part of its last increments that have met others
-	isHot   bool          // from hotFrom until it is mild, if they have met of late
+	isHot   time.Duration // until then, by clock; 0: never
 	met     time.Duration // when increments of it have met, by clock; 0: never
 	refused time.Duration // when a batch was refused its row's lock; 0: never
 	wrote   time.Duration // when it got a slot last; 0: it has none
@@ -82,39 +84,33 @@ func (s *Keys) of(k catalog.Key) *KnownKey {
 	return known
 }
 
-// Crowd notes that many increments of a key have met, which makes it hot at once.
-func (s *Keys) Crowd(k catalog.Key) { s.meet(k, hotFrom) }
+// Crowd notes that many increments of a key have met.
+func (s *Keys) Crowd(k catalog.Key) { s.meet(k, crowdParts) }
 
 // Meet notes that increments of a key have met: in the process, or at the row's lock.
-func (s *Keys) Meet(k catalog.Key) { s.meet(k, 0) }
+func (s *Keys) Meet(k catalog.Key) { s.meet(k, heatParts) }
 
-func (s *Keys) meet(k catalog.Key, least float64) {
+func (s *Keys) meet(k catalog.Key, parts float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.of(k); known != nil {
 		known.met = catalog.Clock()
-		known.heat = max(least, known.heat+(1-known.heat)/heatParts)
-		known.isHot = known.isHot || known.heat >= hotFrom
+		if known.heat += (1 - known.heat) / parts; known.heat >= hotFrom {
+			known.isHot = known.met + hotFor
+		}
 	}
 }
 
-// Pass notes that an increment of a key has met no other at its base row.
+// Pass notes that an increment of a key has met no other.
 func (s *Keys) Pass(k func() catalog.Key) {
-	if s.some.Load() {
-		s.pass(k(), heatParts)
+	if !s.some.Load() {
+		return
 	}
-}
-
-// PassSlot is Pass for a slot.
-func (s *Keys) PassSlot(k catalog.Key) { s.pass(k, slotParts) }
-
-func (s *Keys) pass(k catalog.Key, parts float64) {
+	id := k().ID()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known := s.keys[k.ID()]; known != nil {
-		if known.heat -= known.heat / parts; known.heat < mildBelow {
-			known.isHot = false
-		}
+	if known := s.keys[id]; known != nil {
+		known.heat -= known.heat / heatParts
 	}
 }
 
@@ -155,10 +151,10 @@ func (s *Keys) Free(k catalog.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.keys[k.ID()]
-	return known == nil || known.refused == 0 || catalog.Clock()-known.refused >= hotFor
+	return known == nil || known.refused == 0 || catalog.Clock()-known.refused >= metFor
 }
 
-func (k *KnownKey) hot(now time.Duration) bool { return k.isHot && now-k.met < hotFor }
+func (k *KnownKey) hot(now time.Duration) bool { return k.isHot != 0 && now < k.isHot }
 
 // ripe is when a key's slots are to be folded. Of another key than the primary one it is never
 // known which have been.
@@ -205,7 +201,7 @@ func (s *Keys) Cold(most int) (keys []*KnownKey, rest, slotted bool) {
 	take := func(id string, k *KnownKey) {
 		taken := *k
 		keys, k.wrote, k.stuck = append(keys, &taken), 0, 0
-		if now-k.met >= hotFor {
+		if now-k.met >= metFor {
 			delete(s.keys, id)
 		}
 	}
@@ -213,7 +209,7 @@ func (s *Keys) Cold(most int) (keys []*KnownKey, rest, slotted bool) {
 	for id, k := range s.keys {
 		switch {
 		case k.wrote == 0:
-			if now-k.met >= hotFor {
+			if now-k.met >= metFor {
 				delete(s.keys, id)
 			}
 		case now < s.ripe(k, now) || len(keys) == most:

@@ -15,9 +15,9 @@ var key = catalog.Key{"7"}
 
 func own() catalog.Key { return key }
 
-// TestHeat proves that a key becomes hot when most of its increments meet others, at once in a
-// crowd, that one which meets others now and then does not, and that it cools off when
-// they meet no more, sooner at the base row than in slots, or when there are none.
+// TestHeat proves that a key becomes hot when most of its increments meet others, sooner in
+// a crowd, that one which meets others now and then does not, and that it is tried again soon
+// after they meet no more, or none comes.
 func TestHeat(t *testing.T) {
 	until := func(most int, done func() bool, f func()) (n int) {
 		for n = 0; !done() && n < most; n++ {
@@ -28,28 +28,35 @@ func TestHeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s Keys
 		hot := func() bool { return s.Hot(key.ID()) }
-		cold := func() bool { return !hot() }
 		meet := func() { s.Meet(key) }
 		require.False(t, hot())
 		require.True(t, s.Mild(key.ID()))
 		meets := until(100, hot, meet)
 		require.True(t, meets > 4 && meets < 32, "%d", meets)
 		require.False(t, s.Mild(key.ID()))
-		base := until(1000, cold, func() { s.Pass(own) })
-		require.True(t, s.Mild(key.ID()))
-		require.Less(t, base, 64)
-		s.Crowd(key)
+		for range 10 {
+			time.Sleep(hotFor - 1)
+			require.True(t, hot())
+			meet()
+		}
+		mild := until(100, func() bool { return s.Mild(key.ID()) }, func() { s.Pass(own) })
+		require.Less(t, mild, 32)
+		time.Sleep(hotFor - 1)
 		require.True(t, hot())
-		slots := until(1000, cold, func() { s.PassSlot(key) })
-		require.Less(t, base, slots)
-		require.Less(t, slots, 1000)
-
+		time.Sleep(1)
+		require.False(t, hot())
 		require.Equal(t, 2000, until(2000, hot, func() { meet(); s.Pass(own); s.Pass(own) }), "a third of them")
 
-		s.Crowd(key)
-		time.Sleep(hotFor)
-		require.False(t, hot())
+		var crowded Keys
+		require.Less(t, until(100, func() bool { return crowded.Hot(key.ID()) }, func() { crowded.Crowd(key) }), meets)
 	})
+}
+
+// heated makes the key hot.
+func heated(s *Keys) {
+	for !s.Hot(key.ID()) {
+		s.Crowd(key)
+	}
 }
 
 // TestRefused proves that batches of a key whose row was locked go to slots for a while, and those of
@@ -59,12 +66,12 @@ func TestRefused(t *testing.T) {
 		var s Keys
 		free := func() bool { return s.Free(key) }
 		require.True(t, free())
-		s.Crowd(key)
+		heated(&s)
 		require.True(t, free())
 		s.Refuse(key)
 		require.False(t, free())
 		require.True(t, s.Free(catalog.Key{"8"}))
-		time.Sleep(hotFor)
+		time.Sleep(metFor)
 		require.True(t, free())
 	})
 }
@@ -97,7 +104,7 @@ func TestCold(t *testing.T) {
 		s.Folded(nil)
 		require.Zero(t, slotted())
 
-		s.Crowd(key)
+		heated(&s)
 		write()
 		time.Sleep(CoolSoon)
 		require.Empty(t, cold())

@@ -36,9 +36,12 @@ func (l *Leases) release(slot int) {
 	l.inUse[slot]--
 }
 
-// Held are the slots that a connection writes until its transaction ends: one of each
-// table. The zero value holds none.
-type Held struct{ all []lease }
+// Held are the slots that a connection writes until its transaction ends, one of each
+// table, and the rows that it has claimed. The zero value holds none.
+type Held struct {
+	all    []lease
+	claims []*claim
+}
 
 type lease struct {
 	of   *Leases
@@ -65,4 +68,8 @@ func (h *Held) Release() {
 		held.of.release(held.slot)
 	}
 	h.all = h.all[:0]
+	for _, c := range h.claims {
+		c.end()
+	}
+	h.claims = h.claims[:0]
 }

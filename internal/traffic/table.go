@@ -6,6 +6,7 @@ import "github.com/countermysql/countermysql/internal/catalog"
 // planned.
 type Table struct {
 	Leases  Leases
+	Claims  Claims
 	Slots   Slots
 	Reserve Reserve
 }
