@@ -127,26 +127,14 @@ func (q Queues) Run(ctx context.Context, c *increment.Caller, s Statement, byIts
 	return r.Payload.rows, !v.Alone, nil
 }
 
-// request is that of a statement; nil where nobody can go with it. Buyers of one item send the
-// same most of the time, so that what was bound last need not be bound again.
+// request is that of a statement; nil where nobody can go with it.
 func (s Statement) request(c *increment.Caller, of *stock.Queue[sale]) *saleRequest {
 	if !Sells(c) {
 		return nil
 	}
-	if s.Guard != nil {
-		last := of.Last.Load()
-		if last == nil || last.kin != c.Initial.Kin || last.reserved != s.Reserved || !last.Is(s.Guard, s.Arguments.Binder) {
-			last = nil
-			if x, ok := s.Guard.Bind(s.Arguments.Binder); ok {
-				last = &sale{terms: &terms{Guarded: x, guard: s.Guard, reserved: s.Reserved}}
-				last.together(c, s.Guard, x.Shape)
-				of.Last.Store(last)
-			}
-		}
-		if last != nil {
-			if r := last.request(c, last.Shape); r.Fits() {
-				return r
-			}
+	if x := s.guarded(c, of); x != nil {
+		if r := x.request(c, x.Shape); r.Fits() {
+			return r
 		}
 	}
 	text, ok := s.TextElsewhere(s.Text, s.Arguments)
@@ -161,6 +149,25 @@ func (s Statement) request(c *increment.Caller, of *stock.Queue[sale]) *saleRequ
 		return r
 	}
 	return nil
+}
+
+// guarded are the terms of a guarded update; nil where it is none that goes together. Buyers of one
+// item send the same most of the time, so that what was bound last need not be bound again.
+func (s Statement) guarded(c *increment.Caller, of *stock.Queue[sale]) *terms {
+	if s.Guard == nil {
+		return nil
+	}
+	if last := of.Last.Load(); last != nil && last.kin == c.Initial.Kin && last.reserved == s.Reserved && last.Is(s.Guard, s.Arguments.Binder) {
+		return last.terms
+	}
+	bound, ok := s.Guard.Bind(s.Arguments.Binder)
+	if !ok {
+		return nil
+	}
+	x := &terms{Guarded: bound, guard: s.Guard, reserved: s.Reserved}
+	x.together(c, s.Guard, bound.Shape)
+	of.Last.Store(&sale{terms: x})
+	return x
 }
 
 // together notes who goes together: sessions alike, with statements of one thing.
