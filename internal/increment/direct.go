@@ -16,8 +16,9 @@ import (
 // An increment that meets no other changes the base row itself, where it is as right as
 // in a slot, and leaves nothing that reads would have to add up. It never waits for the
 // row's lock: who waits there keeps everybody behind him from it, and can deadlock with
-// two transactions that share it through foreign keys. If the lock is refused, and, outside
-// transactions, still is milliseconds later where that is rare, the increment goes to a slot. A
+// two transactions that share it through foreign keys. For a transaction of the process that has the
+// row it waits a moment, in memory. If the lock is refused, and, outside transactions, still is
+// milliseconds later where that is rare, the increment goes to a slot. A
 // key of which most do is hot: the next ones go there without asking, but for those outside
 // transactions that go together, which ask for all their rows at once, but for those that were locked
 // within the last second.
@@ -109,13 +110,13 @@ func sendWithHeld(ctx context.Context, c *Caller, last slotsql.BaseRow, held []s
 	if len(held) == 0 || len(held) == maxDirectRows || len(last.Table.Touch) > 0 {
 		return false, nil
 	}
-	rows := slices.Concat(held, []slotsql.BaseRow{last})
-	for _, r := range rows {
+	for _, r := range held {
 		b := c.shared.byKey(r.Table)
 		if !b.takes(c, r.Increment) || b.keys.Hot(r.Increment.Key.ID()) {
 			return false, nil
 		}
 	}
+	rows := slices.Concat(held, []slotsql.BaseRow{last})
 	slices.SortFunc(rows, slotsql.BaseRow.Compare)
 	if sent, err = changeRows(ctx, c, rows, len(rows), rows[0].Increment == last.Increment); !sent {
 		if errors.Is(err, errLocked) { // each finds out for itself

@@ -15,8 +15,9 @@ import (
 // waiting. It is for a cold row, and where nothing but increments is expected until COMMIT:
 // two transactions that hold a row and both edit it, or fold its slots to read it, deadlock,
 // which they do not on plain MySQL, where the first of them has locked it for itself. Who
-// holds all his rows waits for no base row at COMMIT, and nobody who increments waits for him:
-// a lock that is refused sends an increment to a slot, and those go together with held rows. Only
+// holds all his rows waits for no base row at COMMIT, and nobody who increments waits for his lock:
+// one that is refused sends an increment to a slot, and those go together with held rows. (In the
+// process others wait before, without one, for as long as he may have the row: [traffic.Claims].) Only
 // behind an edit that waits for a held row do they wait, which may be that one's deadlock.
 
 // hold looks for the row of a promise and locks it; held is false where it may not, or somebody
@@ -43,7 +44,7 @@ func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (fo
 	return l.readAll(rows), err == nil, err
 }
 
-// claims reports whether a row is the transaction's, among those of the process.
+// claims has a row be the transaction's, among those of the process; false where another one keeps it.
 func claims(ctx context.Context, c *Caller, b *Batch, k catalog.Key) bool {
 	mine := c.Traffic.Of(b.keys.Table).Claims.Take(ctx.Done(), k.ID(), &c.Leased)
 	if !mine {

@@ -59,7 +59,7 @@ type Keys struct {
 type KnownKey struct {
 	Key     catalog.Key
 	heat    float64       // the part of its last increments that have met others
-	isHot   time.Duration // until then, by clock; 0: never
+	hotTill time.Duration // by clock; 0: it never was
 	met     time.Duration // when increments of it have met, by clock; 0: never
 	refused time.Duration // when a batch was refused its row's lock; 0: never
 	wrote   time.Duration // when it got a slot last; 0: it has none
@@ -96,7 +96,7 @@ func (s *Keys) meet(k catalog.Key, parts float64) {
 	if known := s.of(k); known != nil {
 		known.met = catalog.Clock()
 		if known.heat += (1 - known.heat) / parts; known.heat >= hotFrom {
-			known.isHot = known.met + hotFor
+			known.hotTill = known.met + hotFor
 		}
 	}
 }
@@ -154,7 +154,7 @@ func (s *Keys) Free(k catalog.Key) bool {
 	return known == nil || known.refused == 0 || catalog.Clock()-known.refused >= metFor
 }
 
-func (k *KnownKey) hot(now time.Duration) bool { return k.isHot != 0 && now < k.isHot }
+func (k *KnownKey) hot(now time.Duration) bool { return k.hotTill != 0 && now < k.hotTill }
 
 // ripe is when a key's slots are to be folded. Of another key than the primary one it is never
 // known which have been.
