@@ -35,7 +35,7 @@ const underWay = 17
 
 // together runs increments of a table that wait until underWay others are over, and tells their answers
 // and what was sent for them.
-func together(t *testing.T, tw *harness.Twin, filler func(i int) string, meanwhile func(), waiting ...string) (answers, sent []string) {
+func together(t *testing.T, tw *harness.Twin, filler func(i int) string, meanwhile func(), waiting ...string) (answers, texts []string) {
 	t.Helper()
 	tw.Ours.SetMaxIdleConns(underWay + len(waiting))
 	conns := make([]*sql.Conn, underWay+len(waiting))
@@ -51,6 +51,7 @@ func together(t *testing.T, tw *harness.Twin, filler func(i int) string, meanwhi
 	}()
 	reached, opened := make(chan struct{}, underWay), make(chan struct{})
 	var mu sync.Mutex
+	var sent []string // also by who folds behind the return
 	held := 0
 	tw.Sent.Meddle(t, func(query string) error {
 		if !strings.Contains(query, " SET ") && !harness.InsertsSlots.MatchString(query) {
