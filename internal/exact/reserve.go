@@ -56,6 +56,7 @@ func (r *Runner) runOnPart(ctx context.Context, x Execution) (out answer.Outcome
 			return out, true, nil
 		}
 	}
+	r.HasRow = out.Result == nil || r.LocksGaps() // else the server lets go of one that has too little
 	return answer.Outcome{}, false, nil
 }
 

@@ -111,6 +111,7 @@ func (r *Runner) standsAlone(x Execution) bool {
 // runByItself is RunExactly for a statement that shares nothing.
 func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, error) {
 	p := x.Plan
+	defer func() { r.HasRow = false }()
 	if out, done, err := r.runOnPart(ctx, x); done || err != nil {
 		return out, err
 	}

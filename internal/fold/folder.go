@@ -9,6 +9,7 @@ import (
 type Folder struct {
 	*session.Session
 	RollsUp    bool             // in transactions of its own, which end with an error; and reserved rows that hold nothing are to go
+	HasRow     bool             // the statement's row is locked already: what is reserved of it is locked behind it
 	discarding *plan.Discarding // a statement that discards counters runs; nil: another
 }
 

@@ -27,10 +27,14 @@ func (f Reserved) untaken(ctx context.Context, keys []catalog.Key) (map[string][
 		return found, err
 	}
 	var filled []slotsql.SlotRow
-	for _, rows := range found {
+	for id, rows := range found {
 		for _, s := range rows {
-			if catalog.Reserved(s.Slot) && s.Holds() {
+			switch {
+			case !catalog.Reserved(s.Slot):
+			case s.Holds():
 				filled = append(filled, s)
+			case f.HasRow: // whoever comes is to find them before it
+				f.Traffic.Of(t).Reserve.Met(id, reservedRows([]string{s.Slot}))
 			}
 		}
 	}
@@ -89,7 +93,7 @@ var waits = regexp.MustCompile(`(?i) (NOWAIT|WAIT\s+\d+)\s*$`)
 // lockOf locks the reserved rows of those rows that are to be locked, by a clause.
 func (f Reserved) lockOf(ctx context.Context, name, from, where, clause string) error {
 	t := f.t
-	if !catalog.Reserves(t) || len(t.Key) == 0 || f.Locks {
+	if !catalog.Reserves(t) || len(t.Key) == 0 || f.Locks || f.HasRow {
 		return nil
 	}
 	rows, err := f.of(ctx, name, from, where)

@@ -12,6 +12,7 @@ import (
 
 const (
 	fillBehind = 50 * time.Millisecond // behind the making of reserved rows they are filled
+	fillByThen = time.Second           // also if those who came before are not over
 	fillRests  = time.Second           // for so long the session of fillings waits for the next one
 )
 
@@ -105,7 +106,8 @@ func (w *worker) fill(ctx context.Context, of filling) (left []int64, share int6
 		return nil, 0, err
 	}
 	// Who waits for the base row already, or is about to, has found no reserved rows to lock
-	// before it: it comes before the filling, and whoever comes now finds them.
+	// before it: it comes before the filling, and whoever comes now finds them. In other
+	// processes it has a moment for that.
 	made, enough := false, false
 	if err := r.transaction(ctx, func() error {
 		made, enough, err = r.make(ctx, of)
@@ -113,8 +115,11 @@ func (w *worker) fill(ctx context.Context, of filling) (left []int64, share int6
 	}); err != nil || !enough {
 		return nil, 0, err
 	}
-	if made && !session.Pause(ctx, fillBehind) {
-		return nil, 0, ctx.Err()
+	reserve := &r.folder.Traffic.Of(of.table).Reserve
+	for waited := time.Duration(0); made && waited == 0 || waited < fillByThen && reserve.Early(of.key.ID()); waited += fillBehind {
+		if !session.Pause(ctx, fillBehind) {
+			return nil, 0, ctx.Err()
+		}
 	}
 	err = r.transaction(ctx, func() error {
 		left, share, err = r.fill(ctx, of)

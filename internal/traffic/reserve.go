@@ -26,6 +26,7 @@ type reservedKey struct {
 	taken  []bool            // by row: a transaction of this process has locked it; nil: it has had none
 	seen   time.Duration     // by clock: when somebody was last concerned with it
 	takers int               // open transactions that have taken some, or wanted to
+	early  int               // those of them that came when it was not known to have rows
 	stocks map[string]*stock // by counter
 }
 
@@ -73,6 +74,7 @@ type Taking struct {
 	by      *Takes
 	held    []int // rows that nobody else of this process asks for
 	lone    bool  // no other transaction was there when it came
+	early   bool  // nor was the key known to have rows
 	took    bool
 	again   bool // the transaction has another one of the key
 }
@@ -103,6 +105,15 @@ func (r *Reserve) Has(id string) bool {
 	return k != nil && k.taken != nil
 }
 
+// Early reports whether transactions are open that wanted units of a key before it was known to have
+// reserved rows: they have the base row, or wait for it, without these.
+func (r *Reserve) Early(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.keys[id]
+	return k != nil && k.early > 0
+}
+
 // Enter notes a transaction that wants units of a key's counter; again says that it has entered
 // for another one of the key.
 func (r *Reserve) Enter(key catalog.Key, counter string, by *Takes, again bool) *Taking {
@@ -112,7 +123,11 @@ func (r *Reserve) Enter(key catalog.Key, counter string, by *Takes, again bool) 
 	if !again {
 		k.takers++
 	}
-	return &Taking{of: r, id: key.ID(), key: k, counter: counter, stock: k.stock(counter), by: by, again: again, lone: k.takers == 1}
+	x := &Taking{of: r, id: key.ID(), key: k, counter: counter, stock: k.stock(counter), by: by, again: again, lone: k.takers == 1, early: k.taken == nil}
+	if x.early {
+		k.early++
+	}
+	return x
 }
 
 // known is what is known of a key.
@@ -252,6 +267,9 @@ func (x *Taking) Leave() {
 	defer x.of.mu.Unlock()
 	if !x.again {
 		x.key.takers--
+	}
+	if x.early {
+		x.key.early--
 	}
 	x.key.seen = catalog.Clock()
 	for _, row := range x.held {

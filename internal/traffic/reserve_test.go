@@ -25,6 +25,7 @@ func TestReserve(t *testing.T) {
 	require.False(t, r.Has(key.ID()))
 	r.Filled(key, "stock", []int64{10, Unknown, 10}, 10)
 	require.True(t, r.Has(key.ID()))
+	require.True(t, r.Early(key.ID()))
 
 	a, ok := first.Choose(10)
 	require.True(t, ok)
@@ -40,7 +41,9 @@ func TestReserve(t *testing.T) {
 	_, ok = third.Choose(1)
 	require.False(t, ok)
 	require.False(t, r.Idle(key.ID()))
+	require.True(t, r.Early(key.ID()), "the first is still there")
 	first.Leave()
+	require.False(t, r.Early(key.ID()), "the third knew of them")
 	got, ok := third.Choose(9)
 	require.True(t, ok)
 	require.Equal(t, a, got)
