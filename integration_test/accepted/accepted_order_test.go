@@ -27,12 +27,7 @@ func (x crossing) ends(t *testing.T, db *sql.DB, level sql.IsolationLevel) []int
 	}
 	second := make(chan error, 1)
 	go func() { second <- harness.InTransaction(ctx, db, level, x.second) }()
-	for begun := time.Now(); len(second) == 0 && time.Since(begun) < 10*time.Second; {
-		time.Sleep(150 * time.Millisecond) // asked more often, InnoDB does not tell anew
-		if harness.Number(t, db, "SELECT COUNT(*) FROM information_schema.PROCESSLIST p JOIN information_schema.INNODB_TRX x ON x.trx_mysql_thread_id = p.ID WHERE p.DB = DATABASE() AND x.trx_state = 'LOCK WAIT'") > 0 {
-			break
-		}
-	}
+	require.Eventually(t, func() bool { return len(second) > 0 || harness.Waits(t, db) }, 10*time.Second, 10*time.Millisecond)
 	for _, stmt := range x.then {
 		if _, err = tx.ExecContext(ctx, stmt); err != nil {
 			break

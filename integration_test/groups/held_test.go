@@ -243,7 +243,7 @@ func TestHeldBesideSlots(t *testing.T) {
 			two := begunVote(t, second, increments...)
 			other := make(chan error, 1)
 			go func() { other <- two.Commit() }()
-			require.Eventually(t, func() bool { return len(other) > 0 || tw.Waits(t) }, 10*time.Second, 120*time.Millisecond)
+			require.Eventually(t, func() bool { return len(other) > 0 || tw.Waits(t) }, 10*time.Second, 10*time.Millisecond)
 			require.NoError(t, one.Commit())
 			require.NoError(t, <-other)
 		}

@@ -51,7 +51,7 @@ func TestHeldInPart(t *testing.T) {
 				}
 				committed := make(chan error, 1)
 				go func() { committed <- tx.Commit() }()
-				require.Eventually(t, func() bool { return len(committed) > 0 || tw.Waits(t) }, 10*time.Second, 120*time.Millisecond)
+				require.Eventually(t, func() bool { return len(committed) > 0 || tw.Waits(t) }, 10*time.Second, 10*time.Millisecond)
 				require.NoError(t, other.Commit())
 				require.NoError(t, <-committed)
 				requireVotes(t, tw, 1)
@@ -116,7 +116,7 @@ func TestEditBetweenHeld(t *testing.T) {
 			_, err := tw.Direct.Exec("UPDATE book SET title = 'x' WHERE id = 1")
 			edited <- err
 		}()
-		require.Eventually(t, func() bool { return tw.Waits(t) }, 10*time.Second, 120*time.Millisecond)
+		require.Eventually(t, func() bool { return tw.Waits(t) }, 10*time.Second, 10*time.Millisecond)
 		committed := make(chan error, 1)
 		go func() { committed <- looks.Commit() }()
 		slot := func() bool { // of the author's, which it has locked

@@ -18,9 +18,6 @@ import (
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
-// unasked is for how long nobody may ask who waits, or the server tells what it told before.
-const unasked = 120 * time.Millisecond
-
 // TestStockDeadlock proves that buyers do not hear of it when their batch is the victim of a
 // real deadlock: before anything is done, and while it folds.
 func TestStockDeadlock(t *testing.T) {
@@ -47,9 +44,8 @@ func TestStockDeadlock(t *testing.T) {
 					return
 				}
 				go func() {
-					time.Sleep(unasked)
 					for until := time.Now().Add(20 * time.Second); !tw.Waits(t) && time.Now().Before(until); { // for the slot
-						time.Sleep(unasked)
+						time.Sleep(10 * time.Millisecond)
 					}
 					row <- lock("SELECT * FROM item")
 				}()
@@ -114,9 +110,8 @@ func TestStockBesideTransactions(t *testing.T) {
 						waiting = append(waiting, harness.Later(t, db, one))
 					}
 					if db == tw.Ours {
-						time.Sleep(unasked)
 						for until := time.Now().Add(20 * time.Second); !tw.Waits(t) && !slices.ContainsFunc(waiting, func(w <-chan string) bool { return len(w) > 0 }); {
-							time.Sleep(unasked)
+							time.Sleep(10 * time.Millisecond)
 							require.True(t, time.Now().Before(until), "they neither wait nor answer: %s %q", level, script)
 						}
 					}

@@ -153,8 +153,7 @@ func (tw *Twin) LearnAnew(t *testing.T) []countermysql.Finding {
 // Waits reports whether somebody on our side waits for a lock.
 func (tw *Twin) Waits(t *testing.T) bool {
 	t.Helper()
-	return Number(t, tw.Direct, `SELECT COUNT(*) FROM information_schema.PROCESSLIST p LEFT JOIN information_schema.INNODB_TRX x ON x.trx_mysql_thread_id = p.ID
- WHERE p.DB = DATABASE() AND (p.STATE LIKE 'Waiting for table%' OR x.trx_state = 'LOCK WAIT')`) > 0
+	return Waits(t, tw.Direct)
 }
 
 func Numbered(format string, n int) []string {

@@ -77,7 +77,7 @@ func TestWaitsOutsideGaps(t *testing.T) {
 					_, err := tw.Ours.Exec(x.list, x.args...)
 					done <- err
 				}()
-				require.Eventually(t, func() bool { return tw.Waits(t) }, 10*time.Second, 120*time.Millisecond, "%s: it does not wait", x.list)
+				require.Eventually(t, func() bool { return tw.Waits(t) }, 10*time.Second, 10*time.Millisecond, "%s: it does not wait", x.list)
 				start := time.Now()
 				for _, table := range []string{"item_slots", "page_slots"} {
 					for _, id := range []int{1, 2, 3, 4, 5, 6, 7, 8, 30} { // a foreign key would have them wait for the row itself
@@ -151,7 +151,7 @@ CREATE TABLE best (id INT PRIMARY KEY)`, config, "interpolateParams=true")
 					_, err := tw.Ours.Exec(second)
 					done <- err
 				}()
-				require.Eventually(t, func() bool { return tw.Waits(t) }, 10*time.Second, 120*time.Millisecond)
+				require.Eventually(t, func() bool { return tw.Waits(t) }, 10*time.Second, 10*time.Millisecond)
 				for _, id := range []int{1, 2, 5} {
 					harness.Affected(t, tx, fmt.Sprintf("UPDATE item SET n = n + 1 WHERE id = %d", id))
 				}

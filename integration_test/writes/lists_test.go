@@ -143,7 +143,7 @@ func TestListsLockRowsFirst(t *testing.T) {
 					_, err := tw.Ours.Exec(list)
 					done <- err
 				}()
-				require.Eventually(t, func() bool { return tw.Waits(t) }, 10*time.Second, 120*time.Millisecond)
+				require.Eventually(t, func() bool { return tw.Waits(t) }, 10*time.Second, 10*time.Millisecond)
 				start := time.Now()
 				for _, id := range []int{1, 2, 3} { // a foreign key would have them wait for the row itself
 					harness.Affected(t, other, fmt.Sprintf("INSERT INTO item_slots (id, slot, n) VALUES (%d, 5, 1) ON DUPLICATE KEY UPDATE n = item_slots.n + 1", id))
