@@ -140,6 +140,7 @@ type Connector struct {
 	increments *increment.Shared
 	buffers    *buffer.Buffers
 	sales      sale.Queues
+	defines    ddl.Config
 	warned     sync.Map // what has been logged once
 	stats      stats.Stats
 	shared     session.Shared
@@ -183,6 +184,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	}
 	c.increments = increment.NewShared(specs, config.NoGroupCommit, &c.background, log)
 	c.buffers = buffer.New(specs, &buffer.Config{Shared: &c.shared, Create: config.CreateSlots, Slotted: c.increments.Slotted, Warn: c.once})
+	c.defines = ddl.Config{CreateSlots: config.CreateSlots, Flush: c.buffers.FlushTable, FollowLater: c.background.FollowName}
 	return c, nil
 }
 
@@ -230,7 +232,7 @@ func (c *Connector) connect(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	f := fold.New(s)
-	return &conn{Reader: read.New(exact.New(increment.New(f, c.increments), c.sales, &c.background)), connector: c, ddl: ddl.New(f, c.config.CreateSlots, c.once)}, nil
+	return &conn{Reader: read.New(exact.New(increment.New(f, c.increments), c.sales, &c.background)), connector: c, ddl: ddl.New(f, &c.defines)}, nil
 }
 
 // dial opens a connection to the server, which is below the interceptor's wrapper.

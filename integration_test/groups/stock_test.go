@@ -85,7 +85,8 @@ func TestStockForms(t *testing.T) {
 			}
 			for _, form := range taken {
 				shared := false
-				for id := 1; id <= 7; id++ {
+				for n := 0; n < 7 || form.together && !shared && n < 70; n++ { // on a busy machine they may miss each other
+					id := n%7 + 1
 					if id != 2 && (!form.together || params[0] == found) {
 						continue
 					}

@@ -26,3 +26,16 @@ func TestReadOnlyLocks(t *testing.T) {
 		}
 	})
 }
+
+// TestReadOnlyBehindText proves that who has run a text or a routine in a READ ONLY transaction, of which
+// nobody knows what it has done, reads without a lock, which the server refuses there.
+func TestReadOnlyBehindText(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, harness.Blog+"CREATE PROCEDURE tell() SELECT 1", harness.BlogCounters())
+		for _, ran := range []string{"EXECUTE p", "CALL tell()", "DO SLEEP(0)"} {
+			for _, query := range []string{"SELECT likes FROM post WHERE id = 1", "SELECT likes, views FROM post WHERE id IN (1, 2)", "SELECT SUM(likes) FROM post"} {
+				tw.Play(t, "A: PREPARE p FROM 'SELECT 1'", "A: START TRANSACTION READ ONLY", "A: "+ran, "A: "+query, "A: COMMIT")
+			}
+		}
+	})
+}

@@ -53,6 +53,14 @@ func (b *Buffers) Of(t *catalog.Table) *Table {
 	return nil
 }
 
+// FlushTable is [Table.Flush] of a table that may have none.
+func (b *Buffers) FlushTable(ctx context.Context, t *catalog.Table) error {
+	if of := b.Of(t); of != nil {
+		return of.Flush(ctx)
+	}
+	return nil
+}
+
 // Flush returns when all that was added before is stored.
 func (b *Buffers) Flush(ctx context.Context) error {
 	return b.each(func(t *Table) error { return t.Flush(ctx) })

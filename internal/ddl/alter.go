@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -14,7 +15,22 @@ import (
 // in its place, or an emptied partition would leave standing what others add to the slots
 // between the rollup and the ALTER: they are kept out, and those of the old key have no slots
 // table behind it. What was added before a table got a new name goes with it.
-func (d *Definer) alter(ctx context.Context, x Statement, tables []*catalog.Table, toks []sqltext.Token) (err error) {
+func (d *Definer) alter(ctx context.Context, x Statement, tables []*catalog.Table, toks []sqltext.Token) error {
+	err := d.alterLocked(ctx, x, tables, toks)
+	if err != nil && d.Usable() && !mysqlerr.Uncertain(mysqlerr.Number(err)) { // then it has renamed none
+		return err
+	}
+	toks = sqltext.Tokenize(sqltext.Opened(x.Text, d.Settings.Mode), d.Settings.Mode)
+	for _, t := range tables {
+		if to := d.renamed(t, toks); to != "" {
+			d.follow(ctx, t, to, err)
+		}
+	}
+	return err
+}
+
+// alterLocked executes it behind a lock where it needs one.
+func (d *Definer) alterLocked(ctx context.Context, x Statement, tables []*catalog.Table, toks []sqltext.Token) (err error) {
 	replaces := sqltext.WordAt(toks, 1, "OR") // CREATE OR REPLACE
 	if len(tables) != 1 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") && !replaces {
 		return x.Send()
@@ -33,7 +49,7 @@ func (d *Definer) alter(ctx context.Context, x Statement, tables []*catalog.Tabl
 		err = x.Send()
 	}
 	if locked {
-		remakes := rekeys && err == nil && d.createSlots
+		remakes := rekeys && err == nil && d.config.CreateSlots
 		if remakes {
 			d.Watcher.NoteChange()
 			if slotted { // it is empty, and made anew with the new key
@@ -47,9 +63,6 @@ func (d *Definer) alter(ctx context.Context, x Statement, tables []*catalog.Tabl
 		case remakes && err == nil: // under LOCK TABLES it could not
 			_ = d.Watcher.DropFeeders(ctx, t) // which tells: what the application has asked for is done
 		}
-	}
-	if to := sqltext.NewName(toks); err == nil && to != nil {
-		d.follow(ctx, t, to)
 	}
 	return err
 }
@@ -73,6 +86,8 @@ func (d *Definer) mayLeave(ctx context.Context, t *catalog.Table, toks []sqltext
 		switch db, name, ok := sqltext.TableName(toks[i+1:]); {
 		case tok.Is("EXCHANGE") && toks[0].Is("ALTER"):
 			what = "EXCHANGE PARTITION"
+		case tok.Is("CONVERT") && toks[0].Is("ALTER") && sqltext.WordAt(toks, i+1, "PARTITION"): // MariaDB: to a table
+			what = "CONVERT PARTITION"
 		case tok.Is("TO") && toks[0].Is("RENAME") && ok && s.Key(cmp.Or(db, d.Settings.DB), name) == s.Key(t.Spec.DB, t.Spec.Name):
 			what = "RENAME TABLE that gives its name to another table"
 			taken = d.Opens(ctx, t.Base()) != mysqlerr.ErrNoTable // or another process has renamed or dropped it
@@ -139,24 +154,36 @@ func (d *Definer) lockOut(ctx context.Context, t *catalog.Table, goes bool) (loc
 	}
 }
 
-// follow adds what was counted between the rollup and the renaming of a table to
-// its base rows, which have no slots table any more.
-func (d *Definer) follow(ctx context.Context, t *catalog.Table, to []sqltext.Token) {
-	db, name, ok := sqltext.TableName(to)
-	if !ok {
-		return
+// follow adds what was counted between the rollup and the renaming of a table to its base rows, which
+// have no slots table any more: later, where the server has not told whether it has renamed it, or
+// somebody has its rows locked.
+func (d *Definer) follow(ctx context.Context, t *catalog.Table, to string, sent error) {
+	err := sent
+	if sent == nil {
+		_, err = fold.FollowName(ctx, d.Folder, t, to, d.config.CreateSlots)
 	}
-	if _, err := d.Read(ctx, "SELECT 1 FROM "+t.Base()+" LIMIT 0"); mysqlerr.Number(err) != mysqlerr.ErrNoTable {
-		return // another table has the name now, and the slots
+	if err != nil {
+		d.config.FollowLater(t, to, d.config.CreateSlots)
 	}
-	if err := d.FoldTableAlone(ctx, t.At(sqltext.Qualified(cmp.Or(db, d.Settings.DB), name))); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable { // the slots table may have been renamed too
-		d.warn("renamed "+t.String(), "countermysql: slots of a renamed table are left", "table", t.String(), "error", err)
-	}
-	if d.createSlots && !t.Galera { // where it could stay shut; what others have planned for the old name, a view of the table perhaps, then fails
-		if _, err := d.DropEmpty(ctx, t.Slots(), ""); err != nil && mysqlerr.Number(err) != mysqlerr.ErrNoTable {
-			d.warn("renamed "+t.String(), "countermysql: the slots table of a renamed table is left", "table", t.String(), "error", err)
+}
+
+// renamed is the name that a table has behind the statement; "" for its own.
+func (d *Definer) renamed(t *catalog.Table, toks []sqltext.Token) (to string) {
+	s := d.Watcher.Current()
+	at := s.Key(t.Spec.DB, t.Spec.Name)
+	for _, r := range sqltext.Renamings(toks) {
+		from, name, ok := sqltext.TableName(r.From)
+		if !ok || s.Key(cmp.Or(from, d.Settings.DB), name) != at {
+			continue
+		}
+		if db, name, ok := sqltext.TableName(r.To); ok {
+			to, at = sqltext.Qualified(cmp.Or(db, d.Settings.DB), name), s.Key(cmp.Or(db, d.Settings.DB), name)
 		}
 	}
+	if at == s.Key(t.Spec.DB, t.Spec.Name) {
+		return ""
+	}
+	return to
 }
 
 // foldLocked rolls up a table that this session has locked, with its slots

@@ -23,14 +23,20 @@ type Statement struct {
 // Definer runs in one session what changes tables.
 type Definer struct {
 	*fold.Folder
-	createSlots bool // where slots tables are made without being asked for
-	warn        func(cause, message string, args ...any)
-	temporary   map[string][]string // temporary tables that the session has made, as named, by their names in small letters
+	config    *Config
+	temporary map[string][]string // temporary tables that the session has made, as named, by their names in small letters
+}
+
+// Config is what the sessions of a connector have in common.
+type Config struct {
+	CreateSlots bool                                               // where slots tables are made without being asked for
+	Flush       func(ctx context.Context, t *catalog.Table) error  // stores what waits in memory
+	FollowLater func(t *catalog.Table, to string, dropsSlots bool) // for a new name
 }
 
 // New returns the Definer of a session.
-func New(f *fold.Folder, createSlots bool, warn func(cause, message string, args ...any)) *Definer {
-	return &Definer{Folder: f, createSlots: createSlots, warn: warn, temporary: map[string][]string{}}
+func New(f *fold.Folder, config *Config) *Definer {
+	return &Definer{Folder: f, config: config, temporary: map[string][]string{}}
 }
 
 // Run executes a statement that ends a transaction: what it needs of the
@@ -132,5 +138,8 @@ func (d *Definer) rollUpCommitted(ctx context.Context, t *catalog.Table) error {
 		}
 	}
 	d.Ended()
+	if err := d.config.Flush(ctx, t); err != nil {
+		return err
+	}
 	return d.FoldTableAlone(ctx, t)
 }

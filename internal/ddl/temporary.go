@@ -45,14 +45,14 @@ func (d *Definer) noteDefined(text string) {
 	from, to := d.renamesTemporary(toks)
 	switch {
 	case toks[0].Is("DROP"):
-		named := behindTable(toks)
+		named := sqltext.BehindTable(toks)
 		for i := range named {
 			if i == 0 || named[i-1].Punct(',') {
 				from = append(from, named[i:])
 			}
 		}
 	case sqltext.EffectOf(toks) == (sqltext.Temporary{}):
-		to = append(to, behindTable(toks))
+		to = append(to, sqltext.BehindTable(toks))
 	}
 	for _, of := range from {
 		d.forget(of)
@@ -93,7 +93,7 @@ func (d *Definer) MayMake(ctx context.Context, text string) error {
 	for _, part := range sqltext.Statements(text, sqltext.Tokenize(text, d.Settings.Mode)) {
 		toks := sqltext.Tokenize(part, d.Settings.Mode)
 		if sqltext.EffectOf(toks) == (sqltext.Temporary{}) && !toks[0].Is("DROP") {
-			if err := d.mayHide(ctx, behindTable(toks)); err != nil {
+			if err := d.mayHide(ctx, sqltext.BehindTable(toks)); err != nil {
 				return err
 			}
 		}
@@ -125,15 +125,8 @@ func (d *Definer) renamesTemporary(toks []sqltext.Token) (from, to [][]sqltext.T
 	if len(d.temporary) == 0 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") {
 		return nil, nil
 	}
-	from = [][]sqltext.Token{behindTable(toks)}
-	if name := sqltext.NewName(toks); name != nil {
-		to = [][]sqltext.Token{name}
-	}
-	for i, t := range toks {
-		if toks[0].Is("RENAME") && t.Punct(',') {
-			from = append(from, toks[i+1:])
-			to = append(to, sqltext.NewName(append([]sqltext.Token{toks[0]}, toks[i:]...)))
-		}
+	for _, r := range sqltext.Renamings(toks) {
+		from, to = append(from, r.From), append(to, r.To)
 	}
 	if to == nil || !slices.ContainsFunc(from, func(of []sqltext.Token) bool {
 		_, name, ok := sqltext.TableName(of)
@@ -142,18 +135,6 @@ func (d *Definer) renamesTemporary(toks []sqltext.Token) (from, to [][]sqltext.T
 		return nil, nil
 	}
 	return from, to
-}
-
-// behindTable is what begins with the table's name in DDL of a table.
-func behindTable(toks []sqltext.Token) []sqltext.Token {
-	at := 1 + slices.IndexFunc(toks, func(t sqltext.Token) bool { return t.Is("TABLE") || t.Is("TABLES") })
-	if at == 0 {
-		return nil
-	}
-	for sqltext.WordAt(toks, at, "IF") || sqltext.WordAt(toks, at, "NOT") || sqltext.WordAt(toks, at, "EXISTS") {
-		at++
-	}
-	return toks[at:]
 }
 
 // NamesTemporary reports whether a text may name a temporary table of this session.

@@ -50,6 +50,9 @@ func (f *Folder) NoteAnything(p *plan.Plan) {
 	_, sets := p.Effect.(sqltext.SetAutocommit)
 	f.HasSnapshot = f.HasSnapshot || p.Fixes || !sets && p.Effect != (sqltext.Call{OnlyReads: true}) // others may have read anything
 	f.Transaction().NoteCall()
+	if f.ReadOnly() { // it can't have written any
+		return
+	}
 	for _, w := range p.Writes {
 		written := f.Transaction().WrittenTo(w.Table)
 		if written.SetUnbounded(); w.Table.Fed {

@@ -37,7 +37,7 @@ type filler struct {
 func (b *Background) Fill(t *catalog.Table, k catalog.Key, c *catalog.Column, units int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.stopped || b.ctx == nil {
+	if b.stopped || b.ctx == nil || !b.On() {
 		b.Shared.Traffic.Of(t).Reserve.Filled(k, c.Name, nil, 0)
 		return
 	}

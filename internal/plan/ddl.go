@@ -33,7 +33,7 @@ func (a *analyzer) ddl(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 			return copies || !ready && (alters || renames)
 		}
 		// it lacks a column: nothing that goes by name or key may change
-		return !ready && (renames || alters && (RekeysIn(a.toks) || sqltext.NewName(a.toks) != nil || t.TakesNamesIn(a.toks)))
+		return !ready && (renames || alters && (RekeysIn(a.toks) || len(sqltext.Renamings(a.toks)) > 0 || t.TakesNamesIn(a.toks)))
 	}
 	named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return !concerns(t) })
 	switch {

@@ -1,6 +1,7 @@
 package sqltext
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -84,15 +85,49 @@ func TableNamed(toks []Token) []Token {
 	return toks[:min(1, len(toks))]
 }
 
-// NewName finds the table's new name in ALTER TABLE … RENAME [TO|AS] x and in
-// RENAME TABLE … TO x; nil if columns or indexes are renamed, or nothing.
-func NewName(toks []Token) []Token {
+// Renaming is a new name of a table: the tokens that begin with the old one, and with the new one.
+type Renaming struct{ From, To []Token }
+
+// Renamings are those of RENAME TABLE, in their order, and that of ALTER TABLE.
+func Renamings(toks []Token) (all []Renaming) {
+	from := BehindTable(toks)
+	switch {
+	case len(from) == 0:
+	case toks[0].Is("ALTER"):
+		if to := newName(toks); to != nil {
+			all = append(all, Renaming{from, to})
+		}
+	case toks[0].Is("RENAME"):
+		for i, t := range toks[:len(toks)-1] {
+			switch {
+			case t.Is("TO") && from != nil:
+				all, from = append(all, Renaming{from, toks[i+1:]}), nil
+			case t.Punct(','):
+				from = toks[i+1:]
+			}
+		}
+	}
+	return all
+}
+
+// BehindTable is what begins with the table's name in DDL of a table.
+func BehindTable(toks []Token) []Token {
+	at := 1 + slices.IndexFunc(toks, func(t Token) bool { return t.Is("TABLE") || t.Is("TABLES") })
+	if at == 0 {
+		return nil
+	}
+	for WordAt(toks, at, "IF") || WordAt(toks, at, "NOT") || WordAt(toks, at, "EXISTS") {
+		at++
+	}
+	return toks[at:]
+}
+
+// newName finds the table's new name in ALTER TABLE … RENAME [TO|AS] x; nil if columns or indexes
+// are renamed, or nothing.
+func newName(toks []Token) []Token {
 	for i := 1; i < len(toks)-1; i++ {
 		to := toks[i+1:]
-		switch {
-		case toks[0].Is("RENAME") && toks[i].Is("TO"):
-			return to
-		case !toks[i].Is("RENAME"), to[0].Is("COLUMN"), to[0].Is("INDEX"), to[0].Is("KEY"):
+		if !toks[i].Is("RENAME") || to[0].Is("COLUMN") || to[0].Is("INDEX") || to[0].Is("KEY") {
 			continue
 		}
 		if len(to) > 1 && (to[0].Is("TO") || to[0].Is("AS") || to[0].Punct('=')) {
