@@ -68,7 +68,7 @@ func (c *Caller) changeRow(ctx context.Context, b *Batch, e *slotsql.RowIncremen
 	send := func() (int64, error) { return c.Do(ctx, whole()) }
 	if slotsql.AreNumbers(t, e) && slices.Equal(b.keys.By, t.Key) {
 		send = func() (int64, error) {
-			return c.DoApart(ctx, c.Settings.NoWaiting(), u.apart+further, u.Numbers(e), whole)
+			return c.DoApart(ctx, c.Settings.NoWaiting(), u.apart+further, u.NumbersOf(e), whole)
 		}
 	}
 	return c.changeDirectly(b, 1, send)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
 // Filler fills the template of an increment with the arguments of a call. A
@@ -17,7 +18,7 @@ type Filler struct {
 	times  []string
 	bound  bool
 	buf    []byte
-	args   []driver.NamedValue
+	args   slotsql.Numbers
 }
 
 // Bind takes the arguments; false where the fast way is not right.
@@ -75,25 +76,22 @@ func (f *Filler) Direct(prefix string) (text string, ok bool) {
 
 // DirectApart is Direct with its numbers apart; "" where it has to be sent as a whole.
 func (f *Filler) DirectApart() (text string, numbers []driver.NamedValue) {
-	if f.inc.apart == nil {
+	if f.inc.apart == "" {
 		return "", nil
 	}
-	f.args = f.args[:0]
-	for _, i := range f.inc.apart.numbers {
-		v := driver.NamedValue{Ordinal: len(f.args) + 1}
-		if i >= 0 {
-			v.Value = f.deltas[i]
-		} else if v.Value = f.b.Args[f.inc.where.params[-1-i]].Value; !isInt64(v.Value) {
-			return "", nil
+	integers := true
+	f.args = f.inc.directly.Numbers(f.args[:0], f.deltas, func(n slotsql.Numbers) slotsql.Numbers {
+		for _, v := range f.inc.Key.values {
+			x, _ := f.b.raw(v)
+			_, is := x.(int64)
+			integers, n = integers && is, n.With(x)
 		}
-		f.args = append(f.args, v)
+		return n
+	})
+	if !integers {
+		return "", nil
 	}
-	return f.inc.apart.text, f.args
-}
-
-func isInt64(v driver.Value) bool {
-	_, is := v.(int64)
-	return is
+	return f.inc.apart, f.args
 }
 
 // Key is the key that the increment's condition gives; nil if it can't be told.

@@ -192,42 +192,19 @@ func (inc *Increment) prepare() {
 	})
 	inc.Text = slotsql.NewTemplate(t, inc.Name, inc.Keys[0].Columns, inc.used, inc.touched, true)
 	inc.directly = slotsql.NewDirectTemplate(t, inc.Name, inc.Keys[0].Columns, inc.used, inc.touched, true)
-	inc.takeApart()
 }
 
 // takeApart makes the statement for the base row with its numbers apart, where the key, what
 // is added and what else it sets are integers and the present time.
 func (inc *Increment) takeApart() {
 	t := inc.Table
-	if inc.Rows != nil || !inc.ByKey || inc.Narrowed || inc.Touch != nil ||
+	if !inc.Joins || !inc.ByKey || inc.Narrowed || inc.Touch != nil ||
 		slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Integer() }) || slices.ContainsFunc(inc.Deltas, func(d Delta) bool { return !d.C.Integer() }) {
 		return
 	}
-	inc.apart = &apart{inc: inc}
-	inc.apart.text = string(inc.directly.Fill(nil, "", "", 0, inc.apart))
-}
-
-// apart is a statement with parameters in place of its numbers.
-type apart struct {
-	inc     *Increment
-	text    string
-	numbers []int // which counters' deltas they are, or -1, -2, … for those of the condition
-}
-
-func (a *apart) Delta(buf []byte, i int) []byte {
-	a.numbers = append(a.numbers, i)
-	return append(buf, '?')
-}
-
-func (a *apart) Touch(buf []byte, i int) []byte {
-	return append(buf, catalog.CurrentTimestamp(int64(a.inc.Table.Touch[i].Scale))...)
-}
-
-func (a *apart) Where(buf []byte) []byte {
-	for n := range a.inc.where.params {
-		a.numbers = append(a.numbers, -1-n)
-	}
-	return append(buf, a.inc.where.sql()...)
+	now := make([]string, len(t.Touch))
+	times(t, nil, Binder{}, now)
+	inc.apart = inc.directly.Apart(&slotsql.Upsert{Table: t, Name: inc.Name, Columns: t.Key, Entries: []*slotsql.RowIncrement{{Touch: now}}})
 }
 
 // Warns reports whether the condition that an increment has beside its key may warn.
@@ -274,7 +251,7 @@ type Increment struct {
 	Text          slotsql.Template // of one row, outside a transaction; nil: it may match more
 	directly      slotsql.Template // the same for the base row
 	used, touched []int            // its counters and touch columns
-	apart         *apart           // directly, with its numbers apart; nil: not all are numbers
+	apart         string           // directly, with its numbers apart; "": not all are numbers
 
 	Keys  []KeyValue // the keys that where gives
 	Joins bool       // others' increments may come along
@@ -298,5 +275,6 @@ func (inc *Increment) matches(src source, where ast.ExprNode, keys []KeyValue) {
 	if inc.One {
 		inc.prepare()
 		inc.mayJoin(keys[0])
+		inc.takeApart()
 	}
 }
