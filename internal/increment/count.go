@@ -50,16 +50,9 @@ func (c *Caller) Count(ctx context.Context, x Execution, b *plan.BoundIncrement)
 	if len(b.Conditions) == 1 && b.One {
 		return c.countOne(ctx, x, b)
 	}
-	hits, how, err := c.findAll(ctx, b, nil)
+	rows, entries, how, err := c.findSeveral(ctx, b)
 	if err != nil || how != Done {
 		return Counted{}, how, err
-	}
-	entries, ok := merged(b, hits)
-	if !ok {
-		return Counted{}, TakeVerbatim, nil
-	}
-	if len(entries) > session.Several(&c.Settings, b.Table, len(entries), entries) {
-		return Counted{}, TakeExact, nil // its own text says of them in few words
 	}
 	way := c.shared.Batch(b.Table, b.Name, b.Table.Key)
 	if u := c.request(entries); c.Grouped() && u.Fits() {
@@ -67,7 +60,7 @@ func (c *Caller) Count(ctx context.Context, x Execution, b *plan.BoundIncrement)
 		case v.Err != nil:
 			return Counted{}, Done, v.Err
 		case !v.Alone:
-			return counted(b.Increment, int64(len(hits))), Done, nil
+			return counted(b.Increment, rows), Done, nil
 		}
 	}
 	defer c.Leased.Release()
@@ -78,22 +71,30 @@ func (c *Caller) Count(ctx context.Context, x Execution, b *plan.BoundIncrement)
 		return Counted{}, Done, err
 	}
 	c.shared.Background.Slotted(&way.keys, entries)
-	return counted(b.Increment, int64(len(hits))), Done, nil
+	return counted(b.Increment, rows), Done, nil
 }
 
-// merged are the increments of rows that were found, in the order in which they are
-// sent; ok is false where a sum leaves 64 bits.
-func merged(b *plan.BoundIncrement, hits []slotsql.RowIncrement) (entries []*slotsql.RowIncrement, ok bool) {
+// findSeveral are the increments of so many rows, in the order in which they are sent: one for each
+// of them, or less.
+func (c *Caller) findSeveral(ctx context.Context, b *plan.BoundIncrement) (rows int64, entries []*slotsql.RowIncrement, how After, err error) {
+	hits, how, err := c.findAll(ctx, b, nil)
+	if err != nil || how != Done {
+		return 0, nil, how, err
+	}
 	p := &txn.Pending{Table: b.Table}
 	for _, h := range hits {
 		if !b.ByKey || b.Narrowed { // others may change the row before it is locked
 			h.OnlyIf(b.Table, b.Name, b.Conditions[0])
 		}
-		if !p.Add(h) {
-			return nil, false
+		if !p.Add(h) { // a sum leaves 64 bits
+			return 0, nil, TakeVerbatim, nil
 		}
 	}
-	return p.Sorted(), true
+	entries = p.Sorted()
+	if len(entries) > session.Several(&c.Settings, b.Table, len(entries), entries) {
+		return 0, nil, TakeExact, nil // its own text says of them in few words
+	}
+	return int64(len(hits)), entries, Done, nil
 }
 
 // counted is what the plain statement would have reported.

@@ -35,13 +35,9 @@ func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.BoundIncremen
 		}
 		return out, Done, nil
 	}
-	hits, how, err := c.findAll(ctx, b, nil)
+	_, entries, how, err := c.findSeveral(ctx, b)
 	if err != nil || how != Done {
 		return Explanation{}, how, err
-	}
-	entries, ok := merged(b, hits)
-	if !ok {
-		return Explanation{}, TakeVerbatim, nil
 	}
 	way := c.shared.Batch(b.Table, b.Name, b.Table.Key)
 	if c.Grouped() && c.request(entries).Fits() {
