@@ -20,9 +20,14 @@ type Explanation struct {
 func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.BoundIncrement) (Explanation, After, error) {
 	defer c.Leased.Release()
 	if len(b.Conditions) == 1 && b.One {
-		e, joins := c.entryOf(x, b)
+		var e *slotsql.RowIncrement
+		joins := c.Filler.Bind(b.Increment, x.Binder) && x.Batch != nil && c.Grouped()
+		if joins {
+			e, joins = c.Filler.Entry()
+		}
 		if !joins {
-			return Explanation{Statement: c.upsertOne(b, e)}, Done, nil
+			text, _ := c.Filler.Statement(c.Settings.Insert(), b.Table.Lock(), c.Slot(b.Table))
+			return Explanation{Statement: text}, Done, nil
 		}
 		out := Explanation{Statement: x.Batch.statement(c, []*slotsql.RowIncrement{e}), Shared: true}
 		if b.ByKey && !b.Narrowed {

@@ -108,8 +108,8 @@ func FuzzBind(f *testing.F) {
 					return "", false
 				}
 				all := strings.Join(out.Conditions, " AND ")
+				var fill Filler
 				if inc.Text != nil {
-					var fill Filler
 					if !fill.Bind(inc, b) {
 						return "", false
 					}
@@ -122,7 +122,7 @@ func FuzzBind(f *testing.F) {
 				if !inc.Joins {
 					return all, true
 				}
-				e, ok := inc.Entry(b, out)
+				e, ok := fill.Entry()
 				if !ok {
 					return all, true
 				}

@@ -94,6 +94,28 @@ func (f *Filler) DirectApart() (text string, numbers []driver.NamedValue) {
 	return f.inc.apart, f.args
 }
 
+// Entry is an increment that joins others, by its key; ok is false if it has to go by itself.
+func (f *Filler) Entry() (e *slotsql.RowIncrement, ok bool) {
+	k := f.Key()
+	f.buf = f.Where(f.buf[:0])
+	if k == nil || !f.bound {
+		return nil, false
+	}
+	e = &slotsql.RowIncrement{ID: k.ID(), Key: k, Deltas: slices.Clone(f.deltas), Touch: slices.Clone(f.times), Where: string(f.buf)}
+	if f.inc.rest != nil {
+		if e.Rest, ok = f.inc.rest.bind(f.b); !ok {
+			return nil, false
+		}
+		e.ID += "\x01" + e.Rest
+	}
+	for _, at := range e.Touch {
+		if at != "" && at[0] != '\'' {
+			e.ID += "\x02" + at
+		}
+	}
+	return e, true
+}
+
 // Key is the key that the increment's condition gives; nil if it can't be told.
 func (f *Filler) Key() catalog.Key {
 	k := make(catalog.Key, len(f.inc.Key.Columns))

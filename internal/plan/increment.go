@@ -31,29 +31,6 @@ func (inc *Increment) mayJoin(key KeyValue) {
 	inc.rest = &rest
 }
 
-// Entry is the increment by its key; ok is false if it has to go by itself.
-func (inc *Increment) Entry(b Binder, out *BoundIncrement) (e *slotsql.RowIncrement, ok bool) {
-	e = &slotsql.RowIncrement{Key: make(catalog.Key, len(inc.Key.Columns)), Deltas: out.Deltas[0], Touch: out.Touch, Where: out.Conditions[0]}
-	for i, c := range inc.Key.Columns {
-		if e.Key[i], ok = b.keyText(c, inc.Key.values[i]); !ok {
-			return nil, false
-		}
-	}
-	e.ID = e.Key.ID()
-	if inc.rest != nil {
-		if e.Rest, ok = inc.rest.bind(b); !ok {
-			return nil, false
-		}
-		e.ID += "\x01" + e.Rest
-	}
-	for _, at := range e.Touch {
-		if at != "" && at[0] != '\'' {
-			e.ID += "\x02" + at
-		}
-	}
-	return e, true
-}
-
 // On a cluster whose nodes can all be written, a lock is one node's alone. Two nodes that
 // have written the same row conflict when they commit, but a slot is another row than its
 // base row (https://mariadb.com/kb/en/about-galera-replication/). So an increment that
