@@ -56,8 +56,7 @@ func (s *Session) IsValid() bool {
 	if s.InTransaction() && s.Autocommit() || s.Tx != nil && len(s.Tx.Unsent()) > 0 {
 		return false
 	}
-	v, ok := s.Raw.(driver.Validator)
-	return !ok || v.IsValid()
+	return s.Usable()
 }
 
 // Close ends the session.
