@@ -19,7 +19,7 @@ type Explanation struct {
 // Explain says what would be sent for an increment, if its rows can take it.
 func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.BoundIncrement) (Explanation, After, error) {
 	defer c.Leased.Release()
-	if len(b.Conditions) == 1 && b.One {
+	if b.One {
 		var e *slotsql.RowIncrement
 		joins := c.Filler.Bind(b.Increment, x.Binder) && x.Batch != nil && c.Grouped()
 		if joins {

@@ -109,7 +109,7 @@ func FuzzBind(f *testing.F) {
 				}
 				all := strings.Join(out.Conditions, " AND ")
 				var fill Filler
-				if inc.Text != nil {
+				if inc.One {
 					if !fill.Bind(inc, b) {
 						return "", false
 					}
@@ -126,7 +126,7 @@ func FuzzBind(f *testing.F) {
 				if !ok {
 					return all, true
 				}
-				u := &slotsql.Upsert{Table: inc.Table, Name: inc.Name, Columns: inc.Key.Columns, Entries: []*slotsql.RowIncrement{e, e}, Lock: catalog.ShareMode, Slot: 3}
+				u := &slotsql.Upsert{Table: inc.Table, Name: inc.Name, Columns: inc.Keys[0].Columns, Entries: []*slotsql.RowIncrement{e, e}, Lock: catalog.ShareMode, Slot: 3}
 				_ = u.Culprits(u.Table.SkipLocked())
 				return all + ";" + u.Many(), true
 			}

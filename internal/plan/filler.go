@@ -81,7 +81,7 @@ func (f *Filler) DirectApart() (text string, numbers []driver.NamedValue) {
 	}
 	integers := true
 	f.args = f.inc.directly.Numbers(f.args[:0], f.deltas, func(n slotsql.Numbers) slotsql.Numbers {
-		for _, v := range f.inc.Key.values {
+		for _, v := range f.inc.Keys[0].values {
 			x, _ := f.b.raw(v)
 			_, is := x.(int64)
 			integers, n = integers && is, n.With(x)
@@ -118,10 +118,10 @@ func (f *Filler) Entry() (e *slotsql.RowIncrement, ok bool) {
 
 // Key is the key that the increment's condition gives; nil if it can't be told.
 func (f *Filler) Key() catalog.Key {
-	k := make(catalog.Key, len(f.inc.Key.Columns))
-	for i, c := range f.inc.Key.Columns {
+	k := make(catalog.Key, len(f.inc.Keys[0].Columns))
+	for i, c := range f.inc.Keys[0].Columns {
 		var ok bool
-		if k[i], ok = f.b.keyText(c, f.inc.Key.values[i]); !ok {
+		if k[i], ok = f.b.keyText(c, f.inc.Keys[0].values[i]); !ok {
 			return nil
 		}
 	}
@@ -134,18 +134,18 @@ func (f *Filler) Deltas() []int64 { return f.deltas }
 // AppendKey writes the id of the key that the increment's condition gives; ok is false if it
 // can't be told.
 func (f *Filler) AppendKey(buf []byte) (_ []byte, ok bool) {
-	for i, c := range f.inc.Key.Columns {
+	for i, c := range f.inc.Keys[0].Columns {
 		if i > 0 {
 			buf = append(buf, 0)
 		}
-		switch x, _ := f.b.raw(f.inc.Key.values[i]); x := x.(type) {
+		switch x, _ := f.b.raw(f.inc.Keys[0].values[i]); x := x.(type) {
 		case int64:
 			buf, ok = strconv.AppendInt(buf, x, 10), c.Integer()
 		case uint64:
 			buf, ok = strconv.AppendUint(buf, x, 10), c.Integer()
 		default:
 			var text string
-			text, ok = f.b.keyText(c, f.inc.Key.values[i])
+			text, ok = f.b.keyText(c, f.inc.Keys[0].values[i])
 			buf = append(buf, text...)
 		}
 		if !ok {

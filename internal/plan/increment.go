@@ -10,13 +10,14 @@ import (
 )
 
 // mayJoin lets the increment of one row share a transaction.
-func (inc *Increment) mayJoin(key KeyValue) {
+func (inc *Increment) mayJoin() {
+	key := inc.Keys[0]
 	for i, v := range key.values {
 		if v.negative || !key.Columns[i].Joins() {
 			return
 		}
 	}
-	inc.Joins, inc.Key = true, key
+	inc.Joins = true
 	if !inc.Narrowed {
 		return
 	}
@@ -76,7 +77,7 @@ func (inc *Increment) Bind(b Binder) (*BoundIncrement, bool) {
 	}
 	out.Conditions = []string{where}
 	if inc.Joins && inc.ByKey && !inc.Narrowed && len(inc.Table.Key) == 1 && inc.Table.Key[0].Integer() {
-		if id, ok := b.keyText(inc.Table.Key[0], inc.Key.values[0]); ok {
+		if id, ok := b.keyText(inc.Table.Key[0], inc.Keys[0].values[0]); ok {
 			out.ID = id
 		}
 	}
@@ -225,14 +226,13 @@ type Increment struct {
 	Touch    []Touch
 	Rows     []upsertRow // the rows of an upsert; then where is empty
 
-	Text          slotsql.Template // of one row, outside a transaction; nil: it may match more
+	Text          slotsql.Template // of one row, outside a transaction
 	directly      slotsql.Template // the same for the base row
 	used, touched []int            // its counters and touch columns
 	apart         string           // directly, with its numbers apart; "": not all are numbers
 
 	Keys  []KeyValue // the keys that where gives
 	Joins bool       // others' increments may come along
-	Key   KeyValue   // the key that where gives
 	rest  *Template  // where, with the key's parameters read from the batch; nil: the key is all
 }
 
@@ -251,7 +251,7 @@ func (inc *Increment) matches(src source, where ast.ExprNode, keys []KeyValue) {
 	}
 	if inc.One {
 		inc.prepare()
-		inc.mayJoin(keys[0])
+		inc.mayJoin()
 		inc.takeApart()
 	}
 }

@@ -74,7 +74,7 @@ func (inc *Increment) route(p *Plan, a Arguments, s Setting, f *Filler) Route {
 	if s.Refused || a.Count() != p.Params || s.SafeUpdates && len(inc.Table.Key) == 0 {
 		return inc.OnBase(b, s, "the server refuses it")
 	}
-	if f != nil && inc.Text != nil && !inc.Verbatim() && !s.Transaction && f.Bind(inc, b) {
+	if f != nil && inc.One && !inc.Verbatim() && !s.Transaction && f.Bind(inc, b) {
 		return inc.buffered(Route{Class: ClassIncrement, Lone: true}, b, s)
 	}
 	bound, ok := inc.Bind(b)
