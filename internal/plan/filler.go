@@ -9,14 +9,14 @@ import (
 	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
-// Filler fills the template of an increment with the arguments of a call. A
-// connection has one, whose memory it uses again.
+// Filler is an increment of one row with the arguments of a call: it fills the templates of its plan,
+// or makes the entry that goes with those of others. A connection has one, whose memory it uses again.
 type Filler struct {
 	inc    *Increment
 	b      Binder
 	deltas []int64
 	times  []string
-	bound  bool
+	bound  bool // all values of the condition that was written last have a text
 	buf    []byte
 	args   slotsql.Numbers
 }
