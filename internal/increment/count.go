@@ -51,7 +51,7 @@ func (c *Caller) Count(ctx context.Context, x Execution, b *plan.BoundIncrement)
 	}
 	way := c.shared.Batch(b.Table, b.Name, b.Table.Key)
 	if u := c.request(entries); c.Grouped() && u.Fits() {
-		switch v := c.together(ctx, way, u, AtOnce); {
+		switch v := c.together(ctx, way, u, atOnce); {
 		case v.Err != nil:
 			return Counted{}, Done, v.Err
 		case !v.Alone:
@@ -147,7 +147,7 @@ func (c *Caller) CountOne(ctx context.Context, x Execution) (Counted, After, err
 // go with them; sent is false for an argument without an exact text.
 func fillTogether(ctx context.Context, c *Caller, b *Batch) (sent bool, err error) {
 	if e, ok := c.Filler.Entry(); ok {
-		switch v := c.together(ctx, b, c.request([]*slotsql.RowIncrement{e}), TriedAtRow); {
+		switch v := c.together(ctx, b, c.request([]*slotsql.RowIncrement{e}), triedAtRow); {
 		case v.Gone:
 			return true, errRowGone
 		case v.Err != nil || !v.Alone:
