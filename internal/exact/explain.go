@@ -20,7 +20,7 @@ func (r *Runner) ExplainExact(x Execution, tell Tell) {
 	alone := sale.Sells(r.Caller)
 	trip, inOne := r.oneTrip(x)
 	if inOne {
-		if _, _, ok := r.Part(x); ok && alone {
+		if _, _, ok := r.part(x); ok && alone {
 			tell("as it is, if its base row may be expected to have enough by itself", x.Text, true)
 		}
 		looks := func() { tell("in one round trip, if the rows have no slots", trip, true) }
@@ -65,7 +65,7 @@ func (r *Runner) ExplainTogether(x Execution, when string, tell Tell) bool {
 
 // explainParts tells what a guarded update does first inside a transaction.
 func (r *Runner) explainParts(x Execution, tell Tell) {
-	e, _, ok := r.Part(x)
+	e, _, ok := r.part(x)
 	if !ok {
 		return
 	}
@@ -96,7 +96,7 @@ func (r *Runner) explainFolds(x Execution, tell Tell) (itself string) {
 	again := x.Moves && !kept
 	for _, s := range x.Rows {
 		where, ok := s.Bind(x.Arguments.Binder)
-		_, collides := r.Collisions(x)
+		_, collides := r.collisions(x)
 		switch {
 		case before:
 		case collides:

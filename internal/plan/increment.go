@@ -185,8 +185,8 @@ func (inc *Increment) takeApart() {
 	inc.apart = inc.directly.Apart(&slotsql.Upsert{Table: t, Name: inc.Name, Columns: t.Key, Entries: []*slotsql.RowIncrement{{Touch: now}}})
 }
 
-// Warns reports whether the condition that an increment has beside its key may warn.
-func (inc *Increment) Warns(b Binder) bool {
+// warns reports whether the condition that an increment has beside its key may warn.
+func (inc *Increment) warns(b Binder) bool {
 	return inc.doubtful || slices.ContainsFunc(inc.compares, func(cmp comparison) bool {
 		return slices.ContainsFunc(cmp.values, func(v Operand) bool { return !b.warningFree(cmp.c, v) })
 	})

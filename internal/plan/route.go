@@ -95,7 +95,7 @@ func (inc *Increment) route(p *Plan, a Arguments, s Setting, f *Filler) Route {
 		return inc.OnBase(b, s, "the transaction is SERIALIZABLE")
 	case s.Transaction && (s.ReadOnly || s.GivenUp):
 		return inc.OnBase(b, s, "the server refuses it")
-	case (s.Transaction || !inc.One) && inc.Warns(b):
+	case (s.Transaction || !inc.One) && inc.warns(b):
 		return inc.OnBase(b, s, "its condition may give a warning")
 	}
 	return inc.buffered(Route{Class: ClassIncrement, Bound: bound}, b, s)

@@ -27,10 +27,11 @@ func begin(ctx context.Context, shared *Shared, raw, below driver.Conn) (*Sessio
 	if err != nil {
 		return nil, err
 	}
-	s, err := New(shared, raw, below)
+	wire, err := newWire(raw, below)
 	if err != nil {
 		return nil, err
 	}
+	s := &Session{Transactions: Transactions{Shared: shared, Wire: wire}}
 	if err := s.ReadSettings(ctx, known); err != nil {
 		return nil, err
 	}
