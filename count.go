@@ -54,12 +54,7 @@ func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (answer.Out
 	}
 	x := k.counts()
 	if r.Lone {
-		n, how, err := c.CountAlone(ctx, x)
-		switch how {
-		case increment.NotTried:
-		case increment.NotAtRow:
-			x.AtRow = increment.TriedAtRow
-		default:
+		if n, how, err := c.CountOne(ctx, x); how != increment.NotTried {
 			return k.counted(n, how, err)
 		}
 		switch r = k.route(nil); r.Class {

@@ -119,8 +119,8 @@ package countermysql
 //	execute planOf planBy planAnew Make plan dml update   what it is: once for each text
 //	run runOnce runData Route increment              with the arguments of a call
 //
-//	CountAlone bind statement sendUpsert             outside a transaction: one statement,
-//	Count countOne together sendRequests             together with others where some are under way,
+//	CountOne fillDirectly leadAlone fillSlot         outside a transaction: one statement,
+//	fillTogether Entry together sendRequests         together with others where some are under way,
 //	sendBatch sendUpsert counted                     and the answer of the plain one
 //
 //	BeginTx mayDefer                                 in a transaction: BEGIN waits,

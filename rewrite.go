@@ -129,7 +129,7 @@ func (c *Connector) planAnew(k planKey) planUse {
 	if inc := use.Increment(); inc != nil {
 		use.state.buffer = c.buffers.Of(inc.Table)
 		if inc.Joins {
-			use.state.batch = c.increments.Batch(inc.Table, inc.Name, inc.Key.Columns)
+			use.state.batch = c.increments.Batch(inc.Table, inc.Name, inc.Keys[0].Columns)
 		}
 	}
 	return use

@@ -243,7 +243,7 @@ func (f *flusher) some(ctx context.Context, t *catalog.Table, rows []*row) error
 		}
 		return f.store(ctx, t, rows[half:])
 	}
-	gone, err := f.ask(ctx, s, u.Gone())
+	gone, err := f.ask(ctx, s, u.Culprits(""))
 	if err != nil {
 		return err
 	}
@@ -298,7 +298,7 @@ func (f *flusher) one(ctx context.Context, t *catalog.Table, r *row, err, direct
 	}
 	u := f.upsert(s, t, []*row{r})
 	s.Leased.Release()
-	gone, aerr := f.ask(ctx, s, u.Gone())
+	gone, aerr := f.ask(ctx, s, u.Culprits(""))
 	if aerr != nil {
 		return aerr
 	}

@@ -132,11 +132,6 @@ func (t *Table) Forgets() bool {
 	return t.Spec.History.Keep > 0 && t.History.Updates && t.History.Table == t.Spec.History.Table
 }
 
-// TriggerName is that of a trigger of the table.
-func (t *Table) TriggerName(name string) string {
-	return sqltext.Qualified(t.Spec.DB, name)
-}
-
 // HistoryDDL is what is sent about the history of a table by name.
 type HistoryDDL struct {
 	t     *Table
@@ -233,7 +228,7 @@ func (q HistoryDDL) trigger(event string) string {
 	if event == "UPDATE" {
 		ends = HistoryUpdate
 	}
-	return q.t.TriggerName(q.name + ends)
+	return sqltext.Qualified(q.t.Spec.DB, q.name+ends)
 }
 
 // Old deletes some of the intervals that ended before the time to keep them, and HasOld finds

@@ -19,9 +19,13 @@ func (t draft) degrade(format string, args ...any) {
 	}
 }
 
+// refuse notes what keeps a table from being one.
+func (t draft) refuse(format string, args ...any) {
+	t.Unfit = append(t.Unfit, fmt.Sprintf(format, args...))
+}
+
 // judge notes what keeps the table from being a counter table, or from becoming one.
 func (t draft) judge(engine string, rowsOverOne bool, createSQL string) {
-	add := func(format string, args ...any) { t.Unfit = append(t.Unfit, fmt.Sprintf(format, args...)) }
 	if !strings.EqualFold(engine, "InnoDB") {
 		t.Unfolded = true
 		t.degrade("its engine %s has no row locks; convert it with ALTER TABLE %s ENGINE=InnoDB", engine, t.Base())
@@ -35,57 +39,61 @@ func (t draft) judge(engine string, rowsOverOne bool, createSQL string) {
 		if _, prefix := sqltext.Behind(createSQL, "PRIMARY", "KEY"); prefix {
 			what = "a primary key with a part of a column alone"
 		}
-		add("it has %s and more than one row; add a primary key of whole columns", what)
+		t.refuse("it has %s and more than one row; add a primary key of whole columns", what)
 	}
 	for _, name := range t.Spec.Counters {
-		c := t.Column(name)
-		switch {
-		case c == nil:
-			continue // not added yet
-		case slices.Contains([]string{"float", "double"}, c.DataType):
-			t.Unsummed = true
-			t.degrade("counter %s is %s, whose sum depends on the order; make it a DECIMAL, as %s, or an integer", name, c.ColumnType, t.decimalSQL(c, createSQL))
-		case !c.Integer() && !c.Decimal():
-			add("counter %s is %s; make it an integer or a DECIMAL", name, c.ColumnType)
-		case c.zerofill():
-			t.Unsummed = true
-			t.degrade("counter %s is ZEROFILL; drop the attribute", name)
-		case c.generated != "":
-			add("counter %s is a generated column; count a stored one", name)
-		case c.AutoInc || t.Key.Has(name):
-			add("counter %s is part of the key or AUTO_INCREMENT", name)
-		}
-		for _, k := range sqltext.UniqueWith(createSQL, name) {
-			if !t.Key.Has(name) {
-				t.degrade("counter %s is in the unique key %s; drop it from the key", name, k)
-			}
-		}
-		for _, g := range t.Columns {
-			if g.generated != "" && sqltext.MentionsWord(g.generated, c.Name) {
-				t.Computed, t.Unsummed = append(t.Computed, g), true
-				t.degrade("generated column %s reads counter %s; compute it in the query", g.Name, name)
-			}
-		}
-		if partition, _ := sqltext.Behind(options, "PARTITION", "BY"); sqltext.MentionsWord(partition, c.Name) {
-			t.degrade("counter %s is in the partitioning key", name)
+		if c := t.Column(name); c != nil { // or it is not added yet
+			t.judgeCounter(c, name, createSQL, options)
 		}
 	}
 	for _, name := range t.Spec.Touch {
 		switch c := t.Column(name); {
 		case c == nil: // not added yet
 		case !c.moment():
-			add("touch column %s is %s; DATETIME and TIMESTAMP can be touched", name, c.ColumnType)
+			t.refuse("touch column %s is %s; DATETIME and TIMESTAMP can be touched", name, c.ColumnType)
 		}
 	}
 	for _, c := range t.Touch {
 		if t.Key.Has(c.Name) {
-			add("touch column %s is part of the key", c.Name)
+			t.refuse("touch column %s is part of the key", c.Name)
 		}
 	}
 	for _, c := range t.Key {
 		if !keyTypes[c.DataType] {
-			add("key column %s is %s, which has no exact equality", c.Name, c.ColumnType)
+			t.refuse("key column %s is %s, which has no exact equality", c.Name, c.ColumnType)
 		}
+	}
+}
+
+// judgeCounter does so for a counter, of the name that is listed.
+func (t draft) judgeCounter(c *Column, name, createSQL, options string) {
+	switch {
+	case slices.Contains([]string{"float", "double"}, c.DataType):
+		t.Unsummed = true
+		t.degrade("counter %s is %s, whose sum depends on the order; make it a DECIMAL, as %s, or an integer", name, c.ColumnType, t.decimalSQL(c, createSQL))
+	case !c.Integer() && !c.Decimal():
+		t.refuse("counter %s is %s; make it an integer or a DECIMAL", name, c.ColumnType)
+	case c.zerofill():
+		t.Unsummed = true
+		t.degrade("counter %s is ZEROFILL; drop the attribute", name)
+	case c.generated != "":
+		t.refuse("counter %s is a generated column; count a stored one", name)
+	case c.AutoInc || t.Key.Has(name):
+		t.refuse("counter %s is part of the key or AUTO_INCREMENT", name)
+	}
+	for _, k := range sqltext.UniqueWith(createSQL, name) {
+		if !t.Key.Has(name) {
+			t.degrade("counter %s is in the unique key %s; drop it from the key", name, k)
+		}
+	}
+	for _, g := range t.Columns {
+		if g.generated != "" && sqltext.MentionsWord(g.generated, c.Name) {
+			t.Computed, t.Unsummed = append(t.Computed, g), true
+			t.degrade("generated column %s reads counter %s; compute it in the query", g.Name, name)
+		}
+	}
+	if partition, _ := sqltext.Behind(options, "PARTITION", "BY"); sqltext.MentionsWord(partition, c.Name) {
+		t.degrade("counter %s is in the partitioning key", name)
 	}
 }
 

@@ -146,34 +146,37 @@ func readParams(given map[string]string, db string) (*Settings, []error) {
 			mistakes = append(mistakes, &catalog.ConfigError{Place: place, Problem: problem, Remedy: remedy})
 		}
 	}
-	read(paramSlots, remedySlots, func(value, place string) string {
-		n, err := strconv.Atoi(value)
-		if err != nil || n == 0 { // 0 means the default only in Go
-			return sqltext.Excerpt(value) + " is not a possible number of slots"
+	number := func(to *int, at *string, none bool, of string) func(value, place string) string {
+		return func(value, place string) string {
+			n, err := strconv.Atoi(value)
+			if err != nil || n == 0 && !none { // the default is 0 only in Go
+				return sqltext.Excerpt(value) + " is not a possible number of " + of
+			}
+			*to, *at = n, place
+			return ""
 		}
-		c.Slots, c.At.slots = n, place
-		return ""
-	})
-	boolean := func(set func(on bool, place string)) func(value, place string) string {
+	}
+	text := func(to, at *string) func(value, place string) string {
+		return func(value, place string) string {
+			*to, *at = value, place
+			return ""
+		}
+	}
+	boolean := func(to *bool, at *string, not bool) func(value, place string) string {
 		return func(value, place string) string {
 			on, ok := readBool(value)
 			if !ok {
 				return sqltext.Excerpt(value) + " is not a boolean"
 			}
-			set(on, place)
+			*to, *at = on != not, place
 			return ""
 		}
 	}
-	read(paramSlotRange, remedySlotRange, func(value, place string) string {
-		c.SlotRange, c.At.slotRange = value, place
-		return ""
-	})
-	read(paramCreateSlots, remedyBool, boolean(func(on bool, place string) { c.CreateSlots, c.At.createSlots = on, place }))
-	read(paramGroupCommit, remedyBool, boolean(func(on bool, place string) { c.NoGroupCommit, c.At.groupCommit = !on, place }))
-	read(paramReadOwn, remedyReadOwn, func(value, place string) string {
-		c.ReadOwn, c.At.readOwn = value, place
-		return ""
-	})
+	read(paramSlots, remedySlots, number(&c.Slots, &c.At.slots, false, "slots"))
+	read(paramSlotRange, remedySlotRange, text(&c.SlotRange, &c.At.slotRange))
+	read(paramCreateSlots, remedyBool, boolean(&c.CreateSlots, &c.At.createSlots, false))
+	read(paramGroupCommit, remedyBool, boolean(&c.NoGroupCommit, &c.At.groupCommit, true))
+	read(paramReadOwn, remedyReadOwn, text(&c.ReadOwn, &c.At.readOwn))
 	read(paramRollup, remedyRollup, func(value, place string) string {
 		d, err := parseInterval(value)
 		if err != nil || d == 0 { // 0 means the default only in Go
@@ -182,14 +185,7 @@ func readParams(given map[string]string, db string) (*Settings, []error) {
 		c.Rollup, c.At.rollup = d, place
 		return ""
 	})
-	read(paramReserve, remedyReserve, func(value, place string) string {
-		n, err := strconv.Atoi(value)
-		if err != nil {
-			return sqltext.Excerpt(value) + " is not a possible number of reserved rows"
-		}
-		c.Reserve, c.At.reserve = n, place
-		return ""
-	})
+	read(paramReserve, remedyReserve, number(&c.Reserve, &c.At.reserve, true, "reserved rows"))
 	if value, ok := given[paramCounters]; ok {
 		mistakes = append(mistakes, c.addColumns(value, db, "counter", "DSN parameter "+paramCounters)...)
 	}

@@ -119,27 +119,13 @@ func (c *Settings) merge(over *Settings, db string) *Settings {
 		return cmp.Or(c, over).Clone()
 	}
 	m, over := c.Clone(), over.Clone()
-	if over.Slots != 0 {
-		m.Slots, m.At.slots = over.Slots, over.At.slots
-	}
-	if over.SlotRange != "" {
-		m.SlotRange, m.At.slotRange = over.SlotRange, over.At.slotRange
-	}
-	if over.CreateSlots || over.At.createSlots != "" { // false counts where it was written
-		m.CreateSlots, m.At.createSlots = over.CreateSlots, over.At.createSlots
-	}
-	if over.NoGroupCommit || over.At.groupCommit != "" {
-		m.NoGroupCommit, m.At.groupCommit = over.NoGroupCommit, over.At.groupCommit
-	}
-	if over.ReadOwn != "" {
-		m.ReadOwn, m.At.readOwn = over.ReadOwn, over.At.readOwn
-	}
-	if over.Rollup != 0 {
-		m.Rollup, m.At.rollup = over.Rollup, over.At.rollup
-	}
-	if over.Reserve != 0 || over.At.reserve != "" {
-		m.Reserve, m.At.reserve = over.Reserve, over.At.reserve
-	}
+	override(&m.Slots, &m.At.slots, over.Slots, over.At.slots)
+	override(&m.SlotRange, &m.At.slotRange, over.SlotRange, over.At.slotRange)
+	override(&m.CreateSlots, &m.At.createSlots, over.CreateSlots, over.At.createSlots)
+	override(&m.NoGroupCommit, &m.At.groupCommit, over.NoGroupCommit, over.At.groupCommit)
+	override(&m.ReadOwn, &m.At.readOwn, over.ReadOwn, over.At.readOwn)
+	override(&m.Rollup, &m.At.rollup, over.Rollup, over.At.rollup)
+	override(&m.Reserve, &m.At.reserve, over.Reserve, over.At.reserve)
 	mine := map[[2]string]int{} // tables that wait for their other half
 	for i, t := range slices.Backward(m.Tables) {
 		mine[t.key(db)] = i
@@ -153,6 +139,14 @@ func (c *Settings) merge(over *Settings, db string) *Settings {
 		}
 	}
 	return m
+}
+
+// override sets what is set over it, with its place. Where it was written, false and 0 count, too.
+func override[V comparable](to *V, at *string, over V, overAt string) {
+	var unset V
+	if over != unset || overAt != "" {
+		*to, *at = over, overAt
+	}
 }
 
 // key is what makes two tables the same; a name that can't be read is itself.
@@ -169,15 +163,9 @@ func (t *Table) key(defaultDB string) [2]string {
 func (t *Table) extend(over Table) {
 	t.Counters, t.At.counters = union(t.Counters, t.At.counters, over.Counters, over.At.counters)
 	t.Touch, t.At.touch = union(t.Touch, t.At.touch, over.Touch, over.At.touch)
-	if over.ReadOwn != "" {
-		t.ReadOwn, t.At.readOwn = over.ReadOwn, over.At.readOwn
-	}
-	if over.Slots != 0 {
-		t.Slots, t.At.slots = over.Slots, over.At.slots
-	}
-	if over.SlotsTable != "" {
-		t.SlotsTable, t.At.slotsTable = over.SlotsTable, over.At.slotsTable
-	}
+	override(&t.ReadOwn, &t.At.readOwn, over.ReadOwn, over.At.readOwn)
+	override(&t.Slots, &t.At.slots, over.Slots, over.At.slots)
+	override(&t.SlotsTable, &t.At.slotsTable, over.SlotsTable, over.At.slotsTable)
 	if over.Buffered != nil {
 		t.Buffered, t.At.buffered, t.At.bufferedEvery, t.At.bufferedKeys, t.At.bufferedCounters = over.Buffered, over.At.buffered, over.At.bufferedEvery, over.At.bufferedKeys, over.At.bufferedCounters
 	}

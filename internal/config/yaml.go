@@ -230,55 +230,52 @@ func yamlText[S ~string](f *yamlFile, to *S, at *string) func(*yaml.Node) bool {
 }
 
 func (f *yamlFile) names(to, at *[]string) func(*yaml.Node) bool {
+	return f.list("names", "write [name, name]", func(item *yaml.Node) bool {
+		var name, place string
+		if !yamlText(f, &name, &place)(followAlias(item)) {
+			return false
+		}
+		*to, *at = append(*to, name), append(*at, place)
+		return true
+	})
+}
+
+// list reads a list, or nothing, in this form.
+func (f *yamlFile) list(of, form string, read func(item *yaml.Node) bool) func(*yaml.Node) bool {
 	return func(n *yaml.Node) bool {
 		if isNull(n) {
 			return true
 		}
 		if n.Kind != yaml.SequenceNode {
-			return f.report(n, "write [name, name]", "%s is not a list of names", nodeText(n))
+			return f.report(n, form, "%s is not a list of %s", nodeText(n), of)
 		}
 		ok := true
 		for _, item := range n.Content {
-			var name, place string
-			if !yamlText(f, &name, &place)(followAlias(item)) {
-				ok = false
-				continue
-			}
-			*to, *at = append(*to, name), append(*at, place)
+			ok = read(item) && ok
 		}
 		return ok
 	}
 }
 
 func (f *yamlFile) tables(to *[]Table) func(*yaml.Node) bool {
-	return func(n *yaml.Node) bool {
-		if isNull(n) {
-			return true
-		}
-		if n.Kind != yaml.SequenceNode {
-			return f.report(n, "write a list, each item beginning with - table:", "%s is not a list of tables", nodeText(n))
-		}
-		ok := true
-		for _, item := range n.Content {
-			t := Table{At: TablePlaces{table: f.place(item)}}
-			t.At.broken = !f.mapping(item, []yamlKey{
-				{"table", yamlText(f, &t.Table, &t.At.table)},
-				{"counters", f.names(&t.Counters, &t.At.counters)},
-				{"touch", f.names(&t.Touch, &t.At.touch)},
-				{"read_own", yamlText(f, &t.ReadOwn, &t.At.readOwn)},
-				{"slots", f.number(&t.Slots, &t.At.slots, false, "slots", remedySlots)},
-				{"slots_table", yamlText(f, &t.SlotsTable, &t.At.slotsTable)},
-				{"recount", f.queries(&t.Recount, &t.At.recount)},
-				{"derived", f.queries(&t.Derived, &t.At.derived)},
-				{"buffered", f.buffered(&t)},
-				{"history", f.history(&t)},
-				{"reserve", yamlByName(f, &t.Reserve, &t.At.reserve, "numbers of rows", "64", f.reserved)},
-			})
-			*to = append(*to, t)
-			ok = ok && !t.At.broken
-		}
-		return ok
-	}
+	return f.list("tables", "write a list, each item beginning with - table:", func(item *yaml.Node) bool {
+		t := Table{At: TablePlaces{table: f.place(item)}}
+		t.At.broken = !f.mapping(item, []yamlKey{
+			{"table", yamlText(f, &t.Table, &t.At.table)},
+			{"counters", f.names(&t.Counters, &t.At.counters)},
+			{"touch", f.names(&t.Touch, &t.At.touch)},
+			{"read_own", yamlText(f, &t.ReadOwn, &t.At.readOwn)},
+			{"slots", f.number(&t.Slots, &t.At.slots, false, "slots", remedySlots)},
+			{"slots_table", yamlText(f, &t.SlotsTable, &t.At.slotsTable)},
+			{"recount", f.queries(&t.Recount, &t.At.recount)},
+			{"derived", f.queries(&t.Derived, &t.At.derived)},
+			{"buffered", f.buffered(&t)},
+			{"history", f.history(&t)},
+			{"reserve", yamlByName(f, &t.Reserve, &t.At.reserve, "numbers of rows", "64", f.reserved)},
+		})
+		*to = append(*to, t)
+		return !t.At.broken
+	})
 }
 
 // followAlias returns what an alias stands for. An alias of an alias does not exist.

@@ -20,7 +20,7 @@ func (r *Runner) ExplainExact(x Execution, tell Tell) {
 	alone := sale.Sells(r.Caller)
 	trip, inOne := r.oneTrip(x)
 	if inOne {
-		if _, _, ok := r.Part(x); ok && alone {
+		if _, _, ok := r.part(x); ok && alone {
 			tell("as it is, if its base row may be expected to have enough by itself", x.Text, true)
 		}
 		looks := func() { tell("in one round trip, if the rows have no slots", trip, true) }
@@ -65,7 +65,7 @@ func (r *Runner) ExplainTogether(x Execution, when string, tell Tell) bool {
 
 // explainParts tells what a guarded update does first inside a transaction.
 func (r *Runner) explainParts(x Execution, tell Tell) {
-	e, _, ok := r.Part(x)
+	e, _, ok := r.part(x)
 	if !ok {
 		return
 	}
@@ -84,26 +84,21 @@ func (r *Runner) explainFolds(x Execution, tell Tell) (itself string) {
 	locked := func(s plan.RowSet, where, when string) {
 		tell(when, slotsql.LockSQL(s.Table, sqltext.Quote(s.Name), s.Locking(), where, "FOR UPDATE"), false)
 	}
-	n, b, locksGaps, kept, behind := x.Restriction, x.Arguments.Binder, r.LocksGaps(), false, func() {}
 	itself = "then the statement itself"
-	if n != nil && !(locksGaps && n.By == nil && n.First == nil) {
-		var s plan.RowSet
-		var where string
-		if s, where, kept = n.Rows(x.Rows[0], b, locksGaps); kept && n.By == nil {
-			locked(s, where, "the rows that it changes are locked")
-		} else if kept {
-			behind = func() { locked(s, where, "and those that its condition matches then") }
-		}
-		if kept && !locksGaps {
-			itself += ", for none but these rows"
-		}
+	narrow, only, kept := r.narrowed(x)
+	before := kept && x.Restriction.By == nil // its rows are locked instead of all others
+	if kept && !r.LocksGaps() {
+		itself += ", for none but these rows"
+	}
+	if before {
+		locked(narrow, only, "the rows that it changes are locked")
 	}
 	again := x.Moves && !kept
 	for _, s := range x.Rows {
-		where, ok := s.Bind(b)
-		_, collides := r.Collisions(x)
+		where, ok := s.Bind(x.Arguments.Binder)
+		_, collides := r.collisions(x)
 		switch {
-		case kept && n.By == nil:
+		case before:
 		case collides:
 			tell("the rows that it meets are locked by their keys", "", false)
 		case !ok || s.Where == nil && s.Keys == nil:
@@ -113,7 +108,9 @@ func (r *Runner) explainFolds(x Execution, tell Tell) (itself string) {
 			locked(s, where, "the rows concerned are locked")
 		}
 	}
-	behind()
+	if kept && !before {
+		locked(narrow, only, "and those that its condition matches then")
+	}
 	if again && !x.Once {
 		itself += ", and again if others have incremented one of its rows meanwhile"
 	}

@@ -16,17 +16,14 @@ import (
 // slots would stay standing, or where it has a limit, the statement is kept to the rows
 // locked here.
 func (r *Runner) takeFor(ctx context.Context, x Execution) (text string, taken fold.Taken, err error) {
-	n, b, locksGaps := x.Restriction, x.Arguments.Binder, r.LocksGaps()
+	n, locksGaps := x.Restriction, r.LocksGaps()
 	asItIs := func() (string, fold.Taken, error) {
-		taken, err := r.FoldScopes(ctx, x.Plan, x.Asked, b)
+		taken, err := r.FoldScopes(ctx, x.Plan, x.Asked, x.Arguments.Binder)
 		return x.Text, taken, err
 	}
-	if n == nil || locksGaps && n.By == nil && n.First == nil {
-		return asItIs()
-	}
-	s, where, ok := n.Rows(x.Rows[0], b, locksGaps)
+	s, where, ok := r.narrowed(x)
 	switch {
-	case n.By != nil:
+	case n != nil && n.By != nil:
 		if _, taken, err = asItIs(); err != nil {
 			return "", nil, err
 		}
@@ -57,6 +54,15 @@ func (r *Runner) takeFor(ctx context.Context, x Execution) (text string, taken f
 		return x.Text, nil, err
 	}
 	return x.keptTo(s, rows), nil, nil
+}
+
+// narrowed are the rows that are locked for a restricted statement; ok is false where it is not, or need not be.
+func (r *Runner) narrowed(x Execution) (s plan.RowSet, where string, ok bool) {
+	n, locksGaps := x.Restriction, r.LocksGaps()
+	if n == nil || locksGaps && n.By == nil && n.First == nil {
+		return s, "", false
+	}
+	return n.Rows(x.Rows[0], x.Arguments.Binder, locksGaps)
 }
 
 // keptTo is the statement for none but the given rows of its scope.

@@ -23,7 +23,7 @@ func (r *Runner) runOnPart(ctx context.Context, x Execution) (out answer.Outcome
 	if x.Guard == nil || !r.InTransaction() || x.Asked || x.Arguments.Count() != x.Plan.Params || r.Locks {
 		return answer.Outcome{}, false, nil
 	}
-	e, units, ok := r.Part(x)
+	e, units, ok := r.part(x)
 	if !ok {
 		return answer.Outcome{}, false, nil
 	}
@@ -60,9 +60,9 @@ func (r *Runner) runOnPart(ctx context.Context, x Execution) (out answer.Outcome
 	return answer.Outcome{}, false, nil
 }
 
-// Part is what a guarded update takes, and how many units a part has to have for that; ok is false
+// part is what a guarded update takes, and how many units a part has to have for that; ok is false
 // where it needs the whole.
-func (r *Runner) Part(x Execution) (e slotsql.RowIncrement, units int64, ok bool) {
+func (r *Runner) part(x Execution) (e slotsql.RowIncrement, units int64, ok bool) {
 	if g := x.Guard; g != nil && g.TakesFromParts() && sale.Computes(r.Settings) {
 		return g.Taken(x.Arguments.Binder)
 	}

@@ -214,7 +214,7 @@ func (r *Runner) sendLooking(ctx context.Context, x Execution, text string) (out
 func (r *Runner) sendInOneTrip(ctx context.Context, x Execution, text string) (answer.Outcome, error) {
 	takes := r.standsAlone(x) && sale.Sells(r.Caller)
 	if takes {
-		_, _, takes = r.Part(x)
+		_, _, takes = r.part(x)
 	}
 	if !takes {
 		return r.sendLooking(ctx, x, text)
@@ -337,7 +337,7 @@ func (r *Runner) takeAndRun(ctx context.Context, x Execution) (out answer.Outcom
 // it locks those that are there: under REPEATABLE READ, to lock one that is not would lock the gap in
 // which others insert theirs.
 func (r *Runner) takeThenRun(ctx context.Context, x Execution) (answer.Outcome, error) {
-	where, ok := r.Collisions(x)
+	where, ok := r.collisions(x)
 	if !ok {
 		text, taken, err := r.takeFor(ctx, x)
 		if err != nil {
@@ -365,9 +365,9 @@ func (r *Runner) takeThenRun(ctx context.Context, x Execution) (answer.Outcome, 
 	return out, r.MetNoOther(ctx, s, where, met)
 }
 
-// Collisions is the condition of the rows that the statement could meet, if a look-up
+// collisions is the condition of the rows that the statement could meet, if a look-up
 // connection can tell them.
-func (r *Runner) Collisions(x Execution) (where string, ok bool) {
+func (r *Runner) collisions(x Execution) (where string, ok bool) {
 	if len(x.Rows) != 1 || !x.Rows[0].Collides || x.Asked || r.Altered() {
 		return "", false
 	}

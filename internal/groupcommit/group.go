@@ -173,10 +173,17 @@ func (g *Group[P]) Do(ctx context.Context, u *Request[P], prepare func(batch []*
 	batch := g.take(u)
 	g.size = len(batch)
 	g.mu.Unlock()
-	s := prepare(batch)
+	if g.sendOrLeave(ctx, l, batch, prepare(batch)) {
+		return Outcome{Err: ctx.Err()}
+	}
+	return u.Outcome
+}
+
+// sendOrLeave sends a batch; left reports that its caller has left it, as his context has ended.
+func (g *Group[P]) sendOrLeave(ctx context.Context, l Leadership, batch []*Request[P], s Sending) (left bool) {
 	if s.Leave == nil || ctx.Done() == nil {
 		g.send(l, batch, s)
-		return u.Outcome
+		return false
 	}
 	over := make(chan any, 1)
 	go func() {
@@ -188,14 +195,14 @@ func (g *Group[P]) Do(ctx context.Context, u *Request[P], prepare func(batch []*
 	case panicked = <-over:
 	case <-ctx.Done():
 		if s.Leave() {
-			return Outcome{Err: ctx.Err()}
+			return true
 		}
 		panicked = <-over
 	}
 	if panicked != nil {
 		panic(panicked)
 	}
-	return u.Outcome
+	return false
 }
 
 // gather lets those come who are ready to: all of the last batch were told at once that it

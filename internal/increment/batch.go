@@ -25,18 +25,18 @@ type Batch struct {
 	texts  texts
 }
 
-// AtRow is how an increment is tried at its base row.
-type AtRow uint8
+// atRow is how an increment is tried at its base row.
+type atRow uint8
 
 const (
-	AtOnce     AtRow = iota
-	AsCounted        // before, in a transaction: it may be by a key that the table has no more
-	TriedAtRow       // in vain
+	atOnce     atRow = iota
+	asCounted        // before, in a transaction: it may be by a key that the table has no more
+	triedAtRow       // in vain
 )
 
 // together adds a request to slots in a transaction of its own, which it may share
 // with requests of its affinity.
-func (c *Caller) together(ctx context.Context, b *Batch, r *request, how AtRow) groupcommit.Outcome {
+func (c *Caller) together(ctx context.Context, b *Batch, r *request, how atRow) groupcommit.Outcome {
 	if v, ok := c.beside(ctx, b, r, how); ok {
 		return v
 	}
@@ -54,8 +54,8 @@ func (c *Caller) together(ctx context.Context, b *Batch, r *request, how AtRow) 
 
 // beside sends a request of one cold key to its base row, beside whatever is under way; ok is
 // false where it has to go to slots.
-func (c *Caller) beside(ctx context.Context, b *Batch, r *request, how AtRow) (v groupcommit.Outcome, ok bool) {
-	if how == TriedAtRow || len(r.Payload) != 1 {
+func (c *Caller) beside(ctx context.Context, b *Batch, r *request, how atRow) (v groupcommit.Outcome, ok bool) {
+	if how == triedAtRow || len(r.Payload) != 1 {
 		return v, false
 	}
 	e := r.Payload[0]
@@ -63,7 +63,7 @@ func (c *Caller) beside(ctx context.Context, b *Batch, r *request, how AtRow) (v
 		return v, false
 	}
 	further := ""
-	if how == AsCounted {
+	if how == asCounted {
 		further = slotsql.AsPlanned(b.keys.Table)
 	}
 	err := inTurn(ctx, c, b, e.Key.ID(), e.KeyOf, func() error { return c.changeRow(ctx, b, e, true, further) })

@@ -33,7 +33,7 @@ func (c *Caller) CommitTogether(ctx context.Context) (done bool, err error) {
 	h, tx := c.Unbegun, c.Tx
 	c.Unbegun, c.Tx = nil, nil                 // the batch is no part of the transaction,
 	defer func() { c.Unbegun, c.Tx = h, tx }() // which a deadlock of the batch leaves as it is
-	v := c.together(ctx, c.shared.Batch(t, name, t.Key), u, AsCounted)
+	v := c.together(ctx, c.shared.Batch(t, name, t.Key), u, asCounted)
 	tx.Sent = !v.Alone && v.Err == nil
 	return !v.Alone, v.Err
 }

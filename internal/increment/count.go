@@ -21,7 +21,6 @@ type Execution struct {
 	Batch     *Batch          // of its plan; nil: it goes by itself
 	Behind    *traffic.Behind // it, by plan
 	Rows      bool            // it was asked for rows
-	AtRow     AtRow
 }
 
 // Counted is what has become of it: so many rows, or as many as are found when somebody asks.
@@ -35,39 +34,28 @@ type After uint8
 
 const (
 	NotTried After = iota
-	NotAtRow       // but at its base row, which does not take it
 	Done
 	TakeVerbatim
 	TakeExact
 )
 
-// Count runs an increment: at once outside a transaction, pending inside.
+// Count counts an increment inside a transaction, where it is pending, or one of several rows outside, at once.
 func (c *Caller) Count(ctx context.Context, x Execution, b *plan.BoundIncrement) (Counted, After, error) {
 	c.Stats.Increments.Add(1)
 	if c.InTransaction() {
 		return c.countLater(ctx, x, b)
 	}
-	if len(b.Conditions) == 1 && b.One {
-		return c.countOne(ctx, x, b)
-	}
-	hits, how, err := c.findAll(ctx, b, nil)
+	rows, entries, how, err := c.findSeveral(ctx, b)
 	if err != nil || how != Done {
 		return Counted{}, how, err
 	}
-	entries, ok := merged(b, hits)
-	if !ok {
-		return Counted{}, TakeVerbatim, nil
-	}
-	if len(entries) > session.Several(&c.Settings, b.Table, len(entries), entries) {
-		return Counted{}, TakeExact, nil // its own text says of them in few words
-	}
 	way := c.shared.Batch(b.Table, b.Name, b.Table.Key)
 	if u := c.request(entries); c.Grouped() && u.Fits() {
-		switch v := c.together(ctx, way, u, AtOnce); {
+		switch v := c.together(ctx, way, u, atOnce); {
 		case v.Err != nil:
 			return Counted{}, Done, v.Err
 		case !v.Alone:
-			return counted(b.Increment, int64(len(hits))), Done, nil
+			return counted(b.Increment, rows), Done, nil
 		}
 	}
 	defer c.Leased.Release()
@@ -78,22 +66,30 @@ func (c *Caller) Count(ctx context.Context, x Execution, b *plan.BoundIncrement)
 		return Counted{}, Done, err
 	}
 	c.shared.Background.Slotted(&way.keys, entries)
-	return counted(b.Increment, int64(len(hits))), Done, nil
+	return counted(b.Increment, rows), Done, nil
 }
 
-// merged are the increments of rows that were found, in the order in which they are
-// sent; ok is false where a sum leaves 64 bits.
-func merged(b *plan.BoundIncrement, hits []slotsql.RowIncrement) (entries []*slotsql.RowIncrement, ok bool) {
+// findSeveral are the increments of so many rows, in the order in which they are sent: one for each
+// of them, or less.
+func (c *Caller) findSeveral(ctx context.Context, b *plan.BoundIncrement) (rows int64, entries []*slotsql.RowIncrement, how After, err error) {
+	hits, how, err := c.findAll(ctx, b, nil)
+	if err != nil || how != Done {
+		return 0, nil, how, err
+	}
 	p := &txn.Pending{Table: b.Table}
 	for _, h := range hits {
 		if !b.ByKey || b.Narrowed { // others may change the row before it is locked
 			h.OnlyIf(b.Table, b.Name, b.Conditions[0])
 		}
-		if !p.Add(h) {
-			return nil, false
+		if !p.Add(h) { // a sum leaves 64 bits
+			return 0, nil, TakeVerbatim, nil
 		}
 	}
-	return p.Sorted(), true
+	entries = p.Sorted()
+	if len(entries) > session.Several(&c.Settings, b.Table, len(entries), entries) {
+		return 0, nil, TakeExact, nil // its own text says of them in few words
+	}
+	return int64(len(hits)), entries, Done, nil
 }
 
 // counted is what the plain statement would have reported.
@@ -104,13 +100,11 @@ func counted(inc *plan.Increment, rows int64) Counted {
 	return Counted{Rows: rows}
 }
 
-// CountAlone sends an increment of one row that nobody can go with. It does not
-// wait in the group for a base row that somebody has locked.
-func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, error) {
+// CountOne counts an increment of one row outside a transaction, as its route has left it in the filler: by
+// itself where nobody can go with it, or together with those of others. By itself it does not wait in the
+// group for a base row that somebody has locked.
+func (c *Caller) CountOne(ctx context.Context, x Execution) (Counted, After, error) {
 	inc, b := x.Increment, x.Batch
-	if !c.Filler.Bind(inc, x.Binder) {
-		return Counted{}, NotTried, nil
-	}
 	grouped := b != nil && c.Grouped()
 	sent, err := c.fillDirectly(ctx, b)
 	met := errors.Is(err, errLocked)
@@ -122,7 +116,8 @@ func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, e
 	case grouped:
 		lead := b.group.Enter()
 		if lead == 0 {
-			return Counted{}, NotAtRow, nil
+			sent, err = fillTogether(ctx, c, b)
+			break
 		}
 		sent, err = leadAlone(ctx, c, b, lead, met)
 		if err != nil && Undone(err) && !errors.Is(err, errRowGone) {
@@ -132,13 +127,34 @@ func (c *Caller) CountAlone(ctx context.Context, x Execution) (Counted, After, e
 	default:
 		sent, err = fillSlot(ctx, c, inc.Table, b, inc.Table.Lock(), met)
 	}
-	if !sent {
+	switch {
+	case !sent:
 		return Counted{}, NotTried, nil
-	}
-	if err == nil {
+	case err == nil:
 		c.Stats.Increments.Add(1)
+		return counted(inc, 1), Done, nil
+	case mysqlerr.Number(err) == mysqlerr.ErrOutOfRange:
+		return Counted{}, TakeExact, nil // the slot is full
+	case !errors.Is(err, errRowGone):
+		return Counted{}, Done, err
+	case len(inc.Table.Touch) > 0:
+		return Counted{}, TakeExact, nil // perhaps it has a touch column in the future
 	}
-	return goesOn(inc, err)
+	return Counted{}, TakeVerbatim, nil
+}
+
+// fillTogether sends the increment in the filler together with those of others, or by itself where it can't
+// go with them; sent is false for an argument without an exact text.
+func fillTogether(ctx context.Context, c *Caller, b *Batch) (sent bool, err error) {
+	if e, ok := c.Filler.Entry(); ok {
+		switch v := c.together(ctx, b, c.request([]*slotsql.RowIncrement{e}), triedAtRow); {
+		case v.Gone:
+			return true, errRowGone
+		case v.Err != nil || !v.Alone:
+			return true, v.Err
+		}
+	}
+	return fillSlot(ctx, c, b.keys.Table, b, b.keys.Table.Lock(), true)
 }
 
 // leadAlone sends the increment in the filler as a batch of one, to its base row or to a slot; sent is
@@ -171,63 +187,6 @@ func fillSlot(ctx context.Context, c *Caller, t *catalog.Table, b *Batch, lock s
 		c.shared.Background.Slotted(&b.keys, []*slotsql.RowIncrement{{Key: c.Filler.Key()}})
 	}
 	return true, err
-}
-
-// goesOn says how an increment of one row goes on that was sent by itself.
-func goesOn(inc *plan.Increment, err error) (Counted, After, error) {
-	switch {
-	case err == nil:
-		return counted(inc, 1), Done, nil
-	case mysqlerr.Number(err) == mysqlerr.ErrOutOfRange:
-		return Counted{}, TakeExact, nil // the slot is full
-	case !errors.Is(err, errRowGone):
-		return Counted{}, Done, err
-	case len(inc.Table.Touch) > 0:
-		return Counted{}, TakeExact, nil // perhaps it has a touch column in the future
-	}
-	return Counted{}, TakeVerbatim, nil
-}
-
-// countOne adds an increment of one row in one round trip, together with those
-// of others where it can. If no row took it, the statement itself finds out why.
-func (c *Caller) countOne(ctx context.Context, x Execution, b *plan.BoundIncrement) (Counted, After, error) {
-	defer c.Leased.Release()
-	e, joins := c.entryOf(x, b)
-	if joins {
-		switch v := c.together(ctx, x.Batch, c.request([]*slotsql.RowIncrement{e}), x.AtRow); {
-		case v.Err != nil:
-			return Counted{}, Done, v.Err
-		case !v.Alone:
-			return counted(b.Increment, 1), Done, nil
-		case v.Gone:
-			return goesOn(b.Increment, errRowGone)
-		}
-	}
-	err := c.sendUpsert(ctx, c.upsertOne(b, e), true)
-	if err == nil && joins {
-		c.shared.Background.Slotted(&x.Batch.keys, []*slotsql.RowIncrement{e})
-	}
-	return goesOn(b.Increment, err)
-}
-
-// entryOf is the increment of one row, and whether it may go together with others.
-func (c *Caller) entryOf(x Execution, b *plan.BoundIncrement) (e *slotsql.RowIncrement, joins bool) {
-	if b.Joins && c.Grouped() {
-		if e, ok := b.Increment.Entry(x.Binder, b); ok {
-			return e, true
-		}
-	}
-	return &slotsql.RowIncrement{Deltas: b.Deltas[0], Touch: b.Touch, Where: b.Conditions[0]}, false
-}
-
-// upsertOne is the statement of one row's increment that goes by itself.
-func (c *Caller) upsertOne(b *plan.BoundIncrement, e *slotsql.RowIncrement) string {
-	u := c.upsert(b.Table, []*slotsql.RowIncrement{e})
-	u.Name, u.Later = b.Name, true
-	if e.Where != "" {
-		u.Columns = b.Keys[0].Columns
-	}
-	return u.One()
 }
 
 // countLater adds an increment to the transaction's pending ones. The rows are

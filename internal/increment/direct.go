@@ -41,7 +41,7 @@ func (c *Caller) cools(b *Batch) bool {
 // sendDirect adds an increment of a cold row to that. later leaves out a row that was touched
 // later; further are conditions besides.
 func (c *Caller) sendDirect(ctx context.Context, b *Batch, e *slotsql.RowIncrement, later bool, further string) error {
-	if !b.takes(c, e) || b.keys.Hot(e.Key.ID()) || !claims(ctx, c, b, e.Key) {
+	if !b.takes(c, e) || !claims(ctx, c, b, e.Key) {
 		return errNotDirect
 	}
 	err := c.changeRow(ctx, b, e, later, further)
@@ -68,7 +68,7 @@ func (c *Caller) changeRow(ctx context.Context, b *Batch, e *slotsql.RowIncremen
 	send := func() (int64, error) { return c.Do(ctx, whole()) }
 	if slotsql.AreNumbers(t, e) && slices.Equal(b.keys.By, t.Key) {
 		send = func() (int64, error) {
-			return c.DoApart(ctx, c.Settings.NoWaiting(), u.apart+further, u.Numbers(e), whole)
+			return c.DoApart(ctx, c.Settings.NoWaiting(), u.apart+further, u.NumbersOf(e), whole)
 		}
 	}
 	return c.changeDirectly(b, 1, send)
@@ -85,14 +85,15 @@ func (c *Caller) sendAtOnce(ctx context.Context, t *catalog.Table, e *slotsql.Ro
 	if x == nil || !behind.Last() || c.Unbegun != nil || !x.HoldsAll(maxDirectRows) || x.Pending[t.String()].Get(e.ID) != nil {
 		return false, nil
 	}
-	if b := c.shared.byKey(t); !b.takes(c, e) || b.keys.Hot(e.ID) || !claims(ctx, c, b, e.Key) {
+	b := c.shared.byKey(t)
+	if !b.takes(c, e) || !claims(ctx, c, b, e.Key) {
 		return false, nil
 	}
 	last, others := slotsql.BaseRow{Table: t, Increment: e}, x.Rows()
 	if sent, err := sendWithHeld(ctx, c, last, others); sent || err != nil || slices.ContainsFunc(others, func(o slotsql.BaseRow) bool { return last.Compare(o) >= 0 }) {
 		return sent, err
 	}
-	switch err := c.sendDirect(ctx, c.shared.byKey(t), e, true, ""); {
+	switch err := c.sendDirect(ctx, b, e, true, ""); {
 	case errors.Is(err, errNotDirect), errors.Is(err, errRowGone):
 		return false, nil
 	case err != nil:
@@ -159,7 +160,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 			if e.Key == nil || e.Where != "" || e.Finds != nil && !e.Held {
 				return nil
 			}
-			cold := changes == len(rows) && e.Counts() && !b.keys.Hot(e.Key.ID()) && claims(ctx, c, b, e.Key) // like all before it
+			cold := changes == len(rows) && e.Counts() && claims(ctx, c, b, e.Key) // like all before it
 			if cold {
 				changes++
 			}

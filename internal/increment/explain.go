@@ -19,10 +19,15 @@ type Explanation struct {
 // Explain says what would be sent for an increment, if its rows can take it.
 func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.BoundIncrement) (Explanation, After, error) {
 	defer c.Leased.Release()
-	if len(b.Conditions) == 1 && b.One {
-		e, joins := c.entryOf(x, b)
+	if b.One {
+		var e *slotsql.RowIncrement
+		joins := c.Filler.Bind(b.Increment, x.Binder) && x.Batch != nil && c.Grouped()
+		if joins {
+			e, joins = c.Filler.Entry()
+		}
 		if !joins {
-			return Explanation{Statement: c.upsertOne(b, e)}, Done, nil
+			text, _ := c.Filler.Statement(c.Settings.Insert(), b.Table.Lock(), c.Slot(b.Table))
+			return Explanation{Statement: text}, Done, nil
 		}
 		out := Explanation{Statement: x.Batch.statement(c, []*slotsql.RowIncrement{e}), Shared: true}
 		if b.ByKey && !b.Narrowed {
@@ -35,13 +40,9 @@ func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.BoundIncremen
 		}
 		return out, Done, nil
 	}
-	hits, how, err := c.findAll(ctx, b, nil)
+	_, entries, how, err := c.findSeveral(ctx, b)
 	if err != nil || how != Done {
 		return Explanation{}, how, err
-	}
-	entries, ok := merged(b, hits)
-	if !ok {
-		return Explanation{}, TakeVerbatim, nil
 	}
 	way := c.shared.Batch(b.Table, b.Name, b.Table.Key)
 	if c.Grouped() && c.request(entries).Fits() {

@@ -28,7 +28,7 @@ func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (fo
 		return nil, false, nil
 	}
 	b, k := c.shared.byKey(l.t), catalog.Key{l.id}
-	if !c.cools(b) || b.keys.Hot(l.id) || !claims(ctx, c, b, k) {
+	if !c.cools(b) || !claims(ctx, c, b, k) {
 		return nil, false, nil
 	}
 	var rows [][]string
@@ -44,8 +44,11 @@ func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (fo
 	return l.readAll(rows), err == nil, err
 }
 
-// claims has a row be the transaction's, among those of the process; false where another one keeps it.
+// claims has a cold row be the transaction's, among those of the process; false where another one keeps it.
 func claims(ctx context.Context, c *Caller, b *Batch, k catalog.Key) bool {
+	if b.keys.Hot(k.ID()) {
+		return false
+	}
 	mine := c.Traffic.Of(b.keys.Table).Claims.Take(ctx.Done(), k.ID(), &c.Leased)
 	if !mine {
 		b.keys.Meet(k)

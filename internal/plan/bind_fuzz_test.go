@@ -108,8 +108,8 @@ func FuzzBind(f *testing.F) {
 					return "", false
 				}
 				all := strings.Join(out.Conditions, " AND ")
-				if inc.Text != nil {
-					var fill Filler
+				var fill Filler
+				if inc.One {
 					if !fill.Bind(inc, b) {
 						return "", false
 					}
@@ -122,11 +122,11 @@ func FuzzBind(f *testing.F) {
 				if !inc.Joins {
 					return all, true
 				}
-				e, ok := inc.Entry(b, out)
+				e, ok := fill.Entry()
 				if !ok {
 					return all, true
 				}
-				u := &slotsql.Upsert{Table: inc.Table, Name: inc.Name, Columns: inc.Key.Columns, Entries: []*slotsql.RowIncrement{e, e}, Lock: catalog.ShareMode, Slot: 3}
+				u := &slotsql.Upsert{Table: inc.Table, Name: inc.Name, Columns: inc.Keys[0].Columns, Entries: []*slotsql.RowIncrement{e, e}, Lock: catalog.ShareMode, Slot: 3}
 				_ = u.Culprits(u.Table.SkipLocked())
 				return all + ";" + u.Many(), true
 			}

@@ -9,7 +9,7 @@ func (inc *Increment) mayWait(b Binder, s Setting) string {
 		return "it is inside a transaction"
 	case inc.Rows != nil:
 		return "it may insert a row"
-	case !inc.One || inc.Text == nil:
+	case !inc.One:
 		return "it may be of several rows"
 	case len(inc.Table.Key) == 0:
 		return "the table has no key"
@@ -29,8 +29,8 @@ func (inc *Increment) mayWait(b Binder, s Setting) string {
 			return "counter " + c + " is not buffered"
 		}
 	}
-	for i, c := range inc.Key.Columns {
-		v := inc.Key.values[i]
+	for i, c := range inc.Keys[0].Columns {
+		v := inc.Keys[0].values[i]
 		x, ok := b.raw(v)
 		switch x.(type) {
 		case int64, uint64:

@@ -6,18 +6,19 @@ import (
 	"strconv"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/slotsql"
 )
 
-// Filler fills the template of an increment with the arguments of a call. A
-// connection has one, whose memory it uses again.
+// Filler is an increment of one row with the arguments of a call: it fills the templates of its plan,
+// or makes the entry that goes with those of others. A connection has one, whose memory it uses again.
 type Filler struct {
 	inc    *Increment
 	b      Binder
 	deltas []int64
 	times  []string
-	bound  bool
+	bound  bool // all values of the condition that was written last have a text
 	buf    []byte
-	args   []driver.NamedValue
+	args   slotsql.Numbers
 }
 
 // Bind takes the arguments; false where the fast way is not right.
@@ -75,33 +76,52 @@ func (f *Filler) Direct(prefix string) (text string, ok bool) {
 
 // DirectApart is Direct with its numbers apart; "" where it has to be sent as a whole.
 func (f *Filler) DirectApart() (text string, numbers []driver.NamedValue) {
-	if f.inc.apart == nil {
+	if f.inc.apart == "" {
 		return "", nil
 	}
-	f.args = f.args[:0]
-	for _, i := range f.inc.apart.numbers {
-		v := driver.NamedValue{Ordinal: len(f.args) + 1}
-		if i >= 0 {
-			v.Value = f.deltas[i]
-		} else if v.Value = f.b.Args[f.inc.where.params[-1-i]].Value; !isInt64(v.Value) {
-			return "", nil
+	integers := true
+	f.args = f.inc.directly.Numbers(f.args[:0], f.deltas, func(n slotsql.Numbers) slotsql.Numbers {
+		for _, v := range f.inc.Keys[0].values {
+			x, _ := f.b.raw(v)
+			_, is := x.(int64)
+			integers, n = integers && is, n.With(x)
 		}
-		f.args = append(f.args, v)
+		return n
+	})
+	if !integers {
+		return "", nil
 	}
-	return f.inc.apart.text, f.args
+	return f.inc.apart, f.args
 }
 
-func isInt64(v driver.Value) bool {
-	_, is := v.(int64)
-	return is
+// Entry is an increment that joins others, by its key; ok is false if it has to go by itself.
+func (f *Filler) Entry() (e *slotsql.RowIncrement, ok bool) {
+	k := f.Key()
+	f.buf = f.Where(f.buf[:0])
+	if k == nil || !f.bound {
+		return nil, false
+	}
+	e = &slotsql.RowIncrement{ID: k.ID(), Key: k, Deltas: slices.Clone(f.deltas), Touch: slices.Clone(f.times), Where: string(f.buf)}
+	if f.inc.rest != nil {
+		if e.Rest, ok = f.inc.rest.bind(f.b); !ok {
+			return nil, false
+		}
+		e.ID += "\x01" + e.Rest
+	}
+	for _, at := range e.Touch {
+		if at != "" && at[0] != '\'' {
+			e.ID += "\x02" + at
+		}
+	}
+	return e, true
 }
 
 // Key is the key that the increment's condition gives; nil if it can't be told.
 func (f *Filler) Key() catalog.Key {
-	k := make(catalog.Key, len(f.inc.Key.Columns))
-	for i, c := range f.inc.Key.Columns {
+	k := make(catalog.Key, len(f.inc.Keys[0].Columns))
+	for i, c := range f.inc.Keys[0].Columns {
 		var ok bool
-		if k[i], ok = f.b.keyText(c, f.inc.Key.values[i]); !ok {
+		if k[i], ok = f.b.keyText(c, f.inc.Keys[0].values[i]); !ok {
 			return nil
 		}
 	}
@@ -114,18 +134,18 @@ func (f *Filler) Deltas() []int64 { return f.deltas }
 // AppendKey writes the id of the key that the increment's condition gives; ok is false if it
 // can't be told.
 func (f *Filler) AppendKey(buf []byte) (_ []byte, ok bool) {
-	for i, c := range f.inc.Key.Columns {
+	for i, c := range f.inc.Keys[0].Columns {
 		if i > 0 {
 			buf = append(buf, 0)
 		}
-		switch x, _ := f.b.raw(f.inc.Key.values[i]); x := x.(type) {
+		switch x, _ := f.b.raw(f.inc.Keys[0].values[i]); x := x.(type) {
 		case int64:
 			buf, ok = strconv.AppendInt(buf, x, 10), c.Integer()
 		case uint64:
 			buf, ok = strconv.AppendUint(buf, x, 10), c.Integer()
 		default:
 			var text string
-			text, ok = f.b.keyText(c, f.inc.Key.values[i])
+			text, ok = f.b.keyText(c, f.inc.Keys[0].values[i])
 			buf = append(buf, text...)
 		}
 		if !ok {

@@ -10,13 +10,14 @@ import (
 )
 
 // mayJoin lets the increment of one row share a transaction.
-func (inc *Increment) mayJoin(key KeyValue) {
+func (inc *Increment) mayJoin() {
+	key := inc.Keys[0]
 	for i, v := range key.values {
 		if v.negative || !key.Columns[i].Joins() {
 			return
 		}
 	}
-	inc.Joins, inc.Key = true, key
+	inc.Joins = true
 	if !inc.Narrowed {
 		return
 	}
@@ -29,29 +30,6 @@ func (inc *Increment) mayJoin(key KeyValue) {
 		}
 	}
 	inc.rest = &rest
-}
-
-// Entry is the increment by its key; ok is false if it has to go by itself.
-func (inc *Increment) Entry(b Binder, out *BoundIncrement) (e *slotsql.RowIncrement, ok bool) {
-	e = &slotsql.RowIncrement{Key: make(catalog.Key, len(inc.Key.Columns)), Deltas: out.Deltas[0], Touch: out.Touch, Where: out.Conditions[0]}
-	for i, c := range inc.Key.Columns {
-		if e.Key[i], ok = b.keyText(c, inc.Key.values[i]); !ok {
-			return nil, false
-		}
-	}
-	e.ID = e.Key.ID()
-	if inc.rest != nil {
-		if e.Rest, ok = inc.rest.bind(b); !ok {
-			return nil, false
-		}
-		e.ID += "\x01" + e.Rest
-	}
-	for _, at := range e.Touch {
-		if at != "" && at[0] != '\'' {
-			e.ID += "\x02" + at
-		}
-	}
-	return e, true
 }
 
 // On a cluster whose nodes can all be written, a lock is one node's alone. Two nodes that
@@ -99,7 +77,7 @@ func (inc *Increment) Bind(b Binder) (*BoundIncrement, bool) {
 	}
 	out.Conditions = []string{where}
 	if inc.Joins && inc.ByKey && !inc.Narrowed && len(inc.Table.Key) == 1 && inc.Table.Key[0].Integer() {
-		if id, ok := b.keyText(inc.Table.Key[0], inc.Key.values[0]); ok {
+		if id, ok := b.keyText(inc.Table.Key[0], inc.Keys[0].values[0]); ok {
 			out.ID = id
 		}
 	}
@@ -192,46 +170,23 @@ func (inc *Increment) prepare() {
 	})
 	inc.Text = slotsql.NewTemplate(t, inc.Name, inc.Keys[0].Columns, inc.used, inc.touched, true)
 	inc.directly = slotsql.NewDirectTemplate(t, inc.Name, inc.Keys[0].Columns, inc.used, inc.touched, true)
-	inc.takeApart()
 }
 
 // takeApart makes the statement for the base row with its numbers apart, where the key, what
 // is added and what else it sets are integers and the present time.
 func (inc *Increment) takeApart() {
 	t := inc.Table
-	if inc.Rows != nil || !inc.ByKey || inc.Narrowed || inc.Touch != nil ||
+	if !inc.Joins || !inc.ByKey || inc.Narrowed || inc.Touch != nil ||
 		slices.ContainsFunc(t.Key, func(c *catalog.Column) bool { return !c.Integer() }) || slices.ContainsFunc(inc.Deltas, func(d Delta) bool { return !d.C.Integer() }) {
 		return
 	}
-	inc.apart = &apart{inc: inc}
-	inc.apart.text = string(inc.directly.Fill(nil, "", "", 0, inc.apart))
+	now := make([]string, len(t.Touch))
+	times(t, nil, Binder{}, now)
+	inc.apart = inc.directly.Apart(&slotsql.Upsert{Table: t, Name: inc.Name, Columns: t.Key, Entries: []*slotsql.RowIncrement{{Touch: now}}})
 }
 
-// apart is a statement with parameters in place of its numbers.
-type apart struct {
-	inc     *Increment
-	text    string
-	numbers []int // which counters' deltas they are, or -1, -2, … for those of the condition
-}
-
-func (a *apart) Delta(buf []byte, i int) []byte {
-	a.numbers = append(a.numbers, i)
-	return append(buf, '?')
-}
-
-func (a *apart) Touch(buf []byte, i int) []byte {
-	return append(buf, catalog.CurrentTimestamp(int64(a.inc.Table.Touch[i].Scale))...)
-}
-
-func (a *apart) Where(buf []byte) []byte {
-	for n := range a.inc.where.params {
-		a.numbers = append(a.numbers, -1-n)
-	}
-	return append(buf, a.inc.where.sql()...)
-}
-
-// Warns reports whether the condition that an increment has beside its key may warn.
-func (inc *Increment) Warns(b Binder) bool {
+// warns reports whether the condition that an increment has beside its key may warn.
+func (inc *Increment) warns(b Binder) bool {
 	return inc.doubtful || slices.ContainsFunc(inc.compares, func(cmp comparison) bool {
 		return slices.ContainsFunc(cmp.values, func(v Operand) bool { return !b.warningFree(cmp.c, v) })
 	})
@@ -271,14 +226,13 @@ type Increment struct {
 	Touch    []Touch
 	Rows     []upsertRow // the rows of an upsert; then where is empty
 
-	Text          slotsql.Template // of one row, outside a transaction; nil: it may match more
+	Text          slotsql.Template // of one row, outside a transaction
 	directly      slotsql.Template // the same for the base row
 	used, touched []int            // its counters and touch columns
-	apart         *apart           // directly, with its numbers apart; nil: not all are numbers
+	apart         string           // directly, with its numbers apart; "": not all are numbers
 
 	Keys  []KeyValue // the keys that where gives
 	Joins bool       // others' increments may come along
-	Key   KeyValue   // the key that where gives
 	rest  *Template  // where, with the key's parameters read from the batch; nil: the key is all
 }
 
@@ -297,6 +251,7 @@ func (inc *Increment) matches(src source, where ast.ExprNode, keys []KeyValue) {
 	}
 	if inc.One {
 		inc.prepare()
-		inc.mayJoin(keys[0])
+		inc.mayJoin()
+		inc.takeApart()
 	}
 }

@@ -27,7 +27,7 @@ type Route struct {
 	Class  Class
 	Reason string          // why it is not fast: the first condition that was not met
 	Bare   bool            // nothing is done for it besides
-	Lone   bool            // an increment that may go by itself, as the filler has it
+	Lone   bool            // an increment of one row outside a transaction, which the filler has
 	Bound  *BoundIncrement // any other increment
 
 	Buffered bool // it is acknowledged before it is stored, if its row is known to be there
@@ -35,7 +35,7 @@ type Route struct {
 
 // Route says what becomes of an execution. It asks nobody: what the rows are like is found
 // out by what is sent, which falls back to OnBase or to the exact way. f takes an increment
-// that may go by itself; nil: it is bound like the others.
+// of one row outside a transaction; nil: it is bound like the others.
 func (p *Plan) Route(a Arguments, s Setting, f *Filler) Route {
 	work := p.Work
 	if _, refused := work.(*Refused); refused {
@@ -74,7 +74,7 @@ func (inc *Increment) route(p *Plan, a Arguments, s Setting, f *Filler) Route {
 	if s.Refused || a.Count() != p.Params || s.SafeUpdates && len(inc.Table.Key) == 0 {
 		return inc.OnBase(b, s, "the server refuses it")
 	}
-	if f != nil && inc.Text != nil && !inc.Verbatim() && !s.Transaction && f.Bind(inc, b) {
+	if f != nil && inc.One && !inc.Verbatim() && !s.Transaction && f.Bind(inc, b) {
 		return inc.buffered(Route{Class: ClassIncrement, Lone: true}, b, s)
 	}
 	bound, ok := inc.Bind(b)
@@ -95,7 +95,7 @@ func (inc *Increment) route(p *Plan, a Arguments, s Setting, f *Filler) Route {
 		return inc.OnBase(b, s, "the transaction is SERIALIZABLE")
 	case s.Transaction && (s.ReadOnly || s.GivenUp):
 		return inc.OnBase(b, s, "the server refuses it")
-	case (s.Transaction || !inc.One) && inc.Warns(b):
+	case (s.Transaction || !inc.One) && inc.warns(b):
 		return inc.OnBase(b, s, "its condition may give a warning")
 	}
 	return inc.buffered(Route{Class: ClassIncrement, Bound: bound}, b, s)

@@ -74,7 +74,7 @@ func (ins inserted) upsert(p *Plan, x *Exact) string {
 		}
 		if inc.One {
 			inc.prepare()
-			inc.mayJoin(inc.Rows[0].key)
+			inc.mayJoin()
 		}
 	}
 	return ""

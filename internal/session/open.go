@@ -27,10 +27,11 @@ func begin(ctx context.Context, shared *Shared, raw, below driver.Conn) (*Sessio
 	if err != nil {
 		return nil, err
 	}
-	s, err := New(shared, raw, below)
+	wire, err := newWire(raw, below)
 	if err != nil {
 		return nil, err
 	}
+	s := &Session{Transactions: Transactions{Shared: shared, Wire: wire}}
 	if err := s.ReadSettings(ctx, known); err != nil {
 		return nil, err
 	}
@@ -56,8 +57,7 @@ func (s *Session) IsValid() bool {
 	if s.InTransaction() && s.Autocommit() || s.Tx != nil && len(s.Tx.Unsent()) > 0 {
 		return false
 	}
-	v, ok := s.Raw.(driver.Validator)
-	return !ok || v.IsValid()
+	return s.Usable()
 }
 
 // Close ends the session.

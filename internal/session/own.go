@@ -39,7 +39,7 @@ func (s *Session) SendBegin(ctx context.Context) error {
 // BeginImplied begins the transaction that an increment begins on plain MySQL with
 // autocommit = 0.
 func (s *Session) BeginImplied(ctx context.Context) error {
-	if !s.Implies() {
+	if !s.implies() {
 		return nil
 	}
 	_, err := s.Do(ctx, startTransaction)

@@ -33,15 +33,5 @@ type Session struct {
 	Locking bool         // a query with locks of its own runs
 }
 
-// New is the session of a connection; below is go-sql-driver's. Its settings are still to
-// be read.
-func New(shared *Shared, raw, below driver.Conn) (*Session, error) {
-	wire, err := newWire(raw, below)
-	if err != nil {
-		return nil, err
-	}
-	return &Session{Transactions: Transactions{Shared: shared, Wire: wire}}, nil
-}
-
 // AsOpened reports whether no statement has changed the session, nor its next transaction.
 func (s *Session) AsOpened() bool { return !s.Changed && !s.Altered() && s.Next == "" }

@@ -104,7 +104,7 @@ func TestTransactions(t *testing.T) {
 	require.Empty(t, x.Begins(), "of the open one it has said it")
 
 	raw.status = 0 // autocommit = 0
-	require.True(t, x.Implies() && x.InTransaction())
+	require.True(t, x.implies() && x.InTransaction())
 	x.Ended()
 	require.Equal(t, sqltext.RepeatableRead, x.Level())
 	x.Unbegun = &Deferred{}

@@ -124,7 +124,7 @@ func (x *Transactions) EndedByUser() {
 // SavedUnbegun reports whether there are savepoints with autocommit = 0 and no
 // transaction yet: a BEGIN would end them.
 func (x *Transactions) SavedUnbegun() bool {
-	return x.Implies() && x.Tx != nil && x.Tx.HasSavepoints()
+	return x.implies() && x.Tx != nil && x.Tx.HasSavepoints()
 }
 
 // LocksGaps reports whether no other row can come to meet a condition whose rows the

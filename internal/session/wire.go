@@ -40,9 +40,9 @@ func (w *Wire) Autocommit() bool { return w.status.Uint()&statusAutocommit != 0 
 // Begun reports whether a transaction is open on the server.
 func (w *Wire) Begun() bool { return w.status.Uint()&statusInTransaction != 0 }
 
-// Implies reports whether the next statement that uses a table begins a transaction:
+// implies reports whether the next statement that uses a table begins a transaction:
 // with autocommit = 0.
-func (w *Wire) Implies() bool { return !w.Autocommit() && !w.Begun() }
+func (w *Wire) implies() bool { return !w.Autocommit() && !w.Begun() }
 
 // ReadOnly reports whether the open transaction refuses writes; then the
 // server says so at once.

@@ -177,7 +177,7 @@ func RowNumbers(rows []BaseRow, held bool) (n Numbers) {
 	keys := func(all bool) {
 		for _, r := range rows {
 			if all || !r.Shared {
-				n.key(r.Increment.Key)
+				n = n.withKey(r.Increment.Key)
 			}
 		}
 	}
@@ -191,7 +191,7 @@ func RowNumbers(rows []BaseRow, held bool) (n Numbers) {
 	for _, r := range rows {
 		for _, d := range r.Increment.Deltas {
 			if d != 0 && !r.Shared {
-				n.add(d)
+				n = n.With(d)
 			}
 		}
 	}

@@ -16,15 +16,16 @@ import (
 // Numbers are those of a statement, in the order of its text.
 type Numbers []driver.NamedValue
 
-func (n *Numbers) add(v int64) {
-	*n = append(*n, driver.NamedValue{Ordinal: len(*n) + 1, Value: v})
+func (n Numbers) With(v driver.Value) Numbers {
+	return append(n, driver.NamedValue{Ordinal: len(n) + 1, Value: v})
 }
 
-func (n *Numbers) key(k catalog.Key) {
+func (n Numbers) withKey(k catalog.Key) Numbers {
 	for _, v := range k {
 		number, _ := strconv.ParseInt(v, 10, 64) // it is one
-		n.add(number)
+		n = n.With(number)
 	}
+	return n
 }
 
 // AreNumbers reports whether an entry's key, and what it adds, are integers, and it sets
@@ -47,18 +48,22 @@ func isInt64(v string) bool {
 // Apart is the statement of a template for entries that have [AreNumbers].
 func (tp Template) Apart(u *Upsert) string { return string(tp.Fill(nil, "", "", 0, apart{u})) }
 
-// Numbers are those of [Template.Apart] for an entry.
-func (tp Template) Numbers(e *RowIncrement) (n Numbers) {
-	n = make(Numbers, 0, len(tp))
+// Numbers appends those of [Template.Apart], of what is added, by counter, and of the key.
+func (tp Template) Numbers(n Numbers, deltas []int64, withKey func(Numbers) Numbers) Numbers {
 	for _, p := range tp {
 		switch p.hole {
 		case holeDelta:
-			n.add(e.Deltas[p.i])
+			n = n.With(deltas[p.i])
 		case holeWhere:
-			n.key(e.Key)
+			n = withKey(n)
 		}
 	}
 	return n
+}
+
+// NumbersOf are those for an entry.
+func (tp Template) NumbersOf(e *RowIncrement) Numbers {
+	return tp.Numbers(make(Numbers, 0, len(tp)), e.Deltas, func(n Numbers) Numbers { return n.withKey(e.Key) })
 }
 
 // apart is an Upsert whose numbers are parameters.

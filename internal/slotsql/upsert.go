@@ -94,17 +94,11 @@ func (u *Upsert) Many() string {
 		u.from(used, touched) + " " + u.Lock + " ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
 }
 
-// Culprits selects the numbers of the entries that made a statement fail which locks rows so:
-// their rows are gone, or locked by somebody.
+// Culprits selects the numbers of the entries that made a statement fail which locks rows so: their
+// rows are gone, or locked by somebody. Those that are gone, as committed, are told without a lock.
 func (u *Upsert) Culprits(lock string) string {
 	used, touched := u.Used()
 	return "SELECT " + PrivateRows + "." + privateNumber + u.from(used, touched) + " WHERE " + u.gone(used, touched) + " " + lock
-}
-
-// Gone selects the numbers of the entries whose rows are gone, as committed. It waits for nobody.
-func (u *Upsert) Gone() string {
-	used, touched := u.Used()
-	return "SELECT " + PrivateRows + "." + privateNumber + u.from(used, touched) + " WHERE " + u.gone(used, touched)
 }
 
 // gone tells an entry whose row is missing, has become NULL or has a key that no slot may have,

@@ -7,12 +7,12 @@ func LocksTables(toks []Token) bool {
 		return false
 	}
 	tables := func(t Token) bool { return t.Is("TABLE") || t.Is("TABLES") }
-	return toks[0].Is("LOCK") && tables(toks[1]) || toks[0].Is("FLUSH") && ListEnd(toks) > 0
+	return toks[0].Is("LOCK") && tables(toks[1]) || toks[0].Is("FLUSH") && listEnd(toks) > 0
 }
 
-// ListEnd is the token behind the list of FLUSH TABLES … WITH READ LOCK and FOR
+// listEnd is the token behind the list of FLUSH TABLES … WITH READ LOCK and FOR
 // EXPORT; 0 if that is not what it is, or if it names no table.
-func ListEnd(toks []Token) int {
+func listEnd(toks []Token) int {
 	at := 1
 	if toks[at].Is("NO_WRITE_TO_BINLOG") || toks[at].Is("LOCAL") {
 		at++

@@ -74,7 +74,7 @@ func TestJournal(t *testing.T) {
 				case 0:
 					w.SetUnbounded()
 				case 1:
-					x.Doubt()
+					x.doubt()
 				case 2:
 					w.forgetTaken()
 				case 3:

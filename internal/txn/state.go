@@ -135,7 +135,7 @@ func (x *State) DropEmpty() {
 // NoteCall notes that a statement ran which may have done anything.
 func (x *State) NoteCall() {
 	if x.Called || !x.journal.idle() {
-		x.Doubt()
+		x.doubt()
 	}
 	x.Called = true
 	for _, w := range x.Written { // it may have committed and begun anew: others could add slots meanwhile
@@ -169,7 +169,7 @@ func (x *State) RollbackTo(name string) {
 	if !x.journal.rollBackTo(name) { // a routine has set it, and before it ran all was applied
 		remember(&x.journal, &x.Pending)
 		x.Pending = map[string]*Pending{}
-		x.Doubt()
+		x.doubt()
 		return
 	}
 	x.Schema = nil // what has come back goes by that of then

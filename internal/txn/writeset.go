@@ -175,9 +175,9 @@ func (x *State) Rezone() {
 	}
 }
 
-// Doubt forgets what the transaction has done to rows: it is not known how much of
+// doubt forgets what the transaction has done to rows: it is not known how much of
 // that stands.
-func (x *State) Doubt() {
+func (x *State) doubt() {
 	x.Inside = true
 	for _, w := range x.Written {
 		w.forgetRows()
