@@ -21,7 +21,7 @@ func Waits(t *testing.T, db Querier) bool {
 	return Number(t, db, fmt.Sprintf("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND (STATE LIKE 'Waiting for table%%' OR ID IN (%s))", ids)) > 0
 }
 
-var session = regexp.MustCompile(`thread id (\d+),`)
+var threadID = regexp.MustCompile(`thread id (\d+),`)
 
 // Transactions are the sessions that have one in the server, by id, and whether they wait for a row's
 // lock. information_schema.INNODB_TRX does not tell: it stays as it is for as long as somebody, of
@@ -33,7 +33,7 @@ func Transactions(t *testing.T, db Querier) map[string]bool {
 	_, list, _ := strings.Cut(status, "LIST OF TRANSACTIONS FOR EACH SESSION")
 	all := map[string]bool{}
 	for _, of := range strings.Split(list, "---TRANSACTION ")[1:] {
-		if id := session.FindStringSubmatch(of); id != nil && strings.Contains(of, ", ACTIVE ") {
+		if id := threadID.FindStringSubmatch(of); id != nil && strings.Contains(of, ", ACTIVE ") {
 			all[id[1]] = strings.Contains(of, "\nLOCK WAIT ")
 		}
 	}

@@ -1,7 +1,9 @@
 package schema
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -111,6 +113,38 @@ func TestRenamedLate(t *testing.T) {
 				}, 20*time.Second, 50*time.Millisecond, ddl)
 			}
 		}
+	})
+}
+
+// TestRenamedLeft proves that the log says where what was counted beside a RENAME is, if the process ends
+// before it can be added.
+func TestRenamedLeft(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		const ddl = "RENAME TABLE post TO story"
+		tw, count := shelved(t, srv, "innodb_lock_wait_timeout=1")
+		var log bytes.Buffer
+		config := *tw.Config
+		config.Logger, config.Interceptor = slog.New(slog.NewTextHandler(&log, nil)), tw.Sent
+		db, _ := harness.OpenOurs(t, tw.OursDSN, &config)
+		count("post", 3)
+		holder := harness.Session(t, tw.Direct)
+		harness.Affected(t, holder, "BEGIN")
+		var held atomic.Bool
+		tw.Sent.Meddle(t, func(query string) error {
+			switch {
+			case query == ddl:
+				count("post", 4)
+			case strings.HasPrefix(query, "SELECT 1 FROM") && held.CompareAndSwap(false, true):
+				harness.Number(t, holder, "SELECT likes FROM story WHERE id = 1 FOR UPDATE")
+			}
+			return nil
+		})
+		harness.Affected(t, db, ddl)
+		require.NoError(t, db.Close())
+		require.Contains(t, log.String(), "before what was counted beside a RENAME is added")
+		harness.Affected(t, holder, "COMMIT")
+		require.EqualValues(t, 3, harness.Number(t, tw.Direct, "SELECT likes FROM story WHERE id = 1"))
+		require.EqualValues(t, 4, harness.Number(t, tw.Direct, "SELECT SUM(likes) FROM post_slots"))
 	})
 }
 

@@ -11,10 +11,7 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// alter executes DDL. A new name of a key or a counter, or none, another key, another table
-// in its place, or an emptied partition would leave standing what others add to the slots
-// between the rollup and the ALTER: they are kept out, and those of the old key have no slots
-// table behind it. What was added before a table got a new name goes with it.
+// alter executes DDL. What was counted before a table got a new name goes with it.
 func (d *Definer) alter(ctx context.Context, x Statement, tables []*catalog.Table, toks []sqltext.Token) error {
 	err := d.alterLocked(ctx, x, tables, toks)
 	if err != nil && d.Usable() && !mysqlerr.Uncertain(mysqlerr.Number(err)) { // then it has renamed none
@@ -29,7 +26,10 @@ func (d *Definer) alter(ctx context.Context, x Statement, tables []*catalog.Tabl
 	return err
 }
 
-// alterLocked executes it behind a lock where it needs one.
+// alterLocked executes it. A new name of a key or a counter, or none, another key, another table
+// in its place, or an emptied partition would leave standing what others add to the slots
+// between the rollup and the ALTER: they are kept out, and those of the old key have no slots
+// table behind it.
 func (d *Definer) alterLocked(ctx context.Context, x Statement, tables []*catalog.Table, toks []sqltext.Token) (err error) {
 	replaces := sqltext.WordAt(toks, 1, "OR") // CREATE OR REPLACE
 	if len(tables) != 1 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") && !replaces {
@@ -83,12 +83,16 @@ func (d *Definer) unclaimed(ctx context.Context, t *catalog.Table) error {
 func (d *Definer) mayLeave(ctx context.Context, t *catalog.Table, toks []sqltext.Token) error {
 	what, taken, s := "", true, d.Watcher.Current()
 	for i, tok := range toks {
-		switch db, name, ok := sqltext.TableName(toks[i+1:]); {
-		case tok.Is("EXCHANGE") && toks[0].Is("ALTER"):
+		switch {
+		case !toks[0].Is("ALTER"):
+		case tok.Is("EXCHANGE"):
 			what = "EXCHANGE PARTITION"
-		case tok.Is("CONVERT") && toks[0].Is("ALTER") && sqltext.WordAt(toks, i+1, "PARTITION"): // MariaDB: to a table
+		case tok.Is("CONVERT") && sqltext.WordAt(toks, i+1, "PARTITION"): // MariaDB: to a table
 			what = "CONVERT PARTITION"
-		case tok.Is("TO") && toks[0].Is("RENAME") && ok && s.Key(cmp.Or(db, d.Settings.DB), name) == s.Key(t.Spec.DB, t.Spec.Name):
+		}
+	}
+	for _, r := range sqltext.Renamings(toks) {
+		if toks[0].Is("RENAME") && s.Key(d.named(r.To)) == s.Key(t.Spec.DB, t.Spec.Name) {
 			what = "RENAME TABLE that gives its name to another table"
 			taken = d.Opens(ctx, t.Base()) != mysqlerr.ErrNoTable // or another process has renamed or dropped it
 		}
@@ -170,17 +174,14 @@ func (d *Definer) follow(ctx context.Context, t *catalog.Table, to string, sent 
 // renamed is the name that a table has behind the statement; "" for its own.
 func (d *Definer) renamed(t *catalog.Table, toks []sqltext.Token) (to string) {
 	s := d.Watcher.Current()
-	at := s.Key(t.Spec.DB, t.Spec.Name)
+	own := s.Key(t.Spec.DB, t.Spec.Name)
+	at := own
 	for _, r := range sqltext.Renamings(toks) {
-		from, name, ok := sqltext.TableName(r.From)
-		if !ok || s.Key(cmp.Or(from, d.Settings.DB), name) != at {
-			continue
-		}
-		if db, name, ok := sqltext.TableName(r.To); ok {
-			to, at = sqltext.Qualified(cmp.Or(db, d.Settings.DB), name), s.Key(cmp.Or(db, d.Settings.DB), name)
+		if s.Key(d.named(r.From)) == at {
+			to, at = sqltext.Qualified(d.named(r.To)), s.Key(d.named(r.To))
 		}
 	}
-	if at == s.Key(t.Spec.DB, t.Spec.Name) {
+	if at == own {
 		return ""
 	}
 	return to

@@ -82,8 +82,13 @@ func (d *Definer) forget(of []sqltext.Token) {
 }
 
 func (d *Definer) fullName(of []sqltext.Token) string {
-	db, name, _ := sqltext.TableName(of)
-	return sqltext.JoinName(cmp.Or(db, d.Settings.DB), name)
+	return sqltext.JoinName(d.named(of))
+}
+
+// named is the table whose name begins some tokens, and its database, which is the session's if none is there.
+func (d *Definer) named(of []sqltext.Token) (db, name string) {
+	db, name, _ = sqltext.TableName(of)
+	return cmp.Or(db, d.Settings.DB), name
 }
 
 // MayMake refuses a text that makes such a temporary table as mayHide does, be it in version comments or behind
@@ -108,8 +113,8 @@ func (d *Definer) mayHide(ctx context.Context, of []sqltext.Token) error {
 	if err != nil {
 		return err
 	}
-	db, name, _ := sqltext.TableName(of)
-	taken := s.Key(cmp.Or(db, d.Settings.DB), name)
+	db, name := d.named(of)
+	taken := s.Key(db, name)
 	for _, spec := range s.Specs {
 		if taken == s.Key(spec.DB, spec.Name) || taken == s.Key(spec.DB, spec.SlotsTable) {
 			return &catalog.RefusedError{Table: sqltext.JoinName(spec.DB, spec.Name), What: "a temporary table named " + name,

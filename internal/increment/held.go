@@ -46,10 +46,11 @@ func (c *Caller) hold(ctx context.Context, behind *traffic.Behind, l lookup) (fo
 
 // claims has a cold row be the transaction's, among those of the process; false where another one keeps it.
 func claims(ctx context.Context, c *Caller, b *Batch, k catalog.Key) bool {
-	if b.keys.Hot(k.ID()) {
+	id := k.ID()
+	if b.keys.Hot(id) {
 		return false
 	}
-	mine := c.Traffic.Of(b.keys.Table).Claims.Take(ctx.Done(), k.ID(), &c.Leased)
+	mine := c.Traffic.Of(b.keys.Table).Claims.Take(ctx.Done(), id, &c.Leased)
 	if !mine {
 		b.keys.Meet(k)
 	}

@@ -23,7 +23,7 @@ import (
 // folded when its key is not hot any more.
 type Background struct {
 	*Maintainer
-	Every time.Duration // how often all is rolled up; 0: nothing goes on, slots stay where they are
+	Every time.Duration // how often all is rolled up; 0: slots stay where they are, but for those of a table that gets a new name
 
 	cooler  cooler
 	filler  filler

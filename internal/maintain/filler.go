@@ -105,9 +105,6 @@ func (w *worker) fill(ctx context.Context, of filling) (left []int64, share int6
 	if err != nil {
 		return nil, 0, err
 	}
-	// Who waits for the base row already, or is about to, has found no reserved rows to lock
-	// before it: it comes before the filling, and whoever comes now finds them. In other
-	// processes it has a moment for that.
 	made, enough := false, false
 	if err := r.transaction(ctx, func() error {
 		made, enough, err = r.make(ctx, of)
@@ -115,11 +112,8 @@ func (w *worker) fill(ctx context.Context, of filling) (left []int64, share int6
 	}); err != nil || !enough {
 		return nil, 0, err
 	}
-	reserve := &r.folder.Traffic.Of(of.table).Reserve
-	for waited := time.Duration(0); made && waited == 0 || waited < fillByThen && reserve.Early(of.key.ID()); waited += fillBehind {
-		if !session.Pause(ctx, fillBehind) {
-			return nil, 0, ctx.Err()
-		}
+	if err := w.letPass(ctx, of, made); err != nil {
+		return nil, 0, err
 	}
 	err = r.transaction(ctx, func() error {
 		left, share, err = r.fill(ctx, of)
@@ -129,4 +123,20 @@ func (w *worker) fill(ctx context.Context, of filling) (left []int64, share int6
 		return nil, 0, err
 	}
 	return left, share, nil
+}
+
+// letPass waits for those who have found no reserved rows to lock before the base row, and wait for that
+// already, or are about to: they come before the filling, and whoever comes now finds them. In other
+// processes they have a moment for that, if the rows have just been made.
+func (w *worker) letPass(ctx context.Context, of filling, made bool) error {
+	if made && !session.Pause(ctx, fillBehind) {
+		return ctx.Err()
+	}
+	reserve, by := &w.Shared.Traffic.Of(of.table).Reserve, catalog.Clock()+fillByThen
+	for reserve.Early(of.key.ID()) && catalog.Clock() < by {
+		if !session.Pause(ctx, fillBehind) {
+			return ctx.Err()
+		}
+	}
+	return nil
 }

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	followEvery = 250 * time.Millisecond
-	followFor   = 40 // times a table is found under its old name: it has kept that
+	followRest = 250 * time.Millisecond // between two looks, and behind an error, which doubles it
+	followMost = 10 * time.Second       // the longest
+	followFor  = 40                     // looks that find the table under its old name: it has kept that
 )
 
 // FollowName does [fold.FollowName] in the background, until it is done: the server may still do a RENAME
@@ -29,22 +30,31 @@ func (b *Background) FollowName(t *catalog.Table, to string, drops bool) {
 	b.work.Go(func() {
 		w := &worker{Maintainer: b.Maintainer}
 		defer w.end()
-		for kept := 0; kept < followFor; {
-			if !session.Pause(ctx, followEvery) {
+		for kept, rest := 0, followRest; kept < followFor; {
+			if !session.Pause(ctx, rest) {
+				b.Warn("left "+t.String(), "countermysql: the process ends before what was counted beside a RENAME is added; it is in the slots table", "table", t.String(), "name", to)
 				return
 			}
-			r, err := w.on(ctx, t)
-			if err != nil {
-				continue
-			}
-			switch done, err := fold.FollowName(ctx, r.folder, t, to, drops); {
-			case err != nil:
-				w.end()
+			done, err := w.follow(ctx, t, to, drops)
+			switch {
 			case done:
 				return
-			default:
+			case err == nil:
 				kept++
+				continue
+			case ctx.Err() == nil:
+				b.note("adding what was counted beside a RENAME of "+t.String(), err)
 			}
+			w.end()
+			rest = min(2*rest, followMost)
 		}
 	})
+}
+
+func (w *worker) follow(ctx context.Context, t *catalog.Table, to string, drops bool) (done bool, err error) {
+	r, err := w.on(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	return fold.FollowName(ctx, r.folder, t, to, drops)
 }

@@ -16,6 +16,7 @@ import (
 // Numbers are those of a statement, in the order of its text.
 type Numbers []driver.NamedValue
 
+// With are the numbers with another one behind them.
 func (n Numbers) With(v driver.Value) Numbers {
 	return append(n, driver.NamedValue{Ordinal: len(n) + 1, Value: v})
 }
