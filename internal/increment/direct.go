@@ -146,9 +146,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 	if len(unsent) == 1 && len(unsent[0].Entries) == 1 {
 		return nil // behind it no base row is waited for
 	}
-	if c.Transaction().HoldsAll(maxDirectRows) {
-		return c.sendHeld(ctx, unsent)
-	}
+	held := c.Transaction().HoldsAll(maxDirectRows)
 	var rows []slotsql.BaseRow
 	changes := 0
 	for _, p := range unsent {
@@ -170,7 +168,10 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 	if changes == 0 {
 		return nil
 	}
-	_, err := changeRows(ctx, c, rows, changes, false)
+	if held { // the others are locked shared already
+		rows = rows[:changes]
+	}
+	_, err := changeRows(ctx, c, rows, changes, held)
 	if errors.Is(err, errLocked) {
 		for _, r := range rows { // it does not tell which
 			c.shared.byKey(r.Table).keys.Meet(r.Increment.Key)
