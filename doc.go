@@ -128,7 +128,7 @@ package countermysql
 //	KeepPromises sendAtOnce sendWithHeld             if RowsAffected is asked, its row is changed,
 //	findAll hold lookUp addPending                   or locked, or looked up, if others may follow
 //	Commit Due CommitTogether                        COMMIT: as outside, if nothing else was done,
-//	commit Send sendHeld sendTable sendUpsert        or right before it
+//	commit Send sendRowsDirect sendTable             or right before it
 //
 // Where to read, in the order of a statement's life:
 //

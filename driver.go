@@ -147,9 +147,7 @@ type Connector struct {
 }
 
 func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, error) {
-	if config == nil {
-		config = &Config{}
-	}
+	config = cmp.Or(config, &Config{})
 	specs, err := config.settings().Resolve(cfg)
 	if err != nil {
 		return nil, err
@@ -158,10 +156,7 @@ func newConnector(cfg *mysql.Config, config, registered *Config) (*Connector, er
 	if err != nil {
 		return nil, err
 	}
-	log := config.Logger
-	if log == nil {
-		log = slog.Default()
-	}
+	log := cmp.Or(config.Logger, slog.Default())
 	c := &Connector{cfg: cfg, config: config, specs: specs, log: log, raw: raw, sales: sale.NewQueues(specs), plans: newPlanCache()}
 	c.driver = &Driver{config: registered, connector: c} // sql.DB.Driver leads to the connector
 	if config.Interceptor != nil {

@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -32,9 +33,7 @@ type InitOptions struct {
 // For histories and derived counters it makes the tables and triggers that are missing or other
 // than configured, and then sets derived counters by their formulas, while others write.
 func Init(ctx context.Context, db *sql.DB, options *InitOptions) (statements []string, err error) {
-	if options == nil {
-		options = &InitOptions{}
-	}
+	options = cmp.Or(options, &InitOptions{})
 	c, err := connectorOf(ctx, db)
 	if err != nil {
 		return nil, err

@@ -54,9 +54,7 @@ type DropOptions struct {
 // table or column that does not exist is an error, with which nothing has begun, unless
 // options name the tables.
 func Drop(ctx context.Context, db *sql.DB, options *DropOptions) ([]RolledUp, error) {
-	if options == nil {
-		options = &DropOptions{}
-	}
+	options = cmp.Or(options, &DropOptions{})
 	c, err := connectorOf(ctx, db)
 	if err != nil {
 		return nil, err

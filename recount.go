@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"time"
@@ -39,9 +40,7 @@ type Drift struct {
 // transaction, what is between the two counts as a difference: do not repair then.
 // A counter that is NULL is not compared.
 func Recount(ctx context.Context, db *sql.DB, options *RecountOptions) ([]Drift, error) {
-	if options == nil {
-		options = &RecountOptions{}
-	}
+	options = cmp.Or(options, &RecountOptions{})
 	c, err := connectorOf(ctx, db)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package countermysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"time"
@@ -48,9 +49,7 @@ type RollupProgress struct {
 // table or column that does not exist is an error, beside which all others are rolled up,
 // unless options name the tables. The db has to be countermysql's.
 func Rollup(ctx context.Context, db *sql.DB, options *RollupOptions) ([]RolledUp, error) {
-	if options == nil {
-		options = &RollupOptions{}
-	}
+	options = cmp.Or(options, &RollupOptions{})
 	c, err := connectorOf(ctx, db)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -140,27 +141,26 @@ func (l *loader) ask(ctx context.Context, query string) (all [][]string) {
 	if l.err != nil {
 		return nil
 	}
-	var rows *sql.Rows
-	if rows, l.err = l.db.QueryContext(ctx, query); l.err != nil {
-		return nil
+	rows, err := l.db.QueryContext(ctx, query)
+	if err == nil {
+		all, err = Texts(rows)
 	}
-	defer rows.Close()
-	names, _ := rows.Columns()
-	cells := make([]sql.NullString, len(names))
-	dest := make([]any, len(names))
-	for i := range cells {
-		dest[i] = &cells[i]
-	}
-	for rows.Next() {
-		if l.err = rows.Scan(dest...); l.err != nil {
-			return nil
-		}
-		v := make([]string, len(cells))
-		for i, c := range cells {
-			v[i] = c.String
-		}
-		all = append(all, v)
-	}
-	l.err = rows.Err()
+	l.err = err
 	return all
+}
+
+// Texts reads and closes rows; NULL is "".
+func Texts(rows *sql.Rows) (all [][]string, err error) {
+	defer rows.Close()
+	names, err := rows.Columns()
+	values, dest := make([]any, len(names)), make([]any, len(names))
+	for i := range values {
+		dest[i] = &values[i]
+	}
+	for err == nil && rows.Next() {
+		if err = rows.Scan(dest...); err == nil {
+			all = append(all, sqltext.Texts(values))
+		}
+	}
+	return all, cmp.Or(err, rows.Err())
 }

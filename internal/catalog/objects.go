@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 )
@@ -49,19 +50,10 @@ var ofTables = []string{"Com_create_table=", "Com_drop_table=", "Com_alter_table
 func (t Tally) apartFromTables() Tally {
 	var rest []string
 	for _, count := range strings.Fields(t.Counts) {
-		if !hasPrefix(count, ofTables) {
+		if !slices.ContainsFunc(ofTables, func(kind string) bool { return strings.HasPrefix(count, kind) }) {
 			rest = append(rest, count)
 		}
 	}
 	t.Counts = strings.Join(rest, " ")
 	return t
-}
-
-func hasPrefix(s string, of []string) bool {
-	for _, prefix := range of {
-		if strings.HasPrefix(s, prefix) {
-			return true
-		}
-	}
-	return false
 }

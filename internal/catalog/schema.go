@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,10 +63,7 @@ func (s *Schema) Key(db, name string) string { return s.Server.key(db, name) }
 
 // Lookup resolves a table name as the server does.
 func (s *Schema) Lookup(db, name, defaultDB string) *Table {
-	if db == "" {
-		db = defaultDB
-	}
-	return s.Tables[s.Key(db, name)]
+	return s.Tables[s.Key(cmp.Or(db, defaultDB), name)]
 }
 
 // Now is a table of an older schema as this one has it, or as it was where it is none of

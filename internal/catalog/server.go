@@ -38,17 +38,14 @@ func LoadServer(ctx context.Context, db *sql.DB) (Server, error) {
 		if err != nil {
 			return Server{}, err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			var name, value string
-			if err := rows.Scan(&name, &value); err != nil {
-				return Server{}, err
-			}
+		told, err := Texts(rows)
+		for _, v := range told {
+			name := v[0]
 			srv.SnapshotIsolation = srv.SnapshotIsolation || name == "innodb_snapshot_isolation"
 			srv.Galera = srv.Galera || name == "wsrep_on"
 			srv.rollsBack = srv.rollsBack || name == "innodb_rollback_on_timeout"
 		}
-		return srv, rows.Err()
+		return srv, err
 	}
 	// MySQL compares what it has read, which is all columns only for such a log
 	err = db.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM performance_schema.session_variables

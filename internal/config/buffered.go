@@ -54,7 +54,7 @@ func (k *checker) buffered(spec *checkedSpec, t *Table, in string) {
 // buffered reads {every: 1s, keys: 100000, counters: [views]}.
 func (f *yamlFile) buffered(t *Table) func(*yaml.Node) bool {
 	return func(n *yaml.Node) bool {
-		t.Buffered, t.At.buffered = &catalog.Buffered{}, f.place(n)
+		t.Buffered = &catalog.Buffered{}
 		return f.mapping(n, []yamlKey{
 			{"every", f.interval(&t.Buffered.Every, &t.At.bufferedEvery, time.ParseDuration, remedyEvery)},
 			{"keys", f.number(&t.Buffered.Keys, &t.At.bufferedKeys, false, "keys", remedyKeys)},

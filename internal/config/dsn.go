@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -105,7 +104,7 @@ func takeParams(cfg *mysql.Config, dsn string) (given map[string]string, mistake
 		switch value := cfg.Params[key]; {
 		case !ourParam(key):
 		case !slices.Contains(dsnParams, key):
-			report(key, "there is no such parameter", "did you mean "+nearest(key, dsnParams)+"? There are "+strings.Join(dsnParams, ", "))
+			report(key, "there is no such parameter", "there are "+strings.Join(dsnParams, ", "))
 		case twice:
 			report(key, "it is given twice", "give it once; counters are separated by commas")
 		case !valued || value == "":
@@ -265,32 +264,4 @@ func readFile(name, place string) (*Settings, []error) {
 		}}
 	}
 	return readYAML(name, text)
-}
-
-// nearest is the name that takes the fewest edits to reach.
-func nearest(s string, names []string) string {
-	return slices.MinFunc(names, func(a, b string) int {
-		return cmp.Compare(editDistance(s, a), editDistance(s, b))
-	})
-}
-
-// editDistance is Levenshtein's, regardless of case.
-func editDistance(a, b string) int {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			above := row[j+1]
-			if a[i] != b[j] {
-				diagonal = 1 + min(diagonal, above, row[j])
-			}
-			row[j+1], diagonal = diagonal, above
-		}
-	}
-	return row[len(b)]
 }

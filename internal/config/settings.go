@@ -77,7 +77,7 @@ type TablePlaces struct {
 
 	recount, derived, reserve string
 
-	buffered, bufferedEvery, bufferedKeys            string
+	bufferedEvery, bufferedKeys                      string
 	history, historyEvery, historyKeep, historyTable string
 
 	// broken is set where a mistake has been reported already: what follows
@@ -167,7 +167,7 @@ func (t *Table) extend(over Table) {
 	override(&t.Slots, &t.At.slots, over.Slots, over.At.slots)
 	override(&t.SlotsTable, &t.At.slotsTable, over.SlotsTable, over.At.slotsTable)
 	if over.Buffered != nil {
-		t.Buffered, t.At.buffered, t.At.bufferedEvery, t.At.bufferedKeys, t.At.bufferedCounters = over.Buffered, over.At.buffered, over.At.bufferedEvery, over.At.bufferedKeys, over.At.bufferedCounters
+		t.Buffered, t.At.bufferedEvery, t.At.bufferedKeys, t.At.bufferedCounters = over.Buffered, over.At.bufferedEvery, over.At.bufferedKeys, over.At.bufferedCounters
 	}
 	if over.History != nil {
 		t.History, t.At.history, t.At.historyEvery, t.At.historyKeep, t.At.historyTable = over.History, over.At.history, over.At.historyEvery, over.At.historyKeep, over.At.historyTable

@@ -223,15 +223,3 @@ func TestMerge(t *testing.T) {
 		}, mistakesOf(t, second(m.resolve("d"))))
 	})
 }
-
-func TestNearest(t *testing.T) {
-	for typed, want := range map[string]string{
-		"counter": "counters", "COUNTERS": "counters", "counterslot": "counterSlots", "countercreateslot": "counterCreateSlots",
-		"counter_read_own": "counterReadOwn", "counterConf": "counterConfig", "counterFile": "counters",
-	} {
-		require.Equal(t, want, nearest(typed, dsnParams), typed)
-	}
-	require.Equal(t, 3, editDistance("kitten", "Sitting"))
-	require.Equal(t, 4, editDistance("", "four"))
-	require.Equal(t, 4, editDistance("four", ""))
-}

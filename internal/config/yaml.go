@@ -131,7 +131,7 @@ func (f *yamlFile) mapping(n *yaml.Node, keys []yamlKey) bool {
 		k := slices.Index(names, key.Value)
 		switch {
 		case k < 0 || key.Kind != yaml.ScalarNode:
-			ok = f.report(key, "did you mean "+nearest(key.Value, names)+"? There are "+known, "there is no setting %s", nodeText(key))
+			ok = f.report(key, "there are "+known, "there is no setting %s", nodeText(key))
 		case met[key.Value]:
 			ok = f.report(key, "keep one of them", "%s is set twice", key.Value)
 		default:

@@ -24,7 +24,7 @@ type Statement struct {
 type Definer struct {
 	*fold.Folder
 	config    *Config
-	temporary map[string][]string // temporary tables that the session has made, as named, by their names in small letters
+	temporary map[string]bool // names in small letters that the session has given to temporary tables, be they gone
 }
 
 // Config is what the sessions of a connector have in common.
@@ -36,7 +36,7 @@ type Config struct {
 
 // New returns the Definer of a session.
 func New(f *fold.Folder, config *Config) *Definer {
-	return &Definer{Folder: f, config: config, temporary: map[string][]string{}}
+	return &Definer{Folder: f, config: config, temporary: map[string]bool{}}
 }
 
 // Run executes a statement that ends a transaction: what it needs of the
@@ -74,9 +74,6 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 		if err == nil && begins && !toks[0].Is("XA") {
 			d.Locks = false
 		}
-		if err == nil {
-			d.noteDefined(x.Text)
-		}
 		return err
 	}
 	if (altered != nil || dropped != nil) && d.InTransaction() {
@@ -92,11 +89,7 @@ func (d *Definer) Run(ctx context.Context, x Statement) error {
 			return err
 		}
 	}
-	err := d.alter(ctx, x, altered, toks)
-	if err == nil {
-		d.noteDefined(x.Text)
-	}
-	return err
+	return d.alter(ctx, x, altered, toks)
 }
 
 // May refuses what plain MySQL would run, and what would let counts go wrong.
@@ -120,13 +113,7 @@ func (d *Definer) May(ctx context.Context, p *plan.Plan, text string) error {
 	if err := d.MayMake(ctx, text); err != nil {
 		return err
 	}
-	_, renamed := d.renamesTemporary(toks)
-	for _, to := range renamed {
-		if err := d.mayHide(ctx, to); err != nil {
-			return err
-		}
-	}
-	return nil
+	return d.mayRename(ctx, sqltext.Tokenize(sqltext.Opened(text, d.Settings.Mode), d.Settings.Mode))
 }
 
 // rollUpCommitted commits the transaction that the statement is about to commit

@@ -14,11 +14,7 @@ import (
 // RunTemporary executes CREATE and DROP TEMPORARY TABLE.
 func (d *Definer) RunTemporary(ctx context.Context, x Statement) error {
 	if sqltext.Tokenize(x.Text, d.Settings.Mode)[0].Is("DROP") {
-		err := x.Send()
-		if err == nil {
-			d.noteDefined(x.Text)
-		}
-		return err
+		return x.Send()
 	}
 	if err := d.May(ctx, x.Plan, x.Text); err != nil {
 		return err
@@ -32,57 +28,9 @@ func (d *Definer) RunTemporary(ctx context.Context, x Statement) error {
 	}
 	err := x.Send()
 	if err == nil {
-		d.noteDefined(x.Text)
 		d.NoteWrites(slices.DeleteFunc(slices.Clone(x.Plan.Writes), func(w plan.WriteTarget) bool { return !w.Feeds }), plan.Binder{}, 0) // by a routine that its query calls
 	}
 	return err
-}
-
-// noteDefined follows what a statement has made of temporary tables. The server drops and renames one before
-// another table of its name.
-func (d *Definer) noteDefined(text string) {
-	toks := sqltext.Tokenize(sqltext.Opened(text, d.Settings.Mode), d.Settings.Mode)
-	from, to := d.renamesTemporary(toks)
-	switch {
-	case toks[0].Is("DROP"):
-		named := sqltext.BehindTable(toks)
-		for i := range named {
-			if i == 0 || named[i-1].Punct(',') {
-				from = append(from, named[i:])
-			}
-		}
-	case sqltext.EffectOf(toks) == (sqltext.Temporary{}):
-		to = append(to, sqltext.BehindTable(toks))
-	}
-	for _, of := range from {
-		d.forget(of)
-	}
-	for _, of := range to {
-		d.noteTemporary(of)
-	}
-}
-
-// noteTemporary remembers the name of a temporary table.
-func (d *Definer) noteTemporary(of []sqltext.Token) {
-	if _, name, ok := sqltext.TableName(of); ok {
-		if full := d.fullName(of); !slices.Contains(d.temporary[strings.ToLower(name)], full) {
-			d.temporary[strings.ToLower(name)] = append(d.temporary[strings.ToLower(name)], full)
-		}
-	}
-}
-
-// forget forgets that of a temporary table that is gone; one of another database, or written in another way, stays.
-func (d *Definer) forget(of []sqltext.Token) {
-	_, name, _ := sqltext.TableName(of)
-	name = strings.ToLower(name)
-	d.temporary[name] = slices.DeleteFunc(d.temporary[name], func(known string) bool { return known == d.fullName(of) })
-	if len(d.temporary[name]) == 0 {
-		delete(d.temporary, name)
-	}
-}
-
-func (d *Definer) fullName(of []sqltext.Token) string {
-	return sqltext.JoinName(d.named(of))
 }
 
 // named is the table whose name begins some tokens, and its database, which is the session's if none is there.
@@ -91,14 +39,14 @@ func (d *Definer) named(of []sqltext.Token) (db, name string) {
 	return cmp.Or(db, d.Settings.DB), name
 }
 
-// MayMake refuses a text that makes such a temporary table as mayHide does, be it in version comments or behind
+// MayMake refuses a text that makes such a temporary table as mayName does, be it in version comments or behind
 // another statement.
 func (d *Definer) MayMake(ctx context.Context, text string) error {
 	text = sqltext.Opened(text, d.Settings.Mode)
 	for _, part := range sqltext.Statements(text, sqltext.Tokenize(text, d.Settings.Mode)) {
 		toks := sqltext.Tokenize(part, d.Settings.Mode)
 		if sqltext.EffectOf(toks) == (sqltext.Temporary{}) && !toks[0].Is("DROP") {
-			if err := d.mayHide(ctx, sqltext.BehindTable(toks)); err != nil {
+			if err := d.mayName(ctx, sqltext.BehindTable(toks)); err != nil {
 				return err
 			}
 		}
@@ -106,9 +54,30 @@ func (d *Definer) MayMake(ctx context.Context, text string) error {
 	return nil
 }
 
-// mayHide refuses a temporary table that takes the name of a listed table or its slots
-// table: the session would count rows of the one in slots of the other.
-func (d *Definer) mayHide(ctx context.Context, of []sqltext.Token) error {
+// mayRename refuses ALTER TABLE or RENAME TABLE that gives a temporary table such a name.
+func (d *Definer) mayRename(ctx context.Context, toks []sqltext.Token) error {
+	renamings := sqltext.Renamings(toks)
+	if len(d.temporary) == 0 || !slices.ContainsFunc(renamings, func(r sqltext.Renaming) bool { return d.isTemporary(ctx, r.From) }) {
+		return nil
+	}
+	for _, r := range renamings { // perhaps that one, by its next name
+		if err := d.mayName(ctx, r.To); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isTemporary asks the server: a name may be that of a table by now whose temporary one is gone.
+func (d *Definer) isTemporary(ctx context.Context, of []sqltext.Token) bool {
+	rows, err := d.Read(ctx, "SHOW CREATE TABLE "+sqltext.Qualified(d.named(of)))
+	return err == nil && strings.HasPrefix(rows[0][1], "CREATE TEMPORARY")
+}
+
+// mayName refuses a temporary table that takes the name of a listed table or its slots
+// table: the session would count rows of the one in slots of the other. Another name is
+// remembered.
+func (d *Definer) mayName(ctx context.Context, of []sqltext.Token) error {
 	s, err := d.Known(ctx)
 	if err != nil {
 		return err
@@ -121,30 +90,13 @@ func (d *Definer) mayHide(ctx context.Context, of []sqltext.Token) error {
 				Reason: "it would hide one of the two tables in which the counters are", Remedy: "give the temporary table another name"}
 		}
 	}
+	d.temporary[strings.ToLower(name)] = true
 	return nil
-}
-
-// renamesTemporary are the names that ALTER TABLE or RENAME TABLE takes from and gives to tables, where
-// one may be a temporary one of this session; none if it does nothing like that.
-func (d *Definer) renamesTemporary(toks []sqltext.Token) (from, to [][]sqltext.Token) {
-	if len(d.temporary) == 0 || !toks[0].Is("ALTER") && !toks[0].Is("RENAME") {
-		return nil, nil
-	}
-	for _, r := range sqltext.Renamings(toks) {
-		from, to = append(from, r.From), append(to, r.To)
-	}
-	if to == nil || !slices.ContainsFunc(from, func(of []sqltext.Token) bool {
-		_, name, ok := sqltext.TableName(of)
-		return ok && d.temporary[strings.ToLower(name)] != nil
-	}) {
-		return nil, nil
-	}
-	return from, to
 }
 
 // NamesTemporary reports whether a text may name a temporary table of this session.
 func (d *Definer) NamesTemporary(text string) bool {
 	return len(d.temporary) > 0 && slices.ContainsFunc(sqltext.Tokenize(text, d.Settings.Mode), func(t sqltext.Token) bool {
-		return t.Ident() && d.temporary[strings.ToLower(t.Name)] != nil
+		return t.Ident() && d.temporary[strings.ToLower(t.Name)]
 	})
 }

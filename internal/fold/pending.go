@@ -136,17 +136,6 @@ func showEntry(ctx context.Context, f *Folder, t *catalog.Table, e *slotsql.RowI
 // AddToBase adds an entry to its base row alone, as where another client has given the key
 // another type: none of the slots can be told to be its own. further are conditions besides.
 func (f *Folder) AddToBase(ctx context.Context, t *catalog.Table, e *slotsql.RowIncrement, further ...string) (affected int64, err error) {
-	name := t.Ref()
-	var sets []string
-	for i, col := range t.Counters {
-		if ref := name + "." + sqltext.Quote(col.Name); e.Deltas[i] != 0 {
-			sets = append(sets, ref+" = "+ref+" + "+col.FormatUnits(e.Deltas[i]))
-		}
-	}
-	for i, col := range t.Touch {
-		if ref := name + "." + sqltext.Quote(col.Name); e.Touch[i] != "" {
-			sets = append(sets, ref+" = "+catalog.Later(ref, "CAST("+e.Touch[i]+" AS DATETIME(6))"))
-		}
-	}
-	return f.Do(ctx, f.Settings.Unsnapshot()+"UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+strings.Join(append([]string{t.Key.Where(e.Key, name)}, further...), " AND "))
+	where := strings.Join(append([]string{t.Key.Where(e.Key, t.Ref())}, further...), " AND ")
+	return f.Do(ctx, f.Settings.Unsnapshot()+"UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+e.Adds(t, t.Ref())+" WHERE "+where)
 }

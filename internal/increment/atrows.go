@@ -71,7 +71,7 @@ func batchAtRows(ctx context.Context, c *Caller, b *Batch, entries []*slotsql.Ro
 		return errNotDirect
 	}
 	err := patiently(ctx, func() bool { return true }, func() error {
-		return c.changeDirectly(b, len(entries), func() (int64, error) { return c.Do(ctx, text) })
+		return c.changeDirectly(len(entries), func() (int64, error) { return c.Do(ctx, text) })
 	})
 	switch {
 	case errors.Is(err, errRowGone): // one of them, or two have one row

@@ -151,21 +151,12 @@ func (c *Caller) sendBatch(ctx context.Context, b *Batch, entries []*slotsql.Row
 	if err := batchAtRows(ctx, c, b, entries); !errors.Is(err, errNotDirect) {
 		return err
 	}
-	err := c.sendUpsert(ctx, b.statement(c, entries), len(entries) == 1)
+	err := c.sendUpsert(ctx, b.upsert(c, entries).SQL(), len(entries) == 1)
 	c.Refused(err)
 	if err == nil {
 		c.shared.Background.Slotted(&b.keys, entries)
 	}
 	return err
-}
-
-// statement is that of merged entries.
-func (b *Batch) statement(c *Caller, entries []*slotsql.RowIncrement) string {
-	u := b.upsert(c, entries)
-	if len(entries) == 1 {
-		return u.One()
-	}
-	return u.Many()
 }
 
 // waiting is the statement of one caller's entries, which waits for locks.

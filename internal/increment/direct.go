@@ -71,7 +71,7 @@ func (c *Caller) changeRow(ctx context.Context, b *Batch, e *slotsql.RowIncremen
 			return c.DoApart(ctx, c.Settings.NoWaiting(), u.apart+further, u.NumbersOf(e), whole)
 		}
 	}
-	return c.changeDirectly(b, 1, send)
+	return c.changeDirectly(1, send)
 }
 
 // sendAtOnce changes the base row of a transaction's increment where plain MySQL does,
@@ -146,9 +146,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 	if len(unsent) == 1 && len(unsent[0].Entries) == 1 {
 		return nil // behind it no base row is waited for
 	}
-	if c.Transaction().HoldsAll(maxDirectRows) {
-		return c.sendHeld(ctx, unsent)
-	}
+	held := c.Transaction().HoldsAll(maxDirectRows)
 	var rows []slotsql.BaseRow
 	changes := 0
 	for _, p := range unsent {
@@ -170,7 +168,10 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 	if changes == 0 {
 		return nil
 	}
-	_, err := changeRows(ctx, c, rows, changes, false)
+	if held { // the others are locked shared already
+		rows = rows[:changes]
+	}
+	_, err := changeRows(ctx, c, rows, changes, held)
 	if errors.Is(err, errLocked) {
 		for _, r := range rows { // it does not tell which
 			c.shared.byKey(r.Table).keys.Meet(r.Increment.Key)
@@ -183,14 +184,9 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 // changeRows sends the statement for several base rows, of which so many are changed, and takes these out
 // of what is pending; done is false if it has changed none. held says that all rows but the first are.
 func changeRows(ctx context.Context, c *Caller, rows []slotsql.BaseRow, changes int, held bool) (done bool, err error) {
-	switch affected, err := c.sendRows(ctx, rows, held); {
-	case err == nil && affected == 0, mysqlerr.Number(err) == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[mysqlerr.Number(err)]:
+	switch err := c.changeDirectly(changes, func() (int64, error) { return c.sendRows(ctx, rows, held) }); {
+	case errors.Is(err, errNotDirect) && !errors.Is(err, errLocked), errors.Is(err, errRowGone):
 		return false, nil
-	case err == nil && affected != int64(changes): // and were as many when they were counted
-		c.Watcher.NoteChange()
-		return false, c.AsDeadlock("a key names several rows meanwhile")
-	case c.Refused(err):
-		return false, errLocked
 	case err != nil:
 		return false, err
 	}
@@ -238,17 +234,17 @@ func sendFilled(ctx context.Context, c *Caller, b *Batch) (sent bool, err error)
 		return text
 	}
 	if apart, numbers := c.Filler.DirectApart(); apart != "" {
-		return true, c.changeDirectly(b, 1, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), apart, numbers, whole) })
+		return true, c.changeDirectly(1, func() (int64, error) { return c.DoApart(ctx, c.Settings.NoWaiting(), apart, numbers, whole) })
 	}
 	text := whole()
 	if !sent {
 		return false, nil
 	}
-	return true, c.changeDirectly(b, 1, func() (int64, error) { return c.Do(ctx, text) })
+	return true, c.changeDirectly(1, func() (int64, error) { return c.Do(ctx, text) })
 }
 
 // changeDirectly sends the UPDATE of so many base rows, or of none.
-func (c *Caller) changeDirectly(b *Batch, rows int, send func() (int64, error)) error {
+func (c *Caller) changeDirectly(rows int, send func() (int64, error)) error {
 	inside := c.InTransaction() // a deadlock ends the transaction, with all that was in it
 	affected, err := send()
 	switch n := mysqlerr.Number(err); {
@@ -259,7 +255,7 @@ func (c *Caller) changeDirectly(b *Batch, rows int, send func() (int64, error)) 
 		if !inside {
 			return nil
 		}
-		return c.AsDeadlock("the key of a row of " + b.keys.Table.String() + " names several rows meanwhile")
+		return c.AsDeadlock("a key names several rows meanwhile")
 	case c.Refused(err):
 		return errLocked
 	case n == mysqlerr.ErrOutOfRange, mysqlerr.BadValue[n], n == mysqlerr.ErrDeadlock && !inside:

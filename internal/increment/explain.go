@@ -29,7 +29,7 @@ func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.BoundIncremen
 			text, _ := c.Filler.Statement(c.Settings.Insert(), b.Table.Lock(), c.Slot(b.Table))
 			return Explanation{Statement: text}, Done, nil
 		}
-		out := Explanation{Statement: x.Batch.statement(c, []*slotsql.RowIncrement{e}), Shared: true}
+		out := Explanation{Statement: x.Batch.upsert(c, []*slotsql.RowIncrement{e}).SQL(), Shared: true}
 		if b.ByKey && !b.Narrowed {
 			u := c.upsert(b.Table, []*slotsql.RowIncrement{{Key: e.Key, Deltas: e.Deltas, Touch: e.Touch}})
 			u.Lock = b.Table.NoWait()
@@ -46,7 +46,7 @@ func (c *Caller) Explain(ctx context.Context, x Execution, b *plan.BoundIncremen
 	}
 	way := c.shared.Batch(b.Table, b.Name, b.Table.Key)
 	if c.Grouped() && c.request(entries).Fits() {
-		return Explanation{Statement: way.statement(c, entries), Shared: true}, Done, nil
+		return Explanation{Statement: way.upsert(c, entries).SQL(), Shared: true}, Done, nil
 	}
 	return Explanation{Statement: way.waiting(c, entries)}, Done, nil
 }

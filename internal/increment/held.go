@@ -3,12 +3,10 @@ package increment
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"strconv"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/traffic"
-	"github.com/countermysql/countermysql/internal/txn"
 )
 
 // A row is held that a transaction has looked for by a shared lock, which it got without
@@ -62,23 +60,4 @@ func claims(ctx context.Context, c *Caller, b *Batch, k catalog.Key) bool {
 // (https://dev.mysql.com/doc/refman/8.4/en/metadata-locking.html).
 func (l lookup) holding(id string) string {
 	return "SELECT " + l.of(id) + " AND (SELECT 1 FROM " + l.t.Base() + " WHERE FALSE FOR UPDATE) IS NULL " + l.t.NoWait()
-}
-
-// sendHeld adds increments to their base rows, one by one in canonical order, until one has
-// to go to a slot: then all that come behind it, too. So what is waited for comes behind all
-// that is locked exclusively.
-func (c *Caller) sendHeld(ctx context.Context, unsent []*txn.Pending) error {
-	for _, p := range unsent {
-		b := c.shared.byKey(p.Table)
-		for _, e := range p.Sorted() {
-			switch err := c.sendDirect(ctx, b, e, false, ""); {
-			case errors.Is(err, errNotDirect), errors.Is(err, errRowGone):
-				return nil
-			case err != nil:
-				return err
-			}
-			p.Remove(e.ID)
-		}
-	}
-	return nil
 }

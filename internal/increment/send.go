@@ -84,11 +84,7 @@ func (c *Caller) SendOrRollBack(ctx context.Context) error {
 func (c *Caller) sendTable(ctx context.Context, t *catalog.Table, name string, entries []*slotsql.RowIncrement) error {
 	u := c.upsert(t, entries)
 	u.Name = name
-	text := u.Many
-	if len(entries) == 1 {
-		text = u.One
-	}
-	err := c.sendUpsert(ctx, text(), len(entries) == 1)
+	err := c.sendUpsert(ctx, u.SQL(), len(entries) == 1)
 	switch {
 	case err == nil:
 		c.shared.Slotted(t, entries)

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/catalog"
 )
 
 // maxOpen bounds the look-up connections of a connector.
@@ -98,28 +98,7 @@ func (p *Pool) Query(ctx context.Context, query string) ([][]string, error) {
 		passPanic(err)
 		return nil, err
 	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	var all [][]string
-	cells := make([]any, len(names))
-	values := make([]nullText, len(names))
-	for i := range cells {
-		cells[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(cells...); err != nil {
-			return nil, err
-		}
-		row := make([]string, len(values))
-		for i, v := range values {
-			row[i] = v.text
-		}
-		all = append(all, row)
-	}
-	return all, rows.Err()
+	return catalog.Texts(rows)
 }
 
 // QueryAs is Query for what only a connection of a session's affinity can answer.
@@ -134,12 +113,4 @@ func (p *Pool) Exec(ctx context.Context, stmt string) error {
 		_, err = db.ExecContext(ctx, stmt)
 	}
 	return err
-}
-
-// nullText scans any column as text; NULL is "".
-type nullText struct{ text string }
-
-func (n *nullText) Scan(v any) error {
-	n.text = sqltext.Texts([]driver.Value{v})[0]
-	return nil
 }

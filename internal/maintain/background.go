@@ -156,14 +156,11 @@ func (b *Background) lookForSlots(ctx context.Context, tables []*catalog.Table, 
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var i int
-		var n int64
-		if err := rows.Scan(&i, &n); err != nil {
-			return nil, err
-		}
+	told, err := catalog.Texts(rows)
+	for _, v := range told {
+		i, _ := strconv.Atoi(v[0]) // numbers
+		n, _ := strconv.ParseInt(v[1], 10, 64)
 		slotted, waiting[tables[i].String()] = append(slotted, tables[i]), n
 	}
-	return slotted, rows.Err()
+	return slotted, err
 }

@@ -38,10 +38,8 @@ func (k *inspection) derived(t *catalog.Table) {
 			continue
 		}
 		var all []string
-		if all, k.err = misfits(k.ctx, k.in.Lookups, k.in.Schema, t, c, f); k.err == nil && all == nil {
-			if all, k.err = mistyped(k.ctx, k.in.Lookups, c, f); mysqlerr.Number(k.err) != 0 {
-				all, k.err = []string{fmt.Sprintf("its formula can't be read (%v); correct it, or what it reads", k.err)}, nil
-			}
+		if all, k.err = misfits(k.ctx, k.in.Lookups, k.in.Schema, t, c, f); mysqlerr.Number(k.err) != 0 {
+			all, k.err = []string{fmt.Sprintf("its formula can't be read (%v); correct it, or what it reads", k.err)}, nil
 		}
 		for _, misfit := range all {
 			problem, remedy, _ := strings.Cut(misfit, "; ")

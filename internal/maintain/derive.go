@@ -25,9 +25,6 @@ func (m *Maintainer) derive(ctx context.Context, s *catalog.Schema, dry bool) (s
 				continue
 			}
 			misfits, err := misfits(ctx, m.Shared.Lookups, s, t, c, f)
-			if err == nil && misfits == nil {
-				misfits, err = mistyped(ctx, m.Shared.Lookups, c, f)
-			}
 			if err != nil {
 				return statements, err
 			}
@@ -108,7 +105,10 @@ func misfits(ctx context.Context, pool *lookups.Pool, s *catalog.Schema, t *cata
 			all = append(all, fmt.Sprintf("its formula's column %s.%s is %s, and the key column %s %s; give both one type and collation", source, name, strings.TrimSpace(r[1]+" "+r[2]), k.Name, strings.TrimSpace(k.ColumnType+" "+k.Collation)))
 		}
 	}
-	return all, nil
+	if all != nil {
+		return all, nil
+	}
+	return mistyped(ctx, pool, c, f)
 }
 
 // mistyped tells of a formula that may fail a write, or whose sum the counter can't hold digit

@@ -160,25 +160,12 @@ func (rw rewriter) wildcard(qualifier string, s *ast.SelectStmt) (names []string
 	if s.From == nil {
 		return nil
 	}
-	var join func(ast.ResultSetNode)
-	join = func(n ast.ResultSetNode) {
-		switch n := n.(type) {
-		case *ast.Join:
-			join(n.Left)
-			join(n.Right)
-		case *ast.TableSource:
-			switch source := n.Source.(type) {
-			case *ast.Join:
-				join(source)
-			case *ast.TableName:
-				if t := rw.target(n); t != nil && rw.means(qualifier, nameOf(n)) {
-					for _, c := range slices.Concat(t.Counters, t.Touch) {
-						names = append(names, strings.ToLower(c.Name))
-					}
-				}
+	for _, src := range rw.joined(s.From) {
+		if src.t != nil && rw.means(qualifier, src.name) {
+			for _, c := range slices.Concat(src.t.Counters, src.t.Touch) {
+				names = append(names, strings.ToLower(c.Name))
 			}
 		}
 	}
-	join(s.From.TableRefs)
 	return names
 }

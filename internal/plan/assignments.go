@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
@@ -25,11 +26,6 @@ type settings struct {
 func (src source) settings(list []*ast.Assignment, inserts bool) settings {
 	t := src.t
 	var s settings
-	because := func(reason string) {
-		if s.reason == "" {
-			s.reason = reason
-		}
-	}
 	for _, set := range list {
 		c := t.Column(set.Column.Name.O)
 		switch {
@@ -38,18 +34,18 @@ func (src source) settings(list []*ast.Assignment, inserts bool) settings {
 		case t.Counter(c.Name) != nil:
 			d, ok := src.relative(c, set.Expr)
 			if !ok || d.inserted && !inserts {
-				because("it overwrites counter " + c.Name)
+				s.reason = cmp.Or(s.reason, "it overwrites counter "+c.Name)
 			}
 			for _, other := range s.deltas {
 				if other.C == c {
-					because("it sets counter " + c.Name + " twice")
+					s.reason = cmp.Or(s.reason, "it sets counter "+c.Name+" twice")
 				}
 			}
 			s.deltas = append(s.deltas, d)
 		case t.Virtual(c.Name):
 			touched, ok := src.params.touchOf(c, set.Expr)
 			if !ok {
-				because("it sets touch column " + c.Name + " to another time than now")
+				s.reason = cmp.Or(s.reason, "it sets touch column "+c.Name+" to another time than now")
 			}
 			s.touch = append(s.touch, touched)
 			if c.Settles {
@@ -70,10 +66,10 @@ func (src source) settings(list []*ast.Assignment, inserts bool) settings {
 			}
 			if t.Changes(t.Key, c.Name) {
 				s.rekeyed = true
-				because("it changes the key")
+				s.reason = cmp.Or(s.reason, "it changes the key")
 			}
 			if readsVirtualIn(t, set.Expr) {
-				because("column " + c.Name + " is set from a counter")
+				s.reason = cmp.Or(s.reason, "column "+c.Name+" is set from a counter")
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -26,11 +27,7 @@ func (ns *namespace) through(stmt ast.Node, via []catalog.Dependent) []catalog.D
 		return every(stmt, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.TableName:
-				db := n.Schema.O
-				if db == "" {
-					db = ns.db
-				}
-				return ns.schema.Key(db, n.Name.O) != ns.schema.Key(d.DB, d.Name)
+				return ns.schema.Key(cmp.Or(n.Schema.O, ns.db), n.Name.O) != ns.schema.Key(d.DB, d.Name)
 			case *ast.FuncCallExpr:
 				return !strings.EqualFold(n.FnName.O, d.Name) && !strings.EqualFold(n.Schema.O, d.Name) // a package's
 			}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
@@ -38,10 +39,7 @@ func (one singleSelect) countByDifference() *restated {
 	where := one.template(start, end)
 	was := strings.Join(where.pieces, "?")
 	field := s.Fields.Fields[0]
-	as := field.AsName.O
-	if as == "" {
-		as = one.text[one.toks[1].Start:one.toks[4].End]
-	}
+	as := cmp.Or(field.AsName.O, one.text[one.toks[1].Start:one.toks[4].End])
 	text := "SELECT CAST(COUNT(*) + " + slotsql.Finished("(SELECT COALESCE(SUM((("+now+") IS TRUE) - (("+was+") IS TRUE)), 0) FROM ("+g.Slots()+g.Changed()+") AS "+catalog.PrivateName+
 		" STRAIGHT_JOIN "+t.Base()+" AS "+sqltext.Quote(name)+" ON "+g.On()+")", "COUNT(*)") + " AS SIGNED) AS " + sqltext.Quote(as) + " " + one.text[one.toks[from].Start:]
 	params := append(append([]int{}, where.params...), where.params...)

@@ -48,7 +48,7 @@ func describe(p *Plan) string {
 		}
 		line("  sends %s", q.SQL)
 		if top := q.Top; top != nil {
-			line("  or %s", describeTemplate(top.text))
+			line("  or %s", describeTemplate(top.text.text))
 		}
 		if short := q.Short; short != nil {
 			line("  or %s", describeTemplate(short.text))

@@ -101,11 +101,5 @@ func (one singleSelect) wide() bool {
 		return true
 	}
 	return one.GroupBy != nil || one.Having != nil || one.Distinct || readsVirtualIn(t, one.OrderBy) || one.Where != nil && readsVirtualIn(t, one.Where) ||
-		!every(one.Fields, func(n ast.Node) bool {
-			switch n.(type) {
-			case *ast.AggregateFuncExpr, *ast.WindowFuncExpr:
-				return false
-			}
-			return true
-		})
+		!rowByRow(one.Fields)
 }

@@ -108,7 +108,7 @@ func requireSameTop(t *testing.T, own, of *Plan, lits *sqltext.Literals, text st
 		return
 	}
 	args := []driver.NamedValue{}
-	for n := range own.Sum().Top.params {
+	for n := range own.Sum().Top.text.params {
 		args = append(args, driver.NamedValue{Ordinal: n + 1, Value: int64(n)})
 	}
 	sent, values, ok := own.Sum().Top.Bind(Arguments{Binder: Binder{Args: args}, Given: len(args)}, false)

@@ -15,7 +15,7 @@ type source struct {
 	name string
 }
 
-// sourceOf is a part of a FROM clause; t is nil for a derived table, or joins in parentheses.
+// sourceOf is a part of a FROM clause; t is nil for a derived table.
 func (ns *namespace) sourceOf(node *ast.TableSource) source {
 	if _, ok := node.Source.(*ast.TableName); ok {
 		return source{ns, node, ns.target(node), nameOf(node)}

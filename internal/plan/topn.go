@@ -18,11 +18,9 @@ import (
 // all rows are among those that have slots, and the first n of the others,
 // which the index gives. Nothing else is read.
 type topRead struct {
-	text          Template // of its parameters, restLimit is no argument of the statement's
-	params        int      // of the statement
+	text, guarded *restated // the latter fails where a key is a date that a UNION does not keep; nil: there is none
 	count, offset Operand
-	guarded       Template // text that fails where a key is a date that a UNION does not keep; no pieces: there is none
-	joined        bool     // it names other tables, too, once more
+	joined        bool // it names other tables, too, once more
 	table         *catalog.Table
 	name          string // of it in the query
 	order         []catalog.SortKey
@@ -170,7 +168,7 @@ func (src source) readInOrder(where ast.ExprNode, by *catalog.Column) bool {
 }
 
 func (rw rewriter) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey, several bool, q *Sum) *topRead {
-	r := &topRead{params: len(rw.params), joined: several, table: of.t, name: of.name, order: order}
+	r := &topRead{joined: several, table: of.t, name: of.name, order: order}
 	var ok bool
 	if r.count, ok = rw.params.constant(s.Limit.Count); !ok {
 		return nil
@@ -208,21 +206,21 @@ func (rw rewriter) topRead(s *ast.SelectStmt, of source, order []catalog.SortKey
 	if limit == "?" {
 		params = append(params, restLimit)
 	}
-	for n := before; n < r.params; n++ {
+	for n := before; n < len(rw.params); n++ {
 		params = append(params, n)
 	}
-	rest := func(guard string) Template {
+	rest := func(guard string) *restated {
 		conds := slotsql.WithoutSlots(of.t, of.name, of.t.SortedBy(order)) + guard
 		if s.Where != nil {
 			conds = "(" + where.sql() + ") AND " + conds
 		}
 		rest := from.sql() + " WHERE " + conds + " " + by.sql() + " LIMIT " + limit
-		return cut(q.with(func(v ViewUse) string {
+		return rw.restate(q.with(func(v ViewUse) string {
 			if v.Table == of.t {
 				return slotsql.TopView(of.t, of.name, rest, several, v.cols)
 			}
 			return slotsql.View(v.Table, slotsql.ReadView{}, v.hints, v.cols)
-		}), rw.mode, params)
+		}), params)
 	}
 	r.text = rest("")
 	if guard := of.t.Key.Whole(of.name); guard != "" {
@@ -268,8 +266,8 @@ func (r *topRead) Bind(a Arguments, wholeDates bool) (text string, args []driver
 	if !ok {
 		return "", nil, false
 	}
-	return (&restated{by, r.params}).With(a, n)
+	return by.With(a, n)
 }
 
 // guards reports whether it fails where it can't be answered from an index.
-func (r *topRead) guards(wholeDates bool) bool { return r.guarded.pieces != nil && wholeDates }
+func (r *topRead) guards(wholeDates bool) bool { return r.guarded != nil && wholeDates }

@@ -11,10 +11,6 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// once are the functions that may not be called a second time, where the row turns out
-// to have slots.
-var once = sqltext.WordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP RAND NEXTVAL SETVAL NEXT`)
-
 // OneTrip is a statement that fails if a row of its has slots: then one round trip is enough, and
 // its answer is the statement's, be it that no row is changed.
 type OneTrip struct {
@@ -78,7 +74,7 @@ func (st *statement) inOrder(texts ...string) (cuts []Template) {
 // no rows.
 func (src source) maySendTwice() bool {
 	for i, tok := range src.toks {
-		if tok.Is("RETURNING") || tok.In(once) || sqltext.Assigns(src.toks, i) {
+		if tok.Is("RETURNING") || tok.In(sqltext.Acting) || tok.Is("RAND") || sqltext.Assigns(src.toks, i) {
 			return false
 		}
 	}

@@ -136,10 +136,8 @@ func (s *Session) QueryPrepared(ctx context.Context, text string, args []driver.
 			return nil
 		}
 		err = raw.Close() // before the statement
-		p := s.prepared.of[of]
-		_ = p.stmt.Close()
-		p.stmt, p.refused = nil, true
-		s.prepared.stmts--
+		s.prepared.forget(of)
+		s.prepared.find(of).refused = true
 		return err
 	})
 	return rows, sent && fits, err

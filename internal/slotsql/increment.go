@@ -2,6 +2,7 @@ package slotsql
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
@@ -130,6 +131,22 @@ type Locator struct {
 	Name, Where string
 	Deltas      []int64
 	Keys        []catalog.Key // of all those rows, in canonical order
+}
+
+// Adds are the assignments to the columns of the base or slots table called name.
+func (e *RowIncrement) Adds(t *catalog.Table, name string) string {
+	var sets []string
+	for i, c := range t.Counters {
+		if ref := name + "." + sqltext.Quote(c.Name); e.Deltas[i] != 0 {
+			sets = append(sets, ref+" = "+ref+" + "+c.FormatUnits(e.Deltas[i]))
+		}
+	}
+	for i, c := range t.Touch {
+		if ref := name + "." + sqltext.Quote(c.Name); e.Touch[i] != "" {
+			sets = append(sets, ref+" = "+catalog.Later(ref, "CAST("+e.Touch[i]+" AS DATETIME(6))"))
+		}
+	}
+	return strings.Join(sets, ", ")
 }
 
 func (e *RowIncrement) KeyOf() catalog.Key { return e.Key }

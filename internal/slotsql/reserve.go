@@ -50,18 +50,7 @@ func HasUnits(t *catalog.Table, k catalog.Key, c *catalog.Column, units int64) s
 
 // TakeReserved adds an entry to the reserved row that its transaction has locked.
 func TakeReserved(t *catalog.Table, e *RowIncrement) string {
-	var sets []string
-	for i, c := range t.Counters {
-		if e.Deltas[i] != 0 {
-			sets = append(sets, t.AddTo(c, c.FormatUnits(e.Deltas[i])))
-		}
-	}
-	for i, c := range t.Touch {
-		if col := sqltext.Quote(c.Name); e.Touch[i] != "" {
-			sets = append(sets, col+" = "+catalog.Later(col, "CAST("+e.Touch[i]+" AS DATETIME(6))"))
-		}
-	}
-	return "UPDATE " + t.Slots() + " FORCE INDEX (PRIMARY) SET " + strings.Join(sets, ", ") + " WHERE " + oneSlot(t, e.Key, e.Slot)
+	return "UPDATE " + t.Slots() + " FORCE INDEX (PRIMARY) SET " + e.Adds(t, t.Slots()) + " WHERE " + oneSlot(t, e.Key, e.Slot)
 }
 
 // FillReserved sets what some reserved rows of a key hold of a counter, which makes those that

@@ -1,7 +1,6 @@
 package slotsql
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -22,19 +21,20 @@ func WithoutSlots(t *catalog.Table, name string, few bool) string {
 // TopView is WideView with no more rows than a query for the first ones needs: those with slots, and the
 // rest, which a join may give more than once.
 func TopView(t *catalog.Table, name, rest string, several bool, of []*catalog.Column) string {
-	as := sqltext.Quote(name)
-	cols := t.Key.Refs(as)
-	for _, c := range of {
-		switch {
-		case t.Counter(c.Name) != nil:
-			cols = append(cols, "0")
-		case slices.Contains(t.Touch, c):
-			cols = append(cols, "NULL")
+	g := &Gathered{Table: t, Name: t.Spec.Name}
+	return g.view(of, func() string {
+		cols := t.Key.Refs(sqltext.Quote(name))
+		for _, c := range g.Columns {
+			none := "NULL"
+			if t.Counter(c.Name) != nil {
+				none = "0"
+			}
+			cols = append(cols, none)
 		}
-	}
-	union := " UNION ALL ("
-	if several {
-		union = " UNION ("
-	}
-	return joinedView(t, "("+groupedSlots(t, of)+union+"SELECT "+strings.Join(cols, ", ")+" "+rest+")) AS "+catalog.PrivateName+" STRAIGHT_JOIN "+t.Base(), of)
+		union := " UNION ALL ("
+		if several {
+			union = " UNION ("
+		}
+		return "(" + g.Slots() + union + "SELECT " + strings.Join(cols, ", ") + " " + rest + ")) AS " + catalog.PrivateName + " STRAIGHT_JOIN " + t.Base()
+	})
 }

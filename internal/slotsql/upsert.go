@@ -43,6 +43,14 @@ type Upsert struct {
 // byKey reports whether entries are of the slots table's own key.
 func (u *Upsert) byKey() bool { return slices.Equal(u.Columns, u.Table.Key) }
 
+// SQL is the statement.
+func (u *Upsert) SQL() string {
+	if len(u.Entries) == 1 {
+		return u.One()
+	}
+	return u.Many()
+}
+
 // One is the statement for a single entry. Without a row, nothing is written.
 func (u *Upsert) One() string {
 	used, touched := u.Used()

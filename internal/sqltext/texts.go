@@ -1,16 +1,15 @@
 package sqltext
 
 import (
-	"database/sql/driver"
 	"fmt"
 	"strconv"
 )
 
 // Texts gives the values of a row as text; NULL is "".
-func Texts(row []driver.Value) []string {
+func Texts[V any](row []V) []string {
 	out := make([]string, len(row))
 	for i, v := range row {
-		switch v := v.(type) {
+		switch v := any(v).(type) {
 		case nil:
 		case []byte:
 			out[i] = string(v)

@@ -147,21 +147,18 @@ func (w *Watcher) tally(ctx context.Context) (t catalog.Tally) {
 	if err != nil {
 		return catalog.Tally{}
 	}
-	defer rows.Close()
+	told, err := catalog.Texts(rows)
 	var counts strings.Builder
 	known := false
-	for rows.Next() {
-		var name, value string
-		if err := rows.Scan(&name, &value); err != nil {
-			return catalog.Tally{}
-		}
+	for _, v := range told {
+		name, value := v[0], v[1]
 		if uptime, err := time.ParseDuration(value + "s"); err == nil && strings.HasPrefix(name, "Uptime") {
 			t.Since, known = asked-uptime, true
 			continue
 		}
 		counts.WriteString(name + "=" + value + " ")
 	}
-	if rows.Err() != nil || !known {
+	if err != nil || !known {
 		return catalog.Tally{}
 	}
 	t.Counts = strings.TrimSpace(counts.String())

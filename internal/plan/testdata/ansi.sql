@@ -17,7 +17,7 @@ UPDATE post SET likes = likes + 1 WHERE slug = 'a\'
 SELECT "likes" FROM "forum"."post" AS "p"
 => sum
   looks by SELECT "likes" , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`post_slots` AS countermysql_slots) FROM "forum"."post" AS "p", and no row is an answer
-  sends SELECT /*+ MERGE(`p`) */ "likes" FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `p`
+  sends SELECT /*+ MERGE(`p`) */ "likes" FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1 FROM `forum`.`post_slots` AS `post` WHERE `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id`) AS `p`
   exact for forum.post: every row
 
 INSERT INTO log (text) VALUES ('post \')

@@ -10,7 +10,7 @@ SELECT * FROM post WHERE id = ?
 SELECT likes FROM post
 => sum
   looks by SELECT likes , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`post_slots` AS countermysql_slots) FROM post, and no row is an answer
-  sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post`
+  sends SELECT /*+ MERGE(`post`) */ likes FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1 FROM `forum`.`post_slots` AS `post` WHERE `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id`) AS `post`
   exact for forum.post: every row
 
 SELECT p.likes, u.name FROM post p LEFT JOIN user AS u ON u.id = p.id WHERE p.views > ? ORDER BY p.likes DESC LIMIT 10
@@ -54,7 +54,7 @@ SELECT forum.post.likes FROM forum.post USE INDEX (PRIMARY) WHERE forum.post.id 
 SELECT /*+ MAX_EXECUTION_TIME(1000) */ MAX(likes) FROM post GROUP BY title HAVING MAX(likes) > 1
 => sum
   looks by SELECT /*+ MAX_EXECUTION_TIME(1000) */ MAX(likes) , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`post_slots` AS countermysql_slots) FROM post GROUP BY title HAVING MAX(likes) > 1
-  sends SELECT /*+ MERGE(`post`)  MAX_EXECUTION_TIME(1000) */ MAX(likes) FROM (SELECT `post`.`id`, `post`.`title`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` GROUP BY title HAVING MAX(likes) > 1
+  sends SELECT /*+ MERGE(`post`)  MAX_EXECUTION_TIME(1000) */ MAX(likes) FROM (SELECT `post`.`id`, `post`.`title`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1 FROM `forum`.`post_slots` AS `post` WHERE `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id`) AS `post` GROUP BY title HAVING MAX(likes) > 1
   exact for forum.post: every row
 
 SELECT x.likes FROM (SELECT id, likes FROM post) AS x
@@ -66,7 +66,7 @@ SELECT x.likes FROM (SELECT id, likes FROM post) AS x
 SELECT likes, RANK() OVER (ORDER BY likes) FROM post
 => sum
   looks by SELECT likes, RANK() OVER (ORDER BY likes) , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`post_slots` AS countermysql_slots) FROM post, and no row is an answer
-  sends SELECT /*+ MERGE(`post`) */ likes, RANK() OVER (ORDER BY likes) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post`
+  sends SELECT /*+ MERGE(`post`) */ likes, RANK() OVER (ORDER BY likes) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1 FROM `forum`.`post_slots` AS `post` WHERE `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id`) AS `post`
   exact for forum.post: every row
 
 SELECT EXTRACT(YEAR FROM deleted_at), likes FROM (post JOIN user USING (id)), hits
@@ -84,7 +84,7 @@ INSERT INTO archive (id, n) SELECT id, likes FROM post
 SELECT * FROM item ORDER BY updated_at
 => sum
   looks by SELECT * , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`item_slots` AS countermysql_slots) FROM item ORDER BY updated_at, and no row is an answer
-  sends SELECT /*+ MERGE(`item`) */ * FROM (SELECT `item`.`id`, `item`.`name`, CAST(`item`.`stock` + COALESCE(countermysql_slots.`stock`, 0) AS UNSIGNED) AS `stock`, COALESCE(GREATEST(countermysql_slots.`updated_at`, `item`.`updated_at`), countermysql_slots.`updated_at`, `item`.`updated_at`) AS `updated_at` FROM `forum`.`item` LEFT JOIN (SELECT `id`, SUM(`stock`) AS `stock`, MAX(`updated_at`) AS `updated_at` FROM `forum`.`item_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `item`.`id`) AS `item` ORDER BY updated_at
+  sends SELECT /*+ MERGE(`item`) */ * FROM (SELECT `item`.`id`, `item`.`name`, CAST(`item`.`stock` + COALESCE(countermysql_slots.countermysql_1, 0) AS UNSIGNED) AS `stock`, COALESCE(GREATEST(countermysql_slots.countermysql_2, `item`.`updated_at`), countermysql_slots.countermysql_2, `item`.`updated_at`) AS `updated_at` FROM `forum`.`item` LEFT JOIN (SELECT `item`.`id` AS countermysql_0, SUM(`item`.`stock`) AS countermysql_1, MAX(`item`.`updated_at`) AS countermysql_2 FROM `forum`.`item_slots` AS `item` WHERE `item`.`slot` IS NOT NULL GROUP BY `item`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `item`.`id`) AS `item` ORDER BY updated_at
   exact for forum.item: every row
 
 SELECT likes INTO @n FROM post WHERE id = 1
@@ -99,7 +99,7 @@ SELECT id, likes FROM post WHERE id = 1 INTO @id, @`n`
 
 SELECT MAX(likes) FROM post ORDER BY likes DESC LIMIT 1 INTO @n
 => sum
-  sends SELECT /*+ MERGE(`post`) */ MAX(likes) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY likes DESC LIMIT 1 INTO @n
+  sends SELECT /*+ MERGE(`post`) */ MAX(likes) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1 FROM `forum`.`post_slots` AS `post` WHERE `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id`) AS `post` ORDER BY likes DESC LIMIT 1 INTO @n
   exact for forum.post: every row
 
 SELECT id, likes INTO @id, @n FROM post ORDER BY likes DESC LIMIT 1 FOR UPDATE
@@ -162,40 +162,40 @@ SELECT id, likes FROM post p WHERE likes > (SELECT AVG(q.likes) FROM post q WHER
 SELECT id, likes FROM post ORDER BY 2 DESC, 1
 => sum
   looks by SELECT id, likes , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`post_slots` AS countermysql_slots) FROM post ORDER BY 2 DESC, 1, and no row is an answer
-  sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` ORDER BY 2 DESC, 1
+  sends SELECT /*+ MERGE(`post`) */ id, likes FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1 FROM `forum`.`post_slots` AS `post` WHERE `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id`) AS `post` ORDER BY 2 DESC, 1
   exact for forum.post: every row
 
 SELECT title, SUM(likes) FROM post GROUP BY 1 ORDER BY 2 DESC LIMIT 5
 => sum
   looks by SELECT title, SUM(likes) , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`post_slots` AS countermysql_slots) FROM post GROUP BY 1 ORDER BY 2 DESC LIMIT 5
-  sends SELECT /*+ MERGE(`post`) */ title, SUM(likes) FROM (SELECT `post`.`id`, `post`.`title`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` GROUP BY 1 ORDER BY 2 DESC LIMIT 5
+  sends SELECT /*+ MERGE(`post`) */ title, SUM(likes) FROM (SELECT `post`.`id`, `post`.`title`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1 FROM `forum`.`post_slots` AS `post` WHERE `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id`) AS `post` GROUP BY 1 ORDER BY 2 DESC LIMIT 5
   exact for forum.post: every row
 
 SELECT COUNT(*) FROM post p WHERE p.likes = ? AND views <> 0
 => sum
   looks by SELECT COUNT(*) , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`post_slots` AS countermysql_slots) FROM post p WHERE p.likes = ? AND views <> 0
-  sends SELECT /*+ MERGE(`p`) */ COUNT(*) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.`views`, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes`, SUM(`views`) AS `views` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `p` WHERE p.likes = ? AND views <> 0
+  sends SELECT /*+ MERGE(`p`) */ COUNT(*) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes`, CAST(`post`.`views` + COALESCE(countermysql_slots.countermysql_2, 0) AS UNSIGNED) AS `views` FROM `forum`.`post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1, SUM(`post`.`views`) AS countermysql_2 FROM `forum`.`post_slots` AS `post` WHERE `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id`) AS `p` WHERE p.likes = ? AND views <> 0
   or SELECT CAST(COUNT(*) + COALESCE((SELECT COALESCE(SUM((( CAST(`p`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) = {argument 1} AND CAST(`p`.`views` + COALESCE(countermysql_slots.countermysql_2, 0) AS UNSIGNED) <> 0) IS TRUE) - (( p.likes = {argument 1} AND views <> 0) IS TRUE)), 0) FROM (SELECT `p`.`id` AS countermysql_0, SUM(`p`.`likes`) AS countermysql_1, SUM(`p`.`views`) AS countermysql_2 FROM `forum`.`post_slots` AS `p` WHERE `p`.`slot` IS NOT NULL GROUP BY `p`.`id` HAVING SUM(`p`.`likes`) <> 0 OR SUM(`p`.`views`) <> 0) AS countermysql_slots STRAIGHT_JOIN `forum`.`post` AS `p` ON countermysql_slots.countermysql_0 = `p`.`id`), 18446744073709551615 + (COUNT(*) >= 0), 0) AS SIGNED) AS `COUNT(*)` FROM post p WHERE p.likes = {argument 1} AND views <> 0
   exact for forum.post: every row
 
 SELECT COUNT(*) AS n FROM page WHERE hits BETWEEN 1 AND ?
 => sum
   looks by SELECT COUNT(*) AS n , (SELECT MIN(countermysql_slots.`day`) IS NOT NULL FROM `forum`.`page_slots` AS countermysql_slots) FROM page WHERE hits BETWEEN 1 AND ?
-  sends SELECT /*+ MERGE(`page`) */ COUNT(*) AS n FROM (SELECT `page`.`day`, `page`.`page`, CAST(`page`.`hits` + COALESCE(countermysql_slots.`hits`, 0) AS DECIMAL(65,2)) AS `hits` FROM `forum`.`page` LEFT JOIN (SELECT `day`, `page`, SUM(`hits`) AS `hits` FROM `forum`.`page_slots` WHERE `slot` IS NOT NULL GROUP BY `day`, `page`) AS countermysql_slots ON countermysql_slots.`day` = `page`.`day` AND countermysql_slots.`page` = `page`.`page`) AS `page` WHERE hits BETWEEN 1 AND ?
+  sends SELECT /*+ MERGE(`page`) */ COUNT(*) AS n FROM (SELECT `page`.`day`, `page`.`page`, CAST(`page`.`hits` + COALESCE(countermysql_slots.countermysql_2, 0) AS DECIMAL(65,2)) AS `hits` FROM `forum`.`page` LEFT JOIN (SELECT `page`.`day` AS countermysql_0, `page`.`page` AS countermysql_1, SUM(`page`.`hits`) AS countermysql_2 FROM `forum`.`page_slots` AS `page` WHERE `page`.`slot` IS NOT NULL GROUP BY `page`.`day`, `page`.`page`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `page`.`day` AND countermysql_slots.countermysql_1 = `page`.`page`) AS `page` WHERE hits BETWEEN 1 AND ?
   or SELECT CAST(COUNT(*) + COALESCE((SELECT COALESCE(SUM((( CAST(`page`.`hits` + COALESCE(countermysql_slots.countermysql_2, 0) AS DECIMAL(65,2)) BETWEEN 1 AND {argument 1}) IS TRUE) - (( hits BETWEEN 1 AND {argument 1}) IS TRUE)), 0) FROM (SELECT `page`.`day` AS countermysql_0, `page`.`page` AS countermysql_1, SUM(`page`.`hits`) AS countermysql_2 FROM `forum`.`page_slots` AS `page` WHERE `page`.`slot` IS NOT NULL GROUP BY `page`.`day`, `page`.`page` HAVING SUM(`page`.`hits`) <> 0) AS countermysql_slots STRAIGHT_JOIN `forum`.`page` AS `page` ON countermysql_slots.countermysql_0 = `page`.`day` AND countermysql_slots.countermysql_1 = `page`.`page`), 18446744073709551615 + (COUNT(*) >= 0), 0) AS SIGNED) AS `n` FROM page WHERE hits BETWEEN 1 AND {argument 1}
   exact for forum.page: every row
 
 SELECT COUNT(*) FROM post AS likes WHERE likes.likes > ?
 => sum
   looks by SELECT COUNT(*) , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`post_slots` AS countermysql_slots) FROM post AS likes WHERE likes.likes > ?
-  sends SELECT /*+ MERGE(`likes`) */ COUNT(*) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `likes` WHERE likes.likes > ?
+  sends SELECT /*+ MERGE(`likes`) */ COUNT(*) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1 FROM `forum`.`post_slots` AS `post` WHERE `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id`) AS `likes` WHERE likes.likes > ?
   or SELECT CAST(COUNT(*) + COALESCE((SELECT COALESCE(SUM((( CAST(`likes`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) > {argument 1}) IS TRUE) - (( likes.likes > {argument 1}) IS TRUE)), 0) FROM (SELECT `likes`.`id` AS countermysql_0, SUM(`likes`.`likes`) AS countermysql_1 FROM `forum`.`post_slots` AS `likes` WHERE `likes`.`slot` IS NOT NULL GROUP BY `likes`.`id` HAVING SUM(`likes`.`likes`) <> 0) AS countermysql_slots STRAIGHT_JOIN `forum`.`post` AS `likes` ON countermysql_slots.countermysql_0 = `likes`.`id`), 18446744073709551615 + (COUNT(*) >= 0), 0) AS SIGNED) AS `COUNT(*)` FROM post AS likes WHERE likes.likes > {argument 1}
   exact for forum.post: every row
 
 SELECT COUNT(*) FROM post WHERE likes + 1 > ?
 => sum
   looks by SELECT COUNT(*) , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`post_slots` AS countermysql_slots) FROM post WHERE likes + 1 > ?
-  sends SELECT /*+ MERGE(`post`) */ COUNT(*) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` WHERE likes + 1 > ?
+  sends SELECT /*+ MERGE(`post`) */ COUNT(*) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1 FROM `forum`.`post_slots` AS `post` WHERE `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id`) AS `post` WHERE likes + 1 > ?
   exact for forum.post: every row
 
 SELECT views, title, likes FROM post p WHERE deleted_at IS NULL AND p.id IN (3, ?) LIMIT 2

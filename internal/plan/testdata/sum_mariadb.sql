@@ -10,7 +10,7 @@ SELECT * FROM post WHERE id = ?
 SELECT likes FROM post
 => sum
   looks by SELECT likes , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`post_slots` AS countermysql_slots) FROM post, and no row is an answer
-  sends SELECT likes FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post`
+  sends SELECT likes FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1 FROM `forum`.`post_slots` AS `post` WHERE `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id`) AS `post`
   exact for forum.post: every row
 
 SELECT p.likes, u.name FROM post p LEFT JOIN user AS u ON u.id = p.id WHERE p.views > ? ORDER BY p.likes DESC LIMIT 10
@@ -54,7 +54,7 @@ SELECT forum.post.likes FROM forum.post USE INDEX (PRIMARY) WHERE forum.post.id 
 SELECT /*+ MAX_EXECUTION_TIME(1000) */ MAX(likes) FROM post GROUP BY title HAVING MAX(likes) > 1
 => sum
   looks by SELECT /*+ MAX_EXECUTION_TIME(1000) */ MAX(likes) , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`post_slots` AS countermysql_slots) FROM post GROUP BY title HAVING MAX(likes) > 1
-  sends SELECT /*+ MAX_EXECUTION_TIME(1000) */ MAX(likes) FROM (SELECT `post`.`id`, `post`.`title`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post` GROUP BY title HAVING MAX(likes) > 1
+  sends SELECT /*+ MAX_EXECUTION_TIME(1000) */ MAX(likes) FROM (SELECT `post`.`id`, `post`.`title`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1 FROM `forum`.`post_slots` AS `post` WHERE `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id`) AS `post` GROUP BY title HAVING MAX(likes) > 1
   exact for forum.post: every row
 
 SELECT x.likes FROM (SELECT id, likes FROM post) AS x
@@ -66,7 +66,7 @@ SELECT x.likes FROM (SELECT id, likes FROM post) AS x
 SELECT likes, RANK() OVER (ORDER BY likes) FROM post
 => sum
   looks by SELECT likes, RANK() OVER (ORDER BY likes) , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`post_slots` AS countermysql_slots) FROM post, and no row is an answer
-  sends SELECT likes, RANK() OVER (ORDER BY likes) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.`likes`, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `id`, SUM(`likes`) AS `likes` FROM `forum`.`post_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `post`.`id`) AS `post`
+  sends SELECT likes, RANK() OVER (ORDER BY likes) FROM (SELECT `post`.`id`, CAST(`post`.`likes` + COALESCE(countermysql_slots.countermysql_1, 0) AS SIGNED) AS `likes` FROM `forum`.`post` LEFT JOIN (SELECT `post`.`id` AS countermysql_0, SUM(`post`.`likes`) AS countermysql_1 FROM `forum`.`post_slots` AS `post` WHERE `post`.`slot` IS NOT NULL GROUP BY `post`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `post`.`id`) AS `post`
   exact for forum.post: every row
 
 SELECT EXTRACT(YEAR FROM deleted_at), likes FROM (post JOIN user USING (id)), hits
@@ -84,6 +84,6 @@ INSERT INTO archive (id, n) SELECT id, likes FROM post
 SELECT * FROM item ORDER BY updated_at
 => sum
   looks by SELECT * , (SELECT MIN(countermysql_slots.`id`) IS NOT NULL FROM `forum`.`item_slots` AS countermysql_slots) FROM item ORDER BY updated_at, and no row is an answer
-  sends SELECT * FROM (SELECT `item`.`id`, `item`.`name`, CAST(`item`.`stock` + COALESCE(countermysql_slots.`stock`, 0) AS UNSIGNED) AS `stock`, COALESCE(GREATEST(countermysql_slots.`updated_at`, `item`.`updated_at`), countermysql_slots.`updated_at`, `item`.`updated_at`) AS `updated_at` FROM `forum`.`item` LEFT JOIN (SELECT `id`, SUM(`stock`) AS `stock`, MAX(`updated_at`) AS `updated_at` FROM `forum`.`item_slots` WHERE `slot` IS NOT NULL GROUP BY `id`) AS countermysql_slots ON countermysql_slots.`id` = `item`.`id`) AS `item` ORDER BY updated_at
+  sends SELECT * FROM (SELECT `item`.`id`, `item`.`name`, CAST(`item`.`stock` + COALESCE(countermysql_slots.countermysql_1, 0) AS UNSIGNED) AS `stock`, COALESCE(GREATEST(countermysql_slots.countermysql_2, `item`.`updated_at`), countermysql_slots.countermysql_2, `item`.`updated_at`) AS `updated_at` FROM `forum`.`item` LEFT JOIN (SELECT `item`.`id` AS countermysql_0, SUM(`item`.`stock`) AS countermysql_1, MAX(`item`.`updated_at`) AS countermysql_2 FROM `forum`.`item_slots` AS `item` WHERE `item`.`slot` IS NOT NULL GROUP BY `item`.`id`) AS countermysql_slots ON countermysql_slots.countermysql_0 = `item`.`id`) AS `item` ORDER BY updated_at
   exact for forum.item: every row
 
