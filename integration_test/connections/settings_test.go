@@ -2,6 +2,7 @@ package connections
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -46,6 +47,27 @@ func TestSettings(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestSettingsStay proves that increments leave a session's innodb_lock_wait_timeout as it is: MariaDB's SET STATEMENT,
+// by which they never wait, leaves one with the global value that has InnoDB's default.
+func TestSettingsStay(t *testing.T) {
+	t.Parallel()
+	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
+		t.Run(string(flavor), func(t *testing.T) {
+			t.Parallel()
+			srv, err := testserver.Start(t.Context(), flavor, testserver.WithArgs("--innodb-lock-wait-timeout=7"))
+			require.NoError(t, err)
+			t.Cleanup(srv.Stop)
+			config := harness.BlogCounters()
+			config.Rollup = time.Hour // so that base rows take increments
+			tw := harness.NewBlog(t, srv, config)
+			const waits, like = "A: SELECT @@innodb_lock_wait_timeout", "A: UPDATE post SET likes = likes + 1 WHERE id = 1"
+			for _, own := range []string{"7", "50", "5"} {
+				tw.Play(t, waits, "A: SET innodb_lock_wait_timeout = "+own, like, waits, "A: BEGIN", like, "A: UPDATE author SET name = 'x' WHERE id = 1", "A: COMMIT", waits)
+			}
+		})
+	}
 }
 
 // TestSafeUpdates proves that a statement which sql_safe_updates refuses is refused,

@@ -34,6 +34,7 @@ type Settings struct {
 	Packet            int    // bytes that a statement may have
 	Completes         bool   // completion_type: COMMIT does more than that
 	Timed             bool   // MySQL's max_execution_time: it ends queries, and no other statements
+	LosesWait         bool   // MariaDB's SET STATEMENT would leave it with the global innodb_lock_wait_timeout
 }
 
 func literalsOf(cfg *mysql.Config, s Settings) sqltext.Encoder {
@@ -46,15 +47,16 @@ func literalsOf(cfg *mysql.Config, s Settings) sqltext.Encoder {
 
 // ReadSettings reads the session's state from the server.
 func (s *Session) ReadSettings(ctx context.Context, known *catalog.Schema) error {
-	isolation, readOnlyBy, snapshotBy, timedBy := "@@transaction_isolation", "@@transaction_read_only", "0", "@@max_execution_time > 0"
+	isolation, readOnlyBy, snapshotBy, timedBy, losesBy := "@@transaction_isolation", "@@transaction_read_only", "0", "@@max_execution_time > 0", "0"
 	if known.Server.MariaDB {
 		isolation, readOnlyBy, timedBy = "@@tx_isolation", "@@tx_read_only", "0"
+		losesBy = "@@innodb_lock_wait_timeout = 50 AND @@global.innodb_lock_wait_timeout <> 50" // as it does with what a session has by InnoDB's own default
 	}
 	if known.Server.SnapshotIsolation {
 		snapshotBy = "@@innodb_snapshot_isolation"
 	}
 	now := Settings{MariaDB: known.Server.MariaDB}
-	var snapshot, readOnly, safe, completion, packet, timed string
+	var snapshot, readOnly, safe, completion, packet, timed, loses string
 	asked := []struct {
 		what string
 		told *string
@@ -62,7 +64,7 @@ func (s *Session) ReadSettings(ctx context.Context, known *catalog.Schema) error
 		{"DATABASE()", &now.DB}, {"@@sql_mode", &now.SQLMode}, {"@@character_set_client", &now.Charset}, {isolation, &now.Isolation},
 		{"@@time_zone", &now.Zone}, {"@@collation_connection", &now.Collation}, {snapshotBy, &snapshot}, {readOnlyBy, &readOnly},
 		{lookups.ServerSQL, &now.Server}, {"CAST(@@sql_select_limit AS CHAR)", &now.SelectLimit}, {"@@sql_safe_updates", &safe},
-		{"@@completion_type", &completion}, {lookups.AffinitySQL, &now.Kin}, {"@@max_allowed_packet", &packet}, {timedBy, &timed},
+		{"@@completion_type", &completion}, {lookups.AffinitySQL, &now.Kin}, {"@@max_allowed_packet", &packet}, {timedBy, &timed}, {losesBy, &loses},
 	}
 	questions := make([]string, len(asked))
 	for i, one := range asked {
@@ -87,7 +89,7 @@ func (s *Session) ReadSettings(ctx context.Context, known *catalog.Schema) error
 	now.Isolation = strings.ReplaceAll(now.Isolation, "-", " ")
 	now.SelectLimit = strings.TrimPrefix(now.SelectLimit, sqltext.NoLimit)
 	now.SnapshotIsolation, now.ReadOnly, now.SafeUpdates, now.Timed = snapshot == "1", readOnly == "1", safe == "1", timed == "1"
-	now.Completes = completion != "NO_CHAIN"
+	now.Completes, now.LosesWait = completion != "NO_CHAIN", loses == "1"
 	if s.Tx != nil && s.Settings.Zone != "" && s.Settings.Zone != now.Zone {
 		s.Tx.Rezone()
 	}
