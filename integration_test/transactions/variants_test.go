@@ -33,7 +33,7 @@ func TestSnapshotIsolation(t *testing.T) {
 		}
 		// A rollup by others changes the base row: own increments bear it, other
 		// writes of the row are refused, which is an accepted difference.
-		borne := []string{"nothing", "edit that matches nothing", "increment", "increment of two", "insert of a neighbour"}
+		borne := []string{"nothing", "edit that matches nothing", "increment", "increment of two", "insert of a neighbour", "upsert of a new row"}
 		for _, own := range ownWrites {
 			t.Run("rollup/"+own.name, func(t *testing.T) {
 				tw.Reset(t)

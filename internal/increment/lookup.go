@@ -73,7 +73,7 @@ func (c *Caller) lookUp(ctx context.Context, l lookup, w *txn.WriteSet) ([]found
 	query := "SELECT " + l.of(l.id)
 	if c.Altered() || w != nil && w.Unbounded {
 		if w != nil && c.Transaction().Isolation == sqltext.RepeatableRead && c.Unbegun == nil {
-			query += " " + l.t.Lock()
+			query = c.Settings.Unsnapshot() + query + " " + l.t.Lock()
 		}
 		rows, err := c.Read(ctx, query)
 		return l.readAll(rows), err

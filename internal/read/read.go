@@ -130,7 +130,7 @@ func (r *Reader) rewritten(ctx context.Context, x *Execution) (text string, args
 	}
 	views := map[use]slotsql.ReadView{}
 	sees = asOthers
-	fresh := false
+	fresh, locks := false, false
 	for _, t := range q.Tables {
 		for _, l := range q.Lockings(t) {
 			s, err := r.View(ctx, t, l, q, x.Arguments.Binder, x.corrected)
@@ -140,7 +140,7 @@ func (r *Reader) rewritten(ctx context.Context, x *Execution) (text string, args
 			if s.Locks != "" || s.Own != nil || s.Pending != nil {
 				sees = asOwner
 			}
-			fresh = fresh || s.Fresh
+			fresh, locks = fresh || s.Fresh, locks || s.Locks != ""
 			views[use{t, l}] = s
 		}
 	}
@@ -153,7 +153,11 @@ func (r *Reader) rewritten(ctx context.Context, x *Execution) (text string, args
 		text, args = x.Summed(r.Settings.WholeDates)
 		return text, args, asOthers, nil
 	}
-	return x.Own(q.Render(func(v plan.ViewUse) slotsql.ReadView { return views[use{v.Table, v.Locks}] }, x.tables)), x.Args, asOwner, nil
+	text = x.Own(q.Render(func(v plan.ViewUse) slotsql.ReadView { return views[use{v.Table, v.Locks}] }, x.tables))
+	if locks && !q.Locking && !q.Stored { // which plain MySQL does not, and so never refuses a row that has changed
+		text = r.Settings.Unsnapshot() + text
+	}
+	return text, x.Args, asOwner, nil
 }
 
 // corrected is rewritten where fresh rows may have slots.

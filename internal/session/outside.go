@@ -25,7 +25,7 @@ func (s *Session) Outside(ctx context.Context, query string) ([][]string, error)
 		}
 		s.Transaction().Inside = true
 	}
-	return s.Read(ctx, query+" "+catalog.ShareMode)
+	return s.Read(ctx, s.Settings.Unsnapshot()+query+" "+catalog.ShareMode)
 }
 
 // Elsewhere is Outside for a query that is to see the session's own locks; ok is false where no
