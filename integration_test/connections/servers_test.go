@@ -163,7 +163,7 @@ func TestTogetherByServer(t *testing.T) {
 				require.NoError(t, err)
 				t.Cleanup(srv.Stop)
 				harness.ExecAll(t, harness.Open(t, srv.DSN("")), "CREATE DATABASE forum;\nCREATE TABLE forum.p (id INT PRIMARY KEY, n INT NOT NULL);\nINSERT INTO forum.p VALUES (1, 0)")
-				cfg, err = mysql.ParseDSN(srv.DSN("forum"))
+				cfg, err = mysql.ParseDSN(srv.DSN("forum", harness.Isolation(srv)...))
 				require.NoError(t, err)
 				addresses = append(addresses, srv.Addr())
 			}

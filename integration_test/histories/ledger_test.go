@@ -363,7 +363,7 @@ func bookings(t *testing.T, srv *testserver.Server, driver string, keys keyType)
 				switch {
 				case err == nil:
 					committed.Add(1)
-				case errors.Is(err, errGiveUp), errors.As(err, &e) && (e.Number == 1213 || e.Number == 1205):
+				case errors.Is(err, errGiveUp), errors.As(err, &e) && (e.Number == 1213 || e.Number == 1205 || e.Number == 1020):
 				default:
 					failed.Do(func() { t.Errorf("%v, after\n%s", err, strings.Join(log, "\n")) })
 					return

@@ -40,7 +40,7 @@ func TestNaiveSnapshots(t *testing.T) {
 		for _, c := range cases {
 			for _, level := range []sql.IsolationLevel{sql.LevelRepeatableRead, sql.LevelReadCommitted} {
 				t.Run(c.name+"/"+level.String(), func(t *testing.T) {
-					db := harness.Open(t, srv.DSN(harness.NewDatabase(t, srv)))
+					db := harness.Open(t, srv.DSN(harness.NewDatabase(t, srv), harness.Isolation(srv)...))
 					harness.ExecAll(t, db, naive)
 					tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
 					require.NoError(t, err)
