@@ -10,6 +10,7 @@ import (
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/watch"
 )
 
 // runEncounter runs a statement that may meet what was absent, so that it is right also
@@ -44,7 +45,7 @@ func (c *conn) runEncounter(ctx context.Context, k *call) (answer.Outcome, error
 	case !errors.Is(err, plan.ErrAppeared):
 		return answer.Outcome{}, c.Cut(ctx, err)
 	}
-	if _, err := c.connector.watcher.Refresh(ctx); err != nil {
+	if _, err := c.connector.watcher.Refresh(watch.Holding(ctx, c.Begun())); err != nil {
 		return answer.Outcome{}, c.Cut(ctx, err)
 	}
 	if err := k.planAgain(ctx); err != nil {

@@ -190,6 +190,20 @@ func TestKeep(t *testing.T) {
 	})
 }
 
+// TestKeepOfOtherInterval proves that an interval which has not ended is not removed by a process
+// whose configuration has shorter ones already, while the triggers still write the longer ones.
+func TestKeepOfOtherInterval(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw, _ := newPosts(t, srv, posts(24*time.Hour))
+		harness.ExecAll(t, tw.Direct, "INSERT INTO post_history (id, bucket) VALUES (1, UTC_TIMESTAMP() - INTERVAL 20 HOUR), (1, UTC_TIMESTAMP() - INTERVAL 26 HOUR)")
+		config := posts(time.Minute)
+		config.Tables[0].History.Keep = time.Hour
+		shorter, _ := harness.OpenOurs(t, tw.OursDSN, config)
+		harness.RollUp(t, shorter)
+		require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM post_history"))
+	})
+}
+
 // TestLeaving proves that Drop drops the triggers, and leaves the history, of which it tells,
 // unless it is asked to drop that too.
 func TestLeaving(t *testing.T) {

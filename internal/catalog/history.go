@@ -243,8 +243,7 @@ func (q HistoryDDL) HasOld() string {
 }
 
 func (q HistoryDDL) old() string {
-	h := q.t.Spec.History
-	return sqltext.Quote(q.t.BucketColumn()) + " <= UTC_TIMESTAMP() - INTERVAL " + strconv.Itoa(int((h.Keep+h.Every)/time.Second)) + " SECOND"
+	return sqltext.Quote(q.t.BucketColumn()) + " <= UTC_TIMESTAMP() - INTERVAL " + strconv.Itoa(int((q.t.Spec.History.Keep+q.every)/time.Second)) + " SECOND"
 }
 
 // namesHistory reports whether a trigger has the name of one that writes the history.

@@ -12,6 +12,7 @@ import (
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/watch"
 )
 
 // ErrOtherKey says that the base table's key has got another type than is known.
@@ -68,6 +69,6 @@ func (f *Folder) Outdated(ctx context.Context, p *plan.Plan, err error) bool {
 	if !slots && f.Watcher.Age() < time.Second && !f.Watcher.Changed() {
 		return false
 	}
-	now, lerr := f.Watcher.Refresh(ctx)
+	now, lerr := f.Watcher.Refresh(watch.Holding(ctx, f.Begun()))
 	return lerr == nil && (now != old || gone) // it may have been made again
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/sqltext"
+	"github.com/countermysql/countermysql/internal/watch"
 )
 
 // SchemaFor is the schema that a text is planned by. To make tables, and to drop those that
@@ -31,6 +32,9 @@ func (s *Session) Known(ctx context.Context) (*catalog.Schema, error) {
 	if known := s.Watcher.Current(); known != nil && s.Locks {
 		return known, nil
 	}
+	if s.Watcher.Changed() {
+		ctx = watch.Holding(ctx, s.Begun())
+	}
 	return s.Watcher.Schema(ctx)
 }
 
@@ -45,7 +49,7 @@ func (s *Session) SeesMore(ctx context.Context, known *catalog.Schema, stmt stri
 		if s.Opens(ctx, sqltext.Qualified(spec.DB, spec.Name)) != 0 {
 			continue // so does the statement itself
 		}
-		if now, err := s.Watcher.Refresh(ctx); err != nil || !slices.Contains(now.Unknown, t) { // somebody has made it
+		if now, err := s.Watcher.Refresh(watch.Holding(ctx, s.Begun())); err != nil || !slices.Contains(now.Unknown, t) { // somebody has made it
 			continue
 		}
 		return &catalog.UnfitError{Table: t, Reasons: []string{"the driver's look-up connections, which have not the role that this session has set, don't see it; make that the user's default role (SET DEFAULT ROLE)"}}

@@ -10,5 +10,6 @@
 // under way at a time, and all who want it share it: it goes on when the context of one who
 // waits for it ends. Behind ALTER TABLE post ADD COLUMN x INT, sent through the driver,
 // RefreshOf(ctx, {"post"}) asks the server about post and its slots table alone, and Schema
-// gives nobody the old schema from then on.
+// gives nobody the old schema from then on, but to who is [Holding] tables that the reading may
+// wait for.
 package watch

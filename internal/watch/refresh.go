@@ -43,6 +43,7 @@ func (w *Watcher) refresh(ctx context.Context, r *reading) (*catalog.Schema, err
 	epoch, answers := w.remembered(part && r.seeing == ofOurs)
 	s, err := w.load(ctx, r.seeing > ofNone, &now, answers)
 	for mysqlerr.Number(err) == mysqlerr.ErrLockWait && (w.current.Load() == nil || w.Changed()) && ctx.Err() == nil {
+		r.obstacle.Load().meets(err)
 		answers = catalog.Answers{}
 		s, err = w.load(ctx, r.seeing > ofNone, &now, answers) // nothing goes on without it: it waits, as statements do
 	}

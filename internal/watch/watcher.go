@@ -65,14 +65,14 @@ func (w *Watcher) Current() *catalog.Schema { return w.current.Load() }
 
 // Schema returns what is known of the schema, and learns it if need be.
 func (w *Watcher) Schema(ctx context.Context) (*catalog.Schema, error) {
+	s, of := w.current.Load(), ofNone
 	if w.Changed() {
-		return w.read(ctx, ofOurs).wait(ctx)
+		of = ofOurs
 	}
-	s := w.current.Load()
-	if age := w.Age(); s == nil || age > catalog.SchemaTooOld {
-		now, err := w.read(ctx, ofNone).wait(ctx)
-		if s != nil && mysqlerr.Number(err) == mysqlerr.ErrLockWait {
-			return s, nil // see refresh
+	if age := w.Age(); s == nil || of == ofOurs || age > catalog.SchemaTooOld {
+		now, err := w.read(ctx, of).wait(ctx)
+		if s != nil && mysqlerr.Number(err) == mysqlerr.ErrLockWait && (of == ofNone || holds(ctx)) {
+			return s, nil // see refresh and Holding
 		}
 		return now, err
 	} else if age > catalog.SchemaAge && !w.config.Lookups.Retired() {
