@@ -29,7 +29,7 @@ func TestGoesOnBesideLocked(t *testing.T) {
 				require.NoError(t, err)
 				harness.Affected(t, tx, "UPDATE post SET likes = GREATEST(likes, 5) WHERE id = 1")
 				renamed := harness.Later(t, tw.Direct, "RENAME TABLE kept TO kept2, post TO post2")
-				require.Eventually(t, func() bool { return waitsForTable(t, tw) }, 10*time.Second, 5*time.Millisecond)
+				require.Eventually(t, func() bool { return tw.Waits(t) }, 10*time.Second, 5*time.Millisecond)
 				began := time.Now()
 				changed := harness.Later(t, other, changes)
 				time.Sleep(100 * time.Millisecond) // it waits for the reading, or is done
@@ -44,11 +44,6 @@ func TestGoesOnBesideLocked(t *testing.T) {
 			})
 		}
 	})
-}
-
-// waitsForTable reports whether DDL on our side waits for a table.
-func waitsForTable(t *testing.T, tw *harness.Twin) bool {
-	return harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND STATE LIKE '%metadata lock%'") > 0
 }
 
 // TestAppearingBesideDDL proves that a transaction which has met a listed table that has just been
@@ -77,7 +72,7 @@ func TestAppearingBesideDDL(t *testing.T) {
 				sent.Meddle(t, func(query string) error {
 					if met.Load() && altering.CompareAndSwap(false, true) {
 						altered = harness.Later(t, tw.Direct, "RENAME TABLE kept TO kept2, late TO later")
-						require.Eventually(t, func() bool { return waitsForTable(t, tw) }, 10*time.Second, 5*time.Millisecond)
+						require.Eventually(t, func() bool { return tw.Waits(t) }, 10*time.Second, 5*time.Millisecond)
 						dropped = harness.Later(t, drops, "DROP TABLE other")
 						require.Eventually(t, func() bool { return len(dropped) > 0 }, 5*time.Second, time.Millisecond)
 					}

@@ -182,7 +182,7 @@ func (c *Caller) sendRowsDirect(ctx context.Context, unsent []*txn.Pending) erro
 }
 
 // changeRows sends the statement for several base rows, of which so many are changed, and takes these out
-// of what is pending; done is false if it has changed none. held says that all rows but the first are.
+// of what is pending; done is false if it has changed none. held says that all rows are, but perhaps the first.
 func changeRows(ctx context.Context, c *Caller, rows []slotsql.BaseRow, changes int, held bool) (done bool, err error) {
 	switch err := c.changeDirectly(changes, func() (int64, error) { return c.sendRows(ctx, rows, held) }); {
 	case errors.Is(err, errNotDirect) && !errors.Is(err, errLocked), errors.Is(err, errRowGone):
