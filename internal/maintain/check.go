@@ -71,11 +71,14 @@ func (k *inspection) ask(query string) [][]string {
 
 func (k *inspection) server() {
 	variables := map[string]string{}
-	for _, row := range k.ask("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin', 'binlog_format', 'read_only', 'wsrep_on', 'version')") {
+	for _, row := range k.ask("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin', 'binlog_format', 'read_only', 'wsrep_on', 'version', 'optimizer_switch')") {
 		variables[strings.ToLower(row[0])] = strings.ToUpper(row[1])
 	}
 	if variables["log_bin"] == "ON" && variables["binlog_format"] == "STATEMENT" {
 		k.fail("", "binlog_format is STATEMENT, which InnoDB refuses for a rollup and which replicates an increment unsafely", "use ROW, or MIXED", "SET GLOBAL binlog_format = ROW")
+	}
+	if strings.Contains(variables["optimizer_switch"], "HYPERGRAPH_OPTIMIZER=ON") {
+		k.fail("", "the hypergraph optimizer is on, with which the server puts what an outer join computes into a wrong order, and locks rows that no statement needs", "turn it off", "SET GLOBAL optimizer_switch = 'hypergraph_optimizer=off'")
 	}
 	if variables["read_only"] == "ON" {
 		k.warn("", "the server is read-only", "check the server that takes the writes", "")

@@ -26,11 +26,11 @@ type Absence struct {
 func (ab Absence) Query() string {
 	switch {
 	case ab.Column == "":
-		return "SELECT 1 FROM " + ab.t.Base() + " LIMIT 0"
+		return "SELECT " + sqltext.Uncached + "1 FROM " + ab.t.Base() + " LIMIT 0"
 	case ab.t.Column(ab.Column) != nil: // see [catalog.Table.MakesDo]
-		return "SELECT " + sqltext.Quote(ab.Column) + " FROM " + ab.t.Slots() + " LIMIT 0"
+		return "SELECT " + sqltext.Uncached + sqltext.Quote(ab.Column) + " FROM " + ab.t.Slots() + " LIMIT 0"
 	}
-	return "SELECT " + sqltext.Quote(ab.Column) + " FROM " + ab.t.Base() + " LIMIT 0"
+	return "SELECT " + sqltext.Uncached + sqltext.Quote(ab.Column) + " FROM " + ab.t.Base() + " LIMIT 0"
 }
 
 // MayShow reports whether an answer with these columns may show it.

@@ -59,7 +59,7 @@ func (s *Session) SeesMore(ctx context.Context, known *catalog.Schema, stmt stri
 
 // Opens has the server open a table, and is the number of its error.
 func (s *Session) Opens(ctx context.Context, table string) uint16 {
-	err := s.Try(ctx, "SELECT 1 FROM "+table+" LIMIT 0")
+	err := s.Try(ctx, "SELECT "+sqltext.Uncached+"1 FROM "+table+" LIMIT 0")
 	s.Overlook(err)
 	return mysqlerr.Number(err)
 }

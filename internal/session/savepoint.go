@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // Join makes InnoDB part of the server's transaction, as the pending increments would
@@ -18,7 +19,7 @@ func (s *Session) Join(ctx context.Context) error {
 		return nil
 	}
 	some := slices.Collect(maps.Values(x.Pending))[0]
-	if _, err := s.Read(ctx, "SELECT 1 FROM "+some.Table.Base()+" WHERE FALSE"); err != nil {
+	if _, err := s.Read(ctx, "SELECT "+sqltext.Uncached+"1 FROM "+some.Table.Base()+" WHERE FALSE"); err != nil {
 		return err
 	}
 	x.Joined = true

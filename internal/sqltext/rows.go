@@ -49,5 +49,9 @@ func endsRows(toks []Token, i int) bool {
 // NoLimit is the default of sql_select_limit.
 const NoLimit = "18446744073709551615"
 
+// Uncached keeps a query out of MariaDB's query cache, behind its SELECT: for what it may keep, the
+// server fixes the transaction's snapshot, though the query reads no row.
+const Uncached = "/*M! SQL_NO_CACHE */ "
+
 // Rereads are the words of a SET after which the server may take texts for other values.
 var Rereads = WordSet(`TIME_ZONE NAMES CHARACTER CHARSET CHARACTER_SET_CLIENT CHARACTER_SET_CONNECTION COLLATION_CONNECTION SQL_MODE`)
