@@ -81,6 +81,7 @@ func (m *Maintainer) rollUpTable(ctx context.Context, t *catalog.Table, options 
 	if mine, err := r.reserve(ctx, options.Wait); err != nil || !mine {
 		return nil, err
 	}
+	defer func() { _ = r.release(ctx) }() // a proxy may keep the connection for others
 	defer func() { m.Shared.Traffic.Of(t).Slots.Forget() }()
 	var progress func(slots, total int64)
 	if options.Progress != nil {

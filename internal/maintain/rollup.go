@@ -150,7 +150,7 @@ func (r *rollup) rest(ctx context.Context, since time.Time, times time.Duration)
 		return nil
 	}
 	took := time.Since(since)
-	if _, err := r.folder.Read(ctx, "SELECT RELEASE_LOCK('"+r.lockName()+"')"); err != nil && mysqlerr.Number(err) == 0 {
+	if err := r.release(ctx); err != nil && mysqlerr.Number(err) == 0 {
 		return err
 	}
 	session.Pause(ctx, min(times*took, maxRest))
@@ -187,6 +187,12 @@ func (r *rollup) reserve(ctx context.Context, wait bool) (bool, error) {
 			return false, nil
 		}
 	}
+}
+
+// release lets other rollups of the table go on.
+func (r *rollup) release(ctx context.Context) error {
+	_, err := r.folder.Read(ctx, "SELECT RELEASE_LOCK('"+r.lockName()+"')")
+	return err
 }
 
 // keysAfter reads the next keys that have slots.
