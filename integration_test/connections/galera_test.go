@@ -57,11 +57,13 @@ func newCluster(t *testing.T, nodes []*testserver.Server, schema string, config 
 	if !harness.MariaDB(nodes[0]) {
 		wait = "group_replication_consistency=%27BEFORE%27"
 	}
-	here := harness.Open(t, nodes[0].DSN(name[0], wait))
-	t.Cleanup(func() { // a member of a group can't go on where what another one has written comes behind the DROP
-		_, err := here.ExecContext(context.WithoutCancel(t.Context()), "DO (SELECT COUNT(*) FROM item)")
+	const arrived = "DO (SELECT COUNT(*) FROM mysql.db)" // waits for what the other node has written
+	here := harness.Open(t, nodes[0].DSN("", wait))
+	t.Cleanup(func() { // a member of a group can't go on where that comes behind the DROP
+		_, err := here.ExecContext(context.WithoutCancel(t.Context()), arrived)
 		require.NoError(t, err)
 	})
+	harness.Affected(t, harness.Open(t, nodes[1].DSN("", wait)), arrived)
 	other := *c.Config
 	other.SlotRange = "16-31"
 	c.plains[1] = harness.Open(t, nodes[1].DSN(name[0], wait))
