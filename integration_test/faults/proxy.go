@@ -31,7 +31,7 @@ func (c Cut) String() string {
 // Proxy is a loopback proxy that breaks connections.
 type Proxy struct {
 	listener net.Listener
-	server   string
+	server   atomic.Value // its address
 	armed    atomic.Int32
 	Struck   atomic.Int64 // how often it has cut
 
@@ -46,7 +46,8 @@ func NewProxy(server string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{listener: l, server: server, conns: map[net.Conn]bool{}}
+	p := &Proxy{listener: l, conns: map[net.Conn]bool{}}
+	p.server.Store(server)
 	p.work.Go(p.accept)
 	return p, nil
 }
@@ -60,12 +61,22 @@ func (p *Proxy) Strike(c Cut) { p.armed.Store(int32(c)) }
 // Close ends the proxy and all its connections.
 func (p *Proxy) Close() {
 	_ = p.listener.Close()
+	p.cutAll()
+	p.work.Wait()
+}
+
+// Move has the proxy lead to another server from now on, as one that follows a failover does.
+func (p *Proxy) Move(server string) {
+	p.server.Store(server)
+	p.cutAll()
+}
+
+func (p *Proxy) cutAll() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	for c := range p.conns {
 		_ = c.Close()
 	}
-	p.mu.Unlock()
-	p.work.Wait()
 }
 
 func (p *Proxy) accept() {
@@ -74,7 +85,7 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.server)
+		server, err := net.Dial("tcp", p.server.Load().(string))
 		if err != nil {
 			_ = client.Close()
 			continue

@@ -41,7 +41,7 @@ func TestUncertainErrors(t *testing.T) {
 		config := *tw.Config
 		config.Interceptor = l
 		db, _ := harness.OpenOurs(t, tw.OursDSN, &config)
-		for i, lost := range []int{1053, 1105, 1158, 1161, 1180, 1927, 2006, 2013, 9001} {
+		for i, lost := range []int{1053, 1105, 1158, 1161, 1180, 1927, 2006, 2013, 3100, 9001} {
 			l.number.Store(int32(lost))
 			_, err := db.Exec("UPDATE t SET n = n + 1 WHERE id = 1")
 			require.Equal(t, lost, harness.ErrorNumber(err))

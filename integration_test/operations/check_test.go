@@ -44,6 +44,7 @@ func TestCheck(t *testing.T) {
 		{"trigger on slots", "CREATE TRIGGER tr BEFORE INSERT ON item_slots FOR EACH ROW SET @x = 1", countermysql.Warning, "trigger tr of its slots table"},
 		{"index on a counter", "ALTER TABLE item ADD INDEX by_stock (stock)", countermysql.Warning, "index by_stock has counter stock"},
 		{"cascade", "CREATE TABLE owner (id INT PRIMARY KEY);\nALTER TABLE item ADD FOREIGN KEY (owner) REFERENCES owner (id) ON DELETE CASCADE", countermysql.Warning, "foreign key to %s.owner"},
+		{"invisible column", "ALTER TABLE item ADD quiet INT NULL INVISIBLE", countermysql.Warning, "invisible column quiet"},
 		{"no such table", "DROP TABLE item", countermysql.Failure, "does not exist"},
 		{"no such column", "ALTER TABLE item DROP COLUMN sold", countermysql.Failure, "no column sold"},
 	}

@@ -132,14 +132,16 @@ func (f *flusher) atOnce(ctx context.Context, t *catalog.Table, rows []*row) (st
 	}
 	f.number++
 	n, err := s.Do(ctx, f.upsert(s, t, rows).Flush(strconv.FormatUint(f.number, 10), "'"+f.id+"'", strconv.FormatUint(f.settled, 10)))
-	if refused(mysqlerr.Number(err)) { // something of the rows is locked, as a gap of an index: they should not wait there each time
-		f.slotsUntil = time.Now().Add(slotsFor)
-	}
-	switch number := mysqlerr.Number(err); {
+	switch {
 	case err == nil && n > 0:
 		f.ended(t, rows, true)
 		return true, nil
-	case err == nil, number != 0 && !mysqlerr.Uncertain(number):
+	case err == nil:
+		return false, nil
+	case mysqlerr.Settled(err):
+		if refused(mysqlerr.Number(err)) { // something of the rows is locked, as a gap of an index: they should not wait there each time
+			f.slotsUntil = time.Now().Add(slotsFor)
+		}
 		return false, err
 	case errors.Is(err, driver.ErrBadConn): // nothing was sent: it was idle, and the server, or a firewall, has ended it
 		f.close()

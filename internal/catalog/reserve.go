@@ -54,7 +54,7 @@ func (c *Column) Unreserved(t *Table) string {
 		return "a " + t.CheckedBy + " reads a counter"
 	case t.UpdateTriggers:
 		return "the table has a trigger for UPDATE"
-	case t.Galera:
+	case t.Cluster:
 		return "on a cluster, locks are of one node only"
 	case nullable >= 0:
 		return "counter " + t.Counters[nullable].Name + " may be NULL"

@@ -13,6 +13,7 @@ type Server struct {
 	SnapshotIsolation bool // MariaDB has innodb_snapshot_isolation
 	WritesSame        bool // an UPDATE that changes nothing writes the row nevertheless
 	Galera            bool // a node of a Galera cluster
+	Group             bool // a member of a MySQL group with several primaries
 	rollsBack         bool // MariaDB's innodb_rollback_on_timeout
 }
 
@@ -48,8 +49,9 @@ func LoadServer(ctx context.Context, db *sql.DB) (Server, error) {
 		return srv, err
 	}
 	// MySQL compares what it has read, which is all columns only for such a log
-	err = db.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM performance_schema.session_variables
+	err = db.QueryRowContext(ctx, `SELECT COALESCE(SUM(VARIABLE_NAME NOT LIKE 'group%'), 0) > 0, COALESCE(SUM(VARIABLE_NAME LIKE 'group%'), 0) > 0
+ FROM performance_schema.session_variables
  WHERE VARIABLE_NAME = 'log_bin' AND VARIABLE_VALUE <> 'ON' OR VARIABLE_NAME = 'binlog_format' AND VARIABLE_VALUE <> 'ROW'
- OR VARIABLE_NAME = 'binlog_row_image' AND VARIABLE_VALUE <> 'FULL'`).Scan(&srv.WritesSame)
+ OR VARIABLE_NAME = 'binlog_row_image' AND VARIABLE_VALUE <> 'FULL' OR VARIABLE_NAME = 'group_replication_single_primary_mode' AND VARIABLE_VALUE = 'OFF'`).Scan(&srv.WritesSame, &srv.Group)
 	return srv, err
 }

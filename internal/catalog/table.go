@@ -52,6 +52,7 @@ type Table struct {
 
 	MariaDB   bool
 	Galera    bool
+	Cluster   bool // whose nodes can all be written: Galera's, or a MySQL group's with several primaries
 	RollsBack bool
 }
 

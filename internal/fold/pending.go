@@ -100,7 +100,7 @@ func showPending(ctx context.Context, f *Folder, t *catalog.Table, ids []string)
 // showsAlone reports whether base rows of a table may take increments that are then read, with their slots beside. Who reads a row
 // that may have a reserve holds that as well, and locks it before the base row.
 func showsAlone(f *Folder, t *catalog.Table) bool {
-	if !f.Settings.Strict || t.Galera || t.Fed || len(t.Key) == 0 || len(f.Taken) > 0 {
+	if !f.Settings.Strict || t.Cluster || t.Fed || len(t.Key) == 0 || len(f.Taken) > 0 {
 		return false
 	}
 	return !catalog.Reservable(t) || f.Level() == sqltext.RepeatableRead && !catalog.Reserves(t) && !f.Traffic.Of(t).Slots.Seen(catalog.Clock())

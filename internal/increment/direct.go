@@ -35,7 +35,7 @@ var (
 // (https://mariadb.com/kb/en/innodb-system-variables/#innodb_rollback_on_timeout).
 func (c *Caller) cools(b *Batch) bool {
 	t := b.keys.Table
-	return c.shared.Background.On() && c.Settings.Strict && !c.Settings.LosesWait && !t.Galera && len(t.Key) > 0 && !(t.RollsBack && c.InTransaction())
+	return c.shared.Background.On() && c.Settings.Strict && !c.Settings.LosesWait && !t.Cluster && len(t.Key) > 0 && !(t.RollsBack && c.InTransaction())
 }
 
 // sendDirect adds an increment of a cold row to that. later leaves out a row that was touched

@@ -108,17 +108,17 @@ func rowGone(err error) bool {
 // sendUpsert runs a statement for one entry or many. Outside a transaction it is
 // sent again after a deadlock, which undid it.
 func (c *Caller) sendUpsert(ctx context.Context, stmt string, one bool) error {
-	inside := c.InTransaction() // a deadlock ends the transaction, with all that was in it
-	for try := 0; ; try++ {
+	send := func() error {
 		affected, err := c.Do(ctx, stmt)
-		n := mysqlerr.Number(err)
-		if rowGone(err) && !one || err == nil && affected == 0 && one || mysqlerr.BadValue[n] {
+		if rowGone(err) && !one || err == nil && affected == 0 && one || mysqlerr.BadValue[mysqlerr.Number(err)] {
 			return errRowGone // or so: the statement itself finds out
 		}
-		if n != mysqlerr.ErrDeadlock || try == session.MaxRetries || inside {
-			return err
-		}
+		return err
 	}
+	if c.InTransaction() { // a deadlock ends it, with all that was in it
+		return send()
+	}
+	return session.Again(ctx, send)
 }
 
 // sendEach sends entries one by one. Where a row does not take one, it may have become NULL in some

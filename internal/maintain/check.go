@@ -71,7 +71,8 @@ func (k *inspection) ask(query string) [][]string {
 
 func (k *inspection) server() {
 	variables := map[string]string{}
-	for _, row := range k.ask("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin', 'binlog_format', 'read_only', 'wsrep_on', 'version', 'optimizer_switch')") {
+	const asked = "'log_bin', 'binlog_format', 'read_only', 'wsrep_on', 'version', 'optimizer_switch', 'query_cache_type', 'group_replication_group_name', 'group_replication_consistency'"
+	for _, row := range k.ask("SHOW GLOBAL VARIABLES WHERE Variable_name IN (" + asked + ")") {
 		variables[strings.ToLower(row[0])] = strings.ToUpper(row[1])
 	}
 	if variables["log_bin"] == "ON" && variables["binlog_format"] == "STATEMENT" {
@@ -80,11 +81,20 @@ func (k *inspection) server() {
 	if strings.Contains(variables["optimizer_switch"], "HYPERGRAPH_OPTIMIZER=ON") {
 		k.fail("", "the hypergraph optimizer is on, with which the server puts what an outer join computes into a wrong order, and locks rows that no statement needs", "turn it off", "SET GLOBAL optimizer_switch = 'hypergraph_optimizer=off'")
 	}
+	if cache := variables["query_cache_type"]; cache != "" && cache != "OFF" {
+		k.fail("", "the query cache is on, with which the server answers with old counts beside rollups", "turn it off", "SET GLOBAL query_cache_type = OFF")
+	}
 	if variables["read_only"] == "ON" {
 		k.warn("", "the server is read-only", "check the server that takes the writes", "")
 	}
-	if variables["wsrep_on"] == "ON" {
+	switch {
+	case variables["wsrep_on"] == "ON":
 		k.cluster()
+	case k.in.Schema.Server.Group:
+		k.severalWriters("a member of a group with several primaries")
+	case variables["group_replication_group_name"] != "" && variables["group_replication_consistency"] == "EVENTUAL":
+		k.warn("", "group_replication_consistency is EVENTUAL: a new primary may be written before it has applied what the former one has committed, and what is in slots then comes behind a reset or a DELETE that does not know of it",
+			"use BEFORE_ON_PRIMARY_FAILOVER, the default since MySQL 8.4, or a stronger one", "SET PERSIST group_replication_consistency = 'BEFORE_ON_PRIMARY_FAILOVER'")
 	}
 	var major, minor int
 	if _, err := fmt.Sscanf(variables["version"], "%d.%d", &major, &minor); err == nil {
@@ -142,7 +152,12 @@ func (k *inspection) cluster() {
 		k.warn("", "the server is the only node of a Galera cluster, which others may join", "let all statements of counter tables but increments by primary key and rollups go through one node then", "")
 		return
 	}
-	k.warn("", "the server is a node of a cluster of "+size+" nodes, whose locks are one node's alone: of what is written to a counter table on several nodes, only increments by primary key and rollups are counted for certain",
+	k.severalWriters("a node of a cluster of " + size + " nodes")
+}
+
+// severalWriters says what the nodes of a cluster may not do that can all be written.
+func (k *inspection) severalWriters(what string) {
+	k.warn("", "the server is "+what+", whose locks are one node's alone: of what is written to a counter table on several nodes, only increments by primary key and rollups are counted for certain",
 		"let all other statements of counter tables go through one node", "")
 	if k.in.AllSlots {
 		k.warn("", "two nodes of the cluster that write one slot conflict", "give the processes of each node a range of slots, counterSlotRange=auto for one", "")

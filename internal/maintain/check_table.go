@@ -89,6 +89,11 @@ func (k *inspection) slower(t *catalog.Table) {
 	if t.Derived {
 		k.warn(name, "a generated column reads a touch column, so that increments are as slow as on plain MySQL", "drop the generated column, or compute it in the query", "")
 	}
+	for _, c := range t.Columns {
+		if c.Invisible {
+			k.warn(name, "it has the invisible column "+c.Name+", so that queries of its counters run the exact way", "make it visible; if it is a key that the server has made (sql_generate_invisible_primary_key), give the table one of its own", "")
+		}
+	}
 	for _, c := range k.in.Wanted(t) {
 		k.warn(name, "increments set its column "+c.Name+" to the present time, which is no touch column, so that they are as slow as on plain MySQL",
 			"list it, counterTouch="+t.FullName(c)+", and run countermysql init, or the statement", t.DDL().Touch([]*catalog.Column{c}, ""))

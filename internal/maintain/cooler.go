@@ -34,7 +34,7 @@ const (
 
 // Slotted notes that increments have gone to slots.
 func (b *Background) Slotted(keys *traffic.Keys, entries []*slotsql.RowIncrement) {
-	if !b.On() || len(keys.Table.Key) == 0 || keys.Table.Galera {
+	if !b.On() || len(keys.Table.Key) == 0 || keys.Table.Cluster {
 		return
 	}
 	keys.Write(entries)

@@ -2,6 +2,7 @@ package mysqlerr
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -55,6 +56,8 @@ const (
 	errNetRead             = 1158
 	errNetWriteInterrupted = 1161
 	errCommit              = 1180
+	errHook                = 3100 // Group Replication: the transaction may have been sent to the group
+	errRolledBack          = 3101 // by it
 	errConnectionKilled    = 1927 // MariaDB
 	errStatementTime       = 1969 // MariaDB: max_statement_time. MySQL ends queries alone
 )
@@ -68,7 +71,7 @@ var Unprepared = map[uint16]bool{ErrManyStatements: true, ErrReprepare: true, er
 // those from 9000 on no server's: a proxy that has lost the server answers so.
 func Uncertain(n uint16) bool {
 	switch n {
-	case errServerShutdown, errConnectionKilled, errUnknown, errCommit:
+	case errServerShutdown, errConnectionKilled, errUnknown, errCommit, errHook:
 		return true
 	}
 	return n >= errNetRead && n <= errNetWriteInterrupted || n >= 2000 && n < 3000 || n >= 9000
@@ -94,16 +97,28 @@ var BadValue = map[uint16]bool{ErrDataRange: true, 1265: true, ErrMixedCollation
 // to which another client has given another collation or character set.
 var OtherText = map[uint16]bool{ErrMixedCollations: true, 3854: true}
 
-// Number is the server's error number; 0 if the error is not the server's.
+// Number is the server's error number; 0 if the error is not the server's. What Group Replication
+// rolls back at COMMIT, as another member has written the same rows, is a deadlock.
 func Number(err error) uint16 {
 	if err == nil {
 		return 0 // spares the usual case an allocation
 	}
 	var e *mysql.MySQLError
-	if errors.As(err, &e) {
-		return e.Number
+	switch {
+	case !errors.As(err, &e):
+		return 0
+	case e.Number == errRolledBack, e.Number == errCommit && strings.HasPrefix(e.Message, "Got error 149 "):
+		return ErrDeadlock
 	}
-	return 0
+	return e.Number
+}
+
+// Settled reports whether the server has refused or rolled back what was sent, wherever that is asked
+// later: a member that is expelled from a group rolls back what the others may commit nevertheless. Who
+// sends it again at once, to the same member, is refused by that.
+func Settled(err error) bool {
+	var e *mysql.MySQLError
+	return errors.As(err, &e) && e.Number != errRolledBack && !Uncertain(Number(err))
 }
 
 // Passing are errors that another try may not meet: locks, and a killed query.

@@ -49,7 +49,7 @@ type bound struct {
 // bounded reads such an UPDATE; nil if it is none.
 func (up singleUpdate) bounded(x *Exact) *Guard {
 	t, name := up.t, up.name
-	if x.OneTrip == nil || t.UpdateTriggers || t.CheckedBy != "" && !t.Bounded || t.Degraded != nil || t.Galera || len(x.Key.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
+	if x.OneTrip == nil || t.UpdateTriggers || t.CheckedBy != "" && !t.Bounded || t.Degraded != nil || t.Cluster || len(x.Key.Columns) == 0 || up.mayIgnore(up.IgnoreErr) || !up.local(up.Where) {
 		return nil
 	}
 	g := &Guard{Table: t, Name: name, Text: up.text, Waits: x.OneTrip.Waits, key: *x.Key, free: slotsql.IsFree(t, name)}

@@ -40,7 +40,7 @@ func (inc *Increment) mayJoin() {
 // Verbatim reports whether an increment goes to the base row. On a cluster that is also
 // where its condition may have changed on another node.
 func (inc *Increment) Verbatim() bool {
-	return inc.Table.Verbatim() || inc.Table.Galera && (!inc.ByKey || inc.Narrowed)
+	return inc.Table.Verbatim() || inc.Table.Cluster && (!inc.ByKey || inc.Narrowed)
 }
 
 // BoundIncrement is an increment with its arguments.

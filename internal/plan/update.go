@@ -147,7 +147,7 @@ func (up singleUpdate) exactly(p *Plan, x *Exact) {
 // hold: what the server locks for those would be locked for as long as the others take.
 func (up singleUpdate) meansTheSame() bool {
 	t := up.t
-	return !t.UpdateTriggers && !t.Fed && t.Degraded == nil && !t.Galera && (t.CheckedBy == "" || t.Bounded) &&
+	return !t.UpdateTriggers && !t.Fed && t.Degraded == nil && !t.Cluster && (t.CheckedBy == "" || t.Bounded) &&
 		!up.mayIgnore(up.IgnoreErr) && up.Order == nil && up.Limit == nil && up.local(up.Where) &&
 		!slices.ContainsFunc(up.List, func(set *ast.Assignment) bool { return !t.Virtual(set.Column.Name.O) || !up.local(set.Expr) })
 }

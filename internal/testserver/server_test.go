@@ -257,3 +257,17 @@ func TestStartCluster(t *testing.T) {
 	require.NoError(t, nodes[1].Restart(t.Context())) // it joins again
 	exec1(t, open(t, nodes[1].DSN("there", "wsrep_sync_wait=15")), "INSERT INTO too VALUES (1)")
 }
+
+func TestStartGroup(t *testing.T) {
+	needOwn(t)
+	nodes, err := StartGroup(t.Context(), 2)
+	require.NoError(t, err)
+	for _, s := range nodes {
+		t.Cleanup(s.Stop)
+	}
+	exec1(t, open(t, nodes[0].DSN("")), "CREATE DATABASE there")
+	require.NoError(t, nodes[1].Restart(t.Context()))
+	require.NoError(t, nodes[1].Join(t.Context(), false))
+	exec1(t, open(t, nodes[0].DSN("there")), "CREATE TABLE too (id INT PRIMARY KEY)")
+	exec1(t, open(t, nodes[1].DSN("there", "group_replication_consistency=%27BEFORE%27")), "DO (SELECT COUNT(*) FROM too)")
+}

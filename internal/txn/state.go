@@ -224,7 +224,7 @@ func (x *State) GoOver(s *catalog.Schema) {
 // Holds reports whether increments of a table go to base rows on a cluster, as the
 // transaction may have locked some of them, or written rows that are not known.
 func (x *State) Holds(t *catalog.Table) bool {
-	if x == nil || !t.Galera {
+	if x == nil || !t.Cluster {
 		return false
 	}
 	w := x.Written[t.String()]
