@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/exact"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -147,8 +149,12 @@ func (k *call) sendApart(ctx context.Context, text string, args []driver.NamedVa
 	return out, sent, c.noted(err)
 }
 
-// SendWith is Send with arguments that may be others.
+// SendWith is Send with arguments that may be others. The server would close the connection behind
+// a text that is larger than it takes, which one of the application's may be, and not one of ours.
 func (k *call) SendWith(ctx context.Context, text string, args []driver.NamedValue) (answer.Outcome, error) {
+	if len(text) >= k.conn.Settings.Packet && len(text) > len(k.text) {
+		return answer.Outcome{}, mysql.ErrPktTooLarge
+	}
 	out, err := k.try(ctx, text, args)
 	if errors.Is(err, driver.ErrSkip) {
 		out, err = k.prepared(ctx, text, args)

@@ -327,10 +327,16 @@ func (c *conn) runAsIs(ctx context.Context, k *call) (answer.Outcome, error) {
 		c.connector.stats.Verbatim.Add(1)
 	}
 	var out answer.Outcome
-	err := c.AgainAlone(ctx, func() (err error) {
+	send := func() (err error) {
 		out, err = k.Send(ctx, k.text)
 		return err
-	})
+	}
+	var err error
+	if p.Once {
+		err = send()
+	} else {
+		err = c.AgainAlone(ctx, send)
+	}
 	c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
 	if p.Increment() != nil && mysqlerr.Beyond[mysqlerr.Number(err)] {
 		c.connector.stats.Exactly("the base row without its slots is at the end of its range")

@@ -58,14 +58,18 @@ type splitRows struct {
 	begun bool // a statement was run
 }
 
-// Close runs the statements that nobody asked for, as the server would have.
+// Close runs the statements that nobody asked for, as the server would have, and tells the error
+// of the one at which it has stopped.
 func (r *splitRows) Close() error {
-	for {
-		if err := r.NextResultSet(); err != nil {
-			break // io.EOF, or an error that nobody waits for
-		}
+	var err error
+	for err == nil {
+		err = r.NextResultSet()
 	}
-	return r.Physical.Close()
+	closed := r.Physical.Close()
+	if errors.Is(err, io.EOF) {
+		return closed
+	}
+	return err
 }
 
 func (r *splitRows) first() error {

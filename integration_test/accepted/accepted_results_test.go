@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql"
@@ -349,5 +351,21 @@ func TestAcceptedTableNames(t *testing.T) {
 			want = "n BIGINT, [1]"
 		}
 		require.Equal(t, want, harness.Queried(t.Context(), tw.Plain, joined))
+	})
+}
+
+// TestAcceptedPacket pins that an exact statement which nearly fills a packet fails, and does nothing:
+// what locks its rows has its condition, too, and is longer.
+func TestAcceptedPacket(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewBlog(t, srv, harness.BlogCounters(), "maxAllowedPacket=2000")
+		fails := func(stmt, plain string) {
+			list := strings.Repeat(", 99", (1990-len(stmt))/len(", 99"))
+			stmt = "A: " + strings.Replace(stmt, "99", "99"+list, 1)
+			tw.Accepted(t, stmt+" ⇒ "+plain+" ⇒ "+mysql.ErrPktTooLarge.Error())
+			tw.Reset(t)
+		}
+		fails("DELETE FROM post WHERE likes IN (10, 99)", "affected 1")
+		fails("SELECT likes FROM post WHERE id IN (1, 99) FOR UPDATE", "[10]")
 	})
 }

@@ -124,3 +124,13 @@ func TestNamesOfEqualColumns(t *testing.T) {
 			"A: INSERT INTO post VALUES (0.5, 1)", "A: SELECT DISTINCT post.likes, likes AS v FROM post WHERE (likes <=> 0.5) AND NOT (post.likes > 0.5)")
 	})
 }
+
+// TestOwnNames proves that an alias by which the driver calls the slots table in its queries hides
+// nothing there.
+func TestOwnNames(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewBlog(t, srv, harness.BlogCounters())
+		tw.Play(t, "A: SELECT countermysql_slots.likes FROM post countermysql_slots WHERE countermysql_slots.id = 1",
+			"A: SELECT countermysql_slots.id, countermysql_slots.likes FROM post AS countermysql_slots ORDER BY countermysql_slots.likes DESC LIMIT 2")
+	})
+}

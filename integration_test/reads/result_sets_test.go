@@ -77,8 +77,18 @@ func TestCompoundAmongSeveral(t *testing.T) {
 	})
 }
 
+// leftEarly is what closing the rows of a text tells who has read none but the first.
+func leftEarly(t *testing.T, db *sql.DB, text string) string {
+	rows, err := db.QueryContext(t.Context(), text)
+	if err != nil {
+		return harness.Told(err)
+	}
+	rows.Next()
+	return fmt.Sprint(harness.Told(rows.Close()), ", ", harness.Told(rows.Err()))
+}
+
 // TestErrorBetweenResultSets proves that nothing behind a failing statement is
-// run, neither by NextResultSet nor by Close.
+// run, neither by NextResultSet nor by Close, and that both tell the error.
 func TestErrorBetweenResultSets(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := harness.NewBlog(t, srv, harness.BlogCounters(), "multiStatements=true")
@@ -90,6 +100,7 @@ func TestErrorBetweenResultSets(t *testing.T) {
 			"UPDATE post SET likes = likes + 1 WHERE id = 1; SELECT likes FROM post WHERE id = 1; UPDATE post SET likes = likes + 1 WHERE id = 1",
 		} {
 			require.Equal(t, allQueried(t.Context(), tw.Plain, text), allQueried(t.Context(), tw.Ours, text), text)
+			require.Equal(t, leftEarly(t, tw.Plain, text), leftEarly(t, tw.Ours, text), text)
 			tw.Same(t, "SELECT id, likes FROM post ORDER BY id")
 		}
 	})

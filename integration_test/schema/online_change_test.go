@@ -3,6 +3,7 @@ package schema
 import (
 	"database/sql"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -183,5 +184,51 @@ func TestSwappedUnderLock(t *testing.T) {
 			require.NotZero(t, c.counted.Load())
 		}
 		c.end(t)
+	})
+}
+
+// TestSwapBesideExact proves that a statement which has locked its row first does not wait for the
+// swap: others wait for the row, and the swap for them.
+func TestSwapBesideExact(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, copiedSchema+";\nINSERT INTO post (id) VALUES (1)", harness.Counters("post", "n"))
+		for _, begin := range []string{"", "begin"} {
+			harness.ExecAll(t, tw.Direct, "CREATE TABLE _post_new LIKE post;\nINSERT INTO _post_new SELECT * FROM post;\n"+
+				"CREATE TRIGGER osc_upd AFTER UPDATE ON post FOR EACH ROW REPLACE INTO _post_new (id, n, title) VALUES (NEW.id, NEW.n, NEW.title)")
+			tw.LearnAnew(t)
+			harness.Affected(t, tw.Direct, "INSERT INTO post_slots (id, slot, n) VALUES (1, 1, 5)")
+			beside := make(chan error, 2)
+			waits := func(text string) {
+				go func() {
+					_, err := tw.Direct.ExecContext(t.Context(), text)
+					beside <- err
+				}()
+				require.Eventually(t, func() bool {
+					return harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND INFO = ?", text) == 1
+				}, time.Minute, 5*time.Millisecond)
+				require.Eventually(t, func() bool { return harness.Waits(t, tw.Direct) }, time.Minute, 5*time.Millisecond)
+			}
+			var once sync.Once
+			tw.Sent.Meddle(t, func(query string) error {
+				if strings.HasPrefix(query, "UPDATE `") && strings.Contains(query, "CASE WHEN") { // the slots are added; the row is locked
+					once.Do(func() {
+						waits("UPDATE post SET title = 'x' WHERE id = 1")
+						waits("RENAME TABLE post TO _post_old, _post_new TO post")
+					})
+				}
+				return nil
+			})
+			client := &harness.Client{Conn: harness.Session(t, tw.Ours)}
+			for _, step := range []string{begin, "UPDATE post SET n = LEAST(n + 1, 100) WHERE id = 1", strings.Replace(begin, "begin", "commit", 1)} {
+				if step != "" {
+					require.NotContains(t, client.Answer(t, t.Context(), step), "error", step)
+				}
+			}
+			require.NoError(t, <-beside)
+			require.NoError(t, <-beside)
+			tw.Sent.Before.Store(nil)
+			harness.ExecAll(t, tw.Direct, "DROP TABLE _post_old")
+		}
+		require.EqualValues(t, 12, harness.Number(t, tw.Ours, "SELECT n FROM post"))
 	})
 }

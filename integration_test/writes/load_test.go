@@ -1,9 +1,12 @@
 package writes
 
 import (
+	"database/sql"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
@@ -52,6 +55,40 @@ func TestLoadDataReads(t *testing.T) {
 			tw := harness.NewBlog(t, srv, harness.BlogCounters(), "allowAllFiles=true")
 			tw.Play(t, load, "A: DELETE FROM note", "A: DELETE FROM page", "A: begin", "A: UPDATE post SET likes = likes + 20 WHERE id = 1", load, "A: commit",
 				"Z: SELECT * FROM note ORDER BY id", "Z: SELECT * FROM page ORDER BY name", "Z: SELECT id, likes FROM post ORDER BY id")
+		}
+	})
+}
+
+// TestLoadDataOnce proves that a deadlock of LOAD DATA LOCAL is told, as on plain MySQL: the reader has been
+// read by then, and to send the statement again would load nothing, or the rest.
+func TestLoadDataOnce(t *testing.T) {
+	const schema = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);\nCREATE TABLE note (id INT PRIMARY KEY AUTO_INCREMENT);\n"
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes"), "allowAllFiles=true")
+		harness.Number(t, tw.Ours, "SELECT COUNT(likes) FROM post")
+		for i, how := range []string{"", "IGNORE ", "REPLACE "} {
+			for j, db := range []*sql.DB{tw.Plain, tw.Ours} {
+				name := fmt.Sprint("once", srv.Flavor(), i, j)
+				reader := strings.NewReader("11\t1\n12\t1\n")
+				mysql.RegisterReaderHandler(name, func() io.Reader { return reader })
+				t.Cleanup(func() { mysql.DeregisterReaderHandler(name) })
+				other, err := tw.DirectTo(db).BeginTx(t.Context(), nil)
+				require.NoError(t, err)
+				defer other.Rollback()
+				harness.Affected(t, other, "INSERT INTO note VALUES ()"+strings.Repeat(", ()", 99)) // not to be the victim
+				harness.Affected(t, other, "INSERT INTO post (id) VALUES (12)")
+				loaded := make(chan error, 1)
+				go func() {
+					_, err := db.ExecContext(t.Context(), "LOAD DATA LOCAL INFILE 'Reader::"+name+"' "+how+"INTO TABLE post (id, likes)")
+					loaded <- err
+				}()
+				require.Eventually(t, func() bool { return harness.Waits(t, tw.DirectTo(db)) }, time.Minute, 5*time.Millisecond)
+				_, err = other.ExecContext(t.Context(), "INSERT INTO post (id) VALUES (11)")
+				require.NoError(t, err)
+				require.NoError(t, other.Rollback())
+				require.Equal(t, 1213, harness.ErrorNumber(<-loaded), how)
+				require.Zero(t, harness.Number(t, db, "SELECT COUNT(likes) FROM post"))
+			}
 		}
 	})
 }

@@ -1,13 +1,23 @@
 package catalog
 
-import "github.com/countermysql/countermysql/internal/sqltext"
+import (
+	"strings"
+
+	"github.com/countermysql/countermysql/internal/sqltext"
+)
 
 // PrivateBase is what folds call a base table that is locked, or named, otherwise.
 const PrivateBase = "countermysql_base"
 
 // PrivateName is the alias of the slots table wherever we join it to the user's
-// tables; no user's name is hidden by it.
+// tables; it hides none of the user's that is not an OwnName.
 const PrivateName = "countermysql_slots"
+
+// OwnName reports whether statements of ours call tables so: one of that name would be taken for
+// ours there.
+func OwnName(name string) bool {
+	return strings.EqualFold(name, PrivateName) || strings.EqualFold(name, PrivateBase)
+}
 
 // ShareMode is understood by both servers.
 const ShareMode = "LOCK IN SHARE MODE"

@@ -108,6 +108,7 @@ const (
 	remedySlots     = "use 1 to 1024"
 	remedySlotRange = "use auto, or numbers from 0 to 65535 as 16-31, up to 1024 of them"
 	remedyReadOwn   = "use latest or snapshot"
+	remedyOwnName   = "choose another name with slots_table"
 	remedyEvery     = "use 10ms to 1h, as 1s"
 	remedyKeys      = "use 1 to 10000000"
 	remedyRollup    = "use at least a second, as 30s or 5m, or never"
@@ -155,6 +156,8 @@ func (k *checker) table(spec *checkedSpec, t *Table, defaultDB string) bool {
 		k.report(spec.at, bad.Remedy, "table %s %s", sqltext.Excerpt(t.Table), bad.Problem)
 	case len(parts) > 2:
 		k.report(spec.at, "write table or db.table, and a name that holds a dot in backquotes", "table %s has more than two names", sqltext.Excerpt(t.Table))
+	case catalog.OwnName(parts[len(parts)-1]):
+		k.report(spec.at, "give it another name, or take it from the list", "the table's name, %s, is the driver's own", sqltext.Excerpt(t.Table))
 	case len(parts) == 1 && defaultDB == "":
 		k.homeless, k.homelessAt = append(k.homeless, sqltext.JoinName(parts[0])), cmp.Or(k.homelessAt, spec.at)
 	case len(parts) == 1:
@@ -174,6 +177,10 @@ func (k *checker) slotsTable(spec *checkedSpec, t *Table, in string) bool {
 			k.report(spec.at, "choose a shorter name with slots_table", "the slots table's name, %s, has more than 64 characters", sqltext.Excerpt(spec.SlotsTable))
 			return false
 		}
+		if catalog.OwnName(spec.SlotsTable) {
+			k.report(spec.at, remedyOwnName, "the slots table's name, %s, is the driver's own", sqltext.Excerpt(spec.SlotsTable))
+			return false
+		}
 		return true
 	}
 	spec.slotsAt = cmp.Or(t.At.slotsTable, in+"SlotsTable")
@@ -185,6 +192,8 @@ func (k *checker) slotsTable(spec *checkedSpec, t *Table, in string) bool {
 	case len(parts) > 1:
 		k.report(spec.slotsAt, "leave the database out: the slots table lives in the table's own (and put a name that holds a dot in backquotes)",
 			"slots table %s is more than a table's name", sqltext.Excerpt(t.SlotsTable))
+	case catalog.OwnName(parts[0]):
+		k.report(spec.slotsAt, remedyOwnName, "the slots table's name, %s, is the driver's own", sqltext.Excerpt(t.SlotsTable))
 	default:
 		spec.SlotsTable = parts[0]
 		return true

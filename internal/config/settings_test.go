@@ -131,6 +131,10 @@ func TestResolveMistakes(t *testing.T) {
 			`Config.Tables[0].Counters[2]: column "post.likes" is more than a column's name; write likes alone (and put a name that holds a dot in backquotes)`,
 			"Config.Tables[1].Table: table \"`a\" has a backquote out of place; put a whole name between backquotes, and double a backquote that belongs to it",
 			`Config.Tables[2].Table: table "a.b.c" has more than two names; write table or db.table, and a name that holds a dot in backquotes`}},
+		{"names of the driver's own", Settings{Tables: []Table{{Table: "d.CounterMySQL_slots", Counters: likes}, {Table: "a", Counters: likes, SlotsTable: "countermysql_base"}, {Table: "countermysql", Counters: likes}}}, []string{
+			`Config.Tables[0].Table: the table's name, "d.CounterMySQL_slots", is the driver's own; give it another name, or take it from the list`,
+			`Config.Tables[1].SlotsTable: the slots table's name, "countermysql_base", is the driver's own; choose another name with slots_table`,
+			`Config.Tables[2].Table: the slots table's name, "countermysql_slots", is the driver's own; choose another name with slots_table`}},
 		{"a long text is shortened", Settings{Tables: []Table{{Table: strings.Repeat("x", 1000), Counters: likes}}}, []string{
 			`Config.Tables[0].Table: table "` + strings.Repeat("x", 80) + `…" has a name of more than 64 characters, the servers' limit; write the name that the server knows`}},
 		{"duplicate table", Settings{Tables: []Table{{Table: "d.a", Counters: likes}, {Table: "a", Counters: likes, SlotsTable: "s"}}}, []string{

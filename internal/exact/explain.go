@@ -111,7 +111,7 @@ func (r *Runner) explainFolds(x Execution, tell Tell) (itself string) {
 	if kept && !before {
 		locked(narrow, only, "and those that its condition matches then")
 	}
-	if again && !x.Once {
+	if again && !x.Plan.Once {
 		itself += ", and again if others have incremented one of its rows meanwhile"
 	}
 	return itself

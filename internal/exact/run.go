@@ -281,7 +281,7 @@ func (r *Runner) runAlone(ctx context.Context, x Execution) (out answer.Outcome,
 		return err
 	}
 	next := r.Next
-	if x.Once {
+	if x.Plan.Once {
 		err = alone()
 	} else {
 		err = session.Again(ctx, alone)

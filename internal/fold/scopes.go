@@ -26,7 +26,7 @@ func (f *Folder) FoldScopes(ctx context.Context, p *plan.Plan, asked bool, b pla
 		if err != nil {
 			return nil, err
 		}
-		if keys != nil && !asked && !p.Exactly().Once && slices.ContainsFunc(p.Writes, func(w plan.WriteTarget) bool { return w.Table == s.Table }) {
+		if keys != nil && !asked && !p.Once && slices.ContainsFunc(p.Writes, func(w plan.WriteTarget) bool { return w.Table == s.Table }) {
 			taken[s.Table] = keys
 		}
 	}
@@ -37,7 +37,7 @@ func (f *Folder) FoldScopes(ctx context.Context, p *plan.Plan, asked bool, b pla
 // touches no others.
 func foldScope(ctx context.Context, f *Folder, p *plan.Plan, s plan.RowSet, asked bool, b plan.Binder) (keys map[string]bool, err error) {
 	x := p.Exactly()
-	if where, ok := s.Bind(b); ok && (s.Where != nil || s.Keys != nil) && !(x.Moves && x.Once) {
+	if where, ok := s.Bind(b); ok && (s.Where != nil || s.Keys != nil) && !(x.Moves && p.Once) {
 		rows, err := f.LockRows(ctx, s.Table, sqltext.Quote(s.Name), s.Locking(), where)
 		switch {
 		case err == nil && x.Moves:
@@ -47,7 +47,7 @@ func foldScope(ctx context.Context, f *Folder, p *plan.Plan, s plan.RowSet, aske
 		case !mysqlerr.BadValue[mysqlerr.Number(err)]: // as a query says it; the statement itself says what is wrong with it
 			return nil, err
 		}
-	} else if x.Whole || (asked || x.Once) && slices.ContainsFunc(p.Writes, func(w plan.WriteTarget) bool { return w.Table == s.Table && (w.Updates || w.Upserts || x.Once) }) {
+	} else if x.Whole || (asked || p.Once) && slices.ContainsFunc(p.Writes, func(w plan.WriteTarget) bool { return w.Table == s.Table && (w.Updates || w.Upserts || p.Once) }) {
 		// What it gives out, or puts into variables, could not be taken back to send it again.
 		if err := f.LockTable(ctx, s.Table); err != nil {
 			return nil, err

@@ -100,15 +100,6 @@ func (r *rollup) alone(ctx context.Context, k catalog.Key) error {
 	}
 }
 
-// open has the server use all tables that the UPDATE will use, those with foreign keys to this one
-// too, before rows are locked: DDL of such a table would wait for who waits for these rows, and the
-// UPDATE for the DDL (https://dev.mysql.com/doc/refman/8.4/en/metadata-locking.html).
-func (r *rollup) open(ctx context.Context) error {
-	counter := sqltext.Quote(r.table.Counters[0].Name)
-	_, err := r.folder.Do(ctx, "UPDATE "+r.table.Base()+" SET "+counter+" = "+counter+" WHERE FALSE")
-	return err
-}
-
 func (r *rollup) leave(k catalog.Key, reason string) {
 	if len(r.out.Left) < maxLeft {
 		r.out.Left = append(r.out.Left, Left{r.table.Key.Describe(k), reason})
@@ -138,7 +129,7 @@ func (r *rollup) fold(ctx context.Context, cols catalog.KeyColumns, keys []catal
 	err := r.transaction(ctx, func() error {
 		name := sqltext.Quote(t.Spec.Name)
 		from, where := t.Base()+slotsql.Force(t, cols), cols.WhereAny(keys, name)
-		if err := r.open(ctx); err != nil {
+		if err := fold.OpenUpdated(ctx, r.folder, r.table); err != nil {
 			return err
 		}
 		taking, err := c.Reserved(t).LockFree(ctx, name, from, where)

@@ -33,9 +33,8 @@ func NewPlan(s *catalog.Schema, text string, mode sqltext.Mode, db string) *Plan
 	if !split {
 		p.Encounter = e
 	}
-	if x := p.Exactly(); x != nil {
-		x.Once = sqltext.AssignsAny(a.toks)
-	}
+	_, loads := effect.(sqltext.Load)
+	p.Once = sqltext.AssignsAny(a.toks) || loads && sqltext.HasWord(a.toks, "LOCAL")
 	p.Effect, p.Params = effect, len(a.params)
 	return p
 }

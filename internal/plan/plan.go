@@ -13,6 +13,7 @@ type Plan struct {
 	Named     bool           // the text could concern a counter table
 	Simple    bool           // goes to the server and that is all
 	Locking   bool           // a query with locks of its own
+	Once      bool           // it may not be sent again: it assigns variables, or has the client read a file
 	Fixes     bool           // a consistent read: under REPEATABLE READ it fixes the transaction's snapshot
 	Reason    string         // why it is not fast
 	Fallback  bool           // it could not be parsed
@@ -81,11 +82,11 @@ func (p *Plan) AsPrepared() *Plan {
 		return p
 	}
 	was := p.Exactly()
-	own := &Exact{Rows: was.Rows, Whole: was.Whole, Once: was.Once, Discards: was.Discards} // with no text but its own
+	own := &Exact{Rows: was.Rows, Whole: was.Whole, Discards: was.Discards} // with no text but its own
 	if was.Restriction != nil {
 		own.Restriction = &restrictToLocked{By: was.Restriction.By}
 	}
-	return &Plan{Named: true, Locking: p.Locking, Fixes: p.Fixes, Reason: "the session has changed since it was prepared",
+	return &Plan{Named: true, Locking: p.Locking, Once: p.Once, Fixes: p.Fixes, Reason: "the session has changed since it was prepared",
 		Encounter: p.Encounter, Changes: p.Changes, Work: own}
 }
 

@@ -237,6 +237,7 @@ func TestBlames(t *testing.T) {
 	} {
 		require.True(t, (&look{}).Blames(e), e)
 	}
+	require.True(t, (&look{}).Blames(mysql.ErrPktTooLarge))
 	for _, e := range []error{mysql.ErrInvalidConn, &mysql.MySQLError{Number: 1317, SQLState: [5]byte([]byte("70100"))}, &mysql.MySQLError{Number: 1062, SQLState: [5]byte([]byte("23000"))}} {
 		require.False(t, (&look{}).Blames(e), e)
 	}

@@ -35,6 +35,9 @@ func (rw rewriter) sums(stmt ast.Node) (q *Sum, otherwise string) {
 	if !ok || len(refs) != rw.countTables(stmt) {
 		return nil, "its FROM clause could not be followed"
 	}
+	if slices.ContainsFunc(refs, func(r tableRef) bool { return catalog.OwnName(r.name) }) {
+		return nil, "it calls its table by a name of the driver's own"
+	}
 	inOrder := assignsInOrder(stmt)
 	if inOrder && sqltext.AssignsWithin(rw.toks) {
 		return nil, "its subquery assigns variables row by row, in an order"

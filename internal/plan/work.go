@@ -52,7 +52,6 @@ func (*BaseRead) exactly() *Exact { return nil }
 type Exact struct {
 	Rows        []RowSet          // to fold before
 	Whole       bool              // all base rows are locked: what is added to one that goes, or gets another key, would be lost
-	Once        bool              // it assigns variables, so that it may not be sent again
 	Moves       bool              // it gives rows other keys, with which their slots do not go
 	Key         *KeyValue         // of the only row, in whose queue it waits; nil: it concerns others
 	OneTrip     *OneTrip          // the statement in one round trip; nil: there is none

@@ -3,6 +3,9 @@ package read
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -90,11 +93,11 @@ func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) 
 	r.HasSnapshot = r.HasSnapshot || p.Fixes && err == nil
 	switch n := mysqlerr.Number(err); {
 	case err == nil:
-	case mysqlerr.NotResolved[n]:
+	case mysqlerr.NotResolved[n], errors.Is(err, mysql.ErrPktTooLarge):
 		if r.Outdated(ctx, p, err) {
 			return answer.Outcome{}, fold.ErrOtherSlots
 		}
-		// perhaps it is the view that the server does not like here: then the base table has to do
+		// perhaps it is the view that the server does not like here, or a packet has no room for: then the base table has to do
 		r.Stats.Exactly("the server does not accept the view")
 		return r.RunExactly(ctx, exact.Execution{Statement: x.Statement, Exact: p.Exactly(), Plan: p, Text: x.Text, Arguments: x.Arguments, Asked: x.Rows})
 	default:
