@@ -18,14 +18,21 @@ func TestCheckServer(t *testing.T) {
 	for _, flavor := range []testserver.Flavor{testserver.MariaDB, testserver.MySQL} {
 		t.Run(string(flavor), func(t *testing.T) {
 			t.Parallel()
-			srv, err := testserver.Start(t.Context(), flavor, testserver.WithArgs("--server-id=1", "--log-bin=log", "--binlog-format=ROW"))
+			args := []string{"--server-id=1", "--log-bin=log", "--binlog-format=ROW"}
+			if flavor == testserver.MariaDB {
+				args = append(args, "--query-cache-type=1") // or it can't be turned on
+			}
+			srv, err := testserver.Start(t.Context(), flavor, testserver.WithArgs(args...))
 			require.NoError(t, err)
 			t.Cleanup(srv.Stop)
 			settings := map[string]string{"binlog_format = 'STATEMENT'": "binlog_format is STATEMENT", "read_only = 1": "the server is read-only"}
-			if !harness.MariaDB(srv) {
+			tw := harness.NewBlog(t, srv, harness.BlogCounters())
+			if harness.MariaDB(srv) {
+				settings["query_cache_type = 1"] = "the query cache is on"
+				harness.Affected(t, tw.Direct, "SET GLOBAL query_cache_type = 0")
+			} else {
 				settings["optimizer_switch = 'hypergraph_optimizer=on'"] = "the hypergraph optimizer is on"
 			}
-			tw := harness.NewBlog(t, srv, harness.BlogCounters())
 			findings := func() []countermysql.Finding {
 				all, err := countermysql.Check(t.Context(), tw.Ours)
 				require.NoError(t, err)
