@@ -233,7 +233,7 @@ func (r *Runner) prepare(ctx context.Context, s *Script, k kind) (*side, error) 
 	if q := r.reopen(s); q != "" {
 		setup = append(setup, q)
 	}
-	for _, q := range setup {
+	for _, q := range append(setup, "USE information_schema") { // who is connected to the database is the script, see endPrepared
 		if _, err := admin.ExecContext(ctx, strings.ReplaceAll(q, "{db}", x.db)); err != nil {
 			return nil, fmt.Errorf("setup: %s: %w", q, err)
 		}

@@ -100,15 +100,23 @@ func (r *Runner) shrinkSteps(_ *Script, try func(*Script) bool, current func() *
 
 // endPrepared ends what a script, or a part of one, has left prepared by XA in a database: its
 // locks outlive connections. While the server has not yet noticed that a connection has ended,
-// nobody else can end what it had prepared.
+// nobody else can end what it had prepared, and MariaDB that is told to just then forgets it, but not its locks.
 func endPrepared(ctx context.Context, admin *sql.Conn, db string) error {
 	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		left, err := prepared(ctx, admin, db)
 		if err != nil || len(left) == 0 {
 			return err
 		}
+		var connected bool
+		if err := admin.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.processlist WHERE LEFT(db, CHAR_LENGTH(?)) = ?", db, db).Scan(&connected); err != nil {
+			return err
+		}
+		late := time.Since(begun) > 10*time.Second
+		if connected && !late {
+			continue
+		}
 		for _, name := range left {
-			if _, err := admin.ExecContext(ctx, "XA ROLLBACK '"+name+"'"); err != nil && time.Since(begun) > 10*time.Second {
+			if _, err := admin.ExecContext(ctx, "XA ROLLBACK '"+name+"'"); err != nil && late {
 				return err
 			}
 		}
