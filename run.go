@@ -311,7 +311,7 @@ func (c *conn) makeWay(ctx context.Context, k *call, takes bool) error {
 	if p.Sweep == nil {
 		return nil
 	}
-	return c.AgainAlone(ctx, func() error { return c.SweepOrphans(ctx, p, k.binder()) })
+	return c.AgainAlone(ctx, false, func() error { return c.SweepOrphans(ctx, p, k.binder()) })
 }
 
 // runAsIs sends a data change, or a query of no counters, as it is. An increment that its
@@ -327,16 +327,10 @@ func (c *conn) runAsIs(ctx context.Context, k *call) (answer.Outcome, error) {
 		c.connector.stats.Verbatim.Add(1)
 	}
 	var out answer.Outcome
-	send := func() (err error) {
+	err := c.AgainAlone(ctx, p.Once, func() (err error) {
 		out, err = k.Send(ctx, k.text)
 		return err
-	}
-	var err error
-	if p.Once {
-		err = send()
-	} else {
-		err = c.AgainAlone(ctx, send)
-	}
+	})
 	c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
 	if p.Increment() != nil && mysqlerr.Beyond[mysqlerr.Number(err)] {
 		c.connector.stats.Exactly("the base row without its slots is at the end of its range")

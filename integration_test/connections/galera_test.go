@@ -85,7 +85,7 @@ func conflict(err error) int {
 const row1 = "SELECT n, open, slug FROM item WHERE id = 1"
 
 // clusterSchedules proves that of two transactions which take the same row on two nodes one
-// fails with 1213, as on plain MariaDB, though they change it by increments.
+// fails with a conflict, as without the driver, though they change it by increments.
 func clusterSchedules(t *testing.T, nodes []*testserver.Server) {
 	c := newCluster(t, nodes, stock, harness.Counters("item", "n"))
 	const (

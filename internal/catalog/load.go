@@ -51,7 +51,7 @@ func LoadSchema(ctx context.Context, db *sql.DB, srv Server, specs []Spec, b *Ob
 	l := &loader{db: conn, server: srv, specs: specs, objects: b, tables: s.Tables, told: told}
 	fmt.Fprint(&l.seen, srv)
 	for _, spec := range specs {
-		l.tables[s.Key(spec.DB, spec.Name)] = &Table{Spec: spec, name: spec.DB + "." + spec.Name, MariaDB: srv.MariaDB, Galera: srv.Galera, Cluster: srv.Galera || srv.Group, RollsBack: srv.rollsBack}
+		l.tables[s.Key(spec.DB, spec.Name)] = &Table{Spec: spec, name: spec.DB + "." + spec.Name, MariaDB: srv.MariaDB, Galera: srv.Galera, Cluster: srv.Cluster(), RollsBack: srv.rollsBack}
 	}
 	l.withoutSlots(ctx)
 	l.definitions(ctx)

@@ -17,6 +17,9 @@ type Server struct {
 	rollsBack         bool // MariaDB's innodb_rollback_on_timeout
 }
 
+// Cluster reports whether other nodes may write, whose locks are their own.
+func (s Server) Cluster() bool { return s.Galera || s.Group }
+
 // key is what tells a table from others.
 func (srv Server) key(db, name string) string {
 	if srv.FoldNames {

@@ -52,7 +52,7 @@ type Table struct {
 
 	MariaDB   bool
 	Galera    bool
-	Cluster   bool // whose nodes can all be written: Galera's, or a MySQL group's with several primaries
+	Cluster   bool // see [Server.Cluster]
 	RollsBack bool
 }
 

@@ -281,11 +281,7 @@ func (r *Runner) runAlone(ctx context.Context, x Execution) (out answer.Outcome,
 		return err
 	}
 	next := r.Next
-	if x.Plan.Once {
-		err = alone()
-	} else {
-		err = session.Again(ctx, alone)
-	}
+	err = r.AgainAlone(ctx, x.Plan.Once, alone)
 	if next != "" && !r.Settings.ReadOnly && len(x.Plan.Writes) > 0 && mysqlerr.Number(err) == mysqlerr.ErrReadOnly {
 		if rerr := session.ReadOnlyAgain(ctx, r.Session, next); rerr != nil {
 			return answer.Outcome{}, rerr

@@ -11,7 +11,7 @@ import (
 // increments then goes to base rows. takes says that the statement may be all that it
 // does to a row, without a write: what is pending goes there as well.
 func (f *Folder) Hold(ctx context.Context, p *plan.Plan, takes bool) error {
-	if s := f.Watcher.Current(); s == nil || !s.Server.Galera && !s.Server.Group || !f.InTransaction() {
+	if s := f.Watcher.Current(); s == nil || !s.Server.Cluster() || !f.InTransaction() {
 		return nil
 	}
 	tables := p.Tables()

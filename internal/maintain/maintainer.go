@@ -76,12 +76,12 @@ func (m *Maintainer) rollUpTable(ctx context.Context, t *catalog.Table, options 
 	if err != nil {
 		return nil, err
 	}
-	defer r.close() // which also gives back its GET_LOCK, and rolls back
+	defer r.close() // which also rolls back
 	r.rests = options.Rests
 	if mine, err := r.reserve(ctx, options.Wait); err != nil || !mine {
 		return nil, err
 	}
-	defer func() { _ = r.release(ctx) }() // a proxy may keep the connection for others
+	defer func() { _ = r.release(ctx) }() // a proxy may keep the connection, and its GET_LOCK, for others
 	defer func() { m.Shared.Traffic.Of(t).Slots.Forget() }()
 	var progress func(slots, total int64)
 	if options.Progress != nil {

@@ -166,7 +166,7 @@ func (r *rollup) lockName() string {
 	return "countermysql rollup " + hex.EncodeToString(sum[:16]) // at most 64 characters
 }
 
-// reserve keeps other rollups of the table waiting until the connection ends.
+// reserve keeps other rollups of the table waiting until release, or the connection ends.
 func (r *rollup) reserve(ctx context.Context, wait bool) (bool, error) {
 	seconds := 0
 	if wait {

@@ -79,7 +79,7 @@ func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) 
 	}
 	types := r.temporaryTypes(ctx, x)
 	var out answer.Outcome
-	err = r.AgainAlone(ctx, func() (err error) {
+	err = r.AgainAlone(ctx, p.Once, func() (err error) {
 		if sees == asOthers {
 			out, err = x.SendSums(ctx, text, args)
 		} else {

@@ -157,9 +157,10 @@ func Pause(ctx context.Context, d time.Duration) bool {
 }
 
 // AgainAlone is Again for what is a transaction by itself, if none is open: beside shared
-// locks of increments it may deadlock where it would wait on plain MySQL.
-func (s *Session) AgainAlone(ctx context.Context, run func() error) error {
-	if s.InTransaction() || !s.Usable() { // given up: run tells why
+// locks of increments it may deadlock where it would wait on plain MySQL. once says that it may not be
+// sent again.
+func (s *Session) AgainAlone(ctx context.Context, once bool, run func() error) error {
+	if once || s.InTransaction() || !s.Usable() { // given up: run tells why
 		return run()
 	}
 	return Again(ctx, run)
