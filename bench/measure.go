@@ -105,8 +105,9 @@ func (m measured) find(x int, server string, p peer) (result, bool) {
 const roundOverhead = 250 * time.Millisecond
 
 const (
-	warmUpShare   = 0.3 // of a round
-	goalFactor    = 4   // a point where something must be shown has rounds of so many times the usual length
+	warmUpShare   = 0.3              // of a round
+	warmUpTable   = time.Millisecond // for each table: by then every client has met nearly all of them
+	goalFactor    = 4                // a point where something must be shown has rounds of so many times the usual length
 	shortestRound = 50 * time.Millisecond
 	longestRound  = 2 * time.Second // a longer one tells no more
 )
@@ -208,7 +209,8 @@ func measurePoint(ctx context.Context, rounds int, length time.Duration, list []
 	for i := range rounds + 1 {
 		for _, c := range list {
 			if i == 0 { // warms up
-				if _, err := c.play(ctx, time.Duration(math.Ceil(float64(length)*warmUpShare))); err != nil {
+				share := time.Duration(math.Ceil(float64(length) * warmUpShare))
+				if _, err := c.play(ctx, max(share, time.Duration(mp.point.tables)*warmUpTable)); err != nil {
 					return mp, err
 				}
 				continue
