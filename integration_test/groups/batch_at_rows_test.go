@@ -152,28 +152,29 @@ func TestSeveralAtTheRows(t *testing.T) {
 				if strings.Contains(c.waiting[0], "page") {
 					filler = fillPage
 				}
-				for i := range underWay {
-					harness.Affected(t, tw.Plain, filler(i))
+				inOne := func() bool {
+					for i := range underWay {
+						harness.Affected(t, tw.Plain, filler(i))
+					}
+					now := time.Now().UTC()
+					var waiting, want []string
+					for _, text := range c.waiting {
+						text = moments.ReplaceAllStringFunc(text, func(ms string) string {
+							d, _ := time.ParseDuration(ms[1:] + "ms")
+							return now.Add(d).Format("'2006-01-02 15:04:05.000'")
+						})
+						waiting = append(waiting, text)
+						want = append(want, harness.Soon(t, harness.Later(t, tw.Plain, text)))
+					}
+					got, sent := together(t, tw, filler, func() {}, waiting...)
+					require.Equal(t, want, got, "%s %v", params, waiting)
+					tw.Same(t, "SELECT id, slug, likes, views, price, updated_at, seen_at, IF(id = 45, changed_at, changed_at IS NULL) FROM post ORDER BY id")
+					tw.Same(t, "SELECT * FROM page")
+					return len(sent) == 1 && !harness.InsertsSlots.MatchString(sent[0])
 				}
-				now := time.Now().UTC()
-				for i, text := range c.waiting {
-					c.waiting[i] = moments.ReplaceAllStringFunc(text, func(ms string) string {
-						d, _ := time.ParseDuration(ms[1:] + "ms")
-						return now.Add(d).Format("'2006-01-02 15:04:05.000'")
-					})
+				for late := time.Now().Add(20 * time.Second); !inOne() && c.whole; { // one comes late on a busy machine
+					require.True(t, time.Now().Before(late), "%v", c.waiting)
 				}
-				var want []string
-				for _, text := range c.waiting {
-					want = append(want, harness.Soon(t, harness.Later(t, tw.Plain, text)))
-				}
-				got, sent := together(t, tw, filler, func() {}, c.waiting...)
-				require.Equal(t, want, got, "%s %v", params, c.waiting)
-				if c.whole {
-					require.Len(t, sent, 1, "%v", c.waiting)
-					require.NotRegexp(t, harness.InsertsSlots, sent[0])
-				}
-				tw.Same(t, "SELECT id, slug, likes, views, price, updated_at, seen_at, IF(id = 45, changed_at, changed_at IS NULL) FROM post ORDER BY id")
-				tw.Same(t, "SELECT * FROM page")
 			}
 		}
 	})

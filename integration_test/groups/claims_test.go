@@ -52,8 +52,8 @@ func TestVotesInTurn(t *testing.T) {
 			return held(sent) == 1 && changesRow("author", sent) == 1
 		}
 		counted := 2
-		for ; !inTurn(); counted += 2 { // or it has waited for too long, on a busy machine
-			require.Less(t, counted, 100)
+		for late := time.Now().Add(time.Minute); !inTurn(); counted += 2 { // it has waited for too long, on a busy machine
+			require.True(t, time.Now().Before(late))
 		}
 		requireVotes(t, tw, counted)
 	})
@@ -63,37 +63,39 @@ func TestVotesInTurn(t *testing.T) {
 func TestClaimsEnd(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := harness.NewTwin(t, srv, voted, votedCounters(), "interpolateParams=true")
-		learnVotes(t, tw, voteBook, voteAuthor)
 		conn := harness.Session(t, tw.Ours)
-		id := harness.Number(t, conn, "SELECT CONNECTION_ID()")
-		counted := 0
 		for _, of := range []struct {
 			name string
-			end  func(tx *sql.Tx, cancel func())
+			end  func(tx *sql.Tx, id int64, cancel func())
 		}{
-			{"rolled back", func(tx *sql.Tx, _ func()) { require.NoError(t, tx.Rollback()) }},
-			{"cancelled", func(tx *sql.Tx, cancel func()) {
+			{"rolled back", func(tx *sql.Tx, _ int64, _ func()) { require.NoError(t, tx.Rollback()) }},
+			{"cancelled", func(tx *sql.Tx, _ int64, cancel func()) {
 				cancel()
 				require.Eventually(t, func() bool { return errors.Is(tx.Rollback(), sql.ErrTxDone) }, 10*time.Second, time.Millisecond)
 			}},
-			{"killed", func(tx *sql.Tx, _ func()) {
+			{"killed", func(tx *sql.Tx, id int64, _ func()) {
 				harness.Affected(t, tw.Direct, fmt.Sprintf("KILL %d", id))
 				require.Error(t, tx.Commit())
 			}},
 		} {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			tx, err := conn.BeginTx(ctx, nil)
-			require.NoError(t, err)
-			for _, statement := range []string{"INSERT INTO vote (book_id) VALUES (NULL)", voteBook, voteAuthor} {
-				require.EqualValues(t, 1, harness.Affected(t, tx, statement))
+			inTurn := func() bool {
+				learnVotes(t, tw, voteBook, voteAuthor)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				id := harness.Number(t, conn, "SELECT CONNECTION_ID()")
+				tx, err := conn.BeginTx(ctx, nil)
+				require.NoError(t, err)
+				for _, statement := range []string{"INSERT INTO vote (book_id) VALUES (NULL)", voteBook, voteAuthor} {
+					require.EqualValues(t, 1, harness.Affected(t, tx, statement))
+				}
+				of.end(tx, id, cancel)
+				sent := tw.Sent.During(func() { require.NoError(t, votes(begunVote(t, tw.Ours))) })
+				requireVotes(t, tw, 1)
+				return held(sent) == 1 && changesRow("author", sent) == 1
 			}
-			of.end(tx, cancel)
-			sent := tw.Sent.During(func() { require.NoError(t, votes(begunVote(t, tw.Ours))) })
-			counted++
-			require.Equal(t, 1, held(sent), "%s: %v", of.name, sent)
-			require.Equal(t, 1, changesRow("author", sent), "%s: %v", of.name, sent)
+			for late := time.Now().Add(time.Minute); !inTurn(); { // what it had learned is gone, on a busy machine
+				require.True(t, time.Now().Before(late), of.name)
+			}
 		}
-		requireVotes(t, tw, counted)
 	})
 }
