@@ -60,7 +60,7 @@ lint:
 	export LINT="GOFLAGS='$$GOFLAGS $(race)' $$tools/staticcheck -checks '$(checks)' ./..."; echo "== ."; eval "$$LINT" && $(call others,LINT)
 	@if command -v golangci-lint >/dev/null; then $(call each,golangci-lint run ./...); else echo "without golangci-lint, which is not installed"; fi
 
-# Writes the sizes in docs/size.md, and the reasons. Then README.md has to say the same.
+# Writes the sizes in docs/size.md, and the reasons. Then README.md and docs/compatibility.md have to say the same.
 size:
 	@$(GO) run ./.ci/size
 

@@ -22,15 +22,14 @@
 // four things that can become of a statement:
 //
 //   - An increment (c = c + d, where d is a constant) changes the base row, if nobody has
-//     that locked, or is an upsert of one slot of many, which reads the base row under a
-//     shared lock: increments never wait for each other. Inside a transaction it is
-//     pending; the pending increments are sent right before COMMIT, one statement a
-//     table, in key order, so that counters do not deadlock and are locked for no longer than a COMMIT. In transactions
-//     that have been short of late, with nothing but increments behind the first, the last
-//     one changes its cold row at once, and the others lock theirs.
-//     Outside a transaction, and in one of nothing but increments, those that
-//     arrive while others are under way wait for them and go together: one
-//     COMMIT serves many callers (group commit).
+//     that locked; else it is an upsert of one slot of many, which reads the base row under a
+//     shared lock: increments never wait for each other. Outside a transaction, and in one of
+//     nothing but increments, those that arrive while others are under way wait for them and
+//     go together: one COMMIT serves many callers (group commit). Inside a transaction an
+//     increment is pending. The pending ones are sent right before COMMIT, one statement a
+//     table, in key order, so that counters do not deadlock and are locked for no longer than
+//     a COMMIT. Where such transactions have been short of late, with nothing but increments
+//     behind the first, the last one changes its cold row at once, and the others lock theirs.
 //   - A query that reads a counter is sent as it was written, with a hidden column that
 //     tells whether the table has slots at all: mostly it has none, and that was the
 //     answer. If it has few, or few rows are read, hidden columns tell these, and the
@@ -41,10 +40,9 @@
 //   - A statement that needs a counter's value (c = 0, c >= ?, FOR UPDATE,
 //     DELETE, what can't be parsed) is exact: the base rows concerned are
 //     locked, their slots added to them, and the statement runs as it is, in one
-//     transaction. If the row has no slots, that is one round trip, be it changed or not, or two
-//     where it may wait for more than the row (a child, a parent, an index); of several rows
-//     it is one only if they are given by their keys and nothing is set that an index has but
-//     counters. A REPLACE, or an upsert that overwrites, is five to seven.
+//     transaction. Where the rows have no slots that takes one round trip or two; a REPLACE,
+//     an upsert that overwrites, or a DELETE of several rows five to seven. See
+//     docs/how-it-works.md.
 //   - All else is verbatim, and so is a relative write that the fast path does
 //     not understand: adding to the base row is as right as adding to a slot.
 //
@@ -84,7 +82,13 @@
 // with [*UnfitError], one without a slots table with [*SlotsTableError], which
 // tells the DDL. What differs is listed, with reasons, in docs/semantics.md.
 //
-// All exported types are safe for concurrent use unless they say otherwise.
+// # Concurrency, contexts and errors
+//
+// All exported types are safe for concurrent use unless they say otherwise, and so are
+// the functions that take a sql.DB: they may run beside any load, and beside each other in
+// several processes. The db has to be of this driver and to have counters, also behind a
+// wrapper such as otelsql; of any other they return an error. Where ctx ends they stop, with
+// its error: what was done by then stays, no count is lost, and the same call again goes on.
 package countermysql
 
 // Packages, each knowing those above it alone (TestImportsGoUp keeps that):

@@ -48,9 +48,10 @@ var (
 	_ io.Closer            = (*Connector)(nil)
 )
 
-// Register makes a driver name whose connections keep the given counters,
-// whatever the DSN says beside them. Like sql.Register it panics if the name
-// is taken.
+// Register makes a driver name whose connections keep the given counters. What a
+// DSN, or the file that it or COUNTERMYSQL_CONFIG names, says besides overrides
+// and extends the config, as ParseDSN has it. The config is copied; mistakes in it
+// are reported by sql.Open. Like sql.Register it panics if the name is taken.
 func Register(name string, config *Config) {
 	sql.Register(name, &Driver{config: config.clone()})
 }
@@ -116,8 +117,10 @@ func (d *Driver) OpenConnector(dsn string) (driver.Connector, error) {
 }
 
 // NewConnector returns a connector for sql.OpenDB. Both configurations are
-// copied; a nil config has no counters. All mistakes are reported together, as
-// *ConfigError.
+// copied; a nil config has no counters. It reads no file and no environment
+// variable. Of a DSN with parameters of ours ParseDSN makes both configurations:
+// mysql.ParseDSN leaves them in Params, which go to the server. All mistakes are
+// reported together, as *ConfigError.
 func NewConnector(cfg *mysql.Config, config *Config) (*Connector, error) {
 	return newConnector(cfg.Clone(), config.clone(), nil)
 }

@@ -26,8 +26,8 @@ type RollupOptions struct {
 	// for the next rollup. 0 means DefaultMaxLock.
 	MaxLock time.Duration
 
-	// Progress, if not nil, is called after each transaction. It must not
-	// use the options or the result.
+	// Progress, if not nil, is called before the first transaction of a table and
+	// after each, by the goroutine that called Rollup, which waits for it.
 	Progress func(RollupProgress)
 }
 
@@ -47,7 +47,7 @@ type RollupProgress struct {
 //
 // The result tells what was done, also beside an error; run it again to go on. A listed
 // table or column that does not exist is an error, beside which all others are rolled up,
-// unless options name the tables. The db has to be countermysql's.
+// unless options name the tables.
 func Rollup(ctx context.Context, db *sql.DB, options *RollupOptions) ([]RolledUp, error) {
 	options = cmp.Or(options, &RollupOptions{})
 	c, err := connectorOf(ctx, db)

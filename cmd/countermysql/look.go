@@ -15,7 +15,8 @@ import (
 type look struct {
 	at     time.Time
 	slots  map[slotKey]*big.Rat
-	keys   map[[2]string][]any // the values of the key columns, by table and key
+	values map[valueKey]*big.Rat // base row and slots, of the keys that have slots; without those that can't be read
+	keys   map[[2]string][]any   // the values of the key columns, by table and key
 	tables []seenTable
 	kept   []keptView
 	status serverStatus
@@ -23,6 +24,9 @@ type look struct {
 
 // slotKey tells the slots of all tables apart.
 type slotKey struct{ table, counter, key, slot string }
+
+// valueKey tells the counters of rows apart.
+type valueKey struct{ table, counter, key string }
 
 type seenTable struct {
 	countermysql.TableInfo
@@ -41,7 +45,7 @@ func (s *session) look() (*look, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &look{at: time.Now(), slots: map[slotKey]*big.Rat{}, keys: map[[2]string][]any{}}
+	l := &look{at: time.Now(), slots: map[slotKey]*big.Rat{}, values: map[valueKey]*big.Rat{}, keys: map[[2]string][]any{}}
 	for _, t := range tables {
 		if !t.Ready {
 			continue
@@ -75,7 +79,7 @@ func (s *session) flushes(t countermysql.TableInfo) *bufferedView {
 	return v
 }
 
-// lookAt reads a slots table, which the driver leaves alone.
+// lookAt reads a slots table, which the driver leaves alone, and the values of its keys.
 func (s *session) lookAt(l *look, t *seenTable) error {
 	var cols []string
 	for _, name := range slices.Concat(t.Key, []string{t.SlotColumn}, t.Counters) {
@@ -102,16 +106,7 @@ func (s *session) lookAt(l *look, t *seenTable) error {
 			continue
 		}
 		t.rows++
-		var parts []string
-		values := make([]any, len(t.Key)) // times stay times, to be sent back as they came
-		for i, name := range t.Key {
-			values[i] = cells[i]
-			if b, ok := cells[i].([]byte); ok {
-				values[i] = string(b)
-			}
-			parts = append(parts, name+"="+printable(values[i]))
-		}
-		key := strings.Join(parts, " ")
+		values, key := t.keyOf(cells)
 		if perKey[key]++; perKey[key] == 1 {
 			l.keys[[2]string{t.name(), key}] = values
 		}
@@ -125,7 +120,60 @@ func (s *session) lookAt(l *look, t *seenTable) error {
 		}
 	}
 	t.keys = int64(len(perKey))
-	return rows.Err()
+	if err := rows.Err(); err != nil || t.keys == 0 {
+		return err
+	}
+	s.values(l, t)
+	return nil
+}
+
+// keyOf is the values of a row's key columns, which come first, and how people are told of them.
+func (t *seenTable) keyOf(cells []any) (values []any, key string) {
+	var parts []string
+	values = make([]any, len(t.Key)) // times stay times, to be sent back as they came
+	for i, name := range t.Key {
+		values[i] = cells[i]
+		if b, ok := cells[i].([]byte); ok {
+			values[i] = string(b)
+		}
+		parts = append(parts, name+"="+printable(values[i]))
+	}
+	return values, strings.Join(parts, " ")
+}
+
+// values notes what the counters of the keys that have slots come to, which no rollup changes.
+// Where that can't be read, as a sum is out of range, say, it is not known.
+func (s *session) values(l *look, t *seenTable) {
+	var cols, same []string
+	for _, name := range t.Key {
+		cols = append(cols, "base."+quote(name))
+		same = append(same, "slotted."+quote(name)+" = base."+quote(name))
+	}
+	for _, name := range t.Counters {
+		cols = append(cols, "base."+quote(name))
+	}
+	from := func(table string) string { return " FROM " + quote(t.Database) + "." + quote(table) }
+	rows, err := s.db.QueryContext(s.ctx, "SELECT "+strings.Join(cols, ", ")+from(t.Table)+" AS base WHERE EXISTS (SELECT 1"+
+		from(t.SlotsTable)+" AS slotted WHERE "+strings.Join(append(same, "TRUE"), " AND ")+")")
+	if err != nil {
+		return
+	}
+	defer rows.Close()
+	cells, dest := make([]any, len(cols)), make([]any, len(cols))
+	for i := range cells {
+		dest[i] = &cells[i]
+	}
+	for rows.Next() {
+		if rows.Scan(dest...) != nil {
+			return
+		}
+		_, key := t.keyOf(cells)
+		for i, counter := range t.Counters {
+			if value, ok := new(big.Rat).SetString(cellText(cells[len(t.Key)+i])); ok {
+				l.values[valueKey{t.name(), counter, key}] = value
+			}
+		}
+	}
 }
 
 // firstReserved is the least number of a reserved slot.

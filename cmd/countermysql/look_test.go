@@ -175,6 +175,37 @@ func TestAdviseWatch(t *testing.T) {
 	})
 }
 
+// TestArrivedBesideFold proves that what arrives while a key is folded is told, though each of its
+// slots holds less than at the look before: a hot key is folded once a second.
+func TestArrivedBesideFold(t *testing.T) {
+	forEachServer(t, func(t *testing.T, o *tool) {
+		o.t = t
+		o.run(exitOK, "init", "--yes")
+		o.exec(o.plain, "INSERT INTO blog_slots (id, slot, posts, views) VALUES (1, 0, 0, 10), (1, 1, 0, 20), (4, 0, 0, -5)")
+		finished := make(chan struct{})
+		go func() {
+			defer close(finished)
+			time.Sleep(300 * time.Millisecond) // after the first look
+			tx, err := o.plain.Begin()
+			require.NoError(t, err)
+			for _, stmt := range []string{
+				"UPDATE blog SET views = views + 30 WHERE id = 1",                                                 // folded,
+				"UPDATE blog_slots SET views = CASE slot WHEN 0 THEN 9 ELSE 8 END WHERE id = 1",                   // and incremented again
+				"UPDATE blog SET views = views - 5 WHERE id = 4", "UPDATE blog_slots SET views = -4 WHERE id = 4", // decremented
+			} {
+				_, err := tx.Exec(stmt)
+				require.NoError(t, err)
+			}
+			require.NoError(t, tx.Commit())
+		}()
+		var out watched
+		o.runJSON(exitOK, &out, "advise", "--watch", "1500ms")
+		<-finished
+		require.InDelta(t, 9+8-4, out.Counters[1].PerSecond*out.Seconds, 0.001)
+		require.Zero(t, out.Counters[0].PerSecond)
+	})
+}
+
 // TestAdviseBlind proves that advice without privileges says what it can't know.
 func TestAdviseBlind(t *testing.T) {
 	forEachServer(t, func(t *testing.T, o *tool) {

@@ -21,8 +21,10 @@ type topCommand struct {
 
 func (topCommand) Help() string {
 	return `Looks at the slots tables every so often and shows, for each counter, what arrived since the last look, and for all
-of it the hottest keys, the slots in use, what reading costs, and the server's lock waits and deadlocks. What arrives
-and is rolled up between two looks is not seen. It reads the whole of every slots table: roll up in the background.
+of it the hottest keys, the slots in use, what reading costs, and the server's lock waits and deadlocks. Seen are the
+keys that have slots at a look: of one that had some at the look before, all that its value has changed by; of any
+other, what is in slots. It reads the whole of every slots table, and the counters of its keys: roll up in the
+background.
 
 Slots in use are the rows of the slots table, per key: they wait for a rollup. Read cost is the median of 5 point reads
 of the counter as it is, base row and slots, and its ratio to the same read of the base row alone; both are prepared
@@ -148,7 +150,8 @@ func compare(last, now *look, keys int) view {
 	seconds := now.at.Sub(last.at).Seconds()
 	type sums struct{ arrived, pending *big.Rat }
 	counters := map[[2]string]*sums{}
-	hottest := map[[3]string]*hot{}
+	arrivals := map[valueKey]*big.Rat{}
+	hottest := map[valueKey]*hot{}
 	for k, amount := range now.slots {
 		c := counters[[2]string{k.table, k.counter}]
 		if c == nil {
@@ -163,18 +166,26 @@ func compare(last, now *look, keys int) view {
 				arrived = more
 			}
 		}
-		c.arrived.Add(c.arrived, arrived)
-		h := hottest[[3]string{k.table, k.counter, k.key}]
+		row := valueKey{k.table, k.counter, k.key}
+		h := hottest[row]
 		if h == nil {
 			h = &hot{Table: k.table, Counter: k.counter, Key: k.key}
-			hottest[[3]string{k.table, k.counter, k.key}] = h
+			hottest[row], arrivals[row] = h, new(big.Rat)
 		}
+		arrivals[row].Add(arrivals[row], arrived)
 		h.Slots++
 		if before == nil && amount.Sign() != 0 || before != nil && before.Cmp(amount) != 0 {
 			h.SlotsWritten++
 		}
+	}
+	for row, arrived := range arrivals {
+		if value, before := now.values[row], last.values[row]; value != nil && before != nil {
+			arrived = new(big.Rat).Sub(value, before) // also if it was rolled up meanwhile
+		}
+		c := counters[[2]string{row.table, row.counter}]
+		c.arrived.Add(c.arrived, arrived)
 		n, _ := arrived.Float64()
-		h.PerSecond += n / seconds
+		hottest[row].PerSecond = n / seconds
 	}
 	for _, t := range now.tables {
 		name := t.name()

@@ -1,5 +1,5 @@
 // Package migrations_test runs tools of migrations beside an application that counts, as
-// docs/operations.md says: through countermysql, and by go-sql-driver, as their commands do.
+// docs/schema-changes.md says: through countermysql, and by go-sql-driver, as their commands do.
 // It is a module of its own, so that its dependencies are not ours.
 package migrations_test
 
@@ -440,11 +440,11 @@ func TestAtlasCompares(t *testing.T) {
 	})
 }
 
-// TestRecipes proves that the calls in docs/operations.md are those that are made here.
+// TestRecipes proves that the calls in docs/schema-changes.md are those that are made here.
 func TestRecipes(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/operations.md")
+	guide, err := os.ReadFile("../../docs/schema-changes.md")
 	require.NoError(t, err)
-	_, section, ok := strings.Cut(string(guide), "### Tools of migrations")
+	_, section, ok := strings.Cut(string(guide), "## Tools of migrations")
 	require.True(t, ok)
 	section, _, _ = strings.Cut(section, "\n## ")
 	source, err := os.ReadFile("migrations_test.go")

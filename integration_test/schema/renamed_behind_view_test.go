@@ -122,7 +122,7 @@ func TestRenamedByOtherClient(t *testing.T) {
 	})
 }
 
-// TestRenameWithoutDowntime proves the way that docs/operations.md tells: clients of the
+// TestRenameWithoutDowntime proves the way that docs/schema-changes.md tells: clients of the
 // old and of the new name go on, and every count that was acknowledged is there.
 func TestRenameWithoutDowntime(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
