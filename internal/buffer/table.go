@@ -118,7 +118,7 @@ type Table struct {
 	ended    uint64        // flushes
 	left     uint64        // what waits of what was acknowledged up to the last flush came when so many had begun
 	failed   error         // of the last flush
-	oldest   time.Duration // when the first came of what the last flush has left unsettled; 0: there is nothing
+	oldest   time.Duration // when the first came of what the last flush has left unsettled
 	flushing time.Duration // the same of what the flush that is under way has taken
 	figures  stats.BufferedStatistics
 
@@ -137,7 +137,7 @@ const (
 )
 
 func newTable(spec catalog.Spec, config *Config) *Table {
-	b := &Table{spec: spec, config: config, wake: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}), left: none}
+	b := &Table{spec: spec, config: config, wake: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}), left: none, oldest: never, flushing: never}
 	b.life, b.kill = context.WithCancel(context.Background())
 	b.flusher = newFlusher(b)
 	return b
@@ -321,18 +321,13 @@ func (b *Table) statistics() stats.BufferedStatistics {
 	out := b.figures
 	out.Lost = maps.Clone(out.Lost)
 	out.Acknowledged, out.Keys = b.past, b.keys.Load()
-	first := b.oldest
-	if b.flushing != 0 && (first == 0 || b.flushing < first) {
-		first = b.flushing
-	}
+	first := min(b.oldest, b.flushing)
 	for _, g := range b.all() {
 		acknowledged, waiting, since := g.sums()
 		out.Acknowledged, out.Waiting = out.Acknowledged+acknowledged, out.Waiting+waiting
-		if since != 0 && (first == 0 || since < first) {
-			first = since
-		}
+		first = min(first, since)
 	}
-	if first != 0 && out.Waiting > 0 {
+	if first != never && out.Waiting > 0 {
 		out.Oldest = catalog.Clock() - first
 	}
 	if !out.Flushed.IsZero() {
