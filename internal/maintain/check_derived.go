@@ -74,16 +74,11 @@ func (k *inspection) definers(t *catalog.Table, triggers []trigger) {
 	seen := map[string]bool{}
 	for _, g := range triggers {
 		at := strings.LastIndexByte(g.definer, '@')
-		if at < 0 || seen[g.definer] || k.err != nil {
+		if at < 0 || seen[g.definer] {
 			continue
 		}
 		seen[g.definer] = true
-		rows, err := k.in.Lookups.Query(k.ctx, "SELECT 1 FROM mysql.user WHERE User = "+catalog.Text(g.definer[:at])+" AND Host = "+catalog.Text(g.definer[at+1:]))
-		switch {
-		case mysqlerr.Number(err) != 0: // who may not look is told by the server
-		case err != nil:
-			k.err = err
-		case len(rows) == 0:
+		if rows, ok := k.try("SELECT 1 FROM mysql.user WHERE User = " + catalog.Text(g.definer[:at]) + " AND Host = " + catalog.Text(g.definer[at+1:])); ok && len(rows) == 0 {
 			k.fail(t.String(), "trigger "+g.DB+"."+g.Name+" has the definer "+g.definer+", who is no more, so that every write of "+g.DB+"."+g.Table+" fails",
 				"drop the triggers and run countermysql init as a user who stays", g.Drop())
 		}
