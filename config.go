@@ -204,7 +204,7 @@ type TableConfig struct {
 	// YAML: reserve: {stock: 64}
 	Reserve map[string]int
 
-	at config.TablePlaces
+	at config.Places
 }
 
 // History says how counters are kept as time series:

@@ -32,14 +32,14 @@ func TestConfigClone(t *testing.T) {
 }
 
 // TestPlacesStay proves that a mistake which is made in a Config that ParseDSN has read is
-// told with its place in the DSN.
+// told with its place in the DSN, unless it is another entry of a list.
 func TestPlacesStay(t *testing.T) {
 	cfg, config, err := ParseDSN("u@tcp(h)/forum?counters=post.likes&counterSlots=8")
 	require.NoError(t, err)
 	config.Slots, config.Tables[0].Counters[0] = -1, ""
 	_, err = NewConnector(cfg, config)
 	require.EqualError(t, err, "countermysql: DSN parameter counterSlots: -1 is not a possible number of slots; use 1 to 1024\n"+
-		"countermysql: DSN parameter counters: a column's name is empty; write the column's name")
+		"countermysql: Config.Tables[0].Counters[0]: a column's name is empty; write the column's name")
 }
 
 // TestParametersInGo proves that a DSN that go-sql-driver has read does not send

@@ -151,9 +151,8 @@ func (p *player) look(r *rand.Rand) (counters, truth string) {
 // reads counters that are what the formulas say of the comments that it sees, and that a history
 // of them adds up.
 func TestRandomWrites(t *testing.T) {
-	soak, _ := time.ParseDuration(os.Getenv("COUNTERMYSQL_SOAK"))
 	seed, _ := strconv.ParseUint(os.Getenv("COUNTERMYSQL_RANDOM_SEED"), 10, 64)
-	end := time.Now().Add(soak)
+	end := time.Now().Add(harness.Soak(t))
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		config := posts()
 		config.Tables[0].History = &countermysql.History{}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/integration_test/changes"
+	"github.com/countermysql/countermysql/integration_test/harness"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -191,18 +192,18 @@ func TestSchemaChanges(t *testing.T) {
 		t.Run(string(flavor), func(t *testing.T) {
 			t.Parallel()
 			srv := start(t, flavor, testserver.WithArgs("--max-connections=2000"))
-			end, all := time.Now().Add(soak(t)), changes.Of("item", "alone", "stock")
+			end, all := time.Now().Add(harness.Soak(t)), changes.Of("item", "alone", "stock")
 			for round := 1; ; round++ {
 				for _, each := range all {
 					c := change{each}
-					if soak(t) == 0 {
+					if harness.Soak(t) == 0 {
 						t.Run(c.Name, func(t *testing.T) {
 							t.Parallel()
 							c.run(t, srv, 4, 3*time.Second)
 						})
 						continue
 					}
-					t.Run(c.Name, func(t *testing.T) { c.run(t, srv, 16, min(soak(t)/time.Duration(len(all)), 30*time.Second)) })
+					t.Run(c.Name, func(t *testing.T) { c.run(t, srv, 16, min(harness.Soak(t)/time.Duration(len(all)), 30*time.Second)) })
 					fmt.Fprintf(os.Stderr, "%s  %s: schema changes, %s, round %d, %s left\n", time.Now().Format(time.TimeOnly), flavor, c.Name, round, time.Until(end).Round(time.Second))
 				}
 				if time.Now().After(end) || t.Failed() {

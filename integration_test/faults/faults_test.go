@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/integration_test/harness"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
@@ -331,21 +332,9 @@ func start(t *testing.T, flavor testserver.Flavor, options ...testserver.Option)
 	return srv
 }
 
-// soak is how long to go on, from COUNTERMYSQL_SOAK; 0: a few strikes of each.
-func soak(t *testing.T) time.Duration {
-	t.Helper()
-	text := os.Getenv("COUNTERMYSQL_SOAK")
-	if text == "" {
-		return 0
-	}
-	d, err := time.ParseDuration(text)
-	require.NoError(t, err, "COUNTERMYSQL_SOAK")
-	return d
-}
-
 // sideBySide has a test that soaks run beside the others that do.
 func sideBySide(t *testing.T) {
-	if soak(t) > 0 {
+	if harness.Soak(t) > 0 {
 		t.Parallel()
 	}
 }
@@ -358,16 +347,16 @@ func TestFaults(t *testing.T) {
 		t.Run(string(flavor), func(t *testing.T) {
 			t.Parallel()
 			srv := start(t, flavor)
-			end, strikes := time.Now().Add(soak(t)), 0
+			end, strikes := time.Now().Add(harness.Soak(t)), 0
 			for round := 0; ; round++ {
 				for _, f := range faults {
 					if f.disk {
 						continue
 					}
 					t.Run(f.name, func(t *testing.T) {
-						strikes += endure(t, srv, f, "", min(max(time.Second, soak(t)/time.Duration(len(faults))), 10*time.Second))
+						strikes += endure(t, srv, f, "", min(max(time.Second, harness.Soak(t)/time.Duration(len(faults))), 10*time.Second))
 					})
-					if soak(t) > 0 {
+					if harness.Soak(t) > 0 {
 						fmt.Fprintf(os.Stderr, "%s  %s: %s, round %d, struck %d times, %s left\n", time.Now().Format(time.TimeOnly), flavor, f.name, round+1, strikes, time.Until(end).Round(time.Second))
 					}
 				}
@@ -386,7 +375,7 @@ func TestFullDisk(t *testing.T) {
 	for flavor, size := range map[testserver.Flavor]string{testserver.MariaDB: "220m", testserver.MySQL: "500m"} {
 		t.Run(string(flavor), func(t *testing.T) {
 			srv := start(t, flavor, testserver.WithDisk(size), testserver.WithArgs("--skip-log-bin")) // MySQL ends where it can't log
-			endure(t, srv, faults[len(faults)-1], srv.Dir(), min(max(2500*time.Millisecond, soak(t)/10), 30*time.Second))
+			endure(t, srv, faults[len(faults)-1], srv.Dir(), min(max(2500*time.Millisecond, harness.Soak(t)/10), 30*time.Second))
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/countermysql/countermysql/integration_test/harness"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -61,7 +62,7 @@ func TestGroup(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			w := newWorld(t, nodes[0], "", "interpolateParams=true")
 			defer func() { w.end(t) }() // on the last primary
-			w.endure(t, f, 16, max(3*time.Second, soak(t)/2))
+			w.endure(t, f, 16, max(3*time.Second, harness.Soak(t)/2))
 			at := slices.Index(nodes, w.srv)
 			nodes[0], nodes[at] = nodes[at], nodes[0]
 		})

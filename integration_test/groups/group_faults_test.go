@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -148,95 +147,34 @@ func incrementOne(ctx context.Context, db *sql.DB, id int) (int64, error) {
 	return n, tx.Commit()
 }
 
-// tally counts what became of increments of one.
-type tally struct{ acknowledged, unknown, refused atomic.Int64 }
-
-func (l *tally) note(rows int64, err error) {
-	switch {
-	case err == nil:
-		l.acknowledged.Add(rows)
-	case harness.Refuses(err):
-		l.refused.Add(1)
-	default:
-		l.unknown.Add(1)
-	}
-}
-
-func (l *tally) Check(t *testing.T, value int64) {
-	t.Helper()
-	t.Logf("%d acknowledged, %d refused, %d unknown; the value is %d", l.acknowledged.Load(), l.refused.Load(), l.unknown.Load(), value)
-	require.LessOrEqual(t, l.acknowledged.Load(), value, "an acknowledged increment was lost")
-	require.LessOrEqual(t, value, l.acknowledged.Load()+l.unknown.Load(), "an increment counted twice, or although it was refused")
-}
-
 // TestGroupKilled proves that nothing is lost or counted twice when connections
 // and statements are killed and contexts end at any moment, and that nobody is
 // told driver.ErrBadConn of an increment that was made.
 func TestGroupKilled(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		for _, kill := range []string{"KILL QUERY %d", "KILL %d", "cancel"} {
-			t.Run(strings.ToLower(strings.Fields(kill)[0]+" "+kill[len(kill)-2:]), func(t *testing.T) {
-				tw := harness.NewHot(t, srv, countermysql.ReadOwnLatest)
-				killer := harness.Open(t, srv.DSN(""))
-				name := tw.Name(t)
-				var l tally
-				var c harness.Crowd
-				c.Run(24, func(client int) {
-					var conn *sql.Conn // the answers of a lone connection are not tried again
-					defer func() {
-						if conn != nil {
-							conn.Close()
-						}
-					}()
-					for k := range 60 {
-						var err error
-						if conn == nil {
-							if conn, err = tw.Ours.Conn(t.Context()); err != nil {
-								conn = nil
-								continue
-							}
-						}
-						ctx, cancel := context.WithCancel(t.Context())
-						if kill == "cancel" && rand.IntN(3) == 0 {
-							time.AfterFunc(time.Duration(rand.IntN(1500))*time.Microsecond, cancel)
-						}
-						var n int64
-						id := 10 + rand.IntN(3)*10
-						if k%3 == 0 {
-							n, err = txOnConn(ctx, conn, id)
-						} else {
-							var res sql.Result
-							if res, err = conn.ExecContext(ctx, "UPDATE hot SET n = n + 1 WHERE id = ?", id); err == nil {
-								n, _ = res.RowsAffected()
-							}
-						}
-						cancel()
-						l.note(n, err)
-						if err != nil && harness.ErrorNumber(err) < 0 {
-							conn.Close()
-							conn = nil
-						}
-					}
-				}, func(i int) {
-					if kill == "cancel" {
-						return
-					}
-					ids, err := processes(killer, name)
-					if c.Check(err) && len(ids) > 0 {
-						_, _ = killer.Exec(fmt.Sprintf(kill, ids[rand.IntN(len(ids))]))
-					}
-				})
-				if err := c.Failed.Load(); err != nil {
-					require.NoError(t, *err)
+		everyWay(t, func(t *testing.T, kill string) {
+			tw := harness.NewHot(t, srv, countermysql.ReadOwnLatest)
+			l := killing{24, 60, 1500 * time.Microsecond, func(ctx context.Context, conn *sql.Conn, client, k int) (int64, error) {
+				id := 10 + rand.IntN(3)*10
+				if k%3 == 0 {
+					return txOnConn(ctx, conn, id)
 				}
-				l.Check(t, harness.Number(t, tw.Ours, "SELECT SUM(n) FROM hot"))
-				require.NotZero(t, l.acknowledged.Load())
-				if kill != "KILL QUERY %d" {
-					require.NotZero(t, l.unknown.Load()+l.refused.Load(), "nobody was hit")
-				}
-			})
-		}
+				return execOnConn(ctx, conn, "UPDATE hot SET n = n + 1 WHERE id = ?", id)
+			}}.run(t, srv, tw, kill)
+			l.Check(t, harness.Number(t, tw.Ours, "SELECT SUM(n) FROM hot"))
+			if kill != "KILL QUERY" {
+				require.NotZero(t, l.unknown.Load()+l.refused.Load(), "nobody was hit")
+			}
+		})
 	})
+}
+
+func execOnConn(ctx context.Context, conn *sql.Conn, query string, args ...any) (int64, error) {
+	res, err := conn.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }
 
 func txOnConn(ctx context.Context, conn *sql.Conn, id int) (int64, error) {
@@ -251,24 +189,6 @@ func txOnConn(ctx context.Context, conn *sql.Conn, id int) (int64, error) {
 	}
 	n, _ := res.RowsAffected()
 	return n, tx.Commit()
-}
-
-// processes are the connections that run a statement in a database.
-func processes(db *sql.DB, database string) ([]int64, error) {
-	rows, err := db.Query("SELECT ID FROM information_schema.PROCESSLIST WHERE DB = ? AND COMMAND = 'Query'", database)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
 }
 
 // TestCommitNeverWithoutIncrements proves that a transaction of increments

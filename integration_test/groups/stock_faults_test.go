@@ -82,65 +82,17 @@ var takesOne = []string{
 // statements are killed and contexts end at any moment.
 func TestStockKilled(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
-		for _, kill := range []string{"KILL QUERY %d", "KILL %d", "cancel"} {
-			t.Run(strings.ToLower(strings.Fields(kill)[0]+" "+kill[len(kill)-2:]), func(t *testing.T) {
-				tw := newStorage(t, srv, "interpolateParams=true")
-				tw.Sent.Off.Store(true)
-				killer := harness.Open(t, srv.DSN(""))
-				name := tw.Name(t)
-				var l tally
-				var c harness.Crowd
-				c.Run(16, func(client int) {
-					var conn *sql.Conn // the answers of a lone connection are not tried again
-					defer func() {
-						if conn != nil {
-							conn.Close()
-						}
-					}()
-					for k := range 40 {
-						var err error
-						if conn == nil {
-							if conn, err = tw.Ours.Conn(t.Context()); err != nil {
-								conn = nil
-								continue
-							}
-						}
-						ctx, cancel := context.WithCancel(t.Context())
-						if kill == "cancel" && rand.IntN(3) == 0 {
-							time.AfterFunc(time.Duration(rand.IntN(3000))*time.Microsecond, cancel)
-						}
-						var n int64
-						text := takesOne[(client+k)%len(takesOne)]
-						if (client+k)%5 == 0 { // from time to time there is not enough for all
-							text = "UPDATE item SET stock = stock - 1 WHERE id = 1 AND stock >= 2000000"
-						}
-						var res sql.Result
-						if res, err = conn.ExecContext(ctx, text); err == nil {
-							n, _ = res.RowsAffected()
-						}
-						cancel()
-						l.note(n, err)
-						if err != nil && harness.ErrorNumber(err) < 0 {
-							conn.Close()
-							conn = nil
-						}
-					}
-				}, func(i int) {
-					if kill == "cancel" {
-						return
-					}
-					ids, err := processes(killer, name)
-					if c.Check(err) && len(ids) > 0 {
-						_, _ = killer.Exec(fmt.Sprintf(kill, ids[rand.IntN(len(ids))]))
-					}
-				})
-				if err := c.Failed.Load(); err != nil {
-					require.NoError(t, *err)
+		everyWay(t, func(t *testing.T, kill string) {
+			tw := newStorage(t, srv, "interpolateParams=true")
+			tw.Sent.Off.Store(true)
+			l := killing{16, 40, 3 * time.Millisecond, func(ctx context.Context, conn *sql.Conn, client, k int) (int64, error) {
+				if (client+k)%5 == 0 { // from time to time there is not enough for all
+					return execOnConn(ctx, conn, "UPDATE item SET stock = stock - 1 WHERE id = 1 AND stock >= 2000000")
 				}
-				l.Check(t, 1_000_000-stockOf(t, tw, 1))
-				require.NotZero(t, l.acknowledged.Load())
-			})
-		}
+				return execOnConn(ctx, conn, takesOne[(client+k)%len(takesOne)])
+			}}.run(t, srv, tw, kill)
+			l.Check(t, 1_000_000-stockOf(t, tw, 1))
+		})
 	})
 }
 

@@ -95,6 +95,14 @@ func ForOwnServers(t *testing.T, test func(t *testing.T, srv *testserver.Server)
 	}
 }
 
+// Soak is how long a test is to go on, from COUNTERMYSQL_SOAK; 0: as long as it takes to prove it once.
+func Soak(t *testing.T) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(cmp.Or(os.Getenv("COUNTERMYSQL_SOAK"), "0s"))
+	require.NoError(t, err, "COUNTERMYSQL_SOAK")
+	return d
+}
+
 // Refusable gives a test's own server a user whom it refuses to write while it is
 // read-only: the DSNs as that user, and what switches read_only.
 func Refusable(t *testing.T, srv *testserver.Server) (asApp func(dsn string) string, readOnly func(on string)) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/countermysql/countermysql"
 	"github.com/countermysql/countermysql/integration_test/changes"
+	"github.com/countermysql/countermysql/integration_test/harness"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -243,12 +244,12 @@ func TestLinearizableWhileAltered(t *testing.T) {
 	}
 	each(t, func(t *testing.T, srv *testserver.Server, round int) {
 		for i, c := range ofKeys {
-			if soak(t) > 0 && i != round%len(ofKeys) {
+			if harness.Soak(t) > 0 && i != round%len(ofKeys) {
 				continue
 			}
 			t.Run(c.Name, func(t *testing.T) {
 				all := []changes.Change{c, others[i%len(others)], c, others[(i+1)%len(others)]}
-				if soak(t) > 0 {
+				if harness.Soak(t) > 0 {
 					all = append(slices.Clone(others), c, c, c, c)
 					rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 					all = all[:6]
@@ -257,7 +258,7 @@ func TestLinearizableWhileAltered(t *testing.T) {
 				for i := range lasts {
 					lasts[i] = time.Duration(50+rand.IntN(200)) * time.Millisecond
 				}
-				if soak(t) > 0 && rand.IntN(3) == 0 {
+				if harness.Soak(t) > 0 && rand.IntN(3) == 0 {
 					lasts[rand.IntN(len(lasts))] += 11 * time.Second // all processes notice
 				}
 				altered(t, srv, c, all, lasts)

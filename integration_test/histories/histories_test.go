@@ -19,26 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/integration_test/harness"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-var servers []*testserver.Server
-
-func run(m *testing.M) int {
-	var err error
-	if servers, err = testserver.FromEnv(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		for _, srv := range servers {
-			srv.Stop()
-		}
-	}()
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
 // row is one of the table counter: the number of its counter in the history, its key and
 // its slug.
@@ -67,20 +52,9 @@ var numbered = newRows(0, 0, 1, 2, 3)
 // newDatabase makes a database with the rows, and opens it without our driver.
 func newDatabase(t *testing.T, srv *testserver.Server, key string, rows []row) (name string, plain *sql.DB) {
 	t.Helper()
-	name = fmt.Sprintf("histories_%d", rand.Uint32())
-	admin, err := sql.Open("mysql", srv.DSN(""))
-	require.NoError(t, err)
-	_, err = admin.Exec("CREATE DATABASE " + name)
-	require.NoError(t, err)
-	plain, err = sql.Open("mysql", srv.DSN(name))
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		plain.Close()
-		_, err := admin.Exec("DROP DATABASE " + name)
-		require.NoError(t, err)
-		admin.Close()
-	})
-	_, err = plain.Exec("CREATE TABLE counter (id " + key + " NOT NULL, lang VARCHAR(5) NOT NULL DEFAULT '', slug VARCHAR(10) NOT NULL UNIQUE, title VARCHAR(20) NOT NULL DEFAULT '', " +
+	name = harness.NewDatabase(t, srv)
+	plain = harness.Open(t, srv.DSN(name))
+	_, err := plain.Exec("CREATE TABLE counter (id " + key + " NOT NULL, lang VARCHAR(5) NOT NULL DEFAULT '', slug VARCHAR(10) NOT NULL UNIQUE, title VARCHAR(20) NOT NULL DEFAULT '', " +
 		"n BIGINT NOT NULL DEFAULT 0, twin BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (id))")
 	require.NoError(t, err)
 	for _, r := range rows {
@@ -255,33 +229,17 @@ func step(ctx context.Context, h *history, client int, db *sql.DB, r, other row)
 	}
 }
 
-// soak is how long to go on, from COUNTERMYSQL_SOAK; 0: once.
-func soak(t *testing.T) time.Duration {
-	t.Helper()
-	text := os.Getenv("COUNTERMYSQL_SOAK")
-	if text == "" {
-		return 0
-	}
-	d, err := time.ParseDuration(text)
-	require.NoError(t, err, "COUNTERMYSQL_SOAK")
-	return d
-}
-
 // each runs a history on each server, over and over if it is to soak.
 func each(t *testing.T, test func(t *testing.T, srv *testserver.Server, round int)) {
-	require.NotEmpty(t, servers)
-	for _, srv := range servers {
-		t.Run(string(srv.Flavor()), func(t *testing.T) {
-			t.Parallel()
-			end := time.Now().Add(soak(t) / 6) // there are six tests
-			for round := 0; round == 0 || time.Now().Before(end) && !t.Failed(); round++ {
-				t.Run(fmt.Sprint(round), func(t *testing.T) { test(t, srv, round) })
-				if soak(t) > 0 {
-					fmt.Fprintf(os.Stderr, "%s  %s: %s, %s left\n", time.Now().Format(time.TimeOnly), srv.Flavor(), t.Name(), time.Until(end).Round(time.Second))
-				}
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		end := time.Now().Add(harness.Soak(t) / 6) // there are six tests
+		for round := 0; round == 0 || time.Now().Before(end) && !t.Failed(); round++ {
+			t.Run(fmt.Sprint(round), func(t *testing.T) { test(t, srv, round) })
+			if harness.Soak(t) > 0 {
+				fmt.Fprintf(os.Stderr, "%s  %s: %s, %s left\n", time.Now().Format(time.TimeOnly), srv.Flavor(), t.Name(), time.Until(end).Round(time.Second))
 			}
-		})
-	}
+		}
+	})
 }
 
 // beside runs f again and again until the returned function is called.

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/integration_test/harness"
 	"github.com/countermysql/countermysql/internal/testserver"
 )
 
@@ -306,7 +307,7 @@ func book(db *sql.DB, keys keyType, folds bool) (log []string, err error) {
 func TestLedger(t *testing.T) {
 	each(t, func(t *testing.T, srv *testserver.Server, round int) {
 		for i, keys := range keyTypes {
-			if soak(t) > 0 && i != round%len(keyTypes) {
+			if harness.Soak(t) > 0 && i != round%len(keyTypes) {
 				continue
 			}
 			for _, driver := range []string{"mysql", "countermysql"} {
@@ -319,13 +320,7 @@ func TestLedger(t *testing.T) {
 }
 
 func bookings(t *testing.T, srv *testserver.Server, driver string, keys keyType) {
-	name := fmt.Sprintf("ledger_%d", rand.Uint32())
-	admin, err := sql.Open("mysql", srv.DSN(""))
-	require.NoError(t, err)
-	defer admin.Close()
-	_, err = admin.Exec("CREATE DATABASE " + name + " CHARACTER SET utf8mb4")
-	require.NoError(t, err)
-	defer admin.Exec("DROP DATABASE " + name)
+	name := harness.NewDatabase(t, srv)
 	cfg, err := mysql.ParseDSN(srv.DSN(name, []string{"interpolateParams=true", "interpolateParams=false"}[rand.IntN(2)], "innodb_lock_wait_timeout=3"))
 	require.NoError(t, err)
 	plain, err := mysql.NewConnector(cfg)

@@ -1,7 +1,6 @@
 package random
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -32,8 +31,7 @@ func TestRandom(t *testing.T) {
 	budget := env(t, "COUNTERMYSQL_RANDOM_STATEMENTS", 3000)
 	seed := env(t, "COUNTERMYSQL_RANDOM_SEED", 1)
 	differences := env(t, "COUNTERMYSQL_RANDOM_DIFFERENCES", 1)
-	soak, err := time.ParseDuration(cmp.Or(os.Getenv("COUNTERMYSQL_SOAK"), "0s"))
-	require.NoError(t, err, "COUNTERMYSQL_SOAK")
+	soak := harness.Soak(t)
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		ctx := context.Background()
 		r, err := NewRunner(fmt.Sprintf("rnd_%d", os.Getpid()), srv.DSN)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,7 +20,7 @@ import (
 // COUNTERMYSQL_SOAK there are 300,000 reads on each server.
 func TestReadsBesideFolds(t *testing.T) {
 	most := int64(3_000)
-	if os.Getenv("COUNTERMYSQL_SOAK") != "" {
+	if harness.Soak(t) > 0 {
 		most = 300_000
 	}
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {

@@ -182,11 +182,9 @@ func (b *Table) flush(ctx context.Context) {
 	for _, e := range slices.Concat(f.left, f.unsettled) {
 		left = min(left, e.since)
 	}
-	oldest := time.Duration(0)
+	oldest := never
 	for _, e := range f.unsettled { // what else is left waits in its cell again
-		if oldest == 0 || e.came < oldest {
-			oldest = e.came
-		}
+		oldest = min(oldest, e.came)
 	}
 	f.taken, f.left = nil, nil
 	b.forget()
@@ -197,7 +195,7 @@ func (b *Table) flush(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ended, b.left, b.failed = b.begun.Load(), left, err
-	b.oldest, b.flushing = oldest, 0
+	b.oldest, b.flushing = oldest, never
 	if err == nil {
 		b.figures.Error, b.figures.Flushed = "", time.Now()
 		if some {
@@ -230,9 +228,7 @@ func (b *Table) flushAll(ctx context.Context) (some bool, err error) {
 		all, first := g.take()
 		f.taken = append(f.taken, all...)
 		b.mu.Lock()
-		if first != 0 && (b.flushing == 0 || first < b.flushing) {
-			b.flushing = first
-		}
+		b.flushing = min(b.flushing, first)
 		b.mu.Unlock()
 		rows := make([]*row, 0, len(all))
 		for _, e := range all {

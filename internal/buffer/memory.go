@@ -2,6 +2,7 @@ package buffer
 
 import (
 	"hash/maphash"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -167,13 +168,17 @@ func (c *cell) know(deltas []int64, now time.Duration) {
 	}
 }
 
-// take takes out all that waits.
+// never is when something came that has not: later than all that has.
+const never = time.Duration(math.MaxInt64)
+
+// take takes out all that waits, and tells when the first of it came.
 func (g *generation) take() (all []*entry, first time.Duration) {
+	first = never
 	for i := range g.parts {
 		p := &g.parts[i]
 		p.mu.Lock()
-		if len(p.dirty) > 0 && (first == 0 || p.first < first) {
-			first = p.first
+		if len(p.dirty) > 0 {
+			first = min(first, p.first)
 		}
 		for _, c := range p.dirty {
 			all = append(all, &entry{cell: c, part: p, deltas: c.deltas, count: c.count, since: c.since, came: c.came})
@@ -257,14 +262,15 @@ func (g *generation) close(empty bool) bool {
 }
 
 // sums are the increments of a generation, in all and not stored yet, and when the first of
-// those came that no flush has taken; 0 without any.
+// those came that no flush has taken.
 func (g *generation) sums() (acknowledged, waiting int64, first time.Duration) {
+	first = never
 	for i := range g.parts {
 		p := &g.parts[i]
 		p.mu.Lock()
 		acknowledged, waiting = acknowledged+p.acknowledged, waiting+p.waiting
-		if len(p.dirty) > 0 && (first == 0 || p.first < first) {
-			first = p.first
+		if len(p.dirty) > 0 {
+			first = min(first, p.first)
 		}
 		p.mu.Unlock()
 	}

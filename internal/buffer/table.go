@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -117,7 +118,7 @@ type Table struct {
 	ended    uint64        // flushes
 	left     uint64        // what waits of what was acknowledged up to the last flush came when so many had begun
 	failed   error         // of the last flush
-	oldest   time.Duration // when the first came of what the last flush has left unsettled; 0: there is nothing
+	oldest   time.Duration // when the first came of what the last flush has left unsettled
 	flushing time.Duration // the same of what the flush that is under way has taken
 	figures  stats.BufferedStatistics
 
@@ -136,7 +137,7 @@ const (
 )
 
 func newTable(spec catalog.Spec, config *Config) *Table {
-	b := &Table{spec: spec, config: config, wake: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}), left: none}
+	b := &Table{spec: spec, config: config, wake: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}), left: none, oldest: never, flushing: never}
 	b.life, b.kill = context.WithCancel(context.Background())
 	b.flusher = newFlusher(b)
 	return b
@@ -311,4 +312,40 @@ func (b *Table) lost() (n int64) {
 		n += lost
 	}
 	return n
+}
+
+// statistics are those of now.
+func (b *Table) statistics() stats.BufferedStatistics {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := b.figures
+	out.Lost = maps.Clone(out.Lost)
+	out.Acknowledged, out.Keys = b.past, b.keys.Load()
+	first := min(b.oldest, b.flushing)
+	for _, g := range b.all() {
+		acknowledged, waiting, since := g.sums()
+		out.Acknowledged, out.Waiting = out.Acknowledged+acknowledged, out.Waiting+waiting
+		first = min(first, since)
+	}
+	if first != never && out.Waiting > 0 {
+		out.Oldest = catalog.Clock() - first
+	}
+	if !out.Flushed.IsZero() {
+		out.Age = time.Since(out.Flushed)
+	}
+	return out
+}
+
+// noteLost counts increments that could not be stored.
+func (b *Table) noteLost(n int64, reason string) {
+	if n == 0 {
+		return
+	}
+	b.mu.Lock()
+	if b.figures.Lost == nil {
+		b.figures.Lost = map[string]int64{}
+	}
+	b.figures.Lost[reason] += n
+	b.mu.Unlock()
+	b.config.Warn("lost "+b.name()+reason, "countermysql: buffered increments are lost", "table", b.name(), "increments", n, "reason", reason)
 }

@@ -24,8 +24,7 @@ func (c *Settings) Resolve(cfg *mysql.Config) ([]catalog.Spec, error) {
 	specs, mistakes := c.check(cfg.DBName)
 	for _, key := range sqltext.SortedKeys(cfg.Params) {
 		if ourParam(key) {
-			mistakes = append(mistakes, &catalog.ConfigError{Place: "mysql.Config.Params[" + strconv.Quote(key) + "]", Problem: "it is not for the server",
-				Remedy: "read the DSN with countermysql.ParseDSN, or set it in countermysql.Config"})
+			mistakes = append(mistakes, mistake("mysql.Config.Params["+strconv.Quote(key)+"]", "read the DSN with countermysql.ParseDSN, or set it in countermysql.Config", "it is not for the server"))
 		}
 	}
 	return specs, errors.Join(mistakes...)
@@ -38,39 +37,39 @@ func (c *Settings) check(defaultDB string) ([]catalog.Spec, []error) {
 		return nil, nil
 	}
 	k := &checker{}
-	slots := k.slots(c.Slots, DefaultSlots, cmp.Or(c.At.slots, "Config.Slots"))
-	readOwn := k.readOwn(c.ReadOwn, Latest, cmp.Or(c.At.readOwn, "Config.ReadOwn"))
+	place := func(setting string) string { return cmp.Or(c.At[setting], "Config."+setting) }
+	slots := k.slots(c.Slots, DefaultSlots, place("Slots"))
+	readOwn := k.readOwn(c.ReadOwn, Latest, place("ReadOwn"))
 	if _, ok := traffic.ParseSlotRange(c.SlotRange); !ok {
-		k.report(cmp.Or(c.At.slotRange, "Config.SlotRange"), remedySlotRange, "%s is not a range of slots", sqltext.Excerpt(c.SlotRange))
+		k.report(place("SlotRange"), "use auto, or numbers from 0 to 65535 as 16-31, up to 1024 of them", "%s is not a range of slots", sqltext.Excerpt(c.SlotRange))
 	}
 	if c.Rollup != 0 && c.Rollup != Never && c.Rollup < time.Second {
-		k.report(cmp.Or(c.At.rollup, "Config.Rollup"), remedyRollup, "%s is not a possible interval of rollups", c.Rollup)
+		k.report(place("Rollup"), remedyRollup, "%s is not a possible interval of rollups", c.Rollup)
 	}
-	reserve := k.rows(c.Reserve, cmp.Or(c.At.reserve, "Config.Reserve"))
+	reserve := k.rows(c.Reserve, place("Reserve"))
+	var all []*checked
 	for i := range c.Tables {
-		t := &c.Tables[i]
-		in := fmt.Sprintf("Config.Tables[%d].", i)
-		spec := checkedSpec{at: cmp.Or(t.At.table, in+"Table")}
-		ok := k.table(&spec, t, defaultDB) && k.slotsTable(&spec, t, in)
-		spec.Slots = k.slots(t.Slots, slots, cmp.Or(t.At.slots, in+"Slots"))
-		spec.OwnSnapshot = k.readOwn(t.ReadOwn, readOwn, cmp.Or(t.At.readOwn, in+"ReadOwn")) == Snapshot
-		k.columns(&spec, t, in)
-		k.recount(&spec, t, in)
-		k.derived(&spec, t, in)
-		k.buffered(&spec, t, in)
-		k.history(&spec, t, in)
-		k.reserve(&spec, t, reserve, in)
+		s := &checked{checker: k, table: &c.Tables[i], in: fmt.Sprintf("Config.Tables[%d].", i)}
+		ok := s.tableName(defaultDB) && s.slotsTable()
+		s.Slots = k.slots(s.table.Slots, slots, s.place("Slots"))
+		s.OwnSnapshot = k.readOwn(s.table.ReadOwn, readOwn, s.place("ReadOwn")) == Snapshot
+		s.counters()
+		s.recount()
+		s.derived()
+		s.buffered()
+		s.history()
+		s.reserve(reserve)
 		if ok {
-			k.specs = append(k.specs, spec)
+			all = append(all, s)
 		}
 	}
 	if k.homeless != nil {
-		k.report(k.homelessAt, "name a database in the DSN, or write db."+k.homeless[0], "the DSN names no database for %s", sqltext.Excerpt(strings.Join(k.homeless, ",")))
+		k.mistakes = append(k.mistakes, noDatabase(k.homelessAt, k.homeless))
 	}
-	k.clashes()
-	specs := make([]catalog.Spec, len(k.specs))
-	for i, spec := range k.specs {
-		specs[i] = spec.Spec
+	clashes(all)
+	specs := make([]catalog.Spec, len(all))
+	for i, s := range all {
+		specs[i] = s.Spec
 	}
 	slices.SortFunc(specs, func(a, b catalog.Spec) int {
 		return cmp.Or(cmp.Compare(a.DB, b.DB), cmp.Compare(a.Name, b.Name))
@@ -80,47 +79,46 @@ func (c *Settings) check(defaultDB string) ([]catalog.Spec, []error) {
 
 // checker gathers the mistakes of one configuration.
 type checker struct {
-	specs    []checkedSpec
 	mistakes []error
 
 	homeless   []string // tables without a database
 	homelessAt string   // the place of the first
 }
 
-type checkedSpec struct {
-	catalog.Spec
-	at      string // the place of the table
-	slotsAt string // the place of its slots table, or of the table
+func (k *checker) report(place, remedy, problem string, args ...any) {
+	k.mistakes = append(k.mistakes, mistake(place, remedy, problem, args...))
+}
 
-	historyAt string // the place of its history table, or of what makes it
-	derivedAt string // the place of its formulas
+// checked is a table on its way to what it is kept by.
+type checked struct {
+	catalog.Spec
+	*checker
+	table *Table
+	in    string // where it is in Go: "Config.Tables[1]."
+}
+
+// place is where a setting of the table was written.
+func (s *checked) place(setting string) string { return cmp.Or(s.table.At[setting], s.in+setting) }
+
+// slotsPlace is that of the slots table's name, or of the table that it is made of.
+func (s *checked) slotsPlace() string {
+	if s.table.SlotsTable == "" {
+		return s.place("Table")
+	}
+	return s.place("SlotsTable")
 }
 
 // String is the table's name as a user would write it.
-func (s *checkedSpec) String() string { return sqltext.JoinName(s.DB, s.Name) }
+func (s *checked) String() string { return sqltext.JoinName(s.DB, s.Name) }
 
-func (k *checker) report(place, remedy, problem string, args ...any) {
-	k.mistakes = append(k.mistakes, &catalog.ConfigError{Place: place, Problem: fmt.Sprintf(problem, args...), Remedy: remedy})
-}
-
-// remedySlots and remedyReadOwn are for all places where these can be set.
+// Remedies that are for all places where something can be set.
 const (
-	remedySlots     = "use 1 to 1024"
-	remedySlotRange = "use auto, or numbers from 0 to 65535 as 16-31, up to 1024 of them"
-	remedyReadOwn   = "use latest or snapshot"
-	remedyOwnName   = "choose another name with slots_table"
-	remedyEvery     = "use 10ms to 1h, as 1s"
-	remedyKeys      = "use 1 to 10000000"
-	remedyRollup    = "use at least a second, as 30s or 5m, or never"
+	remedySlots   = "use 1 to 1024"
+	remedyOwnName = "choose another name with slots_table"
+	remedyEvery   = "use 10ms to 1h, as 1s"
+	remedyKeys    = "use 1 to 10000000"
+	remedyRollup  = "use at least a second, as 30s or 5m, or never"
 )
-
-// parseInterval reads "30s" or "never".
-func parseInterval(s string) (time.Duration, error) {
-	if s == "never" {
-		return Never, nil
-	}
-	return time.ParseDuration(s)
-}
 
 func (k *checker) slots(n, inherited int, place string) int {
 	switch {
@@ -138,117 +136,140 @@ func (k *checker) readOwn(r, inherited, place string) string {
 		return inherited
 	case Latest, Snapshot:
 	default:
-		k.report(place, remedyReadOwn, "%s is not a way to read one's own increments", sqltext.Excerpt(r))
+		k.report(place, "use latest or snapshot", "%s is not a way to read one's own increments", sqltext.Excerpt(r))
 	}
 	return r
 }
 
-func (k *checker) table(spec *checkedSpec, t *Table, defaultDB string) bool {
-	if t.Table == "" && t.At.broken {
+func (s *checked) tableName(defaultDB string) bool {
+	given, place := s.table.Table, s.place("Table")
+	if given == "" && s.table.broken {
 		return false
 	}
-	parts, err := sqltext.SplitName(t.Table)
+	parts, err := sqltext.SplitName(given)
 	var bad *sqltext.NameError
 	switch {
-	case t.Table == "":
-		k.report(spec.at, "write table or db.table", "the table's name is empty")
+	case given == "":
+		s.report(place, "write table or db.table", "the table's name is empty")
 	case errors.As(err, &bad):
-		k.report(spec.at, bad.Remedy, "table %s %s", sqltext.Excerpt(t.Table), bad.Problem)
+		s.report(place, bad.Remedy, "table %s %s", sqltext.Excerpt(given), bad.Problem)
 	case len(parts) > 2:
-		k.report(spec.at, "write table or db.table, and a name that holds a dot in backquotes", "table %s has more than two names", sqltext.Excerpt(t.Table))
+		s.report(place, "write table or db.table, and a name that holds a dot in backquotes", "table %s has more than two names", sqltext.Excerpt(given))
 	case catalog.OwnName(parts[len(parts)-1]):
-		k.report(spec.at, "give it another name, or take it from the list", "the table's name, %s, is the driver's own", sqltext.Excerpt(t.Table))
+		s.report(place, "give it another name, or take it from the list", "the table's name, %s, is the driver's own", sqltext.Excerpt(given))
 	case len(parts) == 1 && defaultDB == "":
-		k.homeless, k.homelessAt = append(k.homeless, sqltext.JoinName(parts[0])), cmp.Or(k.homelessAt, spec.at)
+		s.homeless, s.homelessAt = append(s.homeless, sqltext.JoinName(parts[0])), cmp.Or(s.homelessAt, place)
 	case len(parts) == 1:
-		spec.DB, spec.Name = defaultDB, parts[0]
+		s.DB, s.Name = defaultDB, parts[0]
 		return true
 	default:
-		spec.DB, spec.Name = parts[0], parts[1]
+		s.DB, s.Name = parts[0], parts[1]
 		return true
 	}
 	return false
 }
 
-func (k *checker) slotsTable(spec *checkedSpec, t *Table, in string) bool {
-	if t.SlotsTable == "" {
-		spec.SlotsTable, spec.slotsAt = spec.Name+"_slots", spec.at
-		if utf8.RuneCountInString(spec.SlotsTable) > sqltext.MaxName {
-			k.report(spec.at, "choose a shorter name with slots_table", "the slots table's name, %s, has more than 64 characters", sqltext.Excerpt(spec.SlotsTable))
+func (s *checked) slotsTable() bool {
+	given, place := s.table.SlotsTable, s.slotsPlace()
+	s.SlotsTable = s.Name + "_slots"
+	if given != "" {
+		parts, err := sqltext.SplitName(given)
+		var bad *sqltext.NameError
+		switch {
+		case errors.As(err, &bad):
+			s.report(place, bad.Remedy, "slots table %s %s", sqltext.Excerpt(given), bad.Problem)
+			return false
+		case len(parts) > 1:
+			s.report(place, "leave the database out: the slots table lives in the table's own (and put a name that holds a dot in backquotes)",
+				"slots table %s is more than a table's name", sqltext.Excerpt(given))
 			return false
 		}
-		if catalog.OwnName(spec.SlotsTable) {
-			k.report(spec.at, remedyOwnName, "the slots table's name, %s, is the driver's own", sqltext.Excerpt(spec.SlotsTable))
-			return false
-		}
-		return true
+		s.SlotsTable = parts[0]
 	}
-	spec.slotsAt = cmp.Or(t.At.slotsTable, in+"SlotsTable")
-	parts, err := sqltext.SplitName(t.SlotsTable)
-	var bad *sqltext.NameError
 	switch {
-	case errors.As(err, &bad):
-		k.report(spec.slotsAt, bad.Remedy, "slots table %s %s", sqltext.Excerpt(t.SlotsTable), bad.Problem)
-	case len(parts) > 1:
-		k.report(spec.slotsAt, "leave the database out: the slots table lives in the table's own (and put a name that holds a dot in backquotes)",
-			"slots table %s is more than a table's name", sqltext.Excerpt(t.SlotsTable))
-	case catalog.OwnName(parts[0]):
-		k.report(spec.slotsAt, remedyOwnName, "the slots table's name, %s, is the driver's own", sqltext.Excerpt(t.SlotsTable))
+	case utf8.RuneCountInString(s.SlotsTable) > sqltext.MaxName:
+		s.report(place, "choose a shorter name with slots_table", "the slots table's name, %s, has more than 64 characters", sqltext.Excerpt(s.SlotsTable))
+	case catalog.OwnName(s.SlotsTable):
+		s.report(place, remedyOwnName, "the slots table's name, %s, is the driver's own", sqltext.Excerpt(s.SlotsTable))
 	default:
-		spec.SlotsTable = parts[0]
 		return true
 	}
 	return false
 }
 
-func (k *checker) columns(spec *checkedSpec, t *Table, in string) {
-	if len(t.Counters) == 0 && !t.At.broken {
-		k.report(cmp.Or(t.At.table, in+"Counters"), "list its counters, or remove the table", "table %s has no counters", sqltext.Excerpt(t.Table))
+// counters checks the lists of counters and touch columns.
+func (s *checked) counters() {
+	if len(s.table.Counters) == 0 && !s.table.broken {
+		s.report(cmp.Or(s.table.At["Table"], s.in+"Counters"), "list its counters, or remove the table", "table %s has no counters", sqltext.Excerpt(s.table.Table))
 	}
-	for i, text := range t.Counters {
-		place := cmp.Or(nth(t.At.counters, i), fmt.Sprintf("%sCounters[%d]", in, i))
-		switch name, ok := k.column(text, place); {
+	s.Counters = s.columns("Counters", s.table.Counters, "counter", func(string) (remedy, problem string) { return "", "" })
+	s.Touch = s.columns("Touch", s.table.Touch, "touch column", func(name string) (remedy, problem string) {
+		if hasColumn(s.Counters, name) {
+			return "list it as one of them", "column %s of table %s is a counter and a touch column"
+		}
+		return "", ""
+	})
+}
+
+// columns checks a list of columns. wrong says what else may be wrong with one: the problem, of it and the table.
+func (s *checked) columns(list string, texts []string, what string, wrong func(name string) (remedy, problem string)) (all []string) {
+	for i, text := range texts {
+		place := cmp.Or(s.table.At[list+" "+text], fmt.Sprintf("%s%s[%d]", s.in, list, i))
+		name, ok := s.column(text, place)
+		if !ok {
+			continue
+		}
+		remedy, problem := wrong(name)
+		if problem == "" && hasColumn(all, name) {
+			remedy, problem = "list it once", what+" %s of table %s is listed twice"
+		}
+		if problem != "" {
+			s.report(place, remedy, problem, sqltext.Excerpt(name), sqltext.Excerpt(s.table.Table))
+			continue
+		}
+		all = append(all, name)
+	}
+	return all
+}
+
+// names are those of something that a counter may have, as errors say it: one, two, and what to do with one
+// of no counter.
+type names struct{ one, two, remedy string }
+
+// byCounter checks of what is set by counter that each is set once, of a counter.
+func byCounter[V any](s *checked, setting string, all map[string]V, called names, check func(name string, v V, place string)) {
+	place, met := s.place(setting), []string(nil)
+	for _, text := range sqltext.SortedKeys(all) {
+		switch name, ok := s.column(text, place); {
 		case !ok:
-		case hasColumn(spec.Counters, name):
-			k.report(place, "list it once", "counter %s of table %s is listed twice", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
+		case !hasColumn(s.Counters, name):
+			s.report(place, "list it among the counters, or "+called.remedy, "%s, which has a %s, is not a counter of table %s", sqltext.Excerpt(name), called.one, sqltext.Excerpt(s.table.Table))
+		case hasColumn(met, name):
+			s.report(place, "keep one of them", "counter %s of table %s has two %s", sqltext.Excerpt(name), sqltext.Excerpt(s.table.Table), called.two)
 		default:
-			spec.Counters = append(spec.Counters, name)
+			met = append(met, name)
+			check(name, all[text], place)
 		}
 	}
-	for i, text := range t.Touch {
-		place := cmp.Or(nth(t.At.touch, i), fmt.Sprintf("%sTouch[%d]", in, i))
-		switch name, ok := k.column(text, place); {
-		case !ok:
-		case hasColumn(spec.Counters, name):
-			k.report(place, "list it as one of them", "column %s of table %s is a counter and a touch column", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
-		case hasColumn(spec.Touch, name):
-			k.report(place, "list it once", "touch column %s of table %s is listed twice", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
-		default:
-			spec.Touch = append(spec.Touch, name)
-		}
+}
+
+// put puts something into a map that may be nil.
+func put[V any](m *map[string]V, key string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
 	}
+	(*m)[key] = v
 }
 
 // recount checks which counters have queries that define them.
-func (k *checker) recount(spec *checkedSpec, t *Table, in string) {
-	for _, text := range sqltext.SortedKeys(t.Recount) {
-		place := cmp.Or(t.At.recount, in+"Recount")
-		name, ok := k.column(text, place)
-		switch {
-		case !ok:
-		case !hasColumn(spec.Counters, name):
-			k.report(place, "list it among the counters, or remove its query", "%s, which has a query, is not a counter of table %s", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
-		case spec.Spec.Recount[strings.ToLower(name)] != "":
-			k.report(place, "keep one of them", "counter %s of table %s has two queries", sqltext.Excerpt(name), sqltext.Excerpt(t.Table))
-		case strings.TrimSpace(t.Recount[text]) == "":
-			k.report(place, "write the SELECT, or leave it out", "the query of counter %s is empty", sqltext.Excerpt(name))
-		default:
-			if spec.Spec.Recount == nil {
-				spec.Spec.Recount = map[string]string{}
-			}
-			spec.Spec.Recount[strings.ToLower(name)] = strings.TrimRight(strings.TrimSpace(t.Recount[text]), ";")
+func (s *checked) recount() {
+	byCounter(s, "Recount", s.table.Recount, names{"query", "queries", "remove its query"}, func(name, query, place string) {
+		if strings.TrimSpace(query) == "" {
+			s.report(place, "write the SELECT, or leave it out", "the query of counter %s is empty", sqltext.Excerpt(name))
+			return
 		}
-	}
+		put(&s.Recount, strings.ToLower(name), strings.TrimRight(strings.TrimSpace(query), ";"))
+	})
 }
 
 func (k *checker) column(text, place string) (name string, ok bool) {
@@ -271,28 +292,26 @@ func (k *checker) column(text, place string) (name string, ok bool) {
 // clashes finds tables that get in each other's way. Whether the server tells
 // upper from lower case in names of tables is not known here. Two tables that
 // differ only in case are let pass; a mixed-up slots table would cost counts.
-func (k *checker) clashes() {
-	for i := range k.specs {
-		b := &k.specs[i]
-		for j := range k.specs {
-			a := &k.specs[j]
+func clashes(all []*checked) {
+	for i, b := range all {
+		for j, a := range all {
 			switch {
 			case !strings.EqualFold(a.DB, b.DB):
 			case i != j && a.DB == b.DB && a.Name == b.Name:
 				if j < i {
-					k.report(b.at, "put all of it in one place", "table %s is listed twice", sqltext.Excerpt(b.String()))
+					b.report(b.place("Table"), "put all of it in one place", "table %s is listed twice", sqltext.Excerpt(b.String()))
 				}
 			case strings.EqualFold(a.Name, b.SlotsTable):
-				k.report(b.slotsAt, "choose another name with slots_table", "slots table %s of table %s is itself a table with counters", sqltext.Excerpt(b.SlotsTable), sqltext.Excerpt(b.String()))
+				b.report(b.slotsPlace(), remedyOwnName, "slots table %s of table %s is itself a table with counters", sqltext.Excerpt(b.SlotsTable), sqltext.Excerpt(b.String()))
 			case j < i && strings.EqualFold(a.SlotsTable, b.SlotsTable):
 				remedy := "give each its own with slots_table"
 				if strings.EqualFold(a.Name, b.Name) {
 					remedy += ", or, if they are one table, write its name the same way"
 				}
-				k.report(b.slotsAt, remedy, "slots table %s of table %s is also that of table %s", sqltext.Excerpt(b.SlotsTable), sqltext.Excerpt(b.String()), sqltext.Excerpt(a.String()))
+				b.report(b.slotsPlace(), remedy, "slots table %s of table %s is also that of table %s", sqltext.Excerpt(b.SlotsTable), sqltext.Excerpt(b.String()), sqltext.Excerpt(a.String()))
 			}
-			k.historyClash(a, b, j < i)
-			k.derivedClash(a, b)
+			historyClash(a, b, j < i)
+			derivedClash(a, b)
 		}
 	}
 }

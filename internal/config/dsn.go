@@ -2,35 +2,28 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
+	"go.yaml.in/yaml/v3"
 
-	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// The parameters of a DSN that are ours; all others are go-sql-driver's.
+// The parameters of a DSN that are ours; all others are go-sql-driver's. Of settings that a file has as well
+// they are called "counter" and the setting's name.
+var dsnParams = []string{paramCounters, "counterSlots", "counterSlotRange", "counterCreateSlots", "counterGroupCommit", "counterReadOwn", "counterRollup", paramTouch, "counterReserve", paramConfig}
+
 const (
-	paramCounters    = "counters"
-	paramSlots       = "counterSlots"
-	paramSlotRange   = "counterSlotRange"
-	paramCreateSlots = "counterCreateSlots"
-	paramGroupCommit = "counterGroupCommit"
-	paramReadOwn     = "counterReadOwn"
-	paramRollup      = "counterRollup"
-	paramTouch       = "counterTouch"
-	paramReserve     = "counterReserve"
-	paramConfig      = "counterConfig"
+	paramCounters = "counters"
+	paramTouch    = "counterTouch"
+	paramConfig   = "counterConfig"
 
 	envConfig = "COUNTERMYSQL_CONFIG"
 )
-
-var dsnParams = []string{paramCounters, paramSlots, paramSlotRange, paramCreateSlots, paramGroupCommit, paramReadOwn, paramRollup, paramTouch, paramReserve, paramConfig}
 
 // ParseDSN reads a DSN, without what is ours, and the settings of it and of the file that it
 // names. The file and then the DSN override and extend those given in Go, if there are some.
@@ -93,7 +86,7 @@ func escapedConfig(dsn string) string {
 func takeParams(cfg *mysql.Config, dsn string) (given map[string]string, mistakes []error) {
 	given = map[string]string{}
 	report := func(key, problem, remedy string) {
-		mistakes = append(mistakes, &catalog.ConfigError{Place: "DSN parameter " + key, Problem: problem, Remedy: remedy})
+		mistakes = append(mistakes, mistake("DSN parameter "+key, remedy, "%s", problem))
 	}
 	// cfg.Params has the values, unescaped, but not what was written twice or
 	// without a value. The parameters begin where mysql.ParseDSN says they do.
@@ -133,135 +126,83 @@ func ourParam(key string) bool {
 
 // readParams reads the parameters but counterConfig.
 func readParams(given map[string]string, db string) (*Settings, []error) {
-	c := &Settings{}
-	var mistakes []error
-	read := func(key, remedy string, set func(value, place string) (problem string)) {
-		value, ok := given[key]
-		if !ok {
-			return
-		}
-		place := "DSN parameter " + key
-		if problem := set(value, place); problem != "" {
-			mistakes = append(mistakes, &catalog.ConfigError{Place: place, Problem: problem, Remedy: remedy})
-		}
-	}
-	number := func(to *int, at *string, none bool, of string) func(value, place string) string {
-		return func(value, place string) string {
-			n, err := strconv.Atoi(value)
-			if err != nil || n == 0 && !none { // the default is 0 only in Go
-				return sqltext.Excerpt(value) + " is not a possible number of " + of
+	c, r := &Settings{At: Places{}}, &reader{}
+	for _, s := range r.global(c, r.every(c)) {
+		if value, ok := given["counter"+s.name]; ok {
+			place := "DSN parameter counter" + s.name
+			c.At[s.name], r.place = place, func(*yaml.Node) string { return place }
+			if n, err := strconv.Atoi(value); err == nil { // 016 is none of eights, as in a file
+				value = strconv.Itoa(n)
 			}
-			*to, *at = n, place
-			return ""
+			s.read(&yaml.Node{Kind: yaml.ScalarNode, Value: value})
 		}
 	}
-	text := func(to, at *string) func(value, place string) string {
-		return func(value, place string) string {
-			*to, *at = value, place
-			return ""
+	for _, param := range []string{paramCounters, paramTouch} {
+		if value, ok := given[param]; ok {
+			r.mistakes = append(r.mistakes, c.addColumns(value, db, param)...)
 		}
 	}
-	boolean := func(to *bool, at *string, not bool) func(value, place string) string {
-		return func(value, place string) string {
-			on, ok := readBool(value)
-			if !ok {
-				return sqltext.Excerpt(value) + " is not a boolean"
-			}
-			*to, *at = on != not, place
-			return ""
-		}
-	}
-	read(paramSlots, remedySlots, number(&c.Slots, &c.At.slots, false, "slots"))
-	read(paramSlotRange, remedySlotRange, text(&c.SlotRange, &c.At.slotRange))
-	read(paramCreateSlots, remedyBool, boolean(&c.CreateSlots, &c.At.createSlots, false))
-	read(paramGroupCommit, remedyBool, boolean(&c.NoGroupCommit, &c.At.groupCommit, true))
-	read(paramReadOwn, remedyReadOwn, text(&c.ReadOwn, &c.At.readOwn))
-	read(paramRollup, remedyRollup, func(value, place string) string {
-		d, err := parseInterval(value)
-		if err != nil || d == 0 { // 0 means the default only in Go
-			return sqltext.Excerpt(value) + " is not an interval"
-		}
-		c.Rollup, c.At.rollup = d, place
-		return ""
-	})
-	read(paramReserve, remedyReserve, number(&c.Reserve, &c.At.reserve, true, "reserved rows"))
-	if value, ok := given[paramCounters]; ok {
-		mistakes = append(mistakes, c.addColumns(value, db, "counter", "DSN parameter "+paramCounters)...)
-	}
-	if value, ok := given[paramTouch]; ok {
-		mistakes = append(mistakes, c.addColumns(value, db, "touch column", "DSN parameter "+paramTouch)...)
-	}
-	return c, mistakes
+	return c, r.mistakes
 }
 
 // addColumns reads post.likes,post.views,other_db.page.hits: counters, or touch columns.
-func (c *Settings) addColumns(list, db, what, place string) (mistakes []error) {
+func (c *Settings) addColumns(columns, db, param string) (mistakes []error) {
+	what, list, place := "counter", "Counters", "DSN parameter "+param
+	if param == paramTouch {
+		what, list = "touch column", "Touch"
+	}
 	form := "write table.column or db.table.column, with commas between " + what + "s"
 	var homeless []string
-	for _, entry := range sqltext.SplitQuoted(list, ',') {
+	for _, entry := range sqltext.SplitQuoted(columns, ',') {
 		entry = strings.TrimSpace(entry)
 		parts, err := sqltext.SplitName(entry)
 		var bad *sqltext.NameError
-		mistake := &catalog.ConfigError{Place: place}
+		report := func(remedy, problem string) {
+			mistakes = append(mistakes, mistake(place, remedy, "%s %s %s", what, sqltext.Excerpt(entry), problem))
+		}
 		switch {
 		case entry == "":
-			mistake.Problem, mistake.Remedy = "an entry is empty", form
+			mistakes = append(mistakes, mistake(place, form, "an entry is empty"))
 		case errors.As(err, &bad):
-			mistake.Problem, mistake.Remedy = what+" "+sqltext.Excerpt(entry)+" "+bad.Problem, bad.Remedy
+			report(bad.Remedy, bad.Problem)
 		case len(parts) == 1:
-			mistake.Problem, mistake.Remedy = what+" "+sqltext.Excerpt(entry)+" names no table", form
+			report(form, "names no table")
 		case len(parts) > 3:
-			mistake.Problem, mistake.Remedy = what+" "+sqltext.Excerpt(entry)+" has more than three names", form
+			report(form, "has more than three names")
 		case len(parts) == 2 && db == "":
 			homeless = append(homeless, sqltext.JoinName(parts...))
-			continue
 		default:
 			last := len(parts) - 1
-			t := Table{Table: sqltext.JoinName(parts[:last]...), At: TablePlaces{table: place}}
+			t := Table{Table: sqltext.JoinName(parts[:last]...), At: Places{"Table": place}}
 			i := slices.IndexFunc(c.Tables, func(o Table) bool { return o.key(db) == t.key(db) })
 			if i < 0 {
 				i = len(c.Tables)
 				c.Tables = append(c.Tables, t)
 			}
-			at := &c.Tables[i]
-			names, places := &at.Counters, &at.At.counters
-			if what == "touch column" {
-				names, places = &at.Touch, &at.At.touch
+			at, name := &c.Tables[i], sqltext.JoinName(parts[last])
+			if at.At[list+" "+name] = place; param == paramTouch {
+				at.Touch = append(at.Touch, name)
+			} else {
+				at.Counters = append(at.Counters, name)
 			}
-			*names, *places = append(*names, sqltext.JoinName(parts[last])), append(*places, place)
-			continue
 		}
-		mistakes = append(mistakes, mistake)
 	}
 	if homeless != nil {
-		mistakes = append(mistakes, &catalog.ConfigError{Place: place, Problem: "the DSN names no database for " + sqltext.Excerpt(strings.Join(homeless, ",")), Remedy: "name a database in the DSN, or write db." + homeless[0]})
+		mistakes = append(mistakes, noDatabase(place, homeless))
 	}
 	return mistakes
 }
 
-const remedyBool = "use true or false"
-
-// readBool reads a boolean as go-sql-driver does in a DSN
-// (https://github.com/go-sql-driver/mysql/blob/v1.10.1/utils.go#L92).
-func readBool(s string) (value, ok bool) {
-	switch s {
-	case "1", "true", "TRUE", "True":
-		return true, true
-	case "0", "false", "FALSE", "False":
-		return false, true
-	}
-	return false, false
+// noDatabase is the mistake of names that say no database, where the DSN says none.
+func noDatabase(place string, names []string) error {
+	return mistake(place, "name a database in the DSN, or write db."+names[0], "the DSN names no database for %s", sqltext.Excerpt(strings.Join(names, ",")))
 }
 
 // readFile reads a YAML file that was named in a place.
 func readFile(name, place string) (*Settings, []error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, []error{&catalog.ConfigError{
-			Place:   place,
-			Problem: fmt.Sprintf("the file can't be read: %v", err),
-			Remedy:  "check its name and its permissions; a relative name starts at the working directory",
-		}}
+		return nil, []error{mistake(place, "check its name and its permissions; a relative name starts at the working directory", "the file can't be read: %v", err)}
 	}
 	return readYAML(name, text)
 }

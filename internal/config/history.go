@@ -22,41 +22,46 @@ const (
 )
 
 // history checks how a table's counters are kept as time series.
-func (k *checker) history(spec *checkedSpec, t *Table, in string) {
-	if t.History == nil {
+func (s *checked) history() {
+	given := s.table.History
+	if given == nil {
 		return
 	}
-	h := catalog.History{Every: cmp.Or(t.History.Every, defaultHistoryEvery), Keep: t.History.Keep}
+	h := catalog.History{Every: cmp.Or(given.Every, defaultHistoryEvery), Keep: given.Keep}
 	if h.Every < minHistoryEvery || h.Every > day || day%h.Every != 0 || h.Every%time.Second != 0 {
-		k.report(cmp.Or(t.At.historyEvery, in+"History.Every"), remedyHistoryEvery, "%s is not a possible interval of a history", h.Every)
+		s.report(s.place("History.Every"), remedyHistoryEvery, "%s is not a possible interval of a history", h.Every)
 	}
 	if h.Keep != 0 && h.Keep < h.Every {
-		k.report(cmp.Or(t.At.historyKeep, in+"History.Keep"), remedyHistoryKeep, "%s is not a possible time to keep a history", h.Keep)
+		s.report(s.place("History.Keep"), remedyHistoryKeep, "%s is not a possible time to keep a history", h.Keep)
 	}
-	place := cmp.Or(t.At.historyTable, t.At.history, in+"History")
-	switch parts, err := sqltext.SplitName(t.History.Table); {
-	case t.History.Table == "":
-		h.Table = spec.Name + "_history"
+	switch parts, err := sqltext.SplitName(given.Table); {
+	case given.Table == "":
+		h.Table = s.Name + "_history"
 	case err != nil || len(parts) > 1:
-		k.report(place, "write the name of a table in the table's own database", "history table %s is not a table's name", sqltext.Excerpt(t.History.Table))
+		s.report(s.historyPlace(), "write the name of a table in the table's own database", "history table %s is not a table's name", sqltext.Excerpt(given.Table))
 		return
 	default:
 		h.Table = parts[0]
 	}
 	if utf8.RuneCountInString(h.Table) > sqltext.MaxName-len(catalog.HistoryUpdate) {
-		k.report(place, "choose a shorter one: history: {table: …}", "the history table's name, %s, has more than 61 characters", sqltext.Excerpt(h.Table))
+		s.report(s.historyPlace(), "choose a shorter one: history: {table: …}", "the history table's name, %s, has more than 61 characters", sqltext.Excerpt(h.Table))
 	}
-	spec.History, spec.historyAt = h, place
+	s.History = h
+}
+
+// historyPlace is that of the history table's name, or of what makes it.
+func (s *checked) historyPlace() string {
+	return cmp.Or(s.table.At["History.Table"], s.place("History"))
 }
 
 // history reads {every: 1h, keep: 90d, table: post_history}.
-func (f *yamlFile) history(t *Table) func(*yaml.Node) bool {
+func (r *reader) history(t *Table) func(*yaml.Node) bool {
 	return func(n *yaml.Node) bool {
-		t.History, t.At.history = &catalog.History{}, f.place(n)
-		return f.mapping(n, []yamlKey{
-			{"every", f.interval(&t.History.Every, &t.At.historyEvery, span, remedyHistoryEvery)},
-			{"keep", f.interval(&t.History.Keep, &t.At.historyKeep, span, remedyHistoryKeep)},
-			{"table", yamlText(f, &t.History.Table, &t.At.historyTable)},
+		t.History = &catalog.History{}
+		return r.mapping(n, t.At, []setting{
+			{"every", "History.Every", r.interval(&t.History.Every, span, remedyHistoryEvery)},
+			{"keep", "History.Keep", r.interval(&t.History.Keep, span, remedyHistoryKeep)},
+			{"table", "History.Table", r.text(&t.History.Table)},
 		})
 	}
 }
@@ -71,7 +76,7 @@ func span(text string) (time.Duration, error) {
 }
 
 // historyClash finds a history table of b's that is a table of a's as well.
-func (k *checker) historyClash(a, b *checkedSpec, before bool) {
+func historyClash(a, b *checked, before bool) {
 	if b.History.Table == "" || !strings.EqualFold(a.DB, b.DB) {
 		return
 	}
@@ -86,5 +91,5 @@ func (k *checker) historyClash(a, b *checkedSpec, before bool) {
 	default:
 		return
 	}
-	k.report(b.historyAt, "choose another name: history: {table: …}", "history table %s of table %s is %s", sqltext.Excerpt(b.History.Table), sqltext.Excerpt(b.String()), what)
+	b.report(b.historyPlace(), "choose another name: history: {table: …}", "history table %s of table %s is %s", sqltext.Excerpt(b.History.Table), sqltext.Excerpt(b.String()), what)
 }

@@ -61,28 +61,28 @@ type Table struct {
 	History         *catalog.History  // the same
 	Reserve         map[string]int
 
-	At TablePlaces
-}
-
-// Places remember where settings were written, for error messages; "" means in Go.
-type Places struct {
-	slots, slotRange, createSlots, groupCommit, readOwn, rollup, reserve string
-}
-
-// TablePlaces are those of a table.
-type TablePlaces struct {
-	table, slots, readOwn, slotsTable string
-
-	counters, touch, bufferedCounters []string // by index; may be shorter than the lists
-
-	recount, derived, reserve string
-
-	bufferedEvery, bufferedKeys                      string
-	history, historyEvery, historyKeep, historyTable string
+	At Places
 
 	// broken is set where a mistake has been reported already: what follows
 	// from it is not worth a second report.
 	broken bool
+}
+
+// Places are where settings were written, for error messages, by their names in Go, as "Slots" and
+// "History.Every", of lists also by what stands there, as "Counters likes". What is not there was
+// set in Go.
+type Places map[string]string
+
+// under are the places with others over them.
+func (p Places) under(over Places) Places {
+	switch {
+	case len(over) == 0:
+		return p
+	case p == nil:
+		return over
+	}
+	maps.Copy(p, over)
+	return p
 }
 
 // Clone copies all that can be changed from outside.
@@ -91,17 +91,15 @@ func (c *Settings) Clone() *Settings {
 		return nil
 	}
 	d := *c
-	d.Tables = slices.Clone(c.Tables)
+	d.Tables, d.At = slices.Clone(c.Tables), maps.Clone(c.At)
 	for i := range d.Tables {
 		t := &d.Tables[i]
-		t.Counters, t.Touch = slices.Clone(t.Counters), slices.Clone(t.Touch)
-		t.At.counters, t.At.touch = slices.Clone(t.At.counters), slices.Clone(t.At.touch)
+		t.Counters, t.Touch, t.At = slices.Clone(t.Counters), slices.Clone(t.Touch), maps.Clone(t.At)
 		t.Recount, t.Derived, t.Reserve = maps.Clone(t.Recount), maps.Clone(t.Derived), maps.Clone(t.Reserve)
 		if t.Buffered != nil {
 			own := *t.Buffered
 			own.Counters = slices.Clone(own.Counters)
 			t.Buffered = &own
-			t.At.bufferedCounters = slices.Clone(t.At.bufferedCounters)
 		}
 		if t.History != nil {
 			own := *t.History
@@ -119,13 +117,14 @@ func (c *Settings) merge(over *Settings, db string) *Settings {
 		return cmp.Or(c, over).Clone()
 	}
 	m, over := c.Clone(), over.Clone()
-	override(&m.Slots, &m.At.slots, over.Slots, over.At.slots)
-	override(&m.SlotRange, &m.At.slotRange, over.SlotRange, over.At.slotRange)
-	override(&m.CreateSlots, &m.At.createSlots, over.CreateSlots, over.At.createSlots)
-	override(&m.NoGroupCommit, &m.At.groupCommit, over.NoGroupCommit, over.At.groupCommit)
-	override(&m.ReadOwn, &m.At.readOwn, over.ReadOwn, over.At.readOwn)
-	override(&m.Rollup, &m.At.rollup, over.Rollup, over.At.rollup)
-	override(&m.Reserve, &m.At.reserve, over.Reserve, over.At.reserve)
+	override(&m.Slots, over.Slots, over.At["Slots"])
+	override(&m.SlotRange, over.SlotRange, over.At["SlotRange"])
+	override(&m.CreateSlots, over.CreateSlots, over.At["CreateSlots"])
+	override(&m.NoGroupCommit, over.NoGroupCommit, over.At["GroupCommit"])
+	override(&m.ReadOwn, over.ReadOwn, over.At["ReadOwn"])
+	override(&m.Rollup, over.Rollup, over.At["Rollup"])
+	override(&m.Reserve, over.Reserve, over.At["Reserve"])
+	m.At = m.At.under(over.At)
 	mine := map[[2]string]int{} // tables that wait for their other half
 	for i, t := range slices.Backward(m.Tables) {
 		mine[t.key(db)] = i
@@ -141,11 +140,11 @@ func (c *Settings) merge(over *Settings, db string) *Settings {
 	return m
 }
 
-// override sets what is set over it, with its place. Where it was written, false and 0 count, too.
-func override[V comparable](to *V, at *string, over V, overAt string) {
+// override sets what is set over it. Where it was written, false and 0 count, too.
+func override[V comparable](to *V, over V, at string) {
 	var unset V
-	if over != unset || overAt != "" {
-		*to, *at = over, overAt
+	if over != unset || at != "" {
+		*to = over
 	}
 }
 
@@ -161,45 +160,41 @@ func (t *Table) key(defaultDB string) [2]string {
 }
 
 func (t *Table) extend(over Table) {
-	t.Counters, t.At.counters = union(t.Counters, t.At.counters, over.Counters, over.At.counters)
-	t.Touch, t.At.touch = union(t.Touch, t.At.touch, over.Touch, over.At.touch)
-	override(&t.ReadOwn, &t.At.readOwn, over.ReadOwn, over.At.readOwn)
-	override(&t.Slots, &t.At.slots, over.Slots, over.At.slots)
-	override(&t.SlotsTable, &t.At.slotsTable, over.SlotsTable, over.At.slotsTable)
-	if over.Buffered != nil {
-		t.Buffered, t.At.bufferedEvery, t.At.bufferedKeys, t.At.bufferedCounters = over.Buffered, over.At.bufferedEvery, over.At.bufferedKeys, over.At.bufferedCounters
-	}
-	if over.History != nil {
-		t.History, t.At.history, t.At.historyEvery, t.At.historyKeep, t.At.historyTable = over.History, over.At.history, over.At.historyEvery, over.At.historyKeep, over.At.historyTable
-	}
-	extendMap(&t.Recount, &t.At.recount, over.Recount, over.At.recount)
-	extendMap(&t.Derived, &t.At.derived, over.Derived, over.At.derived)
-	extendMap(&t.Reserve, &t.At.reserve, over.Reserve, over.At.reserve)
-	t.At.broken = t.At.broken || over.At.broken
+	delete(over.At, "Table") // it is listed there already
+	t.Counters, t.Touch = union(t.Counters, over.Counters), union(t.Touch, over.Touch)
+	override(&t.ReadOwn, over.ReadOwn, over.At["ReadOwn"])
+	override(&t.Slots, over.Slots, over.At["Slots"])
+	override(&t.SlotsTable, over.SlotsTable, over.At["SlotsTable"])
+	override(&t.Buffered, over.Buffered, "")
+	override(&t.History, over.History, "")
+	extendMap(&t.Recount, over.Recount, over.At, "Recount")
+	extendMap(&t.Derived, over.Derived, over.At, "Derived")
+	extendMap(&t.Reserve, over.Reserve, over.At, "Reserve")
+	t.At = t.At.under(over.At)
+	t.broken = t.broken || over.broken
 }
 
 // extendMap adds what is set by column; the place is that of the first.
-func extendMap[V any](all *map[string]V, at *string, more map[string]V, moreAt string) {
+func extendMap[V any](all *map[string]V, more map[string]V, at Places, setting string) {
 	if *all == nil {
-		*all, *at = more, moreAt
+		*all = more
 		return
 	}
 	maps.Copy(*all, more)
+	delete(at, setting)
 }
 
-// union appends the names, with their places, that are not there already. What
-// is twice in one list stays so.
-func union(names, at, more, moreAt []string) (all, allAt []string) {
+// union appends the names that are not there already. What is twice in one list stays so.
+func union(names, more []string) []string {
 	rest := slices.Clone(names)
-	all, allAt = names, append(at, make([]string, len(names))...)[:len(names)]
-	for i, name := range more {
-		if j := slices.IndexFunc(rest, func(n string) bool { return sameColumn(n, name) }); j >= 0 {
-			rest = slices.Delete(rest, j, j+1)
-			continue
+	for _, name := range more {
+		if i := slices.IndexFunc(rest, func(n string) bool { return sameColumn(n, name) }); i >= 0 {
+			rest = slices.Delete(rest, i, i+1)
+		} else {
+			names = append(names, name)
 		}
-		all, allAt = append(all, name), append(allAt, nth(moreAt, i))
 	}
-	return all, allAt
+	return names
 }
 
 // sameColumn compares two columns as written, backquoted or not.
@@ -207,12 +202,4 @@ func sameColumn(a, b string) bool {
 	x, errX := sqltext.SplitName(a)
 	y, errY := sqltext.SplitName(b)
 	return errX == nil && errY == nil && slices.EqualFunc(x, y, strings.EqualFold)
-}
-
-// nth is list[i], or "" beyond its end.
-func nth(list []string, i int) string {
-	if i < len(list) {
-		return list[i]
-	}
-	return ""
 }

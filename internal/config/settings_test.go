@@ -171,14 +171,14 @@ func TestClone(t *testing.T) {
 		return &Settings{
 			Slots: 3, CreateSlots: true, ReadOwn: Snapshot,
 			Tables: []Table{{Table: "a", Counters: []string{"n", "m"}, Touch: []string{"at"}, ReadOwn: Latest, Slots: 4, SlotsTable: "s",
-				At: TablePlaces{counters: []string{"f:1", "f:2"}, touch: []string{"f:3"}}}},
+				At: Places{"Counters n": "f:1", "Counters m": "f:2", "Touch at": "f:3"}}},
 		}
 	}
 	c := full()
 	d := c.Clone()
 	require.Equal(t, full(), d)
 	c.Slots, c.Tables[0].Slots, c.Tables[0].Counters[0], c.Tables[0].Touch[0] = 9, 9, "changed", "changed"
-	c.Tables[0].At.counters[0], c.Tables[0].At.touch[0] = "changed", "changed"
+	c.Tables[0].At["Counters n"], c.Tables[0].At["Touch at"] = "changed", "changed"
 	require.Equal(t, full(), d)
 }
 
@@ -188,14 +188,14 @@ func TestMerge(t *testing.T) {
 		{Table: "page", Counters: []string{"hits"}},
 	}}
 	two := &Settings{ReadOwn: Snapshot, Tables: []Table{
-		{Table: "forum.`post`", Counters: []string{"LIKES", "views"}, SlotsTable: "s", ReadOwn: Latest, At: TablePlaces{counters: []string{"f:1", "f:2"}, slotsTable: "f:3"}},
+		{Table: "forum.`post`", Counters: []string{"LIKES", "views"}, SlotsTable: "s", ReadOwn: Latest, At: Places{"Counters LIKES": "f:1", "Counters views": "f:2", "SlotsTable": "f:3"}},
 		{Table: "other.post", Counters: []string{"likes"}},
 	}}
 	before := []*Settings{one.Clone(), two.Clone()}
 	m := one.merge(two, "forum")
 	require.Equal(t, &Settings{Slots: 3, CreateSlots: true, ReadOwn: Snapshot, Tables: []Table{
 		{Table: "post", Counters: []string{"likes", "views"}, Touch: []string{"at"}, Slots: 4, SlotsTable: "s", ReadOwn: Latest,
-			At: TablePlaces{counters: []string{"", "f:2"}, touch: []string{""}, slotsTable: "f:3"}},
+			At: Places{"Counters LIKES": "f:1", "Counters views": "f:2", "SlotsTable": "f:3"}},
 		{Table: "page", Counters: []string{"hits"}},
 		{Table: "other.post", Counters: []string{"likes"}},
 	}}, m)
@@ -209,7 +209,7 @@ func TestMerge(t *testing.T) {
 
 	t.Run("create_slots", func(t *testing.T) {
 		require.True(t, one.merge(&Settings{}, "").CreateSlots)
-		require.False(t, one.merge(&Settings{At: Places{createSlots: "DSN parameter counterCreateSlots"}}, "").CreateSlots)
+		require.False(t, one.merge(&Settings{At: Places{"CreateSlots": "DSN parameter counterCreateSlots"}}, "").CreateSlots)
 		require.True(t, (&Settings{}).merge(one, "").CreateSlots)
 	})
 	t.Run("all of a table", func(t *testing.T) {

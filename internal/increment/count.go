@@ -163,7 +163,7 @@ func leadAlone(ctx context.Context, c *Caller, b *Batch, lead groupcommit.Leader
 	defer b.group.Leave(lead)
 	defer c.Stats.Group(1)
 	err = batchAtRow(ctx, c, b, c.Filler.Key, func() (err error) {
-		sent, err = sendFilled(ctx, c, b)
+		sent, err = sendFilled(ctx, c)
 		return err
 	})
 	if errors.Is(err, errNotDirect) {

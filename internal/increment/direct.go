@@ -214,7 +214,7 @@ func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err err
 		return false, errNotDirect
 	}
 	send := func() error {
-		sent, err = sendFilled(ctx, c, b)
+		sent, err = sendFilled(ctx, c)
 		return err
 	}
 	var told bool
@@ -228,7 +228,7 @@ func (c *Caller) fillDirectly(ctx context.Context, b *Batch) (sent bool, err err
 
 // sendFilled sends the increment in the filler to its base row; sent is false for an argument
 // without an exact text.
-func sendFilled(ctx context.Context, c *Caller, b *Batch) (sent bool, err error) {
+func sendFilled(ctx context.Context, c *Caller) (sent bool, err error) {
 	whole := func() (text string) {
 		text, sent = c.Filler.Direct(c.Settings.NoWaiting())
 		return text

@@ -10,6 +10,7 @@ import (
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/session"
 	"github.com/countermysql/countermysql/internal/slotsql"
+	"github.com/countermysql/countermysql/internal/txn"
 )
 
 // errRowGone says that a row to be incremented is missing or has become NULL.
@@ -172,4 +173,33 @@ func (c *Caller) sendOrApply(ctx context.Context, t *catalog.Table, name string,
 		return errRowGone
 	}
 	return c.ApplyEntry(ctx, t, e)
+}
+
+// sendTaken writes what a transaction has taken of the reserved rows that it has locked. It
+// locks nothing else: who waits for these rows may have the base row locked.
+func sendTaken(ctx context.Context, c *Caller, x *txn.State) error {
+	if len(c.Taken) == 0 { // nor wanted
+		return nil
+	}
+	for _, p := range x.Unsent() {
+		for _, e := range p.Sorted() {
+			if e.Slot == 0 {
+				continue
+			}
+			affected, err := c.Do(ctx, c.Settings.Unsnapshot()+slotsql.TakeReserved(p.Table, e))
+			switch n := mysqlerr.Number(err); {
+			case mysqlerr.Beyond[n]: // of a counter that it increments besides
+				if err := c.ApplyEntry(ctx, p.Table, e); err != nil {
+					return err
+				}
+				continue
+			case err != nil:
+				return err
+			case affected == 0 && e.Counts(): // its lock keeps it, but not from who takes the table for another
+				return c.AsDeadlock("a reserved row of " + p.Table.String() + " is gone")
+			}
+			x.SentTaken(p, e)
+		}
+	}
+	return nil
 }

@@ -29,10 +29,11 @@ type Background struct {
 	filler  filler
 	waiting atomic.Pointer[map[string]int64] // rows in slots, as the last look has found them
 	work    sync.WaitGroup
+	rollups sync.Once // begin
 
 	mu      sync.Mutex // guards what follows
 	ctx     context.Context
-	stop    context.CancelFunc // nil: it has not begun
+	stop    context.CancelFunc // nil: nothing has begun
 	stopped bool
 }
 
@@ -41,28 +42,23 @@ func (b *Background) On() bool { return b.Every != 0 }
 
 // Start begins, unless that is turned off or under way.
 func (b *Background) Start() {
-	if !b.On() {
-		return
+	if b.On() {
+		b.rollups.Do(func() { b.begin(b.rollUpNowAndThen) })
 	}
+}
+
+// begin has f go on until the connector is closed, unless it is.
+func (b *Background) begin(f func(ctx context.Context)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.stop != nil || b.stopped {
+	if b.stopped {
 		return
 	}
-	b.ctx, b.stop = context.WithCancel(context.Background())
+	if b.stop == nil {
+		b.ctx, b.stop = context.WithCancel(context.Background())
+	}
 	ctx := b.ctx
-	b.work.Go(func() {
-		wait := rand.N(b.Every) // many processes start at the same time
-		for {
-			if !session.Pause(ctx, wait) {
-				return
-			}
-			wait = b.Every
-			if err := b.rollUpSlotted(ctx); err != nil && ctx.Err() == nil {
-				b.note("rollup in the background", err)
-			}
-		}
-	})
+	b.work.Go(func() { f(ctx) })
 }
 
 // Stop ends it, and lets it not begin any more.
@@ -77,6 +73,14 @@ func (b *Background) Stop() {
 
 // Wait waits for what Stop has ended.
 func (b *Background) Wait() { b.work.Wait() }
+
+func (b *Background) rollUpNowAndThen(ctx context.Context) {
+	for wait := rand.N(b.Every); session.Pause(ctx, wait); wait = b.Every { // many processes start at the same time
+		if err := b.rollUpSlotted(ctx); err != nil && ctx.Err() == nil {
+			b.note("rollup in the background", err)
+		}
+	}
+}
 
 // mayNotWrite are the errors of who may not roll up: a user who only reads, or a server that
 // is read-only. That is for others to do, then.

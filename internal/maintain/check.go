@@ -7,6 +7,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/lookups"
+	"github.com/countermysql/countermysql/internal/mysqlerr"
 )
 
 // Finding is something that Check has to say about a counter or the server.
@@ -67,6 +68,19 @@ func (k *inspection) ask(query string) [][]string {
 	var rows [][]string
 	rows, k.err = k.in.Lookups.Query(k.ctx, query)
 	return rows
+}
+
+// try is ask where the server may refuse the query: a privilege is missing, which is told elsewhere, or a table
+// is not what it was.
+func (k *inspection) try(query string) (rows [][]string, ok bool) {
+	if k.err != nil {
+		return nil, false
+	}
+	rows, err := k.in.Lookups.Query(k.ctx, query)
+	if mysqlerr.Number(err) == 0 {
+		k.err = err
+	}
+	return rows, err == nil
 }
 
 func (k *inspection) server() {

@@ -57,10 +57,10 @@ func (k *inspection) derived(t *catalog.Table) {
 				"run countermysql init, which also sets the counters, or the statement and then countermysql recount --repair", g.Create())
 		}
 	}
-	for _, r := range there {
-		if !slices.ContainsFunc(wanted, func(g catalog.Trigger) bool { return r[0] == g.DB && r[1] == g.Name }) { // one with such a name has been told
-			k.warn(t.String(), fmt.Sprintf("trigger %s.%s writes its slots, by a formula that is not configured here", r[0], r[1]),
-				"configure all processes alike, or drop it: countermysql init does", catalog.Trigger{DB: r[0], Name: r[1]}.Drop())
+	for _, g := range there {
+		if !slices.ContainsFunc(wanted, g.isNamed) { // one with such a name has been told
+			k.warn(t.String(), fmt.Sprintf("trigger %s.%s writes its slots, by a formula that is not configured here", g.DB, g.Name),
+				"configure all processes alike, or drop it: countermysql init does", g.Drop())
 		}
 	}
 	k.definers(t, there)
@@ -70,23 +70,17 @@ func (k *inspection) derived(t *catalog.Table) {
 }
 
 // definers finds triggers whose definer is no more: each write of their table fails (1449).
-func (k *inspection) definers(t *catalog.Table, triggers [][]string) {
+func (k *inspection) definers(t *catalog.Table, triggers []trigger) {
 	seen := map[string]bool{}
-	for _, r := range triggers {
-		definer := r[5]
-		at := strings.LastIndexByte(definer, '@')
-		if at < 0 || seen[definer] || k.err != nil {
+	for _, g := range triggers {
+		at := strings.LastIndexByte(g.definer, '@')
+		if at < 0 || seen[g.definer] {
 			continue
 		}
-		seen[definer] = true
-		rows, err := k.in.Lookups.Query(k.ctx, "SELECT 1 FROM mysql.user WHERE User = "+catalog.Text(definer[:at])+" AND Host = "+catalog.Text(definer[at+1:]))
-		switch {
-		case mysqlerr.Number(err) != 0: // who may not look is told by the server
-		case err != nil:
-			k.err = err
-		case len(rows) == 0:
-			k.fail(t.String(), "trigger "+r[0]+"."+r[1]+" has the definer "+definer+", who is no more, so that every write of "+r[0]+"."+r[2]+" fails",
-				"drop the triggers and run countermysql init as a user who stays", catalog.Trigger{DB: r[0], Name: r[1]}.Drop())
+		seen[g.definer] = true
+		if rows, ok := k.try("SELECT 1 FROM mysql.user WHERE User = " + catalog.Text(g.definer[:at]) + " AND Host = " + catalog.Text(g.definer[at+1:])); ok && len(rows) == 0 {
+			k.fail(t.String(), "trigger "+g.DB+"."+g.Name+" has the definer "+g.definer+", who is no more, so that every write of "+g.DB+"."+g.Table+" fails",
+				"drop the triggers and run countermysql init as a user who stays", g.Drop())
 		}
 	}
 }

@@ -57,20 +57,15 @@ func (k *inspection) refused(t *catalog.Table, conditions, reasons []string, rem
 		sums = append(sums, "SUM("+name+") AS "+sum)
 		columns = append(columns, base+"."+name+" + "+slots+"."+sum+" AS "+name)
 	}
-	if k.err != nil {
-		return true
-	}
 	group := " HAVING COUNT(*) > 0" // or the sums of no slots would be NULL
 	if len(t.Key) > 0 {
 		group = " GROUP BY " + strings.Join(catalog.QuoteNames(t.Key), ", ")
 	}
-	rows, err := k.in.Lookups.Query(k.ctx, "SELECT "+t.Key.Select(both)+", "+strings.Join(conditions, ", ")+" FROM (SELECT "+strings.Join(columns, ", ")+" FROM "+t.Base()+" AS "+base+
-		" JOIN (SELECT "+strings.Join(append(catalog.QuoteNames(t.Key), sums...), ", ")+" FROM "+t.Slots()+group+") AS "+slots+" ON "+t.Key.Same(base, slots)+") AS "+both+
-		" WHERE "+strings.Join(conditions, " OR ")+" LIMIT "+strconv.Itoa(maxNamed+1))
-	if n := mysqlerr.Number(err); n != 0 {
-		return false // or a privilege is missing, which has been told, or the table is not what it was
-	} else if err != nil {
-		k.err = err
+	rows, ok := k.try("SELECT " + t.Key.Select(both) + ", " + strings.Join(conditions, ", ") + " FROM (SELECT " + strings.Join(columns, ", ") + " FROM " + t.Base() + " AS " + base +
+		" JOIN (SELECT " + strings.Join(append(catalog.QuoteNames(t.Key), sums...), ", ") + " FROM " + t.Slots() + group + ") AS " + slots + " ON " + t.Key.Same(base, slots) + ") AS " + both +
+		" WHERE " + strings.Join(conditions, " OR ") + " LIMIT " + strconv.Itoa(maxNamed+1))
+	if !ok {
+		return k.err != nil
 	}
 	var keys, why []string
 	for n, row := range rows {
@@ -91,4 +86,20 @@ func (k *inspection) refused(t *catalog.Table, conditions, reasons []string, rem
 			remedy+"; nothing is lost meanwhile", "")
 	}
 	return true
+}
+
+// unclaimed finds counts that no counter takes: rollups leave them in slots.
+func (k *inspection) unclaimed(t *catalog.Table) {
+	if k.err != nil {
+		return
+	}
+	holding, err := catalog.HoldingUnclaimed(k.ctx, t, k.in.Lookups.Query)
+	if mysqlerr.Number(err) != 0 {
+		return // a privilege is missing, which has been told, or the table is not what it was
+	}
+	k.err = err
+	for _, c := range holding {
+		problem, remedy := catalog.Claimless(t, c)
+		k.fail(t.String(), problem, remedy, "")
+	}
 }

@@ -20,9 +20,9 @@ import (
 // written: so that slots tables are small, and most of them empty. It waits for no row,
 // and rests for a multiple of the time that it works.
 type cooler struct {
+	job
 	mu   sync.Mutex
 	keys map[*traffic.Keys]bool // that are to be folded
-	wake chan struct{}          // nil: it does not run yet
 }
 
 // coolingRest is for how many times as long as a fold took the cooler rests, and lookingRest as it
@@ -39,83 +39,35 @@ func (b *Background) Slotted(keys *traffic.Keys, entries []*slotsql.RowIncrement
 	}
 	keys.Write(entries)
 	b.Shared.Traffic.Of(keys.Table).Slots.See()
-	wake, known := b.cooler.note(keys)
-	switch {
-	case wake == nil:
-		b.startCooling()
-	case !known:
-		select {
-		case wake <- struct{}{}:
-		default:
-		}
+	if b.cooler.note(keys) {
+		b.ask(&b.cooler.job, b.cool)
 	}
 }
 
-// note remembers keys of which some have to be folded.
-func (w *cooler) note(keys *traffic.Keys) (wake chan struct{}, known bool) {
+// note remembers keys of which some have to be folded, and reports whether that is new.
+func (w *cooler) note(keys *traffic.Keys) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if known = w.keys[keys]; !known {
-		if w.keys == nil {
-			w.keys = map[*traffic.Keys]bool{}
-		}
-		w.keys[keys] = true
+	if w.keys[keys] {
+		return false
 	}
-	return w.wake, known
-}
-
-func (b *Background) startCooling() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.cooler.mu.Lock()
-	defer b.cooler.mu.Unlock()
-	if b.cooler.wake != nil || b.stopped || b.ctx == nil {
-		return
+	if w.keys == nil {
+		w.keys = map[*traffic.Keys]bool{}
 	}
-	b.cooler.wake = make(chan struct{}, 1)
-	b.cooler.wake <- struct{}{}
-	ctx := b.ctx
-	b.work.Go(func() { b.cool(ctx) })
+	w.keys[keys] = true
+	return true
 }
 
 // coolingSlots is what the log says of a fold that fails.
 const coolingSlots = "folding cold slots"
 
-// coolerIdle is for how long the session for folds is kept while there is nothing to fold: where keys get
-// hot again and again, or a buffer is flushed once a second, a new one each time would be most of the work.
-const coolerIdle = 10 * time.Second
-
-// coolerLook is how long the answer of a session that has been kept may take.
-const coolerLook = 2 * time.Second
-
-// cool runs until the connector is closed.
-func (b *Background) cool(ctx context.Context) {
-	w := &worker{Maintainer: b.Maintainer}
-	defer w.end()
-	for idle := (<-chan time.Time)(nil); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-idle:
-			w.end()
-			continue
-		case <-b.cooler.wake:
+// cool folds what there is to fold.
+func (b *Background) cool(ctx context.Context, w *worker) {
+	if err := b.coolAll(ctx, w); err != nil {
+		w.end()
+		if ctx.Err() == nil {
+			b.note(coolingSlots, err)
 		}
-		if w.rollup != nil {
-			look, cancel := context.WithTimeout(ctx, coolerLook)
-			_, err := w.rollup.folder.Do(look, "DO 0")
-			cancel()
-			if err != nil { // the server has ended it meanwhile, or is no more
-				w.end()
-			}
-		}
-		if err := b.coolAll(ctx, w); err != nil {
-			w.end()
-			if ctx.Err() == nil {
-				b.note(coolingSlots, err)
-			}
-		}
-		idle = time.After(coolerIdle)
 	}
 }
 

@@ -160,30 +160,23 @@ func columnTypes(ctx context.Context, pool *lookups.Pool, query string) (names [
 }
 
 // ownTriggers are those of ours that write the slots of a table, or have the name of one that
-// is to, as the server has them (triggersSQL).
-func ownTriggers(ctx context.Context, pool *lookups.Pool, t *catalog.Table) ([][]string, error) {
+// is to, as the server has them.
+func ownTriggers(ctx context.Context, pool *lookups.Pool, t *catalog.Table) ([]trigger, error) {
 	rows, err := pool.Query(ctx, triggersSQL+catalog.OwnTriggers+" ORDER BY TRIGGER_SCHEMA, TRIGGER_NAME")
 	wanted := t.Triggers()
-	rows = slices.DeleteFunc(rows, func(r []string) bool {
-		return !catalog.Feeds(t, r[0], r[4]) && !slices.ContainsFunc(wanted, func(g catalog.Trigger) bool { return r[0] == g.DB && r[1] == g.Name })
+	there := slices.DeleteFunc(triggersOf(rows), func(g trigger) bool {
+		return !catalog.Feeds(t, g.DB, g.Body) && !slices.ContainsFunc(wanted, g.isNamed)
 	})
-	for _, r := range rows {
-		if err != nil || !catalog.ShownOtherwise(r[1], r[4]) {
+	for i, g := range there {
+		if err != nil || !catalog.ShownOtherwise(g.Name, g.Body) {
 			continue
 		}
 		var original [][]string
-		if original, err = pool.Query(ctx, "SHOW CREATE TRIGGER "+sqltext.Qualified(r[0], r[1])); len(original) == 1 {
-			r[4] = catalog.TriggerBody(original[0][2])
+		if original, err = pool.Query(ctx, "SHOW CREATE TRIGGER "+sqltext.Qualified(g.DB, g.Name)); len(original) == 1 {
+			there[i].Body = catalog.TriggerBody(original[0][2])
 		}
 	}
-	return rows, err
-}
-
-// has reports whether the server has a trigger as it is to be.
-func has(there [][]string, g catalog.Trigger) bool {
-	return slices.ContainsFunc(there, func(r []string) bool {
-		return r[0] == g.DB && r[1] == g.Name && strings.EqualFold(r[2], g.Table) && r[3] == g.Event && strings.TrimSpace(r[4]) == g.Body
-	})
+	return there, err
 }
 
 // triggersToChange are the statements that make the triggers of a table what they are to be.
@@ -193,9 +186,9 @@ func triggersToChange(ctx context.Context, pool *lookups.Pool, t *catalog.Table)
 		return nil, err
 	}
 	wanted := t.Triggers()
-	for _, r := range there {
-		if !slices.ContainsFunc(wanted, func(g catalog.Trigger) bool { return r[0] == g.DB && r[1] == g.Name && has([][]string{r}, g) }) {
-			stmts = append(stmts, catalog.Trigger{DB: r[0], Name: r[1]}.Drop())
+	for _, g := range there {
+		if !slices.ContainsFunc(wanted, g.is) {
+			stmts = append(stmts, g.Drop())
 		}
 	}
 	for _, g := range wanted {
@@ -209,6 +202,11 @@ func triggersToChange(ctx context.Context, pool *lookups.Pool, t *catalog.Table)
 	return inMode("STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION", stmts...), nil
 }
 
+// has reports whether the server has a trigger as it is to be.
+func has(there []trigger, wanted catalog.Trigger) bool {
+	return slices.ContainsFunc(there, func(g trigger) bool { return g.is(wanted) })
+}
+
 // dropTriggers ends what keeps the derived counters of a table.
 func (m *Maintainer) dropTriggers(ctx context.Context, t *catalog.Table) error {
 	there, err := ownTriggers(ctx, m.Shared.Lookups, t)
@@ -216,8 +214,8 @@ func (m *Maintainer) dropTriggers(ctx context.Context, t *catalog.Table) error {
 		return err
 	}
 	var stmts []string
-	for _, r := range there {
-		stmts = append(stmts, catalog.Trigger{DB: r[0], Name: r[1]}.Drop())
+	for _, g := range there {
+		stmts = append(stmts, g.Drop())
 	}
 	if err := m.runDDL(ctx, stmts); err != nil {
 		return fmt.Errorf("countermysql: dropping the triggers of %s: %w", t, err)

@@ -144,3 +144,13 @@ func (m *Maintainer) dropSlots(ctx context.Context, t *catalog.Table) error {
 	}
 	return errors.New("its tables stay in use: a transaction is open for long, or a process has not noticed that the slots table is closed; try again")
 }
+
+// allClaimed fails where a slots table that is to go holds counts that no counter takes.
+func (m *Maintainer) allClaimed(ctx context.Context, t *catalog.Table) error {
+	holding, err := catalog.HoldingUnclaimed(ctx, t, m.Shared.Lookups.Query)
+	if err == nil && len(holding) > 0 {
+		problem, remedy := catalog.Claimless(t, holding[0])
+		err = fmt.Errorf("countermysql: leaving %s: %s; %s", t, problem, remedy)
+	}
+	return err
+}

@@ -13,7 +13,6 @@ import (
 const (
 	fillBehind = 50 * time.Millisecond // behind the making of reserved rows they are filled
 	fillByThen = time.Second           // also if those who came before are not over
-	fillRests  = time.Second           // for so long the session of fillings waits for the next one
 )
 
 // filling is what is to be moved from a base row to the key's reserved rows.
@@ -26,58 +25,26 @@ type filling struct {
 
 // filler fills reserved rows, one key after the other.
 type filler struct {
+	job
 	mu    sync.Mutex
 	queue []filling
-	works bool
-	wake  chan struct{}
 }
 
 // Fill moves units of a counter from a base row to the key's reserved rows, in the background, if
 // each of them gets at least so many. It is for who was told to by traffic.Taking.Fill.
 func (b *Background) Fill(t *catalog.Table, k catalog.Key, c *catalog.Column, units int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.stopped || b.ctx == nil || !b.On() {
+	if !b.On() {
 		b.Shared.Traffic.Of(t).Reserve.Filled(k, c.Name, nil, 0)
 		return
 	}
-	w := &b.filler
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.queue = append(w.queue, filling{t, k, c, units})
-	if w.works {
-		select {
-		case w.wake <- struct{}{}:
-		default:
-		}
-		return
-	}
-	w.works, w.wake = true, make(chan struct{}, 1)
-	ctx, wake := b.ctx, w.wake
-	b.work.Go(func() { b.fillAll(ctx, wake) })
+	b.filler.add(filling{t, k, c, units})
+	b.ask(&b.filler.job, b.fillAll)
 }
 
-// fillAll works until nothing was to be filled for a moment.
-func (b *Background) fillAll(ctx context.Context, wake <-chan struct{}) {
-	w := &worker{Maintainer: b.Maintainer}
-	defer w.end()
-	for !b.filler.ends() {
-		for of, some := b.filler.next(); some; of, some = b.filler.next() {
-			left, share, err := w.fill(ctx, of)
-			b.Shared.Traffic.Of(of.table).Reserve.Filled(of.key, of.counter.Name, left, share)
-			if err != nil {
-				w.end() // its connection may be broken
-			}
-			if n := mysqlerr.Number(err); err != nil && ctx.Err() == nil && !mysqlerr.Passing[n] {
-				b.note("filling reserved rows", err)
-			}
-		}
-		select {
-		case <-wake:
-		case <-ctx.Done():
-		case <-time.After(fillRests):
-		}
-	}
+func (w *filler) add(of filling) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = append(w.queue, of)
 }
 
 // next takes out of the queue what is to be filled next.
@@ -91,12 +58,18 @@ func (w *filler) next() (of filling, some bool) {
 	return of, true
 }
 
-// ends reports whether there is nothing to fill: who comes next starts anew.
-func (w *filler) ends() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.works = len(w.queue) > 0
-	return !w.works
+// fillAll fills what there is to fill.
+func (b *Background) fillAll(ctx context.Context, w *worker) {
+	for of, some := b.filler.next(); some; of, some = b.filler.next() {
+		left, share, err := w.fill(ctx, of)
+		b.Shared.Traffic.Of(of.table).Reserve.Filled(of.key, of.counter.Name, left, share)
+		if err != nil {
+			w.end() // its connection may be broken
+		}
+		if n := mysqlerr.Number(err); err != nil && ctx.Err() == nil && !mysqlerr.Passing[n] {
+			b.note("filling reserved rows", err)
+		}
+	}
 }
 
 // fill fills the reserved rows of one key.

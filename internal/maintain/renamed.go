@@ -18,16 +18,7 @@ const (
 // FollowName does [fold.FollowName] in the background, until it is done: the server may still do a RENAME
 // that was cut off, and rows of the table may be locked.
 func (b *Background) FollowName(t *catalog.Table, to string, drops bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.stopped {
-		return
-	}
-	if b.stop == nil {
-		b.ctx, b.stop = context.WithCancel(context.Background())
-	}
-	ctx := b.ctx
-	b.work.Go(func() {
+	b.begin(func(ctx context.Context) {
 		w := &worker{Maintainer: b.Maintainer}
 		defer w.end()
 		for kept, rest := 0, followRest; kept < followFor; {

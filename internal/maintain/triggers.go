@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
@@ -13,6 +14,31 @@ import (
 // triggersSQL asks for triggers: the database of the table that each is for, its name, that
 // table, its event, its body, its definer.
 const triggersSQL = "SELECT EVENT_OBJECT_SCHEMA, TRIGGER_NAME, EVENT_OBJECT_TABLE, EVENT_MANIPULATION, ACTION_STATEMENT, DEFINER FROM information_schema.TRIGGERS WHERE "
+
+// trigger is one as the server has it.
+type trigger struct {
+	catalog.Trigger
+	definer string
+}
+
+// triggersOf are what rows of triggersSQL tell of.
+func triggersOf(rows [][]string) []trigger {
+	all := make([]trigger, len(rows))
+	for i, r := range rows {
+		all[i] = trigger{catalog.Trigger{DB: r[0], Name: r[1], Table: r[2], Event: r[3], Body: r[4]}, r[5]}
+	}
+	return all
+}
+
+// isNamed reports whether it has the name of a wanted one.
+func (g trigger) isNamed(wanted catalog.Trigger) bool {
+	return g.DB == wanted.DB && g.Name == wanted.Name
+}
+
+// is reports whether it is a wanted one, as that is to be.
+func (g trigger) is(wanted catalog.Trigger) bool {
+	return g.isNamed(wanted) && strings.EqualFold(g.Table, wanted.Table) && g.Event == wanted.Event && strings.TrimSpace(g.Body) == wanted.Body
+}
 
 // MakeTriggers makes what writes histories and keeps derived counters, where that is missing
 // or other than configured, and then sets such counters by their formulas; dry runs nothing.

@@ -187,3 +187,47 @@ func (x *Execution) Summed(wholeDates bool) (string, []driver.NamedValue) {
 	}
 	return x.Own(q.SQL), x.Args
 }
+
+// ExplainLooks tells the texts as which a query may be sent before its sums, and when each is the answer.
+func (x *Execution) ExplainLooks(tell func(when, text string)) {
+	l := x.Plan.Sum().Look
+	if l == nil {
+		return
+	}
+	few := "while there are few, this is the answer: the hidden columns tell what to add to which row"
+	if l.Rows.First != nil {
+		few += ", unless another row comes among the first by that"
+	}
+	for _, look := range []struct{ text, when string }{
+		{l.Text, "while its tables have no slots, as the last hidden columns tell, this is the answer"},
+		{l.Rows.Any, "while its rows have none, as the last hidden column tells, this is the answer"},
+		{l.Rows.Few, few},
+		{l.Rows.Each, "while there are many, this is the answer: the last hidden columns tell what to add to each row"},
+	} {
+		if look.text != "" {
+			tell(look.when, look.text)
+		}
+	}
+}
+
+// overTables gives the answer to a query, which is sent once more if it has failed for a
+// row's sake, or for that of a temporary table: over views that are tables the servers
+// compute what they compute over the base tables.
+func (r *Reader) overTables(ctx context.Context, x *Execution, out answer.Outcome, err error) (answer.Outcome, error) {
+	failed := err
+	if err == nil && x.Rows {
+		rows := answer.Over(out.Rows)
+		out.Rows, failed = rows, rows.Peek()
+	}
+	if !plan.OfRow(failed) && mysqlerr.Number(failed) != mysqlerr.ErrCantReopen {
+		return out, err
+	}
+	_ = out.Close()
+	x.tables = true
+	text, args, _, err := r.rewritten(ctx, x)
+	if err != nil {
+		return answer.Outcome{}, err
+	}
+	out, err = x.SendWith(ctx, text, args)
+	return out, mysqlerr.AsKilled(err)
+}

@@ -71,11 +71,16 @@ func Definition(toks []Token) (of string, what []Token) {
 // of a table or index.
 var beforeObject = WordSet(`OR REPLACE UNIQUE FULLTEXT SPATIAL VECTOR ONLINE OFFLINE IGNORE`)
 
+// MakesTable reports whether a statement makes a table from columns that it defines, where
+// there is none.
+func MakesTable(toks []Token) bool {
+	return WordAt(toks, 0, "CREATE") && WordAt(toks, 1, "TABLE") && !HasWord(toks[2:], "SELECT", "LIKE", "TABLE", "WITH", "VALUES") &&
+		!slices.ContainsFunc(toks, func(t Token) bool { return t.Kind == Versioned })
+}
+
 // TableNamed are the tokens of the name that a list of tables begins with.
 func TableNamed(toks []Token) []Token {
-	for WordAt(toks, 0, "IF") || WordAt(toks, 0, "NOT") || WordAt(toks, 0, "EXISTS") {
-		toks = toks[1:]
-	}
+	toks = behindCondition(toks)
 	switch {
 	case len(toks) > 0 && toks[0].Punct('.'): // to MariaDB, .t is a table without a database
 		return toks[:min(2, len(toks))]
@@ -116,10 +121,15 @@ func BehindTable(toks []Token) []Token {
 	if at == 0 {
 		return nil
 	}
-	for WordAt(toks, at, "IF") || WordAt(toks, at, "NOT") || WordAt(toks, at, "EXISTS") {
-		at++
+	return behindCondition(toks[at:])
+}
+
+// behindCondition is what follows IF EXISTS or IF NOT EXISTS.
+func behindCondition(toks []Token) []Token {
+	for WordAt(toks, 0, "IF") || WordAt(toks, 0, "NOT") || WordAt(toks, 0, "EXISTS") {
+		toks = toks[1:]
 	}
-	return toks[at:]
+	return toks
 }
 
 // newName finds the table's new name in ALTER TABLE … RENAME [TO|AS] x; nil if columns or indexes
