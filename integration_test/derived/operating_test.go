@@ -181,6 +181,11 @@ CREATE TABLE comment (id BIGINT PRIMARY KEY, post_id INT, other_id BIGINT, amoun
 		require.Len(t, problems(t, tw), 1)
 		require.Contains(t, problems(t, tw)[0], "derived counter maybe is not kept")
 
+		config.Tables[0].Derived = map[string]string{"likes": "SELECT post_id, COUNT(*) FROM comment GROUP BY post_id"}
+		tw = harness.NewTwin(t, srv, tables+" ENGINE=MyISAM", config)
+		_, err = countermysql.Init(t.Context(), tw.Ours, nil)
+		require.ErrorContains(t, err, "has the engine MyISAM")
+
 		config = harness.Counters("post", "likes", "earned") // whether a time is there is the same for all
 		config.Tables[0].Derived = map[string]string{"likes": "SELECT post_id, COUNT(seen) FROM comment GROUP BY post_id", "earned": "SELECT post_id, COUNT(*) FROM comment WHERE seen IS NULL GROUP BY post_id"}
 		tw = harness.NewTwin(t, srv, tables, config)

@@ -246,8 +246,18 @@ func (q HistoryDDL) old() string {
 	return sqltext.Quote(q.t.BucketColumn()) + " <= UTC_TIMESTAMP() - INTERVAL " + strconv.Itoa(int((q.t.Spec.History.Keep+q.every)/time.Second)) + " SECOND"
 }
 
-// namesHistory reports whether a trigger has the name of one that writes the history.
-func (t *Table) namesHistory(trigger string) bool {
+// namesHistory reports whether a trigger has the name of one that writes the history, or writes it.
+func (t *Table) namesHistory(trigger, body string) bool {
 	history := t.Spec.History.Table
-	return history != "" && (strings.EqualFold(trigger, history+HistoryInsert) || strings.EqualFold(trigger, history+HistoryUpdate))
+	return history != "" && (strings.EqualFold(trigger, history+HistoryInsert) || strings.EqualFold(trigger, history+HistoryUpdate) || WrittenHistory(body) == history)
+}
+
+// WrittenHistory is the history table that a trigger's body writes, if it is one of ours, whatever its
+// counters and its name are: tools that copy a table give its triggers others.
+func WrittenHistory(body string) string {
+	m := writesHistory.FindStringSubmatch(strings.Join(strings.Fields(body), " "))
+	if m == nil {
+		return ""
+	}
+	return strings.ReplaceAll(m[1], "``", "`")
 }

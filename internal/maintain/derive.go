@@ -100,6 +100,13 @@ func misfits(ctx context.Context, pool *lookups.Pool, s *catalog.Schema, t *cata
 			all = append(all, "its formula reads "+name+", a TIMESTAMP, which is another time in each session's time zone; make it a DATETIME, or ask only whether it IS NULL")
 		}
 	}
+	engines, err := pool.Query(ctx, "SELECT ENGINE FROM information_schema.TABLES WHERE "+catalog.OfTable(f.DB, f.Table)+" AND ENGINE IN (SELECT ENGINE FROM information_schema.ENGINES WHERE TRANSACTIONS <> 'YES')")
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range engines {
+		all = append(all, fmt.Sprintf("its formula's table %s has the engine %s, whose rows stay where a transaction is rolled back, and what the trigger has counted does not; convert it with ALTER TABLE %s ENGINE=InnoDB", source, r[0], source))
+	}
 	for i, name := range f.Key {
 		if k, r := t.Key[i], find(name); r != nil && (r[1] != k.ColumnType || r[2] != k.Collation) {
 			all = append(all, fmt.Sprintf("its formula's column %s.%s is %s, and the key column %s %s; give both one type and collation", source, name, strings.TrimSpace(r[1]+" "+r[2]), k.Name, strings.TrimSpace(k.ColumnType+" "+k.Collation)))

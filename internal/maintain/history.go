@@ -8,6 +8,7 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/lookups"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // historyOf asks what a history table lacks, as [catalog.HistoryDDL.Fit] says it.
@@ -44,7 +45,11 @@ func (m *Maintainer) makeHistory(ctx context.Context, t *catalog.Table, dry bool
 		statements = append(statements, ddl)
 	}
 	if !t.HistoryIsConfigured() {
-		statements = append(statements, historyTriggers(t)...)
+		drops, err := m.dropHistoryTriggers(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		statements = append(statements, historyTriggers(t, drops)...)
 	}
 	if dry || statements == nil {
 		return statements, nil
@@ -52,10 +57,10 @@ func (m *Maintainer) makeHistory(ctx context.Context, t *catalog.Table, dry bool
 	return statements, m.runDDL(ctx, statements)
 }
 
-// historyTriggers are the statements that make the triggers. Where there are some already,
-// nobody writes between the old and the new. The mode is the triggers' own: in a strict one
+// historyTriggers are the statements that make the triggers, and those that drop the ones that are there
+// by then: nobody writes between the old and the new. The mode is the triggers' own: in a strict one
 // they could refuse what the application may write.
-func historyTriggers(t *catalog.Table) []string {
+func historyTriggers(t *catalog.Table, drops []string) []string {
 	q := t.HistoryDDL()
 	create := func(how string) []string { return []string{q.Trigger(how, "INSERT"), q.Trigger(how, "UPDATE")} }
 	stmts := create("CREATE")
@@ -63,27 +68,38 @@ func historyTriggers(t *catalog.Table) []string {
 	case t.History == (catalog.HistoryState{}):
 	case t.Galera: // nobody else can be kept out: see [session.Session.DropEmpty]
 		stmts = create("CREATE OR REPLACE")
-		for _, drop := range dropHistoryTriggers(t) {
+		for _, drop := range drops {
 			if drop != q.DropTrigger("INSERT") && drop != q.DropTrigger("UPDATE") { // of another history
 				stmts = append(stmts, drop)
 			}
 		}
 	default:
-		stmts = slices.Concat([]string{"LOCK TABLES " + t.Base() + " WRITE"}, dropHistoryTriggers(t), stmts, []string{"UNLOCK TABLES"})
+		stmts = slices.Concat([]string{"LOCK TABLES " + t.Base() + " WRITE"}, drops, stmts, []string{"UNLOCK TABLES"})
 	}
 	return inMode("", stmts...)
 }
 
-// dropHistoryTriggers are the statements that drop those which there are, or may be.
-func dropHistoryTriggers(t *catalog.Table) (stmts []string) {
+// dropHistoryTriggers are the statements that drop those which there are, or may be, under any name.
+func (m *Maintainer) dropHistoryTriggers(ctx context.Context, t *catalog.Table) (stmts []string, err error) {
+	add := func(drop string) {
+		if !slices.Contains(stmts, drop) {
+			stmts = append(stmts, drop)
+		}
+	}
 	for _, q := range []catalog.HistoryDDL{t.WrittenDDL(), t.HistoryDDL()} {
 		for _, event := range []string{"INSERT", "UPDATE"} {
-			if drop := q.DropTrigger(event); q.Named() && !slices.Contains(stmts, drop) {
-				stmts = append(stmts, drop)
+			if q.Named() {
+				add(q.DropTrigger(event))
 			}
 		}
 	}
-	return stmts
+	there, err := m.Shared.Lookups.Query(ctx, triggersSQL+"EVENT_OBJECT_SCHEMA = "+catalog.Text(t.Spec.DB)+" AND EVENT_OBJECT_TABLE = "+catalog.Text(t.Spec.Name)+" ORDER BY TRIGGER_NAME")
+	for _, r := range there {
+		if h := catalog.WrittenHistory(r[4]); h != "" && (h == t.History.Table || h == t.Spec.History.Table) {
+			add("DROP TRIGGER IF EXISTS " + sqltext.Qualified(r[0], r[1]))
+		}
+	}
+	return stmts, err
 }
 
 // history looks at the history of a table.

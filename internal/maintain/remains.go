@@ -17,7 +17,11 @@ func (m *Maintainer) leave(ctx context.Context, s *catalog.Schema, tables []*cat
 	}
 	for _, t := range tables {
 		if t.History != (catalog.HistoryState{}) {
-			if err := m.runDDL(ctx, dropHistoryTriggers(t)); err != nil {
+			drops, err := m.dropHistoryTriggers(ctx, t)
+			if err == nil {
+				err = m.runDDL(ctx, drops)
+			}
+			if err != nil {
 				return fmt.Errorf("countermysql: leaving %s, its history: %w", t, err)
 			}
 		}
