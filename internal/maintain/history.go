@@ -8,7 +8,6 @@ import (
 
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/lookups"
-	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // historyOf asks what a history table lacks, as [catalog.HistoryDDL.Fit] says it.
@@ -94,9 +93,9 @@ func (m *Maintainer) dropHistoryTriggers(ctx context.Context, t *catalog.Table) 
 		}
 	}
 	there, err := m.Shared.Lookups.Query(ctx, triggersSQL+"EVENT_OBJECT_SCHEMA = "+catalog.Text(t.Spec.DB)+" AND EVENT_OBJECT_TABLE = "+catalog.Text(t.Spec.Name)+" ORDER BY TRIGGER_NAME")
-	for _, r := range there {
-		if h := catalog.WrittenHistory(r[4]); h != "" && (h == t.History.Table || h == t.Spec.History.Table) {
-			add("DROP TRIGGER IF EXISTS " + sqltext.Qualified(r[0], r[1]))
+	for _, g := range triggersOf(there) {
+		if h := catalog.WrittenHistory(g.Body); h != "" && (h == t.History.Table || h == t.Spec.History.Table) {
+			add(g.Drop())
 		}
 	}
 	return stmts, err
