@@ -23,7 +23,7 @@ func (s *Schema) ChangedBy(toks []sqltext.Token, text string) (tables []string, 
 		return nil, true
 	case of == "DATABASE" || of == "SCHEMA":
 		return nil, !toks[0].Is("CREATE") && s.inDatabase(what)
-	case !s.Mentions(text):
+	case !s.Mentions(text), sqltext.RestartsNumbers(toks):
 		return nil, false
 	case versions:
 		return nil, true

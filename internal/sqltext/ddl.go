@@ -148,6 +148,20 @@ func newName(toks []Token) []Token {
 	return nil
 }
 
+// RestartsNumbers reports whether DDL says nothing but what number AUTO_INCREMENT goes on with, as libraries
+// for tests do with each table before each test.
+func RestartsNumbers(toks []Token) bool {
+	rest := BehindTable(toks)
+	rest = rest[len(TableNamed(rest)):]
+	if !WordAt(toks, 0, "ALTER") || !WordAt(rest, 0, "AUTO_INCREMENT") {
+		return false
+	}
+	if rest = rest[1:]; len(rest) > 0 && rest[0].Punct('=') {
+		rest = rest[1:]
+	}
+	return len(rest) == 1 && rest[0].Kind == Number
+}
+
 // TableName reads a table's name, with its database if that is given.
 func TableName(toks []Token) (db, name string, ok bool) {
 	switch {

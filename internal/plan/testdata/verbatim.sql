@@ -1,3 +1,6 @@
+ALTER TABLE post AUTO_INCREMENT = 1000
+=> verbatim
+
 SELECT 1
 => verbatim
 
