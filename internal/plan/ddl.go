@@ -37,7 +37,7 @@ func (a *analyzer) ddl(tables []*catalog.Table, via []catalog.Dependent) *Plan {
 	}
 	named = slices.DeleteFunc(named, func(t *catalog.Table) bool { return !concerns(t) })
 	switch {
-	case len(named) == 0, sqltext.RestartsNumbers(a.toks):
+	case len(named) == 0:
 		return &Plan{}
 	case drops:
 		return &Plan{Work: &Drop{named}}

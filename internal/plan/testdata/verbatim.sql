@@ -1,6 +1,3 @@
-ALTER TABLE post AUTO_INCREMENT = 1000
-=> verbatim
-
 SELECT 1
 => verbatim
 
