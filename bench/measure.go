@@ -106,7 +106,7 @@ const roundOverhead = 250 * time.Millisecond
 
 const (
 	warmUpShare   = 0.3              // of a round
-	warmUpTable   = time.Millisecond // for each table: by then every client has met nearly all of them
+	warmUpTable   = time.Millisecond // for each table: by then nearly each has been met, and its text planned
 	goalFactor    = 4                // a point where something must be shown has rounds of so many times the usual length
 	shortestRound = 50 * time.Millisecond
 	longestRound  = 2 * time.Second // a longer one tells no more

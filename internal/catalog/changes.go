@@ -23,10 +23,12 @@ func (s *Schema) ChangedBy(toks []sqltext.Token, text string) (tables []string, 
 		return nil, true
 	case of == "DATABASE" || of == "SCHEMA":
 		return nil, !toks[0].Is("CREATE") && s.inDatabase(what)
-	case !s.Mentions(text), sqltext.RestartsNumbers(toks):
+	case !s.Mentions(text):
 		return nil, false
 	case versions:
 		return nil, true
+	case sqltext.RestartsNumbers(toks):
+		return nil, false
 	case toks[0].Is("TRUNCATE"): // a table without a key may have one row then
 		return nil, slices.ContainsFunc(what, func(t sqltext.Token) bool {
 			return slices.ContainsFunc(s.byName[strings.ToLower(t.Name)].Tables, func(t *Table) bool { return len(t.Key) == 0 })

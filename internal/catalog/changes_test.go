@@ -69,6 +69,7 @@ func TestChangedBy(t *testing.T) {
 		"TRUNCATE page":                  "all",
 		"CREATE TABLE x (id INT) /*!50100 ENGINE=InnoDB */":                                     "no",
 		"CREATE TABLE /*!32312 IF NOT EXISTS */ post (id INT)":                                  "all",
+		"ALTER TABLE /*!50000 post ADD COLUMN x INT, */ AUTO_INCREMENT = 5":                     "all",
 		"DROP /*!50030 TRIGGER */ g":                                                            "all",
 		"CREATE /*!50017 DEFINER=a@b */ TRIGGER g AFTER INSERT ON post FOR EACH ROW SET @x = 1": "all",
 	} {

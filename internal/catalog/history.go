@@ -100,20 +100,17 @@ func (t *Table) historyBody(event, history string, every time.Duration) string {
 		") ON DUPLICATE KEY UPDATE " + strings.Join(adds, ", ") + "; END IF"
 }
 
-// writesHistory finds in the body of a trigger what history it writes.
+// writesHistory finds in the body of a trigger, without doubled spaces, what history it writes.
 var writesHistory = regexp.MustCompile("^IF .* THEN INSERT INTO `((?:[^`]|``)+)` .* DIV ([0-9]{1,5}) ")
 
 // note takes in a trigger of the table; false if it is none of ours, or of other counters. The
 // interval may be another than is configured here: that is for who makes triggers.
 func (h *HistoryState) note(t *Table, event, timing, body string) bool {
 	body = strings.Join(strings.Fields(body), " ")
-	m := writesHistory.FindStringSubmatch(body)
-	if m == nil || timing != "AFTER" || len(t.Counters) == 0 || h.Inserts && event == "INSERT" || h.Updates && event == "UPDATE" {
+	history, every := WrittenHistory(body)
+	if history == "" || timing != "AFTER" || len(t.Counters) == 0 || h.Inserts && event == "INSERT" || h.Updates && event == "UPDATE" {
 		return false
 	}
-	history := strings.ReplaceAll(m[1], "``", "`")
-	seconds, _ := strconv.Atoi(m[2]) // digits
-	every := time.Duration(seconds) * time.Second
 	if body != strings.Join(strings.Fields(t.historyBody(event, history, every)), " ") || (h.Inserts || h.Updates) && (h.Table != history || h.Every != every) {
 		return false
 	}
@@ -246,18 +243,24 @@ func (q HistoryDDL) old() string {
 	return sqltext.Quote(q.t.BucketColumn()) + " <= UTC_TIMESTAMP() - INTERVAL " + strconv.Itoa(int((q.t.Spec.History.Keep+q.every)/time.Second)) + " SECOND"
 }
 
-// namesHistory reports whether a trigger has the name of one that writes the history, or writes it.
-func (t *Table) namesHistory(trigger, body string) bool {
+// IsForHistory reports whether a trigger of the table is one for its history: by its name, or by what it
+// writes, as tools that copy a table give its triggers other names.
+func (t *Table) IsForHistory(trigger, body string) bool {
 	history := t.Spec.History.Table
-	return history != "" && (strings.EqualFold(trigger, history+HistoryInsert) || strings.EqualFold(trigger, history+HistoryUpdate) || WrittenHistory(body) == history)
+	if history == "" {
+		return false
+	}
+	written, _ := WrittenHistory(body)
+	return written == history || strings.EqualFold(trigger, history+HistoryInsert) || strings.EqualFold(trigger, history+HistoryUpdate)
 }
 
 // WrittenHistory is the history table that a trigger's body writes, if it is one of ours, whatever its
-// counters and its name are: tools that copy a table give its triggers others.
-func WrittenHistory(body string) string {
+// counters and its name are, and the interval.
+func WrittenHistory(body string) (table string, every time.Duration) {
 	m := writesHistory.FindStringSubmatch(strings.Join(strings.Fields(body), " "))
 	if m == nil {
-		return ""
+		return "", 0
 	}
-	return strings.ReplaceAll(m[1], "``", "`")
+	seconds, _ := strconv.Atoi(m[2]) // digits
+	return strings.ReplaceAll(m[1], "``", "`"), time.Duration(seconds) * time.Second
 }

@@ -239,7 +239,7 @@ func (l *loader) readTriggers(all []Dependent, own func(trigger []string) bool) 
 			update := v[3] == "UPDATE"
 			t.UpdateTriggers = t.UpdateTriggers || update
 			switch slows := update && !t.Closed; { // a closed table's increments fire it
-			case t.namesHistory(v[5], v[2]):
+			case t.IsForHistory(v[5], v[2]):
 				if t.History.Outdated = true; slows { // and never unfit, or Init would not make it anew
 					t.Degraded = append(t.Degraded, why+"it has written a history of other counters: run countermysql init, which makes it anew")
 				}

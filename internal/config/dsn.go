@@ -180,7 +180,8 @@ func (c *Settings) addColumns(columns, db, param string) (mistakes []error) {
 				c.Tables = append(c.Tables, t)
 			}
 			at, name := &c.Tables[i], sqltext.JoinName(parts[last])
-			if at.At[list+" "+name] = place; param == paramTouch {
+			at.At[list+" "+name] = place
+			if param == paramTouch {
 				at.Touch = append(at.Touch, name)
 			} else {
 				at.Counters = append(at.Counters, name)

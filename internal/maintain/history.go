@@ -92,9 +92,9 @@ func (m *Maintainer) dropHistoryTriggers(ctx context.Context, t *catalog.Table) 
 			}
 		}
 	}
-	there, err := m.Shared.Lookups.Query(ctx, triggersSQL+"EVENT_OBJECT_SCHEMA = "+catalog.Text(t.Spec.DB)+" AND EVENT_OBJECT_TABLE = "+catalog.Text(t.Spec.Name)+" ORDER BY TRIGGER_NAME")
+	there, err := m.Shared.Lookups.Query(ctx, triggersOn(t))
 	for _, g := range triggersOf(there) {
-		if h := catalog.WrittenHistory(g.Body); h != "" && (h == t.History.Table || h == t.Spec.History.Table) {
+		if h, _ := catalog.WrittenHistory(g.Body); h != "" && (h == t.History.Table || h == t.Spec.History.Table) {
 			add(g.Drop())
 		}
 	}
@@ -134,8 +134,7 @@ func (k *inspection) history(t *catalog.Table) {
 	if problem := t.History.Problem(spec); problem != "" {
 		k.warn(name, problem, "run countermysql init", "")
 	}
-	k.definers(t, triggersOf(k.ask(triggersSQL+"EVENT_OBJECT_SCHEMA = "+catalog.Text(t.Spec.DB)+
-		" AND EVENT_OBJECT_TABLE = "+catalog.Text(t.Spec.Name)+" AND TRIGGER_NAME IN ("+catalog.Text(spec.Table+catalog.HistoryInsert)+", "+catalog.Text(spec.Table+catalog.HistoryUpdate)+")")))
+	k.definers(t, slices.DeleteFunc(triggersOf(k.ask(triggersOn(t))), func(g trigger) bool { return !t.IsForHistory(g.Name, g.Body) }))
 	if spec.Keep > 0 && ddl == "" && why == "" {
 		k.mayDo(t, []need{{"SELECT", q.Name(), "SELECT * FROM " + q.Name()}, {"DELETE", q.Name(), "DELETE FROM " + q.Name() + " WHERE FALSE"}})
 	}

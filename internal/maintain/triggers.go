@@ -21,6 +21,11 @@ type trigger struct {
 	definer string
 }
 
+// triggersOn asks for the triggers of a table.
+func triggersOn(t *catalog.Table) string {
+	return triggersSQL + "EVENT_OBJECT_SCHEMA = " + catalog.Text(t.Spec.DB) + " AND EVENT_OBJECT_TABLE = " + catalog.Text(t.Spec.Name) + " ORDER BY TRIGGER_NAME"
+}
+
 // triggersOf are what rows of triggersSQL tell of.
 func triggersOf(rows [][]string) []trigger {
 	all := make([]trigger, len(rows))

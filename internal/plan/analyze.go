@@ -10,6 +10,7 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
+// Make plans a statement. One that names no listed table, as most do, is not parsed.
 func Make(s *catalog.Schema, text string, mode sqltext.Mode, db string) *Plan {
 	var p *Plan
 	toks := sqltext.Tokenize(text, mode)
