@@ -118,9 +118,9 @@ func (d *Driver) OpenConnector(dsn string) (driver.Connector, error) {
 
 // NewConnector returns a connector for sql.OpenDB. Both configurations are
 // copied; a nil config has no counters. It reads no file and no environment
-// variable. Of a DSN with parameters of ours ParseDSN makes both configurations:
-// mysql.ParseDSN leaves them in Params, which go to the server. All mistakes are
-// reported together, as *ConfigError.
+// variable. Of a DSN with parameters of ours ParseDSN makes both configurations;
+// mysql.ParseDSN leaves them in Params, where they are a mistake, as they would go
+// to the server. All mistakes are reported together, as *ConfigError.
 func NewConnector(cfg *mysql.Config, config *Config) (*Connector, error) {
 	return newConnector(cfg.Clone(), config.clone(), nil)
 }
