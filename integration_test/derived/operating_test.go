@@ -44,7 +44,7 @@ func TestCheckDerived(t *testing.T) {
 		harness.Affected(t, tw.Direct, "DELETE FROM comment WHERE post_id = 1")
 		require.Len(t, problems(t, tw), 1)
 		require.Contains(t, problems(t, tw)[0], "the DELETE trigger of ")
-		require.Len(t, initialized(t, tw.Ours), 2, "the sql_mode and the trigger")
+		require.Len(t, initialized(t, tw.Ours), 3, "the sql_mode, the database and the trigger")
 		require.Empty(t, problems(t, tw))
 		requireExact(t, tw)
 

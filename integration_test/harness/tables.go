@@ -170,3 +170,26 @@ INSERT INTO author (id) VALUES (1), (2);
 CREATE TABLE post (id INT PRIMARY KEY, author INT NOT NULL, likes INT NOT NULL DEFAULT 0, KEY (likes), KEY (author));
 INSERT INTO post (id, author, likes) VALUES (1, 1, 0), (2, 2, 5), (3, 1, 10), (4, 2, 15), (5, 1, 20);
 `
+
+// RestoreTriggers makes the triggers of a database in a copy of it, as a dump has them: by the
+// statements that the server shows.
+func RestoreTriggers(t *testing.T, original, copied *sql.DB) (names []string) {
+	t.Helper()
+	for _, name := range QueriedList(t, original, "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE() ORDER BY TRIGGER_NAME") {
+		rows, err := original.QueryContext(t.Context(), "SHOW CREATE TRIGGER `"+name+"`")
+		require.NoError(t, err)
+		columns, err := rows.Columns()
+		require.NoError(t, err)
+		require.True(t, rows.Next())
+		shown := make([]sql.NullString, len(columns))
+		into := make([]any, len(columns))
+		for i := range shown {
+			into[i] = &shown[i]
+		}
+		require.NoError(t, rows.Scan(into...))
+		require.NoError(t, rows.Close())
+		Affected(t, copied, shown[2].String)
+		names = append(names, name)
+	}
+	return names
+}

@@ -210,14 +210,14 @@ func (q HistoryDDL) Fit(columns [][]string, comment string) (ddl, why string) {
 	return "ALTER TABLE " + q.Name() + " " + strings.Join(changes, ", "), ""
 }
 
-// Trigger makes one, by CREATE or CREATE OR REPLACE.
+// Trigger makes one, by CREATE or CREATE OR REPLACE, where the database is in use: see [Trigger.Create].
 func (q HistoryDDL) Trigger(create, event string) string {
-	return create + " TRIGGER " + q.trigger(event) + " AFTER " + event + " ON " + q.t.Base() + " FOR EACH ROW " + q.t.historyBody(event, q.name, q.every)
+	return create + " TRIGGER " + sqltext.Quote(q.trigger(event)) + " AFTER " + event + " ON " + sqltext.Quote(q.t.Spec.Name) + " FOR EACH ROW " + q.t.historyBody(event, q.name, q.every)
 }
 
 // DropTrigger drops it.
 func (q HistoryDDL) DropTrigger(event string) string {
-	return "DROP TRIGGER IF EXISTS " + q.trigger(event)
+	return "DROP TRIGGER IF EXISTS " + sqltext.Qualified(q.t.Spec.DB, q.trigger(event))
 }
 
 func (q HistoryDDL) trigger(event string) string {
@@ -225,7 +225,7 @@ func (q HistoryDDL) trigger(event string) string {
 	if event == "UPDATE" {
 		ends = HistoryUpdate
 	}
-	return sqltext.Qualified(q.t.Spec.DB, q.name+ends)
+	return q.name + ends
 }
 
 // Old deletes some of the intervals that ended before the time to keep them, and HasOld finds

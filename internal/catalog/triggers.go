@@ -47,15 +47,20 @@ type Trigger struct {
 // ownTrigger is how the names of our triggers begin.
 const ownTrigger = "countermysql_"
 
-func (g Trigger) quoted() string { return sqltext.Qualified(g.DB, g.Name) }
-
-// Create is the statement that makes it.
+// Create is the statement that makes it, where its database is in use. It names none: MariaDB keeps
+// the text, a dump has it, and could not be restored as another database.
 func (g Trigger) Create() string {
-	return "CREATE TRIGGER " + g.quoted() + " AFTER " + g.Event + " ON " + sqltext.Qualified(g.DB, g.Table) + " FOR EACH ROW " + g.Body
+	return "CREATE TRIGGER " + sqltext.Quote(g.Name) + " AFTER " + g.Event + " ON " + sqltext.Quote(g.Table) + " FOR EACH ROW " + g.Body
 }
 
+// Use is what comes before [Trigger.Create].
+func (g Trigger) Use() string { return Use(g.DB) }
+
+// Use makes a database the one that texts mean which name none.
+func Use(db string) string { return "USE " + sqltext.Quote(db) }
+
 // Drop is the statement that ends it.
-func (g Trigger) Drop() string { return "DROP TRIGGER IF EXISTS " + g.quoted() }
+func (g Trigger) Drop() string { return "DROP TRIGGER IF EXISTS " + sqltext.Qualified(g.DB, g.Name) }
 
 // Triggers keep the derived counters of a table; none where it can't have them.
 func (t *Table) Triggers() (all []Trigger) {

@@ -54,11 +54,15 @@ func (k *inspection) derived(t *catalog.Table) {
 	for _, g := range wanted {
 		if !has(there, g) {
 			k.fail(t.String(), fmt.Sprintf("the %s trigger of %s.%s that keeps its derived counters is missing, or is another, or the user may not see it", g.Event, g.DB, g.Table),
-				"run countermysql init, which also sets the counters, or the statement and then countermysql recount --repair", g.Create())
+				"run countermysql init, which also sets the counters, or the statement and then countermysql recount --repair", g.Use()+"; "+g.Create())
 		}
 	}
-	for _, g := range there {
-		if !slices.ContainsFunc(wanted, g.isNamed) { // one with such a name has been told
+	for i, g := range there {
+		switch {
+		case has(there[:i], g.Trigger):
+			k.fail(t.String(), fmt.Sprintf("trigger %s.%s counts what another does, so that its derived counters count each row twice", g.DB, g.Name),
+				"run countermysql init, which drops it and sets the counters", g.Drop())
+		case !slices.ContainsFunc(wanted, func(w catalog.Trigger) bool { return g.isNamed(w) || g.is(w) }): // one with such a name has been told
 			k.warn(t.String(), fmt.Sprintf("trigger %s.%s writes its slots, by a formula that is not configured here", g.DB, g.Name),
 				"configure all processes alike, or drop it: countermysql init does", g.Drop())
 		}

@@ -193,15 +193,20 @@ func triggersToChange(ctx context.Context, pool *lookups.Pool, t *catalog.Table)
 		return nil, err
 	}
 	wanted := t.Triggers()
-	for _, g := range there {
-		if !slices.ContainsFunc(wanted, g.is) {
+	for i, g := range there {
+		if !slices.ContainsFunc(wanted, g.is) || has(there[:i], g.Trigger) {
 			stmts = append(stmts, g.Drop())
 		}
 	}
+	in := ""
 	for _, g := range wanted {
-		if !has(there, g) {
-			stmts = append(stmts, g.Create())
+		if has(there, g) {
+			continue
 		}
+		if g.DB != in {
+			in, stmts = g.DB, append(stmts, g.Use())
+		}
+		stmts = append(stmts, g.Create())
 	}
 	if stmts == nil {
 		return nil, nil
@@ -209,8 +214,9 @@ func triggersToChange(ctx context.Context, pool *lookups.Pool, t *catalog.Table)
 	return inMode("STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION", stmts...), nil
 }
 
-// has reports whether the server has a trigger as it is to be.
+// has reports whether there is a trigger that does what one is to do.
 func has(there []trigger, wanted catalog.Trigger) bool {
+	wanted.Body = strings.TrimSpace(wanted.Body)
 	return slices.ContainsFunc(there, func(g trigger) bool { return g.is(wanted) })
 }
 

@@ -75,7 +75,7 @@ func historyTriggers(t *catalog.Table, drops []string) []string {
 	default:
 		stmts = slices.Concat([]string{"LOCK TABLES " + t.Base() + " WRITE"}, drops, stmts, []string{"UNLOCK TABLES"})
 	}
-	return inMode("", stmts...)
+	return inMode("", append([]string{catalog.Use(t.Spec.DB)}, stmts...)...)
 }
 
 // dropHistoryTriggers are the statements that drop those which there are, or may be, under any name.

@@ -40,9 +40,10 @@ func (g trigger) isNamed(wanted catalog.Trigger) bool {
 	return g.DB == wanted.DB && g.Name == wanted.Name
 }
 
-// is reports whether it is a wanted one, as that is to be.
+// is reports whether it does what a wanted one is to do. It may have another name: in what was restored
+// as another database, or is from a tool that copies tables.
 func (g trigger) is(wanted catalog.Trigger) bool {
-	return g.isNamed(wanted) && strings.EqualFold(g.Table, wanted.Table) && g.Event == wanted.Event && strings.TrimSpace(g.Body) == wanted.Body
+	return g.DB == wanted.DB && strings.EqualFold(g.Table, wanted.Table) && g.Event == wanted.Event && strings.TrimSpace(g.Body) == wanted.Body
 }
 
 // MakeTriggers makes what writes histories and keeps derived counters, where that is missing
