@@ -57,6 +57,10 @@ func TestAcceptedEarlierTouch(t *testing.T) {
 			show+" ⇒ [1 2023-11-14 22:13:20.000000] ⇒ [1 2023-11-14 22:13:20.654321]",
 			"A: UPDATE page SET hits = hits + 1, seen = '2023-11-14 22:13:10' WHERE id = 1", show)
 
+		tw = harness.NewTwin(t, srv, schema, config, "timestamp=1700000000") // processes of several time zones
+		count := "UPDATE page SET hits = hits + 1, seen = NOW() WHERE id = 1"
+		tw.Accepted(t, "A: SET time_zone = '+02:00'", "B: SET time_zone = '+00:00'", "A: "+count, show, "B: "+count, show+" ⇒ [1 2023-11-14 22:13:20.000000] ⇒ [1 2023-11-15 00:13:20.000000]")
+
 		now, notes := time.Now().UTC().Format("2006-01-02 15:04:05.000000789"), "A: SHOW WARNINGS"
 		if harness.MariaDB(srv) {
 			notes += " ⇒ [Note 1265 Data truncated for column 'last' at row 1] ⇒ [Note 1292 Truncated incorrect datetime value: '" + now + "'][Note 1265 Data truncated for column 'last' at row 1]"
