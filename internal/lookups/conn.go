@@ -23,7 +23,7 @@ func (c connector) Connect(ctx context.Context) (_ driver.Conn, err error) {
 	}
 	conn := &Conn{Conn: raw}
 	defer conn.recovered(&err)
-	for _, set := range []string{"SET autocommit = 1, completion_type = 0, SESSION lock_wait_timeout = 1, /*!50708 SESSION max_execution_time = 0, */ SESSION sql_select_limit = " + sqltext.NoLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+	for _, set := range []string{"SET autocommit = 1, completion_type = 0, SESSION lock_wait_timeout = 1, /*!50708 SESSION max_execution_time = 0, */ " + sqltext.Untimed + "SESSION sql_select_limit = " + sqltext.NoLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
 		if _, err := conn.ExecContext(ctx, set, nil); err != nil {
 			conn.Close()
 			return nil, err

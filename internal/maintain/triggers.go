@@ -9,6 +9,7 @@ import (
 	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/mysqlerr"
 	"github.com/countermysql/countermysql/internal/session"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // triggersSQL asks for triggers: the database of the table that each is for, its name, that
@@ -99,7 +100,7 @@ func (m *Maintainer) ddlSession(ctx context.Context) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.Do(ctx, "SET SESSION lock_wait_timeout = 2"); err != nil {
+	if _, err := s.Do(ctx, "SET "+sqltext.Untimed+"SESSION lock_wait_timeout = 2"); err != nil {
 		s.Close()
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/countermysql/countermysql/internal/mysqlerr"
+	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // startTransaction begins a transaction whatever the sql_mode: under ORACLE,
@@ -85,7 +86,7 @@ func ForOurs(ctx context.Context, s *Session, seconds int, settings string) erro
 	if err != nil {
 		return err
 	}
-	set := "SET SESSION autocommit = 1, lock_wait_timeout = 2, innodb_lock_wait_timeout = " + strconv.Itoa(seconds) + ", " + settings
+	set := "SET " + sqltext.Untimed + "SESSION autocommit = 1, lock_wait_timeout = 2, innodb_lock_wait_timeout = " + strconv.Itoa(seconds) + ", " + settings
 	if known.Server.SnapshotIsolation {
 		set += ", innodb_snapshot_isolation = OFF"
 	}

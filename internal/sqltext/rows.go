@@ -46,6 +46,9 @@ func endsRows(toks []Token, i int) bool {
 		t.Is("FOR") && i+1 < len(toks) && (toks[i+1].Is("UPDATE") || toks[i+1].Is("SHARE"))
 }
 
+// Untimed, in a SET before other variables, lifts MariaDB's limit of how long a statement may take.
+const Untimed = "/*M!100101 SESSION max_statement_time = 0, */ "
+
 // NoLimit is the default of sql_select_limit.
 const NoLimit = "18446744073709551615"
 
