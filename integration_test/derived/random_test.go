@@ -20,7 +20,7 @@ import (
 
 // randomScripts are played in a run of the tests, from the same seed in each;
 // COUNTERMYSQL_SOAK=30m plays fresh ones for so long.
-const randomScripts = 12
+const randomScripts = 8
 
 // player is a client that writes posts and comments of its own, so that it waits for no other:
 // posts begin with first, comments with 1,000 times that.

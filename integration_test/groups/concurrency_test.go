@@ -19,7 +19,7 @@ import (
 // random order never deadlock and lose nothing, with reads inside under
 // ReadOwnSnapshot, and beside edits, exact statements and inserts of others.
 func TestNoDeadlocks(t *testing.T) {
-	const clients, transactions = 32, 25
+	const clients, transactions = 32, 12
 	beside := map[string][]func(ctx context.Context, db *sql.DB, c *harness.Crowd, i int){
 		"nothing": nil,
 		"edits": {func(ctx context.Context, db *sql.DB, c *harness.Crowd, i int) {

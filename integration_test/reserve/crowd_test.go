@@ -22,7 +22,7 @@ import (
 // usual isolation levels, in two processes, with rollbacks, and beside who edits, restocks, reads for
 // update and rolls up.
 func TestReserveSoldOut(t *testing.T) {
-	const there = 4000
+	const there = 2000
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for _, as := range []struct {
 			level sql.IsolationLevel
@@ -90,8 +90,8 @@ func TestReserveSoldOut(t *testing.T) {
 				}
 			}, func(i int) {
 				if i%100 == 0 && time.Now().Before(restocked.Add(-time.Second)) {
-					added.Add(500)
-					_, err := dbs[i/100%3].Exec("UPDATE item SET stock = stock + 500 WHERE id = 1")
+					added.Add(200)
+					_, err := dbs[i/100%3].Exec("UPDATE item SET stock = stock + 200 WHERE id = 1")
 					c.Check(err)
 				}
 			}, func(i int) {
