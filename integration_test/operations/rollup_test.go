@@ -212,8 +212,38 @@ func TestRollupOfOrphans(t *testing.T) {
 	})
 }
 
+// TestRollupOfManyOrphans proves that the slots of rows that are gone are removed together, not one
+// by one, and that those of a row among them which somebody is about to insert again are left.
+func TestRollupOfManyOrphans(t *testing.T) {
+	t.Parallel()
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		const keys = 1000
+		tw := harness.NewTwin(t, srv, "CREATE TABLE day (id VARCHAR(20) PRIMARY KEY, n BIGINT NOT NULL DEFAULT 0)", harness.Counters("day", "n"))
+		const numbers = " WITH RECURSIVE digits (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM digits WHERE n < 9) "
+		harness.Affected(t, tw.Direct, "INSERT INTO day_slots (id, slot, n)"+numbers+"SELECT CONCAT('k', a.n * 100 + b.n * 10 + c.n), d.n, 1 FROM digits a, digits b, digits c, digits d WHERE d.n < 2")
+		harness.Affected(t, tw.Direct, "INSERT INTO day (id) VALUES ('k7'), ('K500')") // 500 is another spelling
+		inserting := harness.Session(t, tw.Direct)
+		harness.Affected(t, inserting, "BEGIN")
+		harness.Affected(t, inserting, "INSERT INTO day (id) VALUES ('k999')")
+		config, recorder := *tw.Config, harness.NewRecorder()
+		config.Interceptor = recorder
+		db, _ := harness.OpenOurs(t, tw.OursDSN, &config)
+		var done []countermysql.RolledUp
+		sent := recorder.During(func() {
+			var err error
+			done, err = countermysql.Rollup(t.Context(), db, &countermysql.RollupOptions{MaxLock: time.Second})
+			require.NoError(t, err)
+		})
+		require.Equal(t, []countermysql.RolledUp{{Table: done[0].Table, Keys: 2, Slots: 4, Orphans: 2 * (keys - 3), Busy: 1}}, done)
+		require.Less(t, len(sent), keys*5)
+		harness.Affected(t, inserting, "ROLLBACK")
+		require.EqualValues(t, 2, harness.Number(t, tw.Direct, "SELECT COUNT(*) FROM day_slots"))
+		require.EqualValues(t, 4, harness.Number(t, tw.Direct, "SELECT SUM(n) FROM day"))
+	})
+}
+
 // TestRollupAndNewRow proves that the slots of a row which is inserted while
-// the rollup takes its key for an orphan are not lost.
+// the rollup takes its key for an orphan, alone or with others, are not lost.
 func TestRollupAndNewRow(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := harness.NewTwin(t, srv, harness.Hot, harness.Counters("hot", "n"))
@@ -221,10 +251,13 @@ func TestRollupAndNewRow(t *testing.T) {
 		config := *tw.Config
 		config.Interceptor = hook
 		db, _ := harness.OpenOurs(t, tw.OursDSN, &config)
-		for i, before := range []string{"its slots are locked", "its base row is looked for"} {
+		for i, before := range []string{"its slots are locked", "its base row is looked for", "its slots are locked, and others", "its base row is looked for, and others"} {
 			t.Run("before "+before, func(t *testing.T) {
-				harness.Affected(t, tw.Ours, "UPDATE hot SET n = n + 1000 WHERE id = 10")
-				harness.Affected(t, tw.Direct, "DELETE FROM hot WHERE id = 10")
+				for id := 10; id <= 10+i/2*20; id += 10 {
+					harness.Affected(t, tw.Ours, "INSERT IGNORE INTO hot (id) VALUES (?)", id)
+					harness.Affected(t, tw.Ours, "UPDATE hot SET n = n + 1000 WHERE id = ?", id)
+					harness.Affected(t, tw.Direct, "DELETE FROM hot WHERE id = ?", id)
+				}
 				done := make(chan struct{})
 				insert := func() {
 					defer close(done)
@@ -233,7 +266,7 @@ func TestRollupAndNewRow(t *testing.T) {
 						harness.Affected(t, tw.Ours, "UPDATE hot SET n = n + 1 WHERE id = 10")
 					}
 				}
-				hook.left.Store(int64(i + 1))
+				hook.left.Store(int64(i%2 + 1))
 				hook.do = func() {
 					go insert()
 					select { // it may have to wait for the rollup

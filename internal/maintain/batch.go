@@ -2,6 +2,7 @@ package maintain
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -46,6 +47,9 @@ func (r *rollup) batch(ctx context.Context, keys []catalog.Key) error {
 	} else {
 		r.resize(time.Since(start))
 	}
+	if err := r.removeGone(ctx, slices.DeleteFunc(slices.Clone(keys), func(k catalog.Key) bool { return taken[k.ID()] }), taken); err != nil {
+		return err
+	}
 	for _, k := range keys {
 		if taken[k.ID()] {
 			r.failed = 0
@@ -56,6 +60,46 @@ func (r *rollup) batch(ctx context.Context, keys []catalog.Key) error {
 		}
 	}
 	return nil
+}
+
+// removeGone removes the slots of those keys which have no base rows, and notes these.
+func (r *rollup) removeGone(ctx context.Context, keys []catalog.Key, done map[string]bool) error {
+	t, name := r.table, sqltext.Quote(r.table.Spec.Name)
+	if len(keys) < 2 || len(t.Key) == 0 {
+		return nil
+	}
+	there, err := r.folder.Read(ctx, "SELECT "+t.Key.Select(name)+" FROM "+t.Base()+slotsql.ForceKey(t)+" WHERE "+t.Key.WhereAny(keys, name))
+	if err != nil {
+		return err
+	}
+	exist := map[string]bool{}
+	for _, k := range t.Key.KeysOfRows(there) {
+		exist[k.ID()] = true
+	}
+	return r.removeTogether(ctx, slices.DeleteFunc(keys, func(k catalog.Key) bool { return exist[k.ID()] }), done)
+}
+
+// removeTogether removes the slots of such keys in one transaction; where somebody is about to insert
+// the row of one, or writes its slots, those of each half by themselves.
+func (r *rollup) removeTogether(ctx context.Context, keys []catalog.Key, done map[string]bool) error {
+	if len(keys) < 2 {
+		return nil
+	}
+	removed, err := r.removeOrphans(ctx, keys)
+	switch n := mysqlerr.Number(err); {
+	case err != nil && n == 0, mysqlerr.Denied[n]:
+		return err
+	case removed:
+		for _, k := range keys {
+			done[k.ID()] = true
+		}
+		return nil
+	}
+	half := len(keys) / 2
+	if err := r.removeTogether(ctx, keys[:half], done); err != nil {
+		return err
+	}
+	return r.removeTogether(ctx, keys[half:], done)
 }
 
 // resize makes transactions smaller or larger, by how long one has taken.
@@ -73,7 +117,7 @@ func (r *rollup) alone(ctx context.Context, k catalog.Key) error {
 	for try := 0; ; try++ {
 		taken, err := r.fold(ctx, r.table.Key, []catalog.Key{k}, "FOR UPDATE")
 		if err == nil && len(taken) == 0 {
-			err = r.removeOrphan(ctx, k)
+			_, err = r.removeOrphans(ctx, []catalog.Key{k})
 		}
 		switch n := mysqlerr.Number(err); {
 		case err == nil:
@@ -228,31 +272,38 @@ func (r *rollup) fitsWhole(ctx context.Context, row slotsql.LockedRow) (bool, er
 	return slotsql.Overflow(r.table, row, all[row.Key.ID()]) == "", err
 }
 
-// removeOrphan removes the slots of a row that does not exist. The row may be
-// inserted meanwhile, so the slots are locked first: who increments the new row
+// removeOrphans removes the slots of rows that do not exist; nothing if one of them does by now. They
+// may be inserted meanwhile, so the slots are locked first: who increments a new row
 // then waits for them, and sees the row's lock refused here if it is quicker.
-func (r *rollup) removeOrphan(ctx context.Context, k catalog.Key) error {
+func (r *rollup) removeOrphans(ctx context.Context, keys []catalog.Key) (removed bool, err error) {
 	c, t := r.folder, catalog.KeepingNothing(r.table)
 	if len(t.Key) == 0 {
-		return nil // the table is empty: the next INSERT clears its slots
+		return false, nil // the table is empty: the next INSERT clears its slots
 	}
-	return r.transaction(ctx, func() error {
-		found, err := c.SlotRows(ctx, t, []catalog.Key{k}, func(ctx context.Context, query string) ([][]string, error) {
+	err = r.transaction(ctx, func() error {
+		found, err := c.SlotRows(ctx, t, keys, func(ctx context.Context, query string) ([][]string, error) {
 			return c.Read(ctx, query+" FOR UPDATE NOWAIT")
 		})
-		if err != nil || len(found) == 0 {
+		if err != nil {
 			return err
 		}
-		rows, err := c.LockRowsAs(ctx, t, sqltext.Quote(t.Spec.Name), t.Base()+slotsql.ForceKey(t), t.Key.Where(k, sqltext.Quote(t.Spec.Name)), "FOR UPDATE NOWAIT")
+		if removed = len(found) == 0; removed {
+			return nil
+		}
+		name := sqltext.Quote(t.Spec.Name)
+		rows, err := c.LockRowsAs(ctx, t, name, t.Base()+slotsql.ForceKey(t), t.Key.WhereAny(keys, name), "FOR UPDATE NOWAIT")
 		if err != nil || len(rows) > 0 {
-			return err // it exists by now: the next rollup takes it
+			return err // the next rollup takes it
 		}
 		if err := r.sameZones(ctx); err != nil {
 			return err
 		}
-		r.out.Orphans += int64(len(found[k.ID()]))
-		return c.RemoveSlots(ctx, t, slices.Clone(found[k.ID()]))
+		gone := slices.Concat(slices.Collect(maps.Values(found))...)
+		r.out.Orphans += int64(len(gone))
+		removed = true
+		return c.RemoveSlots(ctx, t, gone)
 	})
+	return removed && err == nil, err
 }
 
 // sameZones fails where the key is a moment to one of base and slots table and a time of day
