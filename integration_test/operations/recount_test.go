@@ -1,6 +1,9 @@
 package operations
 
 import (
+	"database/sql"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -79,4 +82,79 @@ func TestDropTwice(t *testing.T) {
 			require.EqualValues(t, 9, harness.Number(t, tw.Direct, "SELECT n FROM p WHERE id = 1"))
 		}
 	})
+}
+
+// TestRecountReadsParts proves that a repair corrects many rows in a statement, and asks the query for
+// these, which the server finds by an index: it does not run all of it for each part of them.
+func TestRecountReadsParts(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		const query = "SELECT pid, COUNT(*) FROM src WHERE public = 1 GROUP BY pid"
+		for key, config := range map[string]countermysql.TableConfig{
+			"INT":         {Recount: map[string]string{"n": query}},
+			"VARCHAR(20)": {Derived: map[string]string{"n": query}},
+			"DATETIME(3)": {Derived: map[string]string{"n": query}},
+		} {
+			const numbers = "WITH RECURSIVE digits (d) AS (SELECT 0 UNION ALL SELECT d + 1 FROM digits WHERE d < 9) SELECT "
+			const of = " FROM digits a, digits b, digits c, digits e WHERE e.d < 4"
+			number := "a.d + 100 * b.d + 10000 * c.d + 1000000 * e.d"
+			if key != "INT" {
+				number += " + 20000101000000"
+			}
+			config.Table, config.Counters = "p", []string{"n"}
+			tw := harness.NewTwin(t, srv, "CREATE TABLE p (id "+key+" PRIMARY KEY, n INT NOT NULL DEFAULT 0);\nCREATE TABLE src (id INT PRIMARY KEY AUTO_INCREMENT, pid "+key+", public INT NOT NULL DEFAULT 1, INDEX (pid));\n"+
+				"INSERT INTO p (id, n) "+numbers+number+", 3"+of+";\n"+
+				"INSERT INTO src (pid) SELECT id FROM p;\nINSERT INTO src (pid) SELECT id FROM p;\nINSERT INTO src (pid) SELECT id FROM p;\nANALYZE TABLE p, src;\n"+
+				"UPDATE p SET n = 7 ORDER BY id LIMIT 200", &countermysql.Config{Rollup: countermysql.RollupNever, Tables: []countermysql.TableConfig{config}})
+			recorded, sent := *tw.Config, harness.NewRecorder()
+			recorded.Interceptor = sent
+			db, _ := harness.OpenOurs(t, tw.OursDSN, &recorded)
+			parts := 0
+			all := sent.During(func() {
+				drifts, err := countermysql.Recount(t.Context(), db, &countermysql.RecountOptions{Repair: true})
+				require.NoError(t, err)
+				require.Len(t, drifts, 200)
+			})
+			require.Less(t, len(all), 200)
+			for _, s := range all {
+				if !strings.Contains(s.Text, "src") || !strings.Contains(s.Text, " IN (") {
+					continue
+				}
+				parts++
+				require.Less(t, rowsOf(t, tw.Direct, "EXPLAIN "+s.Text, "src", "countermysql_row"), 3000, s.Text)
+			}
+			require.NotZero(t, parts)
+			harness.RollUp(t, tw.Ours)
+			require.EqualValues(t, 3*4000, harness.Number(t, tw.Direct, "SELECT SUM(n) FROM p"))
+		}
+	})
+}
+
+// rowsOf is how many rows of a table, by one of its names, the server's plan reads.
+func rowsOf(t *testing.T, db *sql.DB, explain string, names ...string) (rows int) {
+	t.Helper()
+	c := harness.Session(t, db)
+	_, _ = c.ExecContext(t.Context(), "SET explain_format = TRADITIONAL") // MySQL's is another by default
+	res, err := c.QueryContext(t.Context(), explain)
+	require.NoError(t, err)
+	defer res.Close()
+	columns, err := res.Columns()
+	require.NoError(t, err)
+	found := false
+	for res.Next() {
+		told := make([]sql.NullString, len(columns))
+		into := make([]any, len(columns))
+		for i := range told {
+			into[i] = &told[i]
+		}
+		require.NoError(t, res.Scan(into...))
+		if slices.Contains(names, told[slices.Index(columns, "table")].String) {
+			found = true
+			n, err := strconv.Atoi(told[slices.Index(columns, "rows")].String)
+			require.NoError(t, err)
+			rows += n
+		}
+	}
+	require.NoError(t, res.Err())
+	require.True(t, found, explain)
+	return rows
 }

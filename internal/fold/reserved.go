@@ -193,18 +193,21 @@ func (f Reserved) offset(ctx context.Context, offsets []slotsql.SlotRow) error {
 	return nil
 }
 
-// Add adds to a counter of a locked row, in the offset slot: the base row may lack what others
+// Add adds to a counter of locked rows, in their offset slots: the base rows may lack what others
 // have in slots, and an UNSIGNED one not take it.
-func (f Reserved) Add(ctx context.Context, k catalog.Key, c *catalog.Column, amount string) error {
-	row := slotsql.SlotRow{Key: k, Slot: strconv.Itoa(catalog.OffsetSlot)}
-	for _, of := range f.t.Counters {
-		if of == c {
-			row.Amounts = append(row.Amounts, "-("+amount+")")
-		} else {
-			row.Amounts = append(row.Amounts, "0")
+func (f Reserved) Add(ctx context.Context, c *catalog.Column, keys []catalog.Key, amounts []string) error {
+	rows := make([]slotsql.SlotRow, len(keys))
+	for i, k := range keys {
+		rows[i] = slotsql.SlotRow{Key: k, Slot: strconv.Itoa(catalog.OffsetSlot)}
+		for _, of := range f.t.Counters {
+			if of == c {
+				rows[i].Amounts = append(rows[i].Amounts, "-("+amounts[i]+")")
+			} else {
+				rows[i].Amounts = append(rows[i].Amounts, "0")
+			}
 		}
 	}
-	return f.offset(ctx, []slotsql.SlotRow{row})
+	return f.offset(ctx, rows)
 }
 
 // sums reads the slots of a row whose base row the transaction has locked. It does so

@@ -131,6 +131,7 @@ type recount struct {
 	counter *catalog.Column
 	query   string
 	columns []string // of the query
+	bounded bool     // its keys are equal to constants as they are to the table's own
 }
 
 // describe learns the query's columns: the key and the value.
@@ -143,8 +144,12 @@ func (n *recount) describe(ctx context.Context, c *fold.Folder) error {
 		n.columns = append(n.columns, strings.TrimPrefix(name, catalog.PrivateName+".")) // columnsWithAlias
 	}
 	of := ""
+	n.bounded = n.table.Spec.FormulaOf(n.counter) != nil // whose keys have the table's types
 	if types, ok := rows.(driver.RowsColumnTypeDatabaseTypeName); ok && len(n.columns) > 0 {
 		of = types.ColumnTypeDatabaseTypeName(len(n.columns) - 1)
+		n.bounded = n.bounded || !slices.ContainsFunc(n.columns[:len(n.columns)-1], func(name string) bool {
+			return !strings.HasSuffix(types.ColumnTypeDatabaseTypeName(slices.Index(n.columns, name)), "INT")
+		}) && !slices.ContainsFunc(n.table.Key, func(c *catalog.Column) bool { return !c.Integer() })
 	}
 	if err := rows.Close(); err != nil {
 		return err
@@ -160,7 +165,7 @@ func (n *recount) describe(ctx context.Context, c *fold.Folder) error {
 
 // valued fails where the query gives a row no value that the counter can have, or several. Of
 // a formula it is known that it does not.
-func (n *recount) valued(ctx context.Context, c *fold.Folder, where string) error {
+func (n *recount) valued(ctx context.Context, c *fold.Folder, of []catalog.Key) error {
 	t := n.table
 	if t.Spec.FormulaOf(n.counter) != nil {
 		return nil
@@ -175,7 +180,7 @@ func (n *recount) valued(ctx context.Context, c *fold.Folder, where string) erro
 		bad += " OR " + truth + " NOT BETWEEN " + n.counter.FormatBig(low) + " AND " + n.counter.FormatBig(high)
 	}
 	rows, err := c.Read(ctx, "SELECT "+t.Key.Select(name)+", COUNT(*), CAST(MAX(CASE WHEN "+bad+" THEN "+truth+" END) AS CHAR) FROM "+t.Base()+" AS "+name+
-		" JOIN ("+n.query+"\n) AS "+slotsql.PrivateRows+" ON "+n.matches()+where+group+" HAVING COUNT(*) > 1 OR MAX("+bad+") LIMIT 1")
+		" JOIN "+n.rows(of)+" AS "+slotsql.PrivateRows+" ON "+n.matches()+" WHERE "+n.isOf(of)+group+" HAVING COUNT(*) > 1 OR MAX("+bad+") LIMIT 1")
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -185,6 +190,29 @@ func (n *recount) valued(ctx context.Context, c *fold.Folder, where string) erro
 		return fmt.Errorf("the query of counter %s returns row %s %s times: it has to return a key once, as GROUP BY does", n.counter.Name, key, times)
 	}
 	return fmt.Errorf("the query of counter %s returns %s for row %s, which %s can't hold", n.counter.Name, value, key, n.counter.ColumnType)
+}
+
+// rows is the query as a derived table; of some keys, those are all that it has to look at. Neither
+// server lets a condition of a LEFT JOIN into it otherwise: it would be run whole for each of many parts.
+func (n *recount) rows(of []catalog.Key) string {
+	if of == nil || !n.bounded {
+		return "(" + n.query + "\n)"
+	}
+	key := make(catalog.KeyColumns, len(n.table.Key))
+	for i, k := range n.table.Key {
+		named := *k
+		named.Name = n.columns[i]
+		key[i] = &named
+	}
+	return "(SELECT * FROM (" + n.query + "\n) AS " + catalog.PrivateName + " WHERE " + key.WhereAny(of, catalog.PrivateName) + " LIMIT 18446744073709551615)"
+}
+
+// isOf is true of all rows, or of those with some keys.
+func (n *recount) isOf(keys []catalog.Key) string {
+	if keys == nil {
+		return "TRUE"
+	}
+	return "(" + slotsql.WhereAnyOrAll(n.table, keys, sqltext.Quote(n.table.Spec.Name)) + ")"
 }
 
 // matches joins the query's rows with the table's.
@@ -207,14 +235,17 @@ type difference struct {
 	value, truth, lacks string
 }
 
+// KeyOf is the row's key.
+func (d difference) KeyOf() catalog.Key { return d.key }
+
 // read reads those rows, of all or of some keys.
-func (n *recount) read(ctx context.Context, c *fold.Folder, where string) (all []difference, err error) {
+func (n *recount) read(ctx context.Context, c *fold.Folder, of []catalog.Key, order string) (all []difference, err error) {
 	name := sqltext.Quote(n.table.Spec.Name)
 	value := "(" + slotsql.Sum(n.table, n.counter) + ")"
 	truth := "COALESCE(" + n.truth() + ", 0)"
 	rows, err := c.Read(ctx, "SELECT "+n.table.Key.Select(name)+", CAST("+value+" AS CHAR), CAST("+truth+" AS CHAR), CAST("+truth+" - "+value+" AS CHAR) FROM "+
-		n.table.Base()+" AS "+name+" LEFT JOIN ("+n.query+"\n) AS "+slotsql.PrivateRows+" ON "+n.matches()+
-		" WHERE "+value+" <> "+truth+where)
+		n.table.Base()+" AS "+name+" LEFT JOIN "+n.rows(of)+" AS "+slotsql.PrivateRows+" ON "+n.matches()+
+		" WHERE "+value+" <> "+truth+" AND "+n.isOf(of)+order)
 	for _, row := range rows {
 		k, told := n.table.Key.Cut(row)
 		all = append(all, difference{key: k, value: told[0], truth: told[1], lacks: told[2]})
@@ -234,10 +265,10 @@ func (n *recount) differences(ctx context.Context, c *fold.Folder) ([]difference
 		name := sqltext.Quote(n.table.Spec.Name)
 		order = " ORDER BY " + strings.Join(n.table.Key.Refs(name), ", ")
 	}
-	err := n.valued(ctx, c, "")
+	err := n.valued(ctx, c, nil)
 	var rows []difference
 	if err == nil {
-		rows, err = n.read(ctx, c, order)
+		rows, err = n.read(ctx, c, nil, order)
 	}
 	c.Ended()
 	if _, rerr := c.Do(context.WithoutCancel(ctx), session.RollbackOnly); err == nil {
@@ -252,18 +283,15 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 	repaired := map[string]bool{}
 	r.correct = func(ctx context.Context, locked []catalog.Key) error {
 		for _, n := range counts {
-			these := "(" + slotsql.WhereAnyOrAll(t, locked, sqltext.Quote(t.Spec.Name)) + ")"
-			if err := n.valued(ctx, r.folder, " WHERE "+these); err != nil {
+			if err := n.valued(ctx, r.folder, locked); err != nil {
 				return err
 			}
-			rows, err := n.read(ctx, r.folder, " AND "+these)
+			rows, err := n.read(ctx, r.folder, locked, "")
 			if err != nil {
 				return err
 			}
-			for _, row := range rows {
-				if err := r.add(ctx, row.key, n.counter, row.lacks); err != nil {
-					return err
-				}
+			if err := r.add(ctx, n.counter, rows); err != nil {
+				return err
 			}
 		}
 		for _, k := range locked {
@@ -296,16 +324,30 @@ func (r *rollup) repair(ctx context.Context, counts []recount, keys map[string]c
 	return repaired, nil
 }
 
-// add adds to a counter of a locked base row, or to its slots.
-func (r *rollup) add(ctx context.Context, k catalog.Key, col *catalog.Column, difference string) error {
-	if r.table.Fed {
-		return r.folder.Reserved(r.table).Add(ctx, k, col, difference)
+// add adds to a counter of locked base rows, or to their slots, what they lack.
+func (r *rollup) add(ctx context.Context, col *catalog.Column, rows []difference) error {
+	t, counter := r.table, sqltext.Qualified(r.table.Spec.Name, col.Name)
+	for batch := range session.Batches(&r.folder.Settings, t, together(t), rows) {
+		keys, lacks, value := catalog.KeysOf(batch), make([]string, len(batch)), "CASE"
+		for i, row := range batch {
+			lacks[i] = row.lacks
+			value += " WHEN " + t.Key.Where(row.key, sqltext.Quote(t.Spec.Name)) + " THEN " + counter + " + (" + row.lacks + ")"
+		}
+		var err error
+		if t.Fed {
+			err = r.folder.Reserved(t).Add(ctx, col, keys, lacks)
+		} else {
+			err = r.set(ctx, keys, col, value+" ELSE "+counter+" END")
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return r.set(ctx, k, col, sqltext.Qualified(r.table.Spec.Name, col.Name)+" + ("+difference+")")
+	return nil
 }
 
-// set sets a counter of a locked base row, and no time that the server would set.
-func (r *rollup) set(ctx context.Context, k catalog.Key, col *catalog.Column, value string) error {
+// set sets a counter of locked base rows, and no time that the server would set.
+func (r *rollup) set(ctx context.Context, keys []catalog.Key, col *catalog.Column, value string) error {
 	t, name := r.table, sqltext.Quote(r.table.Spec.Name)
 	sets := []string{name + "." + sqltext.Quote(col.Name) + " = " + value}
 	for _, touch := range t.Touch {
@@ -313,7 +355,7 @@ func (r *rollup) set(ctx context.Context, k catalog.Key, col *catalog.Column, va
 			sets = append(sets, name+"."+sqltext.Quote(touch.Name)+" = "+name+"."+sqltext.Quote(touch.Name))
 		}
 	}
-	_, err := r.folder.Do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+t.Key.Where(k, name))
+	_, err := r.folder.Do(ctx, "UPDATE "+t.Base()+slotsql.ForceKey(t)+" SET "+strings.Join(sets, ", ")+" WHERE "+slotsql.WhereAnyOrAll(t, keys, name))
 	return err
 }
 

@@ -113,7 +113,7 @@ func (r *rollup) fill(ctx context.Context, of filling) (left []int64, share int6
 	if _, err := f.Do(ctx, slotsql.FillReserved(t, base.key, c, slots, share)); err != nil {
 		return nil, 0, err
 	}
-	return left, share, r.set(ctx, base.key, c, strconv.FormatInt(total-share*int64(len(slots)), 10))
+	return left, share, r.set(ctx, []catalog.Key{base.key}, c, strconv.FormatInt(total-share*int64(len(slots)), 10))
 }
 
 // shared is what the base row and the free ones of its reserved rows have, to be shared out anew; the
