@@ -75,9 +75,14 @@ func (b *Background) Stop() {
 func (b *Background) Wait() { b.work.Wait() }
 
 func (b *Background) rollUpNowAndThen(ctx context.Context) {
-	for wait := rand.N(b.Every); session.Pause(ctx, wait); wait = b.Every { // many processes start at the same time
-		if err := b.rollUpSlotted(ctx); err != nil && ctx.Err() == nil {
+	turns := turns{length: b.Every}
+	for wait := rand.N(b.Every); session.Pause(ctx, wait); { // many processes start at the same time
+		turns.again()
+		if err := b.rollUpSlotted(ctx, &turns); err != nil && ctx.Err() == nil {
 			b.note("rollup in the background", err)
+		}
+		if wait = b.Every; len(turns.next) > 0 {
+			wait = 0
 		}
 	}
 }
@@ -98,7 +103,7 @@ const maxLooks = 100
 
 // rollUpSlotted rolls up the tables that have slots, if the server is not read-only: one
 // cheap look tells.
-func (b *Background) rollUpSlotted(ctx context.Context) error {
+func (b *Background) rollUpSlotted(ctx context.Context, turns *turns) error {
 	s := b.Shared.Watcher.Current()
 	if s == nil {
 		return nil // nothing is known yet
@@ -127,7 +132,7 @@ func (b *Background) rollUpSlotted(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
-	_, err := b.RollUp(ctx, Options{Tables: names, Rests: true})
+	_, err := b.RollUp(ctx, Options{Tables: names, Turns: turns})
 	return err
 }
 

@@ -155,7 +155,7 @@ func (r *rollup) forget(ctx context.Context) error {
 		if err != nil || gone < forgetting {
 			return err
 		}
-		if err := r.rest(ctx, begun, forgetRest); err != nil {
+		if err := r.rest(ctx, begun, forgetRest, nil); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,7 @@ type Options struct {
 	MaxLock  time.Duration
 	Progress func(table string, slots, total int64) // nil: nobody asks
 	Wait     bool                                   // for a table that somebody else rolls up; or it is left out
-	Rests    bool                                   // between its transactions, so that those beside it hardly notice
+	Turns    *turns                                 // it rests between its transactions, so that those beside it hardly notice; nil: it does not
 }
 
 // RollUp adds the slots of tables to their base rows.
@@ -77,7 +77,7 @@ func (m *Maintainer) rollUpTable(ctx context.Context, t *catalog.Table, options 
 		return nil, err
 	}
 	defer r.close() // which also rolls back
-	r.rests = options.Rests
+	r.turns, r.begun = options.Turns, time.Now()
 	if mine, err := r.reserve(ctx, options.Wait); err != nil || !mine {
 		return nil, err
 	}
@@ -87,10 +87,10 @@ func (m *Maintainer) rollUpTable(ctx context.Context, t *catalog.Table, options 
 	if options.Progress != nil {
 		progress = func(slots, total int64) { options.Progress(t.String(), slots, total) }
 	}
-	if err = r.run(ctx, progress); err == nil {
+	if err = r.run(ctx, r.turns.from(t), progress); err == nil {
 		err = r.forget(ctx)
 	}
-	if errors.Is(err, errTaken) {
+	if errors.Is(err, errLeft) {
 		err = nil
 	}
 	return r.out, err

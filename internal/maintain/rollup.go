@@ -53,7 +53,8 @@ type rollup struct {
 	maxLock time.Duration
 	size    int // keys per transaction
 	failed  int // keys in a row that the server refused
-	rests   bool
+	turns   *turns
+	begun   time.Time
 	out     *RolledUp
 	warn    func(cause, message string, args ...any)
 	correct func(ctx context.Context, locked []catalog.Key) error // after the fold, in its transaction; nil: nothing
@@ -95,9 +96,9 @@ func (r *rollup) renew(ctx context.Context) bool {
 	return true
 }
 
-// run rolls up the table, and calls progress, if there is one, with the rows of the slots
-// table that were dealt with, and had been there.
-func (r *rollup) run(ctx context.Context, progress func(slots, total int64)) error {
+// run rolls up the table, from a key on, and calls progress, if there is one, with the rows of the
+// slots table that were dealt with, and had been there.
+func (r *rollup) run(ctx context.Context, next catalog.Key, progress func(slots, total int64)) error {
 	var total int64
 	if progress != nil {
 		n, err := r.folder.Read(ctx, "SELECT COUNT(*) FROM "+r.table.Slots())
@@ -107,7 +108,7 @@ func (r *rollup) run(ctx context.Context, progress func(slots, total int64)) err
 		total, _ = strconv.ParseInt(n[0][0], 10, 64) // a COUNT
 		progress(0, total)
 	}
-	for next := (catalog.Key)(nil); ; {
+	for {
 		begun := time.Now()
 		keys, err := r.keysAfter(ctx, next)
 		if err == nil && len(keys) > 0 {
@@ -125,7 +126,7 @@ func (r *rollup) run(ctx context.Context, progress func(slots, total int64)) err
 		if next = keys[len(keys)-1]; len(r.table.Key) == 0 {
 			return nil
 		}
-		if err := r.rest(ctx, begun, rollupRest); err != nil {
+		if err := r.rest(ctx, begun, rollupRest, next); err != nil {
 			return err
 		}
 	}
@@ -140,13 +141,13 @@ const (
 	maxRest    = time.Second
 )
 
-// errTaken says that another rollup has gone on with the table.
-var errTaken = errors.New("another rollup works on the table")
+// errLeft says that another rollup has gone on with the table, or that its turn is over.
+var errLeft = errors.New("the rest of the table is left to another rollup")
 
 // rest leaves the server to others for a multiple of the time since then, and the table to a rollup that does not
-// rest: errTaken.
-func (r *rollup) rest(ctx context.Context, since time.Time, times time.Duration) error {
-	if !r.rests {
+// rest, or, where it has taken its turn, to the next, which goes on behind a key: errLeft.
+func (r *rollup) rest(ctx context.Context, since time.Time, times time.Duration, last catalog.Key) error {
+	if r.turns == nil {
 		return nil
 	}
 	took := time.Since(since)
@@ -154,10 +155,31 @@ func (r *rollup) rest(ctx context.Context, since time.Time, times time.Duration)
 		return err
 	}
 	session.Pause(ctx, min(times*took, maxRest))
+	if time.Since(r.begun) > r.turns.length {
+		r.turns.next[r.table] = last
+		return errLeft
+	}
 	if mine, err := r.reserve(ctx, false); err != nil || mine {
 		return err
 	}
-	return errTaken
+	return errLeft
+}
+
+// turns are those of tables that are rolled up one after the other, again and again.
+type turns struct {
+	length     time.Duration
+	last, next map[*catalog.Table]catalog.Key // behind which a table goes on that was not done with
+}
+
+// again begins a turn of each table.
+func (a *turns) again() { a.last, a.next = a.next, map[*catalog.Table]catalog.Key{} }
+
+// from is the key behind which the turn of a table begins.
+func (a *turns) from(t *catalog.Table) catalog.Key {
+	if a == nil {
+		return nil
+	}
+	return a.last[t]
 }
 
 // lockName is that of the table's lock for rollups.
