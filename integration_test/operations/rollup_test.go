@@ -242,6 +242,25 @@ func TestRollupOfManyOrphans(t *testing.T) {
 	})
 }
 
+// TestRollupOfOrphansBesideLockedSlots proves that a rollup which somebody keeps from the slots of a row goes on
+// with those of rows that are gone.
+func TestRollupOfOrphansBesideLockedSlots(t *testing.T) {
+	t.Parallel()
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE day (id INT PRIMARY KEY, n BIGINT NOT NULL DEFAULT 0);\nINSERT INTO day (id) VALUES (1)", harness.Counters("day", "n"))
+		harness.Affected(t, tw.Direct, "INSERT INTO day_slots (id, slot, n) VALUES (1, 0, 1), (2, 0, 1), (3, 0, 1), (4, 0, 1)")
+		holding := harness.Session(t, tw.Direct)
+		harness.Affected(t, holding, "BEGIN")
+		harness.Number(t, holding, "SELECT n FROM day_slots WHERE id = 1 FOR UPDATE")
+		done, err := countermysql.Rollup(t.Context(), tw.Ours, &countermysql.RollupOptions{MaxLock: time.Second})
+		require.NoError(t, err)
+		require.Equal(t, []countermysql.RolledUp{{Table: done[0].Table, Orphans: 3, Busy: 1}}, done)
+		harness.Affected(t, holding, "COMMIT")
+		harness.RollUp(t, tw.Ours)
+		require.EqualValues(t, 1, harness.Number(t, tw.Direct, "SELECT n FROM day"))
+	})
+}
+
 // TestRollupAndNewRow proves that the slots of a row which is inserted while
 // the rollup takes its key for an orphan, alone or with others, are not lost.
 func TestRollupAndNewRow(t *testing.T) {

@@ -47,11 +47,12 @@ func (r *rollup) batch(ctx context.Context, keys []catalog.Key) error {
 	} else {
 		r.resize(time.Since(start))
 	}
-	if err := r.removeGone(ctx, slices.DeleteFunc(slices.Clone(keys), func(k catalog.Key) bool { return taken[k.ID()] }), taken); err != nil {
+	gone, err := r.removeGone(ctx, slices.DeleteFunc(slices.Clone(keys), func(k catalog.Key) bool { return taken[k.ID()] }))
+	if err != nil {
 		return err
 	}
 	for _, k := range keys {
-		if taken[k.ID()] {
+		if taken[k.ID()] || gone[k.ID()] {
 			r.failed = 0
 			continue
 		}
@@ -62,44 +63,42 @@ func (r *rollup) batch(ctx context.Context, keys []catalog.Key) error {
 	return nil
 }
 
-// removeGone removes the slots of those keys which have no base rows, and notes these.
-func (r *rollup) removeGone(ctx context.Context, keys []catalog.Key, done map[string]bool) error {
+// removeGone removes the slots of those keys which have no base rows, and tells which.
+func (r *rollup) removeGone(ctx context.Context, keys []catalog.Key) (gone map[string]bool, err error) {
 	t, name := r.table, sqltext.Quote(r.table.Spec.Name)
 	if len(keys) < 2 || len(t.Key) == 0 {
-		return nil
+		return nil, nil
 	}
 	there, err := r.folder.Read(ctx, "SELECT "+t.Key.Select(name)+" FROM "+t.Base()+slotsql.ForceKey(t)+" WHERE "+t.Key.WhereAny(keys, name))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	exist := map[string]bool{}
 	for _, k := range t.Key.KeysOfRows(there) {
 		exist[k.ID()] = true
 	}
-	return r.removeTogether(ctx, slices.DeleteFunc(keys, func(k catalog.Key) bool { return exist[k.ID()] }), done)
+	gone = map[string]bool{}
+	r.removeTogether(ctx, slices.DeleteFunc(keys, func(k catalog.Key) bool { return exist[k.ID()] }), gone)
+	return gone, nil
 }
 
 // removeTogether removes the slots of such keys in one transaction; where somebody is about to insert
-// the row of one, or writes its slots, those of each half by themselves.
-func (r *rollup) removeTogether(ctx context.Context, keys []catalog.Key, done map[string]bool) error {
+// the row of one, or writes its slots, those of each half by themselves. What else is wrong, each key
+// tells by itself.
+func (r *rollup) removeTogether(ctx context.Context, keys []catalog.Key, gone map[string]bool) {
 	if len(keys) < 2 {
-		return nil
+		return
 	}
-	removed, err := r.removeOrphans(ctx, keys)
-	switch n := mysqlerr.Number(err); {
-	case err != nil && n == 0, mysqlerr.Denied[n]:
-		return err
+	switch removed, err := r.removeOrphans(ctx, keys); {
 	case removed:
 		for _, k := range keys {
-			done[k.ID()] = true
+			gone[k.ID()] = true
 		}
-		return nil
+	case err == nil || mysqlerr.Passing[mysqlerr.Number(err)]:
+		half := len(keys) / 2
+		r.removeTogether(ctx, keys[:half], gone)
+		r.removeTogether(ctx, keys[half:], gone)
 	}
-	half := len(keys) / 2
-	if err := r.removeTogether(ctx, keys[:half], done); err != nil {
-		return err
-	}
-	return r.removeTogether(ctx, keys[half:], done)
 }
 
 // resize makes transactions smaller or larger, by how long one has taken.

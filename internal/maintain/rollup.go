@@ -96,7 +96,7 @@ func (r *rollup) renew(ctx context.Context) bool {
 	return true
 }
 
-// run rolls up the table, from a key on, and calls progress, if there is one, with the rows of the
+// run rolls up the table behind a key, and calls progress, if there is one, with the rows of the
 // slots table that were dealt with, and had been there.
 func (r *rollup) run(ctx context.Context, next catalog.Key, progress func(slots, total int64)) error {
 	var total int64
