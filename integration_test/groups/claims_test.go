@@ -63,7 +63,6 @@ func TestVotesInTurn(t *testing.T) {
 func TestClaimsEnd(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := harness.NewTwin(t, srv, voted, votedCounters(), "interpolateParams=true")
-		conn := harness.Session(t, tw.Ours)
 		for _, of := range []struct {
 			name string
 			end  func(tx *sql.Tx, id int64, cancel func())
@@ -82,6 +81,8 @@ func TestClaimsEnd(t *testing.T) {
 				learnVotes(t, tw, voteBook, voteAuthor)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
+				conn := harness.Session(t, tw.Ours)
+				defer conn.Close()
 				id := harness.Number(t, conn, "SELECT CONNECTION_ID()")
 				tx, err := conn.BeginTx(ctx, nil)
 				require.NoError(t, err)

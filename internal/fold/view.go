@@ -93,12 +93,12 @@ func (f *Folder) correctionsOf(ctx context.Context, t *catalog.Table, locked []s
 	for i, r := range locked {
 		rows[i] = txn.RowOfKey(t, r.Key, false)
 	}
-	return f.corrections(ctx, t, rows)
+	return corrections(ctx, f, t, rows)
 }
 
 // corrections gives the slots of rows that the transaction has locked or written as they are. Rarely
 // one has any: one look tells of several that none has.
-func (f *Folder) corrections(ctx context.Context, t *catalog.Table, rows []txn.WrittenRow) (all []slotsql.RowOverride, err error) {
+func corrections(ctx context.Context, f *Folder, t *catalog.Table, rows []txn.WrittenRow) (all []slotsql.RowOverride, err error) {
 	var unread []string
 	for _, row := range rows {
 		if row.Sums == nil {
@@ -166,7 +166,7 @@ func (f *Folder) ownWrites(ctx context.Context, t *catalog.Table, corrected bool
 		return s, nil
 	}
 	var err error
-	s.Own, err = f.corrections(ctx, t, w.Rows)
+	s.Own, err = corrections(ctx, f, t, w.Rows)
 	return s, err
 }
 
