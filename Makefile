@@ -14,8 +14,8 @@ each = set -eo pipefail; $(modules) | while read -r dir; do echo "== $$dir"; (cd
 
 .PHONY: test quick soak demo bench benchcompare lint size fmt release
 
-# The other modules have few packages each: two at a time, each told when it is over.
-others = $(modules) | grep -v '^\.$$' | xargs -P 2 -I {} bash -c 'said=$$(cd {} && eval "$$$(1)" 2>&1 </dev/null); status=$$?; printf "== %s\n%s\n" {} "$$said"; exit $$status'
+# The other modules have few packages each: three at a time, each told when it is over.
+others = $(modules) | grep -v '^\.$$' | xargs -P 3 -I {} bash -c 'said=$$(cd {} && eval "$$$(1)" 2>&1 </dev/null); status=$$?; printf "== %s\n%s\n" {} "$$said"; exit $$status'
 
 # The suites of go-sql-driver and GORM are among them: integration_test/upstream
 # and gormsuite. What is built for -race is built for that alone, and vetted once.
