@@ -20,15 +20,9 @@ func TestCopiedDatabase(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := newPosts(t, srv)
 		was := rows(t, tw.Ours, "SELECT id, comments, earned FROM post ORDER BY id")
-		database, name := harness.QueriedValue(t, tw.Direct, "SELECT DATABASE()"), harness.NewDatabase(t, srv)
-		copied := harness.Open(t, srv.DSN(name))
-		for _, table := range []string{"post", "post_slots", "comment"} {
-			harness.Affected(t, copied, "CREATE TABLE "+table+" LIKE "+database+"."+table)
-			harness.Affected(t, copied, "INSERT INTO "+table+" SELECT * FROM "+database+"."+table)
-		}
-		require.Len(t, harness.RestoreTriggers(t, tw.Direct, copied), 3)
-
-		ours, _ := harness.OpenOurs(t, srv.DSN(name), posts())
+		copied, dsn, triggers := tw.Restored(t, "post", "post_slots", "comment")
+		require.Equal(t, 3, triggers)
+		ours, _ := harness.OpenOurs(t, dsn, posts())
 		restored := &harness.Twin{Ours: ours, Direct: copied}
 		require.Empty(t, problems(t, restored))
 		require.Empty(t, initialized(t, ours))

@@ -171,12 +171,19 @@ CREATE TABLE post (id INT PRIMARY KEY, author INT NOT NULL, likes INT NOT NULL D
 INSERT INTO post (id, author, likes) VALUES (1, 1, 0), (2, 2, 5), (3, 1, 10), (4, 2, 15), (5, 1, 20);
 `
 
-// RestoreTriggers makes the triggers of a database in a copy of it, as a dump has them: by the
-// statements that the server shows.
-func RestoreTriggers(t *testing.T, original, copied *sql.DB) (names []string) {
+// Restored is a copy of some tables of our database and of its triggers under another name, as a dump
+// makes it: by the statements that the server shows.
+func (tw *Twin) Restored(t *testing.T, tables ...string) (copied *sql.DB, dsn string, triggers int) {
 	t.Helper()
-	for _, name := range QueriedList(t, original, "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE() ORDER BY TRIGGER_NAME") {
-		rows, err := original.QueryContext(t.Context(), "SHOW CREATE TRIGGER `"+name+"`")
+	database := QueriedValue(t, tw.Direct, "SELECT DATABASE()")
+	dsn = tw.srv.DSN(NewDatabase(t, tw.srv))
+	copied = Open(t, dsn)
+	for _, table := range tables {
+		Affected(t, copied, "CREATE TABLE "+table+" LIKE "+database+"."+table)
+		Affected(t, copied, "INSERT INTO "+table+" SELECT * FROM "+database+"."+table)
+	}
+	for _, name := range QueriedList(t, tw.Direct, "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE() ORDER BY TRIGGER_NAME") {
+		rows, err := tw.Direct.QueryContext(t.Context(), "SHOW CREATE TRIGGER `"+name+"`")
 		require.NoError(t, err)
 		columns, err := rows.Columns()
 		require.NoError(t, err)
@@ -189,7 +196,7 @@ func RestoreTriggers(t *testing.T, original, copied *sql.DB) (names []string) {
 		require.NoError(t, rows.Scan(into...))
 		require.NoError(t, rows.Close())
 		Affected(t, copied, shown[2].String)
-		names = append(names, name)
+		triggers++
 	}
-	return names
+	return copied, dsn, triggers
 }

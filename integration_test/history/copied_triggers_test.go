@@ -66,14 +66,9 @@ func TestCopiedTriggers(t *testing.T) {
 func TestRestoredElsewhere(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw, before := newPosts(t, srv, posts(time.Hour))
-		database, name := harness.QueriedValue(t, tw.Direct, "SELECT DATABASE()"), harness.NewDatabase(t, srv)
-		copied := harness.Open(t, srv.DSN(name))
-		for _, table := range []string{"post", "post_slots", "post_history"} {
-			harness.Affected(t, copied, "CREATE TABLE "+table+" LIKE "+database+"."+table)
-			harness.Affected(t, copied, "INSERT INTO "+table+" SELECT * FROM "+database+"."+table)
-		}
-		require.Len(t, harness.RestoreTriggers(t, tw.Direct, copied), 2)
-		ours, _ := harness.OpenOurs(t, srv.DSN(name), posts(time.Hour))
+		copied, dsn, triggers := tw.Restored(t, "post", "post_slots", "post_history")
+		require.Equal(t, 2, triggers)
+		ours, _ := harness.OpenOurs(t, dsn, posts(time.Hour))
 		require.Empty(t, problems(t, ours))
 		require.Empty(t, initialize(t, ours))
 		harness.Affected(t, ours, "UPDATE post SET likes = likes + 3, views = 7 WHERE id = 1")

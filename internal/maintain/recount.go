@@ -146,10 +146,13 @@ func (n *recount) describe(ctx context.Context, c *fold.Folder) error {
 	of := ""
 	n.bounded = n.table.Spec.FormulaOf(n.counter) != nil // whose keys have the table's types
 	if types, ok := rows.(driver.RowsColumnTypeDatabaseTypeName); ok && len(n.columns) > 0 {
-		of = types.ColumnTypeDatabaseTypeName(len(n.columns) - 1)
-		n.bounded = n.bounded || !slices.ContainsFunc(n.columns[:len(n.columns)-1], func(name string) bool {
-			return !strings.HasSuffix(types.ColumnTypeDatabaseTypeName(slices.Index(n.columns, name)), "INT")
-		}) && !slices.ContainsFunc(n.table.Key, func(c *catalog.Column) bool { return !c.Integer() })
+		value := len(n.columns) - 1
+		of = types.ColumnTypeDatabaseTypeName(value)
+		integers := !slices.ContainsFunc(n.table.Key, func(c *catalog.Column) bool { return !c.Integer() })
+		for i := range value {
+			integers = integers && strings.HasSuffix(types.ColumnTypeDatabaseTypeName(i), "INT")
+		}
+		n.bounded = n.bounded || integers
 	}
 	if err := rows.Close(); err != nil {
 		return err
@@ -204,7 +207,7 @@ func (n *recount) rows(of []catalog.Key) string {
 		named.Name = n.columns[i]
 		key[i] = &named
 	}
-	return "(SELECT * FROM (" + n.query + "\n) AS " + catalog.PrivateName + " WHERE " + key.WhereAny(of, catalog.PrivateName) + " LIMIT 18446744073709551615)"
+	return "(SELECT * FROM (" + n.query + "\n) AS " + catalog.PrivateName + " WHERE " + key.WhereAny(of, catalog.PrivateName) + " LIMIT " + sqltext.NoLimit + ")"
 }
 
 // isOf is true of all rows, or of those with some keys.

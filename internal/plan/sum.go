@@ -62,7 +62,7 @@ func (q *Sum) Render(as func(ViewUse) slotsql.ReadView, tables bool) string {
 }
 
 // everyRow keeps both servers from merging a view into the query.
-const everyRow = " LIMIT 18446744073709551615"
+const everyRow = " LIMIT " + sqltext.NoLimit
 
 // Lockings are the ways in which the query locks a table, those that do first.
 func (q *Sum) Lockings(t *catalog.Table) []sqltext.Locking {
