@@ -38,17 +38,18 @@ func TestHotAndColdRows(t *testing.T) {
 					return tx
 				}
 				counted, tries := 0, 0
-				for at := int32(1); ; at++ {
+				for at := int32(1); ; {
 					heat(t, tw, hot, "n", tw.Ours, second)
 					one, two := begun(tw.Ours), begun(second)
 					var n atomic.Int32
-					var slotted, over atomic.Bool
+					wanted := at
+					var slotted, reached, over atomic.Bool
 					other := make(chan error, 1)
 					tw.Sent.Meddle(t, func(query string) error {
 						if harness.InsertsSlots.MatchString(query) {
 							slotted.Store(true)
 						}
-						if n.Add(1) != at {
+						if n.Add(1) != wanted || reached.Swap(true) {
 							return nil
 						}
 						go func() { defer over.Store(true); other <- two.Commit() }()
@@ -56,14 +57,13 @@ func TestHotAndColdRows(t *testing.T) {
 						return nil
 					})
 					require.NoError(t, one.Commit(), "before statement %d", at)
-					if n.Load() < at {
+					if !reached.Swap(true) { // so that the cooler's statements do not reach it now
 						cooled := !slotted.Load() // on a busy machine
 						require.NoError(t, two.Commit())
 						counted += 2
 						if cooled {
 							tries++
 							require.Less(t, tries, 100)
-							at--
 							continue
 						}
 						require.Greater(t, at, int32(2))
@@ -71,6 +71,7 @@ func TestHotAndColdRows(t *testing.T) {
 					}
 					require.NoError(t, <-other, "before statement %d", at)
 					counted += 2
+					at++
 					for _, name := range tables {
 						require.GreaterOrEqual(t, harness.Number(t, tw.Ours, "SELECT n FROM "+name+" WHERE id = 1"), int64(counted))
 					}

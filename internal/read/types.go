@@ -88,39 +88,57 @@ func (r *Reader) temporaryTypes(ctx context.Context, x *Execution) answer.Types 
 	return types
 }
 
+// asking bounds the time that the application waits for types, and askedTimes how often
+// the server is asked: it may have no answer for a moment (1615, a statement that was
+// prepared while definitions went out of its cache), or the connection may be dead.
+const (
+	asking     = 5 * time.Second
+	askedTimes = 3
+)
+
 // ask asks on a look-up connection.
 func (w *written) ask() (types answer.Types) {
+	ctx, cancel := context.WithTimeout(context.Background(), asking)
+	defer cancel()
+	for range askedTimes {
+		var err error
+		if types, err = w.lookedUp(ctx); err == nil {
+			break
+		}
+	}
+	return types
+}
+
+func (w *written) lookedUp(ctx context.Context) (types answer.Types, err error) {
 	r := w.reader
 	look, err := r.Lookups.DB()
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
 	conn, err := look.Conn(ctx)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer conn.Close()
 	if r.Settings.DB != r.Initial.DB || r.Settings.SQLMode != r.Initial.SQLMode {
 		defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }() // nobody else may have it
 		for _, set := range []string{"SET SESSION sql_mode = '" + r.Settings.SQLMode + "'", "USE " + sqltext.Quote(r.Settings.DB)} {
 			if _, err := conn.ExecContext(ctx, set); err != nil {
-				return nil
+				return nil, err
 			}
 		}
 	}
 	if sqltext.CallsWithin(sqltext.Tokenize(w.text, r.Settings.Mode)) { // a function of the application's may write
 		if _, err := conn.ExecContext(ctx, "START TRANSACTION READ ONLY"); err != nil {
-			return nil
+			return nil, err
 		}
 		defer func() { _, _ = conn.ExecContext(ctx, session.RollbackOnly) }()
 	}
-	_ = conn.Raw(func(raw any) error {
-		types, _ = w.on(ctx, raw.(*lookups.Conn).Conn)
-		return nil
+	err = conn.Raw(func(raw any) error {
+		types, err = w.on(ctx, raw.(*lookups.Conn).Conn)
+		return err
 	})
-	return types
+	return types, err
 }
 
 // on asks what the server would answer to the query as it was written,
