@@ -44,6 +44,7 @@ var lookForms = map[string][]any{
 	"SELECT*FROM post ORDER BY likes DESC, id LIMIT 2":                                                                      nil,
 	"SELECT likes + 1 /* x */ FROM post ORDER BY id":                                                                        nil,
 	"SELECT likes AS n, p.* FROM post AS p ORDER BY n, id":                                                                  nil,
+	"SELECT id AS next, likes sleep, (SELECT MAX(name) FROM user) FROM post ORDER BY next":                                  nil,
 	"SELECT DISTINCT likes FROM post ORDER BY likes":                                                                        nil,
 	"SELECT COUNT(*) FROM post WHERE likes = ?":                                                                             {0},
 	"SELECT MAX(likes), MIN(views), SUM(score), AVG(likes) FROM post":                                                       nil,

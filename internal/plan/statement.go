@@ -63,14 +63,21 @@ func (st *statement) mayIgnore(ignore bool) bool {
 
 // actsTwice reports whether it makes a difference that a query is sent twice, or what was
 // sent before it: it may change something, or ask for that. What is locked must be locked
-// once, and PROCEDURE makes other columns.
+// once.
 func (st *statement) actsTwice() bool {
-	for i, t := range st.toks {
-		if t.In(sqltext.Acting) || t.Is("PROCEDURE") || t.Kind == sqltext.Variable || sqltext.Locks(st.toks, i) {
+	for i := range st.toks {
+		if sqltext.Locks(st.toks, i) {
 			return true
 		}
 	}
-	return sqltext.Calls(st.toks)
+	return st.acts()
+}
+
+// acts reports whether a query may do more than to read and lock. PROCEDURE makes other columns.
+func (st *statement) acts() bool {
+	return slices.ContainsFunc(st.toks, func(t sqltext.Token) bool {
+		return t.Is("PROCEDURE") || t.Kind == sqltext.Variable
+	}) || sqltext.ActsSomewhere(st.toks) || sqltext.Calls(st.toks)
 }
 
 // star reports whether a select list takes all columns: t.*, or * at its beginning.
@@ -87,8 +94,8 @@ func (st *statement) star() bool {
 // of range, a subquery has several rows. Where sums are sorted or joined the servers
 // compute that for rows, too, that a LIMIT, a HAVING or another condition leaves out.
 func (st *statement) mayFailPerRow(stmt ast.Node) bool {
-	for i, t := range st.toks {
-		if t.In(sqltext.Acting) || sqltext.Assigns(st.toks, i) {
+	for i := range st.toks {
+		if sqltext.Acts(st.toks, i) || sqltext.Assigns(st.toks, i) {
 			return false // to be done once
 		}
 	}

@@ -74,7 +74,7 @@ func (st *statement) inOrder(texts ...string) (cuts []Template) {
 // no rows.
 func (src source) maySendTwice() bool {
 	for i, tok := range src.toks {
-		if tok.Is("RETURNING") || tok.In(sqltext.Acting) || tok.Is("RAND") || sqltext.Assigns(src.toks, i) {
+		if tok.Is("RETURNING") || sqltext.Acts(src.toks, i) || tok.Is("RAND") || sqltext.Assigns(src.toks, i) {
 			return false
 		}
 	}

@@ -1,9 +1,5 @@
 package sqltext
 
-import (
-	"slices"
-)
-
 // NamesNoTable reports whether a statement uses a table that an earlier one has named.
 func NamesNoTable(toks []Token) bool {
 	return len(toks) > 0 && (toks[0].Is("EXECUTE") || toks[0].Is("HANDLER"))
@@ -26,13 +22,28 @@ func AssignsWithin(toks []Token) bool {
 	return false
 }
 
-// Acting are the functions that wait, or change something, also where nothing is written.
-var Acting = WordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP NEXTVAL SETVAL NEXT`)
+var acting = WordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP NEXTVAL SETVAL`)
+
+// Acts reports whether a function is called at token i that waits, or changes something, also where
+// nothing is written.
+func Acts(toks []Token, i int) bool {
+	return toks[i].In(acting) && i+1 < len(toks) && toks[i+1].Punct('(') || toks[i].Is("NEXT") && WordAt(toks, i+1, "VALUE")
+}
+
+// ActsSomewhere reports whether one is.
+func ActsSomewhere(toks []Token) bool {
+	for i := range toks {
+		if Acts(toks, i) {
+			return true
+		}
+	}
+	return false
+}
 
 // ActsWithin reports whether such a function may be called although no row is wanted:
 // in a derived table, a common table expression or a UNION.
 func ActsWithin(toks []Token) bool {
-	return Twice(toks, "SELECT") && slices.ContainsFunc(toks, func(t Token) bool { return t.In(Acting) })
+	return Twice(toks, "SELECT") && ActsSomewhere(toks)
 }
 
 // CallsWithin reports whether a function of the application's may be called then.
