@@ -27,6 +27,7 @@ type load struct {
 }
 
 func startLoad(db *sql.DB, clients int) *load {
+	pause := time.Duration(clients) * 3 * time.Millisecond // most stages wait for a time, not for posts
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &load{stop: cancel}
 	for range clients {
@@ -40,6 +41,7 @@ func startLoad(db *sql.DB, clients int) *load {
 				default:
 					time.Sleep(5 * time.Millisecond) // the server is away
 				}
+				time.Sleep(pause)
 			}
 		})
 	}
