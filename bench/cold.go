@@ -66,6 +66,11 @@ var cold = []workload{
 		fill:  fillStock(plenty), do: func(ctx context.Context, c *client) error { return c.buy(ctx, c.uniform(), true) },
 	},
 	{
+		name: "coldlocked", title: "Nothing is hot: a row is locked, and written", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 1, 16), rounds: 2,
+		about: "BeginTx, SELECT likes … WHERE id = ? FOR UPDATE, UPDATE post SET likes = ? WHERE id = ?, Commit: as applications keep balances.",
+		do:    func(ctx context.Context, c *client) error { return c.lockAndSet(ctx) },
+	},
+	{
 		name: "coldlist", title: "Nothing is hot: three rows by their keys", axis: clientsAxis, peers: pair, points: forumRows(coldRows, 16), rounds: 2,
 		about: "UPDATE post SET likes = 0, title = ? WHERE id IN (?, ?, ?), autocommit: the exact way.",
 		do: func(ctx context.Context, c *client) error {
@@ -116,6 +121,22 @@ func (c *client) row(ctx context.Context, ask bool) error {
 	if err == nil {
 		c.count(id)
 		c.logged.Add(1)
+	}
+	return err
+}
+
+// lockAndSet reads a counter under lock and writes what it comes to.
+func (c *client) lockAndSet(ctx context.Context) error {
+	id := c.uniform()
+	err := c.transaction(ctx, func(s *sqlStore, tx session) error {
+		var n int64
+		if err := tx.QueryRowContext(ctx, "SELECT likes FROM post WHERE id = ? FOR UPDATE", id).Scan(&n); err != nil {
+			return err
+		}
+		return one(tx.ExecContext(ctx, "UPDATE post SET likes = ? WHERE id = ?", n+1, id))
+	})
+	if err == nil {
+		c.count(id)
 	}
 	return err
 }

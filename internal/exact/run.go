@@ -110,24 +110,39 @@ func (r *Runner) standsAlone(x Execution) bool {
 
 // runByItself is RunExactly for a statement that shares nothing.
 func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, error) {
-	p := x.Plan
 	defer func() { r.HasRow = false }()
+	free, locked := r.hasLocked(x)
+	if free {
+		return r.runFree(ctx, x)
+	}
 	if out, done, err := r.runOnPart(ctx, x); done || err != nil {
 		return out, err
 	}
-	if out, done, err := r.runInOneTrip(ctx, x); done || err != nil {
-		return out, err
+	if !locked { // else it is known to have slots
+		if out, done, err := r.runInOneTrip(ctx, x); done || err != nil {
+			return out, err
+		}
 	}
 	if !r.InTransaction() {
 		return r.runAlone(ctx, x)
 	}
-	out, done, err := r.runOverwriting(ctx, x)
-	if !done && err == nil {
-		out, err = r.takeAndRun(ctx, x)
+	if !locked {
+		if out, done, err := r.runOverwriting(ctx, x); done || err != nil {
+			if err == nil {
+				r.noteLocked(x, out.Affected())
+			}
+			return r.noted(x, out, err)
+		}
 	}
-	r.HasSnapshot = r.HasSnapshot || p.Fixes && err == nil
+	out, err := r.takeAndRun(ctx, x)
+	return r.noted(x, out, err)
+}
+
+// noted notes in the transaction what a statement has done.
+func (r *Runner) noted(x Execution, out answer.Outcome, err error) (answer.Outcome, error) {
+	r.HasSnapshot = r.HasSnapshot || x.Plan.Fixes && err == nil
 	if err == nil {
-		r.NoteWrites(p.Writes, x.Arguments.Binder, out.Affected())
+		r.NoteWrites(x.Plan.Writes, x.Arguments.Binder, out.Affected())
 	}
 	return out, err
 }

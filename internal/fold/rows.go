@@ -23,6 +23,7 @@ func (f *Folder) FoldRows(ctx context.Context, t *catalog.Table, rows []slotsql.
 		if err := f.FoldSlots(ctx, t, batch, found); err != nil {
 			return err
 		}
+		noteFreeRows(f, t, batch)
 	}
 	return nil
 }

@@ -175,6 +175,10 @@ func (f *Folder) ownWrites(ctx context.Context, t *catalog.Table, corrected bool
 // as well would keep others from the first slots of neighbouring keys.
 func (f *Folder) lockingView(ctx context.Context, t *catalog.Table, l sqltext.Locking, q *plan.Sum, b plan.Binder) (slotsql.ReadView, error) {
 	s := slotsql.ReadView{Locks: l.Clause}
+	if own, known := lockedSums(f, q.Locked, b); known {
+		s.Own = own
+		return s, nil
+	}
 	for _, rows := range q.First {
 		where, ok := rows.Bind(b)
 		if rows.Table != t || !ok || where == "" {
@@ -255,7 +259,7 @@ func (f *Folder) sums(ctx context.Context, t *catalog.Table, row *txn.WrittenRow
 		return err
 	}
 	row.Sums = slotsql.NoSums(t)
-	if len(rows) == 0 {
+	if row.Free = len(rows) == 0; row.Free {
 		return nil
 	}
 	k, told := t.Key.Cut(rows[0])

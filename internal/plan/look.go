@@ -83,9 +83,9 @@ func countsColumns(s *ast.SelectStmt) bool {
 	})
 }
 
-// Blames reports whether an error may be the look's own: of a value that lacks what is in
+// Blames reports whether an error may be that of a look alone: of a value that lacks what is in
 // slots, or of a text that the server does not take, or a packet.
-func (l *look) Blames(err error) bool {
+func Blames(err error) bool {
 	var e *mysql.MySQLError
 	return OfRow(err) || errors.Is(err, mysql.ErrPktTooLarge) || errors.As(err, &e) && (string(e.SQLState[:2]) == "42" || mysqlerr.NotResolved[e.Number])
 }

@@ -43,6 +43,7 @@ func (a *analyzer) selection(stmt ast.StmtNode, named []*catalog.Table) *Plan {
 	case q.Locking:
 		q.Keys = one.numericKeys()
 		q.Exact.Rows, q.First = one.lockedRows(a.parsed.into)
+		q.Locked = rw.lockedRow(one, q)
 	default:
 		q.Keys, q.Keyed = one.numericKeys(), one.keyedRows()
 		keyed = q.Keys != nil || q.Keyed != nil

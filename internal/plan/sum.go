@@ -36,8 +36,9 @@ type Sum struct {
 	mayFailPerRow bool // it may fail for a row's sake
 	Once          bool // MariaDB may answer it wrongly when it is executed again as it was prepared
 
-	First     []RowSet // the rows that it locks, if it locks: no more than its LIMIT says
-	Keyed     []RowSet // the rows whose keys it gives, if it does not say how it locks
+	Locked    *LockedRow // sent in its place inside transactions: perhaps the row has no slots
+	First     []RowSet   // the rows that it locks, if it locks: no more than its LIMIT says
+	Keyed     []RowSet   // the rows whose keys it gives, if it does not say how it locks
 	Converted conversion
 }
 

@@ -121,7 +121,7 @@ func (r *Reader) lookFirst(ctx context.Context, x *Execution, kind lookKind) (ou
 	}
 	out, err = x.SendLook(ctx, text)
 	if err != nil {
-		if answered = !l.Blames(err); !answered {
+		if answered = !plan.Blames(err); !answered {
 			x.State.looks[kind].Pause()
 		}
 		return out, answered, err
@@ -130,7 +130,7 @@ func (r *Reader) lookFirst(ctx context.Context, x *Execution, kind lookKind) (ou
 	err = rows.peek(most)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
-		answered = !l.Blames(err)
+		answered = !plan.Blames(err)
 		rows.ahead = nil // they lack what is in slots
 	case kind == tableLook:
 		answered = r.told(x, rows)

@@ -59,6 +59,10 @@ func New(r *exact.Runner) *Reader { return &Reader{r} }
 func (r *Reader) Run(ctx context.Context, x *Execution) (answer.Outcome, error) {
 	p, q := x.Plan, x.Plan.Sum()
 	r.Stats.Sums.Add(1)
+	if out, answered, err := r.lockFirst(ctx, x); answered {
+		r.HasSnapshot = r.HasSnapshot || p.Fixes && err == nil
+		return out, err
+	}
 	text, args, sees, err := r.rewritten(ctx, x)
 	if err != nil {
 		return answer.Outcome{}, err

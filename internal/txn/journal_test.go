@@ -22,10 +22,11 @@ type memory struct {
 	Any     bool
 	Rows    []WrittenRow
 	Taken   map[string]bool
+	Locked  map[string]map[string]string
 }
 
 func memoryOf(x *State, t *catalog.Table) memory {
-	m := memory{Entries: map[string]slotsql.RowIncrement{}, Taken: map[string]bool{}}
+	m := memory{Entries: map[string]slotsql.RowIncrement{}, Taken: map[string]bool{}, Locked: map[string]map[string]string{}}
 	if p := x.Pending[t.String()]; p != nil {
 		for id, e := range p.Entries {
 			m.Entries[id] = *e.Clone()
@@ -35,6 +36,7 @@ func memoryOf(x *State, t *catalog.Table) memory {
 	if w := x.Written[t.String()]; w != nil {
 		m.Any, m.Rows = w.Unbounded, append([]WrittenRow(nil), w.Rows...)
 		maps.Copy(m.Taken, w.Folded)
+		maps.Copy(m.Locked, w.Locked)
 	}
 	return m
 }
@@ -58,7 +60,7 @@ func TestJournal(t *testing.T) {
 		for range 150 {
 			id, name := fmt.Sprint(random.IntN(9)), fmt.Sprint("s", random.IntN(4))
 			p, w := x.PendingFor(post), x.WrittenTo(post)
-			switch random.IntN(22) {
+			switch random.IntN(24) {
 			case 0, 1, 2, 3:
 				p.Add(slotsql.RowIncrement{ID: id, Key: catalog.Key{id}, Deltas: []int64{1 + random.Int64N(5), 0}, Touch: []string{}})
 			case 4:
@@ -69,6 +71,10 @@ func TestJournal(t *testing.T) {
 				w.Mark(WrittenRow{Base: id})
 			case 9, 10, 11:
 				w.Fold(id)
+			case 22:
+				w.Lock(id, nil)
+			case 23:
+				w.Lock(id, map[string]string{"likes": fmt.Sprint(random.IntN(3))})
 			case 12, 13:
 				switch random.IntN(12) {
 				case 0:

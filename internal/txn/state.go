@@ -149,7 +149,9 @@ func (x *State) NoteCall() {
 func (x *State) SentAll(t *catalog.Table) {
 	rememberKey(&x.journal, &x.Pending, t.String())
 	delete(x.Pending, t.String())
-	x.WrittenTo(t).SetUnbounded()
+	w := x.WrittenTo(t)
+	w.SetUnbounded()
+	w.forgetLocked()
 	x.Inside = true
 }
 
@@ -216,6 +218,7 @@ func (x *State) GoOver(s *catalog.Schema) {
 		if t := s.Now(w.Table); t != w.Table {
 			w.Table = t
 			w.ForgetSums()
+			w.forgetLocked() // perhaps another counter's are there
 		}
 	}
 	x.Schema = s

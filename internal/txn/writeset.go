@@ -19,6 +19,10 @@ type WriteSet struct {
 
 	Folded map[string]bool // keys whose slots the transaction has taken: others still see them
 
+	// Locked are keys of rows that it has locked exclusively, and what their slots come to, by column, which
+	// nobody changes until it ends; nil: they have none, or it has taken them, and the base row says all.
+	Locked map[string]map[string]string
+
 	journal *journal
 }
 
@@ -29,6 +33,7 @@ type WrittenRow struct {
 	Slots string            // selects its slots, by PrivateName
 	Sums  map[string]string // of the slots, by column; nil: not read yet
 	Fresh bool              // it was locked before the transaction had a snapshot: that has its slots as they are
+	Free  bool              // it had no slots when they were read
 }
 
 // MaxWritten bounds the rows remembered by key.
@@ -80,6 +85,12 @@ func (w *WriteSet) forgetRows() {
 func (w *WriteSet) forgetTaken() {
 	remember(w.journal, &w.Folded)
 	w.Folded = nil
+	w.forgetLocked()
+}
+
+func (w *WriteSet) forgetLocked() {
+	remember(w.journal, &w.Locked)
+	w.Locked = nil
 }
 
 func (w *WriteSet) ForgetSums() {
@@ -95,6 +106,34 @@ func (w *WriteSet) Fold(id string) {
 	}
 	rememberKey(w.journal, &w.Folded, id)
 	w.Folded[id] = true
+	if _, locked := w.Locked[id]; locked {
+		w.Lock(id, nil)
+	}
+}
+
+// Lock notes what the slots of a row come to that it has locked.
+func (w *WriteSet) Lock(id string, sums map[string]string) {
+	if _, known := w.Locked[id]; !known && len(w.Locked) == MaxWritten {
+		return
+	}
+	if w.Locked == nil {
+		w.Locked = map[string]map[string]string{}
+	}
+	rememberKey(w.journal, &w.Locked, id)
+	w.Locked[id] = sums
+}
+
+// HasLocked reports whether it knows of the slots of some row of a table that it has locked.
+func (x *State) HasLocked(t *catalog.Table) bool {
+	w := x.Written[t.String()]
+	return w != nil && len(w.Locked) > 0
+}
+
+// IsFree reports whether it has locked a row that has no slots. What is sent for no other row may go as
+// it was written.
+func (w *WriteSet) IsFree(id string) bool {
+	sums, locked := w.Locked[id]
+	return locked && sums == nil
 }
 
 // RowOfKey is the row of a key.
