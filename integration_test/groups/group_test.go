@@ -132,7 +132,7 @@ func sameDay(t *testing.T, db *sql.DB) string {
 // TestGroupAnswers proves that under many clients each caller has the answer
 // that plain gives, whatever goes with it, and that the sums are exact.
 func TestGroupAnswers(t *testing.T) {
-	const clients, each = 16, 40
+	const clients, each = 16, 25
 	variants := map[string][]string{
 		"interpolated":         {"interpolateParams=true"},
 		"prepared":             {"interpolateParams=false"},

@@ -138,7 +138,7 @@ func TestVictimAtAnyStatement(t *testing.T) {
 		harness.ExecAll(t, tw.Direct, "CREATE PROCEDURE lost() BEGIN ROLLBACK; SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; END")
 		harness.ExecAll(t, tw.Direct, "CREATE PROCEDURE nothing() BEGIN END")
 		v, db := newVictim(t, tw)
-		for _, c := range []struct {
+		for i, c := range []struct {
 			before, steps []string
 		}{
 			{nil, []string{"INSERT INTO note VALUES (1, '')"}}, // 1062
@@ -158,7 +158,10 @@ func TestVictimAtAnyStatement(t *testing.T) {
 			{nil, []string{"INSERT INTO post (id, slug, likes) VALUES (2, 'b', 1) ON DUPLICATE KEY UPDATE likes = VALUES(likes)"}},
 			{nil, []string{"INSERT INTO post (id, slug, likes) VALUES (2, 'b', 1), (1, 'a', 1) ON DUPLICATE KEY UPDATE likes = likes + VALUES(likes)"}},
 		} {
-			for _, begin := range []string{"BEGIN", "begin", "SET autocommit = 0"} {
+			for n, begin := range []string{"BEGIN", "begin", "SET autocommit = 0"} {
+				if n == i%3 { // two of them
+					continue
+				}
 				steps := append(append([]string{"INSERT INTO note VALUES (1, '')"}, c.steps...), "INSERT INTO note VALUES (2, '')", "COMMIT")
 				for n, hit := 1, true; hit; n++ {
 					tw.Reset(t)

@@ -71,6 +71,9 @@ func TestKeysChangedByAnotherClient(t *testing.T) {
 		for i, k := range changedKeys(srv) {
 			strict, lax := settings[2*(i%2)], settings[1+2*(i%2)]
 			for n, params := range [][]string{strict, lax} {
+				if n == i/2%2 { // an ALTER takes its time
+					continue
+				}
 				rollup := countermysql.RollupNever
 				if n == 0 && i%3 == 0 {
 					rollup = time.Hour // goes to base rows, in strict sessions alone
@@ -123,7 +126,10 @@ func TestKeysChangedInTransactions(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for n, params := range [][]string{{"interpolateParams=true"}, {"sql_mode=%27%27", "multiStatements=true"}} {
 			rollup := []time.Duration{time.Hour, countermysql.RollupNever}[n] // the first go to base rows, the others to slots
-			for i, k := range changedKeys(srv) {                              // each with one of the kinds of BEGIN: an ALTER takes its time
+			for i, k := range changedKeys(srv) {                              // each with one of the kinds of BEGIN and of the parameters: an ALTER takes its time
+				if i%2 == n {
+					continue
+				}
 				for _, begin := range []string{[]string{"BEGIN", "begin", "begin RC"}[i%3]} {
 					t.Run(k.String()+" "+begin+" "+params[0], func(t *testing.T) {
 						schema := "CREATE TABLE p (id " + k.from + " NOT NULL, slug INT NOT NULL UNIQUE, n INT NOT NULL DEFAULT 0, PRIMARY KEY (id));\n" +

@@ -108,7 +108,7 @@ func TestLongerKey(t *testing.T) {
 		for i, params := range longerParams {
 			for j, k := range longerKeys {
 				for n, name := range slices.Sorted(maps.Keys(ways)) {
-					if (i+j/2+n)%2 == 0 { // an ALTER takes its time
+					if (i+j/2+n)%3 != 0 { // an ALTER takes its time
 						continue
 					}
 					way, rollup := ways[name], []time.Duration{countermysql.RollupNever, time.Hour}[(i/2+j+n/2)%2]
@@ -194,6 +194,9 @@ func TestLongerKeyWhilePending(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		for i, params := range longerParams {
 			for j, k := range longerKeys {
+				if (i+j)%2 == 0 { // an ALTER takes its time
+					continue
+				}
 				for _, begin := range []string{[]string{"BEGIN", "begin", "begin RC"}[(i+j)%3]} {
 					t.Run(fmt.Sprint(k, params, begin), func(t *testing.T) {
 						l := newLongerKey(t, srv, []time.Duration{time.Hour, countermysql.RollupNever}[i%2], params...)
