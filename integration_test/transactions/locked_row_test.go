@@ -17,7 +17,7 @@ const accounts = `
 CREATE TABLE account (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL, balance INT NOT NULL DEFAULT 0, open INT UNSIGNED NOT NULL DEFAULT 0, UNIQUE KEY (name));
 INSERT INTO account VALUES (1, 'ann', 5, 1), (2, 'bob', 3, 2), (3, 'cid', 0, 0);
 CREATE TABLE code (code VARCHAR(10) COLLATE utf8mb4_general_ci, part SMALLINT, uses INT NOT NULL DEFAULT 0, PRIMARY KEY (code, part));
-INSERT INTO code VALUES ('Abc', 1, 4), ('d', 2, 0);
+INSERT INTO code VALUES ('Abc', 1, 4), ('d', 2, 0), ('x', 1, 9);
 `
 
 func accountCounters() *countermysql.Config {
@@ -52,6 +52,7 @@ var lockedRowScripts = []string{
 	"SELECT balance FROM account WHERE id = 1 FOR UPDATE/UPDATE account SET balance = balance + 1 WHERE id = 2/UPDATE account SET balance = balance * 2 WHERE id = 1/SELECT balance FROM account WHERE id = 2/SELECT balance FROM account WHERE id = 1 FOR UPDATE",
 	"SELECT balance FROM account WHERE id = 1 FOR UPDATE/UPDATE account SET balance = balance + 1 WHERE id = 1/SELECT balance FROM account WHERE id = 1/SELECT balance FROM account WHERE id = 1 FOR UPDATE/UPDATE account SET balance = balance + 1 WHERE id = 1/SELECT balance FROM account WHERE id = 1 FOR UPDATE",
 	"SELECT balance FROM account WHERE id = 1 FOR UPDATE/SAVEPOINT s/UPDATE account SET balance = balance * 2 WHERE id = 1/SELECT balance FROM account WHERE id = 1 FOR UPDATE/ROLLBACK TO s/SELECT balance FROM account WHERE id = 1 FOR UPDATE/UPDATE account SET balance = balance + 1 WHERE id = 1/SELECT balance FROM account WHERE id = 1 FOR UPDATE",
+	"SELECT code, uses FROM code WHERE code = 0 AND part = 1 AND uses > 4 FOR UPDATE/SELECT * FROM code WHERE code = 'x' AND part = 1 FOR UPDATE/UPDATE code SET uses = uses * 2 WHERE code = 'x' AND part = 1",
 	"SELECT balance FROM account WHERE id = 1 FOR UPDATE/UPDATE account SET name = 'bob' WHERE id = 1/UPDATE account SET name = 'bob', balance = 3 WHERE id = 1/UPDATE account SET balance = 'x' WHERE id = 1/UPDATE account SET open = open - 9 WHERE id = 1 AND balance > 0/SELECT * FROM account WHERE id = 1",
 }
 
@@ -78,7 +79,7 @@ func TestLockedRow(t *testing.T) {
 						harness.Affected(t, tw.Direct, "DELETE FROM code_slots")
 						if slots {
 							harness.Affected(t, tw.Plain, "UPDATE account SET balance = balance + 2, open = open + 1 WHERE id < 3")
-							harness.Affected(t, tw.Plain, "UPDATE code SET uses = uses + 3")
+							harness.Affected(t, tw.Plain, "UPDATE code SET uses = uses + 3 WHERE code <> 'x'")
 							harness.Affected(t, tw.Direct, "INSERT INTO account_slots (id, slot, balance, open) VALUES (1, 0, 3, 1), (1, 3, -1, 0), (2, 1, 2, 1)")
 							harness.Affected(t, tw.Direct, "INSERT INTO code_slots (code, part, key2_slot, uses) VALUES ('Abc', 1, 2, 3), ('d', 2, 0, 3)")
 						}
@@ -116,6 +117,10 @@ func TestLockedRowTrips(t *testing.T) {
 						}
 					}
 					return texts
+				}
+				if round == 0 { // by another key
+					require.Len(t, trips(func() { require.EqualValues(t, 3, harness.Number(t, tx, "SELECT balance FROM account WHERE name = 'bob' FOR UPDATE")) }), 2)
+					require.Len(t, trips(func() { harness.Affected(t, tx, "UPDATE account SET balance = 4 WHERE id = 2") }), 1)
 				}
 				var other <-chan string
 				for i, step := range []string{

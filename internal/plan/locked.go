@@ -8,12 +8,12 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// LockedRow is a query that locks one row by its key, as it was written, with hidden columns behind its
+// LockedRow is a query that locks one row by its key, or by another unique one, as it was written, with hidden columns behind its
 // select list: the row's key, and whether that is of the known type. If the row comes, it is locked, and
 // stays so; and if it has no slots then, that is the answer.
 type LockedRow struct {
 	Table  *catalog.Table
-	Key    KeyValue
+	Key    KeyValue // by which it finds the row
 	Text   string
 	Hidden int // columns
 }
@@ -24,11 +24,14 @@ func (l *LockedRow) Row(hidden []string) (k catalog.Key, asKnown bool) {
 	return k, !slices.Contains(known, "0")
 }
 
+// ByKey reports whether it finds the row by the table's key.
+func (l *LockedRow) ByKey() bool { return slices.Equal(l.Key.Columns, l.Table.Key) }
+
 // lockedRow is nil where the query may not be sent twice, has no place for hidden columns, or locks more.
 func (rw rewriter) lockedRow(one singleSelect, q *Sum) *LockedRow {
 	t := one.t
 	keys := one.keys(one.Where)
-	if len(q.views) != 1 || q.columns || q.views[0].Locks.Shared || len(keys) != 1 || len(t.Key) == 0 || !slices.Equal(keys[0].Columns, t.Key) || keys[0].Momentary() ||
+	if len(q.views) != 1 || q.columns || q.views[0].Locks.Shared || len(keys) != 1 || len(t.Key) == 0 || keys[0].Momentary() ||
 		!rowByRow(one.Fields) || one.Distinct || one.GroupBy != nil || one.Having != nil || one.WindowSpecs != nil || countsColumns(one.SelectStmt) ||
 		one.SelectIntoOpt != nil || rw.parsed.into || rw.parsed.moreLocks > 0 || rw.acts() {
 		return nil

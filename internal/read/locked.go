@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/countermysql/countermysql/internal/answer"
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/fold"
 	"github.com/countermysql/countermysql/internal/plan"
 	"github.com/countermysql/countermysql/internal/slotsql"
@@ -16,7 +17,10 @@ import (
 // sums: no row came, which under READ COMMITTED is not locked then, or it has slots.
 func (r *Reader) lockFirst(ctx context.Context, x *Execution) (out answer.Outcome, answered bool, err error) {
 	l := x.Plan.Sum().Locked
-	if l == nil || !x.Rows || x.Temporary || !fold.MayLock(r.Folder, l.Table) || r.Traffic.Of(l.Table).Reserve.Some() { // whose rows are locked before
+	if l == nil || !x.Rows || x.Temporary || !x.Arguments.MatchExactly([]plan.KeyValue{l.Key}) || !fold.MayLock(r.Folder, l.Table) {
+		return out, false, nil
+	}
+	if t := r.Traffic.Of(l.Table); t.Reserve.Some() || !l.ByKey() && t.Slots.Seen(catalog.Clock()) { // whose rows are locked before; and which row would be told only by locking it once more
 		return out, false, nil
 	}
 	out, err = x.SendLook(ctx, l.Text)
