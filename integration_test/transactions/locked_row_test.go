@@ -119,7 +119,9 @@ func TestLockedRowTrips(t *testing.T) {
 					return texts
 				}
 				if round == 0 { // by another key
-					require.Len(t, trips(func() { require.EqualValues(t, 3, harness.Number(t, tx, "SELECT balance FROM account WHERE name = 'bob' FOR UPDATE")) }), 2)
+					require.Len(t, trips(func() {
+						require.EqualValues(t, 3, harness.Number(t, tx, "SELECT balance FROM account WHERE name = 'bob' FOR UPDATE"))
+					}), 2)
 					require.Len(t, trips(func() { harness.Affected(t, tx, "UPDATE account SET balance = 4 WHERE id = 2") }), 1)
 				}
 				var other <-chan string

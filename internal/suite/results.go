@@ -57,6 +57,19 @@ func (r Results) Log(t *testing.T, driver string) {
 		count["pass"], count["fail"], count["skip"], top["pass"], top["fail"], top["skip"])
 }
 
+// NotPassed are the tests that did not pass, or of which a part did not, by name.
+func (r Results) NotPassed() []string {
+	var tests []string
+	for test, outcome := range r.Outcome {
+		if outcome != "pass" {
+			top, _, _ := strings.Cut(test, "/")
+			tests = append(tests, top)
+		}
+	}
+	slices.Sort(tests)
+	return slices.Compact(tests)
+}
+
 // Missing are the tests that passed on theirs and not on ours, by name.
 func (theirs Results) Missing(ours Results) []string {
 	var tests []string

@@ -31,6 +31,7 @@ func TestMissing(t *testing.T) {
 	assert.Equal(t, []string{"TestA/sub", "TestB", "TestC"}, theirs.Missing(ours))
 	assert.Equal(t, []string{"TestA/sub", "TestC"}, theirs.Without([]string{"TestB"}).Missing(ours))
 	assert.Equal(t, "pass", theirs.Outcome["TestB"])
+	assert.Equal(t, []string{"TestA", "TestB", "TestD"}, ours.NotPassed())
 
 	_, err = Parse([]byte("panic: no JSON"))
 	require.ErrorContains(t, err, "panic: no JSON")
