@@ -65,7 +65,7 @@ func TestStatementTime(t *testing.T) {
 		}
 		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);\nINSERT INTO post (id) VALUES (1)", harness.Counters("post", "likes"), param)
 		harness.Affected(t, tw.Ours, "UPDATE post SET likes = likes + 1 WHERE id = 1")
-		harness.Affected(t, tw.Direct, "INSERT INTO post_slots (id, slot, likes) VALUES (1, 3, 1)")
+		harness.Affected(t, tw.Direct, "INSERT INTO post_slots (id, slot, likes) VALUES (1, 3, 1) ON DUPLICATE KEY UPDATE likes = likes + 1")
 		config := *tw.Config
 		config.Interceptor = seen
 		ours, _ := harness.OpenOurs(t, tw.OursDSN, &config)
