@@ -354,7 +354,7 @@ func TestFaults(t *testing.T) {
 						continue
 					}
 					t.Run(f.name, func(t *testing.T) {
-						strikes += endure(t, srv, f, "", min(max(time.Second, harness.Soak(t)/time.Duration(len(faults))), 10*time.Second))
+						strikes += endure(t, srv, f, "", min(max(700*time.Millisecond, harness.Soak(t)/time.Duration(len(faults))), 10*time.Second))
 					})
 					if harness.Soak(t) > 0 {
 						fmt.Fprintf(os.Stderr, "%s  %s: %s, round %d, struck %d times, %s left\n", time.Now().Format(time.TimeOnly), flavor, f.name, round+1, strikes, time.Until(end).Round(time.Second))

@@ -28,7 +28,7 @@ func env(t *testing.T, name string, otherwise int) int {
 // TestRandom proves that random scripts have the same answers and leave the same
 // rows on plain go-sql-driver and on countermysql.
 func TestRandom(t *testing.T) {
-	budget := env(t, "COUNTERMYSQL_RANDOM_STATEMENTS", 3000)
+	budget := env(t, "COUNTERMYSQL_RANDOM_STATEMENTS", 2000)
 	seed := env(t, "COUNTERMYSQL_RANDOM_SEED", 1)
 	differences := env(t, "COUNTERMYSQL_RANDOM_DIFFERENCES", 1)
 	soak := harness.Soak(t)
