@@ -88,6 +88,11 @@ func TestLockedRow(t *testing.T) {
 							steps = append(steps, "A: "+step)
 						}
 						tw.Play(t, append(steps, "A: commit", "A: SELECT * FROM account ORDER BY id", "A: SELECT * FROM code ORDER BY code")...)
+						if script != lockedRowScripts[0] {
+							continue
+						}
+						tw.SamePrepared(t, "begin "+level, "SELECT balance, name FROM account WHERE id = ? AND balance > ? FOR UPDATE", 1, 4)
+						tw.SamePrepared(t, "begin "+level, "SELECT * FROM code WHERE code = ? AND part = ? FOR UPDATE", "abc", 1)
 					}
 				}
 			}

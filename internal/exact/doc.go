@@ -3,6 +3,8 @@
 // has to be folded by the plan, and how a statement is sent by a [Statement].
 //
 //	[Runner.RunExactly]    behind others of its row, or together with them (internal/sale), or
+//	                       as it was written, where the transaction has locked the row, which has
+//	                       no slots (internal/fold: HasLocked), or
 //	                       inside a transaction from a part of the value that has enough, or
 //	                       in one round trip, with a guard that fails if a row has slots, and locks no
 //	                       gap where it may wait behind that (internal/session: OutsideGaps), or

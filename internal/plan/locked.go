@@ -8,9 +8,9 @@ import (
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
-// LockedRow is a query that locks one row by its key, or by another unique one, as it was written, with hidden columns behind its
-// select list: the row's key, and whether that is of the known type. If the row comes, it is locked, and
-// stays so; and if it has no slots then, that is the answer.
+// LockedRow is a query that locks one row by its key, or by another unique one, as it was written, with
+// hidden columns behind its select list: the row's key, and whether that is of the known type. If the row
+// comes, it is locked, and stays so; and if it has no slots then, that is the answer.
 type LockedRow struct {
 	Table  *catalog.Table
 	Key    KeyValue // by which it finds the row

@@ -3,7 +3,7 @@
 // [Statement].
 //
 //	[Reader.Run]    as it was written, with hidden columns that tell that nothing has slots, or
-//	                what to add to which row, or
+//	                what to add to which row, or which row it has locked, or
 //	                with sums: in its select list, or through a view (internal/fold: View)
 //	                once more, over tables, if a row made the view fail
 //	                the exact way (internal/exact), if the server does not take the view
