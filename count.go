@@ -47,7 +47,7 @@ func (k *call) learn() {
 // increment runs a relative write as an increment. By a route of a lone one it may find out
 // that it is none.
 func (c *conn) increment(ctx context.Context, k *call, r plan.Route) (answer.Outcome, increment.After, error) {
-	if c.InTransaction() && c.HasFree(k.exactly()) { // nobody else wants a slot
+	if c.Open() != nil && c.HasFree(k.exactly()) {
 		return answer.Outcome{}, increment.TakeVerbatim, nil
 	}
 	if !r.Buffered {

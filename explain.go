@@ -159,6 +159,9 @@ func (k *call) explainSum(out *Explanation, args []any) {
 	q := k.Plan.Sum()
 	x := k.query()
 	x.ExplainLooks(func(when, text string) { out.step(when, k.Own(text), args) })
+	if l := q.Locked; l != nil {
+		out.step("inside a transaction, first: if a row comes, and has no slots, as a look behind it tells, this is the answer", k.Own(l.Text), args)
+	}
 	text, sent := x.Summed(k.conn.Settings.WholeDates)
 	if q.Top != nil || q.Short != nil {
 		args = make([]any, len(sent))
@@ -197,6 +200,9 @@ func (k *call) explainIncrement(out *Explanation, x increment.Explanation, args 
 		out.step("at once", x.Statement, nil)
 	}
 	out.step("inside a transaction: pending until COMMIT, with its others", "", nil)
+	if k.exactly().OfLockableRow() {
+		out.step("inside a transaction that has locked the row, which has no slots: as it is", k.text, args)
+	}
 	itself := "the statement itself"
 	if len(k.Plan.Increment().Table.Touch) > 0 {
 		itself += ", in a transaction that locks its row first"

@@ -54,6 +54,9 @@ func TestExplainReasons(t *testing.T) {
 			{"UPDATE item SET stock = stock + 1 WHERE name = 'x'", "verbatim", "its condition does not give a primary or unique key", nil},
 			{"UPDATE item SET stock = stock + ? WHERE id = 1", "verbatim", "it adds nothing", []any{0}},
 			{"SELECT stock FROM item WHERE id = 1 FOR UPDATE", "sum", "inside a transaction: the base rows are locked before", nil},
+			{"SELECT stock FROM item WHERE id = ? FOR UPDATE", "sum", "inside a transaction, first: if a row comes, and has no slots, as a look behind it tells, this is the answer", []any{1}},
+			{"UPDATE item SET sold = sold + 1 WHERE id = 1", "increment", "inside a transaction that has locked the row, which has no slots: as it is", nil},
+			{"UPDATE item SET stock = 1 WHERE id = 1", "exact", "inside a transaction that has locked the row, which has no slots: as it is", nil},
 		} {
 			e, err := countermysql.Explain(t.Context(), tw.Ours, c.stmt, c.args...)
 			require.NoError(t, err)

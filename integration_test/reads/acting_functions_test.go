@@ -11,7 +11,8 @@ import (
 )
 
 // TestActingFunctions proves that a query is asked for its column types without what
-// its derived tables do: they wait for locks, and write, once.
+// its derived tables do: they wait for locks, and write, once. And that what takes a sequence's
+// next number is sent once, however it is spelled.
 func TestActingFunctions(t *testing.T) {
 	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
 		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);\nINSERT INTO post VALUES (1, 5), (2, 6);\nCREATE TABLE log (n INT NOT NULL)", harness.Counters("post", "likes"))
@@ -28,6 +29,14 @@ func TestActingFunctions(t *testing.T) {
 		require.Equal(t, "likes INT, [5]", harness.Queried(t.Context(), tw.Plain, waits))
 		require.Equal(t, "likes BIGINT, [5]", harness.Queried(t.Context(), tw.Ours, waits))
 		tw.Play(t, "A: SELECT a.likes, (SELECT likes FROM post WHERE id = 2) AS two FROM post a ORDER BY id")
+		if !harness.MariaDB(srv) { // which has no sequences
+			return
+		}
+		tw = harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);\nINSERT INTO post VALUES (1, 5);\nCREATE SEQUENCE s", harness.Counters("post", "likes"), "sql_mode=%27ORACLE%27")
+		for range 2 { // without slots, and with some
+			tw.Play(t, "A: SELECT s.NEXTVAL, likes FROM post WHERE id = 1", "A: SELECT likes, NEXT VALUE FOR s FROM post", "A: SELECT NEXTVAL(s), likes FROM post WHERE id = 1",
+				"A: begin RR", "A: SELECT s.nextval, likes FROM post WHERE id = 1 FOR UPDATE", "A: commit", "A: UPDATE post SET likes = likes + 1 WHERE id = 1")
+		}
 	})
 }
 

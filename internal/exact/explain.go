@@ -18,6 +18,9 @@ type Tell func(when, text string, own bool)
 // ExplainExact tells what becomes of a statement that runs the exact way.
 func (r *Runner) ExplainExact(x Execution, tell Tell) {
 	alone := sale.Sells(r.Caller)
+	if x.OfLockableRow() {
+		tell("inside a transaction that has locked the row, which has no slots: as it is", x.Text, true)
+	}
 	trip, inOne := r.oneTrip(x)
 	if inOne {
 		if _, _, ok := r.part(x); ok && alone {

@@ -129,7 +129,7 @@ func (r *Runner) runByItself(ctx context.Context, x Execution) (answer.Outcome, 
 	if !locked {
 		if out, done, err := r.runOverwriting(ctx, x); done || err != nil {
 			if err == nil {
-				r.noteLocked(x, out.Affected())
+				r.noteFree(x, out.Affected())
 			}
 			return r.noted(x, out, err)
 		}

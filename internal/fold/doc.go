@@ -19,7 +19,7 @@
 //	showPending            or one increment without them, for a read, which adds them up
 //	[Follow]               rows that it has found by another key, under the keys that they have now
 //	[Folder.View]          how a query is to see a table beside what the transaction has written
-//	[Locked], [HasLocked]  a row that it has locked, with or without slots: it stays so
+//	[NoteLocked]           a row that it has locked, with or without slots: it stays so
 //	[Folder.SettleAll]     everything, for what may read anything
 //	[Folder.SweepOrphans]  slots of rows that others have deleted, before an INSERT of their key
 package fold

@@ -9,11 +9,10 @@ import (
 	"github.com/countermysql/countermysql/internal/txn"
 )
 
-// MayLock reports whether the open transaction remembers of rows that it has locked what their slots
-// come to. Another node of a cluster writes slots whatever is locked here, and so do triggers; and what it has
-// added itself, or a procedure may have, others do not see.
-func MayLock(f *Folder, t *catalog.Table) bool {
-	if !f.InTransaction() || f.Locks || t.Cluster || !catalog.KeepsUnits(t) {
+// RemembersLocked reports whether the open transaction remembers what the slots of rows come to that it
+// has locked: not where it has added some itself, or a procedure may have, which others do not see.
+func RemembersLocked(f *Folder, t *catalog.Table) bool {
+	if !f.InTransaction() || f.Locks || !catalog.LockKeepsSlots(t) {
 		return false
 	}
 	x := f.Transaction()
@@ -23,32 +22,37 @@ func MayLock(f *Folder, t *catalog.Table) bool {
 // HasLocked reports whether the open transaction has locked the row of a key, and knows of its slots; free is
 // true if there are none.
 func HasLocked(f *Folder, t *catalog.Table, key *plan.KeyValue, b plan.Binder) (free, locked bool) {
-	k, ok := lockable(f, t, key, b)
-	if !ok {
-		return false, false
-	}
-	sums, locked := f.Transaction().WrittenTo(t).Locked[k.ID()]
+	_, sums, locked := lockedRow(f, t, key, b)
 	return locked && sums == nil, locked
+}
+
+// lockedRow is what it remembers of the row of a key, by the key.
+func lockedRow(f *Folder, t *catalog.Table, key *plan.KeyValue, b plan.Binder) (k catalog.Key, sums map[string]string, locked bool) {
+	if k, ok := rememberable(f, t, key, b); ok {
+		sums, locked = f.Transaction().WrittenTo(t).Locked[k.ID()]
+		return k, sums, locked
+	}
+	return nil, nil, false
 }
 
 // NoteFree notes that the open transaction has locked the row of a key, which has no slots.
 func NoteFree(f *Folder, t *catalog.Table, key *plan.KeyValue, b plan.Binder) {
-	if k, ok := lockable(f, t, key, b); ok {
+	if k, ok := rememberable(f, t, key, b); ok {
 		f.Transaction().WrittenTo(t).Lock(k.ID(), nil)
 	}
 }
 
-// lockable is a key whose row may be remembered.
-func lockable(f *Folder, t *catalog.Table, key *plan.KeyValue, b plan.Binder) (k catalog.Key, ok bool) {
-	if key == nil || !MayLock(f, t) || !b.MatchExactly([]plan.KeyValue{*key}) {
+// rememberable is a key whose row may be remembered.
+func rememberable(f *Folder, t *catalog.Table, key *plan.KeyValue, b plan.Binder) (k catalog.Key, ok bool) {
+	if key == nil || !RemembersLocked(f, t) || !b.MatchExactly([]plan.KeyValue{*key}) {
 		return nil, false
 	}
 	return key.Key(t, b)
 }
 
-// Locked looks for slots of a row that the open transaction has locked, and remembers what they come to.
+// NoteLocked looks for slots of a row that the open transaction has locked, and remembers what they come to.
 // free is true if there are none.
-func Locked(ctx context.Context, f *Folder, t *catalog.Table, row slotsql.LockedRow, asKnown bool) (free bool, err error) {
+func NoteLocked(ctx context.Context, f *Folder, t *catalog.Table, row slotsql.LockedRow, asKnown bool) (free bool, err error) {
 	w, id := f.Transaction().WrittenTo(t), row.Key.ID()
 	if w.IsFree(id) {
 		return true, nil
@@ -80,7 +84,7 @@ func Locked(ctx context.Context, f *Folder, t *catalog.Table, row slotsql.Locked
 
 // noteFreeRows notes that locked rows have no slots any more.
 func noteFreeRows(f *Folder, t *catalog.Table, rows []slotsql.LockedRow) {
-	if !MayLock(f, t) {
+	if !RemembersLocked(f, t) {
 		return
 	}
 	for _, r := range rows {
@@ -94,13 +98,12 @@ func lockedSums(f *Folder, l *plan.LockedRow, b plan.Binder) (own []slotsql.RowO
 	if l == nil {
 		return nil, false
 	}
-	k, ok := lockable(f, l.Table, &l.Key, b)
-	if !ok {
+	k, sums, known := lockedRow(f, l.Table, &l.Key, b)
+	if !known {
 		return nil, false
 	}
-	sums, known := f.Transaction().WrittenTo(l.Table).Locked[k.ID()]
 	if sums == nil {
 		sums = slotsql.NoSums(l.Table)
 	}
-	return []slotsql.RowOverride{{Where: txn.RowOfKey(l.Table, k, false).Base, Amounts: sums}}, known
+	return []slotsql.RowOverride{{Where: txn.RowOfKey(l.Table, k, false).Base, Amounts: sums}}, true
 }

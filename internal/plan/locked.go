@@ -31,7 +31,7 @@ func (l *LockedRow) ByKey() bool { return slices.Equal(l.Key.Columns, l.Table.Ke
 func (rw rewriter) lockedRow(one singleSelect, q *Sum) *LockedRow {
 	t := one.t
 	keys := one.keys(one.Where)
-	if len(q.views) != 1 || q.columns || q.views[0].Locks.Shared || len(keys) != 1 || len(t.Key) == 0 || keys[0].Momentary() ||
+	if !catalog.LockKeepsSlots(t) || len(q.views) != 1 || q.columns || q.views[0].Locks.Shared || len(keys) != 1 || len(t.Key) == 0 || keys[0].Momentary() ||
 		!rowByRow(one.Fields) || one.Distinct || one.GroupBy != nil || one.Having != nil || one.WindowSpecs != nil || countsColumns(one.SelectStmt) ||
 		one.SelectIntoOpt != nil || rw.parsed.into || rw.parsed.moreLocks > 0 || rw.acts() {
 		return nil

@@ -17,7 +17,7 @@ import (
 // sums: no row came, which under READ COMMITTED is not locked then, or it has slots.
 func (r *Reader) lockFirst(ctx context.Context, x *Execution) (out answer.Outcome, answered bool, err error) {
 	l := x.Plan.Sum().Locked
-	if l == nil || !x.Rows || x.Temporary || !x.Arguments.MatchExactly([]plan.KeyValue{l.Key}) || !fold.MayLock(r.Folder, l.Table) {
+	if l == nil || !x.Rows || x.Temporary || !x.Arguments.MatchExactly([]plan.KeyValue{l.Key}) || !fold.RemembersLocked(r.Folder, l.Table) {
 		return out, false, nil
 	}
 	if t := r.Traffic.Of(l.Table); t.Reserve.Some() || !l.ByKey() && t.Slots.Seen(catalog.Clock()) { // whose rows are locked before; and which row would be told only by locking it once more
@@ -34,7 +34,7 @@ func (r *Reader) lockFirst(ctx context.Context, x *Execution) (out answer.Outcom
 	case len(rows.ahead) == 1:
 		hidden := rows.ahead[0][len(rows.ahead[0])-l.Hidden:]
 		key, asKnown := l.Row(sqltext.Texts(hidden))
-		answered, err = fold.Locked(ctx, r.Folder, l.Table, slotsql.LockedRow{Key: key}, asKnown)
+		answered, err = fold.NoteLocked(ctx, r.Folder, l.Table, slotsql.LockedRow{Key: key}, asKnown)
 		if err != nil {
 			_ = rows.Close()
 			return answer.Outcome{}, true, err

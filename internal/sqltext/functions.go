@@ -1,5 +1,7 @@
 package sqltext
 
+import "strings"
+
 // NamesNoTable reports whether a statement uses a table that an earlier one has named.
 func NamesNoTable(toks []Token) bool {
 	return len(toks) > 0 && (toks[0].Is("EXECUTE") || toks[0].Is("HANDLER"))
@@ -25,9 +27,17 @@ func AssignsWithin(toks []Token) bool {
 var acting = WordSet(`GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS SLEEP NEXTVAL SETVAL`)
 
 // Acts reports whether a function is called at token i that waits, or changes something, also where
-// nothing is written.
+// nothing is written. Under ORACLE, MariaDB takes a sequence's name and NEXTVAL behind it for one
+// (https://mariadb.com/kb/en/next-value-for-sequence_name/).
 func Acts(toks []Token, i int) bool {
-	return toks[i].In(acting) && i+1 < len(toks) && toks[i+1].Punct('(') || toks[i].Is("NEXT") && WordAt(toks, i+1, "VALUE")
+	switch t := toks[i]; {
+	case t.Is("NEXT"):
+		return WordAt(toks, i+1, "VALUE")
+	case t.Kind == Name && strings.EqualFold(t.Name, "NEXTVAL") && i > 0 && toks[i-1].Punct('.'):
+		return true
+	default:
+		return t.In(acting) && i+1 < len(toks) && toks[i+1].Punct('(')
+	}
 }
 
 // ActsSomewhere reports whether one is.

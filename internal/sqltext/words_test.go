@@ -8,6 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// TestActs proves that what acts is told from what has its name.
+func TestActs(t *testing.T) {
+	for text, acts := range map[string]bool{
+		"SELECT NEXT VALUE FOR s": true, "SELECT nextval(s)": true, "SELECT s.NEXTVAL FROM dual": true, "SELECT SLEEP (1)": true, "SELECT get_lock('a', 1)": true, "SELECT SETVAL(s, 1)": true,
+		"SELECT next FROM t": false, "SELECT id AS sleep, nextval FROM t": false, "SELECT `sleep`, 'NEXT VALUE' FROM t": false,
+	} {
+		require.Equal(t, acts, ActsSomewhere(Tokenize(text, Mode{})), text)
+	}
+}
+
 // Any name is found wherever it stands, as strings.Contains would find it.
 func TestNamesFindWhatContainsFinds(t *testing.T) {
 	letters := func(most int) string {

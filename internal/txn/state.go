@@ -149,9 +149,7 @@ func (x *State) NoteCall() {
 func (x *State) SentAll(t *catalog.Table) {
 	rememberKey(&x.journal, &x.Pending, t.String())
 	delete(x.Pending, t.String())
-	w := x.WrittenTo(t)
-	w.SetUnbounded()
-	w.forgetLocked()
+	x.WrittenTo(t).SetUnbounded()
 	x.Inside = true
 }
 

@@ -125,6 +125,9 @@ func (w *WriteSet) Lock(id string, sums map[string]string) {
 
 // HasLocked reports whether it knows of the slots of some row of a table that it has locked.
 func (x *State) HasLocked(t *catalog.Table) bool {
+	if x == nil {
+		return false
+	}
 	w := x.Written[t.String()]
 	return w != nil && len(w.Locked) > 0
 }
