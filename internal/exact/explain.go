@@ -18,9 +18,6 @@ type Tell func(when, text string, own bool)
 // ExplainExact tells what becomes of a statement that runs the exact way.
 func (r *Runner) ExplainExact(x Execution, tell Tell) {
 	alone := sale.Sells(r.Caller)
-	if x.OfLockableRow() {
-		tell("inside a transaction that has locked the row, which has no slots: as it is", x.Text, true)
-	}
 	trip, inOne := r.oneTrip(x)
 	if inOne {
 		if _, _, ok := r.part(x); ok && alone {
@@ -39,6 +36,9 @@ func (r *Runner) ExplainExact(x Execution, tell Tell) {
 		if _, ok := x.TextElsewhere(x.Text, x.Arguments); ok && alone {
 			tell("while another one of its row is under way: behind it, in one transaction with those that wait", x.Text, true)
 		}
+	}
+	if x.OfLockableRow() {
+		tell("inside a transaction that has locked the row, which has no slots: as it is", x.Text, true)
 	}
 	r.explainParts(x, tell)
 	if inOne {
