@@ -35,6 +35,8 @@ var script = []string{
 	"A: UPDATE post SET views = 18446744073709551615 WHERE id = 3", "A: UPDATE post SET views = 1 WHERE id = 3",
 	"A: UPDATE post SET stock = stock - 1 WHERE id = 1 AND stock >= 1", "A: UPDATE post SET stock = stock - 1000 WHERE id = 1 AND stock >= 1000",
 	"A: begin", "A: UPDATE post SET stock = stock - 3 WHERE id = 1 AND stock >= 3", "A: commit",
+	"A: begin", "A: SELECT likes FROM post WHERE id = 8 FOR UPDATE", "A: UPDATE post SET likes = likes * 2 + 3 WHERE id = 8", "A: UPDATE post SET likes = likes + 1 WHERE id = 8", "A: UPDATE post SET stock = stock - 1 WHERE id = 8 AND stock >= 1", "A: commit", // without slots
+	"A: begin", "A: SELECT likes FROM post WHERE id = 1 FOR UPDATE", "A: UPDATE post SET likes = likes + 1 WHERE id = 1", "A: UPDATE post SET likes = likes * 2 WHERE id = 1", "A: commit",
 	"A: UPDATE post SET stock = stock - 1000 WHERE id = 2", // out of range
 	"A: INSERT INTO post (id, likes, score) VALUES (11, 3, 0.75), (12, 0, 0)",
 	"A: INSERT INTO post (id, likes) VALUES (1, 1) ON DUPLICATE KEY UPDATE likes = likes + 1",
@@ -89,6 +91,8 @@ func TestLoad(t *testing.T) {
 					stmts = []string{fmt.Sprintf("UPDATE post SET likes = likes + 1 WHERE id = %d", a), fmt.Sprintf("UPDATE post SET score = score + 0.25 WHERE id = %d", b)}
 				case 2:
 					stmts = []string{fmt.Sprintf("UPDATE post SET likes = %d WHERE id = %d", n, b)}
+				case 3:
+					stmts = []string{fmt.Sprintf("SELECT likes FROM post WHERE id = %d FOR UPDATE", b), fmt.Sprintf("UPDATE post SET likes = likes + %d WHERE id = %d", n, b)}
 				default:
 					_, err := db.ExecContext(ctx, "UPDATE post SET likes = likes + 1, views = views + 1 WHERE id = ?", a)
 					crowd.Check(err)

@@ -29,7 +29,7 @@ func KeepsUnits(t *Table) bool {
 
 // LockKeepsSlots reports whether who has locked a row keeps everybody from its slots: neither another node of
 // a cluster nor a trigger minds the lock.
-func LockKeepsSlots(t *Table) bool { return !t.Cluster && KeepsUnits(t) }
+func LockKeepsSlots(t *Table) bool { return !t.Cluster && !t.Fed }
 
 // Reserves reports whether keys of the table get some.
 func Reserves(t *Table) bool {
