@@ -47,7 +47,7 @@ func TestServersKeys(t *testing.T) {
 					}
 					tw.Play(t, steps...)
 					for _, v := range append(k.spelled, k.nonsense) {
-						if strings.HasPrefix(v, "x") {
+						if strings.HasPrefix(v, "x") { // bytes, which no string is
 							continue
 						}
 						arg := strings.Trim(v, "'")

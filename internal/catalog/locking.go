@@ -2,6 +2,10 @@ package catalog
 
 import "strings"
 
+// LockKeepsSlots reports whether who has locked a row keeps everybody from its slots: other nodes of a cluster
+// do not see the lock, and the triggers of derived counters do not ask for it.
+func LockKeepsSlots(t *Table) bool { return !t.Cluster && !t.Fed }
+
 // Lock is how an increment locks the base row. On Galera shared locks of several sessions
 // can keep what another node has written to the row from being applied: then all wait,
 // until innodb_lock_wait_timeout ends it.

@@ -27,10 +27,6 @@ func KeepsUnits(t *Table) bool {
 	return !t.Fed && t.Spec.History.Every == 0 && !t.History.Inserts && !t.History.Updates
 }
 
-// LockKeepsSlots reports whether who has locked a row keeps everybody from its slots: neither another node of
-// a cluster nor a trigger minds the lock.
-func LockKeepsSlots(t *Table) bool { return !t.Cluster && !t.Fed }
-
 // Reserves reports whether keys of the table get some.
 func Reserves(t *Table) bool {
 	return slices.ContainsFunc(t.Counters, func(c *Column) bool { return t.Spec.ReserveOf(c) > 0 && c.Unreserved(t) == "" })
