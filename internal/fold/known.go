@@ -48,10 +48,12 @@ var ErrOtherSlots = errors.New("countermysql: the key or the slots table has got
 // table or column, because a slots table has got a key of more columns or the table is
 // a view now, or because the slots table could not be altered while somebody used it, was
 // planned by a schema that has changed since. Unless it is known to have, that is looked at
-// once in a second at most: the statement may be wrong itself.
+// once in a second at most: the statement may be wrong itself. So is one that was not sent, as
+// its table could not have counters then, or had no slots table.
 func (f *Folder) Outdated(ctx context.Context, p *plan.Plan, err error) bool {
+	refused := p.Class() == plan.ClassRefused
 	switch n := mysqlerr.Number(err); {
-	case n == mysqlerr.ErrNoColumn, n == mysqlerr.ErrNoTable, n == mysqlerr.ErrNoIndex, n == mysqlerr.ErrLockWait && p.Class() == plan.ClassRefused, n == mysqlerr.ErrNoDefault && p.Increment() != nil:
+	case n == mysqlerr.ErrNoColumn, n == mysqlerr.ErrNoTable, n == mysqlerr.ErrNoIndex, refused, n == mysqlerr.ErrNoDefault && p.Increment() != nil:
 	default:
 		return false
 	}
@@ -69,6 +71,10 @@ func (f *Folder) Outdated(ctx context.Context, p *plan.Plan, err error) bool {
 	if !slots && f.Watcher.Age() < time.Second && !f.Watcher.Changed() {
 		return false
 	}
-	now, lerr := f.Watcher.Refresh(watch.Holding(ctx, f.Begun()))
+	look := f.Watcher.Refresh
+	if refused && mysqlerr.Number(err) != mysqlerr.ErrLockWait { // what the server has refused for other reasons is not tried again for it
+		look = f.Watcher.Look
+	}
+	now, lerr := look(watch.Holding(ctx, f.Begun()))
 	return lerr == nil && (now != old || gone) // it may have been made again
 }

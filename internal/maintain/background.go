@@ -109,7 +109,7 @@ func (b *Background) rollUpSlotted(ctx context.Context, turns *turns) error {
 		return nil // nothing is known yet
 	}
 	ready := slices.DeleteFunc(s.All(), func(t *catalog.Table) bool { return catalog.Unfoldable(t) != nil })
-	var names []string
+	var all []*catalog.Table
 	waiting := map[string]int64{}
 	for tables := range slices.Chunk(ready, maxLooks) {
 		slotted, err := b.lookForSlots(ctx, tables, waiting)
@@ -124,15 +124,20 @@ func (b *Background) rollUpSlotted(ctx context.Context, turns *turns) error {
 				slotted = append(slotted, t)
 			}
 		}
-		for _, t := range slotted {
-			names = append(names, sqltext.JoinName(t.Spec.DB, t.Spec.Name))
-		}
+		all = append(all, slotted...)
 	}
 	b.waiting.Store(&waiting) // a look that fails says nothing
-	if len(names) == 0 {
+	if len(all) == 0 {
 		return nil
 	}
-	_, err := b.RollUp(ctx, Options{Tables: names, Turns: turns})
+	_, err := b.rollUp(ctx, Options{Turns: turns}, func(s *catalog.Schema) (still []*catalog.Table, err error) {
+		for _, t := range all {
+			if t = s.Lookup(t.Spec.DB, t.Spec.Name, ""); t != nil { // it may have been dropped meanwhile
+				still = append(still, t)
+			}
+		}
+		return still, nil
+	})
 	return err
 }
 

@@ -29,7 +29,14 @@ type Options struct {
 }
 
 // RollUp adds the slots of tables to their base rows.
-func (m *Maintainer) RollUp(ctx context.Context, options Options) (done []RolledUp, err error) {
+func (m *Maintainer) RollUp(ctx context.Context, options Options) ([]RolledUp, error) {
+	return m.rollUp(ctx, options, func(s *catalog.Schema) ([]*catalog.Table, error) {
+		return Named(s, options.Tables, m.Shared.Config.DBName)
+	})
+}
+
+// rollUp does so to those of the tables as they are now that are chosen.
+func (m *Maintainer) rollUp(ctx context.Context, options Options, choose func(*catalog.Schema) ([]*catalog.Table, error)) (done []RolledUp, err error) {
 	m.Shared.Stats.Rollups.Add(1)
 	defer func() {
 		if err != nil {
@@ -40,7 +47,7 @@ func (m *Maintainer) RollUp(ctx context.Context, options Options) (done []Rolled
 	if err != nil {
 		return nil, err
 	}
-	tables, err := Named(s, options.Tables, m.Shared.Config.DBName)
+	tables, err := choose(s)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,12 @@ func (w *Watcher) Refresh(ctx context.Context) (*catalog.Schema, error) {
 	return w.read(ctx, ofAnyone).wait(ctx)
 }
 
+// Look returns the schema as it is now, if the server tells of DDL since it was read, or it lacks something that
+// may be there by now.
+func (w *Watcher) Look(ctx context.Context) (*catalog.Schema, error) {
+	return w.read(ctx, ofNone).wait(ctx)
+}
+
 // RefreshOf has the schema read after DDL of some tables; nil: perhaps of others too.
 func (w *Watcher) RefreshOf(ctx context.Context, tables []string) (err error) {
 	if tables == nil {

@@ -1,0 +1,54 @@
+package schema
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countermysql/countermysql"
+	"github.com/countermysql/countermysql/integration_test/harness"
+	"github.com/countermysql/countermysql/internal/testserver"
+)
+
+// TestReadyAgain proves that a table whose statements fail, because it had no slots table for a moment, or could
+// not have counters, is looked at again with them, a second later at most, in a transaction and prepared too.
+func TestReadyAgain(t *testing.T) {
+	t.Parallel()
+	const schema = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);\nINSERT INTO post (id) VALUES (1)"
+	gaps := []struct {
+		name, opens, closes string
+		want                any
+	}{
+		{"no slots table", "RENAME TABLE post_slots TO kept", "RENAME TABLE kept TO post_slots", new(*countermysql.SlotsTableError)},
+		{"a slots table that does not fit", "ALTER TABLE post_slots CHANGE likes likes_ INT NOT NULL DEFAULT 0", "ALTER TABLE post_slots CHANGE likes_ likes INT NOT NULL DEFAULT 0", new(*countermysql.SlotsTableError)},
+		{"no key", "ALTER TABLE post DROP PRIMARY KEY", "ALTER TABLE post ADD PRIMARY KEY (id)", new(*countermysql.SlotsTableError)},
+		{"a view", "RENAME TABLE post TO kept;\nCREATE VIEW post AS SELECT * FROM kept", "DROP VIEW post;\nRENAME TABLE kept TO post", new(*countermysql.UnfitError)},
+	}
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, gap := range gaps {
+			t.Run(gap.name, func(t *testing.T) {
+				t.Parallel()
+				tw := harness.NewTwin(t, srv, schema, harness.Counters("post", "likes"))
+				harness.Affected(t, tw.Ours, likeFirst)
+				harness.ExecAll(t, tw.Direct, gap.opens)
+				config := *tw.Config
+				config.CreateSlots = false
+				db, _ := harness.OpenOurs(t, tw.OursDSN, &config)
+				_, err := db.Exec(likeFirst)
+				require.ErrorAs(t, err, gap.want)
+				harness.ExecAll(t, tw.Direct, gap.closes)
+				time.Sleep(time.Second)
+				tx, err := db.Begin()
+				require.NoError(t, err)
+				prepared, err := tx.Prepare(likeFirst)
+				require.NoError(t, err)
+				_, err = prepared.Exec()
+				require.NoError(t, err)
+				require.NoError(t, tx.Commit())
+				harness.Affected(t, db, likeFirst)
+				require.EqualValues(t, 3, harness.Number(t, db, firstRow))
+			})
+		}
+	})
+}
