@@ -58,7 +58,6 @@ func (c *contestant) race(ctx context.Context, length time.Duration) (round, err
 	defer cancel(nil)
 	var before, after runtime.MemStats
 	runtime.GC() // nobody pays for what others have left
-	runtime.ReadMemStats(&before)
 
 	var wg sync.WaitGroup
 	start := make(chan time.Time)
@@ -74,6 +73,7 @@ func (c *contestant) race(ctx context.Context, length time.Duration) (round, err
 	if err != nil {
 		return round{}, err
 	}
+	runtime.ReadMemStats(&before)
 	used := effortNow(ctx)
 	begin := time.Now()
 	for range c.clients {
@@ -82,8 +82,8 @@ func (c *contestant) race(ctx context.Context, length time.Duration) (round, err
 	wg.Wait()
 	took := time.Since(begin)
 	using := effortNow(ctx)
-	together, err := c.sharedNow()
 	runtime.ReadMemStats(&after)
+	together, err := c.sharedNow()
 	if err := cmp.Or(context.Cause(ctx), err); err != nil {
 		return round{}, err
 	}
