@@ -14,26 +14,67 @@ import (
 // look is what the slots tables hold at one moment.
 type look struct {
 	at     time.Time
-	slots  map[slotKey]*big.Rat
-	values map[valueKey]*big.Rat // base row and slots, of the keys that have slots; without those that can't be read
-	keys   map[[2]string][]any   // the values of the key columns, by table and key
 	tables []seenTable
 	kept   []keptView
 	status serverStatus
 }
 
-// slotKey tells the slots of all tables apart.
-type slotKey struct{ table, counter, key, slot string }
-
-// valueKey tells the counters of rows apart.
-type valueKey struct{ table, counter, key string }
+// table is what a look has seen of a table; one that it has not seen has nothing.
+func (l *look) table(name string) seenTable {
+	for _, t := range l.tables {
+		if t.name() == name {
+			return t
+		}
+	}
+	return seenTable{}
+}
 
 type seenTable struct {
 	countermysql.TableInfo
-	rows, keys, most int64  // of its slots table, and of the fullest key
-	fullest          string // the key with the most slots
-	buffered         *bufferedView
-	reserved         map[string]*reservedView // by counter: its reserved rows, which are no others'
+	rows     int64               // of its slots table
+	keys     map[string]*seenKey // that have slots
+	fullest  *seenKey            // the one with the most; nil: there are none
+	buffered *bufferedView
+	reserved map[string]*reservedView // by counter: its reserved rows, which are no others'
+}
+
+// seenKey is a key that has slots. There may be hundreds of thousands of them: numbers stay texts.
+type seenKey struct {
+	values []any // of the key columns
+	slots  []seenSlot
+	sums   []string // what the counters come to, with the base row; nil: that can't be read
+}
+
+// seenSlot is a row of a slots table, with what it has of each counter.
+type seenSlot struct {
+	slot    string
+	amounts []string
+}
+
+// in is what a slot of the key holds of a counter; nil: nothing, or what is no number.
+func (k *seenKey) in(slot string, counter int) *big.Rat {
+	if k != nil {
+		for _, s := range k.slots {
+			if s.slot == slot {
+				return amount(s.amounts[counter])
+			}
+		}
+	}
+	return nil
+}
+
+// sum is what a counter of the key comes to, which no rollup changes; nil: it is not known.
+func (k *seenKey) sum(counter int) *big.Rat {
+	if k == nil || k.sums == nil {
+		return nil
+	}
+	return amount(k.sums[counter])
+}
+
+// amount is that of a text; nil: it is none.
+func amount(text string) *big.Rat {
+	n, _ := new(big.Rat).SetString(text)
+	return n
 }
 
 func (t seenTable) name() string { return t.Database + "." + t.Table }
@@ -45,13 +86,13 @@ func (s *session) look() (*look, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &look{at: time.Now(), slots: map[slotKey]*big.Rat{}, values: map[valueKey]*big.Rat{}, keys: map[[2]string][]any{}}
+	l := &look{at: time.Now()}
 	for _, t := range tables {
 		if !t.Ready {
 			continue
 		}
-		seen := seenTable{TableInfo: t}
-		if err := s.lookAt(l, &seen); err != nil {
+		seen := seenTable{TableInfo: t, keys: map[string]*seenKey{}}
+		if err := s.lookAt(&seen); err != nil {
 			return nil, err
 		}
 		seen.buffered = s.flushes(t)
@@ -80,7 +121,7 @@ func (s *session) flushes(t countermysql.TableInfo) *bufferedView {
 }
 
 // lookAt reads a slots table, which the driver leaves alone, and the values of its keys.
-func (s *session) lookAt(l *look, t *seenTable) error {
+func (s *session) lookAt(t *seenTable) error {
 	var cols []string
 	for _, name := range slices.Concat(t.Key, []string{t.SlotColumn}, t.Counters) {
 		cols = append(cols, quote(name))
@@ -90,7 +131,6 @@ func (s *session) lookAt(l *look, t *seenTable) error {
 		return err
 	}
 	defer rows.Close()
-	perKey := map[string]int64{}
 	cells := make([]any, len(cols))
 	dest := make([]any, len(cols))
 	for i := range cells {
@@ -107,23 +147,20 @@ func (s *session) lookAt(l *look, t *seenTable) error {
 		}
 		t.rows++
 		values, key := t.keyOf(cells)
-		if perKey[key]++; perKey[key] == 1 {
-			l.keys[[2]string{t.name(), key}] = values
+		k := t.keys[key]
+		if k == nil {
+			k = &seenKey{values: values}
+			t.keys[key] = k
 		}
-		if perKey[key] > t.most {
-			t.most, t.fullest = perKey[key], key
-		}
-		for i, counter := range t.Counters {
-			if amount, ok := new(big.Rat).SetString(cellText(cells[len(t.Key)+1+i])); ok {
-				l.slots[slotKey{t.name(), counter, key, slot}] = amount
-			}
+		k.slots = append(k.slots, seenSlot{slot, cellTexts(cells[len(t.Key)+1:])})
+		if t.fullest == nil || len(k.slots) > len(t.fullest.slots) {
+			t.fullest = k
 		}
 	}
-	t.keys = int64(len(perKey))
-	if err := rows.Err(); err != nil || t.keys == 0 {
+	if err := rows.Err(); err != nil || t.rows == 0 {
 		return err
 	}
-	s.values(l, t)
+	s.sums(t)
 	return nil
 }
 
@@ -141,9 +178,9 @@ func (t *seenTable) keyOf(cells []any) (values []any, key string) {
 	return values, strings.Join(parts, " ")
 }
 
-// values notes what the counters of the keys that have slots come to, which no rollup changes.
-// Where that can't be read, as a sum is out of range, say, it is not known.
-func (s *session) values(l *look, t *seenTable) {
+// sums notes what the counters of the keys that have slots come to. Where that can't be read, as a
+// sum is out of range, say, it is not known.
+func (s *session) sums(t *seenTable) {
 	var cols, same []string
 	for _, name := range t.Key {
 		cols = append(cols, "base."+quote(name))
@@ -167,11 +204,8 @@ func (s *session) values(l *look, t *seenTable) {
 		if rows.Scan(dest...) != nil {
 			return
 		}
-		_, key := t.keyOf(cells)
-		for i, counter := range t.Counters {
-			if value, ok := new(big.Rat).SetString(cellText(cells[len(t.Key)+i])); ok {
-				l.values[valueKey{t.name(), counter, key}] = value
-			}
+		if _, key := t.keyOf(cells); t.keys[key] != nil { // else it has got slots since
+			t.keys[key].sums = cellTexts(cells[len(t.Key):])
 		}
 	}
 }
@@ -182,8 +216,8 @@ const firstReserved = 63 * 1024
 // reserve notes what a reserved row has of each counter.
 func (t *seenTable) reserve(amounts []any) {
 	for i, counter := range t.Counters {
-		n, ok := new(big.Rat).SetString(cellText(amounts[i]))
-		if t.Reserve[counter] == 0 || !ok {
+		n := amount(cellText(amounts[i]))
+		if t.Reserve[counter] == 0 || n == nil {
 			continue
 		}
 		if t.reserved == nil {
@@ -211,6 +245,14 @@ func cellText(cell any) string {
 		return strings.TrimSuffix(cell.Format("2006-01-02 15:04:05.999999"), " 00:00:00")
 	}
 	return fmt.Sprint(cell)
+}
+
+func cellTexts(cells []any) []string {
+	texts := make([]string, len(cells))
+	for i, cell := range cells {
+		texts[i] = cellText(cell)
+	}
+	return texts
 }
 
 func printable(cell any) string {

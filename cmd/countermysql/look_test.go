@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"os"
 	"slices"
 	"strings"
@@ -89,13 +88,15 @@ func TestSlotsInUse(t *testing.T) {
 // TestCompare proves that increments, decrements and rollups are told apart as
 // far as two looks can.
 func TestCompare(t *testing.T) {
-	info := seenTable{TableInfo: countermysql.TableInfo{Database: "d", Table: "t", Counters: []string{"n"}}}
 	at := func(second int64, amounts map[string]int64) *look {
-		l := &look{at: time.Unix(second, 0), slots: map[slotKey]*big.Rat{}, tables: []seenTable{info}}
+		k := &seenKey{}
 		for slot, n := range amounts {
-			l.slots[slotKey{"d.t", "n", "id=1", slot}] = big.NewRat(n, 1)
+			k.slots = append(k.slots, seenSlot{slot, []string{fmt.Sprint(n)}})
 		}
-		return l
+		return &look{at: time.Unix(second, 0), tables: []seenTable{{
+			TableInfo: countermysql.TableInfo{Database: "d", Table: "t", Counters: []string{"n"}},
+			keys:      map[string]*seenKey{"id=1": k},
+		}}}
 	}
 	for _, test := range []struct {
 		last, now map[string]int64

@@ -41,17 +41,16 @@ func (s *session) measureReads(v *view, l *look) error {
 		return err
 	}
 	defer conn.Close()
-	tables := map[string]seenTable{}
 	for i, t := range l.tables {
-		tables[t.name()] = t
-		if t.keys > 0 {
-			if v.Tables[i].FullestRead, err = s.readCost(conn, t, t.Counters[0], l.keys[[2]string{t.name(), t.fullest}]); err != nil {
+		if t.fullest != nil {
+			if v.Tables[i].FullestRead, err = s.readCost(conn, t, t.Counters[0], t.fullest.values); err != nil {
 				return err
 			}
 		}
 	}
 	for i, h := range v.Hottest {
-		if v.Hottest[i].Read, err = s.readCost(conn, tables[h.Table], h.Counter, l.keys[[2]string{h.Table, h.Key}]); err != nil {
+		t := l.table(h.Table)
+		if v.Hottest[i].Read, err = s.readCost(conn, t, h.Counter, t.keys[h.Key].values); err != nil {
 			return err
 		}
 	}

@@ -23,8 +23,8 @@ func (topCommand) Help() string {
 	return `Looks at the slots tables every so often and shows, for each counter, what arrived since the last look, and for all
 of it the hottest keys, the slots in use, what reading costs, and the server's lock waits and deadlocks. Seen are the
 keys that have slots at a look: of one that had some at the look before, all that its value has changed by; of any
-other, what is in slots. It reads the whole of every slots table, and the counters of its keys: roll up in the
-background.
+other, what is in slots. It reads the whole of every slots table, and the counters of its keys, half a million slots
+in five seconds and 500 MB: roll up in the background.
 
 Slots in use are the rows of the slots table, per key: they wait for a rollup. Read cost is the median of 5 point reads
 of the counter as it is, base row and slots, and its ratio to the same read of the base row alone; both are prepared
@@ -82,7 +82,7 @@ type tableView struct {
 	Rows           int64    `json:"rows"` // of the slots table: they wait for a rollup
 	Keys           int64    `json:"keys"`
 	SlotsPerKey    float64  `json:"slots_per_key"`
-	SlotsMost      int64    `json:"slots_most"` // of one key
+	SlotsMost      int      `json:"slots_most"` // of one key
 	SlotsAvailable int      `json:"slots_available"`
 	FullestRead    readCost `json:"fullest_read"` // of the key with the most slots
 
@@ -148,77 +148,32 @@ func (c *topCommand) run(s *session) error {
 func compare(last, now *look, keys int) view {
 	v := view{Time: now.at, Counters: []rate{}, Hottest: []hot{}, Tables: []tableView{}, Kept: now.kept}
 	seconds := now.at.Sub(last.at).Seconds()
-	type sums struct{ arrived, pending *big.Rat }
-	counters := map[[2]string]*sums{}
-	arrivals := map[valueKey]*big.Rat{}
-	hottest := map[valueKey]*hot{}
-	for k, amount := range now.slots {
-		c := counters[[2]string{k.table, k.counter}]
-		if c == nil {
-			c = &sums{new(big.Rat), new(big.Rat)}
-			counters[[2]string{k.table, k.counter}] = c
-		}
-		c.pending.Add(c.pending, amount)
-		arrived, before := amount, last.slots[k]
-		if before != nil {
-			// or it was rolled up meanwhile, and all of it is new
-			if more := new(big.Rat).Sub(amount, before); new(big.Rat).Abs(more).Cmp(new(big.Rat).Abs(amount)) < 0 {
-				arrived = more
-			}
-		}
-		row := valueKey{k.table, k.counter, k.key}
-		h := hottest[row]
-		if h == nil {
-			h = &hot{Table: k.table, Counter: k.counter, Key: k.key}
-			hottest[row], arrivals[row] = h, new(big.Rat)
-		}
-		arrivals[row].Add(arrivals[row], arrived)
-		h.Slots++
-		if before == nil && amount.Sign() != 0 || before != nil && before.Cmp(amount) != 0 {
-			h.SlotsWritten++
-		}
-	}
-	for row, arrived := range arrivals {
-		if value, before := now.values[row], last.values[row]; value != nil && before != nil {
-			arrived = new(big.Rat).Sub(value, before) // also if it was rolled up meanwhile
-		}
-		c := counters[[2]string{row.table, row.counter}]
-		c.arrived.Add(c.arrived, arrived)
-		n, _ := arrived.Float64()
-		hottest[row].PerSecond = n / seconds
-	}
 	for _, t := range now.tables {
-		name := t.name()
-		tv := tableView{Table: name, Rows: t.rows, Keys: t.keys, SlotsMost: t.most, SlotsAvailable: t.Slots, Buffered: t.buffered}
-		for _, counter := range t.Counters {
+		name, before := t.name(), last.table(t.name())
+		tv := tableView{Table: name, Rows: t.rows, Keys: int64(len(t.keys)), SlotsAvailable: t.Slots, Buffered: t.buffered}
+		if t.fullest != nil {
+			tv.SlotsMost, tv.SlotsPerKey = len(t.fullest.slots), float64(t.rows)/float64(len(t.keys))
+		}
+		for i, counter := range t.Counters {
 			if v := t.reserved[counter]; v != nil {
 				v.Units = decimal(v.units)
 				tv.Reserved = append(tv.Reserved, v)
 			}
-		}
-		if t.keys > 0 {
-			tv.SlotsPerKey = float64(t.rows) / float64(t.keys)
-		}
-		v.Tables = append(v.Tables, tv)
-		for _, counter := range t.Counters {
-			r := rate{Table: name, Counter: counter, Pending: "0"}
-			if c := counters[[2]string{name, counter}]; c != nil {
-				n, _ := c.arrived.Float64()
-				r.PerSecond = n / seconds
-				r.Pending = decimal(c.pending)
+			r := rate{Table: name, Counter: counter}
+			all, pending := new(big.Rat), new(big.Rat)
+			for key, k := range t.keys {
+				arrived, written := k.since(before.keys[key], i, pending)
+				all.Add(all, arrived)
+				r.SlotsWritten = max(r.SlotsWritten, written)
+				if n, _ := arrived.Float64(); n != 0 {
+					v.Hottest = append(v.Hottest, hot{Table: name, Counter: counter, Key: key, PerSecond: n / seconds, Slots: len(k.slots), SlotsWritten: written})
+				}
 			}
+			n, _ := all.Float64()
+			r.PerSecond, r.Pending = n/seconds, decimal(pending)
 			v.Counters = append(v.Counters, r)
 		}
-	}
-	for _, h := range hottest {
-		for i, r := range v.Counters {
-			if r.Table == h.Table && r.Counter == h.Counter {
-				v.Counters[i].SlotsWritten = max(r.SlotsWritten, h.SlotsWritten)
-			}
-		}
-		if h.PerSecond != 0 {
-			v.Hottest = append(v.Hottest, *h)
-		}
+		v.Tables = append(v.Tables, tv)
 	}
 	slices.SortFunc(v.Hottest, func(a, b hot) int {
 		return cmp.Or(-cmp.Compare(a.PerSecond, b.PerSecond), cmp.Compare(a.Table+a.Key+a.Counter, b.Table+b.Key+b.Counter))
@@ -228,6 +183,33 @@ func compare(last, now *look, keys int) view {
 	a, b := now.status, last.status
 	v.Server = serverView{perSecond(a.lockWaits, b.lockWaits), perSecond(a.lockWaitMS, b.lockWaitMS) / 1000, perSecond(a.deadlocks, b.deadlocks), perSecond(a.statements, b.statements)}
 	return v
+}
+
+// since is what has arrived for a counter of the key since a look before, and in how many slots; what
+// is in all of them is pending.
+func (k *seenKey) since(before *seenKey, counter int, pending *big.Rat) (arrived *big.Rat, written int) {
+	arrived = new(big.Rat)
+	for _, s := range k.slots {
+		n, was := amount(s.amounts[counter]), before.in(s.slot, counter)
+		if n == nil {
+			continue
+		}
+		pending.Add(pending, n)
+		if was == nil && n.Sign() != 0 || was != nil && was.Cmp(n) != 0 {
+			written++
+		}
+		if was != nil {
+			// or it was rolled up meanwhile, and all of it is new
+			if more := new(big.Rat).Sub(n, was); new(big.Rat).Abs(more).Cmp(new(big.Rat).Abs(n)) < 0 {
+				n = more
+			}
+		}
+		arrived.Add(arrived, n)
+	}
+	if sum, was := k.sum(counter), before.sum(counter); sum != nil && was != nil {
+		arrived.Sub(sum, was) // also if it was rolled up meanwhile
+	}
+	return arrived, written
 }
 
 // decimal is an amount of slots, with all its digits.

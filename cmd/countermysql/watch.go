@@ -28,7 +28,7 @@ type counterAdvice struct {
 	Table        string  `json:"table"`
 	Counter      string  `json:"counter"`
 	PerSecond    float64 `json:"per_second"`    // the sum of what arrived
-	SlotsInUse   int64   `json:"slots_in_use"`  // the most of a key
+	SlotsInUse   int     `json:"slots_in_use"`  // the most of a key
 	SlotsWritten int     `json:"slots_written"` // the most of a key from one reading of the slots to the next
 	Waiting      float64 `json:"waiting"`       // transactions that wait for a slot, on average; 0 with WaitsUnknown
 	WaitingBase  float64 `json:"waiting_base"`  // for a base row: more slots don't help there
@@ -39,8 +39,7 @@ type counterAdvice struct {
 
 // tableWatch is what was seen of one table.
 type tableWatch struct {
-	inUse            int64
-	written          int
+	inUse, written   int
 	waiting, forBase int
 }
 
@@ -122,7 +121,9 @@ func (c *adviseCommand) watch(s *session) error {
 			if tables[t.name()] == nil { // made meanwhile
 				tables[t.name()] = &tableWatch{}
 			}
-			tables[t.name()].inUse = max(tables[t.name()].inUse, t.most)
+			if t.fullest != nil {
+				tables[t.name()].inUse = max(tables[t.name()].inUse, len(t.fullest.slots))
+			}
 		}
 		for _, r := range v.Counters {
 			tables[r.Table].written = max(tables[r.Table].written, r.SlotsWritten)
