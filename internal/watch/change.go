@@ -18,10 +18,9 @@ func (w *Watcher) Refresh(ctx context.Context) (*catalog.Schema, error) {
 	return w.read(ctx, ofAnyone).wait(ctx)
 }
 
-// Look returns the schema as it is now, if the server tells of DDL since it was read, or it lacks something that
-// may be there by now.
+// Look returns the schema as it is now if DDL has begun since it was read, and else what is known.
 func (w *Watcher) Look(ctx context.Context) (*catalog.Schema, error) {
-	return w.read(ctx, ofNone).wait(ctx)
+	return w.read(ctx, ofDDL).wait(ctx)
 }
 
 // RefreshOf has the schema read after DDL of some tables; nil: perhaps of others too.

@@ -41,7 +41,8 @@ func (o *obstacle) meets(err error) {
 type seeing int
 
 const (
-	ofNone   seeing = iota // what is known will do, if it still holds
+	ofDDL    seeing = iota // what is known will do, unless DDL has begun since
+	ofNone                 // what is known will do, if it still holds
 	ofOurs                 // what this process has done just now; else what is known
 	ofAnyone               // what anybody has done
 )

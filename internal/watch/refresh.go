@@ -28,7 +28,10 @@ type lastReading struct {
 func (w *Watcher) refresh(ctx context.Context, r *reading) (*catalog.Schema, error) {
 	now, known := w.tally(ctx), w.current.Load()
 	moved := !now.Same(w.last.tally)
-	if !moved && r.seeing == ofNone && known != nil && !w.Changed() && known.Settled() && !w.wantsMore(known) {
+	if r.seeing == ofDDL && !moved && known != nil && !w.Changed() && !known.Server.Galera { // whose other nodes' DDL is not counted
+		return known, nil
+	}
+	if !moved && r.seeing <= ofNone && known != nil && !w.Changed() && known.Settled() && !w.wantsMore(known) {
 		w.checked.Store(int64(catalog.Clock()))
 		r.tell(known, nil)
 		if at := catalog.Clock(); at-w.last.moved > catalog.SchemaSettles && at-w.last.began < catalog.SchemaSettles {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"database/sql"
 	"fmt"
 	"testing"
 	"time"
@@ -73,5 +74,28 @@ func TestSchemaUnread(t *testing.T) {
 		server.Full.Store(false)
 		require.NoError(t, run(0))
 		require.Less(t, w.Age(), catalog.SchemaAge)
+	})
+}
+
+// TestLook proves that who looks whether a table is ready by now, again and again, has the schema read only behind
+// DDL, and sees that.
+func TestLook(t *testing.T) {
+	eachSlow(t, func(t *testing.T, slow *slowReading, w *Watcher, direct *sql.DB) {
+		servertest.Execute(t, direct, "CREATE TABLE t_slots (id INT PRIMARY KEY)") // not one that fits
+		w.config.CreateSlots = false
+		w.ask(t)
+		require.False(t, catalog.Ready(w.Current().All()[0]))
+		reads := slow.reads.Load()
+		for range 5 {
+			s, err := w.Look(t.Context())
+			require.NoError(t, err)
+			require.True(t, s == w.Current())
+		}
+		require.Equal(t, reads, slow.reads.Load())
+		servertest.Execute(t, direct, "ALTER TABLE t_slots ADD COLUMN slot SMALLINT UNSIGNED NOT NULL, ADD COLUMN n BIGINT NOT NULL DEFAULT 0, DROP PRIMARY KEY, ADD PRIMARY KEY (id, slot)")
+		s, err := w.Look(t.Context())
+		require.NoError(t, err)
+		require.True(t, catalog.Ready(s.All()[0]))
+		require.Equal(t, reads+1, slow.reads.Load())
 	})
 }
