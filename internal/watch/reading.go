@@ -92,11 +92,12 @@ func (w *Watcher) read(ctx context.Context, of seeing) *reading {
 	switch {
 	case w.running == nil:
 		w.begin(newReading(ctx, of))
-	case of > ofNone && w.queued == nil:
+	case of <= ofNone && of <= w.running.seeing: // it will do
+	case w.queued == nil:
 		w.queued = newReading(ctx, of)
 		w.queued.obstacle.Store(w.running.obstacle.Load())
 		return w.queued
-	case of > ofNone:
+	default:
 		w.queued.seeing = max(w.queued.seeing, of)
 		return w.queued
 	}
