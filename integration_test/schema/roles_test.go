@@ -74,3 +74,28 @@ func TestSetRole(t *testing.T) {
 		require.Equal(t, 1146, harness.ErrorNumber(err))
 	})
 }
+
+// TestGrantedLater proves that rights on the database which a process gets later are noticed by its first statement of
+// a new connection, as with plain: older connections go by those that they have begun with.
+func TestGrantedLater(t *testing.T) {
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		for _, first := range []string{"SELECT stock FROM item WHERE id = 1", "UPDATE item SET stock = stock * 2 WHERE id = 1", "UPDATE item SET stock = 7 WHERE id = 1", "UPDATE item SET stock = stock + 1 WHERE id = 1"} {
+			t.Run(first, func(t *testing.T) {
+				tw := harness.NewTwin(t, srv, harness.Shop+";\nCREATE TABLE others (id INT PRIMARY KEY)", harness.Counters("item", "stock"))
+				harness.Affected(t, tw.Plain, "UPDATE item SET stock = stock + 7 WHERE id = 1")
+				harness.Affected(t, tw.Direct, "INSERT INTO item_slots (id, slot, stock) VALUES (1, 3, 7)")
+				account, dsn := harness.NewUser(t, tw, "granted_later", "SELECT ON "+harness.DbName(t, tw.Ours)+".others")
+				config := *tw.Config
+				config.CreateSlots = false
+				db, _ := harness.OpenOurs(t, dsn, &config)
+				_, err := db.Exec("UPDATE item SET stock = 0")
+				require.Equal(t, 1142, harness.ErrorNumber(err))
+				harness.Affected(t, tw.Direct, "GRANT SELECT, INSERT, UPDATE, DELETE ON "+harness.DbName(t, tw.Ours)+".* TO "+account)
+				db.SetMaxIdleConns(-1)
+				for _, stmt := range []string{first, "SELECT stock FROM item ORDER BY id"} {
+					require.Equal(t, harness.PlayOn(t, tw.Plain, []string{"A: " + stmt}), harness.PlayOn(t, db, []string{"A: " + stmt}), stmt)
+				}
+			})
+		}
+	})
+}

@@ -27,6 +27,18 @@ func (t Tally) Same(old Tally) bool {
 	return t.Counts != "" && t.Counts == old.Counts && (t.Since-old.Since).Abs() < 3*time.Second
 }
 
+// SameRights reports whether no right has been given or taken away between two tallies.
+func (t Tally) SameRights(old Tally) bool {
+	return t.Counts == "" || old.Counts == "" || slices.Equal(t.of("Com_grant", "Com_revoke"), old.of("Com_grant", "Com_revoke"))
+}
+
+// of are the counts of some kinds, by the beginnings of their names.
+func (t Tally) of(kinds ...string) []string {
+	return slices.DeleteFunc(strings.Fields(t.Counts), func(count string) bool {
+		return !slices.ContainsFunc(kinds, func(kind string) bool { return strings.HasPrefix(count, kind) })
+	})
+}
+
 // Creates counts so many CREATE TABLEs more. What others have begun beside them it lacks, and
 // the next look sees that.
 func (t *Tally) Creates(n int) {

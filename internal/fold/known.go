@@ -40,6 +40,13 @@ func (f *Folder) StillKnown(ctx context.Context, t *catalog.Table, asKnown bool,
 	return nil // a value that its type should not have
 }
 
+// Statements that fail again and again have the schema read once in a second, and in between it is
+// asked so seldom whether DDL has begun.
+const (
+	readSeldom = time.Second
+	lookSeldom = 100 * time.Millisecond
+)
+
 // ErrOtherSlots says that a slots table has got other columns than are known, or a base
 // table other types. Nothing was taken from it.
 var ErrOtherSlots = errors.New("countermysql: the key or the slots table has got other columns meanwhile; try again")
@@ -48,8 +55,8 @@ var ErrOtherSlots = errors.New("countermysql: the key or the slots table has got
 // table or column, because a slots table has got a key of more columns or the table is
 // a view now, or because the slots table could not be altered while somebody used it, was
 // planned by a schema that has changed since. Unless it is known to have, that is looked at
-// once in a second at most: the statement may be wrong itself. So is one that was not sent, as
-// its table could not have counters then, or had no slots table.
+// seldom: the statement may be wrong itself. So is one that was not sent, as its table could not
+// have counters then, or had no slots table.
 func (f *Folder) Outdated(ctx context.Context, p *plan.Plan, err error) bool {
 	refused := p.Class() == plan.ClassRefused
 	switch n := mysqlerr.Number(err); {
@@ -68,11 +75,11 @@ func (f *Folder) Outdated(ctx context.Context, p *plan.Plan, err error) bool {
 	gone := mysqlerr.Number(err) == mysqlerr.ErrNoTable && slices.ContainsFunc(p.Tables(), func(t *catalog.Table) bool { return strings.Contains(err.Error(), "."+t.Spec.SlotsTable+"'") })
 	slots := gone || p.Class() == plan.ClassIncrement && mysqlerr.Number(err) == mysqlerr.ErrNoDefault || // all columns that are known have values: it has met another one
 		mysqlerr.Number(err) == mysqlerr.ErrNoColumn && strings.Contains(err.Error(), catalog.SlotColumn+"'") // the slots table is for another key
-	if !slots && f.Watcher.Age() < time.Second && !f.Watcher.Changed() {
+	look, again := f.Watcher.Refresh, slots || f.Watcher.Changed()
+	switch ago := f.Watcher.Looked(); {
+	case !again && ago < lookSeldom:
 		return false
-	}
-	look := f.Watcher.Refresh
-	if refused && mysqlerr.Number(err) != mysqlerr.ErrLockWait { // what the server has refused for other reasons is not tried again for it
+	case !again && ago < readSeldom, refused && mysqlerr.Number(err) != mysqlerr.ErrLockWait: // what the server has refused for other reasons is not tried again for it
 		look = f.Watcher.Look
 	}
 	now, lerr := look(watch.Holding(ctx, f.Begun()))

@@ -6,22 +6,27 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/countermysql/countermysql/internal/catalog"
 	"github.com/countermysql/countermysql/internal/sqltext"
 )
 
 // connector makes the look-up connections: they see what is committed, do not
 // wait for long behind an ALTER that waits for us, and are not bound by what bounds
 // the application's queries.
-type connector struct{ raw driver.Connector }
+type connector struct {
+	raw  driver.Connector
+	pool *Pool
+}
 
 func (c connector) Driver() driver.Driver { return c.raw.Driver() }
 
 func (c connector) Connect(ctx context.Context) (_ driver.Conn, err error) {
+	opened := int64(catalog.Clock())
 	raw, err := c.raw.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	conn := &Conn{Conn: raw}
+	conn := &Conn{Conn: raw, pool: c.pool, opened: opened}
 	defer conn.recovered(&err)
 	for _, set := range []string{"SET autocommit = 1, completion_type = 0, SESSION lock_wait_timeout = 1, /*!50708 SESSION max_execution_time = 0, */ " + sqltext.Untimed + "SESSION sql_select_limit = " + sqltext.NoLimit, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
 		if _, err := conn.ExecContext(ctx, set, nil); err != nil {
@@ -49,6 +54,8 @@ const AffinitySQL = "CONCAT_WS(' ', " + ServerSQL + ", CURRENT_USER(), @@time_zo
 // Conn is a look-up connection that knows its affinity and its sql_mode.
 type Conn struct {
 	driver.Conn
+	pool           *Pool
+	opened         int64 // by catalog.Clock
 	affinity, mode string
 }
 
@@ -128,8 +135,11 @@ func (c *Conn) ExecContext(ctx context.Context, stmt string, args []driver.Named
 	return c.Conn.(driver.ExecerContext).ExecContext(ctx, stmt, args)
 }
 
-// ResetSession finds out whether the connection is dead.
+// ResetSession finds out whether the connection is dead, or others have taken the place of its like.
 func (c *Conn) ResetSession(ctx context.Context) error {
+	if c.opened < c.pool.renewed.Load() {
+		return driver.ErrBadConn
+	}
 	return c.Conn.(driver.SessionResetter).ResetSession(ctx)
 }
 

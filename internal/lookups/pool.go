@@ -29,6 +29,7 @@ type Pool struct {
 	db       atomic.Pointer[sql.DB] // nil until needed, and once ended
 	sessions atomic.Int64           // of the connector, that are open
 	retired  atomic.Bool
+	renewed  atomic.Int64 // by catalog.Clock: what was opened before is not used any more
 }
 
 // New returns the pool of the connector that raw makes connections for.
@@ -47,13 +48,17 @@ func (p *Pool) DB() (*sql.DB, error) {
 	if p.retired.Load() && p.sessions.Load() == 0 {
 		return nil, sql.ErrConnDone // nobody would end them
 	}
-	db := sql.OpenDB(connector{p.raw})
+	db := sql.OpenDB(connector{p.raw, p})
 	db.SetMaxOpenConns(maxOpen)
 	db.SetMaxIdleConns(maxOpen)
 	db.SetConnMaxIdleTime(p.idle)
 	p.db.Store(db)
 	return db, nil
 }
+
+// Renew has look-ups go over new connections: one that is open goes on with the rights on the default database that
+// its user had when it was opened (https://dev.mysql.com/doc/refman/8.4/en/privilege-changes.html).
+func (p *Pool) Renew() { p.renewed.Store(int64(catalog.Clock())) }
 
 // Enter notes that a session of the connector begins.
 func (p *Pool) Enter() { p.sessions.Add(1) }

@@ -114,6 +114,9 @@ func (w *Watcher) begin(r *reading) {
 	run := func() {
 		defer cancel()
 		s, err := w.refresh(ctx, r)
+		if err == nil {
+			w.looked.Store(int64(catalog.Clock()))
+		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		r.tell(s, err)

@@ -28,6 +28,10 @@ type lastReading struct {
 func (w *Watcher) refresh(ctx context.Context, r *reading) (*catalog.Schema, error) {
 	now, known := w.tally(ctx), w.current.Load()
 	moved := !now.Same(w.last.tally)
+	if !now.SameRights(w.last.tally) {
+		w.config.Lookups.Renew()
+		clear(w.refused)
+	}
 	if r.seeing == ofDDL && !moved && known != nil && !w.Changed() && !known.Server.Galera { // whose other nodes' DDL is not counted
 		return known, nil
 	}

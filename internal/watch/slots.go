@@ -174,14 +174,14 @@ const (
 
 // unless runs DDL of a slots table, unless the server has refused it lately:
 // while it waits for its table all statements on that wait behind it, and each process
-// would have them do so with every reading of the schema.
+// would have them do so with every reading of the schema. A server that is read-only has nobody wait.
 func (r refusals) unless(ddl string, run func() error) error {
 	last := r[ddl]
 	if time.Now().Before(last.until) {
 		return last.err
 	}
 	err := run()
-	if n := mysqlerr.Number(err); n == 0 || outrun[n] {
+	if n := mysqlerr.Number(err); n == 0 || outrun[n] || n == mysqlerr.ErrReadOnlyServer {
 		delete(r, ddl)
 		return err
 	}

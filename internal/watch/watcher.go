@@ -27,6 +27,7 @@ type Watcher struct {
 
 	current atomic.Pointer[catalog.Schema]
 	checked atomic.Int64 // when it held last, by clock
+	looked  atomic.Int64 // when a reading ended last, likewise
 	epoch   atomic.Int64 // one for each change of the schema, which a statement must not miss
 	learned atomic.Int64 // the epoch that current is of
 	ddl     atomic.Int64 // statements so far
@@ -86,6 +87,9 @@ func (w *Watcher) Changed() bool { return w.learned.Load() < w.epoch.Load() }
 
 // Age is how long ago the schema held, as far as is known.
 func (w *Watcher) Age() time.Duration { return catalog.Clock() - time.Duration(w.checked.Load()) }
+
+// Looked is how long ago it was looked last what the schema is, or whether DDL has begun.
+func (w *Watcher) Looked() time.Duration { return catalog.Clock() - time.Duration(w.looked.Load()) }
 
 // Expire has the schema be so old that whoever asks next waits for a look, as after a
 // time without statements: for tests of what is done then.
