@@ -99,7 +99,8 @@ func (s *stmt) execute(ctx context.Context, args []driver.NamedValue, rows bool)
 	if s.conn.Lost() {
 		return answer.Outcome{}, driver.ErrBadConn
 	}
-	return s.conn.execute(ctx, s.text, s, args, rows)
+	out, err := s.conn.execute(ctx, s.text, s, args, rows)
+	return out, inTime(ctx, err)
 }
 
 // Exec is for callers of Raw.
