@@ -76,10 +76,10 @@ func (f *Folder) Outdated(ctx context.Context, p *plan.Plan, err error) bool {
 	slots := gone || p.Class() == plan.ClassIncrement && mysqlerr.Number(err) == mysqlerr.ErrNoDefault || // all columns that are known have values: it has met another one
 		mysqlerr.Number(err) == mysqlerr.ErrNoColumn && strings.Contains(err.Error(), catalog.SlotColumn+"'") // the slots table is for another key
 	look, again := f.Watcher.Refresh, slots || f.Watcher.Changed()
-	switch ago := f.Watcher.Looked(); {
-	case !again && ago < lookSeldom:
+	switch read, asked := f.Watcher.Looked(); {
+	case !again && asked < lookSeldom:
 		return false
-	case !again && ago < readSeldom, refused && mysqlerr.Number(err) != mysqlerr.ErrLockWait: // what the server has refused for other reasons is not tried again for it
+	case !again && read < readSeldom, refused && mysqlerr.Number(err) != mysqlerr.ErrLockWait: // what the server has refused for other reasons is not tried again for it
 		look = f.Watcher.Look
 	}
 	now, lerr := look(watch.Holding(ctx, f.Begun()))

@@ -65,6 +65,7 @@ func (w *Watcher) refresh(ctx context.Context, r *reading) (*catalog.Schema, err
 		return nil, err
 	}
 	w.last.answers = answers
+	w.partRead.Store(int64(catalog.Clock()))
 	if !part { // the next look reads all again
 		w.checked.Store(int64(catalog.Clock()))
 		w.last.tally, w.last.began = now, began

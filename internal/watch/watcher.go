@@ -25,15 +25,16 @@ type Config struct {
 type Watcher struct {
 	config Config
 
-	current atomic.Pointer[catalog.Schema]
-	checked atomic.Int64 // when it held last, by clock
-	looked  atomic.Int64 // when a reading ended last, likewise
-	epoch   atomic.Int64 // one for each change of the schema, which a statement must not miss
-	learned atomic.Int64 // the epoch that current is of
-	ddl     atomic.Int64 // statements so far
-	errors  atomic.Int64 // readings that have failed
-	wanted  sync.Map     // columns that increments want as touch columns, by their names
-	work    sync.WaitGroup
+	current  atomic.Pointer[catalog.Schema]
+	checked  atomic.Int64 // when it held last, by clock
+	partRead atomic.Int64 // when it, or a part of it, was read last, likewise
+	looked   atomic.Int64 // when it was asked last whether DDL has begun, at least
+	epoch    atomic.Int64 // one for each change of the schema, which a statement must not miss
+	learned  atomic.Int64 // the epoch that current is of
+	ddl      atomic.Int64 // statements so far
+	errors   atomic.Int64 // readings that have failed
+	wanted   sync.Map     // columns that increments want as touch columns, by their names
+	work     sync.WaitGroup
 
 	mu              sync.Mutex // guards what follows
 	running, queued *reading   // nil if there is none
@@ -88,8 +89,12 @@ func (w *Watcher) Changed() bool { return w.learned.Load() < w.epoch.Load() }
 // Age is how long ago the schema held, as far as is known.
 func (w *Watcher) Age() time.Duration { return catalog.Clock() - time.Duration(w.checked.Load()) }
 
-// Looked is how long ago it was looked last what the schema is, or whether DDL has begun.
-func (w *Watcher) Looked() time.Duration { return catalog.Clock() - time.Duration(w.looked.Load()) }
+// Looked is how long ago the schema, or a part of it, was read, and how long ago it was asked, at least,
+// whether DDL has begun.
+func (w *Watcher) Looked() (read, asked time.Duration) {
+	now := catalog.Clock()
+	return now - time.Duration(w.partRead.Load()), now - time.Duration(w.looked.Load())
+}
 
 // Expire has the schema be so old that whoever asks next waits for a look, as after a
 // time without statements: for tests of what is done then.
