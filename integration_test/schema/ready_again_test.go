@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -50,5 +51,29 @@ func TestReadyAgain(t *testing.T) {
 				require.EqualValues(t, 3, harness.Number(t, db, firstRow))
 			})
 		}
+	})
+}
+
+// TestGoneCostsLittle proves that statements which fail again and again, as their table is gone, have the schema read
+// seldom.
+func TestGoneCostsLittle(t *testing.T) {
+	t.Parallel()
+	harness.ForEachServer(t, func(t *testing.T, srv *testserver.Server) {
+		tw := harness.NewTwin(t, srv, "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0)", harness.Counters("post", "likes"))
+		harness.ExecAll(t, tw.Ours, "DO 1")
+		harness.ExecAll(t, tw.Direct, "RENAME TABLE post TO kept")
+		read, begun := 0, time.Now()
+		for _, s := range tw.Sent.During(func() {
+			for time.Since(begun) < 2500*time.Millisecond {
+				_, err := tw.Ours.Exec("UPDATE post SET likes = likes * 2 WHERE id = 1")
+				require.Equal(t, 1146, harness.ErrorNumber(err))
+			}
+		}) {
+			if strings.Contains(s.Text, "TABLE_TYPE = 'VIEW'") {
+				read++
+			}
+		}
+		require.Positive(t, read)
+		require.LessOrEqual(t, read, 3+int(time.Since(begun)/(100*time.Millisecond)))
 	})
 }
