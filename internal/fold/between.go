@@ -95,7 +95,8 @@ func sendUnlessLate(ctx context.Context, f *Folder, taken Taken, send func() err
 	return late, err
 }
 
-// written are the rows that have got slots since and that the transaction has locked exclusively.
+// written are the rows that have got slots since and that the transaction has locked exclusively, or
+// has passed by as they had given a part of their counters to reserved rows.
 func written(ctx context.Context, f *Folder, taken Taken) (late map[*catalog.Table]map[string]catalog.Key, err error) {
 	for t, keys := range taken {
 		slotted, err := lateKeys(ctx, f, t, keys)
@@ -107,7 +108,11 @@ func written(ctx context.Context, f *Folder, taken Taken) (late map[*catalog.Tab
 			if err != nil {
 				return nil, err
 			}
-			for _, k := range append(own, moved...) {
+			gave, err := filled(ctx, f, t, batch)
+			if err != nil {
+				return nil, err
+			}
+			for _, k := range slices.Concat(own, moved, gave) {
 				if late == nil {
 					late = map[*catalog.Table]map[string]catalog.Key{}
 				}
@@ -119,6 +124,16 @@ func written(ctx context.Context, f *Folder, taken Taken) (late map[*catalog.Tab
 		}
 	}
 	return late, nil
+}
+
+// filled are those of some keys that have reserved rows, where a statement keeps no row locked that has not met its
+// condition: without what they hold the base row may not have met it. Increments only add, and so it is as before them.
+func filled(ctx context.Context, f *Folder, t *catalog.Table, keys []catalog.Key) ([]catalog.Key, error) {
+	if !catalog.Reserves(t) || f.LocksGaps() {
+		return nil, nil
+	}
+	found, err := f.Outside(ctx, slotsql.KeysOfReserved(t))
+	return without(keys, without(keys, t.Key.KeysOfRows(found))), err
 }
 
 // lateKeys are those that have slots, and were not taken.

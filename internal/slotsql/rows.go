@@ -2,6 +2,7 @@ package slotsql
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/countermysql/countermysql/internal/catalog"
@@ -131,6 +132,11 @@ func NotByCounters(t *catalog.Table) string {
 // KeysOfSlots asks which rows have slots.
 func KeysOfSlots(t *catalog.Table) string {
 	return "SELECT DISTINCT " + t.Key.Select(catalog.PrivateName) + " FROM " + t.Slots() + " AS " + catalog.PrivateName
+}
+
+// KeysOfReserved asks which rows have reserved ones.
+func KeysOfReserved(t *catalog.Table) string {
+	return KeysOfSlots(t) + " WHERE " + catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + " >= " + strconv.Itoa(catalog.FirstReserved)
 }
 
 // LockSQL locks base rows and reads their keys and counters, and last whether the key is one

@@ -32,7 +32,8 @@ func (w *Watcher) refresh(ctx context.Context, r *reading) (*catalog.Schema, err
 		w.config.Lookups.Renew()
 		clear(w.refused)
 	}
-	if r.seeing == ofDDL && !moved && known != nil && !w.Changed() && !known.Server.Galera { // whose other nodes' DDL is not counted
+	read, _ := w.Looked()
+	if r.seeing == ofDDL && !moved && known != nil && !w.Changed() && (!known.Server.Galera || read < time.Second) { // whose other nodes' DDL is not counted
 		return known, nil
 	}
 	if !moved && r.seeing <= ofNone && known != nil && !w.Changed() && known.Settled() && !w.wantsMore(known) {
