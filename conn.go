@@ -3,7 +3,6 @@ package countermysql
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 
 	"github.com/countermysql/countermysql/internal/answer"
 	"github.com/countermysql/countermysql/internal/ddl"
@@ -121,13 +120,13 @@ func (c *conn) planOf(ctx context.Context, text string, prepared *stmt) (planUse
 // ExecContext runs a statement.
 func (c *conn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
 	out, err := c.execute(ctx, text, nil, args, false)
-	return out.Result, inTime(ctx, err)
+	return out.Result, session.InTime(ctx, err)
 }
 
 // QueryContext runs a statement that may return rows.
 func (c *conn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
 	out, err := c.execute(ctx, text, nil, args, true)
-	return out.Rows, inTime(ctx, err)
+	return out.Rows, session.InTime(ctx, err)
 }
 
 // execute runs a statement of the application's, sent as text or prepared.
@@ -164,15 +163,6 @@ func (c *conn) execute(ctx context.Context, text string, prepared *stmt, args []
 	c.HasSnapshot = c.HasSnapshot || p.Fixes && err == nil
 	out.Rows = c.Watched(out.Rows)
 	return out, c.noted(err)
-}
-
-// inTime is the context's error where that has closed the connection between two statements that
-// stand in place of one.
-func inTime(ctx context.Context, err error) error {
-	if errors.Is(err, driver.ErrBadConn) && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
 }
 
 // noted passes on the answer to a statement of the user's.

@@ -100,7 +100,7 @@ func (s *stmt) execute(ctx context.Context, args []driver.NamedValue, rows bool)
 		return answer.Outcome{}, driver.ErrBadConn
 	}
 	out, err := s.conn.execute(ctx, s.text, s, args, rows)
-	return out, inTime(ctx, err)
+	return out, session.InTime(ctx, err)
 }
 
 // Exec is for callers of Raw.

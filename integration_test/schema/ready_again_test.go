@@ -13,7 +13,7 @@ import (
 )
 
 // TestReadyAgain proves that a table whose statements fail, because it had no slots table for a moment, or could
-// not have counters, is looked at again with them, a second later at most, in a transaction and prepared too.
+// not have counters, is looked at again with them, a tenth of a second later at most, in a transaction and prepared too.
 func TestReadyAgain(t *testing.T) {
 	t.Parallel()
 	const schema = "CREATE TABLE post (id INT PRIMARY KEY, likes INT NOT NULL DEFAULT 0);\nINSERT INTO post (id) VALUES (1)"
@@ -39,7 +39,7 @@ func TestReadyAgain(t *testing.T) {
 				_, err := db.Exec(likeFirst)
 				require.ErrorAs(t, err, gap.want)
 				harness.ExecAll(t, tw.Direct, gap.closes)
-				time.Sleep(time.Second)
+				time.Sleep(200 * time.Millisecond)
 				tx, err := db.Begin()
 				require.NoError(t, err)
 				prepared, err := tx.Prepare(likeFirst)

@@ -2,8 +2,6 @@ package catalog
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -48,12 +46,6 @@ func (b *Objects) Still(now Tally) bool {
 var ofTables = []string{"Com_create_table=", "Com_drop_table=", "Com_alter_table=", "Com_create_index=", "Com_drop_index="}
 
 func (t Tally) apartFromTables() Tally {
-	var rest []string
-	for _, count := range strings.Fields(t.Counts) {
-		if !slices.ContainsFunc(ofTables, func(kind string) bool { return strings.HasPrefix(count, kind) }) {
-			rest = append(rest, count)
-		}
-	}
-	t.Counts = strings.Join(rest, " ")
+	_, t.Counts = t.parted(ofTables...)
 	return t
 }

@@ -29,14 +29,24 @@ func (t Tally) Same(old Tally) bool {
 
 // SameRights reports whether no right has been given or taken away between two tallies.
 func (t Tally) SameRights(old Tally) bool {
-	return t.Counts == "" || old.Counts == "" || slices.Equal(t.of("Com_grant", "Com_revoke"), old.of("Com_grant", "Com_revoke"))
+	return t.Counts == "" || old.Counts == "" || t.rights() == old.rights()
 }
 
-// of are the counts of some kinds, by the beginnings of their names.
-func (t Tally) of(kinds ...string) []string {
-	return slices.DeleteFunc(strings.Fields(t.Counts), func(count string) bool {
-		return !slices.ContainsFunc(kinds, func(kind string) bool { return strings.HasPrefix(count, kind) })
-	})
+func (t Tally) rights() string {
+	these, _ := t.parted("Com_grant", "Com_revoke")
+	return these
+}
+
+// parted are the counts of some kinds, by the beginnings of their names, and the others.
+func (t Tally) parted(kinds ...string) (these, others string) {
+	for _, count := range strings.Fields(t.Counts) {
+		if slices.ContainsFunc(kinds, func(kind string) bool { return strings.HasPrefix(count, kind) }) {
+			these += count + " "
+		} else {
+			others += count + " "
+		}
+	}
+	return these, others
 }
 
 // Creates counts so many CREATE TABLEs more. What others have begun beside them it lacks, and

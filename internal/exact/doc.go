@@ -10,7 +10,7 @@
 //	                       gap where it may wait behind that (internal/session: OutsideGaps), or
 //	                       first, and looked at behind (internal/fold: HadSlots), or
 //	                       folded before, in the open transaction or one of its own, and sent again
-//	                       if a row that it has written got slots meanwhile (internal/fold: Between)
+//	                       if a row that it has written, or passed by, got slots meanwhile (internal/fold: Between)
 //	[Runner.Alone]         the last, for what is a transaction by itself
 //	[Runner.RunBeside]     an increment, with those others
 //

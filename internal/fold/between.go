@@ -17,9 +17,10 @@ type Taken map[*catalog.Table]map[string]bool
 // between is the savepoint in front of such a statement.
 const between = "countermysql_between"
 
-// Between sends a statement. Where a row that it has written had got slots after all had been taken,
-// and before it was locked, the statement is undone, upon which the row stays locked, and sent again
-// when these are taken, too.
+// Between sends a statement. Where a row that it has written, or passed by as its counters were in
+// part in reserved rows, had got slots after all had been taken, and before it was locked, the
+// statement is undone, upon which what it has written stays locked, and sent again when these are
+// taken, too.
 func Between(ctx context.Context, f *Folder, taken Taken, send func() error) error {
 	if len(taken) == 0 {
 		return send()
@@ -83,7 +84,7 @@ func sendUnlessLate(ctx context.Context, f *Folder, taken Taken, send func() err
 	if err := send(); err != nil {
 		return nil, err
 	}
-	late, err := written(ctx, f, taken)
+	late, err := overtaken(ctx, f, taken)
 	if err == nil && late == nil || f.Open() == nil {
 		return nil, err
 	}
@@ -95,9 +96,9 @@ func sendUnlessLate(ctx context.Context, f *Folder, taken Taken, send func() err
 	return late, err
 }
 
-// written are the rows that have got slots since and that the transaction has locked exclusively, or
-// has passed by as they had given a part of their counters to reserved rows.
-func written(ctx context.Context, f *Folder, taken Taken) (late map[*catalog.Table]map[string]catalog.Key, err error) {
+// overtaken are the rows that have got slots since and that the statement has written, as the transaction
+// has locked them exclusively, or may have passed by for these.
+func overtaken(ctx context.Context, f *Folder, taken Taken) (late map[*catalog.Table]map[string]catalog.Key, err error) {
 	for t, keys := range taken {
 		slotted, err := lateKeys(ctx, f, t, keys)
 		if err != nil {
@@ -132,8 +133,8 @@ func filled(ctx context.Context, f *Folder, t *catalog.Table, keys []catalog.Key
 	if !catalog.Reserves(t) || f.LocksGaps() {
 		return nil, nil
 	}
-	found, err := f.Outside(ctx, slotsql.KeysOfReserved(t))
-	return without(keys, without(keys, t.Key.KeysOfRows(found))), err
+	found, err := f.Outside(ctx, slotsql.KeysOfReserved(t, keys))
+	return t.Key.KeysOfRows(found), err
 }
 
 // lateKeys are those that have slots, and were not taken.

@@ -16,8 +16,8 @@ const maxOpen = 8
 
 // maxIdle is for how long one of them is kept unused: firewalls forget connections
 // without a word, some after five minutes, and a look-up would wait for ever
-// (https://github.com/go-sql-driver/mysql#important-settings). One that is used stays:
-// a server that has no connection left would refuse another.
+// (https://github.com/go-sql-driver/mysql#important-settings). One that is used stays,
+// unless rights have changed: a server that has no connection left would refuse another.
 const maxIdle = 3 * time.Minute
 
 // Pool is the look-up connections of a connector. It is safe for concurrent use.

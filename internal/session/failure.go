@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"slices"
 	"strings"
@@ -109,6 +110,15 @@ func (s *Session) Cut(ctx context.Context, err error) error {
 	if err != nil && errors.Is(err, ctx.Err()) && s.InTransaction() {
 		s.Broken = err
 		_ = s.Raw.Close()
+	}
+	return err
+}
+
+// InTime is the context's error where that has closed the connection between two statements that
+// stand in place of one.
+func InTime(ctx context.Context, err error) error {
+	if errors.Is(err, driver.ErrBadConn) && ctx.Err() != nil {
+		return ctx.Err()
 	}
 	return err
 }

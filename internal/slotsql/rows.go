@@ -134,9 +134,9 @@ func KeysOfSlots(t *catalog.Table) string {
 	return "SELECT DISTINCT " + t.Key.Select(catalog.PrivateName) + " FROM " + t.Slots() + " AS " + catalog.PrivateName
 }
 
-// KeysOfReserved asks which rows have reserved ones.
-func KeysOfReserved(t *catalog.Table) string {
-	return KeysOfSlots(t) + " WHERE " + catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + " >= " + strconv.Itoa(catalog.FirstReserved)
+// KeysOfReserved asks which of some rows have reserved ones.
+func KeysOfReserved(t *catalog.Table, keys []catalog.Key) string {
+	return KeysOfSlots(t) + " WHERE " + catalog.PrivateName + "." + sqltext.Quote(t.SlotCol) + " >= " + strconv.Itoa(catalog.FirstReserved) + " AND (" + WhereAnyOrAll(t, keys, catalog.PrivateName) + ")"
 }
 
 // LockSQL locks base rows and reads their keys and counters, and last whether the key is one
