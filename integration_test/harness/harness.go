@@ -232,6 +232,7 @@ func (s *Script) Do(t *testing.T, step string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	s.Answers = append(s.Answers, step+" → "+c.Answer(t, ctx, stmt))
+	require.NoError(t, ctx.Err(), "%s has no answer", step) // or what waits would pass for what was done
 }
 
 var levels = map[string]sql.IsolationLevel{

@@ -36,7 +36,8 @@ func TestLaterColumn(t *testing.T) {
 // savepoint before them, or whose table gets another column goes on.
 func TestColumnAddedMeanwhile(t *testing.T) {
 	const schema = "CREATE TABLE note (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0);\nINSERT INTO note VALUES (1, 0);\n" +
-		"CREATE TABLE game (id INT PRIMARY KEY, wins INT NOT NULL DEFAULT 0);\nINSERT INTO game VALUES (1, 0), (2, 0), (3, 0)"
+		"CREATE TABLE game (id INT PRIMARY KEY, wins INT NOT NULL DEFAULT 0);\nINSERT INTO game VALUES (1, 0), (2, 0), (3, 0);\n" +
+		"CREATE TABLE song (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)"
 	const win, note, all = "A: UPDATE game SET wins = wins + 1 WHERE id = 1", "A: UPDATE note SET n = n + 1 WHERE id = 1", "Z: SELECT id, wins FROM game ORDER BY id"
 	counter, other := "B: ALTER TABLE game ADD COLUMN points INT NOT NULL DEFAULT 0", "B: ALTER TABLE game ADD COLUMN title INT NOT NULL DEFAULT 0"
 	first := []string{"A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "A: BEGIN", "A: SELECT * FROM note"} // or a savepoint would make the ALTER wait
@@ -56,11 +57,11 @@ func TestColumnAddedMeanwhile(t *testing.T) {
 			"nothing pending":     {[]string{counter, win, "A: COMMIT"}, "[1 1][2 0][3 0]", false},
 			"other table":         {[]string{note, counter, win, "A: COMMIT"}, "[1 1][2 0][3 0]", false},
 			"other column":        {[]string{win, "A: SAVEPOINT s", win, other, win, "A: ROLLBACK TO s", win, "A: COMMIT"}, "[1 2][2 0][3 0]", false},
-			"other DDL":           {[]string{win, "B: CREATE TABLE more (id INT PRIMARY KEY)", "B: ALTER TABLE note ADD COLUMN x INT", win, "A: COMMIT"}, "[1 2][2 0][3 0]", false},
+			"other DDL":           {[]string{win, "B: CREATE TABLE more (id INT PRIMARY KEY)", "B: ALTER TABLE song ADD COLUMN x INT", win, "A: COMMIT"}, "[1 2][2 0][3 0]", false},
 		} {
 			t.Run(name, func(t *testing.T) {
 				config := harness.Counters("game", "points", "wins")
-				config.Tables = append(config.Tables, harness.Counters("note", "n").Tables...)
+				config.Tables = slices.Concat(config.Tables, harness.Counters("note", "n").Tables, harness.Counters("song", "n").Tables)
 				tw := harness.NewTwin(t, srv, schema, config)
 				answers := harness.PlayOn(t, tw.Ours, slices.Concat(first, c.steps, []string{all}))
 				require.Equal(t, c.want, harness.Brief(answers[len(answers)-1]), answers)
